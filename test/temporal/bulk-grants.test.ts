@@ -30,7 +30,7 @@ beforeAll(async () => {
     isDirect: true,
     env: {
       MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
-      MEGURI_BULK_ROWS_PER_SECOND: "250",
+      MEGURI_BULK_ROWS_PER_SECOND: "150",
       MEGURI_TEMPORAL_APPROVALS: approversFile,
     },
   });
@@ -72,7 +72,7 @@ async function refusal(answer: Promise<unknown>): Promise<string | undefined> {
 
 describe("a bulk grant", () => {
   test("is validated, approved by an Update, run and reported once", async () => {
-    const userIds = usersOf("life", 300);
+    const userIds = usersOf("life", 30);
     const { revision } = await submitted({ id: "life", userIds, title: "夏の*キャンペーン*" });
     await comesTo(stack, "life", "AWAITING_APPROVAL");
     const run = bulkGrantRun(stack, "life");
@@ -80,15 +80,15 @@ describe("a bulk grant", () => {
     expect(details).toContain("points of a row: 10 to 10, median 10");
     expect(details).toContain("- title: 夏の\\*キャンペーン\\*\n");
     expect(details).toContain("submitted by: submitter via desk");
-    expect(details).toContain("in all: 3,000 points, 300 rows");
+    expect(details).toContain("in all: 300 points, 30 rows");
     expect(details).toContain(revision.digest);
     await eventually(async () => {
       const query =
-        'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 3000 AND MeguriCaller = "desk"';
+        'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 300 AND MeguriCaller = "desk"';
       expect(await listed(stack, query)).toEqual([run.workflowId]);
     });
     expect(await (await run.describe()).staticSummary()).toBe(
-      "夏の\\*キャンペーン\\*: grant 3,000 points in 300 rows",
+      "夏の\\*キャンペーン\\*: grant 300 points in 30 rows",
     );
 
     await isAnnounced("life");
@@ -109,8 +109,8 @@ describe("a bulk grant", () => {
     });
 
     const counts = {
-      granted_count: 300,
-      granted_points: 3_000,
+      granted_count: 30,
+      granted_points: 300,
       already_granted_count: 0,
       failed_count: 0,
       invalid_count: 0,
@@ -125,19 +125,19 @@ describe("a bulk grant", () => {
       digest,
       counts,
     });
-    expect(await balances(stack, userIds)).toEqual({ 10: 300 });
+    expect(await balances(stack, userIds)).toEqual({ 10: 30 });
     expect(titlesAbout("life")).toEqual([
       "*Bulk grant awaits approval*",
       "*Bulk grant is approved*",
       "*Bulk grant is DONE*",
     ]);
     expect((await readBulk(stack, "life")).bulkGrant.report).toBe("SENT");
-    expect((await metadataOf(run)).currentDetails).toContain("300 granted");
+    expect((await metadataOf(run)).currentDetails).toContain("30 granted");
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({ state: "DONE", counts });
   });
 
   test("that takes one step has a history of at most 75 events", async () => {
-    const bulkGrant = await submitted({ id: "short", userIds: usersOf("short", 250) });
+    const bulkGrant = await submitted({ id: "short", userIds: usersOf("short", 50) });
     await comesTo(stack, "short", "AWAITING_APPROVAL");
     await approve(stack.deps, bulkGrant);
     const run = bulkGrantRun(stack, "short");
@@ -215,7 +215,7 @@ describe("a bulk grant", () => {
 
 describe("a bulk grant half way", () => {
   /** Starts a run, of three blocks if nothing else is said, and waits until some are granted. */
-  async function underWay(id: string, rowCount = 750): Promise<readonly string[]> {
+  async function underWay(id: string, rowCount = 501): Promise<readonly string[]> {
     const userIds = usersOf(id, rowCount);
     const bulkGrant = await submitted({ id, userIds });
     await comesTo(stack, id, "AWAITING_APPROVAL");
@@ -227,8 +227,8 @@ describe("a bulk grant half way", () => {
   }
 
   test("is paused after the rows under way, and resumed", async () => {
-    // Five blocks are two lanes.
-    const userIds = await underWay("paused", 1_250);
+    // Five blocks, the last of one row, are two lanes.
+    const userIds = await underWay("paused", 1_001);
     const run = bulkGrantRun(stack, "paused");
     await update("paused", "pause", { subject: "op", reason: "a *question*" });
     await showsDetails(run, "Paused by op via temporal (a \\*question\\*).");
@@ -237,7 +237,7 @@ describe("a bulk grant half way", () => {
     });
     const { progress } = await readBulk(stack, "paused");
     expect(progress.grantedCount % 250).toBe(0);
-    expect(progress.grantedCount).toBeLessThan(1_250);
+    expect(progress.grantedCount).toBeLessThan(1_001);
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({
       counts: { granted_count: progress.grantedCount },
     });
@@ -245,8 +245,8 @@ describe("a bulk grant half way", () => {
     expect(granted).toBe(progress.grantedCount);
 
     await update("paused", "resume", { subject: "op" });
-    expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted_count: 1_250 } });
-    expect(await balances(stack, userIds)).toEqual({ 10: 1_250 });
+    expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted_count: 1_001 } });
+    expect(await balances(stack, userIds)).toEqual({ 10: 1_001 });
     expect(outcomesOf("paused")).toHaveLength(1);
   });
 
@@ -271,7 +271,7 @@ describe("a bulk grant half way", () => {
     expect(next.checked).toMatchObject({ alreadyGrantedCount: granted });
     await approve(stack.deps, next);
     await comesTo(stack, "cancelled", "DONE");
-    expect(await balances(stack, [...userIds, "cancelled-new"])).toEqual({ 10: 751 });
+    expect(await balances(stack, [...userIds, "cancelled-new"])).toEqual({ 10: 502 });
   });
 
   test("is cancelled by a cancellation of the run in Temporal", async () => {
@@ -336,7 +336,7 @@ describe("rows that fail", () => {
 
 test("a reversal revokes what was granted, as a bulk grant of its own", async () => {
   const { deps, programId } = stack;
-  const userIds = usersOf("first", 300);
+  const userIds = usersOf("first", 251);
   const first = await submitted({ id: "first", userIds });
   await comesTo(stack, "first", "AWAITING_APPROVAL");
   await approve(deps, first);
@@ -351,7 +351,7 @@ test("a reversal revokes what was granted, as a bulk grant of its own", async ()
   await approve(deps, bulkGrant);
   expect(await bulkGrantRun(stack, "undo").result()).toMatchObject({
     state: "DONE",
-    counts: { granted_count: 300, granted_points: 3_000 },
+    counts: { granted_count: 251, granted_points: 2_510 },
   });
-  expect(await balances(stack, userIds)).toEqual({ 0: 300 });
+  expect(await balances(stack, userIds)).toEqual({ 0: 251 });
 });
