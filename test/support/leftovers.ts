@@ -19,7 +19,7 @@ afterAll(async () => {
   await eventually(async () => {
     const left = { fakeTime, variables, ...countResources() };
     expect(left, "what this test file has left behind").toEqual(nothing);
-  }, 5_000);
+  }, 30_000);
 });
 
 /** The names of the variables that differ from those before the file; values may be secret. */

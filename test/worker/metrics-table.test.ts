@@ -142,5 +142,5 @@ test("a worker has its own families, those of the process and those of the SDK",
     for (const [name, { type }] of Object.entries(served(page))) {
       if (name in later) expect(type).toBe(later[name]?.type);
     }
-  }, 20_000);
+  });
 });
