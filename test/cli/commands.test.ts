@@ -220,6 +220,8 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(await failed(3, "notification", "show", owner, id)).toContain("NOTIFICATION_NOT_FOUND");
     expect(await failed(3, "retract", "none", "--owner", owner)).toContain("EVENT_NOT_FOUND");
     expect(await failed(2, "notify", "delivery")).toContain("needs --target, --owner or both");
+    const nameless = ["notify", "comment", "--owner", owner, "--user", "bao"];
+    expect(await failed(2, ...nameless)).toContain("needs --name with --user");
     expect(await failed(2, "retract", event)).toContain("needs --target, --owner or both");
     expect(await done("block", owner, "mallory")).toBe(`${owner} has blocked mallory\n`);
     expect(await done("block", owner, "mallory")).toBe(`${owner} had blocked mallory\n`);

@@ -16,7 +16,10 @@ export const addNotify: AddCommand = (parent, inSession) => {
     .option("--target <target>", targetHelp, readTarget)
     .option("--owner <users...>", "the users who are notified; the target's owner by default")
     .option("--user <user>", "the user who has caused the event")
-    .option("--name <name>", "the name of this user, or what is displayed of the event")
+    .option(
+      "--name <name>",
+      "the name of this user, required with --user, or what is displayed of the event",
+    )
     .option("--link <link>", "where a click leads: a URL, or a path that begins with /")
     .addOption(regroupAfterOption())
     .addOption(eventIdOption())
@@ -34,7 +37,10 @@ export const addNotify: AddCommand = (parent, inSession) => {
         if (!targetName && ownerIds.length === 0) {
           throw new UsageError("notify needs --target, --owner or both");
         }
-        const { name: displayName = userId, link = "", regroupAfter } = options;
+        const { name: displayName = "", link = "", regroupAfter } = options;
+        if (userId !== "" && displayName === "") {
+          throw new UsageError("notify needs --name with --user: the name that owners see");
+        }
         const eventId = await session.chooseId("eventId", options.eventId);
         const request = { eventId, kind, userId, displayName, link, ownerIds };
         const answer = await meguri.notifications.notify(

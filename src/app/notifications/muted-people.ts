@@ -26,10 +26,11 @@ export function isPersonMuted(
 }
 
 /**
- * Mutes or unmutes a person for one owner. Returns whether that changed anything. Refusal:
- * LIMIT_EXCEEDED for more than `maxMutedPeople`.
+ * Mutes or unmutes a person for one owner. Returns whether that changed anything. Refusals:
+ * LIMIT_EXCEEDED for more than `maxMutedPeople`, INVALID_REQUEST for a mute of oneself, which would
+ * take the place of another person: nobody is notified of what they have done themselves.
  */
-export function setPersonMuted(
+export async function setPersonMuted(
   deps: Pick<Deps, "engine">,
   input: {
     readonly ownerId: string;
@@ -39,6 +40,9 @@ export function setPersonMuted(
   },
 ): Promise<boolean> {
   const { ownerId, userId, muted, deadline } = input;
+  if (muted && userId === ownerId) {
+    throw new DomainError("INVALID_REQUEST", "nobody mutes themselves", { field: "user_id" });
+  }
   const refs = { inbox: inboxRef(ownerId), person: mutedPersonRef(ownerId, userId) };
   return deps.engine.transact({
     key: refs.inbox,

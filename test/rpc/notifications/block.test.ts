@@ -87,6 +87,18 @@ describe("BlockPerson", () => {
     expect(await owner.badge()).toMatch(/^0 people in 0 /);
   });
 
+  test("is refused of oneself, as a mute is, which can only be ended", async () => {
+    const owner = createOwner(server);
+    const self = { ownerId: owner.ownerId, userId: owner.ownerId };
+    const { notifications } = server;
+    expect(await reasonOf(notifications.blockPerson(self))).toBe("INVALID_REQUEST");
+    const mute = notifications.setPersonMuted({ ...self, muted: true });
+    expect(await reasonOf(mute)).toBe("INVALID_REQUEST");
+    expect(await notifications.setPersonMuted({ ...self, muted: false })).toMatchObject({
+      changed: false,
+    });
+  });
+
   test("is for one owner alone, and a blocked person can take the like back", async () => {
     const [owner, other] = [createOwner(server), createOwner(server)];
     await owner.register("x");

@@ -130,8 +130,10 @@ export class Oracle {
       case "mute":
         return this.#change(request.target, { muted: request.muted });
       case "mutePerson":
+        if (request.muted && request.userId === rules.ownerId) return refusedMute;
         return { changed: mutePerson(state, request) };
       case "block":
+        if (request.userId === rules.ownerId) return refusedMute;
         return blockPerson(state, request);
       case "prefer": {
         const { allMuted, mutedKinds, mutedEventKinds } = request.preferences;
@@ -203,3 +205,6 @@ export class Oracle {
 }
 
 const answerOf = ({ title, muted, deleted }: TargetState): Answer => ({ title, muted, deleted });
+
+/** Nobody mutes themselves. */
+const refusedMute: Answer = { refused: "INVALID_REQUEST" };

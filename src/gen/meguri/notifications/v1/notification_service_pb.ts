@@ -598,7 +598,8 @@ export const ListNotificationActorsRequestSchema: GenMessage<ListNotificationAct
  */
 export type ListNotificationActorsResponse = Message<"meguri.notifications.v1.ListNotificationActorsResponse"> & {
   /**
-   * The actors, newest first. May be short, or empty, while next_page_token is set.
+   * The actors, newest first; of events one for each, so an actor may be listed again. May be
+   * short, or empty, while next_page_token is set.
    *
    * @generated from field: repeated meguri.reactions.v1.Actor actors = 1;
    */
@@ -1168,7 +1169,7 @@ export type SetPersonMutedRequest = Message<"meguri.notifications.v1.SetPersonMu
   ownerId: string;
 
   /**
-   * The person: 1 to 64 visible ASCII characters without "#". Required.
+   * The person, not the owner: 1 to 64 visible ASCII characters without "#". Required.
    *
    * @generated from field: string user_id = 2;
    */
@@ -1288,7 +1289,7 @@ export type BlockPersonRequest = Message<"meguri.notifications.v1.BlockPersonReq
   ownerId: string;
 
   /**
-   * The person: 1 to 64 visible ASCII characters without "#". Required.
+   * The person, not the owner: 1 to 64 visible ASCII characters without "#". Required.
    *
    * @generated from field: string user_id = 2;
    */
@@ -1575,7 +1576,8 @@ export const NotificationService: GenService<{
   },
   /**
    * ListNotificationActors lists the actors of a notification whose reaction is active, newest
-   * first. Strongly consistent.
+   * first. Of events it lists each one, so an actor of several is listed several times. Strongly
+   * consistent.
    *
    * Refusals: NOTIFICATION_NOT_FOUND, INVALID_REQUEST (a notification_id of another owner, or of
    * none; a page_token of another list).
