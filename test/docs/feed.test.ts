@@ -172,6 +172,23 @@ test("comments of one person are counted, and leave when they are deleted", asyn
   await expectTexts(aoi, "#badge", [""]);
 });
 
+test("a notification that was read becomes unread again, and one that is dismissed ends", async () => {
+  await comment("member-1002", "kept");
+  await click(aoi, "open");
+  await expectTexts(aoi, ".unread > a", ["Ben commented on “My first bonsai”"]);
+  await click(aoi, "mark-read");
+  await expect.poll(() => textsOf(aoi, ".read")).toHaveLength(1);
+  const clicked = await idOf(aoi, ".read");
+  await click(aoi, "mark-unread");
+  await expect.poll(() => textsOf(aoi, ".unread")).toHaveLength(1);
+  expect(await idOf(aoi, ".unread")).toBe(clicked);
+  await click(aoi, "dismiss");
+  await expectTexts(aoi, "#empty", ["No notifications yet"]);
+  await expectTexts(aoi, "#problem", [""]);
+  await expectTexts(aoi, "#badge", [""]);
+  await meguri.notifications.retractEvent({ eventId: "kept", ownerIds: [ownerId] });
+});
+
 test("a person who is blocked leaves, and notifies no more", async () => {
   await comment("member-1002", "third");
   await comment("mallory", "fourth");

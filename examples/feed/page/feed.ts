@@ -79,6 +79,16 @@ export function createFeed(notifications: NotificationClient, ownerId: string): 
       if (notification) await actions.showPeople(notification);
       refresh();
     },
+    async markUnread({ notificationId }: Notification) {
+      await notifications.markNotificationUnread({ ownerId, notificationId });
+      refresh();
+    },
+    /** Who came in after the version that the list shows stays, in another notification. */
+    async dismiss({ notificationId, version }: Notification) {
+      await notifications.dismissNotification({ ownerId, notificationId, version });
+      panels.delete(notificationId);
+      refresh();
+    },
   };
 
   const more = button("more", text.more, async () => {

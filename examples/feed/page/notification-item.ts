@@ -9,13 +9,15 @@ type Action = (notification: Notification) => Promise<void>;
 interface Actions {
   readonly showPeople: Action;
   readonly markRead: Action;
+  readonly markUnread: Action;
+  readonly dismiss: Action;
 }
 
 /** Makes the item. The people stand below the sentence where there is a list of them. */
 export function notificationItem(
   notification: Notification,
   people: HTMLElement | undefined,
-  { showPeople, markRead }: Actions,
+  { showPeople, markRead, markUnread, dismiss }: Actions,
 ): HTMLLIElement {
   const isUnread = notification.readTime === undefined;
   const words = isolated(sentence(notification, locale));
@@ -30,6 +32,8 @@ export function notificationItem(
   item.dataset.id = notification.notificationId;
   add("who", text.who, showPeople);
   if (isUnread) add("mark-read", text.markRead, markRead);
+  else add("mark-unread", text.markUnread, markUnread);
+  add("dismiss", text.dismiss, dismiss);
   if (people) item.append(people);
   return item;
 }

@@ -7,6 +7,8 @@ const words = {
     empty: "No notifications yet",
     who: "Who",
     markRead: "Mark as read",
+    markUnread: "Mark as unread",
+    dismiss: "Dismiss",
     block: "Block",
     more: "More",
     comment: "Comment",
@@ -17,10 +19,12 @@ const words = {
     empty: "お知らせはまだありません",
     who: "メンバー",
     markRead: "既読にする",
+    markUnread: "未読に戻す",
+    dismiss: "削除",
     block: "ブロック",
     more: "さらに表示",
     comment: "コメント",
-    delete: "削除",
+    delete: "コメントを削除",
   },
 } as const;
 
