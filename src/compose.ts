@@ -155,6 +155,12 @@ export function compose(
       clock,
       storeSilenceMs: clients.silenceMs,
       storeThrottles: clients.throttles,
+      tallies: {
+        store: clients.tallies,
+        commits: engine.tallies,
+        clockSkewMs: clients.skewMs,
+        droppedTasks: background.dropped,
+      },
       programs: createProgramCache(reader, config.testClock),
       workflows,
       owners: createTargetOwnerCache(reader),

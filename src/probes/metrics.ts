@@ -2,6 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Deps } from "../app/ports/deps.ts";
 import type { Answer } from "./listener.ts";
+import { exportTallies } from "./tallies.ts";
 
 /** Creates a registry with the metrics of the process. To be called once per process. */
 export function createProcessRegistry(): Registry {
@@ -21,11 +22,12 @@ export const createMetricsPage =
     return { status: 200, contentType: registry.contentType, text: own + more };
   };
 
-/** Exports the silence of the store, and what it has throttled, by table and by sampled targets. */
-export function exportStore(
-  registry: Registry,
-  { storeSilenceMs, storeThrottles: throttles }: Pick<Deps, "storeSilenceMs" | "storeThrottles">,
-): void {
+type StoreDeps = Pick<Deps, "storeSilenceMs" | "storeThrottles" | "tallies">;
+
+/** Exports what servers and workers do with the store, and what it has throttled. */
+export function exportStore(registry: Registry, deps: StoreDeps): void {
+  const { storeSilenceMs, storeThrottles: throttles, tallies } = deps;
+  exportTallies(registry, tallies);
   new Gauge({
     name: "meguri_store_silence_seconds",
     help: "For how long requests of one operation have waited while DynamoDB answered none of it.",

@@ -12,6 +12,8 @@ const maxWaiting = 10_000;
 
 interface BackgroundTasks {
   readonly run: (task: () => Promise<void>) => void;
+  /** How many were not done: too many waited, or all attempts have failed. */
+  dropped(): number;
   /** Runs all tasks that wait to their end, but retries none of them any more. */
   close(): Promise<void>;
 }
@@ -25,6 +27,7 @@ export function createBackgroundTasks(log: Logger): BackgroundTasks {
   const limit = pLimit(concurrency);
   const closing = new AbortController();
   const pending = new Set<Promise<void>>();
+  let dropped = 0;
 
   async function runWithRetries(task: () => Promise<void>): Promise<void> {
     try {
@@ -36,6 +39,7 @@ export function createBackgroundTasks(log: Logger): BackgroundTasks {
           error instanceof DomainError && error.retryable && !closing.signal.aborted,
       });
     } catch (error) {
+      dropped += 1;
       log.warn({ err: error }, "background task failed; a scheduled workflow will do it");
     }
   }
@@ -43,12 +47,14 @@ export function createBackgroundTasks(log: Logger): BackgroundTasks {
   return {
     run(task) {
       if (limit.pendingCount >= maxWaiting) {
+        dropped += 1;
         log.warn("background task dropped, too many wait; a scheduled workflow will do it");
         return;
       }
       const done = limit(() => runWithRetries(task)).finally(() => pending.delete(done));
       pending.add(done);
     },
+    dropped: () => dropped,
     async close() {
       closing.abort();
       await Promise.all(pending);

@@ -1,14 +1,14 @@
 /** Tests the metrics that servers and workers have in common. */
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { createProgram } from "../../src/app/programs/commands.ts";
 import { createMetricsPage, exportStore } from "../../src/probes/metrics.ts";
-
-const noThrottles = () => ({ byTable: new Map(), byTarget: [] });
+import { memoryDeps } from "../support/stores/memory-store.ts";
 
 /** The page of a store that is silent for as long as `silenceMs` says. */
 function pageOf(silenceMs: () => number, readMore?: () => Promise<string>) {
   const registry = new Registry();
-  exportStore(registry, { storeSilenceMs: silenceMs, storeThrottles: noThrottles });
+  exportStore(registry, { ...memoryDeps().deps, storeSilenceMs: silenceMs });
   return createMetricsPage(registry, readMore);
 }
 
@@ -34,4 +34,30 @@ test("metrics of a library are on the page, which does without them when they fa
   )();
   expect(failing.status).toBe(200);
   expect(failing.text).toContain("\nmeguri_store_silence_seconds 0\n");
+});
+
+test("what the engine has committed and asked of the store is on the page", async () => {
+  const { deps } = memoryDeps();
+  const registry = new Registry();
+  exportStore(registry, { ...deps, tallies: { ...deps.tallies, droppedTasks: () => 3 } });
+  await createProgram(deps, { programId: "p", timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
+  deps.tallies.store.seconds.add("GetItem", 4);
+  deps.tallies.store.seconds.add("GetItem", 20_000);
+  const { text } = await createMetricsPage(registry)();
+  for (const line of [
+    'meguri_commits_total{result="committed"} 1',
+    'meguri_commit_batch_calls_bucket{le="1"} 1',
+    'meguri_commit_batch_calls_bucket{le="+Inf"} 1',
+    "meguri_commit_batch_calls_sum 1",
+    "meguri_queued_calls 0",
+    "meguri_retries_waiting 0",
+    "meguri_background_tasks_dropped_total 3",
+    'meguri_store_request_seconds_bucket{le="0.0025",operation="GetItem"} 0',
+    'meguri_store_request_seconds_bucket{le="0.005",operation="GetItem"} 1',
+    'meguri_store_request_seconds_bucket{le="10",operation="GetItem"} 1',
+    'meguri_store_request_seconds_bucket{le="+Inf",operation="GetItem"} 2',
+    'meguri_store_request_seconds_count{operation="GetItem"} 2',
+  ]) {
+    expect(text).toContain(`\n${line}\n`);
+  }
 });

@@ -18,6 +18,7 @@ import type { Purger, ReactionReader, TargetOwners } from "./reactions.ts";
 import type { RecordReader } from "./records.ts";
 import type { ReservationReader } from "./reservations.ts";
 import type { StoreThrottles } from "./store-throttles.ts";
+import type { Tallies } from "./tallies.ts";
 import type { UnreadCountStreams } from "./unread-counts.ts";
 import type { Workflows } from "./workflows.ts";
 
@@ -41,6 +42,7 @@ export interface Deps {
   /** For how long requests of one operation have waited while none was answered, in ms. */
   readonly storeSilenceMs: () => number;
   readonly storeThrottles: () => StoreThrottles;
+  readonly tallies: Tallies;
   readonly programs: Programs;
   readonly workflows: Workflows;
   readonly owners: TargetOwners;

@@ -19,7 +19,7 @@ import { reactionsFull } from "./codecs/reactions.ts";
 import { itemOf, pack, readEntry, startPacking } from "./ledger-items.ts";
 import { untilDone } from "./sdk/batch-requests.ts";
 import { isTransient, orUnavailable, throttled } from "./sdk/client.ts";
-import { throttleErrors } from "./sdk/throttle-counts.ts";
+import { throttleErrors } from "./sdk/requests.ts";
 import type { TableName } from "./tables.ts";
 
 /** The limit of BatchGetItem. */

@@ -7,6 +7,7 @@ import {
   type TransactionRequest,
 } from "../../app/ports/engine.ts";
 import { maxSilenceMs } from "../../app/ports/store-silence.ts";
+import { type CommitTallies, Counts, Distribution } from "../../app/ports/tallies.ts";
 import { activeSpan } from "../../app/ports/tracing.ts";
 import type { Pending } from "./batch.ts";
 import { contendedMs } from "./contention.ts";
@@ -22,12 +23,20 @@ interface EngineDeps {
   readonly random?: () => number;
 }
 
+const createTallies = (): CommitTallies => ({
+  results: new Counts(),
+  batchCalls: new Distribution([1, 2, 4, 8, 16, 32, 64, 100]),
+  queuedCalls: 0,
+  retriesWaiting: 0,
+});
+
 /**
  * The commit engine (see `Engine`). Coalesces the calls of one process on one key into one
  * transaction, and keeps what it committed for a second. Resolves version conflicts and ambiguous
  * results itself, so that no caller has to handle one.
  */
 export class CommitEngine implements Engine {
+  readonly tallies = createTallies();
   readonly #context: QueueContext;
   readonly #queues = new Map<string, KeyQueue>();
   /** Queues without calls, in the order in which they became idle. */
@@ -35,7 +44,8 @@ export class CommitEngine implements Engine {
 
   constructor({ store, clock, random = Math.random }: EngineDeps) {
     const pace = { random, commitMs: 10 };
-    this.#context = { store, clock, retries: new RetryBudget(random), pace };
+    const { tallies } = this;
+    this.#context = { store, clock, retries: new RetryBudget(random, tallies), pace, tallies };
   }
 
   transact<R>(request: TransactionRequest<R>): Promise<R> {
@@ -52,6 +62,11 @@ export class CommitEngine implements Engine {
         if (end <= now) pending.reject(queue.tooLate(pending));
         else timer = setTimeout(watch, Math.min(end - now, checkMs));
       };
+      const answered = () => {
+        if (!pending.isAnswered) this.tallies.queuedCalls -= 1;
+        pending.isAnswered = true;
+        clearTimeout(timer);
+      };
       const pending: Pending = {
         request,
         span: activeSpan(),
@@ -62,18 +77,17 @@ export class CommitEngine implements Engine {
         alone: false,
         readSet: [],
         resolve(value) {
-          pending.isAnswered = true;
-          clearTimeout(timer);
+          answered();
           resolve(value as R);
         },
         reject(error) {
-          pending.isAnswered = true;
-          clearTimeout(timer);
+          answered();
           reject(error);
         },
       };
       timer = setTimeout(watch, Math.min(Math.max(limit - start, 0), checkMs));
       queue.add(pending);
+      this.tallies.queuedCalls += 1;
       if (!queue.isServing) void this.#serve(queue);
     });
   }

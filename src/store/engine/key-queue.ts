@@ -1,6 +1,7 @@
 /** The calls of one process on one key: one batch at a time is decided, validated and committed. */
 import type { Clock } from "../../app/ports/clock.ts";
 import type { Ref } from "../../app/ports/records.ts";
+import type { CommitTallies } from "../../app/ports/tallies.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type Batch, decide, deliver, type Pending } from "./batch.ts";
 import { traceBatch } from "./batch-span.ts";
@@ -23,6 +24,7 @@ export interface QueueContext {
   readonly clock: Clock;
   readonly retries: RetryBudget;
   readonly pace: Pace;
+  readonly tallies: CommitTallies;
 }
 
 export class KeyQueue {
@@ -43,7 +45,7 @@ export class KeyQueue {
     this.key = key;
     this.#context = context;
     this.#contention = new Contention(context.pace);
-    this.#requests = new StoreRequests(context.retries);
+    this.#requests = new StoreRequests(context.retries, context.tallies);
     this.records = new RecordCache(context.store);
     this.#lookups = new Lookups({
       records: this.records,
@@ -157,6 +159,7 @@ export class KeyQueue {
       this.#requests.succeeded();
       return deliver(batch);
     }
+    this.#context.tallies.batchCalls.add(served.length);
     const sent = performance.now();
     const result = await this.#requests.commit(
       (token) => this.#context.store.commit(batch.writes, token),

@@ -1,4 +1,5 @@
 /** Limits the retries of one process while the store throttles it or does not answer. */
+import type { CommitTallies } from "../../app/ports/tallies.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 
 /** The first retry waits up to `baseMs`, each further one up to twice as long, at most `capMs`. */
@@ -21,18 +22,22 @@ const releasedBySuccess = 2;
  */
 export class RetryBudget {
   readonly #random: () => number;
+  readonly #tallies: Pick<CommitTallies, "retriesWaiting">;
   readonly #sleepers = new Set<() => void>();
   #tokens = capacity;
   #refilledAt = performance.now();
 
-  constructor(random: () => number) {
+  constructor(random: () => number, tallies: Pick<CommitTallies, "retriesWaiting">) {
     this.#random = random;
+    this.#tallies = tallies;
   }
 
   /** Resolves when the next retry may be sent. `retries` is how many have been sent before it. */
   async wait(retries: number): Promise<void> {
+    this.#tallies.retriesWaiting += 1;
     await this.#sleep(this.#random() * Math.min(capMs, baseMs * 2 ** retries));
     while (!this.#take()) await this.#sleep(refillMs);
+    this.#tallies.retriesWaiting -= 1;
   }
 
   /** Has to be called when a retry has succeeded. Adds tokens and releases waiting retries. */

@@ -1,6 +1,7 @@
 /** The requests of one queue to the store: its silence, the retries, and ambiguous results. */
 import { randomUUID } from "node:crypto";
 import { isSilent, maxSilenceMs } from "../../app/ports/store-silence.ts";
+import type { CommitTallies } from "../../app/ports/tallies.ts";
 import { DomainError, type Reason } from "../../domain/errors.ts";
 import type { Pending } from "./batch.ts";
 import type { CommitResult } from "./item-store.ts";
@@ -22,8 +23,18 @@ export function troubleOf(error: unknown): Trouble | undefined {
   return reason === "THROTTLED" || reason === "STORE_UNAVAILABLE" ? reason : undefined;
 }
 
+/** What the result of a commit is counted as. An error that is no result counts as `refused`. */
+const countedAs = {
+  committed: "committed",
+  failed: "conflict",
+  conflict: "conflict",
+  throttled: "throttled",
+  unknown: "ambiguous",
+} as const;
+
 export class StoreRequests {
   readonly #budget: RetryBudget;
+  readonly #results: CommitTallies["results"];
   /** Requests, one after another, that the store has throttled or not answered. */
   #retries = 0;
   /** Why the last request was not served, if it was not. */
@@ -32,8 +43,9 @@ export class StoreRequests {
   /** When the first of the requests was sent that the store has not answered since. */
   #silentSince: number | undefined;
 
-  constructor(budget: RetryBudget) {
+  constructor(budget: RetryBudget, { results }: Pick<CommitTallies, "results">) {
     this.#budget = budget;
+    this.#results = results;
   }
 
   /** Waits for the result of a request. `isAnswer` tells whether the store has answered. */
@@ -70,11 +82,22 @@ export class StoreRequests {
     const token = randomUUID();
     let isAmbiguous = false;
     for (;;) {
-      const result = await this.watch(commit(token), ({ kind }) => kind !== "unknown");
+      const result = await this.#count(this.watch(commit(token), ({ kind }) => kind !== "unknown"));
       isAmbiguous ||= result.kind === "unknown";
       if (!isAmbiguous || result.kind === "committed" || result.kind === "failed") return result;
       await this.backOff(result.kind === "throttled" ? "THROTTLED" : "STORE_UNAVAILABLE");
       if (!isAwaited()) return { kind: "unknown" };
+    }
+  }
+
+  async #count(attempt: Promise<CommitResult>): Promise<CommitResult> {
+    try {
+      const result = await attempt;
+      this.#results.add({ result: countedAs[result.kind] });
+      return result;
+    } catch (error) {
+      this.#results.add({ result: "refused" });
+      throw error;
     }
   }
 

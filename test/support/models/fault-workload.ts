@@ -58,6 +58,12 @@ export function startProcess(endpoint: string, names: TableName): Process {
     clock,
     storeSilenceMs: clients.silenceMs,
     storeThrottles: clients.throttles,
+    tallies: {
+      store: clients.tallies,
+      commits: engine.tallies,
+      clockSkewMs: clients.skewMs,
+      droppedTasks: () => 0,
+    },
     programs,
     workflows: noWorkflows,
     owners: createTargetOwnerCache(reader),

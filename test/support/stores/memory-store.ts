@@ -19,6 +19,7 @@ import { createTargetOwnerCache } from "../../../src/runtime/target-owner-cache.
 import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { pack, startPacking } from "../../../src/store/dynamodb/ledger-items.ts";
 import { itemSize } from "../../../src/store/dynamodb/sdk/item-size.ts";
+import { createStoreTallies } from "../../../src/store/dynamodb/sdk/request-counts.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import {
   type ItemStore,
@@ -270,6 +271,12 @@ export function memoryDeps(
       clock,
       storeSilenceMs: () => 0,
       storeThrottles: () => ({ byTable: new Map(), byTarget: [] }),
+      tallies: {
+        store: createStoreTallies(),
+        commits: engine.tallies,
+        clockSkewMs: () => 0,
+        droppedTasks: () => 0,
+      },
       programs,
       workflows: noWorkflows,
       owners: createTargetOwnerCache(reader),

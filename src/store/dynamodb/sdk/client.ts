@@ -6,9 +6,12 @@ import type { ClockSkew } from "../../../app/ports/clock.ts";
 import { readClocks } from "../../../app/ports/clock-reading.ts";
 import { requestMs } from "../../../app/ports/engine.ts";
 import type { StoreThrottles } from "../../../app/ports/store-throttles.ts";
+import type { StoreTallies } from "../../../app/ports/tallies.ts";
 import { DomainError } from "../../../domain/errors.ts";
 import { createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
-import { createThrottleCounts, throttleErrors } from "./throttle-counts.ts";
+import { countRequests, createStoreTallies } from "./request-counts.ts";
+import { throttleErrors } from "./requests.ts";
+import { createThrottleCounts } from "./throttle-counts.ts";
 import { traceRequests } from "./trace-requests.ts";
 
 /** Where DynamoDB is. Without an endpoint: AWS, with the SDK's own credentials. */
@@ -27,6 +30,7 @@ export interface Clients extends ClockSkew {
   silenceMs(): number;
   /** What was throttled, attempt by attempt. */
   throttles(): StoreThrottles;
+  readonly tallies: StoreTallies;
   close(): void;
 }
 
@@ -61,11 +65,13 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
   const skew = createSkewEstimator(readClocks);
   const attempts = new Map<string, Attempts>();
   const throttleCounts = createThrottleCounts();
+  const tallies = createStoreTallies();
   for (const client of [retrying, single]) {
     removeMiddleware(client);
     observeSkew(client, skew);
     observeAttempts(client, attempts);
     throttleCounts.observe(client);
+    countRequests(client, tallies);
     traceRequests(client);
   }
   return {
@@ -74,6 +80,7 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
     skewMs: skew.skewMs,
     offsetMs: skew.offsetMs,
     throttles: throttleCounts.current,
+    tallies,
     silenceMs: () => Math.max(0, ...[...attempts.values()].map(silenceOf)),
     close: () => {
       retrying.destroy();

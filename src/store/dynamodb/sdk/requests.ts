@@ -1,0 +1,96 @@
+/** What requests ask for, and what the errors of requests that were throttled look like. */
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { Item } from "./attributes.ts";
+
+/** The names of DynamoDB's throttling errors: the request had no effect. */
+export const throttleErrors: ReadonlySet<string> = new Set([
+  "ProvisionedThroughputExceededException",
+  "RequestLimitExceeded",
+  "ThrottlingException",
+]);
+
+/** The codes of an item of a cancelled transaction that was throttled. */
+const throttleCodes: ReadonlySet<string | undefined> = new Set([
+  "ThrottlingError",
+  "ProvisionedThroughputExceeded",
+]);
+
+/** A table of a request, and the partition that it asks for if that is known. */
+export interface Place {
+  readonly table: string;
+  readonly pk: string | undefined;
+}
+
+/** An action of a transaction, or a request for one item. */
+interface Keyed {
+  readonly TableName?: string;
+  readonly Key?: Item;
+  readonly Item?: Item;
+  readonly ExpressionAttributeValues?: Readonly<Record<string, AttributeValue>>;
+}
+
+type Batch = Readonly<Record<string, { readonly Keys?: readonly Item[] } | readonly unknown[]>>;
+
+export interface RequestInput extends Keyed {
+  readonly TransactItems?: readonly Readonly<Record<string, Keyed>>[];
+  readonly RequestItems?: Batch;
+}
+
+interface Unprocessed {
+  readonly UnprocessedKeys?: Batch;
+  readonly UnprocessedItems?: Batch;
+}
+
+/** What the SDK says of a request that has failed. */
+export interface Failure {
+  readonly name?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly CancellationReasons?: readonly { readonly Code?: string }[];
+}
+
+/** Whether a request has failed because DynamoDB throttles it. */
+export const isThrottled = ({ name, CancellationReasons = [] }: Failure): boolean =>
+  throttleErrors.has(name ?? "") || CancellationReasons.some(({ Code }) => throttleCodes.has(Code));
+
+/** What a batch has left undone, because DynamoDB throttles it; undefined if nothing. */
+export function unprocessed(output: unknown): Batch | undefined {
+  const { UnprocessedKeys, UnprocessedItems } = output as Unprocessed;
+  const left = UnprocessedKeys ?? UnprocessedItems;
+  return left && Object.keys(left).length > 0 ? left : undefined;
+}
+
+/** The places that DynamoDB has throttled. */
+export function throttledOf(
+  { name, CancellationReasons = [] }: Failure,
+  input: RequestInput,
+): readonly Place[] {
+  const places = placesOf(input);
+  if (throttleErrors.has(name ?? "")) return places;
+  return places.filter((_, i) => throttleCodes.has(CancellationReasons[i]?.Code));
+}
+
+/** The places of a request; of a transaction, one for each of its actions. */
+export function placesOf({ TransactItems, RequestItems, ...single }: RequestInput): Place[] {
+  if (TransactItems) {
+    return TransactItems.map((action) => placeOf(Object.values(action)[0] as Keyed));
+  }
+  if (!RequestItems) return [placeOf(single)];
+  return Object.entries(RequestItems).flatMap(([table, asked]) => {
+    const keys = "Keys" in asked ? (asked.Keys ?? []) : [];
+    return [{ table, pk: undefined }, ...keys.map((key) => ({ table, pk: key.pk?.S }))];
+  });
+}
+
+/** The tables of a request. */
+export function tablesOf({ TableName = "", TransactItems, RequestItems }: RequestInput): string[] {
+  if (RequestItems) return Object.keys(RequestItems);
+  if (!TransactItems) return [TableName];
+  const tables = TransactItems.map((action) => Object.values(action)[0]?.TableName ?? "");
+  return [...new Set(tables)];
+}
+
+function placeOf({ TableName = "", Key, Item, ExpressionAttributeValues }: Keyed): Place {
+  // In queries `:p` is the partition.
+  const pk = (Key ?? Item)?.pk ?? ExpressionAttributeValues?.[":p"];
+  return { table: TableName, pk: pk?.S };
+}
