@@ -8,10 +8,12 @@ import { compose, composeAccess, composeWorkflows } from "./compose.ts";
 import { type Config, readConfig } from "./config/config.ts";
 import { DomainError } from "./domain/errors.ts";
 import { createLogger, type Logger } from "./log.ts";
+import { exportCalls } from "./probes/calls.ts";
 import { createOperatorsListener } from "./probes/listener.ts";
 import { createMetricsPage, createProcessRegistry, exportStore } from "./probes/metrics.ts";
 import { createReadiness } from "./probes/readiness.ts";
 import { routes } from "./rpc/routes.ts";
+import { createCalls } from "./rpc/server/calls.ts";
 import { createListeners, type Ports } from "./rpc/server/listeners.ts";
 import type { Certificates } from "./rpc/server/servers.ts";
 import { createServerStates } from "./runtime/server-states.ts";
@@ -75,12 +77,15 @@ export function createServer({
   const closing = new AbortController();
   const standard = { states, closing: closing.signal };
   const access = { authenticate, callsPerSecond };
+  const calls = createCalls(log);
   const listeners = createListeners({
-    routes: routes({ deps, log, testClock, uploadIdleMs, ...access, ...standard }),
+    routes: routes({ deps, log, testClock, uploadIdleMs, calls, ...access, ...standard }),
+    calls,
     certificates,
     corsOrigins,
   });
   exportStore(registry, deps);
+  exportCalls(registry, calls.tallies);
   const operators = createOperatorsListener({
     "/readyz": createReadiness({ deps, states, log }),
     "/metrics": createMetricsPage(registry),

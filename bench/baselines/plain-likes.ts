@@ -21,7 +21,7 @@ import { admitCallers } from "../../src/rpc/server/admission.ts";
 import { interceptors } from "../../src/rpc/server/interceptors.ts";
 import { codecOf } from "../../src/store/dynamodb/codecs/index.ts";
 import { tableName } from "../../src/store/dynamodb/tables.ts";
-import { commit, config, deps, log, serve } from "../support/plain-way.ts";
+import { commit, config, deps, serve } from "../support/plain-way.ts";
 
 const name = tableName(config.tablePrefix);
 
@@ -99,8 +99,8 @@ const itemOf = ({ kind, id }: Ref) => {
 };
 
 const options = {
-  requestGate: admitCallers({ log, authenticate: authenticateByHeader }),
-  interceptors: interceptors({ ...deps, log }),
+  requestGate: admitCallers({ authenticate: authenticateByHeader }),
+  interceptors: interceptors(deps),
 };
 await serve((router) => {
   const service = { ...reactionService(deps), react };

@@ -93,8 +93,8 @@ function itemsOf(id: string, entry: LedgerEntry, hash: string) {
 }
 
 const options = {
-  requestGate: admitCallers({ log, authenticate: authenticateByHeader }),
-  interceptors: interceptors({ ...deps, log }),
+  requestGate: admitCallers({ authenticate: authenticateByHeader }),
+  interceptors: interceptors(deps),
 };
 await serve((router) => {
   const service = { ...pointsCommands(deps), ...pointsQueries(deps), ...verifications(deps, log) };

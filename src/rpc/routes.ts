@@ -21,6 +21,7 @@ import { programService } from "./programs/service.ts";
 import { reactionService } from "./reactions/service.ts";
 import { reservationService } from "./reservations/service.ts";
 import { admitCallers } from "./server/admission.ts";
+import type { Calls } from "./server/calls.ts";
 import { interceptors } from "./server/interceptors.ts";
 import { mountStandardServices } from "./server/standard-services.ts";
 import { compileRules } from "./server/validator.ts";
@@ -35,6 +36,7 @@ interface RouteDeps {
   readonly callsPerSecond?: number | undefined;
   /** Whether the ClockService is served. */
   readonly testClock: boolean;
+  readonly calls: Calls;
   readonly states: ServerStates;
   /** Aborts when the listeners drain. */
   readonly closing: AbortSignal;
@@ -44,12 +46,12 @@ interface RouteDeps {
 
 /** Returns the routes of all services. Only health and reflection need no caller. */
 export function routes(routeDeps: RouteDeps) {
-  const { deps, log, authenticate, callsPerSecond, testClock, uploadIdleMs, ...standard } =
+  const { deps, log, authenticate, callsPerSecond, testClock, uploadIdleMs, calls, ...standard } =
     routeDeps;
   return (router: ConnectRouter): void => {
     const options = {
-      requestGate: admitCallers({ log, authenticate, callsPerSecond }),
-      interceptors: interceptors({ ...deps, log }),
+      requestGate: admitCallers({ authenticate, callsPerSecond, calls }),
+      interceptors: interceptors(deps),
     };
     router.service(ProgramService, programService(deps), options);
     const points = {
@@ -65,6 +67,6 @@ export function routes(routeDeps: RouteDeps) {
     router.service(BulkGrantService, bulkGrantService(deps, log, uploadIdleMs), options);
     if (testClock) router.service(ClockService, clockService(deps), options);
     compileRules(router.handlers.map(({ method }) => method));
-    mountStandardServices(router, { log, ...standard });
+    mountStandardServices(router, standard);
   };
 }

@@ -125,7 +125,8 @@ test("promtool finds what is wrong with a page", async () => {
 });
 
 test("a server has the families of servers and of the process", async () => {
-  expectFamilies(await metricsOf(operatorsPort), common());
+  const expected = { ...common(), ...documented("Of servers") };
+  expectFamilies(await metricsOf(operatorsPort), expected);
 });
 
 test("a worker has its own families, those of the process and those of the SDK", async () => {

@@ -84,3 +84,14 @@ export interface Tallies {
   /** Background tasks that were not done. */
   droppedTasks(): number;
 }
+/** The calls of a server. Methods are named as `meguri.points.v1.PointsService/GrantPoints`. */
+export interface CallTallies {
+  readonly calls: Counts<"method" | "service" | "reason">;
+  /** By method. */
+  readonly seconds: Durations;
+  /** How many are open, by method. */
+  readonly streams: ReadonlyMap<string, number>;
+  readonly refusedBeforeBody: Counts<"reason">;
+  /** The bytes of bodies that were received and not handed on yet. */
+  readonly bodyBytes: number;
+}

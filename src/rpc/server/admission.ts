@@ -1,11 +1,10 @@
 /** Lets calls in by their headers alone, before a byte of their bodies is read. */
 import type { Socket } from "node:net";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { Logger } from "pino";
 import type { Authenticate } from "../../app/ports/identity.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { requireScope } from "./authorize.ts";
-import { logCall } from "./call-log.ts";
+import { type Calls, callKey } from "./calls.ts";
 import {
   authenticateAgainKey,
   identityKey,
@@ -13,6 +12,7 @@ import {
   releaseKey,
   socketKey,
 } from "./context.ts";
+import { toConnectError } from "./errors.ts";
 import { createRateLimit } from "./limit-rate.ts";
 import { noteUnread } from "./malformed.ts";
 import { limitsOf } from "./method-limits.ts";
@@ -27,7 +27,6 @@ import { type ByteLimits, createByteBudget } from "./received-bytes.ts";
 export type Gate = (context: HandlerContext) => Promise<void>;
 
 interface AdmissionDeps {
-  readonly log: Logger;
   readonly authenticate: Authenticate;
   /** How many calls a second one service may send. Absent: any number. */
   readonly callsPerSecond?: number | undefined;
@@ -35,6 +34,8 @@ interface AdmissionDeps {
   readonly maxSheets?: number;
   /** Other limits than those of production, for tests. */
   readonly byteLimits?: ByteLimits;
+  /** Counts the bytes of bodies that are held. */
+  readonly calls?: Pick<Calls, "hold">;
 }
 
 /** One sheet takes a few megabytes, most of them in the parser. */
@@ -47,13 +48,13 @@ const defaultMaxSheets = 16;
  * PERMISSION_DENIED, OVERLOADED.
  */
 export function admitCallers(deps: AdmissionDeps): Gate {
-  const { log, authenticate, callsPerSecond, maxSheets = defaultMaxSheets, byteLimits } = deps;
+  const { authenticate, callsPerSecond, maxSheets = defaultMaxSheets, byteLimits } = deps;
   const countCall = callsPerSecond === undefined ? undefined : createRateLimit(callsPerSecond);
-  const countBytes = createByteBudget(byteLimits);
+  const countBytes = createByteBudget(byteLimits, deps.calls?.hold);
   const sheets = new Quota<string>({ perHolder: Math.ceil(maxSheets / 2), total: maxSheets });
   return async (context) => {
     const { method, values, requestHeader } = context;
-    const { failed } = logCall(log, method, values);
+    const call = values.get(callKey);
     try {
       const socket = values.get(socketKey);
       const credentials = { header: (name: string) => requestHeader.get(name), socket };
@@ -62,12 +63,14 @@ export function admitCallers(deps: AdmissionDeps): Gate {
       const identity = found instanceof Promise ? await found : found;
       const { service } = identity.caller;
       values.set(identityKey, identity);
+      if (call) call.service = service;
       countCall?.(service);
       requireScope(identity, method);
       if (limitsOf(method).takesSheets) hold(sheets, service, context, tooManySheets);
       values.set(receivedKey, countBytes(service, socket));
     } catch (error) {
-      throw failed(error);
+      call?.note(error);
+      throw toConnectError(error);
     }
     noteUnread(context);
   };
@@ -84,7 +87,7 @@ const maxPublicStreams = 16;
  * connection: strangers with many of them do not take the places of others. Refusal:
  * TOO_MANY_STREAMS.
  */
-export function admitAnyone(log: Logger): Gate {
+export function admitAnyone(): Gate {
   const streams = new Quota<Socket | undefined>({ perHolder: maxPublicStreams });
   return async (context) => {
     const { method, values } = context;
@@ -92,7 +95,8 @@ export function admitAnyone(log: Logger): Gate {
       try {
         hold(streams, values.get(socketKey), context, tooManyStreams);
       } catch (error) {
-        throw logCall(log, method, values).failed(error);
+        values.get(callKey)?.note(error);
+        throw toConnectError(error);
       }
     }
     noteUnread(context);

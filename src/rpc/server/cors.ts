@@ -2,6 +2,7 @@
 import { cors as connectHeaders } from "@connectrpc/connect";
 import type { connectNodeAdapter } from "@connectrpc/connect-node";
 import cors from "cors";
+import { requestIdHeader } from "./calls.ts";
 
 type Handler = ReturnType<typeof connectNodeAdapter>;
 
@@ -18,7 +19,7 @@ export function allowOrigins(origins: readonly string[], handle: Handler): Handl
     origin: (origin, done) => done(null, origin !== undefined && origins.includes(origin)),
     methods: [...connectHeaders.allowedMethods],
     allowedHeaders: [...connectHeaders.allowedHeaders, ...ownHeaders],
-    exposedHeaders: [...connectHeaders.exposedHeaders],
+    exposedHeaders: [...connectHeaders.exposedHeaders, requestIdHeader],
     maxAge: maxAgeSeconds,
   });
   return (request, response) => apply(request, response, () => handle(request, response));

@@ -1,16 +1,15 @@
 /** The interceptors of an admitted call: errors and logs, the time limit, rules, permission. */
 import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
-import type { ConnectError, Interceptor } from "@connectrpc/connect";
+import type { Interceptor } from "@connectrpc/connect";
 import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protocol-connect";
 import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc";
-import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
 import { isSilent, maxSilenceMs } from "../../app/ports/store-silence.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { authorize } from "./authorize.ts";
-import { logCall } from "./call-log.ts";
+import { type Call, callKey } from "./calls.ts";
 import { marginMs, maxTimeoutMs } from "./context.ts";
-import { InvalidRequest } from "./errors.ts";
+import { InvalidRequest, toConnectError } from "./errors.ts";
 import { requireShortLists } from "./list-limits.ts";
 import { noteRead, toMalformed } from "./malformed.ts";
 import { limitsOf } from "./method-limits.ts";
@@ -19,60 +18,55 @@ import { traceCalls } from "./trace-calls.ts";
 import { requestValidator } from "./validator.ts";
 import { describeViolations } from "./violation-texts.ts";
 
-interface InterceptorDeps extends Pick<Deps, "owners" | "storeSilenceMs"> {
-  readonly log: Logger;
-}
+type InterceptorDeps = Pick<Deps, "owners" | "storeSilenceMs">;
 
 /** The interceptors of a call, the outermost first. */
-export const interceptors = ({ log, owners, storeSilenceMs }: InterceptorDeps): Interceptor[] => [
+export const interceptors = ({ owners, storeSilenceMs }: InterceptorDeps): Interceptor[] => [
   traceCalls,
   noteRead,
-  mapErrors(log),
+  mapErrors,
   limitTime(storeSilenceMs),
   refuseUnreadable,
   validate(),
+  noteIds,
   authorize(owners),
   endWithRight(owners),
 ];
 
 /** The interceptors of a call that needs no caller. */
-export const publicInterceptors = (log: Logger): Interceptor[] => [
+export const publicInterceptors = (): Interceptor[] => [
   noteRead,
-  mapErrors(log),
+  mapErrors,
   // They do not ask the store.
   limitTime(() => 0),
   refuseUnreadable,
 ];
 
-/** Maps errors to ConnectErrors, and logs the result of every call. */
-const mapErrors =
-  (log: Logger): Interceptor =>
-  (next) =>
-  async (req) => {
-    const { done, failed } = logCall(log, req.method, req.contextValues);
-    try {
-      const response = await next(req);
-      if (response.stream) {
-        return { ...response, message: untilEnd(response.message, done, failed) };
-      }
-      done();
-      return response;
-    } catch (error) {
-      throw failed(error);
-    }
-  };
+/** Maps errors to ConnectErrors, and notes the result of the call. */
+const mapErrors: Interceptor = (next) => async (req) => {
+  const call = req.contextValues.get(callKey);
+  try {
+    const response = await next(req);
+    if (response.stream) return { ...response, message: untilEnd(response.message, call) };
+    call?.note(undefined);
+    return response;
+  } catch (error) {
+    call?.note(error);
+    throw toConnectError(error);
+  }
+};
 
 /** Passes the messages of a stream on. The result of the call is known when the stream ends. */
 async function* untilEnd<T>(
   messages: AsyncIterable<T>,
-  done: () => void,
-  failed: (error: unknown) => ConnectError,
+  call: Call | undefined,
 ): AsyncGenerator<T, void> {
   try {
     yield* messages;
-    done();
+    call?.note(undefined);
   } catch (error) {
-    throw failed(error);
+    call?.note(error);
+    throw toConnectError(error);
   }
 }
 
@@ -150,6 +144,30 @@ async function* readable<T>(
   } catch (error) {
     throw toMalformed(error, method) ?? error;
   }
+}
+
+/** Notes what a valid request names, for the line of its call. */
+const noteIds: Interceptor = (next) => (req) => {
+  const call = req.contextValues.get(callKey);
+  if (!call) return next(req);
+  if (req.stream) return next({ ...req, message: notingIds(req.message, call) });
+  noteIdsOf(req.message, call);
+  return next(req);
+};
+
+async function* notingIds<T>(requests: AsyncIterable<T>, call: Call): AsyncGenerator<T, void> {
+  for await (const request of requests) {
+    noteIdsOf(request, call);
+    yield request;
+  }
+}
+
+/** No ids of people, of what they own or do: a target may be named after its owner. */
+function noteIdsOf(request: unknown, call: Call): void {
+  const { programId, eventId, reservationId, bulkGrantId } = request as Record<string, unknown>;
+  const id = eventId || reservationId || bulkGrantId;
+  if (typeof programId === "string" && programId !== "") call.programId = programId;
+  if (typeof id === "string") call.id = id;
 }
 
 /** Validates requests by the rules in their schema; a rule that cannot be evaluated is INTERNAL. */

@@ -4,9 +4,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { type Calls, callKey, createCalls } from "./calls.ts";
 import { compressions } from "./compressions.ts";
 import { maxTimeoutMs, socketKey } from "./context.ts";
 import { allowOrigins } from "./cors.ts";
+import { countCalls } from "./count-calls.ts";
 import { binaryOptions, collectMethods, type Limits } from "./grpc/methods.ts";
 import { serveStreams } from "./grpc/serve-streams.ts";
 import { noteRead, noteUnread, refuseMalformed } from "./malformed.ts";
@@ -38,6 +40,8 @@ interface ListenerOptions {
   readonly certificates?: Certificates | undefined;
   /** The origins whose pages may call. */
   readonly corsOrigins: readonly string[];
+  /** Counts and logs all calls. Absent: nobody reads the counts. */
+  readonly calls?: Calls;
   /** Other limits than those of production, for tests. */
   readonly connections?: ConnectionLimits;
 }
@@ -54,7 +58,7 @@ interface Listeners {
 }
 
 export function createListeners(options: ListenerOptions): Listeners {
-  const { routes, certificates, corsOrigins, connections } = options;
+  const { routes, certificates, corsOrigins, connections, calls = createCalls() } = options;
   const collected = collectMethods(routes, limits);
   const connect = connectNodeAdapter({
     ...limits,
@@ -65,11 +69,13 @@ export function createListeners(options: ListenerOptions): Listeners {
     acceptCompression: compressions,
     binaryOptions,
     jsonOptions: { ignoreUnknownFields: false },
-    contextValues: (request) => createContextValues().set(socketKey, socketOf(request)),
+    contextValues: (request) =>
+      createContextValues().set(socketKey, socketOf(request)).set(callKey, counted.callOf(request)),
   });
-  const handle = allowOrigins(corsOrigins, refuseBadHosts(connect));
+  const counted = countCalls(calls, collected.methods, refuseBadHosts(connect));
+  const handle = allowOrigins(corsOrigins, counted.handle);
   const { server2, server1 } = createServers(certificates, connections);
-  serveStreams(server2, collected.methods, handle);
+  serveStreams(server2, collected.methods, handle, calls);
   server1.on("request", handle);
   server1.on("request", closeUnread);
   server1.on("request", (request, response) => {

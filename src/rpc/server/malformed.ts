@@ -13,6 +13,7 @@ import {
 } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { DomainError } from "../../domain/errors.ts";
+import { callKey } from "./calls.ts";
 import { invalid, toConnectError } from "./errors.ts";
 import { checkBody } from "./large-bodies.ts";
 import { tooLarge } from "./method-limits.ts";
@@ -120,6 +121,8 @@ const refusalKey = createContextKey<ConnectError | undefined>(undefined);
 /** Has to be the last step of the request gate of the handlers that `refuseMalformed` gets. */
 export function noteUnread(context: HandlerContext): void {
   context.values.set(unreadKey, context);
+  const call = context.values.get(callKey);
+  if (call) call.isAdmitted = true;
 }
 
 /** Has to be the first interceptor of every service: Connect has read a unary request by then. */
@@ -167,6 +170,7 @@ function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): Univers
     // A request that breaks off after its deadline is late, whatever Connect has answered.
     const isLate = error instanceof ConnectError && error.code === Code.DeadlineExceeded;
     const refusal = isLate ? error : signal && toMalformed(error, method);
+    if (signal) contextValues.get(callKey)?.note(refusal ?? error);
     if (!refusal) return response;
     contextValues.set(refusalKey, toConnectError(refusal));
     return refuse(call);

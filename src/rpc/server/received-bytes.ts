@@ -23,8 +23,11 @@ export interface ReceivedBytes {
   clear(): void;
 }
 
-/** Returns a function that starts to count for a call. */
-export function createByteBudget(limits: ByteLimits = defaultLimits) {
+/** Returns a function that starts to count for a call. Tells `onHold` of all changes. */
+export function createByteBudget(
+  limits: ByteLimits = defaultLimits,
+  onHold: (bytes: number) => void = () => {},
+) {
   const { ofConnection, ofService, ofServer } = limits;
   const connections = new Quota<Socket | undefined>({ perHolder: ofConnection });
   const services = new Quota<string>({ perHolder: ofService, total: ofServer });
@@ -39,11 +42,13 @@ export function createByteBudget(limits: ByteLimits = defaultLimits) {
           throw overloaded(`${service}, or of all services,`);
         }
         held += bytes;
+        onHold(bytes);
       },
       clear() {
         if (held === 0) return;
         connections.release(connection, held);
         services.release(service, held);
+        onHold(-held);
         held = 0;
       },
     };

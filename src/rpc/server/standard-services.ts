@@ -1,6 +1,5 @@
 /** Mounts the services that every gRPC server has: health and reflection. They need no caller. */
 import type { ConnectRouter } from "@connectrpc/connect";
-import type { Logger } from "pino";
 import type { ServerStates } from "../../app/ports/server-states.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import * as v1 from "../../gen/grpc/reflection/v1/reflection_pb.ts";
@@ -12,7 +11,6 @@ import { reflectionService } from "./reflection.ts";
 import { createServedSchema } from "./served-schema.ts";
 
 interface StandardServicesDeps {
-  readonly log: Logger;
   readonly states: ServerStates;
   /** Aborts when the listeners drain. The streams of these services then end with its reason. */
   readonly closing: AbortSignal;
@@ -21,16 +19,16 @@ interface StandardServicesDeps {
 /** Mounts them for the services that the router has so far. */
 export function mountStandardServices(
   router: ConnectRouter,
-  { log, states, closing }: StandardServicesDeps,
+  { states, closing }: StandardServicesDeps,
 ): void {
   const services = [...new Set(router.handlers.map(({ service }) => service))];
   const names = services.map(({ typeName }) => typeName);
   const standard = [Health, v1.ServerReflection, v1alpha.ServerReflection] as const;
   const schema = createServedSchema([...services, ...standard]);
-  const requestGate = admitAnyone(log);
+  const requestGate = admitAnyone();
   const options = () => ({
     requestGate,
-    interceptors: publicInterceptors(log),
+    interceptors: publicInterceptors(),
     shutdownSignal: closing,
   });
   router.service(Health, healthService(names, states), options());

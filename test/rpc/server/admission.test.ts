@@ -16,7 +16,6 @@ import type { Authenticate, Identity } from "../../../src/app/ports/identity.ts"
 import { authenticateByHeader } from "../../../src/auth/header.ts";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { createLogger } from "../../../src/log.ts";
 import { admitCallers } from "../../../src/rpc/server/admission.ts";
 import { createListeners, type Ports } from "../../../src/rpc/server/listeners.ts";
 import { refuseMalformed } from "../../../src/rpc/server/malformed.ts";
@@ -32,8 +31,7 @@ const authenticate: Authenticate = (credentials) => {
 
 /** The routes of all services, without any handler. */
 const routes = (router: ConnectRouter) => {
-  const log = createLogger("test", "silent");
-  const requestGate = admitCallers({ log, authenticate });
+  const requestGate = admitCallers({ authenticate });
   for (const service of services) router.service(service, {}, { requestGate });
 };
 
@@ -182,8 +180,7 @@ describe("no body of a refused call is read", () => {
 });
 
 test("a call that is refused for its scope counts against the rate of its service", async () => {
-  const log = createLogger("test", "silent");
-  const gate = admitCallers({ log, authenticate, callsPerSecond: 1 });
+  const gate = admitCallers({ authenticate, callsPerSecond: 1 });
   const method = PointsService.method.getBalance;
   const call = () =>
     gate(
@@ -208,9 +205,8 @@ describe("an admitted call", () => {
   let session: ClientHttp2Session;
 
   beforeAll(async () => {
-    const log = createLogger("test", "silent");
     const byteLimits = { ofConnection: 2_000, ofService: 1_000, ofServer: 4_000 };
-    const requestGate = admitCallers({ log, authenticate, maxSheets: 4, byteLimits });
+    const requestGate = admitCallers({ authenticate, maxSheets: 4, byteLimits });
     listeners = createListeners({
       corsOrigins: [],
       routes: (router) => {

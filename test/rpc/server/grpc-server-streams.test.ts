@@ -4,7 +4,6 @@ import { type ClientHttp2Session, constants, type OutgoingHttpHeaders } from "no
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
-import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ErrorInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
 import {
@@ -87,7 +86,7 @@ const listeners = createListeners({
       { watches },
       context,
     ) => behaviours[watches[0]?.ownerId ?? ""]?.(context) as AsyncGenerator<object>;
-    const interceptors = publicInterceptors(pino({ enabled: false }));
+    const interceptors = publicInterceptors();
     const getUnreadCount = () => ({});
     router.service(NotificationService, { watchUnreadCounts, getUnreadCount }, { interceptors });
   },

@@ -18,7 +18,6 @@ import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import * as v1 from "../../../src/gen/grpc/reflection/v1/reflection_pb.ts";
 import * as v1alpha from "../../../src/gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { createLogger } from "../../../src/log.ts";
 import { publicInterceptors } from "../../../src/rpc/server/interceptors.ts";
 import { reflectionService } from "../../../src/rpc/server/reflection.ts";
 import { createServedSchema } from "../../../src/rpc/server/served-schema.ts";
@@ -207,7 +206,7 @@ describe("a stream of reflection", () => {
   test("ends when its client sends nothing for long", async () => {
     const schema = createServedSchema([PointsService]);
     const hasty = createRouterTransport(({ service }) => {
-      const interceptors = publicInterceptors(createLogger("test", "silent"));
+      const interceptors = publicInterceptors();
       service(v1.ServerReflection, reflectionService(schema, 50), { interceptors });
     });
     const { answered, ended } = hold(createClient(v1.ServerReflection, hasty), listServices);

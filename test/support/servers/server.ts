@@ -142,6 +142,7 @@ export interface MemoryServer extends Clients {
   readonly log: Logger;
   readonly port: number;
   readonly http1Port: number;
+  readonly operatorsPort: number;
   /** The calls of its workflows port. */
   readonly workflows: RecordingWorkflows;
   /** Clients that call as another service, or without a caller. */
@@ -155,9 +156,9 @@ export interface MemoryServer extends Clients {
  */
 export async function startMemoryServer(
   env: Readonly<Record<string, string>> = {},
+  log = createLogger("test", "silent"),
 ): Promise<MemoryServer> {
   const workflows = recordWorkflows();
-  const log = createLogger("test", "silent");
   const deps = { ...memoryServerDeps(log), workflows };
   await setupProgram(deps);
   const free = { MEGURI_PORT: "0", MEGURI_HTTP1_PORT: "0", MEGURI_OPERATORS_PORT: "0" };
@@ -165,16 +166,16 @@ export async function startMemoryServer(
   const config = readConfig({ ...free, ...quick, ...env });
   const { authenticate, certificates, ...access } = composeAccess(config, log);
   const server = createServer({ deps, config, log, authenticate, certificates });
-  const { port, http1Port } = await server.listen();
+  const ports = await server.listen();
+  const { port } = ports;
   const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
   const clientsOf = (caller: string | undefined) => connect(sessions, port, caller);
   return {
     ...clientsOf("tests"),
+    ...ports,
     config,
     deps,
     log,
-    port,
-    http1Port,
     workflows,
     clientsOf,
     async stop() {

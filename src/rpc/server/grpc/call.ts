@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { Code, ConnectError, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import { compressionNegotiate } from "@connectrpc/connect/protocol";
 import { headerAcceptEncoding, parseTimeout } from "@connectrpc/connect/protocol-grpc";
+import { type Call, callKey } from "../calls.ts";
 import { compressions } from "../compressions.ts";
 import { socketKey } from "../context.ts";
 import type { ServedMethod } from "./methods.ts";
@@ -48,6 +49,7 @@ export function createContext(
   header: IncomingHttpHeaders,
   signal: AbortSignal,
   timeoutMs: number | undefined,
+  call: Call,
 ): HandlerContext {
   const end = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
   const socket = stream.session?.socket as Socket | undefined;
@@ -62,6 +64,6 @@ export function createContext(
     requestHeader: requestHeaders(header),
     responseHeader: new Headers(),
     responseTrailer: new Headers(),
-    values: createContextValues().set(socketKey, socket),
+    values: createContextValues().set(socketKey, socket).set(callKey, call),
   };
 }

@@ -46,6 +46,8 @@ export type ServerStreamMethod = ServedMethod<ServerStreamSpec>;
 export interface Methods {
   /** Whether there is such a method, unary or streaming; a query behind the path does not count. */
   has(path: string): boolean;
+  /** The method of a path, whatever its kind. */
+  method(path: string): DescMethod | undefined;
   unary(path: string): UnaryMethod | undefined;
   serverStream(path: string): ServerStreamMethod | undefined;
   /** How long a stream for this path may be open in ms; undefined for ever. */
@@ -59,10 +61,12 @@ export interface Methods {
  */
 export function collectMethods(routes: Routes, limits: Limits) {
   const lives = new Map<string, number | undefined>();
+  const all = new Map<string, DescMethod>();
   const unary = new Map<string, UnaryMethod>();
   const serverStreams = new Map<string, ServerStreamMethod>();
   const add = (spec: MethodImplSpec, options: Options = {}) => {
     const path = createMethodUrl("/", spec.method);
+    all.set(path, spec.method);
     lives.set(path, lifeMs(spec.method, limits.maxTimeoutMs));
     if (spec.kind === "unary") unary.set(path, servedMethod(spec, options, limits));
     if (spec.kind === "server_streaming") {
@@ -90,6 +94,7 @@ export function collectMethods(routes: Routes, limits: Limits) {
   };
   const methods: Methods = {
     has: (path) => lives.has(withoutQuery(path)),
+    method: (path) => all.get(withoutQuery(path)),
     unary: (path) => unary.get(path),
     serverStream: (path) => serverStreams.get(path),
     lifeMs: (path) => (methods.has(path) ? lives.get(withoutQuery(path)) : defaultTimeLimitMs),

@@ -1,12 +1,13 @@
 /** Answers gRPC calls on streams of Node's core HTTP/2 API. */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { Code, type ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { type EnvelopedMessage, encodeEnvelope } from "@connectrpc/connect/protocol";
 import {
   contentTypeProto,
   grpcStatusOk,
   setTrailerStatus,
 } from "@connectrpc/connect/protocol-grpc";
+import { type Call, callKey, requestIdHeader } from "../calls.ts";
 
 /** The end of an answer: an error, the last or only message, or no further message. */
 type Answer = { readonly encoding: string | undefined } & (
@@ -23,6 +24,7 @@ export function beginAnswer(
 ): void {
   const header: OutgoingHttpHeaders = { ":status": 200, "content-type": contentTypeProto };
   if (encoding) header["grpc-encoding"] = encoding;
+  header[requestIdHeader] = context.values.get(callKey)?.requestId;
   copy(context.responseHeader, header);
   stream.respond(header, { waitForTrailers: true });
 }
@@ -62,12 +64,14 @@ export function closeAnswered(stream: ServerHttp2Stream): void {
 }
 
 /** Answers a call of a method that does not exist by one frame, as gRPC wants it. */
-export function respondUnimplemented(stream: ServerHttp2Stream): void {
+export function respondUnimplemented(stream: ServerHttp2Stream, call: Call): void {
+  call.end(new ConnectError("there is no such method", Code.Unimplemented));
   stream.on("error", () => {});
   stream.respond(
     {
       ":status": 200,
       "content-type": contentTypeProto,
+      [requestIdHeader]: call.requestId,
       "grpc-status": String(Code.Unimplemented),
       "grpc-message": encodeURIComponent("there is no such service or method"),
     },

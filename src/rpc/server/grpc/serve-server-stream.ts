@@ -9,6 +9,7 @@ import {
   envelopeCompress,
   transformInvokeImplementation,
 } from "@connectrpc/connect/protocol";
+import type { Call } from "../calls.ts";
 import { receivedKey, releaseKey } from "../context.ts";
 import { toConnectError } from "../errors.ts";
 import { limitsOf } from "../method-limits.ts";
@@ -28,13 +29,14 @@ export async function serveServerStream(
   method: ServerStreamMethod,
   stream: ServerHttp2Stream,
   header: IncomingHttpHeaders,
+  call: Call,
 ): Promise<void> {
   const { spec, interceptors } = method;
   const announced = readHeaders(method, header);
   const { timeoutMs, compression } = announced;
   const encoding = compression.response?.name;
   const signal = signalOf(method, stream, timeoutMs);
-  const context = createContext(method, stream, header, signal, timeoutMs);
+  const context = createContext(method, stream, header, signal, timeoutMs, call);
   try {
     await method.gate?.(context);
     const received = context.values.get(receivedKey);
@@ -50,7 +52,9 @@ export async function serveServerStream(
       await write(stream, encodeEnvelope(flags, data));
     }
     respond(stream, context, { encoding, isComplete: true });
+    call.end();
   } catch (error) {
+    call.end(error);
     respond(stream, context, { encoding, error: toConnectError(error) });
   } finally {
     context.values.get(releaseKey)();

@@ -1,5 +1,6 @@
 /** Serves gRPC calls from Node's core HTTP/2 API, and leaves all else to a request handler. */
 import * as http2 from "node:http2";
+import type { Call, Calls } from "../calls.ts";
 import { UnbufferedResponse } from "../unbuffered-response.ts";
 import type { Methods } from "./methods.ts";
 import { closeAnswered, respondUnimplemented } from "./respond.ts";
@@ -37,19 +38,24 @@ export function serveStreams(
   server: http2.Http2Server | http2.Http2SecureServer,
   methods: Methods,
   handle: RequestHandler,
+  calls: Calls,
 ): void {
+  const begin = (path: string, header: http2.IncomingHttpHeaders) =>
+    calls.begin(methods.method(path), header.traceparent as string | undefined);
   const rest = http2.createServer({ Http2ServerResponse: UnbufferedResponse }, handle);
   const serve: StreamListener = (stream, header, flags, rawHeaders) => {
     const { ":method": verb, ":path": path = "", "content-type": type = "" } = header;
     // A client that expects "100 Continue" gets it from the compatibility API.
     if (verb === "POST" && header.expect === undefined) {
-      const served = binaryTypes.has(type) ? serveMethod(methods, path, stream, header) : undefined;
-      if (served) {
-        served.catch(() => stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR));
+      const serveCall = binaryTypes.has(type) ? serverOf(methods, path) : undefined;
+      if (serveCall) {
+        serveCall(stream, header, begin(path, header)).catch(() =>
+          stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR),
+        );
         return;
       }
       if (grpcType.test(type) && !methods.has(path)) {
-        respondUnimplemented(stream);
+        respondUnimplemented(stream, begin(path, header));
         return;
       }
     }
@@ -58,27 +64,30 @@ export function serveStreams(
     closeLater(stream, methods.lifeMs(path));
   };
   const open = byTurns(serve, openingsPerTurn);
-  const begin: StreamListener = (stream, header, ...others) => {
+  const serveInTurn: StreamListener = (stream, header, ...others) => {
     const isOpening = methods.serverStream(header[":path"] ?? "") !== undefined;
     if (isOpening) open(stream, header, ...others);
     else serve(stream, header, ...others);
   };
-  server.on("stream", byTurns(begin));
+  server.on("stream", byTurns(serveInTurn));
 }
 
-/** Undefined if the path is of no method whose requests are one message. */
-function serveMethod(
-  methods: Methods,
-  path: string,
+type ServeCall = (
   stream: http2.ServerHttp2Stream,
   header: http2.IncomingHttpHeaders,
-): Promise<void> | undefined {
+  call: Call,
+) => Promise<void>;
+
+/** Undefined if the path is of no method whose requests are one message. */
+function serverOf(methods: Methods, path: string): ServeCall | undefined {
   const unary = methods.unary(path);
-  if (unary) return serveUnary(unary, stream, header);
+  if (unary) return (...call) => serveUnary(unary, ...call);
   const serverStream = methods.serverStream(path);
   if (!serverStream) return undefined;
-  closeLater(stream, methods.lifeMs(path));
-  return serveServerStream(serverStream, stream, header);
+  return (stream, ...call) => {
+    closeLater(stream, methods.lifeMs(path));
+    return serveServerStream(serverStream, stream, ...call);
+  };
 }
 
 /** Closes a stream that its client keeps open, such as one whose answer it does not read. */

@@ -1,6 +1,7 @@
 /** Serves one unary gRPC call on a stream of Node's core HTTP/2 API. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { envelopeCompress, invokeUnaryImplementation } from "@connectrpc/connect/protocol";
+import type { Call } from "../calls.ts";
 import { receivedKey, releaseKey } from "../context.ts";
 import { toConnectError } from "../errors.ts";
 import { timeIsUp } from "../interceptors.ts";
@@ -21,6 +22,7 @@ export async function serveUnary(
   method: UnaryMethod,
   stream: ServerHttp2Stream,
   header: IncomingHttpHeaders,
+  call: Call,
 ): Promise<void> {
   const { spec, interceptors } = method;
   const announced = readHeaders(method, header);
@@ -29,7 +31,7 @@ export async function serveUnary(
   const isOwn = timeoutMs !== undefined && timeoutMs <= timeMs;
   const limitMs = isOwn ? timeoutMs : timeMs;
   const signal = limitStream(stream, limitMs, isOwn ? deadlineExceeded : () => timeIsUp(timeMs));
-  const context = createContext(method, stream, header, signal, timeoutMs);
+  const context = createContext(method, stream, header, signal, timeoutMs, call);
   let encoding: string | undefined;
   try {
     await method.gate?.(context);
@@ -44,7 +46,9 @@ export async function serveUnary(
       ? await envelopeCompress(envelope, compression.response, compressMinBytes)
       : envelope;
     respond(stream, context, { encoding, body });
+    call.end();
   } catch (error) {
+    call.end(error);
     respond(stream, context, { encoding, error: toConnectError(error) });
   } finally {
     context.values.get(releaseKey)();
