@@ -28,6 +28,7 @@ import type { Certificates } from "./rpc/server/servers.ts";
 import { createBackgroundTasks } from "./runtime/background-tasks.ts";
 import { createSystemClock, createTestClock } from "./runtime/clocks.ts";
 import { createProgramCache } from "./runtime/program-cache.ts";
+import { watchStore } from "./runtime/store-watch.ts";
 import { createBulkGrantStreams } from "./runtime/streams/bulk-grants.ts";
 import { createUnreadCountStreams } from "./runtime/streams/unread-counts.ts";
 import { createTargetOwnerCache } from "./runtime/target-owner-cache.ts";
@@ -147,6 +148,13 @@ export function compose(
   const unreadCounts = createUnreadCountStreams({ reader, log, maxStreams, announcements });
   const bulkGrantStreams = createBulkGrantStreams({ reader, log, maxStreams });
   const engine = new CommitEngine({ store: createDynamoItemStore(clients.single, names), clock });
+  const tallies = {
+    store: clients.tallies,
+    commits: engine.tallies,
+    clockSkewMs: clients.skewMs,
+    droppedTasks: background.dropped,
+  };
+  const storeWatch = watchStore({ storeSilenceMs: clients.silenceMs, tallies }, log);
   return {
     deps: {
       engine,
@@ -155,12 +163,7 @@ export function compose(
       clock,
       storeSilenceMs: clients.silenceMs,
       storeThrottles: clients.throttles,
-      tallies: {
-        store: clients.tallies,
-        commits: engine.tallies,
-        clockSkewMs: clients.skewMs,
-        droppedTasks: background.dropped,
-      },
+      tallies,
       programs: createProgramCache(reader, config.testClock),
       workflows,
       owners: createTargetOwnerCache(reader),
@@ -183,6 +186,7 @@ export function compose(
       bulkGrantStreams.close();
       await background.close();
       await announcements?.close();
+      storeWatch.close();
       clients.close();
     },
   };
