@@ -26,6 +26,7 @@ import {
 import { readSummary } from "../src/app/bulk-grants/summarize.ts";
 import { completeValidation, validateBlocks } from "../src/app/bulk-grants/validate-blocks.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
+import type { Observers } from "../src/app/ports/observers.ts";
 import type {
   BlocksInput,
   BlocksResult,
@@ -44,7 +45,11 @@ import { type ApproverOf, fromTemporal } from "./operators.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
 
 /** Each of these activities may be repeated. */
-export function bulkGrantActivities(deps: Deps, approverOf: ApproverOf | undefined) {
+export function bulkGrantActivities(
+  deps: Deps,
+  approverOf: ApproverOf | undefined,
+  onBlock: Observers["onBlock"],
+) {
   /** Moves the record on by the time, and shows what follows. */
   async function viewOf(name: BulkGrantName): Promise<BulkGrantView> {
     const advanced = await advanceBulkGrant(deps, name);
@@ -99,6 +104,7 @@ export function bulkGrantActivities(deps: Deps, approverOf: ApproverOf | undefin
             { ...name, revision, run, from: next, to },
             shouldContinue,
             (userId, err) => log.error("a row could not be executed", { ...name, userId, err }),
+            onBlock,
           ),
       );
       const bulkGrant = await readBulkGrant(deps, name);

@@ -1,6 +1,7 @@
 /** All activities of a worker. */
 import { log } from "@temporalio/activity";
 import type { Deps } from "../src/app/ports/deps.ts";
+import type { Observers } from "../src/app/ports/observers.ts";
 import { bulkGrantActivities } from "./bulk-grants.ts";
 import { bulkSourceActivities } from "./bulk-sources.ts";
 import { toFailure, unexpectedMessage } from "./failures.ts";
@@ -8,7 +9,7 @@ import { monthEndActivities } from "./month-ends.ts";
 import { noticeActivities } from "./notices.ts";
 import type { ApproverOf } from "./operators.ts";
 import { purgeActivities } from "./purges.ts";
-import { type Observers, reconcilerActivities } from "./reconciler.ts";
+import { reconcilerActivities } from "./reconciler.ts";
 import { reservationActivities } from "./reservations.ts";
 import { verificationActivities } from "./verifications.ts";
 
@@ -31,13 +32,13 @@ export function createActivities(dependencies: ActivityDeps): Activities {
 }
 
 const activities = ({ deps, approverOf, ...observers }: ActivityDeps) => ({
-  ...reservationActivities(deps, observers.onDone),
+  ...reservationActivities(deps, observers),
   ...reconcilerActivities(deps, observers),
   ...monthEndActivities(deps),
   ...noticeActivities(deps),
   ...verificationActivities(deps),
   ...purgeActivities(deps),
-  ...bulkGrantActivities(deps, approverOf),
+  ...bulkGrantActivities(deps, approverOf, observers.onBlock),
   ...bulkSourceActivities(deps, approverOf),
 });
 

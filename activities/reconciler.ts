@@ -2,8 +2,10 @@
 import { log } from "@temporalio/activity";
 import { dropOldUploads, startActiveBulkGrants } from "../src/app/bulk-grants/reconcile.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
+import type { Observers } from "../src/app/ports/observers.ts";
 import type { ReservationName } from "../src/app/ports/reservations.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
+import { countPausedReservations } from "../src/app/reservations/pause.ts";
 import {
   executeOverdue,
   type OverdueCounts,
@@ -21,29 +23,17 @@ import type {
 import type { BulkGrantName } from "../src/domain/bulk-grant.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import type { Instant } from "../src/domain/month.ts";
-import type { Reservation } from "../src/domain/reservation.ts";
 import type { TargetName } from "../src/domain/target.ts";
-import type { Milliseconds } from "../src/domain/units.ts";
 import { check } from "./checks.ts";
 import { camelCased } from "./spelling.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
-
-/** What a worker observes of reservations. */
-export interface Observers {
-  /** Called for every reservation that was granted; again if an attempt is repeated. */
-  readonly onDone: (reservation: Reservation) => void;
-  /** Called with the overdue reservations that a pass of the reconciler has found. */
-  readonly onOverdue: (overdue: {
-    readonly count: number;
-    readonly oldestMs: Milliseconds;
-  }) => void;
-}
 
 type Overdue = OverdueCounts & ReservationsPlace;
 type Started = StartCounts & ReservationsPlace;
 
 /** Each of these activities may be repeated. */
-export function reconcilerActivities(deps: Deps, { onDone, onOverdue }: Observers) {
+export function reconcilerActivities(deps: Deps, observers: Observers) {
+  const { onDone, onOverdue } = observers;
   const onFailed = (name: ReservationName, err: unknown) =>
     log.warn("a reservation is left to the next pass", { ...name, err });
   return {
@@ -51,11 +41,17 @@ export function reconcilerActivities(deps: Deps, { onDone, onOverdue }: Observer
     async executeOverdue(input: OverdueProgress): Promise<OverdueProgress> {
       check(input, { overdue: "number", cursor: "string?" });
       const start = camelCased<Overdue>(input);
-      const result = await runStep<Overdue, Overdue>(start, (from, shouldContinue) =>
-        executeOverdue(deps, { ...start, ...from }, shouldContinue, { onDone, onFailed }),
-      );
-      onOverdue({ count: result.overdue + result.failed, oldestMs: result.oldest_ms });
-      return result;
+      try {
+        const result = await runStep<Overdue, Overdue>(start, (from, shouldContinue) =>
+          executeOverdue(deps, { ...start, ...from }, shouldContinue, { onDone, onFailed }),
+        );
+        const isWhole = result.cursor === undefined;
+        onOverdue({ count: result.overdue + result.failed, oldestMs: result.oldest_ms, isWhole });
+        return result;
+      } catch (error) {
+        onOverdue(undefined);
+        throw error;
+      }
     },
 
     /** Starts the runs of pending reservations, for one step, as `executeOverdue`. */
@@ -69,13 +65,14 @@ export function reconcilerActivities(deps: Deps, { onDone, onOverdue }: Observer
 
     /**
      * Corrects the runs that are not in line with their records. Starts purges that never ran, and
-     * runs of bulk grants that are missing; drops uploads that were cut off.
+     * runs of bulk grants that are missing; drops uploads that were cut off. Counts what waits.
      */
     async syncRuns({ since }: Required<ReconcilerInput>): Promise<SyncCounts> {
       const sync = async () => {
         const counts = await syncRuns(deps, toInstant(since), onFailed);
         await startPurges(deps);
-        await startBulkGrants(deps);
+        await startBulkGrants(deps, observers);
+        await countPaused(deps, observers);
         return counts;
       };
       return heartbeatWhile(sync());
@@ -95,16 +92,34 @@ async function startPurges(deps: Deps): Promise<void> {
 }
 
 /** Does not throw: a failure leaves the bulk grants and the uploads to the next pass. */
-async function startBulkGrants(deps: Deps): Promise<void> {
+async function startBulkGrants(
+  deps: Deps,
+  { onBulkGrants }: Pick<Observers, "onBulkGrants">,
+): Promise<void> {
   const onFailed = (name: BulkGrantName, err: unknown) =>
     log.warn("a bulk grant is left to the next pass", { ...name, err });
   const onUploadFailed = (uploadId: string, err: unknown) =>
     log.warn("the rows of an upload are left to the next pass", { uploadId, err });
   try {
-    await startActiveBulkGrants(deps, onFailed);
+    onBulkGrants(await startActiveBulkGrants(deps, onFailed));
+  } catch (err) {
+    onBulkGrants(undefined);
+    log.warn("bulk grants are left to the next pass", { err });
+  }
+  try {
     await dropOldUploads(deps, onUploadFailed);
   } catch (err) {
-    log.warn("bulk grants are left to the next pass", { err });
+    log.warn("cut-off uploads are left to the next pass", { err });
+  }
+}
+
+/** Does not throw: what cannot be counted is not exported. */
+async function countPaused(deps: Deps, { onPaused }: Pick<Observers, "onPaused">): Promise<void> {
+  try {
+    onPaused(await countPausedReservations(deps));
+  } catch (err) {
+    onPaused(undefined);
+    log.warn("paused reservations could not be counted", { err });
   }
 }
 

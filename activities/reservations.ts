@@ -1,8 +1,9 @@
 /** The activities that grant a reservation, and that change it for operators. */
 import { activityInfo, log } from "@temporalio/activity";
-import { TemporalFailure } from "@temporalio/common";
+import { ApplicationFailure, TemporalFailure } from "@temporalio/common";
 import type { NotifyDeps } from "../src/app/notifications/notify.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
+import type { Observers } from "../src/app/ports/observers.ts";
 import type { ReservationName } from "../src/app/ports/reservations.ts";
 import {
   cancelReservation,
@@ -25,7 +26,7 @@ import type {
   ReservationView,
 } from "../src/contract/reservations.ts";
 import { DomainError } from "../src/domain/errors.ts";
-import type { ChangeRequest, Reservation } from "../src/domain/reservation.ts";
+import type { ChangeRequest } from "../src/domain/reservation.ts";
 import { grantTiming } from "../workflows/timing.ts";
 import { check } from "./checks.ts";
 import { unexpectedMessage } from "./failures.ts";
@@ -35,8 +36,10 @@ import { toStep } from "./reservation-steps.ts";
 
 const { firstMs, attemptMs } = grantTiming;
 
-/** `onDone` is called for every reservation that was granted; again if an attempt is repeated. */
-export function reservationActivities(deps: Deps, onDone: (reservation: Reservation) => void) {
+export function reservationActivities(
+  deps: Deps,
+  { onDone, pastDue }: Pick<Observers, "onDone" | "pastDue">,
+) {
   const depsWithoutSignal = withoutSignal(deps);
 
   async function execute(input: GrantInput, deadline?: number): Promise<Execution> {
@@ -48,8 +51,10 @@ export function reservationActivities(deps: Deps, onDone: (reservation: Reservat
       deadline,
     });
     if (execution.outcome === "DONE") {
+      // Before the notification: an attempt that is repeated for it finds an earlier grant.
+      pastDue.settle(idOf(input));
+      onDone(execution.reservation, execution.cause);
       await notify(deps, execution);
-      onDone(execution.reservation);
     }
     return execution;
   }
@@ -89,30 +94,32 @@ export function reservationActivities(deps: Deps, onDone: (reservation: Reservat
      * when it is too early to hold. Returns RETRY while the clock is off, and after retryable
      * errors for 10 s, so that the workflow can show it.
      */
-    async grantWhenDue(input: GrantInput): Promise<ReservationStep> {
+    grantWhenDue: async (input: GrantInput): Promise<ReservationStep> => {
       const executeTime = Date.parse(check(input, grantFields).execute_time);
-      try {
-        const { wall } = await deps.clock.now();
-        const waitMs = executeTime - input.lead_ms - wall;
-        if (waitMs > 0) {
-          const step = await stepAfterReset(input);
-          if (step) return step;
-          throw notDue(input.execute_time, waitMs);
+      return held(pastDue, input, async () => {
+        try {
+          const { wall } = await deps.clock.now();
+          const waitMs = executeTime - input.lead_ms - wall;
+          if (waitMs > 0) {
+            const step = await stepAfterReset(input);
+            if (step) return step;
+            throw notDue(input.execute_time, waitMs);
+          }
+          await holdUntil(deps.clock, executeTime);
+        } catch (error) {
+          return toRetry(error);
         }
-        await holdUntil(deps.clock, executeTime);
-      } catch (error) {
-        return toRetry(error);
-      }
-      return attempt(input);
+        return attempt(input);
+      });
     },
 
     /** Grants the points if they are due. Otherwise returns what follows from the record. */
     grantNow: async (input: GrantInput): Promise<ReservationStep> =>
-      attempt(check(input, grantFields)),
+      held(pastDue, check(input, grantFields), () => attempt(input)),
 
     /** As `grantNow`, but fails after a retryable error, so that Temporal tries again. */
     grantAgain: async (input: GrantInput): Promise<ReservationStep> =>
-      stepOf(await execute(check(input, grantFields))),
+      held(pastDue, check(input, grantFields), async () => stepOf(await execute(input))),
 
     /** Cancels the reservation, as the RPC does. */
     cancelReservation: async (
@@ -160,11 +167,38 @@ const withoutSignal = (deps: Deps): Deps => ({
   workflows: { ...deps.workflows, refreshReservation: async () => {} },
 });
 
-/** Whether a reservation has become due, or its activity was scheduled, less than 10 s ago. */
-function isJustDue({ execute_time }: GrantInput): boolean {
-  const dueSince = Math.max(Date.parse(execute_time), activityInfo().scheduledTimestampMs);
-  return Date.now() < dueSince + firstMs;
+/** Keeps in the worker's memory that a reservation is held, until an attempt settles it. */
+async function held(
+  pastDue: Observers["pastDue"],
+  input: GrantInput,
+  work: () => Promise<ReservationStep>,
+): Promise<ReservationStep> {
+  const end = pastDue.begin(idOf(input), dueSince(input));
+  try {
+    const step = await work();
+    if (step.step !== "RETRY") pastDue.settle(idOf(input));
+    return step;
+  } catch (error) {
+    if (!willBeRepeated(error)) pastDue.settle(idOf(input));
+    throw error;
+  } finally {
+    end();
+  }
 }
+
+const idOf = ({ program_id, reservation_id }: GrantInput) => `${program_id}/${reservation_id}`;
+
+/** When a reservation has become due, or when its activity was scheduled, if that was later. */
+const dueSince = ({ execute_time }: GrantInput): number =>
+  Math.max(Date.parse(execute_time), activityInfo().scheduledTimestampMs);
+
+const isJustDue = (input: GrantInput): boolean => Date.now() < dueSince(input) + firstMs;
+
+/** Whether Temporal makes another attempt soon. A refusal ends the attempts. */
+const willBeRepeated = (error: unknown): boolean =>
+  error instanceof DomainError
+    ? error.retryable
+    : !(error instanceof ApplicationFailure && error.type === "NOT_DUE");
 
 const grantFields = {
   program_id: "string",

@@ -6,6 +6,7 @@ import type { Deps } from "./app/ports/deps.ts";
 import { compose, composeApprovers, composeWorkflows, temporalEndpoint } from "./compose.ts";
 import { type Config, readConfig } from "./config/config.ts";
 import { bulkTaskQueue } from "./contract/bulk-grants.ts";
+import { latenessOf } from "./domain/reservation.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createProcessRegistry, exportStore } from "./probes/metrics.ts";
 import { startTracing } from "./tracing.ts";
@@ -48,8 +49,10 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
     activities: createActivities({
       deps,
       ...(parts.approverOf && { approverOf: parts.approverOf }),
-      onDone(reservation) {
-        const lateness_ms = metrics.observe(reservation);
+      ...metrics.observers,
+      onDone(reservation, cause) {
+        metrics.observers.onDone(reservation, cause);
+        const lateness_ms = latenessOf(reservation);
         log.info(
           {
             programId: reservation.programId,
@@ -59,7 +62,6 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
           "reservation done",
         );
       },
-      onOverdue: metrics.observeOverdue,
     }),
     // A month-end sweep that is killed repeats at most the work of this time.
     maxHeartbeatThrottleInterval: "2 seconds",

@@ -6,6 +6,7 @@ import { MockActivityEnvironment } from "@temporalio/testing";
 import { createActivities } from "../../activities/index.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import type { GrantInput, ReservationStep } from "../../src/contract/reservations.ts";
+import { noObservers } from "../../test/support/fixtures/no-observers.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { round } from "../support/numbers.ts";
 
@@ -17,7 +18,7 @@ export const holdMemory: Benchmark = {
   async run(scale) {
     const count = scale.pick(10_000, 500);
     const { deps, clock, granted } = fakeDeps();
-    const { grantWhenDue } = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
+    const { grantWhenDue } = createActivities({ deps, ...noObservers });
     const executeTime = clock.time + dueInMs;
     const hold = (i: number): Promise<ReservationStep> =>
       new MockActivityEnvironment().run(grantWhenDue, inputOf(i, executeTime));

@@ -14,6 +14,8 @@ export interface Program {
   readonly createTime: Instant;
   /** Present while no reservation of the program may be granted. */
   readonly reservationPause?: ReservationPause;
+  /** When the last pause ended; absent when there was none. */
+  readonly resumeTime?: Instant;
   /** Present while the program notifies its members of something. */
   readonly notices?: ProgramNotices;
 }
@@ -113,9 +115,9 @@ export function pauseReservations(program: Program, pause: ReservationPause): Pr
 }
 
 /** Ends the pause of a program's reservations. A program without one does not change. */
-export function resumeReservations(program: Program): Program {
+export function resumeReservations(program: Program, now: Instant): Program {
   const { reservationPause, ...rest } = program;
-  return reservationPause ? rest : program;
+  return reservationPause ? { ...rest, resumeTime: now } : program;
 }
 
 /**

@@ -168,6 +168,24 @@ export function complete(reservation: Reservation, entryNumber: number, now: Ins
 export const latenessOf = ({ grant }: Reservation): number =>
   grant ? Math.max(0, grant.time - grant.dueSince) : 0;
 
+/** What a late grant waited for beside its execute time. */
+export type LatenessCause = "due" | "paused" | "retried";
+
+/**
+ * Returns why a reservation is granted later than it was due, by its record before the grant:
+ * `paused` when its program was resumed since, `retried` when it was changed since, by a retry or
+ * by a move to a past time. Undefined for a failed record, which an operator has reset: how long
+ * people took for that says nothing about the service.
+ */
+export function latenessCause(
+  { state, executeTime, updateTime, lastChange }: Reservation,
+  resumeTime = Number.NEGATIVE_INFINITY,
+): LatenessCause | undefined {
+  if (state === "FAILED") return undefined;
+  if (resumeTime > Math.max(executeTime, updateTime)) return "paused";
+  return lastChange && lastChange.time > executeTime ? "retried" : "due";
+}
+
 /** Sets a reservation failed because its grant was refused. */
 export function fail(reservation: Reservation, refusal: DomainError, now: Instant): Reservation {
   const failure = { reason: refusal.reason, message: refusal.message };

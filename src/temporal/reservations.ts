@@ -35,6 +35,7 @@ type Port = Pick<
   | "refreshReservation"
   | "cancelReservationRun"
   | "refreshPaused"
+  | "countPaused"
   | "brokenRuns"
   | "overdueRuns"
   | "terminateRun"
@@ -43,6 +44,10 @@ type Port = Pick<
 type Start = (input: ReservationInput) => Promise<unknown>;
 
 const isReservation = `WorkflowType = "${workflowTypes.reservation}"`;
+
+const pausedRuns = (programId: string) =>
+  `${isReservation} AND ${names.program} = "${programId}" AND ${names.state} = "PAUSED"` +
+  ' AND ExecutionStatus = "Running"';
 
 export function createReservationRuns(link: Link): Port {
   const { client, connection, namespace } = link;
@@ -67,16 +72,20 @@ export function createReservationRuns(link: Link): Port {
       ),
 
     async refreshPaused(programId, reason) {
-      const isPaused = `${names.program} = "${programId}" AND ${names.state} = "PAUSED"`;
       await link.call(() =>
         connection.workflowService.startBatchOperation({
           namespace,
           jobId: randomUUID(),
-          visibilityQuery: `${isReservation} AND ${isPaused} AND ExecutionStatus = "Running"`,
+          visibilityQuery: pausedRuns(programId),
           reason,
           signalOperation: { signal: refreshSignal },
         }),
       );
+    },
+
+    async countPaused(programId) {
+      const { count } = await link.call(() => client.workflow.count(pausedRuns(programId)));
+      return count;
     },
 
     brokenRuns: (since) =>

@@ -1,60 +1,150 @@
 /** The metrics of a worker, and the page that exposes them. */
-import { Gauge, Histogram, Registry } from "prom-client";
-import { latenessOf, type Reservation } from "../domain/reservation.ts";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Observers } from "../app/ports/observers.ts";
+import { latenessOf } from "../domain/reservation.ts";
 import { createOperatorsListener, type OperatorsListener } from "../probes/listener.ts";
 import { createMetricsPage } from "../probes/metrics.ts";
+import { createPassGauge } from "./pass-gauge.ts";
+import { createPastDueGrants } from "./past-due.ts";
 
 export interface Metrics {
   readonly registry: Registry;
-  /** Counts the lateness of a granted reservation. Returns it in ms. */
-  observe(reservation: Reservation): number;
-  /**
-   * Sets how many reservations a pass of the reconciler found overdue, and for how long the oldest
-   * one had been due, in ms. Without another pass on this worker they are exported for 3 minutes.
-   */
-  observeOverdue(overdue: { readonly count: number; readonly oldestMs: number }): void;
+  /** Count and set what the activities of the worker tell of. */
+  readonly observers: Observers;
 }
 
 /**
- * The reconciler passes every minute, on any of the workers. One that had no pass for longer drops
- * its numbers, because they may have changed since.
+ * The reconciler begins a pass every 30 s, on any of the workers. One that had no pass for longer
+ * drops its numbers, because they may have changed since.
  */
-const overdueKeptMs = 180_000;
+const overdueKeptMs = 60_000;
 
-export function createMetrics(registry = new Registry()): Metrics {
+/** What is read beside the passes takes longer while Temporal or a long list slows it down. */
+const readBesideKeptMs = 180_000;
+
+export const createMetrics = (registry = new Registry()): Metrics => ({
+  registry,
+  observers: {
+    ...reservationMetrics(registry),
+    ...passMetrics(registry),
+    ...bulkMetrics(registry),
+  },
+});
+
+function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pastDue"> {
+  const registers = [registry];
   const lateness = new Histogram({
     name: "meguri_reservation_lateness_seconds",
     help: "How long after execute_time, or a later last change, a reservation was granted.",
+    labelNames: ["cause"],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200],
-    registers: [registry],
+    registers,
   });
-  let overdueAt = Number.NEGATIVE_INFINITY;
-  const dropOld = function (this: Gauge) {
-    if (performance.now() - overdueAt > overdueKeptMs) this.remove();
-  };
-  const overdueCount = new Gauge({
-    name: "meguri_reservations_overdue",
-    help: "How many reservations the last pass of the reconciler found overdue.",
-    registers: [registry],
-    collect: dropOld,
+  for (const cause of ["due", "paused", "retried"]) lateness.zero({ cause });
+  const pastDue = createPastDueGrants();
+  new Gauge({
+    name: "meguri_reservations_past_due",
+    help: "How many grants this worker holds whose time is over, by its own memory.",
+    registers,
+    collect() {
+      this.set(pastDue.read().count);
+    },
   });
-  const oldestOverdue = new Gauge({
-    name: "meguri_reservation_oldest_overdue_seconds",
-    help: "For how long the oldest of them had been due; 0 when there was none.",
-    registers: [registry],
-    collect: dropOld,
+  new Gauge({
+    name: "meguri_reservation_oldest_past_due_seconds",
+    help: "For how long the oldest of them has been due; 0 when there is none.",
+    registers,
+    collect() {
+      this.set(pastDue.read().oldestMs / 1_000);
+    },
   });
   return {
-    registry,
-    observe(reservation) {
-      const latenessMs = latenessOf(reservation);
-      lateness.observe(latenessMs / 1_000);
-      return latenessMs;
+    pastDue,
+    onDone(reservation, cause) {
+      if (cause) lateness.observe({ cause }, latenessOf(reservation) / 1_000);
     },
-    observeOverdue({ count, oldestMs }) {
-      overdueAt = performance.now();
-      overdueCount.set(count);
-      oldestOverdue.set(oldestMs / 1_000);
+  };
+}
+
+function passMetrics(registry: Registry): Pick<Observers, "onOverdue" | "onPaused"> {
+  const overdueCount = createPassGauge(
+    registry,
+    {
+      name: "meguri_reservations_overdue",
+      help: "How many reservations the last pass of the reconciler found overdue.",
+    },
+    overdueKeptMs,
+  );
+  const oldestOverdue = createPassGauge(
+    registry,
+    {
+      name: "meguri_reservation_oldest_overdue_seconds",
+      help: "For how long the oldest of them had been due; 0 when there was none.",
+    },
+    overdueKeptMs,
+  );
+  let lastPass: number | undefined;
+  new Gauge({
+    name: "meguri_reconciler_last_pass_timestamp_seconds",
+    help: "When the last whole pass of the reconciler on this worker ended, since 1970.",
+    registers: [registry],
+    collect() {
+      if (lastPass === undefined) this.remove();
+      else this.set(lastPass);
+    },
+  });
+  const paused = createPassGauge(
+    registry,
+    {
+      name: "meguri_reservations_paused",
+      help: "How many due reservations wait because their program is paused.",
+      label: "program_id",
+    },
+    readBesideKeptMs,
+  );
+  return {
+    onOverdue(found) {
+      overdueCount.set(found && [["", found.count]]);
+      oldestOverdue.set(found && [["", found.oldestMs / 1_000]]);
+      if (found?.isWhole) lastPass = Date.now() / 1_000;
+    },
+    onPaused: (counts) => paused.set(counts),
+  };
+}
+
+function bulkMetrics(registry: Registry): Pick<Observers, "onBulkGrants" | "onBlock"> {
+  const bulkGrants = createPassGauge(
+    registry,
+    {
+      name: "meguri_bulk_grants",
+      help: "Bulk grants that have not ended, by state.",
+      label: "state",
+    },
+    readBesideKeptMs,
+  );
+  const oldestWaiting = createPassGauge(
+    registry,
+    {
+      name: "meguri_bulk_grant_oldest_waiting_seconds",
+      help: "How long ago the oldest one that awaits approval was submitted; 0 when none does.",
+    },
+    readBesideKeptMs,
+  );
+  const rows = new Counter({
+    name: "meguri_bulk_rows_total",
+    help: "Rows of bulk grants that this worker has executed, by outcome.",
+    labelNames: ["outcome"],
+    registers: [registry],
+  });
+  for (const outcome of ["granted", "failed"]) rows.inc({ outcome }, 0);
+  return {
+    onBulkGrants(census) {
+      bulkGrants.set(census?.byState);
+      oldestWaiting.set(census && [["", census.oldestWaitingMs / 1_000]]);
+    },
+    onBlock({ grantedCount, failures }) {
+      rows.inc({ outcome: "granted" }, grantedCount);
+      rows.inc({ outcome: "failed" }, failures.length);
     },
   };
 }

@@ -60,8 +60,8 @@ test("a pause of reservations stays until a resume, and neither has an effect tw
   expect(pauseReservations(paused, { time: 9, caller: asService("desk"), reason: "" })).toBe(
     paused,
   );
-  expect(resumeReservations(paused)).toEqual(running);
-  expect(resumeReservations(running)).toBe(running);
+  expect(resumeReservations(paused, 9)).toEqual({ ...running, resumeTime: 9 });
+  expect(resumeReservations(running, 9)).toBe(running);
 });
 
 test("notices are replaced as a whole, and none are left when both are off", () => {

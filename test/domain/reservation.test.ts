@@ -8,6 +8,7 @@ import {
   checkExecuteTime,
   complete,
   fail,
+  latenessCause,
   latenessOf,
   nextStep,
   type Reservation,
@@ -163,6 +164,29 @@ describe("lateness", () => {
     ["no negative time, when the last change was made by a faster clock", { updateTime: 2e12 }, 0],
   ])("counts from %s", (_, more, lateness) => {
     expect(latenessOf(complete(reservation("PENDING", more), 7, later))).toBe(lateness);
+  });
+
+  test.each<[string | undefined, string, Reservation, number?]>([
+    ["due", "a reservation that was never changed", reservation("PENDING")],
+    ["due", "one that was created late", reservation("PENDING", { updateTime: later })],
+    ["due", "one that was moved before", reschedule(reservation("PENDING"), later, desk, before)],
+    ["due", "one that fell due after a pause", reservation("PENDING"), due],
+    ["paused", "one that fell due in a pause", reservation("PENDING"), due + 1],
+    ["retried", "one that was retried", retry(reservation("FAILED"), desk, later)],
+    [
+      "retried",
+      "one that was moved to a past time",
+      reschedule(reservation("PENDING"), before, desk, later),
+    ],
+    [
+      "paused",
+      "one that was retried in a pause",
+      retry(reservation("FAILED"), desk, later),
+      later + 1,
+    ],
+    [undefined, "one whose failed run was reset", reservation("FAILED"), later],
+  ])("has the cause %s of %s", (cause, _, record, resumeTime) => {
+    expect(latenessCause(record, resumeTime)).toBe(cause);
   });
 
   test("counts from a retry or move days after the execute time", () => {

@@ -48,7 +48,7 @@ async function startAgain(data: string): Promise<void> {
 }
 
 /** What the reconciler does with bulk grants, two minutes from now. Throws for a failure. */
-function reconcileLater(): Promise<void> {
+async function reconcileLater(): Promise<void> {
   const { deps } = stack;
   const clock = {
     async now() {
@@ -56,7 +56,7 @@ function reconcileLater(): Promise<void> {
       return { wall: wall + 120_000, calendar };
     },
   };
-  return startActiveBulkGrants({ ...deps, clock }, (_, error) => {
+  await startActiveBulkGrants({ ...deps, clock }, (_, error) => {
     throw error;
   });
 }

@@ -10,6 +10,7 @@ import type { GrantInput } from "../../src/contract/reservations.ts";
 import type { VerifySegmentResult } from "../../src/contract/verifications.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { DomainError, reasons } from "../../src/domain/errors.ts";
+import { noObservers } from "../support/fixtures/no-observers.ts";
 
 const quiet = () => {};
 
@@ -35,8 +36,7 @@ async function failureOf(
   } as unknown as Deps;
   const activities = createActivities({
     deps,
-    onDone: () => {},
-    onOverdue: () => {},
+    ...noObservers,
     ...(approverOf && { approverOf }),
   });
   const environment = new MockActivityEnvironment(
@@ -167,7 +167,7 @@ test("a verification continues after the last heartbeat, inside a ledger", async
     clock: { now: async () => ({ calendar: 0, wall: 0 }) },
     reader,
   } as unknown as Deps;
-  const { verifySegment } = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
+  const { verifySegment } = createActivities({ deps, ...noObservers });
   const input = { program_id: "p", segment: 0, segments: 1 };
 
   const killed = new MockActivityEnvironment();

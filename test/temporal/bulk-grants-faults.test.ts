@@ -20,6 +20,7 @@ import {
   submit,
   usersOf,
 } from "../support/fixtures/bulk-grants.ts";
+import { noObservers } from "../support/fixtures/no-observers.ts";
 import { showsDetails, statusOf } from "../support/fixtures/operators.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
@@ -98,7 +99,7 @@ test("a pass of the reconciler starts runs, and drops uploads that were cut off"
   const [uploadId = ""] = (await pendingUploads(deps)).filter((id) => !uploads.includes(id));
   expect(uploadId).not.toBe("");
 
-  const { syncRuns } = createActivities({ deps: late, onDone: () => {}, onOverdue: () => {} });
+  const { syncRuns } = createActivities({ deps: late, ...noObservers });
   await new MockActivityEnvironment().run(() => syncRuns({ since: "2026-01-01T00:00:00Z" }));
   expect(await deps.reader.get(pendingUploadRef(uploadId))).toBeUndefined();
   expect(await statusOf(bulkGrantRun(stack, "pass"))).toBe("RUNNING");

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import {
+  countPausedReservations,
   pauseProgramReservations,
   resumeProgramReservations,
 } from "../../src/app/reservations/pause.ts";
@@ -72,6 +73,7 @@ test("what is due while the program is paused is granted after the resume", asyn
     expect((await recordOf(stack, id)).state).toBe("PENDING");
   }
   expect(await sweepOverdue()).toMatchObject({ overdue: 0, granted: 0 });
+  expect(await countPausedReservations(stack.deps)).toEqual(new Map([[stack.programId, 3]]));
   for (const id of ids) await expectNothingGranted(stack, id);
 
   await resume(stack);
@@ -85,6 +87,11 @@ test("what is due while the program is paused is granted after the resume", asyn
     expect(await eventsOf(handleOf(stack, id))).toContain("workflowExecutionSignaled");
     await isListed(stack, id, 'MeguriState = "DONE" AND MeguriReason IS NULL');
   }
+  expect(await countPausedReservations(stack.deps)).toEqual(new Map());
+  const page = await stack.metrics.registry.metrics();
+  expect(page).toContain('meguri_reservation_lateness_seconds_count{cause="due"} 1\n');
+  expect(page).toContain('meguri_reservation_lateness_seconds_count{cause="paused"} 3\n');
+  expect(page).toContain("meguri_reservations_past_due 0\n");
 });
 
 test("a pause stops a grant that a worker holds already", async () => {

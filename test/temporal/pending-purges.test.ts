@@ -6,6 +6,7 @@ import { createActivities } from "../../activities/index.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import { deleteTarget, registerTarget } from "../../src/app/reactions/targets.ts";
 import { DomainError } from "../../src/domain/errors.ts";
+import { noObservers } from "../support/fixtures/no-observers.ts";
 import { recordWorkflows } from "../support/servers/recording-workflows.ts";
 import { memoryDeps } from "../support/stores/memory-store.ts";
 
@@ -15,7 +16,7 @@ const noRuns = { synced: 0, restarted: 0, terminated: 0, failed: 0 };
 async function pass(deps: Deps) {
   const warnings: LogEntry[] = [];
   const logger = new DefaultLogger("WARN", (entry) => warnings.push(entry));
-  const { syncRuns } = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
+  const { syncRuns } = createActivities({ deps, ...noObservers });
   const environment = new MockActivityEnvironment({}, { logger });
   const counts = await environment.run(() => syncRuns({ since: "2026-01-01T00:00:00Z" }));
   return { counts, warnings: warnings.map(({ message }) => message) };

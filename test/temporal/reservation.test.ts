@@ -18,6 +18,7 @@ import type { ReservationStep } from "../../src/contract/reservations.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { formatInstant } from "../../src/domain/month.ts";
 import { latenessOf } from "../../src/domain/reservation.ts";
+import { noObservers } from "../support/fixtures/no-observers.ts";
 import {
   change,
   endsAsCanceled,
@@ -44,7 +45,7 @@ afterAll(() => stack.stop());
 /** Runs the grant activity once for a run, which is a reset of the run `original` if given. */
 function runActivity(id: string, run: string, original = run): Promise<ReservationStep> {
   const { deps, programId } = stack;
-  const { grantWhenDue } = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
+  const { grantWhenDue } = createActivities({ deps, ...noObservers });
   const workflowExecution = { workflowId: id, runId: run };
   const scheduledTimestampMs = Date.now();
   const environment = new MockActivityEnvironment({ workflowExecution, scheduledTimestampMs });

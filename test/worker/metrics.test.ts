@@ -12,22 +12,51 @@ async function overdueSamples({ registry }: ReturnType<typeof createMetrics>) {
   return lines.filter((line) => /^meguri_reservation.*overdue/.test(line));
 }
 
-test("overdue reservations are exported until the next pass, or for 3 minutes", async () => {
+test("overdue reservations are exported until the next pass, or for a minute", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   const metrics = createMetrics();
   expect(await overdueSamples(metrics)).toEqual([]);
-  metrics.observeOverdue({ count: 3, oldestMs: 61_500 });
+  metrics.observers.onOverdue({ count: 3, oldestMs: 61_500, isWhole: true });
   expect(await overdueSamples(metrics)).toEqual([
     "meguri_reservations_overdue 3",
     "meguri_reservation_oldest_overdue_seconds 61.5",
   ]);
-  metrics.observeOverdue({ count: 0, oldestMs: 0 });
+  metrics.observers.onOverdue({ count: 0, oldestMs: 0, isWhole: true });
   const none = ["meguri_reservations_overdue 0", "meguri_reservation_oldest_overdue_seconds 0"];
-  vi.advanceTimersByTime(180_000);
+  vi.advanceTimersByTime(60_000);
   expect(await overdueSamples(metrics)).toEqual(none);
   // Another worker has had the passes since.
   vi.advanceTimersByTime(1);
   expect(await overdueSamples(metrics)).toEqual([]);
-  metrics.observeOverdue({ count: 0, oldestMs: 0 });
+  metrics.observers.onOverdue({ count: 0, oldestMs: 0, isWhole: true });
   expect(await overdueSamples(metrics)).toEqual(none);
+});
+
+test("overdue numbers vanish when a pass fails, and the time of the last one stays", async () => {
+  const metrics = createMetrics();
+  const name = "meguri_reconciler_last_pass_timestamp_seconds";
+  const lastPass = async () => {
+    const lines = (await metrics.registry.metrics()).split("\n");
+    return lines.find((line) => line.startsWith(`${name} `));
+  };
+  metrics.observers.onOverdue({ count: 1, oldestMs: 0, isWhole: false });
+  expect(await overdueSamples(metrics)).not.toEqual([]);
+  expect(await lastPass()).toBeUndefined();
+  metrics.observers.onOverdue({ count: 1, oldestMs: 0, isWhole: true });
+  const time = await lastPass();
+  expect(Number(time?.split(" ")[1]) * 1_000).toBeCloseTo(Date.now(), -5);
+  metrics.observers.onOverdue(undefined);
+  expect(await overdueSamples(metrics)).toEqual([]);
+  expect(await lastPass()).toBe(time);
+});
+
+test("at most 100 programs are named", async () => {
+  const { registry, observers } = createMetrics();
+  observers.onPaused(new Map(Array.from({ length: 103 }, (_, i) => [`p-${i}`, 2])));
+  const page = await registry.metrics();
+  expect(page.match(/^meguri_reservations_paused\{/gm)).toHaveLength(101);
+  expect(page).toContain('meguri_reservations_paused{program_id="p-99"} 2\n');
+  expect(page).toContain('meguri_reservations_paused{program_id="other"} 6\n');
+  observers.onPaused(undefined);
+  expect(await registry.metrics()).not.toContain("meguri_reservations_paused{");
 });

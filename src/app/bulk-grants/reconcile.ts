@@ -2,6 +2,7 @@
 import { activeStates, type BulkGrant, type BulkGrantName } from "../../domain/bulk-grant.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
+import type { BulkGrantCensus } from "../ports/observers.ts";
 import { allPages, type PageRequest } from "../ports/pages.ts";
 import { dropUpload } from "./pending-uploads.ts";
 
@@ -15,14 +16,22 @@ const pageSize = 100;
 
 /**
  * Starts the runs of all active bulk grants that have none, such as after the loss of a namespace,
- * and signals those that missed a change. One that fails is left to the next pass.
+ * and signals those that missed a change. One that fails is left to the next pass. Returns what it
+ * has read.
  */
 export async function startActiveBulkGrants(
   { reader, workflows, clock }: Pick<Deps, "reader" | "workflows" | "clock">,
   onFailed: (name: BulkGrantName, error: unknown) => void,
-): Promise<void> {
+): Promise<BulkGrantCensus> {
   const { wall } = await clock.now();
+  const byState = new Map([...activeStates, "PAUSED"].map((state) => [state, 0]));
+  let oldestWaitingMs = 0;
   for await (const bulkGrant of activeBulkGrants(reader)) {
+    const state = bulkGrant.pause ? "PAUSED" : bulkGrant.state;
+    byState.set(state, (byState.get(state) ?? 0) + 1);
+    if (state === "AWAITING_APPROVAL") {
+      oldestWaitingMs = Math.max(oldestWaitingMs, wall - bulkGrant.revision.submitTime);
+    }
     const { programId, bulkGrantId } = bulkGrant;
     try {
       if (isOverdue(bulkGrant, wall)) await workflows.refreshBulkGrant(bulkGrant);
@@ -31,6 +40,7 @@ export async function startActiveBulkGrants(
       onFailed({ programId, bulkGrantId }, error);
     }
   }
+  return { byState, oldestWaitingMs };
 }
 
 async function* activeBulkGrants(reader: Deps["reader"]): AsyncGenerator<BulkGrant, void> {

@@ -42,14 +42,16 @@ export type RunProgress = RangeProgress &
 /**
  * Executes the blocks of a range until `shouldContinue` returns false. A cancellation stops the
  * work within two seconds, a pause after the blocks under way. A block that this run has done
- * already is skipped, and a row that is granted already is granted once. May be repeated. Throws
- * STORE_UNAVAILABLE and other errors that concern all rows.
+ * already is skipped, and a row that is granted already is granted once. `onBlock` is called with
+ * what this call has added to the outcome of a block. May be repeated. Throws STORE_UNAVAILABLE and
+ * other errors that concern all rows.
  */
 export async function runBlocks(
   deps: RunDeps,
   range: RunRange,
   shouldContinue: (progress: RunProgress & { readonly next: number }) => boolean,
   onFailed: (userId: string, error: unknown) => void,
+  onBlock: (outcome: BlockOutcome) => void = () => {},
 ): Promise<RunProgress> {
   const lease = new RunLease(
     () => readBulkGrant(deps, range),
@@ -63,7 +65,7 @@ export async function runBlocks(
       const bulkGrant = await lease.hold();
       const outcome =
         bulkGrant && !bulkGrant.pause
-          ? await runBlock(deps, bulkGrant, block, lease, onFailed)
+          ? await runBlock(deps, bulkGrant, block, lease, onFailed, onBlock)
           : undefined;
       if (!outcome) return { ...counts, next: block, stopped: true };
       counts = {
@@ -94,6 +96,7 @@ async function runBlock(
   block: number,
   lease: RunLease,
   onFailed: (userId: string, error: unknown) => void,
+  onBlock: (outcome: BlockOutcome) => void,
 ): Promise<BlockOutcome | undefined> {
   const { revision, run } = bulkGrant;
   const { rows, before, left } = await readBlock(deps, revision.uploadId, block);
@@ -124,7 +127,9 @@ async function runBlock(
     const kept = await changeOutcome(deps, revision.uploadId, block, (existing) =>
       lease.isHeld ? addOutcome(existing, outcome) : existing,
     );
-    return kept && kept.run >= run ? kept : undefined;
+    if (!kept || kept.run < run) return undefined;
+    onBlock(outcome);
+    return kept;
   });
 }
 

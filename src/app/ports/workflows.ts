@@ -22,6 +22,8 @@ export interface Workflows {
    * in Temporal's list of batch operations.
    */
   refreshPaused(programId: string, reason: string): Promise<void>;
+  /** Counts the runs of reservations that wait because their program is paused. */
+  countPaused(programId: string): Promise<number>;
   /** Lists the runs of reservations that ended since `since` otherwise than by completing. */
   brokenRuns(since: Instant): AsyncIterable<ReservationRun>;
   /** Lists the running runs of reservations that were due before `before`, paused ones excepted. */

@@ -4,7 +4,14 @@ import { eventName } from "../../domain/ledger.ts";
 import type { Instant } from "../../domain/month.ts";
 import { grant } from "../../domain/points.ts";
 import { type Program, pauseReadMs, type ReservationPause } from "../../domain/program.ts";
-import { complete, fail, nextStep, type Reservation } from "../../domain/reservation.ts";
+import {
+  complete,
+  fail,
+  type LatenessCause,
+  latenessCause,
+  nextStep,
+  type Reservation,
+} from "../../domain/reservation.ts";
 import { putChange, replayedResult } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
@@ -41,6 +48,8 @@ export interface Granted {
   readonly availablePoints: number;
   /** Whether the program notifies the user of it. */
   readonly notifies: boolean;
+  /** Why this attempt granted late. Absent after an earlier attempt's grant, and after a reset. */
+  readonly cause?: LatenessCause | undefined;
 }
 
 /** An execution before the available points after a grant by an earlier attempt is known. */
@@ -50,6 +59,7 @@ type Decided =
       readonly outcome: "DONE";
       readonly reservation: Reservation;
       readonly availablePoints?: number;
+      readonly cause?: LatenessCause | undefined;
     };
 
 type ExecuteDeps = Pick<Deps, "engine" | "programs" | "reader">;
@@ -83,9 +93,9 @@ async function execute(deps: ExecuteDeps, attempt: Attempt): Promise<Execution> 
   }
   linkTo(decided.reservation.traceparent);
   if (decided.outcome !== "DONE") return decided;
-  const { reservation, availablePoints = await pointsAfter(deps, attempt) } = decided;
+  const { reservation, cause, availablePoints = await pointsAfter(deps, attempt) } = decided;
   const notifies = program?.notices?.reservedGrants ?? false;
-  return { outcome: "DONE", reservation, availablePoints, notifies };
+  return { outcome: "DONE", reservation, availablePoints, notifies, cause };
 }
 
 /** Reads the available points after the grant of an earlier attempt. */
@@ -121,7 +131,7 @@ function grantOnce({ engine, programs }: ExecuteDeps, attempt: Attempt): Promise
       const reservation = readReservation(tx, attempt);
       const step = nextStep(reservation, now.wall, attempt.resetTime);
       if (step !== "GRANT") return { outcome: step, reservation };
-      const { reservationPause: pause } = program;
+      const { reservationPause: pause, resumeTime } = program;
       if (pause) return { outcome: "PAUSED", reservation, pause };
       const granted = tx.get(eventKey);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
@@ -132,7 +142,8 @@ function grantOnce({ engine, programs }: ExecuteDeps, attempt: Attempt): Promise
         : putChange(tx, eventKey, hash, grant(state, { event, reason, caller: creator }, points));
       const done = complete(reservation, entry.number, now.wall);
       tx.put(ref, done);
-      return { outcome: "DONE", reservation: done, availablePoints };
+      const cause = latenessCause(reservation, resumeTime);
+      return { outcome: "DONE", reservation: done, availablePoints, cause };
     },
   });
 }

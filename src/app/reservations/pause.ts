@@ -3,6 +3,7 @@ import { displayCaller } from "../../domain/caller.ts";
 import { type Program, pauseReservations, resumeReservations } from "../../domain/program.ts";
 import type { ChangeRequest } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
+import { allPages } from "../ports/pages.ts";
 import { changeProgram } from "../programs/change-program.ts";
 
 /** Names the program, with the deadline of the caller. */
@@ -33,9 +34,28 @@ export async function resumeProgramReservations(
   input: ProgramName & ChangeRequest,
 ): Promise<Program> {
   const { programId, caller, reason } = input;
-  const program = await changeProgram(deps, input, resumeReservations);
+  const program = await changeProgram(deps, input, (before, { wall }) =>
+    resumeReservations(before, wall),
+  );
   const because = reason === "" ? "" : ` (${reason})`;
   const resumed = `the program ${programId} is resumed by ${displayCaller(caller)}${because}`;
   deps.background(() => deps.workflows.refreshPaused(programId, resumed));
   return program;
+}
+
+/**
+ * Counts the due reservations of each paused program by their runs, which Temporal lists: one
+ * request a program, however many wait. It lags behind by moments. Throws WORKFLOWS_UNAVAILABLE.
+ */
+export async function countPausedReservations({
+  reader,
+  workflows,
+}: Pick<Deps, "reader" | "workflows">): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for await (const programs of allPages(200, (page) => reader.programs(page))) {
+    for (const { programId, reservationPause } of programs) {
+      if (reservationPause) counts.set(programId, await workflows.countPaused(programId));
+    }
+  }
+  return counts;
 }

@@ -3,6 +3,7 @@ import type { Reservation } from "../../domain/reservation.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
+import type { OnDone } from "../ports/observers.ts";
 import type { ReservationName } from "../ports/reservations.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import { storeOutages } from "../shared/suspects.ts";
@@ -61,7 +62,7 @@ export async function executeOverdue(
   deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs" | "background">,
   from: OverdueCounts & ReservationsPlace,
   shouldContinue: (progress: OverdueCounts & ReservationsPlace) => boolean,
-  { onDone, onFailed }: { readonly onDone: (reservation: Reservation) => void; onFailed: OnFailed },
+  { onDone, onFailed }: { readonly onDone: OnDone; readonly onFailed: OnFailed },
 ): Promise<OverdueCounts & { readonly cursor?: string }> {
   const { wall } = await deps.clock.now();
   const { cursor: _, done: __, ...counts } = from;
@@ -77,7 +78,7 @@ export async function executeOverdue(
         const { programId, reservationId, userId, executeTime } = found;
         const executed = await executeReservation(brief, { programId, reservationId, userId });
         if (executed.outcome === "DONE") {
-          onDone(executed.reservation);
+          onDone(executed.reservation, executed.cause);
           if (executed.notifies) deps.background(() => notifyGranted(deps, executed));
         }
         return {

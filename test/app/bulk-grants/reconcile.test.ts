@@ -45,6 +45,30 @@ test("the run of an approved bulk grant is signalled again a minute after it is 
   expect(await callsOfPass(deps)).toEqual(["refreshBulkGrant p b"]);
 });
 
+test("a pass counts the active bulk grants, and how long the oldest one waits", async () => {
+  const { deps, clock } = await openStore();
+  for (const id of ["old", "young", "runs", "paused"]) {
+    await submit(deps, id, { u1: 10 });
+    if (id !== "young") await validate(deps, id, 1);
+    clock.time += 60_000;
+  }
+  await start(deps, "runs", 1);
+  await start(deps, "paused", 1);
+  await answerTo(deps, { op: "pause", id: "paused", by: "ann" });
+  expect(
+    await startActiveBulkGrants({ ...deps, workflows: recordWorkflows() }, unexpected),
+  ).toEqual({
+    byState: new Map([
+      ["VALIDATING", 1],
+      ["AWAITING_APPROVAL", 1],
+      ["APPROVED", 0],
+      ["RUNNING", 1],
+      ["PAUSED", 1],
+    ]),
+    oldestWaitingMs: 240_000,
+  });
+});
+
 test("only uploads that began a day ago are dropped", async () => {
   const { deps, clock } = await openStore();
   const row = { line: 2, userId: "u1", points: 1, reason: "" };

@@ -1,11 +1,13 @@
 /** Tests which errors of a grant attempt Temporal retries, and which the workflow shows. */
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { DefaultLogger } from "@temporalio/worker";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createActivities } from "../../../activities/index.ts";
 import type { Clock } from "../../../src/app/ports/clock.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { createPastDueGrants } from "../../../src/worker/past-due.ts";
 import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
+import { noObservers } from "../../support/fixtures/no-observers.ts";
 
 const logger = new DefaultLogger("ERROR", () => {});
 
@@ -16,6 +18,8 @@ interface Attempt {
   readonly now?: Clock["now"];
 }
 
+const pastDue = createPastDueGrants();
+
 /** Runs the grant activity on a store that is away, for a reservation that was due `dueMs` ago. */
 function attempt({ dueMs, scheduledMs, now }: Attempt) {
   const { deps, clock } = createReservationFixture();
@@ -23,8 +27,8 @@ function attempt({ dueMs, scheduledMs, now }: Attempt) {
   const away = () => Promise.reject(new DomainError("STORE_UNAVAILABLE", "away"));
   const { grantWhenDue } = createActivities({
     deps: { ...deps, engine: { transact: away }, ...(now && { clock: { now } }) },
-    onDone: () => {},
-    onOverdue: () => {},
+    ...noObservers,
+    pastDue,
   });
   const scheduledTimestampMs = Date.now() - scheduledMs;
   const execute_time = new Date(Date.now() - dueMs).toISOString();
@@ -47,6 +51,30 @@ test.each([
 ])("a reservation that has just become due is tried again by Temporal: %o", async (times) => {
   const failure = { type: "STORE_UNAVAILABLE", nonRetryable: false };
   await expect(attempt(times)).rejects.toMatchObject(failure);
+});
+
+test("the worker remembers what is past due until the next attempt, for 20 s", async () => {
+  pastDue.settle(`${programId}/r`);
+  await attempt({ dueMs: 60_000, scheduledMs: 60_000 });
+  const { count, oldestMs } = pastDue.read();
+  expect(count).toBe(1);
+  expect(oldestMs).toBeGreaterThanOrEqual(60_000);
+  // An attempt of a later activity knows no earlier time.
+  await attempt({ dueMs: 60_000, scheduledMs: 11_000 });
+  expect(pastDue.read().oldestMs).toBeGreaterThanOrEqual(60_000);
+  const failedAt = performance.now();
+  const now = vi.spyOn(performance, "now").mockReturnValue(failedAt + 20_001);
+  expect(pastDue.read()).toEqual({ count: 0, oldestMs: 0 });
+  now.mockRestore();
+});
+
+test("a grant that is held counts from its time on, and no more when it is refused", async () => {
+  const memory = createPastDueGrants();
+  memory.begin("later", Date.now() + 60_000);
+  memory.begin("now", Date.now() - 5);
+  expect(memory.read().count).toBe(1);
+  memory.settle("now");
+  expect(memory.read()).toEqual({ count: 0, oldestMs: 0 });
 });
 
 test("one that has been due for longer shows the reason", async () => {

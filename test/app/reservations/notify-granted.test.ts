@@ -10,6 +10,7 @@ import type { ReservationStep } from "../../../src/contract/reservations.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Program } from "../../../src/domain/program.ts";
 import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
+import { noObservers } from "../../support/fixtures/no-observers.ts";
 
 vi.mock(import("../../../src/app/notifications/notify.ts"), () => ({ notifyMember: vi.fn() }));
 const notify = vi.mocked(notifyMember);
@@ -33,7 +34,7 @@ async function dueReservation({ notifies = true } = {}) {
   fixture.store.force(ref, { ...program, notices });
   await fixture.reserve(id);
   fixture.store.resetStats();
-  const done: string[] = [];
+  const done: [string, string | undefined][] = [];
   const logged: string[] = [];
   const tasks: (() => Promise<void>)[] = [];
   const deps = {
@@ -42,8 +43,8 @@ async function dueReservation({ notifies = true } = {}) {
   };
   const { grantNow } = createActivities({
     deps,
-    onDone: (reservation) => void done.push(reservation.reservationId),
-    onOverdue: () => {},
+    ...noObservers,
+    onDone: (reservation, cause) => void done.push([reservation.reservationId, cause]),
   });
   /** Makes one attempt of the reservation's run, which was scheduled so long ago. */
   const attempt = (scheduledMs = 0): Promise<ReservationStep> => {
@@ -77,7 +78,7 @@ describe("an attempt of a run", () => {
     });
     expect(await attempt()).toMatchObject({ step: "DONE", points: 10 });
     expect(notify.mock.calls.map(([, sent]) => sent)).toEqual([notice]);
-    expect(done).toEqual([id]);
+    expect(done).toEqual([[id, "due"]]);
   });
 
   test("whose notification fails is repeated, with the same event and no other grant", async () => {
@@ -94,7 +95,11 @@ describe("an attempt of a run", () => {
     // The time of the grant, and so its lateness, is that of the first attempt.
     expect(await recordOf(id)).toEqual(granted);
     expect(await entryCount(id)).toBe(1);
-    expect(done).toEqual([id]);
+    // So it is counted once.
+    expect(done).toEqual([
+      [id, "due"],
+      [id, undefined],
+    ]);
   });
 
   test("shows what is left to do while the notification fails for longer", async () => {

@@ -16,6 +16,7 @@ import {
   programId,
   spiedWorkflows,
 } from "../../support/fixtures/memory-reservations.ts";
+import { noObservers } from "../../support/fixtures/no-observers.ts";
 import { randomFrom } from "../../support/models/random.ts";
 
 type Fixture = ReturnType<typeof createReservationFixture>;
@@ -137,7 +138,7 @@ const logger = new DefaultLogger("ERROR", () => {});
 
 /** Runs the activity that starts all runs, as Temporal does: again after an error. */
 async function startAll(deps: Deps) {
-  const { startAllRuns } = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
+  const { startAllRuns } = createActivities({ deps, ...noObservers });
   let heartbeatDetails: unknown;
   let step: StartProgress = { started: 0, failed: 0, failures: [] };
   for (let attempts = 1; attempts < 100; attempts++) {

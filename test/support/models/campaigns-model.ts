@@ -82,7 +82,8 @@ async function perform(world: World, act: Act): Promise<void> {
     case "unfreeze":
       return setFrozen(world, act.userId, act.act === "freeze");
     case "reconcile":
-      return startActiveBulkGrants(deps, () => undefined);
+      await startActiveBulkGrants(deps, () => undefined);
+      return;
     default: {
       const names = [...world.audit.campaigns.keys()].reverse();
       const name = names[act.pick % Math.max(names.length, 1)];

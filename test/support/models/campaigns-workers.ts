@@ -4,6 +4,7 @@ import { MockActivityEnvironment } from "@temporalio/testing";
 import { createActivities } from "../../../activities/index.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { requestMs } from "../../../src/app/ports/engine.ts";
+import { noObservers } from "../fixtures/no-observers.ts";
 import { type Fate, never } from "./campaigns-links.ts";
 import type { ActivityTask, Worker } from "./memory-temporal.ts";
 
@@ -64,7 +65,7 @@ function attempt(deps: Deps, task: ActivityTask, hasEnded: () => boolean): Promi
   environment.on("heartbeat", (details) => {
     if (!hasEnded()) task.heartbeat(details);
   });
-  const activities = createActivities({ deps, onDone: nothing, onOverdue: nothing });
+  const activities = createActivities({ deps, ...noObservers });
   type Activity = (...args: unknown[]) => Promise<unknown>;
   return environment.run(activities[name as keyof typeof activities] as Activity, ...args);
 }

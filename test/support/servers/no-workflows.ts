@@ -6,6 +6,7 @@ export const noWorkflows: Workflows = {
   refreshReservation: async () => undefined,
   cancelReservationRun: async () => undefined,
   refreshPaused: async () => undefined,
+  countPaused: async () => 0,
   async *brokenRuns() {},
   async *overdueRuns() {},
   terminateRun: async () => undefined,

@@ -21,6 +21,7 @@ export function recordWorkflows(): RecordingWorkflows {
     async cancelReservationRun({ programId, reservationId }) {
       calls.push(`cancelReservationRun ${programId} ${reservationId}`);
     },
+    countPaused: async () => 0,
     async *brokenRuns() {},
     async *overdueRuns() {},
     async terminateRun({ programId, reservationId }) {

@@ -26,7 +26,7 @@ import { type Codec, shardOf } from "./codec.ts";
 export const program: Codec<"program"> = {
   table: "points",
   key: (id) => ({ pk: S("P"), sk: S(id) }),
-  encode: ({ timeZone, lifetimes, createTime, reservationPause: pause, notices }) => ({
+  encode: ({ timeZone, lifetimes, createTime, reservationPause: pause, resumeTime, notices }) => ({
     z: S(timeZone),
     l: numbers(
       lifetimes.flatMap(({ lifetimeMonths, effectiveTime }) => [lifetimeMonths, effectiveTime]),
@@ -34,6 +34,7 @@ export const program: Codec<"program"> = {
     t: N(createTime),
     ...(pause && { pt: N(pause.time), ...encodeCaller("pw", pause.caller) }),
     ...(pause?.reason && { pr: S(pause.reason) }),
+    ...(resumeTime !== undefined && { pe: N(resumeTime) }),
     ...(notices && { ne: N(notices.expiryDays), ng: { BOOL: notices.reservedGrants } }),
   }),
   decode: (item) => {
@@ -54,6 +55,7 @@ export const program: Codec<"program"> = {
       lifetimes,
       createTime: num(item, "t"),
       ...(item.pt && { reservationPause: pause }),
+      ...(item.pe && { resumeTime: num(item, "pe") }),
       ...(item.ne && { notices }),
     };
   },

@@ -1,0 +1,48 @@
+/** What a worker observes of the work of its activities. */
+import type { LatenessCause, Reservation } from "../../domain/reservation.ts";
+import type { Milliseconds } from "../../domain/units.ts";
+import type { BlockOutcome } from "./bulk-grants.ts";
+
+/** Called with the cause of its lateness, if the reservation was granted just now. */
+export type OnDone = (reservation: Reservation, cause: LatenessCause | undefined) => void;
+
+/** The active bulk grants of all programs. */
+export interface BulkGrantCensus {
+  /** By state, or PAUSED; each of these is there. */
+  readonly byState: ReadonlyMap<string, number>;
+  /** How long ago the oldest one that awaits approval was submitted; 0 when none does. */
+  readonly oldestWaitingMs: Milliseconds;
+}
+
+/** The overdue reservations that a pass of the reconciler has found so far. */
+interface OverdueFound {
+  readonly count: number;
+  readonly oldestMs: Milliseconds;
+  /** Whether the pass has read all of them. */
+  readonly isWhole: boolean;
+}
+
+/** The grants that a worker holds, in its memory. */
+export interface PastDueGrants {
+  /**
+   * Called when an attempt begins to hold a grant, with its id and since when it is due. Returns
+   * what is to be called at the end of the attempt.
+   */
+  begin(id: string, dueSince: number): () => void;
+  /** Called when no further attempt has to grant the points now. */
+  settle(id: string): void;
+}
+
+export interface Observers {
+  /** Called for every attempt that finds a reservation granted, by itself or by an earlier one. */
+  readonly onDone: OnDone;
+  readonly pastDue: PastDueGrants;
+  /** Called after each step of a pass; with undefined when the step has failed. */
+  readonly onOverdue: (overdue: OverdueFound | undefined) => void;
+  /** Called with the paused reservations by program; undefined when they could not be counted. */
+  readonly onPaused: (counts: ReadonlyMap<string, number> | undefined) => void;
+  /** Called with the active bulk grants of a pass; undefined when they could not be read. */
+  readonly onBulkGrants: (census: BulkGrantCensus | undefined) => void;
+  /** Called with what a run has done with a block of a bulk grant. */
+  readonly onBlock: (outcome: BlockOutcome) => void;
+}

@@ -1,0 +1,55 @@
+/** A gauge of what a pass of the reconciler has read, which vanishes when it is old. */
+import { Gauge, type Registry } from "prom-client";
+
+interface PassGauge {
+  /** Sets what the last pass on this worker has read; undefined when it has failed. */
+  set(samples: Iterable<readonly [labelValue: string, value: number]> | undefined): void;
+}
+
+/** The values of a label that are exported; the others are added up as `other`. */
+const maxValues = 100;
+
+/**
+ * Creates a gauge with one label or none (then with the empty text as its value). A pass runs on
+ * any of the workers, so one that has had none for `keptMs` exports nothing: a number that may have
+ * changed since would hide that.
+ */
+export function createPassGauge(
+  registry: Registry,
+  options: { readonly name: string; readonly help: string; readonly label?: string },
+  keptMs: number,
+): PassGauge {
+  const { name, help, label } = options;
+  let shown: ReadonlyMap<string, number> = new Map();
+  let setAt = 0;
+  new Gauge({
+    name,
+    help,
+    labelNames: label === undefined ? [] : [label],
+    registers: [registry],
+    collect() {
+      this.reset();
+      if (label === undefined) this.remove();
+      if (performance.now() - setAt > keptMs) return;
+      for (const [value, number] of shown) {
+        if (label === undefined) this.set(number);
+        else this.set({ [label]: value }, number);
+      }
+    },
+  });
+  return {
+    set(samples = []) {
+      setAt = performance.now();
+      shown = limited(samples);
+    },
+  };
+}
+
+function limited(samples: Iterable<readonly [string, number]>): ReadonlyMap<string, number> {
+  const kept = new Map<string, number>();
+  for (const [value, number] of samples) {
+    const name = kept.size < maxValues ? value : "other";
+    kept.set(name, (kept.get(name) ?? 0) + number);
+  }
+  return kept;
+}
