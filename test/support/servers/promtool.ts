@@ -1,7 +1,7 @@
 /** Finds or fetches Prometheus' program `promtool`, which checks rules and pages of metrics. */
 import { execFile } from "node:child_process";
-import { join } from "node:path";
-import { findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { dirname, join } from "node:path";
+import { findOnPath, findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
 import { unpackDebian } from "./debian-packages.ts";
 
 const title = "promtool of Debian's package prometheus";
@@ -14,7 +14,6 @@ const title = "promtool of Debian's package prometheus";
  * @throws Error with what it prints, when it finds something wrong.
  */
 export async function promtool(args: readonly string[], input = ""): Promise<string> {
-  const tool = { command: "promtool", title, folder: "promtool-debian", fetch: unpack };
   const program = await findTool(tool, console.error);
   return new Promise((resolve, reject) => {
     const child = execFile(program, args, (error, stdout, stderr) => {
@@ -24,6 +23,14 @@ export async function promtool(args: readonly string[], input = ""): Promise<str
     child.stdin?.end(input);
   });
 }
+
+/** Returns the path of Prometheus, which is beside promtool on the PATH, or in the same package. */
+export async function findPrometheus(): Promise<string> {
+  const unpacked = join(dirname(await findTool(tool, console.error)), "root/usr/bin/prometheus");
+  return (await findOnPath("prometheus")) ?? unpacked;
+}
+
+const tool = { command: "promtool", title, folder: "promtool-debian", fetch: unpack };
 
 async function unpack(folder: string, onProgress: Progress): Promise<string> {
   onProgress(`fetching ${title}`);
