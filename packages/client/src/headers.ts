@@ -1,5 +1,6 @@
 /** The headers that a client adds to each call. */
 import type { KeyReader } from "./call-key.ts";
+import { traceHeaders } from "./tracing.ts";
 
 /** The header by which a load balancer sends calls of one key to one server. */
 const keyHeader = "meguri-key";
@@ -23,7 +24,7 @@ export function headersOf(
   added: { caller: string | undefined; key: string | undefined; authorization: string | undefined },
 ): Record<string, string> {
   const { caller, key, authorization } = added;
-  const headers: Record<string, string> = {};
+  const headers = traceHeaders();
   if (caller !== undefined) headers["meguri-caller"] = caller;
   if (key !== undefined) headers[keyHeader] = key;
   if (authorization !== undefined) headers.authorization = authorization;

@@ -14,6 +14,7 @@ import { createRetryBudget } from "./retry-policy.ts";
 import { createServers } from "./servers.ts";
 import { afterFirst, repeatableInput } from "./streams.ts";
 import { createTokenSource } from "./token.ts";
+import { traceCall } from "./tracing.ts";
 
 /** The deadline of a call with all its tries. */
 const defaultTimeoutMs = durationMs(getOption(accessFile, default_time_limit));
@@ -41,7 +42,7 @@ export function createMeguriTransport(options: MeguriOptions): {
     tokens: token === undefined ? undefined : createTokenSource(token),
   };
 
-  const transport: Transport = {
+  const untraced: Transport = {
     async unary(method, signal, timeoutMs, header, input, contextValues) {
       const { isIdempotent, keyOf, timeLimitMs } = methodInfo(method);
       const own = header === undefined ? undefined : new Headers(header);
@@ -81,6 +82,10 @@ export function createMeguriTransport(options: MeguriOptions): {
         );
       });
     },
+  };
+  const transport: Transport = {
+    unary: (method, ...call) => traceCall(method, () => untraced.unary(method, ...call)),
+    stream: (method, ...call) => traceCall(method, () => untraced.stream(method, ...call)),
   };
   return { transport, close: () => servers.close() };
 }

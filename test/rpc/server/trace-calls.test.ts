@@ -1,6 +1,9 @@
 /** Traces of calls, as a collector on loopback gets them from the real SDK and exporter. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { propagation } from "@opentelemetry/api";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { createMeguri } from "../../../packages/client/src/index.ts";
 import { createLogger } from "../../../src/log.ts";
 import { startTracing } from "../../../src/tracing.ts";
 import {
@@ -67,6 +70,26 @@ test("a call leads to its commit, and the commit to the request to the store", a
   expect(commit?.parentSpanId).toBe(call?.spanId);
   expect(write?.parentSpanId).toBe(commit?.spanId);
   expect(commit?.links?.map((link) => link.spanId)).toEqual([call?.spanId]);
+});
+
+test("the client package begins the trace of a call, where the application traces", async () => {
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  onTestFinished(() => propagation.disable());
+  const meguri = createMeguri({ url: `http://127.0.0.1:${server.port}`, caller: "shop" });
+  onTestFinished(() => meguri.close());
+  await meguri.points.getBalance({ userId: "planted-user" });
+  const name = "meguri.points.v1.PointsService/GetBalance";
+  const [sent, call] = await vi.waitFor(
+    () => {
+      const spans = collector.spans.filter((span) => span.name === name);
+      const root = spans.find(({ parentSpanId }) => !parentSpanId);
+      const served = spans.find(({ parentSpanId }) => parentSpanId === root?.spanId);
+      if (!root || !served) throw new Error("a span is missing");
+      return [root, served];
+    },
+    { timeout: 20_000, interval: 20 },
+  );
+  expect(call?.traceId).toBe(sent?.traceId);
 });
 
 test("a batch links to each of its calls, and each of them to the batch", async () => {
