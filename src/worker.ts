@@ -14,6 +14,7 @@ import { bundleWorkflows } from "./worker/bundle.ts";
 import { awaitConnection } from "./worker/connect.ts";
 import { createMetrics, createMetricsListener, type Metrics } from "./worker/metrics.ts";
 import { installSdkWithMetrics } from "./worker/sdk.ts";
+import { traceActivities } from "./worker/trace-activities.ts";
 
 interface WorkerDeps {
   readonly connection: NativeConnection;
@@ -68,10 +69,12 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
     shutdownGraceTime: config.drainSeconds * 1_000,
     shutdownForceTime: (config.drainSeconds + 5) * 1_000,
   } as const;
+  const interceptors = { activity: [traceActivities] };
   const workers = [
-    await Worker.create({ ...options, ...mainOptions(parts) }),
+    await Worker.create({ ...options, interceptors, ...mainOptions(parts) }),
     await Worker.create({
       ...options,
+      interceptors,
       taskQueue: bulkTaskQueue(config.taskQueue),
       maxConcurrentActivityTaskExecutions: maxBulkSteps,
     }),
