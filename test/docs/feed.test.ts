@@ -172,7 +172,7 @@ test("comments of one person are counted, and leave when they are deleted", asyn
   await expectTexts(aoi, "#badge", [""]);
 });
 
-test("a notification that was read becomes unread again, and one that is dismissed ends", async () => {
+test("a read notification becomes unread again, and a dismissed one ends", async () => {
   await comment("member-1002", "kept");
   await click(aoi, "open");
   await expectTexts(aoi, ".unread > a", ["Ben commented on “My first bonsai”"]);

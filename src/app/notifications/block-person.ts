@@ -22,8 +22,8 @@ const pageSize = 48;
 /**
  * Mutes a person, so that none comes in any more, and then takes the person out of each group by a
  * decision of its own. A group that fails does not stop the next one: its error is thrown at the
- * end, and a repeated call does the rest. Returns whether anything changed, and the inbox. Refusals:
- * those of a mute.
+ * end, and a repeated call does the rest. Returns whether anything changed, and the inbox.
+ * Refusals: those of a mute.
  */
 export async function blockPerson(
   deps: BlockDeps,
