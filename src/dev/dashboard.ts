@@ -48,6 +48,38 @@ const rows: Readonly<Record<string, readonly Panel[]>> = {
       legend: "{{job}} {{instance}}",
     },
   ],
+  Calls: [
+    {
+      title: "Calls",
+      unit: "reqps",
+      description: "Calls that have ended, by their reason.",
+      query: "sum by (reason) (rate(meguri_calls_total[$__rate_interval]))",
+      legend: "{{reason}}",
+    },
+    {
+      title: "Services",
+      unit: "reqps",
+      description: "The ten services that call most.",
+      query: "topk(10, sum by (service) (rate(meguri_calls_total[$__rate_interval])))",
+      legend: "{{service}}",
+    },
+    {
+      title: "Duration",
+      unit: "s",
+      description: "99th percentile, by method. Streams last for minutes.",
+      query:
+        "histogram_quantile(0.99, sum by (method, le) " +
+        "(rate(meguri_call_seconds_bucket[$__rate_interval])))",
+      legend: "{{method}}",
+    },
+    {
+      title: "Streams",
+      unit: "short",
+      description: "Open calls of methods with streams.",
+      query: "sum by (method) (meguri_streams)",
+      legend: "{{method}}",
+    },
+  ],
   Reservations: [
     {
       title: "Grants",
@@ -66,21 +98,51 @@ const rows: Readonly<Record<string, readonly Panel[]>> = {
       legend: "p99",
     },
     {
+      title: "Past due",
+      unit: "short",
+      description: "Grants that workers hold although their time is over.",
+      query: "sum(meguri_reservations_past_due)",
+      legend: "past due",
+    },
+    {
       title: "Overdue",
       unit: "short",
       description: "Found by the last pass of the reconciler. No line: there was no pass.",
       query: "max(meguri_reservations_overdue)",
       legend: "overdue",
     },
-    {
-      title: "Oldest overdue",
-      unit: "s",
-      description: "For how long the oldest of them had been due.",
-      query: "max(meguri_reservation_oldest_overdue_seconds)",
-      legend: "oldest",
-    },
   ],
   Store: [
+    {
+      title: "Requests",
+      unit: "reqps",
+      description: "Attempts of requests to DynamoDB, by result.",
+      query: "sum by (result) (rate(meguri_store_requests_total[$__rate_interval]))",
+      legend: "{{result}}",
+    },
+    {
+      title: "Duration of requests",
+      unit: "s",
+      description: "99th percentile of these attempts.",
+      query:
+        "histogram_quantile(0.99, sum by (operation, le) " +
+        "(rate(meguri_store_request_seconds_bucket[$__rate_interval])))",
+      legend: "{{operation}}",
+    },
+    {
+      title: "Capacity units",
+      unit: "short",
+      description: "Units a second, as DynamoDB reports them.",
+      query: "sum by (table, kind) (rate(meguri_store_units_total[$__rate_interval]))",
+      legend: "{{table}} {{kind}}",
+    },
+    {
+      title: "Commits",
+      unit: "reqps",
+      description: "Attempts to commit a transaction, by result.",
+      query: "sum by (result) (rate(meguri_commits_total[$__rate_interval]))",
+      legend: "{{result}}",
+    },
     {
       title: "Silence",
       unit: "s",

@@ -13,8 +13,8 @@ import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts
 /** The expressions of the alerts, by name. How long they have to be true is tested by promtool. */
 const expressions: Readonly<Record<string, string>> = Object.fromEntries(
   parse(readFileSync(`${projectRoot}deploy/prometheus/rules.yml`, "utf8")).groups.flatMap(
-    ({ rules }: { rules: { alert: string; expr: string }[] }) =>
-      rules.map(({ alert, expr }) => [alert, expr]),
+    ({ rules }: { rules: { alert?: string; expr: string }[] }) =>
+      rules.flatMap(({ alert, expr }) => (alert ? [[alert, expr]] : [])),
   ),
 );
 
@@ -89,11 +89,11 @@ test("alerts follow the faults", async () => {
   stack.proxy.faults({});
   await callUntil("MeguriStoreThrottles", false);
 
-  await callUntil("MeguriStoreSilent", false);
+  await callUntil("MeguriStoreAway", false);
   stack.proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
-  await callUntil("MeguriStoreSilent", true);
+  await callUntil("MeguriStoreAway", true);
   stack.proxy.faults({});
-  await callUntil("MeguriStoreSilent", false);
+  await callUntil("MeguriStoreAway", false);
 
   await worker.killHard();
   await server.killHard();
