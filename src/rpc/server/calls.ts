@@ -16,6 +16,8 @@ export interface Call {
   readonly requestId: string;
   /** The service that calls, once it is known. */
   service: string;
+  /** The caller's trace, or the one that began with the call; neither where nobody traces. */
+  traceId: string | undefined;
   programId: string | undefined;
   /** The id that the caller has chosen, such as an event id. */
   id: string | undefined;
@@ -111,6 +113,7 @@ export function createCalls(log: Logger = pino({ enabled: false })): Calls {
       const call: Call = {
         requestId: randomUUID(),
         service: "",
+        traceId: parseTraceparent(traceparent)?.traceId,
         programId: undefined,
         id: undefined,
         isAdmitted: false,
@@ -127,14 +130,13 @@ export function createCalls(log: Logger = pino({ enabled: false })): Calls {
           const ms = performance.now() - start;
           const error = failure === undefined ? undefined : toConnectError(failure);
           const reason = reasonOf(error);
-          const { service, requestId, programId, id } = call;
+          const { service, requestId, traceId, programId, id } = call;
           calls.add({ method: name, service: serviceLabel(service), reason });
           seconds.add(name, ms);
           if (isStream) countStream(name, -1);
           if (error && !call.isAdmitted && error.code !== Code.Canceled) {
             refusedBeforeBody.add({ reason });
           }
-          const { traceId } = parseTraceparent(traceparent) ?? {};
           const rounded = Math.round(ms * 10) / 10;
           const fields = { method: name, service, reason, ms: rounded, requestId };
           logCall(error, { ...fields, traceId, programId, id }, noted ?? failure);

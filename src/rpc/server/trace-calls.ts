@@ -1,6 +1,7 @@
 /** The outermost interceptor: a span for each call, under the caller's `traceparent`. */
 import { Code, type Interceptor } from "@connectrpc/connect";
 import { parseTraceparent, runInSpan, SpanKind, startSpan } from "../../app/ports/tracing.ts";
+import { callKey } from "./calls.ts";
 import { toConnectError } from "./errors.ts";
 
 /** What OpenTelemetry's conventions count as errors of a server; others are its answers. */
@@ -24,6 +25,8 @@ export const traceCalls: Interceptor = (next) => (req) => {
     { kind: SpanKind.SERVER, attributes: { "rpc.method": method } },
     parseTraceparent(req.header.get("traceparent")),
   );
+  const call = req.contextValues.get(callKey);
+  if (call && span.isRecording()) call.traceId = span.spanContext().traceId;
   return runInSpan(
     span,
     () => next(req),

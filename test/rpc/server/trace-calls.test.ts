@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { propagation } from "@opentelemetry/api";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { pino } from "pino";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { createMeguri } from "../../../packages/client/src/index.ts";
 import { createLogger } from "../../../src/log.ts";
@@ -11,7 +12,7 @@ import {
   type ReceivedSpan,
   startCollector,
 } from "../../support/servers/collector.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { startMemoryServer, startServer, type TestServer } from "../../support/servers/server.ts";
 
 let collector: Collector;
 let server: TestServer;
@@ -70,6 +71,20 @@ test("a call leads to its commit, and the commit to the request to the store", a
   expect(commit?.parentSpanId).toBe(call?.spanId);
   expect(write?.parentSpanId).toBe(commit?.spanId);
   expect(commit?.links?.map((link) => link.spanId)).toEqual([call?.spanId]);
+});
+
+test("a call that begins a trace is logged with it", async () => {
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
+  const logged = await startMemoryServer({}, log);
+  onTestFinished(() => logged.stop());
+  await logged.points.grantPoints({ userId: "planted-user", eventId: "logged", points: 5n });
+  const [line] = await vi.waitFor(() => {
+    const calls = lines.map((text) => JSON.parse(text)).filter(({ msg }) => msg === "call");
+    expect(calls).toHaveLength(1);
+    return calls;
+  });
+  expect(await received(grantSpan, line.traceId)).toHaveLength(1);
 });
 
 test("the client package begins the trace of a call, where the application traces", async () => {
