@@ -5,6 +5,7 @@ import { createLogger } from "../../src/log.ts";
 import { startTracing } from "../../src/tracing.ts";
 import { recordOf } from "../support/fixtures/operators.ts";
 import { handleOf } from "../support/fixtures/reservations.ts";
+import { patience } from "../support/fixtures/waiting.ts";
 import { type Collector, startCollector } from "../support/servers/collector.ts";
 import { at } from "../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
@@ -71,7 +72,7 @@ test("a grant by another process is a trace of its own that links to the call", 
   await vi.waitFor(() => {
     const spans = collector.spans.filter((span) => span.traceId === grant.traceId);
     expect(spans.map(({ name }) => name)).toContain("TransactWriteItems");
-  });
+  }, patience);
   const described = await handleOf(stack, id).describe();
   expect(described.memo).toMatchObject({ traceparent });
   expect(await described.staticDetails()).toContain(`- trace: ${traceId}\n`);

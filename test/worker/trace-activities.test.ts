@@ -5,6 +5,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { createLogger } from "../../src/log.ts";
 import { startTracing } from "../../src/tracing.ts";
 import { traceActivities } from "../../src/worker/trace-activities.ts";
+import { patience } from "../support/fixtures/waiting.ts";
 import { type Collector, startCollector } from "../support/servers/collector.ts";
 
 let collector: Collector;
@@ -28,13 +29,10 @@ test("an attempt is a trace, whose error has no message, unless it only waits", 
   await run("grantWhenDue", async () => {});
   const failed = run("runBlocks", () => Promise.reject(new Error("planted-user is unknown")));
   await expect(failed).rejects.toThrow("planted-user");
-  const [span, ...others] = await vi.waitFor(
-    () => {
-      if (collector.spans.length === 0) throw new Error("no span");
-      return collector.spans;
-    },
-    { timeout: 20_000, interval: 20 },
-  );
+  const [span, ...others] = await vi.waitFor(() => {
+    if (collector.spans.length === 0) throw new Error("no span");
+    return collector.spans;
+  }, patience);
   expect(others).toEqual([]);
   expect(span?.name).toBe("runBlocks");
   const attributes = Object.fromEntries(

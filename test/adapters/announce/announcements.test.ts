@@ -10,6 +10,7 @@ import {
   type TestAnnouncements,
 } from "../../support/fixtures/announcements.ts";
 import { createAuthority, loopbackNames } from "../../support/fixtures/certificates.ts";
+import { patience } from "../../support/fixtures/waiting.ts";
 import { type Redis, startRedis } from "../../support/servers/redis.ts";
 
 let redis: Redis;
@@ -221,5 +222,5 @@ test("a process ends while the server hangs", async () => {
   here.announce("a", 1);
   await here.close();
   redis.resume();
-  await vi.waitFor(() => expect(here.subscribed).toEqual(new Set()));
+  await vi.waitFor(() => expect(here.subscribed).toEqual(new Set()), patience);
 });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { createMeguri } from "../../../packages/client/src/index.ts";
 import { createLogger } from "../../../src/log.ts";
 import { startTracing } from "../../../src/tracing.ts";
+import { patience } from "../../support/fixtures/waiting.ts";
 import {
   type Collector,
   type ReceivedSpan,
@@ -51,14 +52,11 @@ const named = (name: string, traceId: string) =>
 
 /** Waits until the collector has so many spans of a name in a trace. */
 const received = (name: string, traceId: string, count = 1): Promise<ReceivedSpan[]> =>
-  vi.waitFor(
-    () => {
-      const spans = named(name, traceId);
-      if (spans.length < count) throw new Error(`${spans.length} spans ${name}`);
-      return spans;
-    },
-    { timeout: 20_000, interval: 20 },
-  );
+  vi.waitFor(() => {
+    const spans = named(name, traceId);
+    if (spans.length < count) throw new Error(`${spans.length} spans ${name}`);
+    return spans;
+  }, patience);
 
 test("a call leads to its commit, and the commit to the request to the store", async () => {
   const traceId = hex(16);
@@ -83,7 +81,7 @@ test("a call that begins a trace is logged with it", async () => {
     const calls = lines.map((text) => JSON.parse(text)).filter(({ msg }) => msg === "call");
     expect(calls).toHaveLength(1);
     return calls;
-  });
+  }, patience);
   expect(await received(grantSpan, line.traceId)).toHaveLength(1);
 });
 
@@ -94,16 +92,13 @@ test("the client package begins the trace of a call, where the application trace
   onTestFinished(() => meguri.close());
   await meguri.points.getBalance({ userId: "planted-user" });
   const name = "meguri.points.v1.PointsService/GetBalance";
-  const [sent, call] = await vi.waitFor(
-    () => {
-      const spans = collector.spans.filter((span) => span.name === name);
-      const root = spans.find(({ parentSpanId }) => !parentSpanId);
-      const served = spans.find(({ parentSpanId }) => parentSpanId === root?.spanId);
-      if (!root || !served) throw new Error("a span is missing");
-      return [root, served];
-    },
-    { timeout: 20_000, interval: 20 },
-  );
+  const [sent, call] = await vi.waitFor(() => {
+    const spans = collector.spans.filter((span) => span.name === name);
+    const root = spans.find(({ parentSpanId }) => !parentSpanId);
+    const served = spans.find(({ parentSpanId }) => parentSpanId === root?.spanId);
+    if (!root || !served) throw new Error("a span is missing");
+    return [root, served];
+  }, patience);
   expect(call?.traceId).toBe(sent?.traceId);
 });
 
@@ -112,15 +107,12 @@ test("a batch links to each of its calls, and each of them to the batch", async 
   await Promise.all(ids.map((id) => grant(traceparent(id), `batch-${id}`, "hot")));
   const calls = (await Promise.all(ids.map((id) => received(grantSpan, id)))).flat();
   const linked = new Set(calls.map(({ spanId }) => spanId));
-  const commits = await vi.waitFor(
-    () => {
-      const found = ids.flatMap((id) => named("commit", id));
-      const links = found.flatMap((span) => span.links ?? []).map((link) => link.spanId);
-      expect(new Set(links)).toEqual(linked);
-      return found;
-    },
-    { timeout: 20_000, interval: 20 },
-  );
+  const commits = await vi.waitFor(() => {
+    const found = ids.flatMap((id) => named("commit", id));
+    const links = found.flatMap((span) => span.links ?? []).map((link) => link.spanId);
+    expect(new Set(links)).toEqual(linked);
+    return found;
+  }, patience);
   // Calls that were not the first of their batch lead to it by a link.
   const commitIds = new Set(commits.map(({ spanId }) => spanId));
   for (const call of calls) {
