@@ -84,6 +84,7 @@ export interface Tallies {
   /** Background tasks that were not done. */
   droppedTasks(): number;
 }
+
 /** The calls of a server. Methods are named as `meguri.points.v1.PointsService/GrantPoints`. */
 export interface CallTallies {
   readonly calls: Counts<"method" | "service" | "reason">;
