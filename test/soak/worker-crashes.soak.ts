@@ -246,9 +246,10 @@ test("a process with a prebuilt bundle exports the lateness and stops on SIGTERM
     .split("\n")
     .map((line) => JSON.parse(line));
   const port = ready.find(({ msg }) => msg === "ready").metricsPort;
-  await sleep(100);
-  const response = await fetch(`http://127.0.0.1:${port}/metrics`);
-  expect(await response.text()).toContain("meguri_reservation_lateness_seconds_count 1");
+  await eventually(async () => {
+    const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(page).toContain('meguri_reservation_lateness_seconds_count{cause="due"} 1\n');
+  });
   expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
   expect(ready.filter(({ level }) => level >= 40)).toEqual([]);
   await worker.stop();
