@@ -1,6 +1,7 @@
 /** The page of a process's metrics, and the metrics that servers and workers have in common. */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Registry } from "prom-client";
 import type { Deps } from "../app/ports/deps.ts";
+import { exportGauge } from "./export-tallies.ts";
 import type { Answer } from "./listener.ts";
 import { exportTallies } from "./tallies.ts";
 
@@ -28,14 +29,14 @@ type StoreDeps = Pick<Deps, "storeSilenceMs" | "storeThrottles" | "tallies">;
 export function exportStore(registry: Registry, deps: StoreDeps): void {
   const { storeSilenceMs, storeThrottles: throttles, tallies } = deps;
   exportTallies(registry, tallies);
-  new Gauge({
-    name: "meguri_store_silence_seconds",
-    help: "For how long requests of one operation have waited while DynamoDB answered none of it.",
-    registers: [registry],
-    collect() {
-      this.set(storeSilenceMs() / 1_000);
+  exportGauge(
+    registry,
+    {
+      name: "meguri_store_silence_seconds",
+      help: "How long requests of one operation have waited while DynamoDB answered none of it.",
     },
-  });
+    () => storeSilenceMs() / 1_000,
+  );
   new Counter({
     name: "meguri_store_throttles_total",
     help: "Requests that DynamoDB has throttled, each attempt counted, by table.",
