@@ -243,6 +243,13 @@ export function shownState({ state }: Campaign, row: Row): [string, ...RowCode[]
   return active.includes(state) ? ["PENDING"] : ["NOT_RUN", "NOT_RUN"];
 }
 
+/** The blocks that the validation or the run under way has done. */
+export function blocksDone({ state, validated, ran, run, rows }: Campaign): number[] {
+  const blocks = Array.from({ length: Math.ceil(rows.length / rowsPerBlock) }, (_, i) => i);
+  if (state === "VALIDATING") return blocks.filter((block) => validated[block]);
+  return state === "RUNNING" ? blocks.filter((block) => ran[block] === run) : [];
+}
+
 export const headOf = (campaign: Campaign): Head => ({
   state: campaign.state,
   revision: campaign.revision,

@@ -9,6 +9,7 @@ import {
   approvalsFor,
   approve,
   blockOf,
+  blocksDone,
   type Campaign,
   type Counted,
   changes,
@@ -485,6 +486,7 @@ export class Oracle {
       head: headOf(campaign),
       progress: isRunning ? countsOf(campaign.rows) : { grantedCount, grantedPoints, failedCount },
       rows: campaign.rows.map((row, i) => [i + 2, row.userId, ...shownState(campaign, row)]),
+      blocksDone: blocksDone(campaign),
     };
   }
 }

@@ -102,6 +102,8 @@ export interface Shown {
   readonly head: Head;
   readonly progress: Counts;
   readonly rows: readonly ShownRow[];
+  /** The blocks that the validation or the run under way has done. No caller sees them. */
+  readonly blocksDone: readonly number[];
 }
 
 export type Answer =

@@ -28,11 +28,16 @@ import {
   usePoints,
 } from "../../../src/app/points/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
-import { bulkGrantRef, bulkRevisionRef } from "../../../src/app/ports/records.ts";
+import {
+  blockCheckRef,
+  blockOutcomeRef,
+  bulkGrantRef,
+  bulkRevisionRef,
+} from "../../../src/app/ports/records.ts";
 import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
-import type { RowProblem } from "../../../src/domain/sheet.ts";
+import { type RowProblem, rowsPerBlock } from "../../../src/domain/sheet.ts";
 import { enforceRules } from "../fixtures/bulk-rules.ts";
 import { allItems } from "../fixtures/pages.ts";
 import type { Answer, Head, Raw, Request, Shown } from "./bulk-requests.ts";
@@ -200,7 +205,11 @@ async function changeAccount(
   else await accountChanges[request.op as "freeze"](deps, input);
 }
 
-/** Shows a bulk grant and its rows, and checks that the other lists have the same rows. */
+/**
+ * Shows a bulk grant and its rows, and checks that the other lists have the same rows. What is not
+ * seen but decides later answers is shown too: else two orders of concurrent calls look the same
+ * now and answer differently later.
+ */
 export async function show(deps: Deps, id: string, pageSize: number): Promise<Shown> {
   const name = { programId, bulkGrantId: id };
   const { bulkGrant, progress } = await getBulkGrant(deps, name);
@@ -221,7 +230,23 @@ export async function show(deps: Deps, id: string, pageSize: number): Promise<Sh
       ...([row.line, row.userId, state] as const),
       ...codesOf(problems),
     ]),
+    blocksDone: await blocksDone(deps, bulkGrant),
   };
+}
+
+/** The blocks that the validation or the run under way has done. */
+async function blocksDone(
+  { reader }: Deps,
+  { state, run, revision: { uploadId, rowCount } }: BulkGrant,
+): Promise<number[]> {
+  const blocks = Array.from({ length: Math.ceil(rowCount / rowsPerBlock) }, (_, i) => i);
+  if (state === "VALIDATING") {
+    const checks = await reader.many(blocks.map((block) => blockCheckRef(uploadId, block)));
+    return blocks.filter((block) => checks[block]);
+  }
+  if (state !== "RUNNING") return [];
+  const outcomes = await reader.many(blocks.map((block) => blockOutcomeRef(uploadId, block)));
+  return blocks.filter((block) => outcomes[block]?.run === run);
 }
 
 const codesOf = (problems: readonly RowProblem[]) => problems.map(({ code }) => code);
