@@ -71,7 +71,6 @@ const variables = z
     buildId: env.MEGURI_BUILD_ID,
     /** How long a read notification is kept. */
     historyDays: env.MEGURI_HISTORY_DAYS,
-    /** How long a person who reacts again does not notify the owner again. 0 turns it off. */
     /** The most streams of unread counts that one server has open at a time. */
     maxStreams: env.MEGURI_MAX_STREAMS,
     drainSeconds: env.MEGURI_DRAIN_SECONDS,

@@ -15,7 +15,8 @@ export const addDigest: AddCommand = (parent, inSession) => {
     .description(
       "Computes what an approval names from a sheet that you have, and compares it with the " +
         "current revision. The exit code is 0 if the sheet is exactly what the revision holds. " +
-        "The server reads the rows as it reads those of a submission, and keeps nothing.",
+        "The server reads the rows as it reads those of a submission, and keeps nothing. So the " +
+        "caller needs the scope bulk.submit beside bulk.read.",
     )
     .argument("<id>", "the bulk grant")
     .argument("<file>", fileHelp)
