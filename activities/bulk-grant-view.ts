@@ -9,6 +9,7 @@ import {
   type Action,
   type BulkGrant,
   dueAnnouncement,
+  neededApprovals,
   type RunCounts,
   type SheetPlace,
 } from "../src/domain/bulk-grant.ts";
@@ -45,7 +46,7 @@ export function toView(
     ...(source !== undefined && { source }),
     ...(failedRowsAt && { failed_rows_at: addressOf(failedRowsAt) }),
     ...(executeTime !== undefined && { execute_time: formatInstant(executeTime, timeZone) }),
-    required_approval_count: revision.requiredApprovalCount,
+    required_approval_count: neededApprovals(bulkGrant),
     approvers: approvals.map(({ caller }) => caller),
     counts: toCounts(bulkGrant, counts),
     details: detailsOf(bulkGrant, timeZone),
@@ -120,7 +121,7 @@ function detailsOf(bulkGrant: BulkGrant, timeZone: string): string {
         failedRowsOf(bulkGrant)
       );
     case "AWAITING_APPROVAL": {
-      const missing = revision.requiredApprovalCount - approvals.length;
+      const missing = neededApprovals(bulkGrant) - approvals.length;
       return (
         `Waits for ${missing} ${missing === 1 ? "approval" : "approvals"} until ` +
         `${at(bulkGrant.expireTime)}: ApproveBulkGrant, with the digest.`

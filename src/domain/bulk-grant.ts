@@ -177,16 +177,30 @@ export interface ApprovalTimes {
   readonly expiryMs: Milliseconds;
 }
 
-/** What Slack hears of a wait for approvals, each once: that it has begun, and how it ended. */
-export type Announcement = "WAITING" | "APPROVED" | "ENDED";
+/** How many approvals the current revision needs: more than at its begin under stricter rules. */
+export const neededApprovals = ({
+  raisedApprovalCount,
+  revision,
+}: Pick<BulkGrant, "raisedApprovalCount" | "revision">): number =>
+  raisedApprovalCount ?? revision.requiredApprovalCount;
+
+/**
+ * What Slack hears of a wait for approvals, each once: that it has begun, that stricter rules have
+ * raised what it needs, and how it ended.
+ */
+export type Announcement = "WAITING" | "RAISED" | "APPROVED" | "ENDED";
 
 /** Returns the announcement that is due now. The end of a wait is due only after its begin. */
-export function dueAnnouncement({ state, announced, result }: BulkGrant): Announcement | undefined {
-  if (state === "AWAITING_APPROVAL") return announced ? undefined : "WAITING";
+export function dueAnnouncement(record: BulkGrant): Announcement | undefined {
+  const { state, announced, raisedApprovalCount, result } = record;
+  if (state === "AWAITING_APPROVAL") {
+    if (announced === undefined) return "WAITING";
+    return announced === "WAITING" && raisedApprovalCount !== undefined ? "RAISED" : undefined;
+  }
   if (announced === undefined || announced === "ENDED") return undefined;
   // Of a run that was cancelled, the report says it.
   if (state === "REJECTED" || state === "CANCELLED") return result ? undefined : "ENDED";
-  return announced === "WAITING" ? "APPROVED" : undefined;
+  return announced === "APPROVED" ? undefined : "APPROVED";
 }
 
 /** What the workflow does next. */

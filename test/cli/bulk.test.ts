@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createRowRate } from "../../packages/cli/src/row-rate.ts";
 import { run } from "../../packages/cli/src/run.ts";
 import { completeCheck, grantRows, submitLines } from "../support/fixtures/bulk-grant-calls.ts";
+import { enforceRules } from "../support/fixtures/bulk-rules.ts";
 import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
 
 let server: MemoryServer;
@@ -89,6 +90,18 @@ test("what awaits approval is listed with what it waits for and by whom", async 
   expect(stderr).toBe(
     "waits for 1 approval of 1, by anybody but tests: meguri bulk approve waits\n",
   );
+});
+
+test("stricter rules show in what it waits for", async () => {
+  const bulkGrantId = "raised";
+  await submitLines(server, { bulkGrantId }, "a,1,");
+  const { digest } = await completeCheck(server, bulkGrantId);
+  await enforceRules(server.deps, "default", { requiredApprovalCount: 2 });
+  await server.clientsOf("mika").bulkGrants.approveBulkGrant({ bulkGrantId, digest });
+  await enforceRules(server.deps, "default", { requiredApprovalCount: 1 });
+  const { stdout, stderr } = await meguri("bulk", "show", bulkGrantId);
+  expect(stdout).toMatch(/^fact\tapprovals\t1 of 2$/m);
+  expect(stderr).toContain("waits for 1 approval of 2, by anybody but tests");
 });
 
 test("a diff has the rows that were added, removed and changed", async () => {

@@ -4,7 +4,9 @@ import {
   activeStates,
   type BulkGrant,
   type BulkGrantState,
+  dueAnnouncement,
   finalStates,
+  neededApprovals,
   nextStep,
   type Revision,
   type RunCounts,
@@ -355,6 +357,12 @@ describe("approve", () => {
     const once = approveUnder(waits(1), "digest-1", boss, now, 2);
     expect(once).toMatchObject({ state: "AWAITING_APPROVAL", raisedApprovalCount: 2 });
     expect(once.revision.requiredApprovalCount).toBe(1);
+    expect(neededApprovals(once)).toBe(2);
+    expect(dueAnnouncement(once)).toBe("WAITING");
+    expect(dueAnnouncement({ ...once, announced: "WAITING" })).toBe("RAISED");
+    const told = { ...once, announced: "RAISED" as const };
+    expect(dueAnnouncement(told)).toBeUndefined();
+    expect(dueAnnouncement(approveUnder(told, "digest-1", desk, now, 2))).toBe("APPROVED");
     expect(approveUnder(once, "digest-1", desk, now, 2).state).toBe("APPROVED");
     const lowered = approveUnder(once, "digest-1", desk, now, 0);
     expect(lowered.state).toBe("APPROVED");

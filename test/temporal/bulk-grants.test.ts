@@ -101,11 +101,11 @@ describe("a bulk grant", () => {
     expect(await refusal(update("life", "approve", { digest }))).toContain("subject");
     expect(await refusal(update("life", "pause", { subject: "b\u202e" }))).toContain("subject");
     expect(await refusal(update("life", "pause", { subject: "b" }))).toContain("AWAITING_APPROVAL");
-    expect(await update("life", "approve", { subject: "approver", digest })).toEqual({
+    expect(await update("life", "approve", { subject: "mei@ops.example", digest })).toEqual({
       state: "APPROVED",
       revision: 1,
       digest,
-      approvers: [{ service: "temporal", subject: "approver" }],
+      approvers: [{ service: "temporal", subject: "mei" }],
     });
 
     const counts = {

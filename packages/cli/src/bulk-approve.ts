@@ -7,7 +7,7 @@ import {
 import { type AddCommand, examples } from "./action.ts";
 import { nextSteps } from "./bulk-ended.ts";
 import { readSummary, summaryCells } from "./bulk-summary.ts";
-import { aboutBulkGrant, commandFor, stateText } from "./bulk-text.ts";
+import { aboutBulkGrant, approvalCounts, commandFor, stateText } from "./bulk-text.ts";
 import { callerText } from "./callers.ts";
 import { confirm } from "./confirm.ts";
 import { UsageError } from "./errors.ts";
@@ -68,7 +68,7 @@ const facts = (bulkGrant: BulkGrant): Cell[][] => [
   ["submitter", bulkGrant.submitter && callerText(bulkGrant.submitter)],
   ["started by", bulkGrant.starter && callerText(bulkGrant.starter)],
   ["time", bulkGrant.executeTime ?? "as soon as it is approved"],
-  ["approvals", `${bulkGrant.approvals.length} of ${bulkGrant.requiredApprovalCount}`],
+  ["approvals", approvalCounts(bulkGrant)],
   ["reverses", bulkGrant.reversedBulkGrantId],
   ["same content as", bulkGrant.sameContentBulkGrantId],
 ];

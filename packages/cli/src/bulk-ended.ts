@@ -5,7 +5,7 @@ import {
   BulkGrantRow_State as RowState,
   BulkGrant_State as State,
 } from "@meguri/client/bulk-grants";
-import { commandFor, missingApprovals, shellWord } from "./bulk-text.ts";
+import { commandFor, missingApprovals, neededApprovals, shellWord } from "./bulk-text.ts";
 import { callerText } from "./callers.ts";
 import type { Session } from "./session.ts";
 
@@ -21,7 +21,7 @@ export async function nextSteps(session: Session, bulkGrant: BulkGrant): Promise
     case State.AWAITING_APPROVAL:
       return [
         `waits for ${missingApprovals(bulkGrant)} of ` +
-          `${bulkGrant.requiredApprovalCount}, by anybody but ${submitterOf(bulkGrant)}: ` +
+          `${neededApprovals(bulkGrant)}, by anybody but ${submitterOf(bulkGrant)}: ` +
           commandFor(bulkGrant, "approve"),
       ];
     case State.REJECTED:

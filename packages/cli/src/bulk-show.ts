@@ -13,7 +13,7 @@ import {
 import { type AddCommand, examples } from "./action.ts";
 import { nextSteps } from "./bulk-ended.ts";
 import { readSummary, summaryCells } from "./bulk-summary.ts";
-import { stateText, waitsFor } from "./bulk-text.ts";
+import { approvalCounts, stateText, waitsFor } from "./bulk-text.ts";
 import { callerText } from "./callers.ts";
 import { enumName, programOption } from "./options.ts";
 import type { Cell, Columns, Output } from "./output.ts";
@@ -109,7 +109,7 @@ const facts = (bulkGrant: BulkGrant): Fact[] => [
   ["not run", bulkGrant.result?.notRunCount],
   ["submitter", bulkGrant.submitter && callerText(bulkGrant.submitter)],
   ["started by", bulkGrant.starter && callerText(bulkGrant.starter)],
-  ["approvals", `${bulkGrant.approvals.length} of ${bulkGrant.requiredApprovalCount}`],
+  ["approvals", approvalCounts(bulkGrant)],
   ["source", bulkGrant.source],
   ["address", bulkGrant.sourceUrl],
   ["moved to", bulkGrant.movedTo?.name],

@@ -33,9 +33,17 @@ export function waitsFor(bulkGrant: BulkGrant): string {
   return state === State.INVALID ? "a corrected sheet" : "";
 }
 
+/** How many approvals it needs: more than at first when the rules became stricter. */
+export const neededApprovals = (bulkGrant: BulkGrant): number =>
+  bulkGrant.raisedApprovalCount || bulkGrant.requiredApprovalCount;
+
+/** How many approvals it has of those that it needs, such as `1 of 2`. */
+export const approvalCounts = (bulkGrant: BulkGrant): string =>
+  `${bulkGrant.approvals.length} of ${neededApprovals(bulkGrant)}`;
+
 /** The approvals that are missing, such as `2 approvals`. */
 export function missingApprovals(bulkGrant: BulkGrant): string {
-  const missing = bulkGrant.requiredApprovalCount - bulkGrant.approvals.length;
+  const missing = neededApprovals(bulkGrant) - bulkGrant.approvals.length;
   return missing === 1 ? "1 approval" : `${missing} approvals`;
 }
 

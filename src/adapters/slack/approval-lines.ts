@@ -1,5 +1,5 @@
 /** Writes in Slack's mrkdwn what approvers have to know of a bulk grant that awaits approval. */
-import type { BulkGrant } from "../../domain/bulk-grant.ts";
+import { type BulkGrant, neededApprovals } from "../../domain/bulk-grant.ts";
 import {
   type BulkGrantSummary,
   type Overlap,
@@ -47,13 +47,13 @@ function warning(overlap: Overlap, rowCount: number): string {
 }
 
 /** The approvals that are missing, and how to give one. */
-export function waitLines({ programId, bulkGrantId, approvals, ...record }: BulkGrant): string[] {
-  const { requiredApprovalCount, digest } = record.revision;
+export function waitLines(record: BulkGrant): string[] {
+  const { programId, bulkGrantId, approvals, revision } = record;
   const command = `meguri bulk approve ${shellWord(bulkGrantId)} --program ${programId}`;
   return [
-    `${approvals.length} of ${requiredApprovalCount} approvals; ` +
+    `${approvals.length} of ${neededApprovals(record)} approvals; ` +
       `expires ${dateOf(record.expireTime)}`,
-    `Digest: \`${digest}\``,
+    `Digest: \`${revision.digest}\``,
     `Approve: \`${escaped(command)}\``,
   ];
 }

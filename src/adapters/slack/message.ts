@@ -34,6 +34,8 @@ function titleOf({ kind, bulkGrant: { state, revision } }: BulkGrantReport): str
       return `${what} awaits approval`;
     case "REMINDER":
       return `${what} still awaits approval`;
+    case "RAISED":
+      return `${what} needs more approvals, because the rules are stricter now`;
     case "APPROVED":
       return `${what} is approved`;
     default:

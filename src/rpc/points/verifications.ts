@@ -29,7 +29,7 @@ export function verifications(
         found;
       if (repaired || restoredEntryNumbers.length > 0) {
         log.warn(
-          { ...account, repaired, restoredEntryNumbers, differences },
+          { programId: account.programId, repaired, restoredEntryNumbers, differences },
           "an account was repaired",
         );
       }

@@ -164,6 +164,18 @@ describe("a report", () => {
     );
   });
 
+  test("of stricter rules says how many approvals it needs now", async () => {
+    const { slack, reporter } = await started();
+    const { result: _, ...rest } = bulkGrant;
+    const raised: BulkGrant = {
+      ...{ ...rest, state: "AWAITING_APPROVAL", raisedApprovalCount: 3 },
+      approvals: rest.approvals.slice(0, 1),
+    };
+    await reporter.send({ ...outcome, kind: "RAISED", bulkGrant: raised });
+    expect(slack.messages[0]).toContain("*Bulk grant needs more approvals, because");
+    expect(slack.messages[0]).toContain("1 of 3 approvals; expires ");
+  });
+
   test.each([
     ["APPROVED", "APPROVED", "*Bulk grant is approved*"],
     ["ENDED", "REJECTED", "*Bulk grant is REJECTED*"],

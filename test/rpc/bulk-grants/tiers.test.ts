@@ -1,5 +1,6 @@
 /** Tests through gRPC which submissions the tiers count, and what stricter rules do meanwhile. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { toView } from "../../../activities/bulk-grant-view.ts";
 import { advanceBulkGrant } from "../../../src/app/bulk-grants/advance.ts";
 import { finishRun } from "../../../src/app/bulk-grants/run.ts";
 import {
@@ -120,6 +121,10 @@ test("rules that became stricter while a sheet waited hold for it", async () => 
       ?.bulkGrant;
   expect(await approve(ben)).toMatchObject({
     ...{ state: State.AWAITING_APPROVAL, requiredApprovalCount: 1, raisedApprovalCount: 2 },
+  });
+  const waiting = await advanceBulkGrant(server.deps, { programId, bulkGrantId: "a" });
+  expect(toView(waiting, undefined, undefined, "UTC")).toMatchObject({
+    ...{ required_approval_count: 2, details: expect.stringContaining("Waits for 1 approval") },
   });
   expect(await approve(cho)).toMatchObject({ state: State.APPROVED });
 });
