@@ -6,11 +6,11 @@ import { createServer } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectRoot } from "../support/markdown.ts";
 import { installedCommand as command, typeInTerminal } from "../support/servers/cli.ts";
-import { startServer, type TestServer } from "../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await server.points.grantPoints({ userId: "alice", eventId: "e", points: 120n });
 });
 afterAll(() => server.stop());

@@ -11,12 +11,12 @@ import {
 } from "../../packages/client/src/index.ts";
 import { BulkGrant_State as State } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { at } from "../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 const open: Meguri[] = [];
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
 });
 afterAll(async () => {

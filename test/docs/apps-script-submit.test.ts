@@ -7,11 +7,11 @@ import {
 } from "../support/fixtures/apps-script.ts";
 import { completeCheck } from "../support/fixtures/bulk-grant-calls.ts";
 import { codeNamed } from "../support/markdown.ts";
-import { startServer, type TestServer } from "../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

@@ -6,15 +6,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { exitCodes, exitCodesHelp } from "../../packages/cli/src/exit-codes.ts";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { codeBlocks, onPorts, projectRoot, type Shell, startShell } from "../support/markdown.ts";
-import { startServer, type TestServer } from "../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
 
 const page = "docs/cli.md";
 const document = readFileSync(`${projectRoot}${page}`, "utf8");
 
-let server: TestServer;
+let server: MemoryServer;
 let shell: Shell;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
   shell = startShell();
   await shell.run(`meguri() { "${process.execPath}" packages/cli/src/meguri.js "$@"; }`);
 });

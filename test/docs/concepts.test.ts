@@ -4,15 +4,15 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectRoot } from "../support/markdown.ts";
 import { at } from "../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
 
 const text = readFileSync(`${projectRoot}docs/concepts.md`, "utf8");
 const lifetime = 3;
 const months = ["January", "February", "March", "April", "May"];
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

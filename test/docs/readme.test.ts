@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { codeNamed, fetchProtos, onPorts, projectRoot as root } from "../support/markdown.ts";
-import { startServer, type TestServer } from "../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
 
 const run = promisify(execFile);
 
@@ -15,9 +15,9 @@ const code = (name: string) => onPorts(codeNamed("README.md", name), server);
 const sh = async (name: string) =>
   JSON.parse((await run("sh", ["-c", code(name)], { cwd: root })).stdout);
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

@@ -16,12 +16,16 @@ import {
 } from "../../support/fixtures/bulk-grant-calls.ts";
 import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
-import { type Clients, startServer, type TestServer } from "../../support/servers/server.ts";
+import {
+  type Clients,
+  type MemoryServer,
+  startMemoryServer,
+} from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 let [ann, ben, cho]: Clients[] = [];
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
   [ann, ben, cho] = ["ann", "ben", "cho"].map(server.clientsOf);
   await enforceRules(server.deps, "default", {

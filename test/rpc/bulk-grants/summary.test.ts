@@ -7,13 +7,17 @@ import {
   submitLines,
 } from "../../support/fixtures/bulk-grant-calls.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
-import { type Clients, startServer, type TestServer } from "../../support/servers/server.ts";
+import {
+  type Clients,
+  type MemoryServer,
+  startMemoryServer,
+} from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 let ann: Clients;
 let ben: Clients;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
   [ann, ben] = [server.clientsOf("ann"), server.clientsOf("ben")];
 });

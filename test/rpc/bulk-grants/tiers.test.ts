@@ -13,13 +13,17 @@ import {
   submitLines,
 } from "../../support/fixtures/bulk-grant-calls.ts";
 import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
-import { type Clients, startServer, type TestServer } from "../../support/servers/server.ts";
+import {
+  type Clients,
+  type MemoryServer,
+  startMemoryServer,
+} from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 let [ann, ben, cho]: Clients[] = [];
 let sheets = 0;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
   [ann, ben, cho] = ["ann", "ben", "cho"].map(server.clientsOf);
 });
 afterAll(() => server.stop());

@@ -6,11 +6,11 @@ import { createOwner, lineOf, type Owner } from "../../support/fixtures/owners.t
 import { allResponses } from "../../support/fixtures/pages.ts";
 import { range } from "../../support/fixtures/stored-reactions.ts";
 import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

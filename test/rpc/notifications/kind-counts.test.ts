@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Notification_Type as Type } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import { createOwner, type Owner } from "../../support/fixtures/owners.ts";
 import { range } from "../../support/fixtures/stored-reactions.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

@@ -13,7 +13,7 @@ import { startServer, type TestServer } from "../../support/servers/server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ testClock: false });
 });
 afterAll(() => server.stop());
 

@@ -9,12 +9,12 @@ import {
 import { createOwner, type Owner } from "../../support/fixtures/owners.ts";
 import { allResponses } from "../../support/fixtures/pages.ts";
 import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

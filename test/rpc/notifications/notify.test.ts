@@ -4,12 +4,12 @@ import { Notification_Type as Type } from "../../../src/gen/meguri/notifications
 import { ListNotificationsRequest_State as State } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { createOwner } from "../../support/fixtures/owners.ts";
 import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PreferencesSchema } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import { createOwner, type Owner } from "../../support/fixtures/owners.ts";
 import { reasonOf, refusalOf, toRefusal } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

@@ -1,12 +1,12 @@
 /** Tests through gRPC what is unseen: the number of unseen lines, and that seen is not read. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createOwner, type Owner } from "../../support/fixtures/owners.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

@@ -7,13 +7,13 @@ import {
 } from "../../../src/gen/meguri/points/v1/forecast_pb.ts";
 import { execute, failReservation } from "../../support/fixtures/failed-reservation.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 const programId = "forecast";
 const now = "2028-01-10T00:00:00Z";
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await server.clock.setTime({ time: at(now) });
   await server.programs.createProgram({ programId, timeZone: "UTC", lifetimeMonths: 3 });
 });

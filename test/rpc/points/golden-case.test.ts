@@ -7,11 +7,11 @@ import {
 } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { lineOf } from "../../support/fixtures/ledger-lines.ts";
 import { at } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await server.programs.createProgram({ programId: "golden", lifetimeMonths: 3 });
 });
 afterAll(() => server.stop());

@@ -1,11 +1,11 @@
 /** Tests that months begin in the program's zone, at their first instant, whatever clocks do. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { at } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

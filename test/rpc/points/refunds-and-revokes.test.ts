@@ -4,13 +4,13 @@ import { EventOrigin } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.t
 import { ExpiredPointsPolicy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { lineOf } from "../../support/fixtures/ledger-lines.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
 const { ORIGINAL_EXPIRY, CURRENT_MONTH } = ExpiredPointsPolicy;
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await server.programs.createProgram({ programId: "three", lifetimeMonths: 3 });
 });
 afterAll(() => server.stop());

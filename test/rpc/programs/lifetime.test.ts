@@ -3,11 +3,11 @@ import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { lineOf } from "../../support/fixtures/ledger-lines.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await setTime("2026-01-10T00:00:00Z");
   await server.programs.createProgram({ programId, timeZone: "UTC" });
 });

@@ -1,14 +1,14 @@
 /** Tests through gRPC which characters names and titles may have. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
 const target = { type: "post", id: "1" };
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
   await server.reactions.registerTarget({ targetName: target, ownerId: "owner" });
 });
 afterAll(() => server.stop());

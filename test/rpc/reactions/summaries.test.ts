@@ -1,11 +1,11 @@
 /** Tests BatchGetReactionSummaries through gRPC: states, counts, the viewer and recent reactors. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createOwner } from "../../support/fixtures/owners.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

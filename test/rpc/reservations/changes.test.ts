@@ -4,11 +4,11 @@ import { asService } from "../../../src/domain/caller.ts";
 import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { execute, failReservation } from "../../support/fixtures/failed-reservation.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

@@ -5,12 +5,12 @@ import { asService } from "../../../src/domain/caller.ts";
 import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 const programId = "paused";
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await server.programs.createProgram({ programId });
 });
 afterAll(() => server.stop());

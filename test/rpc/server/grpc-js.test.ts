@@ -9,9 +9,9 @@ import { etagOf } from "../../../src/app/shared/etags.ts";
 import { ErrorInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { descriptorSet, services } from "../../support/fixtures/descriptors.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 const clients = new Map<string, grpc.Client>();
 const definitions = loadFileDescriptorSetFromBuffer(
   descriptorSet([...services.map(({ file }) => file), Health.file]),
@@ -19,7 +19,7 @@ const definitions = loadFileDescriptorSetFromBuffer(
 );
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   for (const { typeName } of [...services, Health]) {
     const Client = grpc.makeClientConstructor(
       definitions[typeName] as grpc.ServiceDefinition,

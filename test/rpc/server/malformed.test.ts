@@ -19,11 +19,11 @@ import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_serv
 import { ReactionService } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { limitsOf } from "../../../src/rpc/server/method-limits.ts";
 import { services } from "../../support/fixtures/descriptors.ts";
 import { refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
 test("methods that take or store a sheet have limits of their own, all others the defaults", () => {
   const methods = services.flatMap((service) => service.methods);
@@ -20,9 +20,9 @@ test("methods that take or store a sheet have limits of their own, all others th
   ]);
 });
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

@@ -28,7 +28,7 @@ import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { tableName } from "../../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
-import { memoryDeps } from "../stores/memory-store.ts";
+import { type MemoryStore, memoryDeps } from "../stores/memory-store.ts";
 import { type RecordingWorkflows, recordWorkflows } from "./recording-workflows.ts";
 
 export interface TestServerOptions {
@@ -139,6 +139,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
 export interface MemoryServer extends Clients {
   readonly config: Config;
   readonly deps: Deps;
+  readonly store: MemoryStore;
   readonly log: Logger;
   readonly port: number;
   readonly http1Port: number;
@@ -159,7 +160,8 @@ export async function startMemoryServer(
   log = createLogger("test", "silent"),
 ): Promise<MemoryServer> {
   const workflows = recordWorkflows();
-  const deps = { ...memoryServerDeps(log), workflows };
+  const { store, ...others } = memoryServerDeps(log);
+  const deps = { ...others, workflows };
   await setupProgram(deps);
   const free = { MEGURI_PORT: "0", MEGURI_HTTP1_PORT: "0", MEGURI_OPERATORS_PORT: "0" };
   const quick = { MEGURI_DRAIN_SECONDS: "1", MEGURI_TEST_CLOCK: "1" };
@@ -175,6 +177,7 @@ export async function startMemoryServer(
     ...ports,
     config,
     deps,
+    store,
     log,
     workflows,
     clientsOf,
@@ -189,14 +192,14 @@ export async function startMemoryServer(
 }
 
 /** Dependencies on a store in memory, whose test clock is in the store as DynamoDB's is. */
-function memoryServerDeps(log: Logger): Deps {
+function memoryServerDeps(log: Logger): Deps & { readonly store: MemoryStore } {
   const { deps, store } = memoryDeps();
   const clock = createTestClock(deps.reader, { offsetMs: () => 0 });
   const engine = new CommitEngine({ store: store.itemStore, clock });
   const unreadCounts = createUnreadCountStreams({ reader: deps.reader, log, maxStreams: 100 });
   const bulkGrantStreams = createBulkGrantStreams({ reader: deps.reader, log, maxStreams: 100 });
   const readAhead: Deps["readAhead"] = (requests) => engine.readAhead(requests);
-  return { ...deps, clock, engine, readAhead, unreadCounts, bulkGrantStreams };
+  return { ...deps, clock, engine, readAhead, unreadCounts, bulkGrantStreams, store };
 }
 
 function connect(

@@ -1,11 +1,14 @@
-/** Reads all items of a server's tables, so that a test can see that nothing was written. */
+/** Reads all that a server has stored, so that a test can see that nothing was written. */
+import { inspect } from "node:util";
 import { type DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
 import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
 import { tables } from "../../../src/store/dynamodb/tables.ts";
-import type { TestServer } from "../servers/server.ts";
+import type { MemoryServer, TestServer } from "../servers/server.ts";
 
-/** Every item of every table of a server as text, in a fixed order. */
-export async function dump({ dynamo, table }: TestServer): Promise<string[]> {
+/** Every item of every table of a server, or every record in memory, as text in a fixed order. */
+export async function dump(server: TestServer | MemoryServer): Promise<string[]> {
+  if ("store" in server) return Object.entries(server.store.dump()).map(asText);
+  const { dynamo, table } = server;
   const lines: string[] = [];
   for (const { TableName } of tables(table)) {
     for (const item of await itemsOf(dynamo, TableName as string)) {
@@ -14,6 +17,10 @@ export async function dump({ dynamo, table }: TestServer): Promise<string[]> {
   }
   return lines.sort();
 }
+
+/** A record with its name and version. */
+const asText = (entry: unknown): string =>
+  inspect(entry, { depth: null, maxArrayLength: null, maxStringLength: null });
 
 /** Every item of a table. */
 export async function itemsOf(dynamo: DynamoDBClient, TableName: string): Promise<Item[]> {
