@@ -22,7 +22,7 @@ import { startServer, type TestServer } from "../../support/servers/server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ testClock: false });
 });
 afterAll(() => server.stop());
 
@@ -202,7 +202,7 @@ describe("WatchBulkGrant", () => {
 
   test("ends with its cause when the server drains, and an export is complete", async () => {
     const { tablePrefix } = server.config;
-    const draining = await startServer({ tablePrefix });
+    const draining = await startServer({ testClock: false, tablePrefix });
     await submitLines(server, { bulkGrantId: "drained" }, "d1,5,", "d2,x,");
     await completeCheck(server, "drained");
     await submitLines(server, { bulkGrantId: "waits" }, "d1,5,");

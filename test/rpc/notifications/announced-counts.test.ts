@@ -11,8 +11,8 @@ let there: TestServer;
 beforeAll(async () => {
   redis = await startRedis();
   const env = { MEGURI_ANNOUNCE_URL: `redis://127.0.0.1:${redis.port}` };
-  here = await startServer({ env });
-  there = await startServer({ env, tablePrefix: here.config.tablePrefix });
+  here = await startServer({ testClock: false, env });
+  there = await startServer({ testClock: false, env, tablePrefix: here.config.tablePrefix });
 });
 afterAll(async () => {
   await there.stop();

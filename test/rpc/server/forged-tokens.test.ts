@@ -29,7 +29,7 @@ const target = { type: "post", id: "t" };
 const executeTime = at("2029-01-01T00:00:00Z");
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ testClock: false });
   const reservation = { reservationId: "r", userId: "u", points: 1n, executeTime };
   await server.points.grantPoints({ userId: "u", eventId: "g", points: 5n });
   await server.reservations.createReservation(reservation);
