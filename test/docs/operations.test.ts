@@ -39,6 +39,7 @@ beforeAll(async () => {
   };
   await writeFile(sources, JSON.stringify({ sources: [nightly] }));
   stack = await startWorkerStack({
+    isDirect: true,
     env: { MEGURI_BULK_SOURCES: sources, MEGURI_TEMPORAL_APPROVALS: approversFile },
   });
   const { tablePrefix, temporalAddress, temporalNamespace } = stack.config;

@@ -34,7 +34,12 @@ beforeAll(async () => {
     dynamicConfig: { "limit.historyCount.suggestContinueAsNew": "12" },
   });
   const temporalAddress = temporal.address;
-  stack = await startWorkerStack({ temporalAddress, testClock: true, lifetime: 3 });
+  stack = await startWorkerStack({
+    isDirect: true,
+    temporalAddress,
+    testClock: true,
+    lifetime: 3,
+  });
 });
 afterAll(async () => {
   await stack.stop();
