@@ -1,6 +1,5 @@
 /** Tests what happens to schedules, and to their runs, that are not as this process wants them. */
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ScheduleDescription, WorkflowHandle } from "@temporalio/client";
 import { type Logger, pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -60,6 +59,10 @@ async function runOf(id: string): Promise<WorkflowHandle> {
     return stack.client.workflow.getHandle(workflowId, firstExecutionRunId);
   });
 }
+
+/** The second in which a schedule has started a run. The workflow id ends with it. */
+const secondOf = ({ workflowId }: WorkflowHandle) =>
+  Date.parse(workflowId.slice(-"2026-01-01T00:00:00Z".length));
 
 const reasonOf = async (run: WorkflowHandle) =>
   (await run.fetchHistory()).events?.at(-1)?.workflowExecutionTerminatedEventAttributes?.reason;
@@ -160,8 +163,11 @@ test("several processes may update at once, and one later changes nothing", asyn
 
 test("runs on another task queue are started again on the right one", async () => {
   const before = [await runOf(monthEnd), await runOf(reconcileId)];
-  // The workflow id ends with the second, and Temporal mixes up two runs of one id.
-  await sleep(1_000);
+  // Temporal mixes up two runs of one id.
+  await eventually(async () => {
+    const latest = Math.max(...before.map(secondOf));
+    expect(Date.now()).toBeGreaterThanOrEqual(latest + 1_000);
+  });
   const pass = stack.client.workflow.getHandle(fullReconcileId);
   const taskQueue = `other-${randomUUID()}`;
   const processes = Array.from({ length: 3 }, () => anotherProcess(taskQueue));
