@@ -14,7 +14,7 @@ import { createSigner } from "../../examples/feed/tokens.ts";
 import { findPorts } from "../../src/dev/stack/free-port.ts";
 import { codeNamed } from "../support/markdown.ts";
 import { startChromium } from "../support/servers/chromium.ts";
-import { startServer } from "../support/servers/server.ts";
+import { startMemoryServer } from "../support/servers/server.ts";
 
 const ownerId = "member-1001";
 
@@ -36,8 +36,10 @@ beforeAll(async () => {
   await writeFile(keyFile, publicKey);
   const [port] = await findPorts(0);
   origin = `http://127.0.0.1:${port}`;
-  const server = await startServer({
-    env: { ...shownVariables(), MEGURI_JWT_KEY_FILE: keyFile, MEGURI_CORS_ORIGINS: origin },
+  const server = await startMemoryServer({
+    ...shownVariables(),
+    MEGURI_JWT_KEY_FILE: keyFile,
+    MEGURI_CORS_ORIGINS: origin,
   });
   cleanups.push(server.stop);
   const meguriUrl = `http://127.0.0.1:${server.port}`;

@@ -4,12 +4,12 @@ import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_gra
 import { completeCheck, sheet, submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
 import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { at, reasonOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
   await enforceRules(server.deps, "default", { maxPointsPerRow: 1_000, maxTotalPoints: 1_500 });
   await server.points.freezeAccount({ userId: "cold", eventId: "f" });

@@ -1,11 +1,11 @@
 /** Tests the rules for bulk grants in the API: the default ones, set ones, and refused ones. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await server.programs.createProgram({
     ...{ programId, timeZone: "UTC", lifetimeMonths: 3 },
     bulkRules: { requiredApprovalCount: 0 },

@@ -1,10 +1,10 @@
 /** Tests the notices of a program in the API: set by an update, left by another, turned off. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   await server.programs.createProgram({ programId, timeZone: "UTC", lifetimeMonths: 3 });
 });
 afterAll(() => server.stop());

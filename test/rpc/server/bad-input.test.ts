@@ -26,7 +26,7 @@ import {
   watch,
 } from "../../support/fixtures/good-requests.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
 const text = (length: number) => "x".repeat(length);
@@ -317,7 +317,7 @@ const methods = services.flatMap((service) =>
 );
 const validator = createRequestValidator();
 
-let server: TestServer;
+let server: MemoryServer;
 let sessions: Http2SessionManager;
 type Call = (request: Init | AsyncIterable<Init>, options?: CallOptions) => Promise<unknown>;
 let callOf: (method: (typeof methods)[number]) => Call;
@@ -325,7 +325,7 @@ let callOf: (method: (typeof methods)[number]) => Call;
 let stored: string[];
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
   const baseUrl = `http://127.0.0.1:${server.port}`;
   sessions = new Http2SessionManager(baseUrl);
   const transport = createGrpcTransport({ baseUrl, sessionManager: sessions });

@@ -21,7 +21,7 @@ import {
   startIssuer,
 } from "../../support/servers/issuer.ts";
 import { toRefusal } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
 const methods = services.flatMap((service) =>
@@ -51,19 +51,17 @@ const names = ({ input }: DescMethod, ...roles: Role[]): boolean =>
 
 let key: SigningKey;
 let issuer: Issuer;
-let server: TestServer;
+let server: MemoryServer;
 let sessions: Http2SessionManager;
 
 beforeAll(async () => {
   key = await createSigningKey("right", "RS256");
   issuer = await startIssuer([key]);
-  server = await startServer({
-    env: {
-      MEGURI_AUTH: "jwt",
-      MEGURI_JWKS_URL: issuer.jwksUrl,
-      MEGURI_JWT_ISSUER: issuerName,
-      MEGURI_JWT_AUDIENCE: audience,
-    },
+  server = await startMemoryServer({
+    MEGURI_AUTH: "jwt",
+    MEGURI_JWKS_URL: issuer.jwksUrl,
+    MEGURI_JWT_ISSUER: issuerName,
+    MEGURI_JWT_AUDIENCE: audience,
   });
   sessions = new Http2SessionManager(`http://127.0.0.1:${server.port}`);
   const token = await tokenFor(allScopes);
