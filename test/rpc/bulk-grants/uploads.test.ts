@@ -191,11 +191,13 @@ describe("a sheet that cannot be read", () => {
     expect(await dump(server)).toEqual(before);
   });
 
-  test("200,001 rows are refused, and none is kept", async () => {
-    const csv = sheet(lines(200_001).join("\n"));
-    const refusal = await refusalOf(uploadCsv(inMemory, { bulkGrantId: "rows" }, csv));
-    expect(refusal.metadata).toMatchObject({ code: "TOO_MANY_ROWS", line: "200002" });
-    expect(await pendingUploads(inMemory)).toEqual([]);
+  test("1,000 rows before a fault are stored, and none is kept", async () => {
+    const before = await dump(server);
+    const csv = sheet(...lines(1_000), "u,1,a\0b");
+    const refusal = await refusalOf(uploadCsv(server, { bulkGrantId: "rows" }, csv));
+    expect(refusal.metadata).toMatchObject({ code: "NUL_BYTE", line: "1002" });
+    expect(await pendingUploads(server)).toEqual([]);
+    expect(await dump(server)).toEqual(before);
   });
 
   test("33 MiB are refused before they are read to the end", async () => {
