@@ -43,7 +43,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await findGrpcurl();
   // Side by side, because each of them takes seconds.
   const starting = [startDynamoDbLocal(), startTemporal({ onProgress: console.error })] as const;
-  const [dynamodb, temporal] = await Promise.all(starting).catch(async (error) => {
+  const shorter = `${import.meta.dirname}/workflows.ts`;
+  const { hasShortWaits } = project.getProvidedContext();
+  const bundling = writeBundle(folder, hasShortWaits ? shorter : undefined);
+  const all = Promise.all([...starting, bundling]);
+  const [dynamodb, temporal, workflowBundle] = await all.catch(async (error) => {
     for (const started of await Promise.allSettled(starting)) {
       if (started.status === "fulfilled") await started.value.stop();
     }
@@ -52,9 +56,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide("dynamodbEndpoint", dynamodb.endpoint);
   project.provide("temporalAddress", temporal.address);
   project.provide("temporalNamespace", temporal.namespace);
-  const shorter = `${import.meta.dirname}/workflows.ts`;
-  const { hasShortWaits } = project.getProvidedContext();
-  project.provide("workflowBundle", await writeBundle(folder, hasShortWaits ? shorter : undefined));
+  project.provide("workflowBundle", workflowBundle);
   return async () => {
     await Promise.all([temporal.stop(), dynamodb.stop()]);
     // Processes that end may still write what they have compiled.
