@@ -16,86 +16,117 @@ import type {
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, workflowBundle } from "../support/servers/worker.ts";
 
+const pageSize = 6;
+const taskQueue = "pick-ups";
+
+/** A source with its files, and what became of them. */
+interface Source {
+  /** The files that have not been moved. */
+  readonly left: string[];
+  /** Files that stay where they are. */
+  readonly unmovable: readonly string[];
+  readonly submitted: string[];
+  readonly told: PickUpReportInput[];
+  /** The runs that have listed its files. */
+  readonly started: Set<string>;
+}
+
+/** The sources by the workflow ids of their pick-ups, to which a schedule adds a time. */
+const sources = new Map<string, Source>();
+
+/** The source of the pick-up that runs an activity. */
+function ownSource(): Source {
+  const { workflowId = "" } = activityInfo().workflowExecution ?? {};
+  const [id = ""] = /^pick-up-\d+/.exec(workflowId) ?? [];
+  return sources.get(id) as Source;
+}
+
+/** The activities. Files that begin with `slow` are validated when `swift.csv` is submitted. */
+const activities = {
+  async listNewFiles({ cursor = "0" }: NewFilesInput): Promise<NewFiles> {
+    const { left, started } = ownSource();
+    started.add(activityInfo().workflowExecution?.runId ?? "");
+    const end = Number(cursor) + pageSize;
+    const page = left.slice(Number(cursor), end);
+    const next = end < left.length ? { cursor: String(end) } : {};
+    const fileOf = (source: string) => ({ source, bulk_grant_id: source, title: source });
+    return { files: page.map(fileOf), ...next };
+  },
+  async pickUpSheet({ program_id, bulk_grant_id }: PickUpSheetInput) {
+    if (bulk_grant_id.startsWith("gone")) return null;
+    if (bulk_grant_id.startsWith("broken")) throw ApplicationFailure.retryable("no answer");
+    if (bulk_grant_id.startsWith("refused")) {
+      throw ApplicationFailure.nonRetryable("an unknown column", "INVALID_REQUEST");
+    }
+    ownSource().submitted.push(bulk_grant_id);
+    return { program_id, bulk_grant_id, revision: 1 };
+  },
+  async advanceBulkGrant({ bulk_grant_id }: BulkGrantInput) {
+    const isSlow = bulk_grant_id.startsWith("slow");
+    const isOver = !isSlow || ownSource().submitted.includes("swift.csv");
+    return { state: isOver ? "AWAITING_APPROVAL" : "VALIDATING", revision: 1 };
+  },
+  async writeRefusal({ source }: WriteRefusalInput) {
+    if (source.includes("full")) throw ApplicationFailure.nonRetryable("no storage");
+    return `errors of ${source}`;
+  },
+  async moveFile({ source }: MoveFileInput) {
+    const { left, unmovable } = ownSource();
+    if (unmovable.includes(source)) throw ApplicationFailure.nonRetryable("read-only");
+    left.splice(left.indexOf(source), 1);
+    return null;
+  },
+  async reportPickUp(input: PickUpReportInput) {
+    const { left, told } = ownSource();
+    told.push(input);
+    if (left.includes("silent.csv")) throw ApplicationFailure.retryable("no answer");
+  },
+};
+
 let stack: WorkerStack;
 let connection: NativeConnection;
+let worker: Worker;
+let running: Promise<void>;
 beforeAll(async () => {
   stack = await startWorkerStack({ worker: false });
-  connection = await NativeConnection.connect({ address: stack.config.temporalAddress });
+  const { temporalAddress: address, temporalNamespace: namespace } = stack.config;
+  connection = await NativeConnection.connect({ address });
+  worker = await Worker.create({
+    ...{ connection, namespace, taskQueue, activities },
+    workflowBundle: workflowBundle(),
+  });
+  running = worker.run();
 });
 afterAll(async () => {
+  worker.shutdown();
+  await running;
   await connection.close();
   await stack.stop();
 });
 
-const pageSize = 6;
-
 /**
- * Picks up a source of these files, by pages of six. Files that begin with `slow` are validated
- * when `swift.csv` is submitted. Files in `unmovable` stay where they are. Returns how the run has
- * ended, its files that were submitted, those that are left, and what people were told. With
- * `runs`, a schedule does so more than once; then `end` is undefined.
+ * Picks up a source of these files, by pages of six. Files in `unmovable` stay where they are.
+ * Returns how the run has ended, its files that were submitted, those that are left, and what
+ * people were told. With `runs`, a schedule does so more than once; then `end` is undefined.
  */
 async function pickUp(files: readonly string[], unmovable: readonly string[], runs?: number) {
-  const left = [...files];
-  const submitted: string[] = [];
-  const told: PickUpReportInput[] = [];
-  const started = new Set<string>();
-  const taskQueue = `pick-up-${files.length}-${unmovable.length}`;
-  const worker = await Worker.create({
-    connection,
-    namespace: stack.config.temporalNamespace,
-    taskQueue,
-    workflowBundle: workflowBundle(),
-    activities: {
-      async listNewFiles({ cursor = "0" }: NewFilesInput): Promise<NewFiles> {
-        started.add(activityInfo().workflowExecution?.runId ?? "");
-        const end = Number(cursor) + pageSize;
-        const page = left.slice(Number(cursor), end);
-        const next = end < left.length ? { cursor: String(end) } : {};
-        const fileOf = (source: string) => ({ source, bulk_grant_id: source, title: source });
-        return { files: page.map(fileOf), ...next };
-      },
-      async pickUpSheet({ program_id, bulk_grant_id }: PickUpSheetInput) {
-        if (bulk_grant_id.startsWith("gone")) return null;
-        if (bulk_grant_id.startsWith("broken")) throw ApplicationFailure.retryable("no answer");
-        if (bulk_grant_id.startsWith("refused")) {
-          throw ApplicationFailure.nonRetryable("an unknown column", "INVALID_REQUEST");
-        }
-        submitted.push(bulk_grant_id);
-        return { program_id, bulk_grant_id, revision: 1 };
-      },
-      async advanceBulkGrant({ bulk_grant_id }: BulkGrantInput) {
-        const isSlow = bulk_grant_id.startsWith("slow") && !submitted.includes("swift.csv");
-        return { state: isSlow ? "VALIDATING" : "AWAITING_APPROVAL", revision: 1 };
-      },
-      async writeRefusal({ source }: WriteRefusalInput) {
-        if (source.includes("full")) throw ApplicationFailure.nonRetryable("no storage");
-        return `errors of ${source}`;
-      },
-      async moveFile({ source }: MoveFileInput) {
-        if (unmovable.includes(source)) throw ApplicationFailure.nonRetryable("read-only");
-        left.splice(left.indexOf(source), 1);
-        return null;
-      },
-      async reportPickUp(input: PickUpReportInput) {
-        told.push(input);
-        if (files.includes("silent.csv")) throw ApplicationFailure.retryable("no answer");
-      },
-    },
-  });
+  const workflowId = `pick-up-${sources.size}`;
+  const source: Source = {
+    ...{ left: [...files], unmovable, submitted: [], told: [] },
+    started: new Set(),
+  };
+  sources.set(workflowId, source);
   const workflow = {
-    workflowId: taskQueue,
-    taskQueue,
+    ...{ workflowId, taskQueue },
     args: [{ source_name: "nightly", program_id: "p" }] as [object],
   };
-  const run = () =>
+  const end =
     runs === undefined
-      ? stack.client.workflow
+      ? await stack.client.workflow
           .execute("pickUpSheets", workflow)
           .catch((error: WorkflowFailedError) => error.cause)
-      : bySchedule(workflow, started, runs);
-  const end = await worker.runUntil(run());
-  return { end, submitted: submitted.toSorted(), left, told };
+      : await bySchedule(workflow, source.started, runs);
+  return { ...source, end, submitted: source.submitted.toSorted() };
 }
 
 /** Lets a schedule start the workflow, one run at a time, until so many runs have ended. */
