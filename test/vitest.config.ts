@@ -31,8 +31,8 @@ export default defineConfig({
     ],
     // A part of what test/soak runs, and always the same.
     provide: {
-      grpcHistories: { count: 4, seed: 20_261_123 },
-      workloadOperations: 200,
+      grpcHistories: { count: 3, seed: 20_261_123 },
+      workloadOperations: 120,
       manyLikes: 5_000,
       hasShortWaits: true,
     },
