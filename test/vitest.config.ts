@@ -31,7 +31,7 @@ export default defineConfig({
     ],
     // A part of what test/soak runs, and always the same.
     provide: {
-      grpcHistories: { count: 3, seed: 20_261_123 },
+      grpcHistories: { count: 2, seed: 20_261_123 },
       workloadOperations: 120,
       manyLikes: 5_000,
       hasShortWaits: true,

@@ -11,10 +11,10 @@ vi.mock("node:timers/promises", () => ({
 /** The first one has found a defect once, the last one whom the oracle showed wrongly. */
 const seeds = [
   { seed: 1_687_485_978, numRuns: 20 },
-  { seed: 20_261_123, numRuns: 40 },
+  { seed: 20_261_123, numRuns: 20 },
   { seed: 1_637_001_240, path: "411", numRuns: 1 },
 ];
 
-test("61 known histories equal the oracle after every step", async () => {
+test("41 known histories equal the oracle after every step", async () => {
   await assertSeeds(histories, seeds);
 });
