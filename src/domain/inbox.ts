@@ -15,6 +15,12 @@ export interface Inbox {
    * the unread groups. It is the version of the unread count.
    */
   readonly version: number;
+  /**
+   * The version at which an unread group, or what the owner has seen of them, has last changed.
+   * Later versions have changed nothing of what the owner has unread: they are those of reactions
+   * and events that notify nobody or have been read.
+   */
+  readonly changeVersion: number;
   /** The number of unread groups. */
   readonly notificationCount: number;
   /** How many of them are closed. */
@@ -57,6 +63,7 @@ export function isKindMuted(preferences: Preferences, kind: StoredKind): boolean
 
 export const emptyInbox: Inbox = {
   version: 0,
+  changeVersion: 0,
   notificationCount: 0,
   closedCount: 0,
   actorCount: 0,
@@ -97,16 +104,6 @@ export const badgeOf = ({ notificationCount, actorCount, kindCounts, ...inbox }:
   unseenNotificationCount: Math.min(inbox.unseen.length + inbox.olderUnseenCount, maxUnseen),
 });
 
-export const isSameBadge = (a: Badge, b: Badge): boolean =>
-  a.notificationCount === b.notificationCount &&
-  a.actorCount === b.actorCount &&
-  a.unseenNotificationCount === b.unseenNotificationCount &&
-  hasCounts(a.kindCounts, b.kindCounts) &&
-  hasCounts(b.kindCounts, a.kindCounts);
-
-const hasCounts = (counts: KindCounts, wanted: KindCounts): boolean =>
-  Object.entries(wanted).every(([kind, count]) => countIn(counts, kind) === count);
-
 /** Kind, version and size of an unread group, as far as the inbox counts them. */
 interface Counted {
   readonly kind: StoredKind;
@@ -124,9 +121,11 @@ export function replaceGroup(
   before: Counted | undefined,
   after: Counted | undefined,
 ): Inbox {
+  const version = inbox.version + 1;
   return {
     ...replaceUnseen(inbox, before?.version, after?.version),
-    version: inbox.version + 1,
+    version,
+    changeVersion: version,
     notificationCount: inbox.notificationCount + (after ? 1 : 0) - (before ? 1 : 0),
     closedCount: inbox.closedCount + (after?.isClosed ? 1 : 0) - (before?.isClosed ? 1 : 0),
     actorCount: inbox.actorCount + (after?.actorCount ?? 0) - (before?.actorCount ?? 0),
@@ -197,9 +196,10 @@ export function markSeen(inbox: Inbox, version: number): Inbox {
   const hasOlder = olderUnseenCount > 0;
   if (hasOlder && seenVersion < (unseen.at(-1) ?? inbox.version)) return inbox;
   const isChanged = hasOlder || later.length < unseen.length;
+  const changeVersion = inbox.version + 1;
   return {
     ...inbox,
-    version: inbox.version + (isChanged ? 1 : 0),
+    ...(isChanged && { version: changeVersion, changeVersion }),
     seenVersion,
     unseen: later,
     olderUnseenCount: 0,

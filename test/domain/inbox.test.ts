@@ -24,6 +24,8 @@ interface Counted {
 function createInbox() {
   let inbox: Inbox = emptyInbox;
   let groups: Counted[] = [];
+  /** By version of a change: what was unread after it, as text. */
+  const unreadAt = new Map<number, string>();
 
   function replace(before: Counted | undefined, after: Counted | undefined): void {
     inbox = replaceGroup(inbox, before, after);
@@ -88,6 +90,9 @@ function createInbox() {
       }
       expect(Object.keys(kindCounts).length).toBeLessThanOrEqual(maxCountedKinds);
       expect(seenVersion).toBeLessThanOrEqual(version);
+      const text = JSON.stringify([badgeOf(inbox), groups]);
+      expect(text).toBe(unreadAt.get(inbox.changeVersion) ?? text);
+      unreadAt.set(inbox.changeVersion, text);
     },
   };
 }
@@ -149,13 +154,15 @@ describe("a random life of an inbox", () => {
   test("counts groups, people and unseen groups as a plain list does", () => {
     const lives = fc.property(fc.array(step, { minLength: 20, maxLength: 60 }), (steps) => {
       const one = createInbox();
-      let { version, seenVersion } = one.inbox;
+      let { version, changeVersion, seenVersion } = one.inbox;
       for (const act of steps) {
         act(one);
         one.check();
         expect(one.inbox.version).toBeGreaterThanOrEqual(version);
+        expect(one.inbox.changeVersion).toBeGreaterThanOrEqual(changeVersion);
+        expect(one.inbox.changeVersion).toBeLessThanOrEqual(one.inbox.version);
         expect(one.inbox.seenVersion).toBeGreaterThanOrEqual(seenVersion);
-        ({ version, seenVersion } = one.inbox);
+        ({ version, changeVersion, seenVersion } = one.inbox);
       }
     });
     fc.assert(lives, { numRuns: 300 });

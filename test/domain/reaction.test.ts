@@ -79,7 +79,7 @@ describe("a reaction", () => {
     ]);
     await unread.read(4);
     await unread.unlike("a");
-    expect(unread.inbox).toEqual(inboxWith(6, 0, 0));
+    expect(unread.inbox).toEqual({ ...inboxWith(6, 0, 0), changeVersion: 5 });
     unread.like("a");
     expect(unread.inbox).toEqual(inboxWith(7, 1, 1, 7));
     expect(sizeOf(unread.group)).toEqual([1, 7, 7]);
@@ -90,10 +90,10 @@ describe("a reaction", () => {
     const unread = createUnreadGroup();
     unread.like("owner");
     expect(unread.target.counts).toEqual({ like: 1 });
-    expect(unread.inbox).toEqual(inboxWith(1, 0, 0));
+    expect(unread.inbox).toEqual({ ...inboxWith(1, 0, 0), changeVersion: 0 });
     unread.like("a");
     await unread.unlike("owner");
-    expect(unread.inbox).toEqual(inboxWith(3, 1, 1, 2));
+    expect(unread.inbox).toEqual({ ...inboxWith(3, 1, 1, 2), changeVersion: 2 });
     expect(shownMembers(unread.group)).toEqual([["a"], ["a"]]);
   });
 
@@ -102,7 +102,7 @@ describe("a reaction", () => {
     unread.like("a", "b");
     unread.mute(true);
     unread.like("c");
-    expect(unread.inbox).toEqual(inboxWith(3, 1, 2, 2));
+    expect(unread.inbox).toEqual({ ...inboxWith(3, 1, 2, 2), changeVersion: 2 });
     await unread.unlike("a");
     expect(unread.inbox).toEqual(inboxWith(4, 1, 1, 2));
     unread.mute(false);
@@ -110,7 +110,7 @@ describe("a reaction", () => {
     // "c" is not in the group, so its unlike does not change it.
     await unread.unlike("c");
     expect(sizeOf(unread.group)).toEqual([2, 2, 5]);
-    expect(unread.inbox).toEqual(inboxWith(6, 1, 2, 5));
+    expect(unread.inbox).toEqual({ ...inboxWith(6, 1, 2, 5), changeVersion: 5 });
     expect(unread.target.counts).toEqual({ like: 2 });
   });
 });
@@ -192,7 +192,7 @@ describe("a cool-down", () => {
     unread.like("a");
     expect(unread.target.counts).toEqual({ like: 1 });
     expect(unread.group).toBeUndefined();
-    expect(unread.inbox).toEqual(inboxWith(4, 0, 0));
+    expect(unread.inbox).toEqual({ ...inboxWith(4, 0, 0), changeVersion: 2 });
     expect(unread.reactionOf("a")).toMatchObject({ notified: false, readTime });
   });
 

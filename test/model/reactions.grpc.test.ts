@@ -76,6 +76,7 @@ test(`${count} histories equal the oracle after every step`, async () => {
 const system: System = {
   visible: ({ unread, read, targets, ...rest }) => ({
     ...rest,
+    changeVersion: 0,
     unread: unread.map(withoutTimes),
     read: read.map(withoutTimes),
     targets: targets.map((target) => ({ ...target, records: {}, withdrawn: [] })),
@@ -289,6 +290,7 @@ async function show(ownerId: string, selection: Selection): Promise<Shown> {
     });
   return {
     badge: badgeOf(unreadCount),
+    changeVersion: 0,
     unread: await notifications(State.UNREAD),
     read: await notifications(State.READ),
     merged: (await list(State.UNSPECIFIED)).map(asText),

@@ -94,7 +94,10 @@ async function ledgerOf(userId: string): Promise<string[]> {
   return ids;
 }
 
-/** Likes a target of the owner as one person after the other, each when the last one is seen. */
+/**
+ * Likes a target of the owner as one person after the other, each when the last one is seen. Each
+ * like is followed by a comment of one person, of whom only the first one changes a number.
+ */
 async function likeUntil(isOver: () => boolean): Promise<{ seen: bigint[]; likes: number }> {
   await client.reactions.registerTarget({ targetName: { type: "post", id: "p" }, ownerId: "aoi" });
   const seen: bigint[] = [];
@@ -114,7 +117,10 @@ async function likeUntil(isOver: () => boolean): Promise<{ seen: bigint[]; likes
       userId: `fan-${likes}`,
       displayName: "Fan",
     });
-    await expect.poll(() => seen.length, patience).toBe(likes + 1);
+    await expect.poll(() => seen.length, patience).toBe(2 * likes);
+    const comment = { targetName: target, kind: "comment", userId: "gus" };
+    await client.notifications.notify({ ...comment, eventId: `${likes}` });
+    await expect.poll(() => seen.length, patience).toBe(2 * likes + 1);
   }
   controller.abort();
   await watching;
@@ -167,7 +173,9 @@ test("8 restarts under 16 callers: no call fails or is done twice, streams resum
   expect(ledgers.flat().sort()).toEqual(expected.sort());
   expect(expected.length).toBeGreaterThan(callers * restarts);
 
-  expect(likes.seen).toEqual(Array.from({ length: likes.likes + 1 }, (_, i) => BigInt(i)));
+  // The numbers of people after each like and each comment, none of them twice.
+  const people = Array.from({ length: likes.likes }, (_, i) => [i === 0 ? 1 : i + 2, i + 2]);
+  expect(likes.seen).toEqual([0, ...people.flat()].map(BigInt));
   expect(pauses.seen.slice(0, -1)).toEqual(
     Array.from({ length: pauses.changes + 1 }, (_, i) => i % 2 === 1),
   );

@@ -5,8 +5,8 @@
 
 /** Gets the announcements. Its methods do not throw. */
 export interface AnnouncementListener {
-  /** The inbox of this owner is said to have this version. */
-  announced(ownerId: string, version: number): void;
+  /** What this owner has unread is said to have changed at this version of the inbox. */
+  announced(ownerId: string, changeVersion: number): void;
   /** From now on this process gets the announcements of these owners, until `lost`. */
   subscribed(ownerIds: readonly string[]): void;
   /** This process gets no announcements any more, and may have missed some in the last seconds. */
@@ -17,8 +17,8 @@ export interface AnnouncementListener {
 export interface Announcements {
   /** Connects, and does so again whenever the connection is lost. */
   start(listener: AnnouncementListener): void;
-  /** Tells the other processes of a commit of this one. */
-  announce(ownerId: string, version: number): void;
+  /** Tells the other processes at which version what is unread has changed, by a commit. */
+  announce(ownerId: string, changeVersion: number): void;
   /** Wants the announcements of this owner, until `unsubscribe`. */
   subscribe(ownerId: string): void;
   unsubscribe(ownerId: string): void;

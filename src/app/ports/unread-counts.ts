@@ -21,10 +21,11 @@ export interface UnreadCountStreams extends Streams {
   /** Publishes the inbox that a commit of this process has written. */
   publish(ownerId: string, inbox: Inbox): void;
   /**
-   * Yields the count of each owner at once, unless the client knows its version, and again when
-   * the badge has changed, until the call ends, the time limit of the stream is over, or this
-   * process drains. The owners are distinct; each takes one place of the limit of streams. A count
-   * is older than the one before only if the table was restored from a backup.
+   * Yields the count of each owner at once, unless nothing has changed since the version that the
+   * client knows, and again when an unread notification has changed, until the call ends, the time
+   * limit of the stream is over, or this process drains. The owners are distinct; each takes one
+   * place of the limit of streams. A count is older than the one before only if the table was
+   * restored from a backup.
    */
   watch(owners: readonly WatchedOwner[], call: StreamCall): AsyncIterable<UnreadCount | StreamEnd>;
 }

@@ -10,14 +10,14 @@ const periodMs = 50;
 const roundSize = 250;
 
 interface AnnouncedReads {
-  /** Plans to read the inbox, unless nobody watches the owner or this version is known. */
-  add(ownerId: string, version: number): void;
+  /** Plans to read the inbox, unless nobody watches the owner or this change is known. */
+  add(ownerId: string, changeVersion: number): void;
   stop(): void;
 }
 
 /** Creates the reads for these feeds. They never throw: polls follow a read that has failed. */
 export function createAnnouncedReads(feeds: ReadonlyMap<string, InboxFeed>): AnnouncedReads {
-  /** The announced versions of the owners who wait for a round. */
+  /** The announced changes of the owners who wait for a round. */
   const waiting = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   let isRunning = false;
@@ -25,9 +25,9 @@ export function createAnnouncedReads(feeds: ReadonlyMap<string, InboxFeed>): Ann
   function take(): InboxFeed[] {
     const round = [...waiting].slice(0, roundSize);
     for (const [ownerId] of round) waiting.delete(ownerId);
-    return round.flatMap(([ownerId, version]) => {
+    return round.flatMap(([ownerId, changeVersion]) => {
       const feed = feeds.get(ownerId);
-      return feed?.isBehind(version) ? [feed] : [];
+      return feed?.lacksChange(changeVersion) ? [feed] : [];
     });
   }
 
@@ -42,9 +42,9 @@ export function createAnnouncedReads(feeds: ReadonlyMap<string, InboxFeed>): Ann
   }
 
   return {
-    add(ownerId, version) {
-      if (!feeds.get(ownerId)?.isBehind(version)) return;
-      waiting.set(ownerId, Math.max(version, waiting.get(ownerId) ?? 0));
+    add(ownerId, changeVersion) {
+      if (!feeds.get(ownerId)?.lacksChange(changeVersion)) return;
+      waiting.set(ownerId, Math.max(changeVersion, waiting.get(ownerId) ?? 0));
       if (isRunning) return;
       isRunning = true;
       // After the other announcements that have arrived with this one.
@@ -57,7 +57,7 @@ export function createAnnouncedReads(feeds: ReadonlyMap<string, InboxFeed>): Ann
   };
 }
 
-/** Strongly consistent, so it finds the announced version if there is one. */
+/** Strongly consistent, so it finds the announced change if there is one. */
 async function read(feed: InboxFeed): Promise<void> {
   try {
     await feed.refresh();

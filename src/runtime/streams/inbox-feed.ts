@@ -25,8 +25,9 @@ const lagMs = 1_000;
 const pollJitter = 0.05;
 
 /**
- * The inbox of one owner with open streams. Activity is a newer version, from whichever process, or
- * a stream whose client does not know the present one; without any, the polls become rarer.
+ * The inbox of one owner with open streams. Activity is a change of what the owner has unread, by
+ * whichever process, or a stream whose client does not know the present state; without any, the
+ * polls become rarer.
  */
 export class InboxFeed {
   readonly ownerId: string;
@@ -48,7 +49,7 @@ export class InboxFeed {
     this.#readNow = readNow;
   }
 
-  /** Notifies the streams of a newer version; ignores an older one. */
+  /** Keeps a newer version, and notifies the streams; ignores an older one. */
   publish(inbox: Inbox): void {
     if (this.isBehind(inbox.version)) this.#set(inbox);
   }
@@ -56,6 +57,11 @@ export class InboxFeed {
   /** Whether this version is newer than the latest known one. */
   isBehind(version: number): boolean {
     return this.inbox === undefined || this.inbox.version < version;
+  }
+
+  /** Whether what is unread has changed at this version, as far as is known here, only earlier. */
+  lacksChange(version: number): boolean {
+    return this.inbox === undefined || this.inbox.changeVersion < version;
   }
 
   /**
@@ -71,7 +77,8 @@ export class InboxFeed {
   }
 
   #set(inbox: Inbox): void {
-    if (this.inbox) this.activate();
+    const isChanged = this.inbox && this.inbox.changeVersion !== inbox.changeVersion;
+    if (isChanged) this.activate();
     this.inbox = inbox;
     for (const notify of this.watchers) notify();
   }

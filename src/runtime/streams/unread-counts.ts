@@ -9,7 +9,7 @@ import type {
   UnreadCountStreams,
   WatchedOwner,
 } from "../../app/ports/unread-counts.ts";
-import { type Badge, badgeOf, isSameBadge } from "../../domain/inbox.ts";
+import { badgeOf } from "../../domain/inbox.ts";
 import type { Logger } from "../../log.ts";
 import { createAnnouncedReads } from "./announced-reads.ts";
 import { InboxFeed } from "./inbox-feed.ts";
@@ -81,7 +81,7 @@ export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCo
   return {
     publish(ownerId, inbox) {
       feeds.get(ownerId)?.publish(inbox);
-      announcements?.announce(ownerId, inbox.version);
+      announcements?.announce(ownerId, inbox.changeVersion);
     },
     watch: (owners, call) => streams.open(call, owners.length, (stream) => begin(stream, owners)),
     drain: (noticeMs) => streams.drain(noticeMs),
@@ -101,8 +101,8 @@ class OwnerWatch implements Watch<UnreadCount> {
   readonly #forget: (feed: InboxFeed) => void;
   /** True once the inbox is known, at the version that the client knows or a newer one. */
   #isOpen = false;
-  /** The badge that the client has. */
-  #sent: Badge | undefined;
+  /** The version at which what the client has had changed; undefined while it has nothing. */
+  #sentChange: number | undefined;
 
   constructor(
     feed: InboxFeed,
@@ -119,15 +119,15 @@ class OwnerWatch implements Watch<UnreadCount> {
   }
 
   /**
-   * Begins to send. The client has the badge of the version that it knows; 0: none. Streams that
-   * come back together after a restart know it mostly, so their owners stay quiet.
+   * Begins to send. The client has what was unread at the version that it knows; 0: nothing.
+   * Streams that come back together after a restart know it mostly, so their owners stay quiet.
    */
   async open(): Promise<void> {
-    if (this.#feed.isBehind(this.#knownVersion)) await this.#feed.refresh();
-    const { inbox } = this.#feed;
-    const isKnown = this.#knownVersion > 0 && inbox?.version === this.#knownVersion;
-    if (inbox && isKnown) {
-      this.#sent = badgeOf(inbox);
+    const known = this.#knownVersion;
+    if (this.#feed.isBehind(known)) await this.#feed.refresh();
+    const { version = 0, changeVersion = 0 } = this.#feed.inbox ?? {};
+    if (known > 0 && changeVersion <= known && known <= version) {
+      this.#sentChange = changeVersion;
       this.#feed.pollSometime();
     } else this.#feed.activate();
     this.#isOpen = true;
@@ -136,11 +136,9 @@ class OwnerWatch implements Watch<UnreadCount> {
 
   take(): UnreadCount | undefined {
     const { ownerId, inbox } = this.#feed;
-    if (!this.#isOpen || !inbox) return undefined;
-    const badge = badgeOf(inbox);
-    if (this.#sent && isSameBadge(this.#sent, badge)) return undefined;
-    this.#sent = badge;
-    return { ownerId, version: inbox.version, badge };
+    if (!this.#isOpen || !inbox || inbox.changeVersion === this.#sentChange) return undefined;
+    this.#sentChange = inbox.changeVersion;
+    return { ownerId, version: inbox.version, badge: badgeOf(inbox) };
   }
 
   stop(): void {

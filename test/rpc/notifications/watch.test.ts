@@ -153,6 +153,27 @@ describe("WatchUnreadCounts", () => {
     for (const stream of streams) stream.leave();
   });
 
+  test("sends further events of a person, which change no number, and a retraction", async () => {
+    const { ownerId } = await createOwner();
+    const comment = { targetName: { type: "post", id: ownerId }, kind: "comment", userId: "A" };
+    const streams = [watch(ownerId), watch(ownerId, other())];
+    for (const stream of streams) expect(await stream.next()).toBe("0 people in 0 at 0");
+    for (const n of [1, 2]) {
+      await server.notifications.notify({ ...comment, eventId: `e${n}` });
+      for (const stream of streams) expect(await stream.next()).toBe(`1 people in 1 at ${n}`);
+    }
+    const { targetName } = comment;
+    await server.notifications.retractEvent({ targetName, eventId: "e2" });
+    for (const stream of streams) {
+      expect(await stream.next()).toBe("1 people in 1 at 3");
+      stream.leave();
+    }
+    // A client that comes back gets what came in between.
+    const late = watchAll([{ ownerId, knownVersion: 2n }], other());
+    expect(await late.next()).toBe(`${ownerId}: 1 people in 1 at 3`);
+    late.leave();
+  });
+
   test("never goes back and ends at the last count, from either process", async () => {
     const owner = await createOwner();
     const { tablePrefix } = server.config;

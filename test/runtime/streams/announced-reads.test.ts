@@ -61,6 +61,23 @@ describe("an announced commit", () => {
     expect(fixture.channel.announced).toEqual(["o: 4"]);
   });
 
+  test("of what nobody sees costs other processes no read", async () => {
+    fixture.store.inboxes.set("o", inbox(3));
+    const [stream] = await followAnnounced("o");
+    const before = readCount();
+    fixture.store.inboxes.set("o", inbox(4, 3, 3));
+    fixture.channel.send("o", 3);
+    await pass(100);
+    expect(readCount()).toBe(before);
+    fixture.store.inboxes.set("o", inbox(6, 4, 5));
+    fixture.channel.send("o", 5);
+    await pass(100);
+    expect(readCount()).toBe(before + 1);
+    expect(stream?.texts()).toEqual(["o: 3 people at 3", "o: 4 people at 6"]);
+    fixture.unreadCounts.publish("o", inbox(7, 4, 5));
+    expect(fixture.channel.announced).toEqual(["o: 5"]);
+  });
+
   test("that comes before the commit can be seen by polls is found", async () => {
     const [stream] = await followAnnounced("o");
     fixture.store.lagging = new Map();

@@ -196,6 +196,8 @@ describe.each(stores)("%s: records", (_, open) => {
 
   test.each([
     ["empty", emptyInbox],
+    ["with versions that have changed nothing unread", inbox(9, { changeVersion: 7 })],
+    ["in which nothing unread has ever changed", inbox(9, { changeVersion: 0 })],
     ["with one unseen version", inbox(7, { seenVersion: 6, unseen: [7] })],
     ["with many unseen versions", inbox(2 ** 52, { unseen, olderUnseenCount: 12 })],
     ["with muted people", inbox(8, { mutedPeople: ["abc", "-_0", "abc", "zzz"] })],

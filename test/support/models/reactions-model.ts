@@ -68,6 +68,8 @@ interface Run {
     readonly names: Map<string, NotificationName>;
     /** By version: the name of the notification in which a member was read. */
     readonly readIn: Map<number, string>;
+    /** By version of a change: what was unread after it, as text. */
+    readonly unreadAt: Map<number, string>;
   }[];
   kinds: readonly string[];
   now: number;
@@ -85,6 +87,7 @@ export async function play(
     oracle: new Oracle({ ownerId: `${prefix}${name}`, keptMs }),
     names: new Map<string, NotificationName>(),
     readIn: new Map<number, string>(),
+    unreadAt: new Map<number, string>(),
   });
   const id = `${prefix}x`;
   // The same id with two types, which are two targets.
@@ -227,6 +230,7 @@ async function compare(run: Run): Promise<void> {
     const again = oracle.unread.filter((each) => each.again).map(nameText);
     checkSums(shown, again);
     checkNames(owner, shown);
+    if (shown.changeVersion > 0) checkChange(owner, shown);
     deepStrictEqual(shown, run.system.visible(oracle.shown(selection, run.now)));
   }
   const userId = viewerOf(run);
@@ -291,6 +295,18 @@ function checkNames({ names, readIn }: Run["owners"][0], { unread, read }: Shown
   for (const each of read) {
     for (const version of each.versions) readIn.set(version, nameText(each));
   }
+}
+
+/** Checks that nothing unread changes without a version: streams send what has another one. */
+function checkChange(
+  { unreadAt }: Run["owners"][0],
+  { changeVersion, unread, badge: { version, ...counts } }: Shown,
+): void {
+  ok(changeVersion <= version);
+  // Titles are those of today.
+  const text = JSON.stringify([counts, unread.map(({ title: _, ...each }) => each)]);
+  deepStrictEqual(text, unreadAt.get(changeVersion) ?? text, `unread at ${changeVersion}`);
+  unreadAt.set(changeVersion, text);
 }
 
 /** The viewer, who is another user after each step. */

@@ -10,6 +10,7 @@ import {
   type State,
   shorten,
   stateOf,
+  takeVersion,
 } from "./reactions-state.ts";
 
 const nameOf = ({ service, eventId }: { readonly service: string; readonly eventId: string }) =>
@@ -40,11 +41,11 @@ export function notify(
   }
   const found = isAboutTarget ? activeOf(state, target) : undefined;
   if (found && "refused" in found) return found;
-  state.version += 1;
+  const notified = hears(state, rules, request);
+  takeVersion(state, notified);
   const { version } = state;
   const displayName = shorten(request.displayName);
   const event = { eventId, link, data };
-  const notified = hears(state, rules, request);
   const member = { userId, displayName, version, time: now, event };
   if (notified) comeIn(state, request, member, regroupAfterMs);
   const expireTime = now + rules.keptMs;
@@ -66,8 +67,8 @@ export function retract(state: State, request: RequestOf<"retract">, now: number
   if (!known) return { refused: "EVENT_NOT_FOUND" };
   if (known.retracted) return { changed: false };
   known.retracted = true;
-  state.version += 1;
   const found = having(state, known, known.version);
+  takeVersion(state, found !== undefined && isUnread(found));
   if (found) takeOut(state, found, known.version);
   return { changed: true };
 }

@@ -17,6 +17,7 @@ import {
   type Rules,
   type State,
   stateOf,
+  takeVersion,
 } from "./reactions-state.ts";
 
 const unreadOf = (state: State, name: NotificationName): Notification | undefined => {
@@ -63,7 +64,7 @@ function takeSeen(state: State, name: NotificationName, version: number, now: nu
   if (!unread || (unread.again && version < lastOf(unread))) return [];
   const members = divide(state, unread, version);
   if (members.length === 0) return [];
-  state.version += 1;
+  takeVersion(state, true);
   // What others have left before is not unread any more either.
   const readTo = members.length < unread.members.length ? version : state.version;
   const { readTo: before } = markOf(state, name);
@@ -98,7 +99,7 @@ export function markUnread(state: State, name: NotificationName, now: number): A
     const closed = { state: "closed", again: true, to: lastOf(found) } as const;
     const older = olderAgain(found);
     begin(state, { target, kind, generation, members, countedOnly, ...closed, older });
-    state.version += 1;
+    takeVersion(state, true);
   }
   return { changed, badge: badgeOf(state) };
 }
@@ -112,6 +113,6 @@ export function markSeen(state: State, version: number): Answer {
   if (before === 0) return { badge: badgeOf(state) };
   const seen = Math.min(version, state.version);
   state.seenVersion = Math.max(state.seenVersion, seen);
-  if (badgeOf(state).unseenNotificationCount < before) state.version += 1;
+  if (badgeOf(state).unseenNotificationCount < before) takeVersion(state, true);
   return { badge: badgeOf(state) };
 }

@@ -10,6 +10,7 @@ import {
   recordOf,
   type State,
   stateOf,
+  takeVersion,
 } from "./reactions-state.ts";
 
 export function mutePerson(
@@ -29,7 +30,7 @@ export function blockPerson(state: State, { userId }: RequestOf<"block">): Answe
     for (const member of each.members.filter((one) => one.userId === userId)) {
       if (!isFound(state, each, member)) continue;
       takeOut(state, each, member.version);
-      state.version += 1;
+      takeVersion(state, isUnread(each));
       silence(state, each, member);
       changed = true;
     }

@@ -13,6 +13,7 @@ import {
   shorten,
   stateOf,
   type TargetState,
+  takeVersion,
   type Withdrawn,
 } from "./reactions-state.ts";
 
@@ -91,10 +92,11 @@ function rename(state: State, request: RequestOf<"react">): boolean {
   if (!record || record.displayName === displayName) return false;
   const renamed = <M extends Member>(all: readonly M[] = []): M[] =>
     all.map((each) => (each.version === record.version ? { ...each, displayName } : each));
-  state.version += 1;
   records[kind] = renamed(records[kind]);
   const found = having(state, { target, kind }, record.version);
-  if (found && isUnread(found)) found.members = renamed(found.members);
+  const isIn = found !== undefined && isUnread(found);
+  takeVersion(state, isIn);
+  if (isIn) found.members = renamed(found.members);
   return true;
 }
 
@@ -109,9 +111,9 @@ function add(
   const { target, kind, userId, silent, coolDownMs = usualCoolDownMs } = request;
   const { records, withdrawn } = stateOf(state, target) as TargetState;
   delete withdrawn[`${kind} ${userId}`];
-  state.version += 1;
   const isQuiet = readTime !== undefined && readTime + coolDownMs > now;
   const notified = !silent && !isQuiet && hears(state, rules, request);
+  takeVersion(state, notified);
   const displayName = shorten(request.displayName);
   const member = { userId, displayName, version: state.version, time: now };
   const isBack = notified && place !== undefined && comeBack(state, request, member, place);
@@ -133,11 +135,11 @@ function takeBack(
   const all = records[kind] ?? [];
   const record = all.find((each) => each.userId === userId) as StoredReaction;
   const { version, notified } = record;
-  state.version += 1;
   if (all.length > 1) records[kind] = all.filter((each) => each !== record);
   else delete records[kind];
   const found = having(state, group, version);
   const isIn = found !== undefined && isUnread(found);
+  takeVersion(state, isIn);
   const generation = found?.state === "open" ? found.generation : undefined;
   if (isIn) takeOut(state, found, version);
   if (isIn) {

@@ -30,6 +30,7 @@ import {
   shorten,
   stateOf,
   type TargetState,
+  takeVersion,
 } from "./reactions-state.ts";
 import { shownOf } from "./reactions-view.ts";
 
@@ -196,7 +197,7 @@ export class Oracle {
     if (state.deleted) return answerOf(state);
     for (const each of this.unread.filter((one) => isSame(one.target, target))) {
       end(this.#state, each);
-      this.#state.version += 1;
+      takeVersion(this.#state, true);
     }
     state.deleted = true;
     state.purgedKinds = Object.keys(state.records);

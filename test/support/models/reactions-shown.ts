@@ -54,6 +54,8 @@ export interface Selection {
 /** Everything about an owner that can be read. */
 export interface Shown {
   readonly badge: Badge;
+  /** The version at which something unread has changed last. */
+  readonly changeVersion: number;
   /** The notifications with the latest version first, here and in `read`. */
   readonly unread: readonly ShownNotification[];
   readonly read: readonly ShownNotification[];

@@ -101,6 +101,8 @@ export interface ReportedEvent extends GroupName {
 
 export interface State extends Preferences {
   version: number;
+  /** The version at which something unread has changed last. */
+  changeVersion: number;
   seenVersion: number;
   allMuted: boolean;
   mutedKinds: string[];
@@ -123,6 +125,7 @@ export interface Rules {
 
 export const emptyState: State = {
   version: 0,
+  changeVersion: 0,
   seenVersion: 0,
   allMuted: false,
   mutedKinds: [],
@@ -137,6 +140,12 @@ export const emptyState: State = {
 
 /** A badge shows more than so many new notifications as "99+". */
 const mostUnseen = 99;
+
+/** Takes the next version, for a change of something unread or for another one. */
+export function takeVersion(state: State, isOfUnread: boolean): void {
+  state.version += 1;
+  if (isOfUnread) state.changeVersion = state.version;
+}
 
 export const lastOf = ({ members }: Pick<Notification, "members">): number =>
   (members.at(-1) as Member).version;

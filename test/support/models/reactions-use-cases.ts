@@ -186,8 +186,10 @@ export async function show(deps: Deps, ownerId: string, selection: Selection): P
   };
   const mutedTargets = await allItems((page) => listMutedTargets(deps, ownerId, page), 3);
   const mutedPeople = await allItems((page) => listMutedPeople(deps, ownerId, page), 3);
+  const inbox = await inboxOf(deps, ownerId);
   return {
-    badge: shownBadge(await inboxOf(deps, ownerId)),
+    badge: shownBadge(inbox),
+    changeVersion: inbox.changeVersion,
     unread: await notifications("UNREAD"),
     read: await notifications("READ"),
     merged: (await list("ALL")).map(asText),

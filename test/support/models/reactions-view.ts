@@ -36,6 +36,7 @@ export function shownOf(state: State, selection: Selection, now: number): Shown 
   const all = listed.map(([, shown]) => shown);
   return {
     badge: badgeOf(state),
+    changeVersion: state.changeVersion,
     unread: listed.flatMap(([each, shown]) => (isUnread(each) ? [shown] : [])),
     read: listed.flatMap(([each, shown]) => (isUnread(each) ? [] : [shown])),
     merged: all.map(shownText),

@@ -25,6 +25,7 @@ export const inbox: Codec<"inbox"> = {
   key: (ownerId) => ({ pk: inboxKey(ownerId), sk: S("I") }),
   encode: ({ preferences, ...value }) => ({
     n: N(value.version),
+    ...(value.changeVersion !== value.version && { h: N(value.changeVersion) }),
     g: N(value.notificationCount),
     ...(value.closedCount > 0 && { c: N(value.closedCount) }),
     p: N(value.actorCount),
@@ -39,6 +40,7 @@ export const inbox: Codec<"inbox"> = {
   }),
   decode: (item) => ({
     version: num(item, "n"),
+    changeVersion: num(item, item.h ? "h" : "n"),
     notificationCount: num(item, "g"),
     closedCount: num(item, "c"),
     actorCount: num(item, "p"),

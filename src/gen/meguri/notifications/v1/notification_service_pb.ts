@@ -664,7 +664,8 @@ export type WatchUnreadCountsRequest_Watch = Message<"meguri.notifications.v1.Wa
 
   /**
    * The version of the latest unread count that the client has. The stream begins without this
-   * owner's count if it is still of this version. At most 9,007,199,254,740,991; 0 means none.
+   * owner's count if nothing that is unread has changed since. At most 9,007,199,254,740,991; 0
+   * means none.
    *
    * @generated from field: int64 known_version = 2;
    */
@@ -1591,12 +1592,12 @@ export const NotificationService: GenService<{
   },
   /**
    * WatchUnreadCounts sends the unread counts of one or more owners: each at once, as this server
-   * knows it, unless the client knows it already or a newer one, and again when one of its numbers has
-   * changed. A change is sent at once if it was made by this server, within about a second if the
-   * owner was active lately, and otherwise within about five seconds. Changes in quick succession are
-   * sent as one. A version that is lower than the one before says that the table was restored from a
-   * backup. The last message of the stream has the cause of its end and the delay after which
-   * the client opens it again.
+   * knows it, unless the client knows it already or a newer one, and again when a number or anything
+   * else of an unread notification has changed, such as its event_count. A change is sent at once if
+   * it was made by this server, within about a second if the owner was active lately, and otherwise
+   * within about five seconds. Changes in quick succession are sent as one. A version that is lower
+   * than the one before says that the table was restored from a backup. The last message of the
+   * stream has the cause of its end and the delay after which the client opens it again.
    *
    * Retryable: TOO_MANY_STREAMS, DRAINING.
    *
