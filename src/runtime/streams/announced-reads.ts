@@ -1,49 +1,76 @@
-/** Reads the inboxes that other processes announce, which need not be true, in paced rounds. */
+/** Reads the inboxes that other processes announce, which need not be true, at a limited rate. */
 import type { InboxFeed } from "./inbox-feed.ts";
 
 /**
- * The shortest time between the beginnings of two rounds, and how many inboxes one reads: up to
- * 5,000 a second, which cost as much as the polls of 10,000 active owners. A round reads an owner
- * once, however often announced, and begins when the reads of the last one have ended.
+ * How many reads have a place at once, and for how long a read keeps its place at least. So an
+ * owner is read at most 20 times a second, however often announced, and all owners together at most
+ * 5,000 times, which costs as much as the polls of 10,000 active owners.
  */
-const periodMs = 50;
-const roundSize = 250;
+const places = 250;
+const placeMs = 50;
+
+/** The time between the beginnings of reads, which share requests if they begin together. */
+const batchMs = 10;
 
 interface AnnouncedReads {
-  /** Plans to read the inbox, unless nobody watches the owner or this change is known. */
+  /** Reads the inbox, now or later, unless nobody watches the owner or this change is known. */
   add(ownerId: string, changeVersion: number): void;
   stop(): void;
 }
 
 /** Creates the reads for these feeds. They never throw: polls follow a read that has failed. */
 export function createAnnouncedReads(feeds: ReadonlyMap<string, InboxFeed>): AnnouncedReads {
-  /** The announced changes of the owners who wait for a round. */
+  /** The announced changes of the owners who wait for a place, those who wait longest first. */
   const waiting = new Map<string, number>();
+  /** The owners whose reads have a place, with the timers of the least time. */
+  const reading = new Map<string, NodeJS.Timeout>();
   let timer: NodeJS.Timeout | undefined;
   let isRunning = false;
 
-  function take(): InboxFeed[] {
-    const round = [...waiting].slice(0, roundSize);
-    for (const [ownerId] of round) waiting.delete(ownerId);
-    return round.flatMap(([ownerId, changeVersion]) => {
+  /** Leaves out an owner who has a place: a slow read delays no other owner. */
+  function beginReads(): void {
+    for (const [ownerId, changeVersion] of waiting) {
+      if (reading.size >= places) return;
+      if (reading.has(ownerId)) continue;
+      waiting.delete(ownerId);
       const feed = feeds.get(ownerId);
-      return feed?.lacksChange(changeVersion) ? [feed] : [];
+      if (feed?.lacksChange(changeVersion) && !feed.isLeftToPolls) void read(feed);
+    }
+  }
+
+  /** Strongly consistent, so it finds the announced change if there is one. */
+  async function read(feed: InboxFeed): Promise<void> {
+    const { ownerId } = feed;
+    const isOver = new Promise<void>((resolve) => {
+      reading.set(ownerId, setTimeout(resolve, placeMs));
     });
+    try {
+      await feed.refresh();
+    } catch {
+      feed.leaveToPolls();
+    }
+    await isOver;
+    reading.delete(ownerId);
   }
 
   async function run(): Promise<void> {
     while (waiting.size > 0) {
-      const isOver = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, periodMs);
+      beginReads();
+      await new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, batchMs);
       });
-      await Promise.all([isOver, ...take().map(read)]);
     }
     isRunning = false;
   }
 
   return {
     add(ownerId, changeVersion) {
-      if (!feeds.get(ownerId)?.lacksChange(changeVersion)) return;
+      const feed = feeds.get(ownerId);
+      if (!feed?.lacksChange(changeVersion)) return;
+      if (feed.isLeftToPolls) {
+        feed.missAnnouncement();
+        return;
+      }
       waiting.set(ownerId, Math.max(changeVersion, waiting.get(ownerId) ?? 0));
       if (isRunning) return;
       isRunning = true;
@@ -52,16 +79,7 @@ export function createAnnouncedReads(feeds: ReadonlyMap<string, InboxFeed>): Ann
     },
     stop() {
       waiting.clear();
-      clearTimeout(timer);
+      for (const each of [timer, ...reading.values()]) clearTimeout(each);
     },
   };
-}
-
-/** Strongly consistent, so it finds the announced change if there is one. */
-async function read(feed: InboxFeed): Promise<void> {
-  try {
-    await feed.refresh();
-  } catch {
-    feed.missAnnouncement();
-  }
 }

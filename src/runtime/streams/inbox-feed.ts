@@ -42,6 +42,7 @@ export class InboxFeed {
   #announcedSince: number | undefined;
   /** Whether a poll has found what was committed before the announcements arrived. */
   #isCaughtUp = false;
+  #isLeftToPolls = false;
 
   /** `readNow` reads the inbox of an owner strongly consistently. */
   constructor(ownerId: string, readNow: (ownerId: string) => Promise<Inbox>) {
@@ -96,11 +97,25 @@ export class InboxFeed {
     this.pollSometime();
   }
 
-  /** Polls after an announcement whose version could not be read, until a poll has caught up. */
+  /**
+   * Polls after an announcement that could not be read, until a poll has caught up. Further ones
+   * are not read before a poll has succeeded: a throttled inbox delays the others that are read
+   * with it.
+   */
+  leaveToPolls(): void {
+    this.#isLeftToPolls = true;
+    this.missAnnouncement();
+    this.planRetry();
+  }
+
+  get isLeftToPolls(): boolean {
+    return this.#isLeftToPolls;
+  }
+
+  /** Relies on polls for what was announced and is not read. */
   missAnnouncement(): void {
     if (this.#announcedSince !== undefined) this.#announcedSince = performance.now();
     this.#isCaughtUp = false;
-    this.planRetry();
   }
 
   /** Begins with frequent polls again, unless announcements make them needless. */
@@ -127,6 +142,7 @@ export class InboxFeed {
   planPoll(begunAt: number): void {
     const now = performance.now();
     const since = this.#announcedSince;
+    this.#isLeftToPolls = false;
     this.#isCaughtUp ||= since !== undefined && begunAt >= since + lagMs;
     const afterIdle = idleShare * (now - this.#activeAt);
     const polledMs = Math.min(Math.max(afterIdle, activePollMs), quietPollMs);

@@ -111,6 +111,71 @@ describe("an announced commit", () => {
   });
 });
 
+describe("the slow read of an announced owner", () => {
+  /** Commits and announces changes of both owners, until the other one has gone on. */
+  async function announceBoth(from: number, to: number) {
+    for (let version = from; version <= to; version++) {
+      for (const ownerId of ["slow", "o"]) {
+        fixture.store.inboxes.set(ownerId, inbox(version));
+        fixture.channel.send(ownerId, version);
+      }
+      await pass(60);
+    }
+  }
+
+  test("delays no other owner, and is not repeated before it ends", async () => {
+    const [slow, other] = await followAnnounced("slow", "o");
+    const read = Promise.withResolvers<void>();
+    fixture.store.delay = read.promise;
+    fixture.store.inboxes.set("slow", inbox(1));
+    fixture.channel.send("slow", 1);
+    await pass(1);
+    fixture.store.delay = undefined;
+    const before = readCount();
+    await announceBoth(2, 5);
+    expect(readCount() - before).toBe(4);
+    expect(other?.texts().at(-1)).toBe("o: 5 people at 5");
+    expect(slow?.texts()).toEqual(["slow: 0 people at 0"]);
+    read.resolve();
+    await pass(60);
+    expect(slow?.texts().at(-1)).toBe("slow: 5 people at 5");
+  });
+
+  test("that fails leaves the owner to polls, until one succeeds", async () => {
+    const [slow, other] = await followAnnounced("slow", "o");
+    fixture.store.throttled.add("slow");
+    await announceBoth(1, 8);
+    expect(other?.texts().at(-1)).toBe("o: 8 people at 8");
+    // The first read together with the other owner, then each alone.
+    expect(fixture.store.reads.flat().filter((ownerId) => ownerId === "slow")).toHaveLength(3);
+    fixture.store.throttled.clear();
+    await pass(1_500);
+    expect(slow?.texts().at(-1)).toBe("slow: 8 people at 8");
+    const before = readCount();
+    await announceBoth(9, 9);
+    expect(readCount() - before).toBe(2);
+    expect(slow?.texts().at(-1)).toBe("slow: 9 people at 9");
+    expect(await fixture.pollsIn(10 * minuteMs)).toBeLessThanOrEqual(2 * 11);
+  });
+
+  test("hides no change that is announced while the polls lag behind", async () => {
+    const [slow] = await followAnnounced("slow");
+    fixture.store.throttled.add("slow");
+    fixture.channel.send("slow", 1);
+    await pass(800);
+    fixture.store.inboxes.set("slow", inbox(2));
+    fixture.store.lagging = new Map();
+    fixture.channel.send("slow", 2);
+    fixture.store.throttled.clear();
+    // The next poll succeeds, and does not find it.
+    await pass(500);
+    expect(slow?.texts()).toEqual(["slow: 0 people at 0"]);
+    fixture.store.lagging = undefined;
+    await pass(5_000);
+    expect(slow?.texts().at(-1)).toBe("slow: 2 people at 2");
+  });
+});
+
 describe("announcements", () => {
   test("of many commits of an owner are read 20 times a second", async () => {
     const [stream] = await followAnnounced("o");
