@@ -2,8 +2,9 @@
 import type { Inbox } from "../../domain/inbox.ts";
 import { isEventKind } from "../../domain/kinds.ts";
 import type { Deps } from "../ports/deps.ts";
-import { allPages, type PageRequest } from "../ports/pages.ts";
+import { allPages, type Page, type PageRequest } from "../ports/pages.ts";
 import { eventActorRef, type Ref, reactionRef } from "../ports/records.ts";
+import { requireTime } from "../shared/deadlines.ts";
 import type { ListedGroup } from "./group-pages.ts";
 import { inboxOf } from "./inbox.ts";
 import {
@@ -22,14 +23,14 @@ const pageSize = 48;
 /**
  * Mutes a person, so that none comes in any more, and then takes the person out of each group by a
  * decision of its own. A group that fails does not stop the next one: its error is thrown at the
- * end, and a repeated call does the rest. Returns whether anything changed, and the inbox.
- * Refusals: those of a mute.
+ * end. At the deadline the call ends. In both cases a repeated call does the rest. Returns whether
+ * anything changed, and the inbox. Refusals: those of a mute. Retryable: DEADLINE.
  */
 export async function blockPerson(
   deps: BlockDeps,
   block: Leaver,
 ): Promise<{ changed: boolean; inbox: Inbox }> {
-  const { ownerId } = block;
+  const { ownerId, deadline } = block;
   const isNew = await setPersonMuted(deps, { ...block, muted: true });
   const unread = (page: PageRequest) => deps.reader.unreadGroups(ownerId, false, page);
   const read = (page: PageRequest) => deps.reader.readGroups(ownerId, 0, page);
@@ -37,7 +38,11 @@ export async function blockPerson(
   const failures: unknown[] = [];
   // An unread group whose latest member leaves moves to an earlier page, so it is listed again.
   for (const list of [unread, read, unread]) {
-    for await (const groups of allPages<ListedGroup>(pageSize, list)) {
+    const readPage = (page: PageRequest): Promise<Page<ListedGroup>> => {
+      requireTime(deadline);
+      return list(page);
+    };
+    for await (const groups of allPages(pageSize, readPage)) {
       const results = await Promise.allSettled(await leaveAll(deps, block, groups));
       for (const result of results) {
         if (result.status === "rejected") failures.push(result.reason);

@@ -25,6 +25,7 @@ import {
   unreadGroupRef,
 } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
+import { requireTime } from "../shared/deadlines.ts";
 import { closedRanges, putUnread } from "./closed-groups.ts";
 import { lookUpEventSplit } from "./event-lookups.ts";
 import { inboxOf } from "./inbox.ts";
@@ -207,7 +208,7 @@ function takeSeen(
  * Marks every group of an owner as read up to `version`, each by its own decision. The groups are
  * read by version, oldest first, so that a group which gets a reaction meanwhile is read again on a
  * later page. After an interruption the same call marks the remaining groups. Returns the number of
- * marked groups and the inbox.
+ * marked groups and the inbox. Retryable: DEADLINE.
  */
 export async function markAllNotificationsRead(
   deps: Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">,
@@ -216,7 +217,11 @@ export async function markAllNotificationsRead(
   // Reactions that come in while the groups are marked stay unread.
   const upTo = Math.min(version, (await inboxOf(deps, ownerId)).version);
   let markedCount = 0;
-  const pages = allPages(pageSize, (page) => deps.reader.unreadGroups(ownerId, false, page));
+  const pages = allPages(pageSize, (page) => {
+    // A page on which nothing is to be marked has no transaction that would end at the deadline.
+    requireTime(deadline);
+    return deps.reader.unreadGroups(ownerId, false, page);
+  });
   for await (const groups of pages) {
     const toMark = groups.filter((group) => firstVersionOf(group) <= upTo);
     const results = await Promise.all(

@@ -27,6 +27,7 @@ import {
   readGroupRef,
   unreadGroupRef,
 } from "../ports/records.ts";
+import { requireTime } from "../shared/deadlines.ts";
 import {
   closedRefOf,
   putUnread,
@@ -160,6 +161,7 @@ export async function takeBackEvents(
   const last = versionOf({ target, kind, generation, ...group });
   let changed = false;
   for (let after = generation - 1; ; ) {
+    requireTime(leaver.deadline);
     const event = await deps.reader.nextEvent(name, userId, after);
     if (!event || event.version > last) return changed;
     const isTaken = await takeBackOne(deps, leaver, { ...name, userId, version: event.version });

@@ -7,6 +7,7 @@ import type { TargetName } from "../../domain/target.ts";
 import type { Deps } from "../ports/deps.ts";
 import { Missing } from "../ports/engine.ts";
 import { inboxRef, notifiedEventRef } from "../ports/records.ts";
+import { requireTime } from "../shared/deadlines.ts";
 import { forEachOwner } from "./many-owners.ts";
 import { ownersOf } from "./notify.ts";
 import { nextInbox, Outdated, planToTakeBack, refsOfPlan, takeBack } from "./take-back-event.ts";
@@ -67,6 +68,7 @@ async function retractFrom(
 ): Promise<boolean | undefined> {
   const key = notifiedEventRef(ownerId, service, eventId);
   for (;;) {
+    requireTime(deadline);
     const known = (await deps.reader.get(key))?.value;
     if (!known) return undefined;
     const isNotified = known.version > 0 && !known.retracted;
