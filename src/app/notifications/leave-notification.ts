@@ -1,5 +1,6 @@
 /** Takes a person out of one notification: the reaction, or all events of the person. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Event } from "../../domain/event.ts";
 import { isWithin } from "../../domain/event-retraction.ts";
 import { emptyInbox, type Inbox, replaceGroup } from "../../domain/inbox.ts";
 import type { Instant } from "../../domain/month.ts";
@@ -22,6 +23,7 @@ import {
   closedGroupRef,
   closedGroupsRef,
   inboxRef,
+  notifiedEventRef,
   ownerOfGroup,
   reactionRef,
   readGroupRef,
@@ -164,27 +166,38 @@ export async function takeBackEvents(
     requireTime(leaver.deadline);
     const event = await deps.reader.nextEvent(name, userId, after);
     if (!event || event.version > last) return changed;
-    const isTaken = await takeBackOne(deps, leaver, { ...name, userId, version: event.version });
+    const isTaken = await takeBackOne(deps, leaver, { ...event, ...name });
     after = event.version;
     changed ||= isTaken;
   }
 }
 
-/** Takes one event back, as RetractEvent does. Returns whether it was still there. */
+/**
+ * Takes one event back, as RetractEvent does, but as one that has notified nobody: it is not
+ * retracted. Returns whether it was still there.
+ */
 async function takeBackOne(
   deps: LeaveDeps,
   { ownerId, deadline }: Leaver,
-  event: Parameters<typeof planToTakeBack>[1],
+  event: Event,
 ): Promise<boolean> {
+  const key = notifiedEventRef(ownerId, event.service, event.eventId);
   for (;;) {
     const plan = await planToTakeBack(deps, event);
     if (!plan) return false;
     const inbox = await deps.engine.transact<Inbox | Outdated | undefined>({
       key: inboxRef(ownerId),
-      readSet: refsOfPlan(plan),
+      readSet: [...refsOfPlan(plan), key],
       expectAbsent: [],
       deadline,
-      decide: (tx, { wall }) => takeBack(tx, deps, plan, wall),
+      decide(tx, { wall }) {
+        const taken = takeBack(tx, deps, plan, wall);
+        if (!taken || taken instanceof Outdated || taken instanceof Missing) return taken;
+        const known = tx.get(key);
+        // Its id may be used again by now, for another event.
+        if (known?.version === event.version) tx.put(key, { ...known, version: 0 });
+        return taken;
+      },
     });
     if (!(inbox instanceof Outdated)) {
       if (inbox) deps.unreadCounts.publish(ownerId, inbox);

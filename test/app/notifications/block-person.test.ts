@@ -4,6 +4,7 @@ import { blockPerson } from "../../../src/app/notifications/block-person.ts";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
 import { notify } from "../../../src/app/notifications/notify.ts";
+import { retractEvent } from "../../../src/app/notifications/retract.ts";
 import { readGroupRef, unreadGroupRef } from "../../../src/app/ports/records.ts";
 import { react, unreact } from "../../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
@@ -74,4 +75,22 @@ test("a read notification ends with the last one who can be shown", async () => 
   clock.time += 2_000;
   for (const userId of ["u2", "u1", "u4", "u5", "u6"]) await blockPerson(deps, { ownerId, userId });
   expect(await deps.reader.get(readGroupRef(ownerId, target, "like", 1))).toBeUndefined();
+});
+
+test("an event that was taken out is in no notification, as a repeated Notify says", async () => {
+  const { deps } = memoryDeps();
+  const caller = asService("blog");
+  const event = { kind: "comment", ownerIds: [ownerId], caller };
+  const report = (eventId: string, userId: string) =>
+    notify(deps, { ...event, eventId, actor: { userId, displayName: userId } });
+  await report("e1", "bob");
+  await report("e2", "eve");
+  await blockPerson(deps, block);
+  const repeated = { ownerId, replayed: true, retracted: false };
+  expect(await report("e1", "bob")).toEqual([{ ...repeated, notified: true }]);
+  expect(await report("e2", "eve")).toEqual([{ ...repeated, notified: false }]);
+  const retract = () => retractEvent(deps, { eventId: "e2", ownerIds: [ownerId], caller });
+  expect(await retract()).toEqual([{ ownerId, changed: true }]);
+  expect(await retract()).toEqual([{ ownerId, changed: false }]);
+  expect(await inboxOf(deps, ownerId)).toMatchObject({ notificationCount: 1, actorCount: 1 });
 });

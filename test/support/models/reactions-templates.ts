@@ -370,6 +370,19 @@ const returning = seldom(
     }),
 );
 
+/** A person is blocked whose events are in a notification with another one. All are sent again. */
+const blocked = seldom(
+  fc.record({ notify, process, user }).map(({ notify, process, user }): Step[] => {
+    const one = (template: RequestTemplate): Step => ({ step: "one", template, process });
+    // No other step has these events.
+    const events = [undefined, user, user].map((each, i) =>
+      one({ ...notify, user: each, event: 31 + i, again: true }),
+    );
+    const { targetIndex } = notify;
+    return [...events, one({ op: "block", targetIndex, user }), ...events];
+  }),
+);
+
 /**
  * At least half of `maxSteps`, because long histories find more than short ones. `isTimed` says
  * whether the model knows the time of each request.
@@ -378,6 +391,6 @@ export const history = (maxSteps: number, isTimed: boolean): fc.Arbitrary<Step[]
   fc
     .tuple(
       fc.array(step, { minLength: Math.floor(maxSteps / 2), maxLength: maxSteps }),
-      fc.tuple(manyKinds, crowd(isTimed), returning),
+      fc.tuple(manyKinds, crowd(isTimed), returning, blocked),
     )
     .map(([steps, seldom]) => steps.toSpliced(steps.length >> 1, 0, ...seldom.flat()));
