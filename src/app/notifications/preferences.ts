@@ -44,11 +44,11 @@ export async function updatePreferences(
       mutedEventKinds: mutedEventKinds.toSorted(),
     };
     const present = contentEtag(inbox.preferences);
-    if (stored && contentEtag(preferences) === present) return stored;
+    if (contentEtag(preferences) === present) return stored;
     requireEtag(etag, present);
     return { ...inbox, preferences };
   });
-  return withEtag(ownerId, changed.record.preferences);
+  return withEtag(ownerId, (changed.record ?? emptyInbox).preferences);
 }
 
 const contentEtag = ({ allMuted, mutedKinds, mutedEventKinds }: Preferences): string =>

@@ -146,6 +146,16 @@ describe("an update", () => {
     expect(await dump(server)).toEqual(before);
   });
 
+  test("to nothing, of an owner without any, takes any etag and stores nothing", async () => {
+    const owner = createOwner(server);
+    const phone = createPhone(owner);
+    const { etag } = await phone.read();
+    const before = await dump(server);
+    expect(await phone.replace({ etag: "old" })).toMatchObject({ allMuted: false, etag });
+    expect(await dump(server)).toEqual(before);
+    expect(await owner.badge()).toBe("0 people in 0 at 0");
+  });
+
   test("changes the etag, and reactions do not", async () => {
     const owner = createOwner(server);
     const phone = createPhone(owner);
