@@ -218,6 +218,7 @@ describe("history", () => {
     await owner.react("x", "A");
     await owner.react("y", "A");
     await owner.react("z", "A");
+    const gone = { ownerId: owner.ownerId, notificationId: await owner.idOf("y") };
     await readFor(owner, "y", 2, 1);
     await owner.read("x", 1);
     const listed = (state: State) => async () => (await owner.list(state, 1)).map(lineOf);
@@ -227,6 +228,16 @@ describe("history", () => {
     await expect.poll(both).toEqual(["z: A ... A (1 at 3)", kept]);
     const { id } = owner.target("y");
     expect((await dump(server)).filter((item) => item.includes(id))).not.toEqual([]);
+    const { notifications } = server;
+    for (const call of [
+      notifications.getNotification(gone),
+      notifications.listNotificationActors(gone),
+      notifications.markNotificationUnread(gone),
+    ]) {
+      expect(await reasonOf(call)).toBe("NOTIFICATION_NOT_FOUND");
+    }
+    const dismissal = notifications.dismissNotification({ ...gone, version: 3n });
+    expect(await dismissal).toMatchObject({ changed: false, unreadCount: { version: 5n } });
     await owner.react("y", "B");
     expect((await owner.unread())[0]).toBe("y: B ... B (1 at 6)");
   });
