@@ -1,6 +1,7 @@
 /** Tests that no text of a caller has characters or links that act on those who read it. */
 import { create, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { NotifyRequestSchema } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { RegisterTargetRequestSchema } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { createRequestValidator } from "../../../src/rpc/server/validator.ts";
 import { messagesOf, services } from "../../support/fixtures/descriptors.ts";
@@ -54,8 +55,11 @@ test("the list has texts and names of several services", () => {
   );
 });
 
-const linkIsRefused = (link: string) =>
-  refusedFields(RegisterTargetRequestSchema, { link }).includes("link");
+/** Whether the link is refused, of a target and of an event. */
+const linkIsRefused = (link: string): boolean[] =>
+  [RegisterTargetRequestSchema, NotifyRequestSchema].map((schema) =>
+    refusedFields(schema, { link }).includes("link"),
+  );
 
 test.each([
   "",
@@ -67,7 +71,7 @@ test.each([
   "https://記事.test/1",
   "https://a.test?x#y",
 ])("%j is a link", (link) => {
-  expect(linkIsRefused(link)).toBe(false);
+  expect(linkIsRefused(link)).toEqual([false, false]);
 });
 
 test.each([
@@ -89,5 +93,5 @@ test.each([
   "/<script>",
   "posts/1",
 ])("%j is no link", (link) => {
-  expect(linkIsRefused(link)).toBe(true);
+  expect(linkIsRefused(link)).toEqual([true, true]);
 });
