@@ -1,6 +1,6 @@
 /** Takes an event back: out of its notification and of the links between its actor's events. */
 import { type Event, type EventActor, type EventState, isOnlyOfActor, unlink } from "./event.ts";
-import { replaceGroup } from "./inbox.ts";
+import { replaceGroup, withReadChange } from "./inbox.ts";
 import type { Instant } from "./month.ts";
 import {
   countedOf,
@@ -43,7 +43,7 @@ export function retract(
     const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(after));
     return { ...links, inbox: nextInbox, group: after, read };
   }
-  const nextInbox = { ...inbox, version: inbox.version + 1 };
+  const nextInbox = read ? withReadChange(inbox) : { ...inbox, version: inbox.version + 1 };
   const after = read && withActors(read, removeMember(read, version, refill), event, next);
   return { ...links, inbox: nextInbox, group, read: after };
 }

@@ -16,9 +16,9 @@ export interface Inbox {
    */
   readonly version: number;
   /**
-   * The version at which an unread group, or what the owner has seen of them, has last changed.
-   * Later versions have changed nothing of what the owner has unread: they are those of reactions
-   * and events that notify nobody or have been read.
+   * The version at which a group, unread or read, or what the owner has seen of them, has last
+   * changed. Later versions have changed nothing of what the owner is shown: they are those of
+   * reactions and events that notify nobody, and of what was taken back after it was read.
    */
   readonly changeVersion: number;
   /** The number of unread groups. */
@@ -132,6 +132,12 @@ export function replaceGroup(
     kindCounts: replaceKind(inbox, before?.kind, after?.kind),
   };
 }
+
+/** Returns the next version of the inbox, in which a read group has changed or ended. */
+export const withReadChange = (inbox: Inbox): Inbox => {
+  const version = inbox.version + 1;
+  return { ...inbox, version, changeVersion: version };
+};
 
 /**
  * A group of a kind without a number gets one only while no unread group is uncounted: otherwise it

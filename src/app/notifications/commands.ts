@@ -1,7 +1,13 @@
 /** The use cases that mark notifications as read, unread or seen, or dismiss them. */
 import { maxClosedGroups, toUnread } from "../../domain/closed-group.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { emptyInbox, type Inbox, markSeen, replaceGroup } from "../../domain/inbox.ts";
+import {
+  emptyInbox,
+  type Inbox,
+  markSeen,
+  replaceGroup,
+  withReadChange,
+} from "../../domain/inbox.ts";
 import { isEventKind } from "../../domain/kinds.ts";
 import type { Instant } from "../../domain/month.ts";
 import { markRead, needsSplit, type Split } from "../../domain/notification.ts";
@@ -90,7 +96,7 @@ export async function dismissNotification(
   const { ownerId, target, kind, generation, deadline } = mark;
   const { closed, ...refs } = refsOf(mark);
   const readRef = readGroupRef(ownerId, target, kind, generation);
-  const { isUnread, ...result } = await deps.engine.transact<Marked & { isUnread?: boolean }>({
+  const result = await deps.engine.transact<Marked>({
     key: refs.inbox,
     readSet: [...Object.values(refs), readRef],
     expectAbsent: closed,
@@ -99,13 +105,17 @@ export async function dismissNotification(
       const taken = takeSeen(tx, deps, mark, now);
       if (taken instanceof Missing) return taken;
       const { inbox, read } = taken;
-      if (read) return { changed: true, isUnread: true, inbox };
+      if (read) return { changed: true, inbox };
       const found = tx.get(readRef);
-      if (found) tx.delete(readRef);
-      return { changed: found !== undefined && found.expireTime > now, inbox };
+      // An expired one is left to its TTL: nobody sees it any more.
+      if (!found || found.expireTime <= now) return { changed: false, inbox };
+      tx.delete(readRef);
+      const after = withReadChange(inbox);
+      tx.put(refs.inbox, after);
+      return { changed: true, inbox: after };
     },
   });
-  if (isUnread) deps.unreadCounts.publish(ownerId, result.inbox);
+  if (result.changed) deps.unreadCounts.publish(ownerId, result.inbox);
   return result;
 }
 

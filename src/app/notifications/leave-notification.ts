@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Event } from "../../domain/event.ts";
 import { isWithin } from "../../domain/event-retraction.ts";
-import { emptyInbox, type Inbox, replaceGroup } from "../../domain/inbox.ts";
+import { emptyInbox, type Inbox, replaceGroup, withReadChange } from "../../domain/inbox.ts";
 import type { Instant } from "../../domain/month.ts";
 import { unlessWithdrawn } from "../../domain/reaction.ts";
 import type { Reaction } from "../../domain/target.ts";
@@ -41,7 +41,7 @@ import {
 import { lookUpReadEnds } from "./event-lookups.ts";
 import type { ListedGroup } from "./group-pages.ts";
 import { lookUpEnds } from "./member-lookups.ts";
-import { nextInbox, Outdated, planToTakeBack, refsOfPlan, takeBack } from "./take-back-event.ts";
+import { Outdated, planToTakeBack, refsOfPlan, takeBack } from "./take-back-event.ts";
 
 type LeaveDeps = Pick<Deps, "engine" | "reader" | "unreadCounts">;
 
@@ -144,7 +144,9 @@ function leaveRead(
   if (remaining) tx.put(refs.read, remaining);
   else tx.delete(refs.read);
   if (isInGroup) tx.put(refs.reaction, { ...reaction, notified: false });
-  return { inbox: nextInbox(tx, refs.inbox) };
+  const inbox = withReadChange(tx.get(refs.inbox) ?? emptyInbox);
+  tx.put(refs.inbox, inbox);
+  return { inbox };
 }
 
 /** The version of a person whom a group names, and who may have taken the reaction back since. */

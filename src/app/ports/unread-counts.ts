@@ -22,7 +22,7 @@ export interface UnreadCountStreams extends Streams {
   publish(ownerId: string, inbox: Inbox): void;
   /**
    * Yields the count of each owner at once, unless nothing has changed since the version that the
-   * client knows, and again when an unread notification has changed, until the call ends, the time
+   * client knows, and again when a notification has changed, until the call ends, the time
    * limit of the stream is over, or this process drains. The owners are distinct; each takes one
    * place of the limit of streams. A count is older than the one before only if the table was
    * restored from a backup.

@@ -63,7 +63,9 @@ describe("DismissNotification", () => {
     expect(await dismiss(owner, id, 1)).toBe(true);
     expect(await owner.history()).toEqual([]);
     expect(await owner.unread()).toEqual(["x: B ... B (1 at 3)"]);
-    expect(await owner.badge()).toBe("1 people in 1 at 3");
+    expect(await owner.badge()).toBe("1 people in 1 at 4");
+    expect(await dismiss(owner, id, 1)).toBe(false);
+    expect(await owner.badge()).toBe("1 people in 1 at 4");
   });
 
   test("changes nothing for what was not seen or is gone", async () => {

@@ -255,6 +255,27 @@ describe("WatchUnreadCounts", () => {
     stream.leave();
   });
 
+  test("says that a read notification was dismissed, also to another phone", async () => {
+    const owner = await createOwner();
+    const { ownerId } = owner;
+    const streams = [watch(ownerId), watch(ownerId, other())];
+    const receive = async (text: string) => {
+      for (const stream of streams) expect(await stream.next()).toBe(text);
+    };
+    await receive("0 people in 0 at 0");
+    await owner.react("A");
+    await receive("1 people in 1 at 1");
+    const { notifications } = server;
+    const listed = await notifications.listNotifications({ ownerId });
+    const { notificationId = "" } = listed.notifications[0] ?? {};
+    const seen = { ownerId, notificationId, version: 1n };
+    await notifications.markNotificationRead(seen);
+    await receive("0 people in 0 at 2");
+    await notifications.dismissNotification(seen);
+    await receive("0 people in 0 at 3");
+    for (const stream of streams) stream.leave();
+  });
+
   test("sends nothing for likes of a muted target", async () => {
     const owner = await createOwner();
     const { ownerId } = owner;

@@ -68,7 +68,7 @@ export function retract(state: State, request: RequestOf<"retract">, now: number
   if (known.retracted) return { changed: false };
   known.retracted = true;
   const found = having(state, known, known.version);
-  takeVersion(state, found !== undefined && isUnread(found));
+  takeVersion(state, found !== undefined);
   if (found) takeOut(state, found, known.version);
   return { changed: true };
 }

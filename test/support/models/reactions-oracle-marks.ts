@@ -52,6 +52,7 @@ export function dismiss(
   const isRead = found !== undefined && !isUnread(found);
   if (isRead && !isGone(found, now)) {
     end(state, found);
+    takeVersion(state, true);
     return { changed: true, badge: badgeOf(state) };
   }
   const changed = takeSeen(state, name, version, now).length > 0;

@@ -30,7 +30,7 @@ export function blockPerson(state: State, { userId }: RequestOf<"block">): Answe
     for (const member of each.members.filter((one) => one.userId === userId)) {
       if (!isFound(state, each, member)) continue;
       takeOut(state, each, member.version);
-      takeVersion(state, isUnread(each));
+      takeVersion(state, true);
       silence(state, each, member);
       changed = true;
     }

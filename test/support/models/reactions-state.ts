@@ -141,10 +141,10 @@ export const emptyState: State = {
 /** A badge shows more than so many new notifications as "99+". */
 const mostUnseen = 99;
 
-/** Takes the next version, for a change of something unread or for another one. */
-export function takeVersion(state: State, isOfUnread: boolean): void {
+/** Takes the next version, for a change of a notification, unread or read, or for another one. */
+export function takeVersion(state: State, isOfNotification: boolean): void {
   state.version += 1;
-  if (isOfUnread) state.changeVersion = state.version;
+  if (isOfNotification) state.changeVersion = state.version;
 }
 
 export const lastOf = ({ members }: Pick<Notification, "members">): number =>

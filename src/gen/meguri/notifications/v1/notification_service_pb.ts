@@ -664,7 +664,7 @@ export type WatchUnreadCountsRequest_Watch = Message<"meguri.notifications.v1.Wa
 
   /**
    * The version of the latest unread count that the client has. The stream begins without this
-   * owner's count if nothing that is unread has changed since. At most 9,007,199,254,740,991; 0
+   * owner's count if no notification has changed since. At most 9,007,199,254,740,991; 0
    * means none.
    *
    * @generated from field: int64 known_version = 2;
@@ -1593,7 +1593,7 @@ export const NotificationService: GenService<{
   /**
    * WatchUnreadCounts sends the unread counts of one or more owners: each at once, as this server
    * knows it, unless the client knows it already or a newer one, and again when a number or anything
-   * else of an unread notification has changed, such as its event_count. A change is sent at once if
+   * else of a notification has changed, such as its event_count. A change is sent at once if
    * it was made by this server, within about a second if the owner was active lately, and otherwise
    * within about five seconds. Changes in quick succession are sent as one. A version that is lower
    * than the one before says that the table was restored from a backup. The last message of the
