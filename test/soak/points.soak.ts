@@ -17,6 +17,7 @@ import {
   plan,
   programId,
   runWorkload,
+  settle,
   startProcess,
 } from "../support/models/fault-workload.ts";
 import { randomFrom } from "../support/models/random.ts";
@@ -59,6 +60,7 @@ async function runRound(roundSeed: number, round: number) {
   const proxy = await startDynamoProxy({ upstream, seed: roundSeed });
   const random = randomFrom(roundSeed);
   const processes = Array.from({ length: 4 }, () => startProcess(proxy.endpoint, names));
+  const started = [...processes];
   proxy.faults({
     lostAnswer: 0.05 + 0.1 * random(),
     conflict: 0.1 * random(),
@@ -85,7 +87,9 @@ async function runRound(roundSeed: number, round: number) {
       } else {
         const which = Math.floor(processes.length * random());
         processes[which]?.close();
-        processes[which] = startProcess(proxy.endpoint, names);
+        const next = startProcess(proxy.endpoint, names);
+        processes[which] = next;
+        started.push(next);
       }
     }
   })();
@@ -95,7 +99,7 @@ async function runRound(roundSeed: number, round: number) {
   proxy.faults({});
   proxy.lock(0);
   proxy.isolation(undefined);
-  await sleep(1_000);
+  await settle(started, proxy);
   for (const each of processes) each.close();
   await proxy.stop();
   return checkOutcomes(direct.deps, outcomes);

@@ -27,6 +27,7 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { patience } from "../../test/support/fixtures/waiting.ts";
 import { createDelays } from "./isolation.ts";
 import type { DynamoProxy, FaultPlan } from "./proxy.ts";
 import { FAULT_KINDS, startDynamoProxy } from "./proxy.ts";
@@ -177,14 +178,18 @@ describe("with everything off", () => {
   test("requests are counted, passed to the hook and captured", async () => {
     const p = randomUUID();
     const seen: string[] = [];
-    proxy.onRequest((operation, body) => seen.push(`${operation} ${body.includes(p)}`));
+    proxy.onRequest((operation, body) => {
+      seen.push(`${operation} ${body.includes(p)}`);
+      expect(proxy.stats().underWay).toBe(1);
+    });
     await client.send(write(put(p)));
     proxy.capture(true);
     await client.send(get(p));
     proxy.capture(false);
     await client.send(get(p));
     const requests = { TransactWriteItems: 1, GetItem: 2 };
-    expect(proxy.stats()).toMatchObject({ requests, forwarded: requests, upstreamErrors: 0 });
+    const counts = { requests, forwarded: requests, upstreamErrors: 0, underWay: 0 };
+    await expect.poll(() => proxy.stats(), patience).toMatchObject(counts);
     expect(seen).toEqual(["TransactWriteItems true", "GetItem true", "GetItem true"]);
     expect(proxy.captured()).toEqual([
       {

@@ -77,6 +77,8 @@ export type ProxyStats = {
   readonly refused: number;
   /** Requests whose connection the store broke; the client's connection is destroyed too. */
   readonly upstreamErrors: number;
+  /** Requests received whose answer is not sent, or lost, yet. */
+  readonly underWay: number;
 };
 
 /** One answered request, parsed. `forwarded` is false when the proxy itself has answered. */
@@ -151,6 +153,7 @@ export async function startDynamoProxy(options: {
   });
   const context = { counters, faults, transactions, forward, stopping: stopping.signal };
   let isDown = false;
+  let underWay = 0;
   let skewMs: number | undefined;
   let hook: ((operation: string, body: Buffer) => void) | undefined;
 
@@ -171,7 +174,12 @@ export async function startDynamoProxy(options: {
   }
 
   const server = createServer((req, res) => {
-    serve(req, res).catch(() => res.destroy());
+    underWay += 1;
+    serve(req, res)
+      .catch(() => res.destroy())
+      .finally(() => {
+        underWay -= 1;
+      });
   });
   Object.assign(server, { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 });
   server.on("connection", (socket) => {
@@ -185,7 +193,7 @@ export async function startDynamoProxy(options: {
 
   return {
     endpoint: `http://127.0.0.1:${port}`,
-    stats: counters.snapshot,
+    stats: () => ({ ...counters.snapshot(), underWay }),
     resetStats: counters.reset,
     faults: faults.set,
     lock: transactions.lock,
@@ -378,7 +386,7 @@ function createCounters() {
     bump(what: "lockConflicts" | "inProgress" | "refused" | "upstreamErrors"): void {
       counts[what] += 1;
     },
-    snapshot: (): ProxyStats => structuredClone(counts),
+    snapshot: () => structuredClone(counts),
     reset(): void {
       counts = zero();
     },

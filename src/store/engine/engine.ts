@@ -115,6 +115,11 @@ export class CommitEngine implements Engine {
     return this.#queues.size;
   }
 
+  /** How many keys have calls, or a request that is under way for calls that were given up. */
+  get busyKeyCount(): number {
+    return this.#queues.size - this.#idle.size;
+  }
+
   #queueOf(key: string): KeyQueue {
     const found = this.#queues.get(key);
     if (found) return found;

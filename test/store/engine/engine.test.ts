@@ -519,8 +519,11 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
     await grant(deps, "h", 1);
     await becomeIdle();
     expect(engine.keyCount).toBe(2);
+    expect(engine.busyKeyCount).toBe(1);
     release.resolve();
     await slow;
+    await becomeIdle();
+    expect(engine.busyKeyCount).toBe(0);
   });
 });
 

@@ -24,6 +24,7 @@ import {
   plan,
   programId,
   runWorkload,
+  settle,
   startProcess,
 } from "../../support/models/fault-workload.ts";
 import { randomFrom } from "../../support/models/random.ts";
@@ -136,8 +137,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
     const outcomes = await runWorkload(some, plan(seed, operations, accounts), seed, 32);
     const { faults } = proxy.stats();
     proxy.faults({});
-    // Calls that were given up may still be on their way.
-    await sleep(500);
+    await settle(some, proxy);
     expect(outcomes).toHaveLength(operations);
     for (const kind of ["lostAnswer", "conflict", "throttle", "serverError"] as const) {
       expect(faults[kind]).toBeGreaterThan(operations / 42);
@@ -164,7 +164,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
       })),
     );
     proxy.faults({});
-    await sleep(500);
+    await settle([one], proxy);
     const counts = await checkOutcomes(direct.deps, outcomes);
     expect(counts.ambiguous).toBeGreaterThan(10);
     expect(counts.ambiguousButDone).toBeGreaterThan(0);

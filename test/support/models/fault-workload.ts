@@ -22,7 +22,9 @@ import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { createDynamoSheetStore } from "../../../src/store/dynamodb/sheet-store.ts";
 import type { TableName } from "../../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
+import type { DynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { allItems } from "../fixtures/pages.ts";
+import { patience } from "../fixtures/waiting.ts";
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { noUnreadCountStreams } from "../stores/memory-store.ts";
@@ -77,6 +79,18 @@ export function startProcess(endpoint: string, names: TableName): Process {
   };
   return { deps, engine, close: clients.close };
 }
+
+/**
+ * Waits until nothing is on its way to the store any more that these processes have sent through
+ * the proxy: calls that were given up may still be decided and committed.
+ */
+export const settle = (processes: readonly Process[], proxy: DynamoProxy): Promise<void> =>
+  expect
+    .poll(() => {
+      const busy = processes.reduce((sum, { engine }) => sum + engine.busyKeyCount, 0);
+      return busy + proxy.stats().underWay;
+    }, patience)
+    .toBe(0);
 
 /** Random operations on some accounts. Refunds and revokes name recent operations. */
 export function plan(seed: number, count: number, accounts: number): Operation[] {
