@@ -16,7 +16,8 @@ import { createTables, tableName } from "../../src/store/dynamodb/tables.ts";
 import { itemByItem } from "../../tools/dynamo-proxy/isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { allItems } from "../support/fixtures/pages.ts";
-import { type Process, startProcess } from "../support/models/fault-workload.ts";
+import { patiently } from "../support/fixtures/waiting.ts";
+import { type Process, settle, startProcess } from "../support/models/fault-workload.ts";
 import { randomFrom } from "../support/models/random.ts";
 import { audit } from "../support/models/reactions-audit.ts";
 import { purge } from "../support/models/reactions-memory.ts";
@@ -24,6 +25,7 @@ import { checkSums } from "../support/models/reactions-model.ts";
 import {
   type Answer,
   eventsOf,
+  nameText,
   type Request,
   type RequestOf,
   type TargetName,
@@ -35,7 +37,6 @@ import {
   type RequestLog,
   type StoredReactions,
   sendUntilAnswered,
-  untilAnswered,
 } from "../support/models/reactions-workload.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
 import { itemsOf } from "../support/stores/dump.ts";
@@ -75,6 +76,11 @@ afterAll(async () => {
 
 const random = randomFrom(seed);
 const upTo = (limit: number) => Math.floor(random() * limit);
+
+/** As cool-down or before a notification is closed: so short that both happen. */
+const soonMs = 200;
+const soonOrNever = () => (random() < 0.2 ? soonMs : undefined);
+
 const anyProcess = () => (processes[upTo(processes.length)] as Process).deps;
 
 /** The requests of one caller's users, and what the users have done by then. */
@@ -123,7 +129,8 @@ function requestOf(
   const displayName = `${userId} ${++caller.sent}`;
   if (drawn < 0.5) {
     const exclusive = random() < 0.2;
-    const rules = { coolDownMs: random() < 0.5 ? 0 : undefined, regroupAfterMs: undefined };
+    const coolDownMs = [0, 0, soonMs, undefined][upTo(4)];
+    const rules = { coolDownMs, regroupAfterMs: soonOrNever() };
     const silent = random() < 0.1;
     return { op: "react", target, kind, userId, displayName, exclusive, silent, ...rules };
   }
@@ -139,7 +146,7 @@ function requestOf(
     const { service } = event;
     const retract = { op: "retract", service, eventId, target: kept } as const;
     caller.events.set(ownerId, [...(caller.events.get(ownerId) ?? []), retract]);
-    return { ...event, target: kept, kind: comments, ...content, regroupAfterMs: undefined };
+    return { ...event, target: kept, kind: comments, ...content, regroupAfterMs: soonOrNever() };
   }
   return { op: "mutePerson", userId, muted: !caller.muted.has(`${ownerId} ${userId}`) };
 }
@@ -166,22 +173,34 @@ function note(
   reacts.set(name, all);
 }
 
-/** Marks lines as read at a recent version, until the likes have ended. */
+/** Marks notifications as read or unread, or dismisses them, until the likes have ended. */
 async function reads(log: RequestLog, ended: AbortSignal): Promise<void> {
   while (!ended.aborted) {
     const inbox = await inboxOf(direct.deps, log.ownerId);
     await sleep(5 + upTo(60));
     const version = Math.max(1, inbox.version - (random() < 0.5 ? 0 : upTo(25)));
     if (inbox.version === 0) continue;
-    const page = { size: 10, cursor: undefined };
-    const filter = { ownerId: log.ownerId, state: "UNREAD", kinds: [] } as const;
-    const { items } = await listNotifications(direct.deps, filter, page);
-    for (const { id } of items) {
+    for (const { target, kind, generation } of await namesOf(log, "UNREAD")) {
       if (random() < 0.5) continue;
-      const { target, kind, generation } = id;
-      await sendUntilAnswered(anyProcess(), log, { op: "read", target, kind, generation, version });
+      const op = random() < 0.2 ? "dismiss" : "read";
+      await sendUntilAnswered(anyProcess(), log, { op, target, kind, generation, version });
+    }
+    for (const { target, kind, generation } of await namesOf(log, "READ")) {
+      const name = { target, kind, generation };
+      const drawn = random();
+      if (drawn < 0.1) await sendUntilAnswered(anyProcess(), log, { op: "unread", ...name });
+      if (drawn < 0.95) continue;
+      await sendUntilAnswered(anyProcess(), log, { op: "dismiss", ...name, version });
+      log.dismissed.push(name);
     }
   }
+}
+
+/** The names of the latest notifications of an owner. */
+async function namesOf({ ownerId }: RequestLog, state: "UNREAD" | "READ") {
+  const page = { size: 10, cursor: undefined };
+  const { items } = await listNotifications(direct.deps, { ownerId, state, kinds: [] }, page);
+  return items.map(({ id }) => id);
 }
 
 /** Deletes a target while the likes go on. */
@@ -217,18 +236,14 @@ async function block(log: RequestLog, callers: readonly Caller[]): Promise<Block
   const userIds = [...new Set(members.map(({ userId }) => userId))].slice(0, 2);
   for (const userId of userIds) {
     const request = { op: "block", userId } as const;
-    await Promise.all(processes.map(({ deps }) => untilAnswered(deps, ownerId, request)));
+    await Promise.all(
+      processes.map(({ deps }) => patiently(() => answerTo(deps, ownerId, request))),
+    );
     const caller = callers.find((each) => userId.startsWith(`user-${each.caller}-`)) as Caller;
     caller.muted.add(`${ownerId} ${userId}`);
   }
   return { version, records, userIds };
 }
-
-const withoutTimes = ({ unread, read, ...rest }: Shown) => ({
-  ...rest,
-  unread: unread.map((each) => ({ ...each, times: [] })),
-  read: read.map((each) => ({ ...each, times: [] })),
-});
 
 /** The records of the owner's targets by their versions. */
 async function recordsOf({ targets }: RequestLog): Promise<StoredReactions> {
@@ -241,7 +256,7 @@ async function recordsOf({ targets }: RequestLog): Promise<StoredReactions> {
 }
 
 /** Compares what can be read with the oracle, and with the last requests of each user. */
-async function check(log: RequestLog, callers: readonly Caller[], blocks: Blocks): Promise<Shown> {
+async function check(log: RequestLog, callers: readonly Caller[], blocks: Blocks) {
   const deleted = log.targets.slice(3);
   const { targets } = log;
   const plain = { targets, kinds, filter: [], viewerId: "user-0-0", names: [], userIds: [] };
@@ -249,7 +264,6 @@ async function check(log: RequestLog, callers: readonly Caller[], blocks: Blocks
   const { unread, read } = await show(direct.deps, log.ownerId, plain);
   const selection = { ...plain, names: [...unread, ...read] };
   const shown = await show(direct.deps, log.ownerId, selection);
-  checkSums(shown);
   const oracle = applyAll(log, blocks.version, blocks.records);
   for (const userId of blocks.userIds) oracle.apply({ op: "block", userId }, 0);
   for (const target of deleted) {
@@ -263,7 +277,9 @@ async function check(log: RequestLog, callers: readonly Caller[], blocks: Blocks
       oracle.apply({ op: "mutePerson", userId, muted: isMuted }, 0);
     }
   }
-  expect(withoutTimes(shown)).toEqual(withoutTimes(oracle.shown(selection, 0)));
+  const again = oracle.unread.filter((each) => each.again).map(nameText);
+  checkSums(shown, again);
+  expect(shown).toEqual(oracle.shown(selection, Date.now()));
   for (const [i, target] of log.targets.slice(0, 3).entries()) {
     for (const kind of kinds) {
       const { counts, reactors } = shown.targets[i] as Shown["targets"][0];
@@ -276,7 +292,7 @@ async function check(log: RequestLog, callers: readonly Caller[], blocks: Blocks
     }
   }
   expect(shown.mutedPeople.length).toBeGreaterThan(0);
-  return shown;
+  return { shown, oracle };
 }
 
 test(`${operations} requests while owners keep reading, muting and deleting`, async () => {
@@ -288,6 +304,7 @@ test(`${operations} requests while owners keep reading, muting and deleting`, as
       acknowledged: new Map(),
       possible: new Map(),
       between: { version: 0, requests: [] },
+      dismissed: [],
     }),
   );
   for (const { ownerId, targets } of logs) {
@@ -321,31 +338,35 @@ test(`${operations} requests while owners keep reading, muting and deleting`, as
   };
   await likes().finally(() => ended.abort());
   await Promise.all(readers);
-  // Calls that were given up may still be on their way.
-  await sleep(500);
+  await settle(processes, proxy);
   const blocks = await Promise.all(logs.map((log) => block(log, all)));
   proxy.capture(false);
   const counted = proxy.stats().faults;
   proxy.faults({});
   proxy.isolation(undefined);
-  await sleep(500);
+  await settle(processes, proxy);
   for (const fault of ["lostAnswer", "conflict", "throttle", "serverError"] as const) {
     expect(counted[fault]).toBeGreaterThan(operations / 150);
   }
 
   let marked = 0;
   let blocked = 0;
+  const dismissed: string[] = [];
   for (const [i, log] of logs.entries()) {
     const before = blocks[i] as Blocks;
-    const { read, badge } = await check(log, all, before);
-    marked += read.length;
-    blocked += badge.version - before.version;
+    const { shown, oracle } = await check(log, all, before);
+    marked += shown.read.length;
+    blocked += shown.badge.version - before.version;
+    for (const { target, kind, version } of oracle.dismissed) {
+      dismissed.push(`${[log.ownerId, kind, target.type, target.id].join("#")} ${version}`);
+    }
   }
   expect(blocked).toBeGreaterThanOrEqual(logs.length);
   const itemsIn = (table: Parameters<typeof names>[0]) => itemsOf(clients.retrying, names(table));
   const [reactions, notifications] = [await itemsIn("reactions"), await itemsIn("notifications")];
   const blockedBy = new Map(logs.map((log, i) => [log.ownerId, blocks[i]?.userIds ?? []]));
-  audit({ reactions, notifications }, blockedBy);
+  audit({ reactions, notifications }, blockedBy, dismissed);
+  expect(dismissed.length).toBeGreaterThan(0);
   // Some events are taken back, and some stay.
   const reported = notifications.filter(({ pk }) => pk?.S?.startsWith("E#"));
   const retracted = reported.filter(({ r }) => r).length;

@@ -26,15 +26,22 @@ const isOf = (item: Item, pk: string, sk = ""): boolean =>
 /** The members by the name of their group: owner, kind, type and id. */
 type Members = ReadonlyMap<string, readonly MemberRow[]>;
 
-/** Throws at the first row that does not agree with the rest. `blocked` has people by owner. */
-export function audit(tables: Tables, blocked: ReadonlyMap<string, readonly string[]>): void {
+/**
+ * Throws at the first row that does not agree with the rest. `blocked` has people by owner,
+ * `dismissed` the members, as owner, kind, type, id and version, whose notification was dismissed.
+ */
+export function audit(
+  tables: Tables,
+  blocked: ReadonlyMap<string, readonly string[]>,
+  dismissed: readonly string[],
+): void {
   const members = membersOf(tables);
   for (const [name, rows] of members) {
     if (isEventsName(name)) auditEvents(tables, name, rows);
   }
   auditActors(tables, members);
-  auditReported(tables, members, blocked);
-  auditGroups(tables, members);
+  auditReported(tables, members, { blocked, dismissed });
+  auditGroups(tables, members, dismissed);
 }
 
 const isEventsName = (name: string): boolean => name.includes("#~");
@@ -96,14 +103,25 @@ function auditActors({ reactions }: Tables, members: Members): void {
   }
 }
 
-/** The events that services have reported, and neither they, a block nor a purge has taken back. */
+/**
+ * The events that services have reported, and neither they, a block nor a purge has taken back. A
+ * block does not find those whose notification was dismissed.
+ */
 function auditReported(
   { reactions, notifications }: Tables,
   members: Members,
-  blocked: Parameters<typeof audit>[1],
+  {
+    blocked,
+    dismissed,
+  }: Record<"dismissed", readonly string[]> & {
+    readonly blocked: Parameters<typeof audit>[1];
+  },
 ): void {
-  const isBlocked = (item: Item) =>
-    blocked.get(parts(item, "pk")[1] as string)?.includes(text(item, "a")) ?? false;
+  const isBlocked = (item: Item) => {
+    const [, owner] = parts(item, "pk") as [string, string];
+    const name = `${owner}#${text(item, "k")}#${text(item, "t")} ${num(item, "n")}`;
+    return blocked.get(owner)?.includes(text(item, "a")) && !dismissed.includes(name);
+  };
   const deleted = reactions.filter((each) => isOf(each, "T#") && each.d);
   const isDeleted = (target: string) => deleted.some((each) => text(each, "pk") === `T#${target}`);
   const reported = notifications
@@ -120,8 +138,15 @@ function auditReported(
   deepStrictEqual(reported.sort(), stored.sort());
 }
 
-/** Each member is in one notification, which counts and shows it; inboxes count the unread ones. */
-function auditGroups({ notifications }: Tables, members: Members): void {
+/**
+ * Each member is in one notification, which counts and shows it, unless that was dismissed; inboxes
+ * count the unread ones.
+ */
+function auditGroups(
+  { notifications }: Tables,
+  members: Members,
+  dismissed: readonly string[],
+): void {
   const unread = notifications.filter((each) => isOf(each, "I#", "U#"));
   const read = notifications.filter((each) => isOf(each, "H#"));
   const inGroups: string[] = [];
@@ -137,6 +162,8 @@ function auditGroups({ notifications }: Tables, members: Members): void {
     );
     inGroups.push(...rows.map(({ version }) => `${name} ${version}`));
     if (!isUnread) continue;
+    // One that was read before counts and shows who had taken a reaction back by then, too.
+    if (item.w && !isEventsName(name)) continue;
     const namesOf = (some: readonly MemberRow[]) =>
       some.flatMap(({ userId, displayName }) => [userId === "#" ? "" : userId, displayName]);
     deepStrictEqual(
@@ -153,7 +180,7 @@ function auditGroups({ notifications }: Tables, members: Members): void {
   const all = [...members].flatMap(([name, rows]) =>
     rows.map(({ version }) => `${name} ${version}`),
   );
-  deepStrictEqual(inGroups.sort(), all.sort());
+  deepStrictEqual([...inGroups, ...dismissed].sort(), all.sort());
   for (const inbox of notifications.filter((each) => text(each, "sk") === "I")) {
     const own = unread.filter((each) => text(each, "pk") === text(inbox, "pk"));
     deepStrictEqual(

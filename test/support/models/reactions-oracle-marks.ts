@@ -1,7 +1,8 @@
 /** The part of the reactions oracle that marks notifications as read, unread or seen. */
-import { begin, divide, end, olderAgain } from "./reactions-oracle-members.ts";
+import { begin, divide, end, isFullOfClosed, olderAgain } from "./reactions-oracle-members.ts";
 import {
   type Answer,
+  type GroupName,
   groupText,
   type NotificationName,
   type RequestOf,
@@ -53,10 +54,17 @@ export function dismiss(
   if (isRead && !isGone(found, now)) {
     end(state, found);
     takeVersion(state, true);
+    note(state, name, found.members);
     return { changed: true, badge: badgeOf(state) };
   }
-  const changed = takeSeen(state, name, version, now).length > 0;
-  return { changed, badge: badgeOf(state) };
+  const members = takeSeen(state, name, version, now);
+  note(state, name, members);
+  return { changed: members.length > 0, badge: badgeOf(state) };
+}
+
+/** Notes members who are in no notification any more. */
+function note({ dismissed }: State, { target, kind }: GroupName, members: readonly Member[]): void {
+  dismissed.push(...members.map(({ version }) => ({ target, kind, version })));
 }
 
 /** Removes and returns the members of an unread notification up to `version`, who count as read. */
@@ -94,6 +102,7 @@ export function markUnread(state: State, name: NotificationName, now: number): A
   const isDeleted = stateOf(state, name.target)?.deleted;
   if (!found || isGone(found, now) || isDeleted) return { refused: "NOTIFICATION_NOT_FOUND" };
   const changed = !isUnread(found);
+  if (changed && isFullOfClosed(state, name.target)) return { refused: "LIMIT_EXCEEDED" };
   if (changed) {
     end(state, found);
     const { target, kind, generation, members, countedOnly } = found;

@@ -1,5 +1,12 @@
 /** The part of the reactions oracle that lets members into notifications and out of them. */
-import { type GroupName, groupText, isEvents, plainKind } from "./reactions-requests.ts";
+import {
+  type GroupName,
+  groupText,
+  isEvents,
+  isSame,
+  plainKind,
+  type TargetName,
+} from "./reactions-requests.ts";
 import {
   isUnread,
   lastOf,
@@ -19,6 +26,14 @@ import {
 /** How many kinds are counted. */
 const mostKindCounts = 16;
 
+/** How many closed notifications an owner has of a target. */
+const mostClosed = 32;
+
+/** Whether an owner has as many closed notifications of a target as there may be. */
+export const isFullOfClosed = (state: State, target: TargetName): boolean =>
+  state.notifications.filter((each) => each.state === "closed" && isSame(each.target, target))
+    .length >= mostClosed;
+
 /** Whether the owner is notified of what a person does, as far as mutes say. */
 export function hears(
   state: State,
@@ -37,7 +52,7 @@ export function hears(
 
 /**
  * Takes a new member into the open notification of a group. One that began longer ago than
- * `regroupAfterMs` is closed first.
+ * `regroupAfterMs` is closed first, if it may be.
  */
 export function comeIn(
   state: State,
@@ -48,7 +63,7 @@ export function comeIn(
   const open = openOf(state, group);
   const began = open?.members[0]?.time ?? member.time;
   const isOld = regroupAfterMs !== undefined && began < member.time - regroupAfterMs;
-  if (open && !isOld) {
+  if (open && !(isOld && !isFullOfClosed(state, group.target))) {
     takeIn(open, member);
     open.older = olderAfter(open, member);
     return;

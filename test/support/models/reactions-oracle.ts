@@ -65,6 +65,18 @@ export class Oracle {
     return this.#state.notifications.filter(isUnread);
   }
 
+  /** The reactions and events that are stored and in no notification, which was dismissed. */
+  get dismissed(): readonly State["dismissed"][number][] {
+    const { dismissed, events, targets } = this.#state;
+    const kept = Object.values(events)
+      .filter(({ retracted, target }) => !retracted && !targets[textOf(target)]?.purged)
+      .map(({ version }) => version);
+    const reactions = Object.values(targets).flatMap(({ records }) => Object.values(records));
+    const reacting = reactions.flat().map(({ version }) => version);
+    const stored = new Set([...kept, ...reacting]);
+    return dismissed.filter(({ version }) => stored.has(version));
+  }
+
   /** The unread notification that takes in new members. */
   openOf(group: GroupName): Readonly<Notification> | undefined {
     return openOf(this.#state, group);

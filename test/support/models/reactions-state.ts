@@ -112,6 +112,8 @@ export interface State extends Preferences {
   events: Record<string, ReportedEvent>;
   targets: Record<string, TargetState>;
   notifications: Notification[];
+  /** The reactions and events that were in notifications which were dismissed. */
+  dismissed: (GroupName & { readonly version: number })[];
   marks: Record<string, Mark>;
   /** The kinds whose unread notifications are counted. */
   kindCounts: Record<string, number>;
@@ -134,6 +136,7 @@ export const emptyState: State = {
   events: {},
   targets: {},
   notifications: [],
+  dismissed: [],
   marks: {},
   kindCounts: {},
 };

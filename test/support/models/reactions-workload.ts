@@ -1,18 +1,23 @@
 /** Sends requests about reactions through faults, and puts them in the order of their versions. */
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { TransactionRequest } from "../../../src/app/ports/engine.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
 import type { Inbox } from "../../../src/domain/inbox.ts";
+import { patiently } from "../fixtures/waiting.ts";
 import { keptMs } from "./reactions-model.ts";
 import { Oracle } from "./reactions-oracle.ts";
-import type { Answer, Request, TargetName } from "./reactions-requests.ts";
+import type { Answer, Badge, NotificationName, Request, TargetName } from "./reactions-requests.ts";
 import { answerTo } from "./reactions-use-cases.ts";
 
-/** A request, and whether the owner had muted its person when it was sent. */
+/** A request that may have been done, when, and whether the owner had muted its person by then. */
 interface Logged {
   readonly request: Request;
   readonly isMuted: boolean;
+  /** The time of the decision, by the service's clock. */
+  readonly time: number;
+  /** The answer, if it says what this request has changed. */
+  readonly answer?: Answer;
 }
 
 /** The requests of one owner by the last version of the inbox that they took. */
@@ -27,77 +32,72 @@ export interface RequestLog {
   readonly possible: Map<number, Logged[]>;
   /** Requests that take no version, sent when no others but mark-reads were, at this version. */
   readonly between: { readonly version: number; readonly requests: Request[] };
+  /** The read ones that were dismissed, which takes no version and may come at any time. */
+  readonly dismissed: NotificationName[];
+  /** The numbers of unread notifications and of their actors at some versions. */
+  readonly counts?: ReadonlyMap<number, Counts>;
 }
 
-/** The largest number of versions that one request takes: a delete with a line of each kind. */
+type Counts = Pick<Badge, "notificationCount" | "actorCount">;
+
+/** How many versions most requests take at most: an exclusive reaction two for two kinds. */
 const mostVersions = 3;
 
-/** Dependencies that record the version that a change took, and the versions that it tried. */
-function recordVersions(deps: Deps) {
-  const recorded = { taken: 0, tried: [] as number[] };
-  const versionOf = (result: unknown) => {
-    const { changed = true, inbox } = Object(result) as { changed?: boolean; inbox?: Inbox };
-    return (changed && inbox?.version) || 0;
-  };
-  const transact = async <R>(request: TransactionRequest<R>): Promise<R> => {
-    const result = await deps.engine.transact({
+/** How many versions a deletion takes at most: one for each unread notification of the target. */
+const mostNotifications = 40;
+
+/** The last version of the inbox that a decision takes, 0 if it changes nothing, and when. */
+interface Change {
+  readonly version: number;
+  readonly time: number;
+}
+
+/** Dependencies that record what each decision of a request changes. */
+function recordChanges(deps: Deps) {
+  const changes: Change[] = [];
+  const transact = <R>(request: TransactionRequest<R>): Promise<R> =>
+    deps.engine.transact({
       ...request,
       decide(tx, now) {
+        const change = { version: 0, time: now.wall };
+        changes.push(change);
+        const before = (tx.get(request.key) as Inbox | undefined)?.version ?? 0;
         const decided = request.decide(tx, now);
-        recorded.tried.push(versionOf(decided));
+        const { inbox } = Object(decided) as { inbox?: Inbox };
+        if (inbox && inbox.version > before) change.version = inbox.version;
         return decided;
       },
     });
-    recorded.taken = versionOf(result);
-    return result;
-  };
-  return { recorded, deps: { ...deps, engine: { transact } } };
+  return { changes, deps: { ...deps, engine: { transact } } };
 }
 
 /** Sends a request until it is answered, as clients do, and logs the version that it took. */
-export async function sendUntilAnswered(
+export function sendUntilAnswered(
   deps: Deps,
   log: RequestLog,
   request: Request,
   isMuted = false,
 ): Promise<Answer> {
   // The lists themselves, because a call that was given up may still be decided and committed.
-  const ambiguous: (readonly number[])[] = [];
-  for (;;) {
-    const { recorded, deps: recording } = recordVersions(deps);
-    try {
-      const answer = await answerTo(recording, log.ownerId, request);
-      const { taken } = recorded;
-      if (taken > 0) {
-        expect(log.acknowledged.get(taken), `${taken} of ${log.ownerId}`).toBeUndefined();
-        log.acknowledged.set(taken, { request, isMuted });
-      } else {
-        for (const version of ambiguous.flat()) {
-          const all = log.possible.get(version) ?? [];
-          log.possible.set(version, [...all, { request, isMuted }]);
-        }
+  const tries: (readonly Change[])[] = [];
+  return patiently(async () => {
+    const { changes, deps: recording } = recordChanges(deps);
+    const earlier = [...tries];
+    tries.push(changes);
+    const answer = await answerTo(recording, log.ownerId, request);
+    // The last decision is the one that was committed.
+    const { version = 0, time = 0 } = changes.at(-1) ?? {};
+    if (version > 0) {
+      expect(log.acknowledged.get(version), `${version} of ${log.ownerId}`).toBeUndefined();
+      log.acknowledged.set(version, { request, isMuted, time, answer });
+    } else {
+      for (const { version, time } of earlier.flat()) {
+        const all = log.possible.get(version) ?? [];
+        log.possible.set(version, [...all, { request, isMuted, time }]);
       }
-      return answer;
-    } catch (error) {
-      if (!(error instanceof DomainError) || !error.retryable) throw error;
-      ambiguous.push(recorded.tried);
     }
-  }
-}
-
-/** Sends a request until it is answered, without a log. */
-export async function untilAnswered(
-  deps: Deps,
-  ownerId: string,
-  request: Request,
-): Promise<Answer> {
-  for (;;) {
-    try {
-      return await answerTo(deps, ownerId, request);
-    } catch (error) {
-      if (!(error instanceof DomainError) || !error.retryable) throw error;
-    }
-  }
+    return answer;
+  });
 }
 
 /** Who has a record of each version, and on which target. */
@@ -124,36 +124,51 @@ export function applyAll(log: RequestLog, last: number, records: StoredReactions
     if (version === between.version) {
       for (const request of between.requests) oracle.apply(request, 0);
     }
-    if (version === last) return oracle;
+    if (version === last) return withoutDismissed(log, oracle);
     open.push(...nextOf(log, oracle, records).reverse());
   }
   throw new Error(`no request follows version ${furthest} of ${ownerId}`);
 }
 
+function withoutDismissed({ dismissed }: RequestLog, oracle: Oracle): Oracle {
+  const { version } = oracle.badge;
+  for (const name of dismissed) oracle.apply({ op: "dismiss", version, ...name }, 0);
+  return oracle;
+}
+
 /** The oracle after each request that may be next, acknowledged ones first. */
 function nextOf(
-  { acknowledged, possible }: RequestLog,
+  { acknowledged, possible, counts }: RequestLog,
   oracle: Oracle,
   records: StoredReactions,
 ): Oracle[] {
   const { version } = oracle.badge;
-  const next = Array.from({ length: mostVersions }, (_, i) => version + 1 + i);
   const known = acknowledged.get(version + 1);
+  const next = Array.from({ length: mostNotifications }, (_, i) => version + 1 + i);
   const logged = [
-    ...next.map((at) => [at, acknowledged.get(at)] as const),
+    ...next.flatMap((at) => {
+      const each = acknowledged.get(at);
+      return each ? [{ at, ...each }] : [];
+    }),
     ...(known
       ? []
       : next.flatMap((at) =>
           (possible.get(at) ?? [])
             .filter(({ request }) => mayHaveLeft(records.get(at), request))
-            .map((each) => [at, each] as const),
+            .map((each) => ({ at, ...each })),
         )),
   ];
-  return logged.flatMap(([at, each]) => {
-    const after = each && applied(oracle, each);
-    return after?.badge.version === at ? [after] : [];
-  });
+  return logged
+    .filter(({ at, request }) => request.op === "delete" || at <= version + mostVersions)
+    .flatMap(({ at, ...each }) => {
+      const after = applied(oracle, each);
+      return after?.badge.version === at && hasCounts(after, counts?.get(at)) ? [after] : [];
+    });
 }
+
+const hasCounts = ({ badge }: Oracle, counts: Counts | undefined): boolean =>
+  !counts ||
+  (badge.notificationCount === counts.notificationCount && badge.actorCount === counts.actorCount);
 
 /** Whether a request may have taken the version of this record. */
 function mayHaveLeft(record: ReturnType<StoredReactions["get"]>, request: Request): boolean {
@@ -162,11 +177,12 @@ function mayHaveLeft(record: ReturnType<StoredReactions["get"]>, request: Reques
   return userId === record.userId && target?.id === record.target.id;
 }
 
-function applied(oracle: Oracle, { request, isMuted }: Logged): Oracle {
+/** The oracle after a request. Undefined when it has another answer. */
+function applied(oracle: Oracle, { request, isMuted, time, answer }: Logged): Oracle | undefined {
   const after = oracle.copy();
   if ("userId" in request) {
-    after.apply({ op: "mutePerson", userId: request.userId, muted: isMuted }, 0);
+    after.apply({ op: "mutePerson", userId: request.userId, muted: isMuted }, time);
   }
-  after.apply(request, 0);
-  return after;
+  const expected = after.apply(request, time);
+  return answer && !isDeepStrictEqual(answer, expected) ? undefined : after;
 }
