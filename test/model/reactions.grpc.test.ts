@@ -1,37 +1,36 @@
 /** Compares random histories of reactions, sent through gRPC to two servers, with the oracle. */
-import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import {
   type Notification,
-  type Preferences,
   Notification_Type as Type,
-  type UnreadCount,
 } from "../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import * as rpc from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import {
   type ReactionSummary_Count,
   ReactionSummary_StateSchema,
 } from "../../src/gen/meguri/reactions/v1/reaction_pb.ts";
-import type { Target } from "../../src/gen/meguri/reactions/v1/target_pb.ts";
 import { decodeId, encodeId } from "../../src/rpc/notifications/ids.ts";
 import { allResponses } from "../support/fixtures/pages.ts";
 import { purge } from "../support/models/reactions-memory.ts";
 import { play, type System } from "../support/models/reactions-model.ts";
 import {
   type Answer,
-  type Badge,
-  eventsOf,
   isEvents,
-  isSame,
   type NotificationName,
   noTarget,
   plainKind,
+  type Refused,
   type Request,
-  type RequestOf,
   type TargetName,
   textOf,
 } from "../support/models/reactions-requests.ts";
+import {
+  answerByRpc,
+  answersByRpc,
+  badgeOf,
+  preferencesOf,
+} from "../support/models/reactions-rpc.ts";
 import {
   eventText,
   label,
@@ -41,7 +40,7 @@ import {
   type ShownTarget,
   shownText,
 } from "../support/models/reactions-shown.ts";
-import { history } from "../support/models/reactions-templates.ts";
+import { ending, history } from "../support/models/reactions-templates.ts";
 import { answerTo, titleAndMuted } from "../support/models/reactions-use-cases.ts";
 import { assertSeeded } from "../support/models/seeded.ts";
 import { toRefusal } from "../support/servers/refusal.ts";
@@ -66,9 +65,9 @@ const { count, seed } = inject("grpcHistories");
 
 test(`${count} histories equal the oracle after every step`, async () => {
   let histories = 0;
-  const property = fc.asyncProperty(history(12, false), (steps) => {
+  const property = fc.asyncProperty(history(12, false), ending, (steps, last) => {
     histories += 1;
-    return play(steps, { system, now: Date.now(), prefix: `history-${histories}-` });
+    return play([...steps, ...last], { system, now: Date.now(), prefix: `history-${histories}-` });
   });
   await assertSeeded(property, count, 60_000 * count, seed);
 });
@@ -82,6 +81,8 @@ const system: System = {
     targets: targets.map((target) => ({ ...target, records: {}, withdrawn: [] })),
   }),
   send: (ownerId, request, process) => answer(process === 0 ? one : two, ownerId, request),
+  sendToAll: (ownerIds, request, process) =>
+    answersByRpc(process === 0 ? one : two, ownerIds, request).catch(refusedOf),
   show,
   async reactionsOf(userId) {
     const { reactions } = await two.reactions.listUserReactions({ userId, pageSize: 200 });
@@ -100,166 +101,16 @@ const withoutTimes = (shown: ShownNotification): ShownNotification => ({
 });
 
 async function answer(server: TestServer, ownerId: string, request: Request): Promise<Answer> {
-  try {
-    return await send(server, ownerId, request);
-  } catch (error) {
-    const { reason, retries } = toRefusal(error);
-    if (retries) throw error;
-    return { refused: reason };
-  }
+  // There is no RPC: an activity of a worker calls this use case.
+  if (request.op === "readKindsToPurge") return answerTo(server.deps, ownerId, request);
+  return answerByRpc(server, ownerId, request).catch(refusedOf);
 }
 
-async function send(server: TestServer, ownerId: string, request: Request): Promise<Answer> {
-  const { reactions, notifications, deps } = server;
-  switch (request.op) {
-    case "register":
-      return targetAnswerOf(
-        (await reactions.registerTarget({ ...request, targetName: request.target, ownerId }))
-          .target,
-      );
-    case "react": {
-      const { silent: suppressNotification, target: targetName, ...plain } = request;
-      const { kind, userId, displayName, exclusive, coolDownMs, regroupAfterMs } = plain;
-      const { changed, reactionCount } = await reactions.react({
-        targetName,
-        kind,
-        userId,
-        displayName,
-        exclusive,
-        suppressNotification,
-        ...(coolDownMs !== undefined && { coolDown: durationFromMs(coolDownMs) }),
-        ...(regroupAfterMs !== undefined && { regroupAfter: durationFromMs(regroupAfterMs) }),
-      });
-      return { changed, reactionCount: Number(reactionCount) };
-    }
-    case "unreact": {
-      const { changed, reactionCount } = await reactions.unreact({
-        ...request,
-        targetName: request.target,
-      });
-      return { changed, reactionCount: Number(reactionCount) };
-    }
-    case "notify": {
-      const { service, eventId, userId, displayName, link, regroupAfterMs } = request;
-      const { results } = await server.clientsOf(service).notifications.notify({
-        ...ownersOf(ownerId, request.target),
-        kind: plainKind(request.kind),
-        eventId,
-        userId,
-        displayName,
-        link,
-        data: Buffer.from(request.data),
-        ...(regroupAfterMs !== undefined && { regroupAfter: durationFromMs(regroupAfterMs) }),
-      });
-      const { notified = false, replayed = false, retracted = false } = results[0] ?? {};
-      return { notified, replayed, retracted };
-    }
-    case "retract": {
-      const { service, eventId, target } = request;
-      const event = { ...ownersOf(ownerId, target), eventId };
-      const { results } = await server.clientsOf(service).notifications.retractEvent(event);
-      return { changed: results[0]?.changed ?? false };
-    }
-    case "read": {
-      const version = BigInt(request.version);
-      const notificationId = encodeId({ ...request, ownerId });
-      const mark = await notifications.markNotificationRead({ ownerId, notificationId, version });
-      return { changed: mark.changed, badge: badgeOf(mark.unreadCount) };
-    }
-    case "unread": {
-      const notificationId = encodeId({ ...request, ownerId });
-      const answer = await notifications.markNotificationUnread({ ownerId, notificationId });
-      return { changed: answer.changed, badge: badgeOf(answer.unreadCount) };
-    }
-    case "dismiss": {
-      const version = BigInt(request.version);
-      const notificationId = encodeId({ ...request, ownerId });
-      const answer = await notifications.dismissNotification({ ownerId, notificationId, version });
-      return { changed: answer.changed, badge: badgeOf(answer.unreadCount) };
-    }
-    case "readAll": {
-      const version = BigInt(request.version);
-      const mark = await notifications.markAllNotificationsRead({ ownerId, version });
-      return { markedCount: Number(mark.markedCount), badge: badgeOf(mark.unreadCount) };
-    }
-    case "seen": {
-      const version = BigInt(request.version);
-      const { unreadCount } = await notifications.markNotificationsSeen({ ownerId, version });
-      return { badge: badgeOf(unreadCount) };
-    }
-    case "mute":
-      return targetAnswerOf(
-        (await notifications.setTargetMuted({ ...request, targetName: request.target, ownerId }))
-          .target,
-      );
-    case "mutePerson": {
-      const { changed } = await notifications.setPersonMuted({ ...request, ownerId });
-      return { changed };
-    }
-    case "block": {
-      const { userId } = request;
-      const { changed, unreadCount } = await notifications.blockPerson({ ownerId, userId });
-      return { changed, badge: badgeOf(unreadCount) };
-    }
-    case "prefer": {
-      for (;;) {
-        const before = await notifications.getPreferences({ ownerId });
-        const changed = await update(server, ownerId, request, before.preferences?.etag ?? "");
-        if (changed) return { preferences: preferencesOf(changed) };
-      }
-    }
-    case "delete":
-      return targetAnswerOf((await reactions.deleteTarget({ targetName: request.target })).target);
-    case "readKindsToPurge":
-      // There is no RPC: an activity of a worker calls this use case.
-      return answerTo(deps, ownerId, request);
-  }
-}
-
-/** Updates the preferences. Undefined when they were changed since they had this etag. */
-async function update(
-  { notifications }: TestServer,
-  ownerId: string,
-  { preferences: { allMuted, mutedKinds, mutedEventKinds } }: RequestOf<"prefer">,
-  etag: string,
-): Promise<Preferences | undefined> {
-  const kinds = { mutedKinds: [...mutedKinds], mutedEventKinds: [...mutedEventKinds] };
-  const preferences = { ownerId, allMuted, ...kinds, etag };
-  try {
-    return (await notifications.updatePreferences({ preferences, updateMask: { paths: ["*"] } }))
-      .preferences;
-  } catch (error) {
-    if (toRefusal(error).reason !== "ETAG_MISMATCH") throw error;
-    return undefined;
-  }
-}
-
-/** Who is notified of an event: the owner of its target, or one who is named. */
-const ownersOf = (ownerId: string, target: TargetName) =>
-  isSame(target, noTarget) ? { ownerIds: [ownerId] } : { targetName: target };
-
-const badgeOf = (count: UnreadCount | undefined): Badge => ({
-  version: Number(count?.version),
-  notificationCount: Number(count?.notificationCount),
-  actorCount: Number(count?.actorCount),
-  unseenNotificationCount: Number(count?.unseenNotificationCount),
-  kindCounts: Object.fromEntries(
-    (count?.kindCounts ?? []).map(({ kind, type, notificationCount }) => [
-      type === Type.EVENT ? eventsOf(kind) : kind,
-      Number(notificationCount),
-    ]),
-  ),
-});
-
-const preferencesOf = (preferences: Preferences | undefined) => ({
-  allMuted: preferences?.allMuted ?? false,
-  mutedKinds: preferences?.mutedKinds ?? [],
-  mutedEventKinds: preferences?.mutedEventKinds ?? [],
-});
-
-function targetAnswerOf(target: Target | undefined): Answer {
-  const { title = "", muted = false, deleteTime } = target ?? {};
-  return { title, muted, deleted: deleteTime !== undefined };
+/** The refusal of an error that is one. */
+function refusedOf(error: unknown): Refused {
+  const { reason, retries } = toRefusal(error);
+  if (retries) throw error;
+  return { refused: reason };
 }
 
 async function show(ownerId: string, selection: Selection): Promise<Shown> {

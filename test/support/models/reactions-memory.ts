@@ -17,8 +17,8 @@ import { pause } from "../stores/item-by-item.ts";
 import { type Fault, memoryDeps } from "../stores/memory-store.ts";
 import { keptMs, play, type System, type Turns, turnsOf } from "./reactions-model.ts";
 import type { TargetName } from "./reactions-requests.ts";
-import { history } from "./reactions-templates.ts";
-import { answerTo, show } from "./reactions-use-cases.ts";
+import { ending, history } from "./reactions-templates.ts";
+import { answersTo, answerTo, show } from "./reactions-use-cases.ts";
 import { inVirtualTime } from "./virtual-time.ts";
 
 /**
@@ -53,6 +53,7 @@ export function openMemory(
   return {
     visible: (shown) => shown,
     send: (ownerId, request, which) => answerTo(processes[which] as Deps, ownerId, request),
+    sendToAll: (ownerIds, request, which) => answersTo(processes[which] as Deps, ownerIds, request),
     show: (ownerId, selection) => show(deps, ownerId, selection),
     async reactionsOf(userId) {
       const found = await allItems((page) => listUserReactions(deps, userId, [], page));
@@ -80,11 +81,13 @@ export const histories = fc.asyncProperty(
   fc.option(fc.record({ target: delay, inbox: delay, group: delay, reaction: delay }), {
     nil: undefined,
   }),
-  (steps, scheduler, delays) =>
+  // The last one, so that known seeds play the histories that they have played before it.
+  ending,
+  (steps, scheduler, delays, last) =>
     inVirtualTime(() => {
       const now = Date.UTC(2026, 0, 15);
       const system = openMemory(now, turnsOf(scheduler), delays);
-      return play(steps, { system, now, prefix: "" });
+      return play([...steps, ...last], { system, now, prefix: "" });
     }),
 );
 

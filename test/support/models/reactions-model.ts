@@ -6,9 +6,12 @@ import { Oracle } from "./reactions-oracle.ts";
 import { explain } from "./reactions-order.ts";
 import {
   type Answer,
+  type EventRequest,
   isEvents,
   type NotificationName,
   nameText,
+  noTarget,
+  type Refused,
   type Request,
   type RequestOf,
   type TargetName,
@@ -17,6 +20,7 @@ import { requestOf } from "./reactions-resolve.ts";
 import type { Selection, Shown } from "./reactions-shown.ts";
 import {
   type Call,
+  type EventTemplate,
   kinds,
   moreKinds,
   type RequestTemplate,
@@ -44,6 +48,12 @@ export interface System {
   /** Leaves out what this system does not show. */
   visible(shown: Shown): Shown;
   send(ownerId: string, request: Request, process: number): Promise<Answer>;
+  /** Sends an event of no target, or takes it back, for several owners at once. */
+  sendToAll(
+    ownerIds: readonly string[],
+    request: EventRequest,
+    process: number,
+  ): Promise<readonly Answer[] | Refused>;
   show(ownerId: string, selection: Selection): Promise<Shown>;
   /** The reactions of a user, newest first. */
   reactionsOf(userId: string): Promise<readonly string[]>;
@@ -116,6 +126,8 @@ async function playStep(run: Run, step: Step): Promise<void> {
       return one(run, step.template, step.process);
     case "together":
       return together(run, step.calls);
+    case "everyone":
+      return everyone(run, step.template, step.process);
     case "kinds":
       run.kinds = [...kinds, ...moreKinds];
       for (const kind of moreKinds) {
@@ -154,6 +166,22 @@ async function one(run: Run, template: RequestTemplate, process: number): Promis
   const answer = await run.system.send(name, request, process);
   deepStrictEqual(answer, oracle.apply(request, run.now), JSON.stringify(request));
 }
+
+/** Both owners are notified of one event, or it is taken back from both. */
+async function everyone(run: Run, template: EventTemplate, process: number): Promise<void> {
+  const { system, owners, now } = run;
+  const request = resolve(run, template) as EventRequest;
+  const ownerIds = owners.map(({ name }) => name);
+  const answer = await system.sendToAll(ownerIds, { ...request, target: noTarget }, process);
+  const all = owners.map(({ oracle }) => oracle.apply({ ...request, target: noTarget }, now));
+  const refused = all.filter((each) => "refused" in each);
+  // It is enough that one owner has the event that is taken back.
+  const hasSome = request.op === "retract" && refused.length < all.length;
+  const expected = hasSome ? all.map((each) => ("refused" in each ? unchanged : each)) : all;
+  deepStrictEqual(answer, hasSome ? expected : (refused[0] ?? all), JSON.stringify(request));
+}
+
+const unchanged: Answer = { changed: false };
 
 /** New people react at the same time; the counts in the answers say in which order. */
 async function crowd(run: Run, step: Step & { step: "crowd" }): Promise<void> {

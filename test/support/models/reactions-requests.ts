@@ -85,6 +85,9 @@ export type Request =
 /** A request of one kind. */
 export type RequestOf<Op extends Request["op"]> = Extract<Request, { op: Op }>;
 
+/** What can be sent for several owners at once, when it is about no target. */
+export type EventRequest = RequestOf<"notify" | "retract">;
+
 export interface Badge {
   readonly version: number;
   readonly notificationCount: number;
@@ -94,8 +97,12 @@ export interface Badge {
   readonly kindCounts: Readonly<Record<string, number>>;
 }
 
+export interface Refused {
+  readonly refused: string;
+}
+
 export type Answer =
-  | { readonly refused: string }
+  | Refused
   | { readonly changed: boolean; readonly reactionCount: number }
   | { readonly changed: boolean; readonly badge: Badge }
   | { readonly changed: boolean }

@@ -75,6 +75,8 @@ export type RequestTemplate =
     }
   | { readonly op: "delete" | "readKindsToPurge"; readonly targetIndex: number };
 
+export type EventTemplate = Extract<RequestTemplate, { op: "notify" | "retract" }>;
+
 export interface Call {
   readonly template: RequestTemplate;
   readonly process: number;
@@ -83,6 +85,8 @@ export interface Call {
 export type Step =
   | ({ readonly step: "one" } & Call)
   | { readonly step: "together"; readonly calls: readonly Call[] }
+  /** Both owners are notified of an event without a target, or it is taken back from both. */
+  | { readonly step: "everyone"; readonly template: EventTemplate; readonly process: number }
   /** A user reacts with sixteen more kinds. */
   | { readonly step: "kinds"; readonly targetIndex: number; readonly user: number }
   /** So many new people react at the same time. */
@@ -394,3 +398,17 @@ export const history = (maxSteps: number, isTimed: boolean): fc.Arbitrary<Step[]
       fc.tuple(manyKinds, crowd(isTimed), returning, blocked),
     )
     .map(([steps, seldom]) => steps.toSpliced(steps.length >> 1, 0, ...seldom.flat()));
+
+const everyone: fc.Arbitrary<Step> = fc.record({
+  step: is("everyone"),
+  template: fc.oneof(
+    { weight: 3, arbitrary: notify.map((each) => ({ ...each, about: false })) },
+    { weight: 1, arbitrary: retract },
+  ),
+  process,
+});
+
+/** The end of some histories, in which events have several owners. */
+export const ending: fc.Arbitrary<Step[]> = seldom(
+  fc.array(fc.oneof(everyone, everyone, step), { minLength: 3, maxLength: 12 }),
+);

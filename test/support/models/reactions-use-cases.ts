@@ -37,11 +37,13 @@ import { allItems } from "../fixtures/pages.ts";
 import {
   type Answer,
   type Badge,
+  type EventRequest,
   isSame,
   type NotificationName,
   noTarget,
   type Preferences,
   plainKind,
+  type Refused,
   type Request,
   type TargetName,
   textOf,
@@ -79,26 +81,10 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
     }
     case "unreact":
       return changeOf(await unreact(deps, request));
-    case "notify": {
-      const { service, eventId, userId, displayName, link } = request;
-      const [result] = await notify(deps, {
-        ...ownersOf(ownerId, request.target),
-        kind: plainKind(request.kind),
-        eventId,
-        actor: { userId, displayName },
-        link,
-        data: Buffer.from(request.data),
-        regroupAfterMs: request.regroupAfterMs,
-        caller: asService(service),
-      });
-      const { notified = false, replayed = false, retracted = false } = result ?? {};
-      return { notified, replayed, retracted };
-    }
+    case "notify":
     case "retract": {
-      const { service, eventId, target } = request;
-      const event = { ...ownersOf(ownerId, target), eventId, caller: asService(service) };
-      const [result] = await retractEvent(deps, event);
-      return { changed: result?.changed ?? false };
+      const [answer] = await sendEvent(deps, ownersOf(ownerId, request.target), request);
+      return answer as Answer;
     }
     case "read": {
       const { changed, inbox } = await markNotificationRead(deps, { ...request, ownerId });
@@ -138,6 +124,46 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
     case "readKindsToPurge":
       return { kinds: (await readKindsToPurge(deps, request.target)).sort() };
   }
+}
+
+/** Sends an event of no target, or takes it back, for several owners. A refusal counts for all. */
+export async function answersTo(
+  deps: Deps,
+  ownerIds: readonly string[],
+  request: EventRequest,
+): Promise<readonly Answer[] | Refused> {
+  try {
+    return await sendEvent(deps, { ownerIds }, request);
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.retryable) throw error;
+    return { refused: error.reason };
+  }
+}
+
+/** Returns an answer for each owner. */
+async function sendEvent(
+  deps: Deps,
+  owners: { readonly ownerIds?: readonly string[]; readonly target?: TargetName },
+  request: EventRequest,
+): Promise<Answer[]> {
+  const { service, eventId } = request;
+  const caller = asService(service);
+  if (request.op === "retract") {
+    const results = await retractEvent(deps, { ...owners, eventId, caller });
+    return results.map(({ changed }) => ({ changed }));
+  }
+  const { userId, displayName, link, regroupAfterMs } = request;
+  const results = await notify(deps, {
+    ...owners,
+    kind: plainKind(request.kind),
+    eventId,
+    actor: { userId, displayName },
+    link,
+    data: Buffer.from(request.data),
+    regroupAfterMs,
+    caller,
+  });
+  return results.map(({ notified, replayed, retracted }) => ({ notified, replayed, retracted }));
 }
 
 /** Who is notified of an event: the owner of its target, or one who is named. */
