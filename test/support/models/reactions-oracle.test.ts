@@ -212,3 +212,15 @@ test("who took back what was read is not shown in the place of somebody who leav
   for (const userId of ["a", "d", "e", "f"]) unlike(userId);
   expect(all()).toEqual([]);
 });
+
+test("a target has at most 32 notifications that take in nobody new", () => {
+  like("reader");
+  mark(likes, 1, 1);
+  for (let i = 0; i < 34; i++) {
+    now += 2;
+    like(`user-${i}`, { regroupAfterMs: 1 });
+  }
+  expect(oracle.unread.filter(({ state }) => state === "closed")).toHaveLength(32);
+  expect(all().at(-1)).toBe("open 35: user-32 35, user-33 36");
+  expect(send({ op: "unread", ...likes, generation: 1 })).toEqual({ refused: "LIMIT_EXCEEDED" });
+});

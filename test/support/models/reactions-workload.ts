@@ -11,7 +11,7 @@ import type { Answer, Badge, NotificationName, Request, TargetName } from "./rea
 import { answerTo } from "./reactions-use-cases.ts";
 
 /** A request that may have been done, when, and whether the owner had muted its person by then. */
-interface Logged {
+export interface Logged {
   readonly request: Request;
   readonly isMuted: boolean;
   /** The time of the decision, by the service's clock. */

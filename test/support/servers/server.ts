@@ -202,7 +202,8 @@ function memoryServerDeps(log: Logger): Deps & { readonly store: MemoryStore } {
   return { ...deps, clock, engine, readAhead, unreadCounts, bulkGrantStreams, store };
 }
 
-function connect(
+/** Clients of the server on a port, which call as the service `caller`. */
+export function connect(
   sessionManager: Http2SessionManager,
   port: number,
   caller: string | undefined,
