@@ -2,12 +2,14 @@
 import { log } from "@temporalio/activity";
 import { type ExpireProgress, expireDueInShard, readMonths } from "../src/app/points/expire-due.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
+import { recordMonthEnd } from "../src/app/programs/month-ends.ts";
 import type {
   ExpireShardInput,
   ExpireShardResult,
   MonthEndMonths,
+  MonthEndRecord,
 } from "../src/contract/month-ends.ts";
-import { formatMonth } from "../src/domain/month.ts";
+import { formatMonth, parseMonth } from "../src/domain/month.ts";
 import { check } from "./checks.ts";
 import { runStep } from "./steps.ts";
 
@@ -19,6 +21,14 @@ export function monthEndActivities(deps: Deps) {
       const { program_id: programId } = check(input, { program_id: "string" });
       const { ended, grantedUpTo } = await readMonths(deps, programId);
       return { month: formatMonth(ended), granted_up_to: formatMonth(grantedUpTo) };
+    },
+
+    /** Keeps that the month end was whole, and how many accounts have failed in it. */
+    async recordMonthEnd(input: MonthEndRecord): Promise<void> {
+      const fields = { program_id: "string", month: "string", failed: "number" };
+      const { program_id: programId, month, failed } = check(input, fields);
+      const monthEnd = { month: parseMonth(month), failedCount: failed };
+      await recordMonthEnd(deps, programId, monthEnd);
     },
 
     /** Expires what is due in a shard, for one step. A retry continues from the last heartbeat. */

@@ -4,6 +4,7 @@ import { dropOldUploads, startActiveBulkGrants } from "../src/app/bulk-grants/re
 import type { Deps } from "../src/app/ports/deps.ts";
 import type { Observers } from "../src/app/ports/observers.ts";
 import type { ReservationName } from "../src/app/ports/reservations.ts";
+import { readMonthEnds } from "../src/app/programs/month-ends.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
 import { countPausedReservations } from "../src/app/reservations/pause.ts";
 import {
@@ -73,6 +74,7 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
         await startPurges(deps);
         await startBulkGrants(deps, observers);
         await countPaused(deps, observers);
+        await countMonthEnds(deps, observers);
         return counts;
       };
       return heartbeatWhile(sync());
@@ -120,6 +122,19 @@ async function countPaused(deps: Deps, { onPaused }: Pick<Observers, "onPaused">
   } catch (err) {
     onPaused(undefined);
     log.warn("paused reservations could not be counted", { err });
+  }
+}
+
+/** Does not throw: what cannot be read is not exported. */
+async function countMonthEnds(
+  deps: Deps,
+  { onMonthEnds }: Pick<Observers, "onMonthEnds">,
+): Promise<void> {
+  try {
+    onMonthEnds(await readMonthEnds(deps));
+  } catch (err) {
+    onMonthEnds(undefined);
+    log.warn("month ends could not be read", { err });
   }
 }
 

@@ -25,7 +25,7 @@ const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 /** The number of shards that are processed concurrently. */
 const concurrency = 4;
 
-const { readAnnouncedMonth } = proxyActivities<Activities>(sweepTiming.readMonth);
+const { readAnnouncedMonth } = proxyActivities<Activities>(sweepTiming.month);
 const { notifyExpiring } = proxyActivities<Activities>(sweepTiming.shard);
 
 const nothing: ExpiryNoticesCounts = { notified: 0, unaffected: 0, failed: 0, failures: [] };

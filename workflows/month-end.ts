@@ -27,7 +27,7 @@ const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 /** The number of shards that are processed concurrently. */
 const concurrency = 4;
 
-const { readMonthEnd } = proxyActivities<Activities>(sweepTiming.readMonth);
+const { readMonthEnd, recordMonthEnd } = proxyActivities<Activities>(sweepTiming.month);
 const { expireShard } = proxyActivities<Activities>(sweepTiming.shard);
 
 const nothing: MonthEndCounts = { expired: 0, unchanged: 0, failed: 0, failures: [] };
@@ -67,6 +67,7 @@ async function sweep({ program_id, so_far }: MonthEndInput): Promise<MonthEndRes
   if (left.length > 0) {
     await continueAsNew<typeof monthEnd>({ program_id, so_far: { months, counts, shards: left } });
   }
+  await orRefusal(recordMonthEnd({ program_id, month: months.month, failed: counts.failed }));
   const result = {
     ...counts,
     months,

@@ -106,7 +106,7 @@ export const reconcilerTiming = {
 
 /** The sweeps over the accounts of a program, and the purges of targets. */
 export const sweepTiming = {
-  readMonth: short,
+  month: short,
   shard: inSteps,
   verifySegment: {
     startToCloseTimeout: "5 minutes",

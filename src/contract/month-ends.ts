@@ -29,6 +29,13 @@ export interface MonthEndMonths {
   readonly granted_up_to: string;
 }
 
+/** What is kept of a month end when all shards are done. */
+export interface MonthEndRecord extends Pick<MonthEndMonths, "month"> {
+  readonly program_id: string;
+  /** How many accounts have failed. */
+  readonly failed: number;
+}
+
 /** The counts of accounts. */
 export interface MonthEndCounts {
   /** Accounts in which points expired. */

@@ -111,6 +111,43 @@ const rows: Readonly<Record<string, readonly Panel[]>> = {
       query: "max(meguri_reservations_overdue)",
       legend: "overdue",
     },
+    {
+      title: "Paused",
+      unit: "short",
+      description: "Due reservations that wait because their program is paused.",
+      query: "max by (program_id) (meguri_reservations_paused)",
+      legend: "{{program_id}}",
+    },
+  ],
+  "Month ends and bulk grants": [
+    {
+      title: "Month ends behind",
+      unit: "short",
+      description: "Months that have ended without a month end, by program.",
+      query: "max by (program_id) (meguri_month_end_months_behind) > 0",
+      legend: "{{program_id}}",
+    },
+    {
+      title: "Failed accounts",
+      unit: "short",
+      description: "Accounts that failed in the last month end, by program.",
+      query: "max by (program_id) (meguri_month_end_failed_accounts) > 0",
+      legend: "{{program_id}}",
+    },
+    {
+      title: "Bulk grants",
+      unit: "short",
+      description: "Bulk grants that have not ended, by state.",
+      query: "max by (state) (meguri_bulk_grants)",
+      legend: "{{state}}",
+    },
+    {
+      title: "Rows",
+      unit: "reqps",
+      description: "Rows of bulk grants that workers have executed, by outcome.",
+      query: "sum by (outcome) (rate(meguri_bulk_rows_total[$__rate_interval]))",
+      legend: "{{outcome}}",
+    },
   ],
   Store: [
     {

@@ -18,6 +18,16 @@ export interface Program {
   readonly resumeTime?: Instant;
   /** Present while the program notifies its members of something. */
   readonly notices?: ProgramNotices;
+  /** The latest month end whose sweep was whole; absent before the first one. */
+  readonly monthEnd?: MonthEnd;
+}
+
+/** A month end whose sweep has come to all accounts. */
+export interface MonthEnd {
+  /** The month that has ended. */
+  readonly month: Month;
+  /** How many accounts have failed in the last sweep. */
+  readonly failedCount: number;
 }
 
 /** What a program notifies its members of. */
@@ -134,6 +144,23 @@ export function setNotices(program: Program, notices: ProgramNotices): Program {
   return expiryDays > 0 || reservedGrants
     ? { ...rest, notices: { expiryDays, reservedGrants } }
     : rest;
+}
+
+/**
+ * Keeps the outcome of a sweep. A repeated one replaces that of its month; one that ends after the
+ * sweep of a later month changes nothing.
+ */
+export function keepMonthEnd(program: Program, monthEnd: MonthEnd): Program {
+  const { monthEnd: before } = program;
+  if (before && before.month > monthEnd.month) return program;
+  const isSame = before?.month === monthEnd.month && before.failedCount === monthEnd.failedCount;
+  return isSame ? program : { ...program, monthEnd };
+}
+
+/** Returns how many months have ended since the creation of the program without a whole sweep. */
+export function monthsBehind({ timeZone, createTime, monthEnd }: Program, now: Instant): number {
+  const swept = monthEnd?.month ?? monthAt(timeZone, createTime) - 1;
+  return Math.max(0, monthAt(timeZone, now) - 1 - swept);
 }
 
 /** The lifetime that was set last. It may not be in effect yet. */

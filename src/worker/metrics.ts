@@ -27,6 +27,7 @@ export const createMetrics = (registry = new Registry()): Metrics => ({
   observers: {
     ...reservationMetrics(registry),
     ...passMetrics(registry),
+    ...monthEndMetrics(registry),
     ...bulkMetrics(registry),
   },
 });
@@ -109,6 +110,33 @@ function passMetrics(registry: Registry): Pick<Observers, "onOverdue" | "onPause
       if (found?.isWhole) lastPass = Date.now() / 1_000;
     },
     onPaused: (counts) => paused.set(counts),
+  };
+}
+
+function monthEndMetrics(registry: Registry): Pick<Observers, "onMonthEnds"> {
+  const behind = createPassGauge(
+    registry,
+    {
+      name: "meguri_month_end_months_behind",
+      help: "How many months have ended in a program without a whole month end.",
+      label: "program_id",
+    },
+    readBesideKeptMs,
+  );
+  const failedAccounts = createPassGauge(
+    registry,
+    {
+      name: "meguri_month_end_failed_accounts",
+      help: "How many accounts have failed in the last whole month end of a program.",
+      label: "program_id",
+    },
+    readBesideKeptMs,
+  );
+  return {
+    onMonthEnds(census) {
+      behind.set(census?.behind);
+      failedAccounts.set(census?.failedAccounts);
+    },
   };
 }
 

@@ -6,7 +6,7 @@ interface PassGauge {
   set(samples: Iterable<readonly [labelValue: string, value: number]> | undefined): void;
 }
 
-/** The values of a label that are exported; the others are added up as `other`. */
+/** How many values of a label are exported, the largest ones; the others add up to `other`. */
 const maxValues = 100;
 
 /**
@@ -47,7 +47,7 @@ export function createPassGauge(
 
 function limited(samples: Iterable<readonly [string, number]>): ReadonlyMap<string, number> {
   const kept = new Map<string, number>();
-  for (const [value, number] of samples) {
+  for (const [value, number] of [...samples].sort(([, a], [, b]) => b - a)) {
     const name = kept.size < maxValues ? value : "other";
     kept.set(name, (kept.get(name) ?? 0) + number);
   }

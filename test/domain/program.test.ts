@@ -5,9 +5,11 @@ import { monthStart, parseMonth } from "../../src/domain/month.ts";
 import {
   expiredMonth,
   expireTime,
+  keepMonthEnd,
   lengthen,
   lengtheningDelayMs,
   lifetimeAt,
+  monthsBehind,
   pauseReservations,
   resumeReservations,
   setNotices,
@@ -76,6 +78,32 @@ test("notices are replaced as a whole, and none are left when both are off", () 
   const off = { expiryDays: 0, reservedGrants: false };
   expect(setNotices(both, off)).toEqual(silent);
   expect(setNotices(silent, off)).toBe(silent);
+});
+
+describe("month ends", () => {
+  const november = { month: parseMonth("2026-11"), failedCount: 0 };
+
+  test("are missing from the month of the creation on, until they are kept", () => {
+    const created = program(3, { createTime: day("2026-10-20") });
+    expect(monthsBehind(created, startOf("2026-11") - 1)).toBe(0);
+    expect(monthsBehind(created, startOf("2026-11"))).toBe(1);
+    expect(monthsBehind(created, startOf("2027-02"))).toBe(4);
+    const kept = keepMonthEnd(created, november);
+    expect(monthsBehind(kept, startOf("2027-01") - 1)).toBe(0);
+    expect(monthsBehind(kept, startOf("2027-01"))).toBe(1);
+    // A clock that was ahead has had a month end too early.
+    expect(monthsBehind(kept, day("2026-11-20"))).toBe(0);
+  });
+
+  test("count their last sweep, and one that was overtaken changes nothing", () => {
+    const failed = keepMonthEnd(program(3), { ...november, failedCount: 2 });
+    expect(failed.monthEnd).toEqual({ ...november, failedCount: 2 });
+    const repeated = keepMonthEnd(failed, november);
+    expect(repeated.monthEnd).toEqual(november);
+    expect(keepMonthEnd(repeated, november)).toBe(repeated);
+    const october = { month: november.month - 1, failedCount: 9 };
+    expect(keepMonthEnd(repeated, october)).toBe(repeated);
+  });
 });
 
 describe("expiry", () => {

@@ -315,6 +315,7 @@ describe.each(stores)("%s: records", (_, open) => {
         reason: "wrong points",
       },
       notices: { expiryDays: 27, reservedGrants: true },
+      monthEnd: { month: 24_322, failedCount: 3 },
     };
     const quiet: Program = {
       programId: "quiet",

@@ -6,7 +6,7 @@ import * as timing from "../../workflows/timing.ts";
 
 const retry = { initialInterval: "200 milliseconds", maximumInterval: "2 seconds" };
 
-Object.assign(timing.sweepTiming.readMonth.retry, retry);
+Object.assign(timing.sweepTiming.month.retry, retry);
 Object.assign(timing.pickUpTiming.files.retry, retry);
 Object.assign(timing.pickUpTiming.move.retry, retry);
 Object.assign(timing.reservationTiming.grantAgain.retry, retry);

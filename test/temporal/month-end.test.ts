@@ -18,7 +18,7 @@ import {
 } from "../../src/contract/month-ends.ts";
 import { asService } from "../../src/domain/caller.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
-import { monthAt, monthStart } from "../../src/domain/month.ts";
+import { monthAt, monthStart, parseMonth } from "../../src/domain/month.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
@@ -55,6 +55,10 @@ const grantTo = (deps: Deps, programId: string, userId: string, eventId: string,
     caller: asService("tests"),
     deadline: undefined,
   });
+
+/** The outcome of the last month end on the program's record. */
+const keptOf = async (programId: string) =>
+  (await stack.deps.reader.get(programRef(programId)))?.value.monthEnd;
 
 /** A ledger without the times at which it was written. */
 async function ledgerOf(programId: string, userId: string) {
@@ -190,6 +194,8 @@ describe("a month's end", () => {
       { user_id: "c", reason: "PROGRAM_STALE" },
     ]);
     expect((await ledgerOf(programId, "d")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
+    const march = parseMonth("2027-03");
+    expect(await keptOf(programId)).toEqual({ month: march, failedCount: 2 });
 
     // The schedule is not paused, and its next run expires the repaired accounts.
     expect((await schedule.describe()).state.paused).toBe(false);
@@ -198,7 +204,35 @@ describe("a month's end", () => {
     const second = await runOf([first.firstExecutionRunId]);
     const again = client.workflow.getHandle(second.workflowId, second.firstExecutionRunId);
     expect(await again.result()).toMatchObject({ failed: 0 });
+    expect(await keptOf(programId)).toEqual({ month: march, failedCount: 0 });
     expect((await ledgerOf(programId, "b")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
+  });
+
+  test("is missed in the metrics of the reconciler until it has run", async () => {
+    const { deps, client, config, metrics } = stack;
+    await setTime(deps, at(1, 10));
+    const programId = await newProgram("missed");
+    await setTime(deps, at(3));
+    const reconciler = await client.workflow.start("reconciler", {
+      workflowId: "reconciler-of-month-ends",
+      taskQueue: config.taskQueue,
+      args: [{}],
+    });
+    const samples = (id: string) =>
+      metrics.registry
+        .metrics()
+        .then((page) => page.split("\n").filter((line) => line.includes(`{program_id="${id}"}`)));
+    const expectBehind = (id: string, months: number) =>
+      eventually(async () =>
+        expect(await samples(id)).toEqual([
+          `meguri_month_end_months_behind{program_id="${id}"} ${months}`,
+          `meguri_month_end_failed_accounts{program_id="${id}"} 0`,
+        ]),
+      );
+    await expectBehind(programId, 2);
+    await monthEnd(programId);
+    await expectBehind(programId, 0);
+    await reconciler.terminate();
   });
 
   test("of an unknown program fails with the reason", async () => {

@@ -33,6 +33,7 @@ function storeWithOutage(userIds: readonly string[], awayAt: number) {
   let isReadAway = false;
   const engine = {
     async transact({ key }: TransactionRequest<unknown>) {
+      if (key.kind === "program") return {};
       if (++calls === awayAt) {
         isReadAway = true;
         return away();

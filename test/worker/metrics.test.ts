@@ -50,13 +50,38 @@ test("overdue numbers vanish when a pass fails, and the time of the last one sta
   expect(await lastPass()).toBe(time);
 });
 
-test("at most 100 programs are named", async () => {
+test("at most 100 programs are named, those with the largest numbers", async () => {
   const { registry, observers } = createMetrics();
-  observers.onPaused(new Map(Array.from({ length: 103 }, (_, i) => [`p-${i}`, 2])));
+  observers.onPaused(new Map(Array.from({ length: 103 }, (_, i) => [`p-${i}`, i < 3 ? 1 : 2])));
   const page = await registry.metrics();
   expect(page.match(/^meguri_reservations_paused\{/gm)).toHaveLength(101);
-  expect(page).toContain('meguri_reservations_paused{program_id="p-99"} 2\n');
-  expect(page).toContain('meguri_reservations_paused{program_id="other"} 6\n');
+  expect(page).toContain('meguri_reservations_paused{program_id="p-102"} 2\n');
+  expect(page).toContain('meguri_reservations_paused{program_id="other"} 3\n');
   observers.onPaused(undefined);
   expect(await registry.metrics()).not.toContain("meguri_reservations_paused{");
+});
+
+test("month ends are exported by program until they cannot be read", async () => {
+  const { registry, observers } = createMetrics();
+  const samples = async () =>
+    (await registry.metrics()).split("\n").filter((line) => /^meguri_month_end_/.test(line));
+  expect(await samples()).toEqual([]);
+  observers.onMonthEnds({
+    behind: new Map([
+      ["shop", 0],
+      ["cafe", 2],
+    ]),
+    failedAccounts: new Map([
+      ["shop", 7],
+      ["cafe", 0],
+    ]),
+  });
+  expect(await samples()).toEqual([
+    'meguri_month_end_months_behind{program_id="cafe"} 2',
+    'meguri_month_end_months_behind{program_id="shop"} 0',
+    'meguri_month_end_failed_accounts{program_id="shop"} 7',
+    'meguri_month_end_failed_accounts{program_id="cafe"} 0',
+  ]);
+  observers.onMonthEnds(undefined);
+  expect(await samples()).toEqual([]);
 });

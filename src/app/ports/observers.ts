@@ -14,6 +14,14 @@ export interface BulkGrantCensus {
   readonly oldestWaitingMs: Milliseconds;
 }
 
+/** How far the month ends of all programs are, by program. */
+export interface MonthEndCensus {
+  /** How many months have ended without a whole month end. */
+  readonly behind: ReadonlyMap<string, number>;
+  /** How many accounts have failed in the last one. */
+  readonly failedAccounts: ReadonlyMap<string, number>;
+}
+
 /** The overdue reservations that a pass of the reconciler has found so far. */
 interface OverdueFound {
   readonly count: number;
@@ -41,6 +49,8 @@ export interface Observers {
   readonly onOverdue: (overdue: OverdueFound | undefined) => void;
   /** Called with the paused reservations by program; undefined when they could not be counted. */
   readonly onPaused: (counts: ReadonlyMap<string, number> | undefined) => void;
+  /** Called with the month ends of a pass; undefined when they could not be read. */
+  readonly onMonthEnds: (census: MonthEndCensus | undefined) => void;
   /** Called with the active bulk grants of a pass; undefined when they could not be read. */
   readonly onBulkGrants: (census: BulkGrantCensus | undefined) => void;
   /** Called with what a run has done with a block of a bulk grant. */

@@ -11,6 +11,7 @@ import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { approveBulkRules, rejectBulkRules } from "../../../src/app/programs/bulk-rules.ts";
 import { createProgram, updateProgram } from "../../../src/app/programs/commands.ts";
+import { recordMonthEnd } from "../../../src/app/programs/month-ends.ts";
 import { getProgram, withRules } from "../../../src/app/programs/queries.ts";
 import {
   pauseProgramReservations,
@@ -59,6 +60,9 @@ export async function storePrograms({ deps, step }: Recorder): Promise<void> {
   );
   await step("resume them", () =>
     resumeProgramReservations(deps, { ...program, caller: shop, reason: "" }),
+  );
+  await step("keep the outcome of a month end", () =>
+    recordMonthEnd(deps, programId, { month: 24_322, failedCount: 1 }),
   );
   const cafe = { programId: "cafe", deadline };
   await step("lengthen the lifetime of another program", async () => {

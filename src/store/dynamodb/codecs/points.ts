@@ -26,17 +26,19 @@ import { type Codec, shardOf } from "./codec.ts";
 export const program: Codec<"program"> = {
   table: "points",
   key: (id) => ({ pk: S("P"), sk: S(id) }),
-  encode: ({ timeZone, lifetimes, createTime, reservationPause: pause, resumeTime, notices }) => ({
-    z: S(timeZone),
-    l: numbers(
-      lifetimes.flatMap(({ lifetimeMonths, effectiveTime }) => [lifetimeMonths, effectiveTime]),
-    ),
-    t: N(createTime),
-    ...(pause && { pt: N(pause.time), ...encodeCaller("pw", pause.caller) }),
-    ...(pause?.reason && { pr: S(pause.reason) }),
-    ...(resumeTime !== undefined && { pe: N(resumeTime) }),
-    ...(notices && { ne: N(notices.expiryDays), ng: { BOOL: notices.reservedGrants } }),
-  }),
+  encode: (value) => {
+    const { reservationPause: pause, resumeTime, notices, monthEnd } = value;
+    return {
+      z: S(value.timeZone),
+      l: numbers(value.lifetimes.flatMap((each) => [each.lifetimeMonths, each.effectiveTime])),
+      t: N(value.createTime),
+      ...(pause && { pt: N(pause.time), ...encodeCaller("pw", pause.caller) }),
+      ...(pause?.reason && { pr: S(pause.reason) }),
+      ...(resumeTime !== undefined && { pe: N(resumeTime) }),
+      ...(notices && { ne: N(notices.expiryDays), ng: { BOOL: notices.reservedGrants } }),
+      ...(monthEnd && { me: N(monthEnd.month), mf: N(monthEnd.failedCount) }),
+    };
+  },
   decode: (item) => {
     const pause = {
       time: num(item, "pt"),
@@ -44,6 +46,7 @@ export const program: Codec<"program"> = {
       reason: text(item, "pr"),
     };
     const notices = { expiryDays: num(item, "ne"), reservedGrants: item.ng?.BOOL === true };
+    const monthEnd = { month: num(item, "me"), failedCount: num(item, "mf") };
     const flat = nums(item, "l");
     const lifetimes = [];
     for (let i = 0; i < flat.length; i += 2) {
@@ -57,6 +60,7 @@ export const program: Codec<"program"> = {
       ...(item.pt && { reservationPause: pause }),
       ...(item.pe && { resumeTime: num(item, "pe") }),
       ...(item.ne && { notices }),
+      ...(item.me && { monthEnd }),
     };
   },
 };

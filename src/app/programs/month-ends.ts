@@ -1,0 +1,34 @@
+/** The use cases that keep the outcomes of month ends, and say which programs are behind. */
+import { keepMonthEnd, type MonthEnd, monthsBehind } from "../../domain/program.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { MonthEndCensus } from "../ports/observers.ts";
+import { allPages } from "../ports/pages.ts";
+import { changeProgram } from "./change-program.ts";
+
+/** Keeps the outcome of a sweep that has come to all accounts. Refusal: PROGRAM_NOT_FOUND. */
+export async function recordMonthEnd(
+  deps: Pick<Deps, "engine">,
+  programId: string,
+  monthEnd: MonthEnd,
+): Promise<void> {
+  await changeProgram(deps, { programId, deadline: undefined }, (program) =>
+    keepMonthEnd(program, monthEnd),
+  );
+}
+
+/** Reads how far the month ends of all programs are. */
+export async function readMonthEnds({
+  reader,
+  clock,
+}: Pick<Deps, "reader" | "clock">): Promise<MonthEndCensus> {
+  const { calendar } = await clock.now();
+  const behind = new Map<string, number>();
+  const failedAccounts = new Map<string, number>();
+  for await (const programs of allPages(200, (page) => reader.programs(page))) {
+    for (const program of programs) {
+      behind.set(program.programId, monthsBehind(program, calendar));
+      failedAccounts.set(program.programId, program.monthEnd?.failedCount ?? 0);
+    }
+  }
+  return { behind, failedAccounts };
+}
