@@ -10,7 +10,7 @@ import { createFolderSource } from "./adapters/sources/folder.ts";
 import { createDriveSource } from "./adapters/sources/google/drive.ts";
 import { createSheetSource } from "./adapters/sources/google/sheet.ts";
 import { createS3Source } from "./adapters/sources/s3.ts";
-import type { BulkSources, Reporter } from "./app/ports/bulk-grants.ts";
+import type { BulkSources } from "./app/ports/bulk-grants.ts";
 import type { Clock } from "./app/ports/clock.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import type { Authenticator } from "./app/ports/identity.ts";
@@ -24,9 +24,11 @@ import { watchFiles } from "./auth/watch-files.ts";
 import { isLoopback } from "./config/access.ts";
 import type { Config } from "./config/config.ts";
 import type { Logger } from "./log.ts";
+import type { KeyAges } from "./probes/keys.ts";
 import type { Certificates } from "./rpc/server/servers.ts";
 import { createBackgroundTasks } from "./runtime/background-tasks.ts";
 import { createSystemClock, createTestClock } from "./runtime/clocks.ts";
+import { type CountedReporter, countFailedReports } from "./runtime/counted-reporter.ts";
 import { createProgramCache } from "./runtime/program-cache.ts";
 import { watchStore } from "./runtime/store-watch.ts";
 import { createBulkGrantStreams } from "./runtime/streams/bulk-grants.ts";
@@ -81,20 +83,27 @@ export const composeWorkflows = (config: Config, log: Logger): TemporalWorkflows
   });
 
 /** How a server verifies its callers, and the certificates of its ports. */
-interface Access extends Authenticator {
+interface Access extends Pick<Authenticator, "authenticate" | "close"> {
   /** Undefined: both ports are cleartext. */
   readonly certificates: Certificates | undefined;
+  /** How long ago each of its keys was read or fetched. */
+  readonly keyAges: KeyAges;
 }
 
 /** Reads the files that access depends on, and logs which verification is on. */
 export function composeAccess(config: Config, log: Logger): Access {
-  const { authenticate, close } = composeAuthenticator(config, log);
+  const authenticator = composeAuthenticator(config, log);
   const certificates = config.tls && watchTls(config.tls, log);
+  const { kind } = config.auth;
   return {
-    authenticate,
+    authenticate: authenticator?.authenticate ?? authenticateByHeader,
     certificates,
+    keyAges: {
+      ...(authenticator && { [kind === "jwt" ? "jwt" : "callers"]: authenticator.ageMs }),
+      ...(certificates && { tls: certificates.ageMs }),
+    },
     close() {
-      close();
+      authenticator?.close();
       certificates?.close();
     },
   };
@@ -108,12 +117,13 @@ export function composeApprovers({ temporalApprovals: file }: Config, log: Logge
   return { approverOf: (name: string) => watched.current()(name), close: watched.close };
 }
 
-function composeAuthenticator({ auth, host, tls }: Config, log: Logger): Authenticator {
+/** Undefined: callers are not verified. */
+function composeAuthenticator({ auth, host, tls }: Config, log: Logger): Authenticator | undefined {
   const mode = { auth: auth.kind, tls: tls !== undefined };
   switch (auth.kind) {
     case "none":
       log.info(mode, "callers are not verified, so this server listens on loopback only");
-      return { authenticate: authenticateByHeader, close() {} };
+      return undefined;
     case "jwt":
       log.info(mode, "callers are verified by their tokens");
       if (tls === undefined && !isLoopback(host)) {
@@ -148,11 +158,13 @@ export function compose(
   const unreadCounts = createUnreadCountStreams({ reader, log, maxStreams, announcements });
   const bulkGrantStreams = createBulkGrantStreams({ reader, log, maxStreams });
   const engine = new CommitEngine({ store: createDynamoItemStore(clients.single, names), clock });
+  const reporter = composeReporter(config);
   const tallies = {
     store: clients.tallies,
     commits: engine.tallies,
     clockSkewMs: clients.skewMs,
     droppedTasks: background.dropped,
+    failedReports: reporter.failed,
   };
   const storeWatch = watchStore({ storeSilenceMs: clients.silenceMs, tallies }, log);
   return {
@@ -172,7 +184,7 @@ export function compose(
       bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),
       bulkSources: composeSources(config, maxTabBytes),
-      reporter: composeReporter(config),
+      reporter,
       approvalTimes: {
         reminderMs: config.approvalReminderHours * hourMs,
         expiryMs: config.approvalExpiryHours * hourMs,
@@ -208,13 +220,11 @@ const composeSources = ({ bulkSources }: Config, maxTabBytes: number | undefined
     sheet: (definition) => createSheetSource(definition, maxTabBytes),
   });
 
-const composeReporter = (config: Config): Reporter => {
+const composeReporter = (config: Config): CountedReporter => {
   const { slackWebhookUrl: webhookUrl, temporalUiUrl, temporalNamespace } = config;
-  if (webhookUrl === undefined) return noReporter;
-  return createSlackReporter({
-    webhookUrl,
-    links: createWorkflowLinks(temporalUiUrl, temporalNamespace),
-  });
+  if (webhookUrl === undefined) return countFailedReports(noReporter);
+  const links = createWorkflowLinks(temporalUiUrl, temporalNamespace);
+  return countFailedReports(createSlackReporter({ webhookUrl, links }));
 };
 
 /**

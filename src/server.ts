@@ -9,6 +9,8 @@ import { type Config, readConfig } from "./config/config.ts";
 import { DomainError } from "./domain/errors.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { exportCalls } from "./probes/calls.ts";
+import { exportGauge } from "./probes/export-tallies.ts";
+import { exportKeyAges } from "./probes/keys.ts";
 import { createOperatorsListener } from "./probes/listener.ts";
 import { createMetricsPage, createProcessRegistry, exportStore } from "./probes/metrics.ts";
 import { createReadiness } from "./probes/readiness.ts";
@@ -128,14 +130,23 @@ async function main(): Promise<void> {
   const stopTracing = await startTracing(config, "meguri-server", log);
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log, maxTabBytes);
-  const { authenticate, certificates, ...access } = composeAccess(config, log);
+  const { authenticate, certificates, keyAges, ...access } = composeAccess(config, log);
   const registry = createProcessRegistry();
   const server = createServer({ deps, config, log, authenticate, certificates, registry });
-  const stopSchedules = keepEnsuringSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
+  const schedules = keepEnsuringSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
+  exportKeyAges(registry, keyAges);
+  exportGauge(
+    registry,
+    {
+      name: "meguri_schedules_not_ensured",
+      help: "Programs and sources whose schedules could not be ensured by the last attempt.",
+    },
+    schedules.notEnsured,
+  );
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "draining");
-    stopSchedules();
+    schedules.stop();
     await server.drain();
     access.close();
     await close();

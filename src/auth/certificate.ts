@@ -42,6 +42,7 @@ export function createCertificateAuthenticator(
       if (identity !== undefined) return identity;
       throw new DomainError("PERMISSION_DENIED", `the callers' file does not have ${uri}`);
     },
+    ageMs: callers.ageMs,
     close: callers.close,
   };
 }

@@ -8,6 +8,7 @@ import {
   type JWTVerifyGetKey,
 } from "jose";
 import { DomainError } from "../domain/errors.ts";
+import type { Milliseconds } from "../domain/units.ts";
 import type { Logger } from "../log.ts";
 import { watchFiles } from "./watch-files.ts";
 
@@ -20,6 +21,8 @@ export interface Keys {
 interface KeySource {
   /** The present keys. A promise only until the first ones are there. */
   current(): Keys | Promise<Keys>;
+  /** How long ago the keys were read or fetched, or since when there are none. */
+  ageMs(): Milliseconds;
   close(): void;
 }
 
@@ -50,6 +53,7 @@ export function remoteKeys(url: string, cooldownMs: number, log: Logger): KeySou
   };
   let keys: Keys | undefined;
   let fetched = "";
+  let fetchedAt = performance.now();
   let fetching: Promise<Keys> | undefined;
 
   async function fetchKeys(): Promise<Keys> {
@@ -63,6 +67,7 @@ export function remoteKeys(url: string, cooldownMs: number, log: Logger): KeySou
     const found = JSON.stringify(set.jwks());
     if (keys === undefined || found !== fetched) keys = { get };
     fetched = found;
+    fetchedAt = performance.now();
     return keys;
   }
 
@@ -78,7 +83,11 @@ export function remoteKeys(url: string, cooldownMs: number, log: Logger): KeySou
   }
 
   const timer = setInterval(() => void fetchKeys().catch(() => {}), refreshMs).unref();
-  return { current: () => keys ?? first(), close: () => clearInterval(timer) };
+  return {
+    current: () => keys ?? first(),
+    ageMs: () => performance.now() - fetchedAt,
+    close: () => clearInterval(timer),
+  };
 }
 
 const unavailable = () =>
@@ -92,8 +101,7 @@ const isOfToken = (error: unknown): boolean =>
 
 /** The keys of a file: a JWKS, or one public key as PEM. Throws if it has something else. */
 export function fileKeys(file: string, log: Logger): KeySource {
-  const { current, close } = watchFiles([file], ([content = ""]) => parseKeys(content), log);
-  return { current, close };
+  return watchFiles([file], ([content = ""]) => parseKeys(content), log);
 }
 
 function parseKeys(content: string): Keys {

@@ -87,6 +87,7 @@ export function createJwtAuthenticator(options: JwtOptions): Authenticator {
       if (known?.keys === keys && Date.now() < known.expiresAtMs) return known.identity;
       return verify(token, keys);
     },
+    ageMs: source.ageMs,
     close: source.close,
   };
 }

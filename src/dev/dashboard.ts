@@ -119,7 +119,7 @@ const rows: Readonly<Record<string, readonly Panel[]>> = {
       legend: "{{program_id}}",
     },
   ],
-  "Month ends and bulk grants": [
+  "Month ends, bulk grants, reports and keys": [
     {
       title: "Month ends behind",
       unit: "short",
@@ -147,6 +147,27 @@ const rows: Readonly<Record<string, readonly Panel[]>> = {
       description: "Rows of bulk grants that workers have executed, by outcome.",
       query: "sum by (outcome) (rate(meguri_bulk_rows_total[$__rate_interval]))",
       legend: "{{outcome}}",
+    },
+    {
+      title: "Failed reports",
+      unit: "short",
+      description: "Reports to people that could not be sent in the hour before, by kind.",
+      query: "sum by (kind) (increase(meguri_reports_failed_total[1h]))",
+      legend: "{{kind}}",
+    },
+    {
+      title: "Schedules missing",
+      unit: "short",
+      description: "Programs and sources whose schedules could not be ensured.",
+      query: "max(meguri_schedules_not_ensured)",
+      legend: "missing",
+    },
+    {
+      title: "Age of keys",
+      unit: "s",
+      description: "Since keys, the callers' file or the certificate were read.",
+      query: "max by (keys) (meguri_key_age_seconds)",
+      legend: "{{keys}}",
     },
   ],
   Store: [

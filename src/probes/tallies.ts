@@ -70,4 +70,13 @@ export function exportTallies(registry: Registry, tallies: Tallies): void {
     },
     tallies.droppedTasks,
   );
+  exportCounts(
+    registry,
+    {
+      name: "meguri_reports_failed_total",
+      help: "Reports to people that were not sent, or whose arrival is uncertain.",
+    },
+    ["kind"],
+    tallies.failedReports,
+  );
 }

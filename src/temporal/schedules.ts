@@ -18,6 +18,16 @@ import type { Link, TemporalWorkflows } from "./connection.ts";
 import { ensureSchedule, isMisplaced, type WantedSchedule } from "./ensure-schedule.ts";
 import { ensureSearchAttributes, programKey, stateKey } from "./search-attributes.ts";
 
+/** Some programs and sources have no schedules. */
+class SchedulesMissing extends Error {
+  readonly count: number;
+
+  constructor(names: readonly string[]) {
+    super(`no schedules for ${names.join(", ")}`);
+    this.count = names.length;
+  }
+}
+
 type StartRuns = () => Promise<StartCounts>;
 
 const minuteMs = 60_000;
@@ -65,7 +75,17 @@ export async function ensureSchedules(
       failed.push(source.name);
     }
   }
-  if (failed.length > 0) throw new Error(`no schedules for ${failed.join(", ")}`);
+  if (failed.length > 0) throw new SchedulesMissing(failed);
+}
+
+/** The check of the schedules, again and again. */
+interface EnsuredSchedules {
+  /**
+   * How many programs and sources lack schedules since the last attempt; 1 when it could not read
+   * which there are.
+   */
+  notEnsured(): number;
+  stop(): void;
 }
 
 /** The pause before the next check of the schedules, after a failure and after a success. */
@@ -74,32 +94,37 @@ const pauseMs = { failed: 5_000, ensured: 3_600_000 };
 /**
  * Ensures the schedules now, every 5 s until it succeeds, and then every hour: a server also starts
  * while Temporal or the store is away, and a schedule that was deleted or changed, or was not
- * created together with its program, is right again within an hour. Returns a function that stops
- * it.
+ * created together with its program, is right again within an hour.
  */
 export function keepEnsuringSchedules(
   workflows: TemporalWorkflows,
   reader: Reader,
   pickUps: readonly PickUpSource[] = [],
-): () => void {
+): EnsuredSchedules {
   const { log } = workflows.link;
   let stopped = false;
+  let notEnsured = 0;
   let timer: NodeJS.Timeout | undefined;
   async function attempt(): Promise<void> {
     let pause = pauseMs.ensured;
     try {
       await ensureSchedules(workflows, reader, pickUps);
+      notEnsured = 0;
     } catch (error) {
       if (stopped) return;
+      notEnsured = error instanceof SchedulesMissing ? error.count : 1;
       log.warn({ err: error }, "schedules could not be ensured; trying again in 5 s");
       pause = pauseMs.failed;
     }
     if (!stopped) timer = setTimeout(() => void attempt(), pause).unref();
   }
   void attempt();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
+  return {
+    notEnsured: () => notEnsured,
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
   };
 }
 

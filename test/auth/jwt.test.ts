@@ -277,6 +277,19 @@ describe("the keys of a URL", () => {
     expect(await present(one, token)).toMatchObject({ caller: { service: "shop" } });
   });
 
+  test("have an age, which grows while the issuer does not answer", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "performance"] });
+    const { ageMs } = authenticator();
+    issuer.publish(undefined);
+    const before = issuer.fetches();
+    vi.advanceTimersByTime(60_000);
+    await eventually(async () => expect(issuer.fetches()).toBeGreaterThan(before));
+    expect(ageMs()).toBeGreaterThanOrEqual(60_000);
+    issuer.publish([key]);
+    vi.advanceTimersByTime(60_000);
+    await eventually(async () => expect(ageMs()).toBeLessThan(60_000));
+  });
+
   test("are fetched once for many tokens of unknown keys", async () => {
     const one = authenticator({ jwksUrl: issuer.jwksUrl }, 30_000);
     await present(one, await signToken(key, claimsOf()));

@@ -56,6 +56,25 @@ test("reads files again when they change, after bad contents and a missing file,
   expect(values).toEqual(["3+2", "4+5"]);
 });
 
+test("says how long ago the files were good", async () => {
+  const file = join(folder, "aged");
+  await writeFile(file, "1");
+  const { ageMs, current } = watch(file);
+  const begun = performance.now();
+  await eventually(async () => {
+    expect(performance.now() - begun).toBeGreaterThan(1_500);
+    expect(ageMs()).toBeLessThan(1_000);
+  });
+  const problems = vi.spyOn(log, "error").mockClear();
+  await replace(file, "bad");
+  await eventually(async () => expect(problems).toHaveBeenCalled());
+  await eventually(async () => expect(ageMs()).toBeGreaterThan(2_500));
+  // The contents of before are good again, and no change of the value.
+  await replace(file, "1");
+  await eventually(async () => expect(ageMs()).toBeLessThan(1_000));
+  expect(current()).toBe("1");
+});
+
 test("follows a symbolic link that is swapped", async () => {
   const [one, two] = [join(folder, "one"), join(folder, "two")];
   await Promise.all([writeFile(one, "1"), writeFile(two, "2")]);

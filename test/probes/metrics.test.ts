@@ -2,6 +2,7 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { createProgram } from "../../src/app/programs/commands.ts";
+import { exportKeyAges } from "../../src/probes/keys.ts";
 import { createMetricsPage, exportStore } from "../../src/probes/metrics.ts";
 import { memoryDeps } from "../support/stores/memory-store.ts";
 
@@ -43,6 +44,7 @@ test("what the engine has committed and asked of the store is on the page", asyn
   await createProgram(deps, { programId: "p", timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
   deps.tallies.store.seconds.add("GetItem", 4);
   deps.tallies.store.seconds.add("GetItem", 20_000);
+  deps.tallies.failedReports.add({ kind: "REMINDER" });
   const { text } = await createMetricsPage(registry)();
   for (const line of [
     'meguri_commits_total{result="committed"} 1',
@@ -52,6 +54,7 @@ test("what the engine has committed and asked of the store is on the page", asyn
     "meguri_queued_calls 0",
     "meguri_retries_waiting 0",
     "meguri_background_tasks_dropped_total 3",
+    'meguri_reports_failed_total{kind="REMINDER"} 1',
     'meguri_store_request_seconds_bucket{le="0.0025",operation="GetItem"} 0',
     'meguri_store_request_seconds_bucket{le="0.005",operation="GetItem"} 1',
     'meguri_store_request_seconds_bucket{le="10",operation="GetItem"} 1',
@@ -60,4 +63,18 @@ test("what the engine has committed and asked of the store is on the page", asyn
   ]) {
     expect(text).toContain(`\n${line}\n`);
   }
+});
+
+test("keys have their age at the moment, and a server without keys has no sample", async () => {
+  const registry = new Registry();
+  let ageMs = 1_500;
+  exportKeyAges(registry, { jwt: () => ageMs, tls: () => 250 });
+  const page = createMetricsPage(registry);
+  expect((await page()).text).toContain('\nmeguri_key_age_seconds{keys="jwt"} 1.5\n');
+  expect((await page()).text).toContain('\nmeguri_key_age_seconds{keys="tls"} 0.25\n');
+  ageMs = 90_000;
+  expect((await page()).text).toContain('\nmeguri_key_age_seconds{keys="jwt"} 90\n');
+  const without = new Registry();
+  exportKeyAges(without, {});
+  expect(await without.metrics()).not.toMatch(/^meguri_key_age_seconds/m);
 });

@@ -109,7 +109,7 @@ test("bulk grants go on after their namespace is lost whole while one of them ru
   await temporal.killHard();
 
   // As servers do: they retry until Temporal is there.
-  const stop = keepEnsuringSchedules(workflows, deps.reader);
+  const { stop } = keepEnsuringSchedules(workflows, deps.reader);
   await startAgain("second.db");
   await eventually(() => client.schedule.getHandle(reconcileId).describe());
   stop();

@@ -119,7 +119,7 @@ describe("a lost namespace", () => {
     await temporal.killHard();
 
     // As servers do: they retry until Temporal is there.
-    const stop = keepEnsuringSchedules(workflows, deps.reader);
+    const { stop } = keepEnsuringSchedules(workflows, deps.reader);
     await startAgain("second.db");
     const described = (id: string) => eventually(() => client.schedule.getHandle(id).describe());
     expect((await described(monthEndId(programId))).spec.timezone).toBe("Asia/Tokyo");

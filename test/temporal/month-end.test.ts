@@ -19,7 +19,7 @@ import {
 import { asService } from "../../src/domain/caller.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt, monthStart, parseMonth } from "../../src/domain/month.ts";
-import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { ensureSchedules, keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 import { createMemoryStore } from "../support/stores/memory-store.ts";
@@ -350,6 +350,12 @@ describe("the schedule", () => {
       const { spec } = await client.schedule.getHandle(monthEndId(id)).describe();
       expect(spec.timezone).toBe(id === "b-good" ? "Asia/Tokyo" : "Europe/Berlin");
     }
+    const schedules = keepEnsuringSchedules(logging, reader);
+    await eventually(async () => expect(schedules.notEnsured()).toBe(2));
+    of("a-bad", "Asia/Tokyo");
+    of("c-bad", "Asia/Tokyo");
+    await eventually(async () => expect(schedules.notEnsured()).toBe(0));
+    schedules.stop();
   });
 
   test("runs the sweep, findable by its program", async () => {

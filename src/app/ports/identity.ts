@@ -1,6 +1,7 @@
 /** Who calls, what the caller is permitted to do, and how a server finds out. */
 import type { Socket } from "node:net";
 import type { Caller } from "../../domain/caller.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 
 /** A verified caller. A limit that is absent does not apply. */
 export interface Identity {
@@ -29,5 +30,7 @@ export type Authenticate = (credentials: Credentials) => Identity | Promise<Iden
 /** An `Authenticate` that holds resources, such as watched files. */
 export interface Authenticator {
   readonly authenticate: Authenticate;
+  /** How long ago what callers are verified by was read or fetched. */
+  ageMs(): Milliseconds;
   close(): void;
 }

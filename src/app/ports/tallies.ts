@@ -83,6 +83,8 @@ export interface Tallies {
   clockSkewMs(): Milliseconds;
   /** Background tasks that were not done. */
   droppedTasks(): number;
+  /** Reports that were not sent, or whose arrival is uncertain. */
+  readonly failedReports: Counts<"kind">;
 }
 
 /** The calls of a server. Methods are named as `meguri.points.v1.PointsService/GrantPoints`. */

@@ -9,6 +9,7 @@ import {
 } from "../../../src/app/points/commands.ts";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
+import { Counts } from "../../../src/app/ports/tallies.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../../src/domain/ledger.ts";
@@ -65,6 +66,7 @@ export function startProcess(endpoint: string, names: TableName): Process {
       commits: engine.tallies,
       clockSkewMs: clients.skewMs,
       droppedTasks: () => 0,
+      failedReports: new Counts<"kind">(),
     },
     programs,
     workflows: noWorkflows,

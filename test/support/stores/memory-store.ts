@@ -12,6 +12,7 @@ import type { Clock, Now } from "../../../src/app/ports/clock.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
+import { Counts } from "../../../src/app/ports/tallies.ts";
 import type { UnreadCountStreams } from "../../../src/app/ports/unread-counts.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { createProgramCache } from "../../../src/runtime/program-cache.ts";
@@ -276,6 +277,7 @@ export function memoryDeps(
         commits: engine.tallies,
         clockSkewMs: () => 0,
         droppedTasks: () => 0,
+        failedReports: new Counts<"kind">(),
       },
       programs,
       workflows: noWorkflows,
