@@ -103,7 +103,7 @@ export function bulkGrantActivities(
             deps,
             { ...name, revision, run, from: next, to },
             shouldContinue,
-            (userId, err) => log.error("a row could not be executed", { ...name, userId, err }),
+            (_userId, err) => log.error("a row could not be executed", { ...name, err }),
             onBlock,
           ),
       );

@@ -35,8 +35,8 @@ export function monthEndActivities(deps: Deps) {
     async expireShard(input: ExpireShardInput): Promise<ExpireShardResult> {
       const fields = { program_id: "string", shard: "number", cursor: "string?" };
       const { program_id: programId, shard, ...place } = check(input, fields);
-      const onFailed = (userId: string, err: unknown) =>
-        log.warn("could not expire what is due in an account", { programId, userId, err });
+      const onFailed = (_userId: string, err: unknown) =>
+        log.warn("could not expire what is due in an account", { programId, err });
       return runStep<ExpireProgress, ExpireProgress>(place, (from, shouldContinue) =>
         expireDueInShard(deps, { programId, shard, ...from }, shouldContinue, onFailed),
       );

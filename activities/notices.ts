@@ -30,8 +30,8 @@ export function noticeActivities(deps: Deps) {
       const fields = { program_id: "string", shard: "number", month: "string", cursor: "string?" };
       const { program_id: programId, shard, month, ...place } = check(input, fields);
       const range = { programId, shard, month: parseMonth(month) };
-      const onFailed = (userId: string, err: unknown) =>
-        log.warn("could not notify of points that expire soon", { programId, userId, err });
+      const onFailed = (_userId: string, err: unknown) =>
+        log.warn("could not notify of points that expire soon", { programId, err });
       return runStep<NotifyProgress, NotifyProgress>(place, (from, shouldContinue) =>
         notifyExpiringInShard(deps, { ...range, ...from }, shouldContinue, onFailed),
       );

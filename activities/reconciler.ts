@@ -130,8 +130,10 @@ async function countMonthEnds(
   deps: Deps,
   { onMonthEnds }: Pick<Observers, "onMonthEnds">,
 ): Promise<void> {
+  const onFailed = (programId: string, err: unknown) =>
+    log.warn("the months of a program could not be read", { programId, err });
   try {
-    onMonthEnds(await readMonthEnds(deps));
+    onMonthEnds(await readMonthEnds(deps, onFailed));
   } catch (err) {
     onMonthEnds(undefined);
     log.warn("month ends could not be read", { err });

@@ -16,8 +16,8 @@ export function verificationActivities(deps: Deps) {
       const fields = { program_id: "string", ...numbers, cursor: "string?" };
       const { program_id: programId, segment, segments, ...place } = check(input, fields);
       const part = { programId, segment, segments };
-      const onFailed = (userId: string, err: unknown) =>
-        log.warn("an account could not be verified", { programId, userId, err });
+      const onFailed = (_userId: string, err: unknown) =>
+        log.warn("an account could not be verified", { programId, err });
       return runStep<VerifyProgress, VerifyProgress>(place, (from, shouldContinue) =>
         verifySegment(deps, { ...part, ...from }, shouldContinue, onFailed),
       );

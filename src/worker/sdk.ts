@@ -7,6 +7,7 @@ import {
   Runtime,
   type Logger as SdkLogger,
 } from "@temporalio/worker";
+import { describeError } from "../app/ports/described-errors.ts";
 import type { Logger } from "../log.ts";
 
 /** What the SDK warns of when a worker has activities only, as that of the bulk rows. */
@@ -70,9 +71,15 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
+/** Errors of activities and workflows are described: they may quote users. Others stay whole. */
+function fieldsOf({ error, err = error, ...meta }: LogMetadata): object {
+  if (err === undefined) return meta;
+  return { ...meta, err: "workflowType" in meta ? describeError(err) : err };
+}
+
 function sdkLog(log: Logger): SdkLogger {
-  const write = (level: LogLevel, message: string, { error, ...meta }: LogMetadata = {}) => {
-    const fields = error === undefined ? meta : { ...meta, err: error };
+  const write = (level: LogLevel, message: string, metadata: LogMetadata = {}) => {
+    const fields = fieldsOf(metadata);
     if (level === "ERROR") log.error(fields, message);
     else if (level === "WARN" && !message.startsWith(noWorkflows)) log.warn(fields, message);
   };

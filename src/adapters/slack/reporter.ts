@@ -6,7 +6,7 @@ import {
   IncomingWebhookRequestError,
 } from "@slack/webhook";
 import pRetry from "p-retry";
-import { type Reporter, ReportUncertain } from "../../app/ports/bulk-grants.ts";
+import { type Reporter, ReportFailed, ReportUncertain } from "../../app/ports/bulk-grants.ts";
 import type { WorkflowLinks } from "./links.ts";
 import { messageOf } from "./message.ts";
 import { pickUpMessage } from "./pick-up-message.ts";
@@ -41,7 +41,7 @@ const unsentCodes: readonly unknown[] = [
 const gatewayStatuses: readonly number[] = [502, 504];
 
 /** The report was not sent, and another attempt may succeed. */
-class TemporarilyUnsent extends Error {}
+class TemporarilyUnsent extends ReportFailed {}
 
 /**
  * Sends each report as one message. Retries for about 8 s what certainly was not sent: no
@@ -99,7 +99,9 @@ function classified(error: unknown): Error {
     const { statusCode: status, body } = error;
     const answer = `Slack answered ${status}: ${body.slice(0, 200)}`;
     if (gatewayStatuses.includes(status)) return new ReportUncertain(answer);
-    return status === 429 || status >= 500 ? new TemporarilyUnsent(answer) : new Error(answer);
+    return status === 429 || status >= 500
+      ? new TemporarilyUnsent(answer)
+      : new ReportFailed(answer);
   }
   const code = codeOf(error);
   if (unsentCodes.includes(code)) return new TemporarilyUnsent(`no connection to Slack: ${code}`);

@@ -112,8 +112,13 @@ export interface Reporter {
   sendPickUp(report: PickUpReport): Promise<void>;
 }
 
+/** The report was not sent. The message says why, and nothing of the report. */
+export class ReportFailed extends Error {
+  override readonly name: string = "ReportFailed";
+}
+
 /** The report was handed over, but no answer says whether people get it. */
-export class ReportUncertain extends Error {
+export class ReportUncertain extends ReportFailed {
   override readonly name = "ReportUncertain";
 }
 

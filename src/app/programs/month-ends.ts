@@ -16,18 +16,26 @@ export async function recordMonthEnd(
   );
 }
 
-/** Reads how far the month ends of all programs are. */
-export async function readMonthEnds({
-  reader,
-  clock,
-}: Pick<Deps, "reader" | "clock">): Promise<MonthEndCensus> {
+/**
+ * Reads how far the month ends of all programs are. One that fails is left out: this process may
+ * not know its time zone.
+ */
+export async function readMonthEnds(
+  { reader, clock }: Pick<Deps, "reader" | "clock">,
+  onFailed: (programId: string, error: unknown) => void,
+): Promise<MonthEndCensus> {
   const { calendar } = await clock.now();
   const behind = new Map<string, number>();
   const failedAccounts = new Map<string, number>();
   for await (const programs of allPages(200, (page) => reader.programs(page))) {
     for (const program of programs) {
-      behind.set(program.programId, monthsBehind(program, calendar));
-      failedAccounts.set(program.programId, program.monthEnd?.failedCount ?? 0);
+      const { programId, monthEnd } = program;
+      failedAccounts.set(programId, monthEnd?.failedCount ?? 0);
+      try {
+        behind.set(programId, monthsBehind(program, calendar));
+      } catch (error) {
+        onFailed(programId, error);
+      }
     }
   }
   return { behind, failedAccounts };

@@ -181,10 +181,7 @@ function readReservation(
   const reservation = tx.get(reservationRef(programId, reservationId));
   if (!reservation) throw reservationNotFound(reservationId);
   if (reservation.userId !== userId) {
-    throw new DomainError(
-      "INVALID_REQUEST",
-      `user_id: the reservation is for ${reservation.userId}`,
-    );
+    throw new DomainError("INVALID_REQUEST", "user_id: the reservation is for another user");
   }
   return reservation;
 }

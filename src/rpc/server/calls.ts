@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, type ConnectError, createContextKey } from "@connectrpc/connect";
 import { type Logger, pino } from "pino";
+import { describeError } from "../../app/ports/described-errors.ts";
 import { type CallTallies, Counts, Durations } from "../../app/ports/tallies.ts";
 import { parseTraceparent } from "../../app/ports/tracing.ts";
 import { toConnectError } from "./errors.ts";
@@ -83,7 +84,7 @@ export function createCalls(log: Logger = pino({ enabled: false })): Calls {
       return;
     }
     const { code } = error;
-    const frames = code === Code.Internal ? { at: framesOf(cause) } : {};
+    const frames = code === Code.Internal ? { err: describeError(cause) } : {};
     if (code === Code.Canceled) log.debug(fields, "call");
     else if (warnings.includes(code)) log.warn({ ...fields, ...frames }, "call");
     else log.info(fields, "call");
@@ -154,11 +155,4 @@ function reasonOf(error: ConnectError | undefined): string {
     if ("value" in detail && "reason" in detail.value) return String(detail.value.reason);
   }
   return Code[error.code].replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
-}
-
-/** Where an error arose. Its message is left out, because it may quote what a caller has sent. */
-function framesOf(error: unknown): string[] {
-  if (!(error instanceof Error)) return [];
-  const frames = error.stack?.split("\n").filter((line) => /^\s+at /.test(line)) ?? [];
-  return [error.name, ...frames.map((line) => line.trim())];
 }

@@ -156,7 +156,7 @@ test("an error is a warning when it is not the caller's, and its message is not 
   };
   expect(levelOf(new Error("of planted-user"))).toBe(40);
   expect(lines().at(-1)).toMatchObject({ reason: "INTERNAL" });
-  expect(lines().at(-1)?.at).toHaveProperty("1");
+  expect(lines().at(-1)?.err).toHaveProperty("at.0");
   expect(text.join("")).not.toContain("planted");
   for (const code of [Code.Unavailable, Code.ResourceExhausted]) {
     expect(levelOf(new ConnectError("", code))).toBe(40);

@@ -1,0 +1,65 @@
+/** Tests that no line of a real worker's log names people, nor quotes an error that may. */
+import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { grantPoints } from "../../src/app/points/commands.ts";
+import { describeError } from "../../src/app/ports/described-errors.ts";
+import type { Child } from "../../src/dev/stack/child.ts";
+import { asService } from "../../src/domain/caller.ts";
+import { approve, comesTo, submit } from "../support/fixtures/bulk-grants.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+let stack: WorkerStack;
+let worker: Child;
+beforeAll(async () => {
+  stack = await startWorkerStack({ worker: false });
+  worker = await stack.startWorkerProcess();
+});
+afterAll(async () => {
+  await worker?.stop();
+  await stack?.stop();
+});
+
+/** Waits for a line among the last ones, of which none may name a user. */
+const logged = (text: string) =>
+  eventually(async () => {
+    const log = worker.lastOutput();
+    expect(log).toContain(text);
+    expect(log).not.toContain("planted-");
+  });
+
+/** Makes an account, and damages its record. */
+async function damage(userId: string, expression: string): Promise<void> {
+  const { deps, programId, clients, config } = stack;
+  const grant = { programId, userId, eventId: "e", points: 10, deadline: undefined };
+  await grantPoints(deps, { ...grant, reason: "planted-reason", caller: asService("tests") });
+  await clients.retrying.send(
+    new UpdateItemCommand({
+      TableName: `${config.tablePrefix}points`,
+      Key: { pk: { S: `A#${programId}#${userId}` }, sk: { S: "A" } },
+      UpdateExpression: expression,
+      ExpressionAttributeValues: { ":zero": { L: [{ N: "0" }] }, ":old": { N: "1" } },
+    }),
+  );
+}
+
+test("accounts and rows that fail are logged without their users", async () => {
+  const { deps, programId, client, config } = stack;
+  await damage("planted-late", "SET s = list_append(s, :zero), xm = :old");
+  const start = { taskQueue: config.taskQueue, args: [{ program_id: programId }] };
+  await client.workflow.start("monthEnd", { workflowId: "month-end-log", ...start });
+  await logged("could not expire what is due in an account");
+  await logged("Workflow failed");
+  await damage("planted-row", "SET T = :zero, m = :old");
+  await submit(deps, programId, { id: "rows", userIds: ["planted-row"] });
+  await approve(deps, await comesTo(stack, "rows", "AWAITING_APPROVAL"));
+  await logged("a row could not be executed");
+});
+
+test("an error that may quote is described by its type and its place", () => {
+  const error = new TypeError("planted-user is not iterable");
+  const described = describeError(error);
+  expect(described).toMatchObject({ type: "TypeError" });
+  expect(described.at[0]).toContain("log.test.ts");
+  expect(JSON.stringify(described)).not.toContain("planted-");
+});
