@@ -12,8 +12,8 @@ interface Held {
   readonly dueSince: number;
   /** The attempts under way: of an activity that has timed out, one goes on beside the next. */
   attempts: number;
-  /** When the last attempt has failed, by the monotonic clock. */
-  failedAt: number;
+  /** Forgets the grant, whether or not anybody reads, when its last attempt has failed. */
+  forgetting: NodeJS.Timeout | undefined;
 }
 
 interface PastDue {
@@ -27,22 +27,25 @@ export function createPastDueGrants(): PastDueGrants & { read(): PastDue } {
   return {
     begin(id, dueSince) {
       // A later attempt may be a new activity, which does not know since when the grant is due.
-      const grant = held.get(id) ?? { dueSince, attempts: 0, failedAt: 0 };
+      const grant = held.get(id) ?? { dueSince, attempts: 0, forgetting: undefined };
+      clearTimeout(grant.forgetting);
       grant.attempts += 1;
       held.set(id, grant);
       return () => {
         grant.attempts -= 1;
-        grant.failedAt = performance.now();
+        if (grant.attempts > 0 || held.get(id) !== grant) return;
+        grant.forgetting = setTimeout(() => held.delete(id), awaitedMs).unref();
       };
     },
-    settle: (id) => void held.delete(id),
+    settle(id) {
+      clearTimeout(held.get(id)?.forgetting);
+      held.delete(id);
+    },
     read() {
       let [count, oldestMs] = [0, 0];
-      for (const [id, { dueSince, attempts, failedAt }] of held) {
-        const isForgotten = attempts === 0 && performance.now() > failedAt + awaitedMs;
-        if (isForgotten) held.delete(id);
+      for (const { dueSince } of held.values()) {
         const lateMs = Date.now() - dueSince;
-        if (isForgotten || lateMs < 0) continue;
+        if (lateMs < 0) continue;
         count += 1;
         oldestMs = Math.max(oldestMs, lateMs);
       }

@@ -62,10 +62,28 @@ test("the worker remembers what is past due until the next attempt, for 20 s", a
   // An attempt of a later activity knows no earlier time.
   await attempt({ dueMs: 60_000, scheduledMs: 11_000 });
   expect(pastDue.read().oldestMs).toBeGreaterThanOrEqual(60_000);
-  const failedAt = performance.now();
-  const now = vi.spyOn(performance, "now").mockReturnValue(failedAt + 20_001);
-  expect(pastDue.read()).toEqual({ count: 0, oldestMs: 0 });
-  now.mockRestore();
+});
+
+test("a failed attempt counts for 20 s, unless another begins or the grant is settled", () => {
+  vi.useFakeTimers();
+  const memory = createPastDueGrants();
+  const [first, second] = [memory.begin("a", 0), memory.begin("a", 0)];
+  first();
+  vi.advanceTimersByTime(30_000);
+  expect(memory.read().count).toBe(1);
+  second();
+  vi.advanceTimersByTime(19_999);
+  const third = memory.begin("a", 0);
+  vi.advanceTimersByTime(30_000);
+  expect(memory.read().count).toBe(1);
+  third();
+  vi.advanceTimersByTime(20_000);
+  expect(memory.read()).toEqual({ count: 0, oldestMs: 0 });
+  const settled = memory.begin("b", 0);
+  memory.settle("b");
+  settled();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
 });
 
 test("a grant that is held counts from its time on, and no more when it is refused", async () => {
