@@ -174,6 +174,7 @@ export function compose(
       reader,
       clock,
       storeSilenceMs: clients.silenceMs,
+      storeUnansweredMs: clients.unansweredMs,
       storeThrottles: clients.throttles,
       tallies,
       programs: createProgramCache(reader, config.testClock),

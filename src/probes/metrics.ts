@@ -23,19 +23,19 @@ export const createMetricsPage =
     return { status: 200, contentType: registry.contentType, text: own + more };
   };
 
-type StoreDeps = Pick<Deps, "storeSilenceMs" | "storeThrottles" | "tallies">;
+type StoreDeps = Pick<Deps, "storeUnansweredMs" | "storeThrottles" | "tallies">;
 
 /** Exports what servers and workers do with the store, and what it has throttled. */
 export function exportStore(registry: Registry, deps: StoreDeps): void {
-  const { storeSilenceMs, storeThrottles: throttles, tallies } = deps;
+  const { storeUnansweredMs, storeThrottles: throttles, tallies } = deps;
   exportTallies(registry, tallies);
   exportGauge(
     registry,
     {
       name: "meguri_store_silence_seconds",
-      help: "How long requests of one operation have waited while DynamoDB answered none of it.",
+      help: "For how long DynamoDB has answered none of the requests of one operation.",
     },
-    () => storeSilenceMs() / 1_000,
+    () => storeUnansweredMs() / 1_000,
   );
   new Counter({
     name: "meguri_store_throttles_total",

@@ -9,7 +9,7 @@ import { memoryDeps } from "../support/stores/memory-store.ts";
 /** The page of a store that is silent for as long as `silenceMs` says. */
 function pageOf(silenceMs: () => number, readMore?: () => Promise<string>) {
   const registry = new Registry();
-  exportStore(registry, { ...memoryDeps().deps, storeSilenceMs: silenceMs });
+  exportStore(registry, { ...memoryDeps().deps, storeUnansweredMs: silenceMs });
   return createMetricsPage(registry, readMore);
 }
 

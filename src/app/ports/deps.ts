@@ -41,6 +41,8 @@ export interface Deps {
   readonly clock: Clock;
   /** For how long requests of one operation have waited while none was answered, in ms. */
   readonly storeSilenceMs: () => number;
+  /** The same with attempts that have just ended without an answer. */
+  readonly storeUnansweredMs: () => Milliseconds;
   readonly storeThrottles: () => StoreThrottles;
   readonly tallies: Tallies;
   readonly programs: Programs;

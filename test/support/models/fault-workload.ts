@@ -60,6 +60,7 @@ export function startProcess(endpoint: string, names: TableName): Process {
     reader,
     clock,
     storeSilenceMs: clients.silenceMs,
+    storeUnansweredMs: clients.unansweredMs,
     storeThrottles: clients.throttles,
     tallies: {
       store: clients.tallies,

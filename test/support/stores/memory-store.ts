@@ -271,6 +271,7 @@ export function memoryDeps(
       reader,
       clock,
       storeSilenceMs: () => 0,
+      storeUnansweredMs: () => 0,
       storeThrottles: () => ({ byTable: new Map(), byTarget: [] }),
       tallies: {
         store: createStoreTallies(),

@@ -8,6 +8,7 @@ import { requestMs } from "../../../app/ports/engine.ts";
 import type { StoreThrottles } from "../../../app/ports/store-throttles.ts";
 import type { StoreTallies } from "../../../app/ports/tallies.ts";
 import { DomainError } from "../../../domain/errors.ts";
+import type { Milliseconds } from "../../../domain/units.ts";
 import { createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
 import { countRequests, createStoreTallies } from "./request-counts.ts";
 import { throttleErrors } from "./requests.ts";
@@ -27,7 +28,9 @@ export interface Clients extends ClockSkew {
   /** Sends once, because the commit engine handles the result of each attempt itself. */
   readonly single: DynamoDBClient;
   /** For how long requests of one operation have waited while none of it was answered, in ms. */
-  silenceMs(): number;
+  silenceMs(): Milliseconds;
+  /** The same with attempts that have just ended without an answer, such as by a refusal. */
+  unansweredMs(): Milliseconds;
   /** What was throttled, attempt by attempt. */
   throttles(): StoreThrottles;
   readonly tallies: StoreTallies;
@@ -82,6 +85,7 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
     throttles: throttleCounts.current,
     tallies,
     silenceMs: () => Math.max(0, ...[...attempts.values()].map(silenceOf)),
+    unansweredMs: () => Math.max(0, ...[...attempts.values()].map(unansweredOf)),
     close: () => {
       retrying.destroy();
       single.destroy();
@@ -134,12 +138,34 @@ function observeSkew(client: DynamoDBClient, skew: SkewEstimator): void {
 interface Attempts {
   readonly waiting: Set<{ readonly sent: number }>;
   answered: number;
+  /** The attempts that have ended without an answer, one after another. */
+  lost: { readonly since: number; readonly until: number } | undefined;
 }
+
+/** An attempt that was lost counts for this time, in which the store is tried again. */
+const lostMs = 10_000;
+
+/** Attempts that are lost with a longer pause in between are two outages. */
+const maxPauseMs = 60_000;
 
 /** For how long the oldest attempt has waited while none was answered, in ms. */
 function silenceOf({ waiting, answered }: Attempts): number {
   const [oldest] = waiting;
   return oldest ? performance.now() - Math.max(oldest.sent, answered) : 0;
+}
+
+/** For how long no attempt was answered, if one waits or was lost just now, in ms. */
+function unansweredOf(attempts: Attempts): number {
+  const { lost, answered } = attempts;
+  const now = performance.now();
+  const isLost = lost !== undefined && answered < lost.until && now - lost.until < lostMs;
+  return Math.max(silenceOf(attempts), isLost ? now - Math.max(lost.since, answered) : 0);
+}
+
+/** Adds an attempt that was lost just now. */
+function addLost({ lost }: Attempts, sent: number): Attempts["lost"] {
+  const isSame = lost !== undefined && sent - lost.until < maxPauseMs;
+  return { since: isSame ? lost.since : sent, until: performance.now() };
 }
 
 /**
@@ -150,7 +176,11 @@ function observeAttempts(client: DynamoDBClient, operations: Map<string, Attempt
   const attemptsOf = (name: string): Attempts => {
     const known = operations.get(name);
     if (known) return known;
-    const attempts = { waiting: new Set<never>(), answered: Number.NEGATIVE_INFINITY };
+    const attempts = {
+      waiting: new Set<never>(),
+      answered: Number.NEGATIVE_INFINITY,
+      lost: undefined,
+    };
     operations.set(name, attempts);
     return attempts;
   };
@@ -167,6 +197,7 @@ function observeAttempts(client: DynamoDBClient, operations: Map<string, Attempt
         } catch (error) {
           const { $metadata } = error as RequestError;
           if ($metadata?.httpStatusCode !== undefined) attempts.answered = performance.now();
+          else attempts.lost = addLost(attempts, attempt.sent);
           throw error;
         } finally {
           attempts.waiting.delete(attempt);

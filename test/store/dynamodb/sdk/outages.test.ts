@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { programRef } from "../../../../src/app/ports/records.ts";
 import { createDynamoItemStore } from "../../../../src/store/dynamodb/item-store.ts";
 import {
@@ -105,6 +105,38 @@ test("a store that is not there", async () => {
   const clients = createClients({ endpoint: "http://127.0.0.1:1", region: "local" });
   await expect(read(clients)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   clients.close();
+});
+
+test("the time without an answer grows while attempts are lost, until an answer", async () => {
+  let isAway = true;
+  const answer: Answer = (socket) =>
+    isAway ? socket.resetAndDestroy() : status("200 OK", "{}")(socket);
+  await against(answer, async (clients) => {
+    let now = performance.now();
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    onTestFinished(() => clock.mockRestore());
+    const lose = () => expect(read(clients)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    await lose();
+    expect(clients.unansweredMs()).toBe(0);
+    now += 9_000;
+    await lose();
+    now += 9_000;
+    expect(clients.unansweredMs()).toBe(18_000);
+    // Nobody has asked the store for a while.
+    now += 1_001;
+    expect(clients.unansweredMs()).toBe(0);
+    await lose();
+    expect(clients.unansweredMs()).toBe(19_001);
+    // Attempts with a longer pause in between tell nothing of the time between them.
+    now += 61_000;
+    await lose();
+    now += 1_000;
+    expect(clients.unansweredMs()).toBe(1_000);
+    expect(clients.silenceMs()).toBe(0);
+    isAway = false;
+    await read(clients);
+    expect(clients.unansweredMs()).toBe(0);
+  });
 });
 
 test("an error of the program while a request is being sent", async () => {
