@@ -18,6 +18,7 @@ import { noteUnread } from "./malformed.ts";
 import { limitsOf } from "./method-limits.ts";
 import { Quota } from "./quota.ts";
 import { type ByteLimits, createByteBudget } from "./received-bytes.ts";
+import { traceRefusal } from "./trace-calls.ts";
 
 /**
  * Decides on a call. Both ports and all protocols ask it first: it is Connect's request gate, and
@@ -70,7 +71,10 @@ export function admitCallers(deps: AdmissionDeps): Gate {
       values.set(receivedKey, countBytes(service, socket));
     } catch (error) {
       call?.note(error);
-      throw toConnectError(error);
+      const refusal = toConnectError(error);
+      // Strangers would fill the queue of the spans.
+      if (call?.service) await traceRefusal(context, refusal);
+      throw refusal;
     }
     noteUnread(context);
   };

@@ -1,7 +1,14 @@
 /** The outermost interceptor: a span for each call, under the caller's `traceparent`. */
-import { Code, type Interceptor } from "@connectrpc/connect";
-import { parseTraceparent, runInSpan, SpanKind, startSpan } from "../../app/ports/tracing.ts";
-import { callKey } from "./calls.ts";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import {
+  parseTraceparent,
+  runInSpan,
+  type Span,
+  SpanKind,
+  startSpan,
+} from "../../app/ports/tracing.ts";
+import { type Call, callKey } from "./calls.ts";
 import { toConnectError } from "./errors.ts";
 
 /** What OpenTelemetry's conventions count as errors of a server; others are its answers. */
@@ -19,21 +26,45 @@ const serverErrors: ReadonlySet<Code> = new Set([
  * tracing. The span of a stream ends when the stream begins.
  */
 export const traceCalls: Interceptor = (next) => (req) => {
-  const method = `${req.method.parent.typeName}/${req.method.name}`;
-  const span = startSpan(
-    method,
-    { kind: SpanKind.SERVER, attributes: { "rpc.method": method } },
-    parseTraceparent(req.header.get("traceparent")),
-  );
-  const call = req.contextValues.get(callKey);
-  if (call && span.isRecording()) call.traceId = span.spanContext().traceId;
+  const span = startCallSpan(req.method, req.header, req.contextValues.get(callKey));
   return runInSpan(
     span,
     () => next(req),
-    (error) => {
-      const { code } = toConnectError(error);
-      span.setAttribute("rpc.response.status_code", Code[code]);
-      return serverErrors.has(code) ? Code[code] : undefined;
-    },
+    (error) => noteCode(span, error),
   );
 };
+
+/** Records a call that was refused before the interceptors. Rejects with the error. */
+export const traceRefusal = (
+  { method, requestHeader, values }: HandlerContext,
+  error: unknown,
+): Promise<never> => {
+  const span = startCallSpan(method, requestHeader, values.get(callKey));
+  return runInSpan(
+    span,
+    () => Promise.reject(error),
+    () => noteCode(span, error),
+  );
+};
+
+function startCallSpan(
+  { parent, name }: DescMethod,
+  header: Headers,
+  call: Call | undefined,
+): Span {
+  const method = `${parent.typeName}/${name}`;
+  const span = startSpan(
+    method,
+    { kind: SpanKind.SERVER, attributes: { "rpc.method": method } },
+    parseTraceparent(header.get("traceparent")),
+  );
+  if (call && span.isRecording()) call.traceId = span.spanContext().traceId;
+  return span;
+}
+
+/** Notes the code of an error. Returns its name if it is an error of the server. */
+function noteCode(span: Span, error: unknown): string | undefined {
+  const { code } = toConnectError(error);
+  span.setAttribute("rpc.response.status_code", Code[code]);
+  return serverErrors.has(code) ? Code[code] : undefined;
+}

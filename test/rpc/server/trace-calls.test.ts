@@ -13,6 +13,7 @@ import {
   type ReceivedSpan,
   startCollector,
 } from "../../support/servers/collector.ts";
+import { openSession, send } from "../../support/servers/raw-grpc.ts";
 import { startMemoryServer, startServer, type TestServer } from "../../support/servers/server.ts";
 
 let collector: Collector;
@@ -120,6 +121,22 @@ test("a batch links to each of its calls, and each of them to the batch", async 
     const leads = call.links?.some(({ spanId }) => commitIds.has(spanId)) ?? false;
     expect(isParent || leads).toBe(true);
   }
+});
+
+test("a call that is refused by its headers has a span, unless nobody is known", async () => {
+  const limited = await startMemoryServer({ MEGURI_CALLS_PER_SECOND: "1" });
+  onTestFinished(() => limited.stop());
+  const [id, unknown, session] = [hex(16), hex(16), await openSession(limited.port)];
+  onTestFinished(() => session.destroy());
+  const ask = (headers: Record<string, string>) =>
+    send(session, { path: `/${grantSpan}`, headers, chunks: [Buffer.alloc(5)] });
+  await ask({ traceparent: traceparent(unknown) });
+  await vi.waitFor(async () => {
+    await ask({ "meguri-caller": "shop", traceparent: traceparent(id) });
+    const codes = named(grantSpan, id).flatMap(({ attributes }) => JSON.stringify(attributes));
+    expect(codes.some((text) => text.includes("ResourceExhausted"))).toBe(true);
+  }, patience);
+  expect(collector.spans.filter(({ traceId }) => traceId === unknown)).toEqual([]);
 });
 
 test("a call that its caller does not sample has no span", async () => {
