@@ -1,6 +1,7 @@
 /** Runs work that no answer waits for, such as signals to Temporal. */
 import pLimit from "p-limit";
 import pRetry from "p-retry";
+import { describeError } from "../app/ports/described-errors.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Logger } from "../log.ts";
 
@@ -40,7 +41,8 @@ export function createBackgroundTasks(log: Logger): BackgroundTasks {
       });
     } catch (error) {
       dropped += 1;
-      log.warn({ err: error }, "background task failed; a scheduled workflow will do it");
+      const err = describeError(error);
+      log.warn({ err }, "background task failed; a scheduled workflow will do it");
     }
   }
 

@@ -1,4 +1,5 @@
 /** The handlers of the PointsService that compare accounts with their ledgers. */
+
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
@@ -10,6 +11,7 @@ import {
   type ProgramVerificationSchema,
   ProgramVerification_State as State,
 } from "../../gen/meguri/points/v1/program_verification_pb.ts";
+import { callKey } from "../server/calls.ts";
 import { deadlineOf } from "../server/context.ts";
 import { fromInstant, toProgramId } from "../shared/scalars.ts";
 import { toAccount } from "./queries.ts";
@@ -28,8 +30,10 @@ export function verifications(
       const { differences, unreportedDifferenceCount, entryCount, repaired, restoredEntryNumbers } =
         found;
       if (repaired || restoredEntryNumbers.length > 0) {
+        const { programId } = account;
+        const { requestId } = context.values.get(callKey) ?? {};
         log.warn(
-          { programId: account.programId, repaired, restoredEntryNumbers, differences },
+          { programId, requestId, repaired, restoredEntryNumbers, differences },
           "an account was repaired",
         );
       }

@@ -1,8 +1,10 @@
 /** The handlers of the ReservationService that change many reservations in one call. */
+
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
+import { describeError } from "../../app/ports/described-errors.ts";
 import { activeTraceparent } from "../../app/ports/tracing.ts";
 import { cancelReservations } from "../../app/reservations/cancel-reservations.ts";
 import { batchCreateReservations } from "../../app/reservations/commands.ts";
@@ -72,7 +74,10 @@ export function reservationBatches(
 }
 
 const logFailed = (log: Logger, programId: string) => (reservationId: string, err: unknown) =>
-  log.error({ programId, reservationId, err }, "a reservation of a batch failed");
+  log.error(
+    { programId, reservationId, err: describeError(err) },
+    "a reservation of a batch failed",
+  );
 
 function toCancelFilter({ case: field, value }: CancelReservationsRequest["filter"]) {
   switch (field) {

@@ -1,4 +1,5 @@
 /** The handlers of the ReservationService that pause and resume a program. */
+
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
@@ -9,6 +10,7 @@ import {
 } from "../../app/reservations/pause.ts";
 import type { ReservationService } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { fromProgram } from "../programs/messages.ts";
+import { callKey } from "../server/calls.ts";
 import { deadlineOf } from "../server/context.ts";
 import { toProgramId } from "../shared/scalars.ts";
 import { toChange } from "./messages.ts";
@@ -28,9 +30,11 @@ export function programPauses(
     async resumeProgramReservations(request, context) {
       const input = toInput(request, context);
       const program = await resumeProgramReservations(deps, input);
-      const { programId, caller, reason } = input;
-      // The program does not keep who resumed it.
-      log.info({ programId, caller, reason }, "the reservations of a program are resumed");
+      // The program does not keep who resumed it; Temporal's batch operation names the person.
+      const { programId, caller } = input;
+      const { requestId } = context.values.get(callKey) ?? {};
+      const fields = { programId, service: caller.service, requestId };
+      log.info(fields, "the reservations of a program are resumed");
       return { program: fromProgram(await withRules(deps, program)) };
     },
   };

@@ -1,0 +1,128 @@
+/** Tests with every RPC that nothing personal is in a log line, a span or a metric. */
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { pino } from "pino";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { createLogger } from "../../../src/log.ts";
+import { encodeId } from "../../../src/rpc/notifications/ids.ts";
+import { startTracing } from "../../../src/tracing.ts";
+import { allScopes, services } from "../../support/fixtures/descriptors.ts";
+import { goodRequests, type Init, target } from "../../support/fixtures/good-requests.ts";
+import { eventually } from "../../support/fixtures/waiting.ts";
+import { type Collector, startCollector } from "../../support/servers/collector.ts";
+import {
+  audience,
+  claimsOf,
+  createSigningKey,
+  type Issuer,
+  issuerName,
+  signToken,
+  startIssuer,
+} from "../../support/servers/issuer.ts";
+import { readPage } from "../../support/servers/operators.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
+
+const ownerId = "planted-owner";
+const notificationId = encodeId({ ownerId, target, kind: "like", generation: 1 });
+
+/** What replaces the texts of the good requests, by the names of the fields. */
+const planted: Readonly<Record<string, string>> = {
+  userId: "planted-user",
+  viewerId: "planted-viewer",
+  displayName: "planted-name",
+  reason: "planted-reason",
+  reasonPrefix: "planted-prefix",
+  title: "planted-title",
+  link: "https://example.com/planted-link",
+  ownerId,
+  notificationId,
+};
+
+function plant(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plant);
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).map(([name, each]) => [name, planted[name] ?? plant(each)]);
+  const copy = Object.fromEntries(fields);
+  return copy.case === "userId" ? { ...copy, value: planted.userId } : copy;
+}
+
+const text: string[] = [];
+const log = pino({ level: "debug" }, { write: (line: string) => void text.push(line) });
+
+let collector: Collector;
+let issuer: Issuer;
+let token: string;
+let server: MemoryServer;
+let stopTracing: () => Promise<void>;
+beforeAll(async () => {
+  collector = await startCollector();
+  const key = await createSigningKey("key");
+  issuer = await startIssuer([key]);
+  token = await signToken(key, claimsOf({ sub: "planted-subject", scope: allScopes.join(" ") }));
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: "10" };
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  const access = {
+    MEGURI_AUTH: "jwt",
+    MEGURI_JWKS_URL: issuer.jwksUrl,
+    MEGURI_JWT_ISSUER: issuerName,
+    MEGURI_JWT_AUDIENCE: audience,
+  };
+  server = await startMemoryServer({ ...env, ...access }, log);
+  stopTracing = await startTracing(server.config, "tests", createLogger("test", "silent"));
+});
+afterAll(async () => {
+  await server.stop();
+  await stopTracing();
+  await issuer.stop();
+  await collector.stop();
+  vi.unstubAllEnvs();
+});
+
+const methods = services.flatMap((service) =>
+  service.methods.map((method) => ({ service, method, name: method.name })),
+);
+
+type Call = (request: Init | AsyncIterable<Init>, options: object) => unknown;
+
+async function* inStream(request: Init) {
+  yield request;
+}
+
+/** Sends a request, and reads the first message of the answer, whatever becomes of it. */
+async function call({ service, method, name }: (typeof methods)[number], authorization: string) {
+  const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${server.port}` });
+  const client = createClient(service, transport) as unknown as Record<string, Call>;
+  const leaving = new AbortController();
+  const options = { headers: { authorization }, signal: leaving.signal };
+  const request = plant(goodRequests[name]) as Init;
+  const isIn = method.methodKind === "client_streaming";
+  try {
+    const answer = client[method.localName]?.(isIn ? inStream(request) : request, options);
+    if (isIn || method.methodKind === "unary") await answer;
+    else for await (const _ of answer as AsyncIterable<unknown>) break;
+  } catch {
+    // A refusal leaves a line as well.
+  } finally {
+    leaving.abort();
+  }
+}
+
+test.each(methods)("$name", async (method) => {
+  const before = text.filter((line) => line.includes('"msg":"call"')).length;
+  await call(method, `Bearer ${token}`);
+  await call(method, "Bearer planted-token");
+  await eventually(async () => {
+    const calls = text.filter((line) => line.includes('"msg":"call"')).slice(before);
+    expect(calls).toHaveLength(2);
+    expect(calls[0]).toContain(`/${method.name}"`);
+  });
+  expect(text.join("")).not.toContain("planted-");
+});
+
+test("spans and metrics name nobody, after all of these calls", async () => {
+  await eventually(async () => expect(collector.spans.length).toBeGreaterThan(methods.length));
+  expect(JSON.stringify(collector.spans)).not.toContain("planted-");
+  const { text: page } = await readPage(server.operatorsPort, "/metrics");
+  expect(page).toContain('service="shop"');
+  expect(page).not.toContain("planted-");
+});
