@@ -1,0 +1,85 @@
+/** Makes the alerts of work that was missed true by real faults, as a real Prometheus sees them. */
+import { UpdateItemCommand, type UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { grantPoints } from "../../src/app/points/commands.ts";
+import { createProgram } from "../../src/app/programs/commands.ts";
+import { advanceTime } from "../../src/app/testing/test-clock.ts";
+import { monthEndId } from "../../src/contract/month-ends.ts";
+import { findPorts } from "../../src/dev/stack/free-port.ts";
+import { asService } from "../../src/domain/caller.ts";
+import { comesTo, submit, usersOf } from "../support/fixtures/bulk-grants.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { type AlertStack, startAlertStack } from "../support/servers/alerts.ts";
+import type { WorkerStack } from "../support/servers/worker.ts";
+
+const dayMs = 86_400_000;
+
+let alerts: AlertStack;
+beforeAll(async () => {
+  const [closed] = await findPorts(0);
+  const env = { MEGURI_SLACK_WEBHOOK_URL: `http://127.0.0.1:${closed}/webhook` };
+  alerts = await startAlertStack({ testClock: true, env }, createMisspelt);
+});
+afterAll(() => alerts?.stop());
+
+/** Changes a record without a server. */
+const tamper = (
+  { clients, config }: WorkerStack,
+  table: string,
+  [pk, sk]: readonly [pk: string, sk: string],
+  UpdateExpression: string,
+  ExpressionAttributeValues: UpdateItemCommandInput["ExpressionAttributeValues"],
+) =>
+  clients.retrying.send(
+    new UpdateItemCommand({
+      TableName: config.tablePrefix + table,
+      Key: { pk: { S: pk }, sk: { S: sk } },
+      UpdateExpression,
+      ExpressionAttributeValues,
+    }),
+  );
+
+const setZone = (stack: WorkerStack, timeZone: string) =>
+  tamper(stack, "points", ["P", "misspelt"], "SET z = :zone", { ":zone": { S: timeZone } });
+
+/** A program in a zone that Node knows by this name, and Temporal does not. */
+async function createMisspelt(stack: WorkerStack): Promise<void> {
+  const deps = { ...stack.deps, background: () => {} };
+  await createProgram(deps, { programId: "misspelt", timeZone: "UTC", lifetimeMonths: 3 });
+  await setZone(stack, "asia/tokyo");
+}
+
+test("alerts follow what is missed", async () => {
+  const { stack, becomes } = alerts;
+  const { deps, programId, client } = stack;
+  await becomes("MeguriSchedulesMissing", true);
+  await setZone(stack, "Asia/Tokyo");
+  await becomes("MeguriSchedulesMissing", false);
+
+  await becomes("MeguriReportsFail", false);
+  await becomes("MeguriBulkGrantWaits", false);
+  await submit(deps, programId, { id: "waits", userIds: usersOf("waits", 2) });
+  await comesTo(stack, "waits", "AWAITING_APPROVAL");
+  await becomes("MeguriReportsFail", true);
+  const dayAgo = { ":time": { N: String(Date.now() - dayMs - 60_000) } };
+  await tamper(stack, "bulk", [`G#${programId}#waits`, "G"], "SET r.t = :time", dayAgo);
+  await becomes("MeguriBulkGrantWaits", true);
+
+  await becomes("MeguriMonthEndBehind", false);
+  await becomes("MeguriMonthEndFailedAccounts", false);
+  const grant = { eventId: "e", reason: "", caller: asService("tests"), points: 10 };
+  await grantPoints(deps, { ...grant, programId, userId: "damaged", deadline: undefined });
+  await tamper(
+    stack,
+    "points",
+    [`A#${programId}#damaged`, "A"],
+    "SET s = list_append(s, :zero), xm = :old",
+    { ":zero": { L: [{ N: "0" }] }, ":old": { N: "1" } },
+  );
+  await advanceTime(deps, 32 * dayMs);
+  await becomes("MeguriMonthEndBehind", true);
+  await client.schedule.getHandle(monthEndId(programId)).trigger();
+  await becomes("MeguriMonthEndFailedAccounts", true);
+  const behind = `meguri_month_end_months_behind{program_id="${programId}"} > 0`;
+  await eventually(async () => expect(await alerts.count(behind)).toBe(0), 120_000);
+});

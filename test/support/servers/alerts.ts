@@ -1,0 +1,81 @@
+/** A server and a worker under a real Prometheus, which evaluates the expressions of the alerts. */
+import { readFileSync } from "node:fs";
+import { expect } from "vitest";
+import { parse } from "yaml";
+import type { Child } from "../../../src/dev/stack/child.ts";
+import { findPorts } from "../../../src/dev/stack/free-port.ts";
+import { startService } from "../../../src/dev/stack/service.ts";
+import { eventually } from "../fixtures/waiting.ts";
+import { projectRoot } from "../markdown.ts";
+import { startPrometheus } from "./prometheus.ts";
+import { startWorkerStack, type WorkerStack, type WorkerStackOptions } from "./worker.ts";
+
+/** The expressions of the alerts, by name. How long they have to be true is tested by promtool. */
+const expressions: Readonly<Record<string, string>> = Object.fromEntries(
+  parse(readFileSync(`${projectRoot}deploy/prometheus/rules.yml`, "utf8")).groups.flatMap(
+    ({ rules }: { rules: { alert?: string; expr: string }[] }) =>
+      rules.flatMap(({ alert, expr }) => (alert ? [[alert, expr]] : [])),
+  ),
+);
+
+export interface AlertStack {
+  readonly stack: WorkerStack;
+  readonly server: Child;
+  readonly worker: Child;
+  readonly http1Port: number;
+  /** Waits until an alert is true, or no longer: the windows of its expression have to pass. */
+  becomes(alert: string, isTrue: boolean, meanwhile?: () => void): Promise<void>;
+  /** How many series an expression has now. */
+  count(expression: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Starts the processes, after `prepare` has changed the store. */
+export async function startAlertStack(
+  options: Omit<WorkerStackOptions, "worker"> = {},
+  prepare: (stack: WorkerStack) => Promise<void> = async () => {},
+): Promise<AlertStack> {
+  const stack = await startWorkerStack({ ...options, worker: false });
+  await prepare(stack);
+  const [port, http1Port, operatorsPort, metricsPort] = await findPorts(0, 0, 0, 0);
+  const { config, proxy } = stack;
+  const server = await startService({
+    name: "server",
+    entry: "src/server.ts",
+    env: {
+      MEGURI_PORT: String(port),
+      MEGURI_HTTP1_PORT: String(http1Port),
+      MEGURI_OPERATORS_PORT: String(operatorsPort),
+      MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint,
+      MEGURI_TABLE_PREFIX: config.tablePrefix,
+      MEGURI_TEMPORAL_ADDRESS: config.temporalAddress,
+      MEGURI_TEMPORAL_NAMESPACE: config.temporalNamespace,
+      MEGURI_TASK_QUEUE: config.taskQueue,
+      MEGURI_TEST_CLOCK: config.testClock ? "1" : "0",
+    },
+  });
+  const worker = await stack.startWorkerProcess({ MEGURI_METRICS_PORT: String(metricsPort) });
+  const prometheus = await startPrometheus({
+    "meguri-server": operatorsPort,
+    "meguri-worker": metricsPort,
+  });
+  return {
+    stack,
+    server,
+    worker,
+    http1Port,
+    becomes: (alert, isTrue, meanwhile = () => {}) =>
+      eventually(async () => {
+        meanwhile();
+        const count = await prometheus.count(expressions[alert] ?? "");
+        expect(count > 0, `${alert} is true`).toBe(isTrue);
+      }, 300_000),
+    count: prometheus.count,
+    async stop() {
+      await prometheus.stop();
+      await worker.stop();
+      await server.stop();
+      await stack.stop();
+    },
+  };
+}
