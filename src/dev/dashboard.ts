@@ -220,9 +220,9 @@ const rows: Readonly<Record<string, readonly Panel[]>> = {
       unit: "reqps",
       description: "The ten targets that are throttled most. One in ten attempts is sampled.",
       query:
-        "topk(10, 10 * sum by (target_type, target_id) " +
+        "topk(10, 10 * sum by (target_type, target_hash) " +
         "(rate(meguri_target_throttle_samples_total[$__rate_interval])))",
-      legend: "{{target_type}} {{target_id}}",
+      legend: "{{target_type}} {{target_hash}}",
     },
   ],
   Temporal: [

@@ -1,6 +1,8 @@
 /** The page of a process's metrics, and the metrics that servers and workers have in common. */
+import { createHash } from "node:crypto";
 import { Counter, collectDefaultMetrics, Registry } from "prom-client";
 import type { Deps } from "../app/ports/deps.ts";
+import type { TargetName } from "../domain/target.ts";
 import { exportGauge } from "./export-tallies.ts";
 import type { Answer } from "./listener.ts";
 import { exportTallies } from "./tallies.ts";
@@ -50,13 +52,17 @@ export function exportStore(registry: Registry, deps: StoreDeps): void {
   new Counter({
     name: "meguri_target_throttle_samples_total",
     help: "One in ten of the throttled requests for the records of targets, by target.",
-    labelNames: ["target_type", "target_id"],
+    labelNames: ["target_type", "target_hash"],
     registers: [registry],
     collect() {
       this.reset();
       for (const { target, samples } of throttles().byTarget) {
-        this.inc({ target_type: target.type, target_id: target.id }, samples);
+        this.inc({ target_type: target.type, target_hash: hashOf(target) }, samples);
       }
     },
   });
 }
+
+/** Stands for the id of a target, which may be named after its owner. */
+const hashOf = ({ type, id }: TargetName): string =>
+  createHash("sha256").update(`${type}#${id}`).digest("hex").slice(0, 12);
