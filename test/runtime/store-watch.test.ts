@@ -1,10 +1,17 @@
 /** Tests the lines about a store that hangs, is away or throttles: at the begin and at the end. */
 import { pino } from "pino";
-import { expect, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { programRef } from "../../src/app/ports/records.ts";
+import { compose } from "../../src/compose.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { createStoreCheck } from "../../src/runtime/store-watch.ts";
+import { startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { noWorkflows } from "../support/servers/no-workflows.ts";
 import { memoryDeps } from "../support/stores/memory-store.ts";
 
-function watch() {
+/** A log, and its lines as level, text and milliseconds. */
+function keptLog() {
   const lines: unknown[] = [];
   const stream = {
     write(line: string) {
@@ -12,12 +19,14 @@ function watch() {
       lines.push([level, msg, ms]);
     },
   };
+  return { lines, log: pino({}, stream) };
+}
+
+function watch() {
+  const { lines, log } = keptLog();
   const store = { silenceMs: 0 };
   const { tallies } = memoryDeps().deps;
-  const check = createStoreCheck(
-    { tallies, storeSilenceMs: () => store.silenceMs },
-    pino({}, stream),
-  );
+  const check = createStoreCheck({ tallies, storeSilenceMs: () => store.silenceMs }, log);
   const count = (result: string) =>
     tallies.store.requests.add({ operation: "GetItem", table: "points", result });
   return { lines, store, check, count };
@@ -59,4 +68,26 @@ test("a store that throttles is told of once, until it has not for ten seconds",
   expect(lines).toEqual([[40, "the store throttles requests", undefined]]);
   check(24_000);
   expect(lines.slice(1)).toEqual([[30, "the store throttles no longer", 23_000]]);
+});
+
+test("a process whose store hangs writes when that begins and when it is over", async () => {
+  const proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint") });
+  onTestFinished(() => proxy.stop());
+  const { lines, log } = keptLog();
+  const env = { MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint, AWS_REGION: "local" };
+  const { deps, close } = compose(readConfig(env), noWorkflows, log);
+  onTestFinished(close);
+  // There is no table: the store answers with an error.
+  const read = () => deps.reader.get(programRef("default")).catch(() => {});
+  const toldOf = (expected: unknown[]) =>
+    eventually(async () => {
+      void read();
+      expect(lines).toEqual(expected);
+    });
+  const begins = [40, "the store gives no answer", undefined];
+  proxy.faults({ delay: 1, delayMs: [600_000, 600_000] });
+  await toldOf([begins]);
+  proxy.faults({});
+  await toldOf([begins, [30, "the store answers again", expect.any(Number)]]);
+  expect((lines[1] as number[])[2]).toBeGreaterThan(0);
 });
