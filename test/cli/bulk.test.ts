@@ -8,6 +8,7 @@ import { createRowRate } from "../../packages/cli/src/row-rate.ts";
 import { run } from "../../packages/cli/src/run.ts";
 import { completeCheck, grantRows, submitLines } from "../support/fixtures/bulk-grant-calls.ts";
 import { enforceRules } from "../support/fixtures/bulk-rules.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
 
 let server: MemoryServer;
@@ -16,12 +17,17 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
+/** Runs a command line of a caller with these outputs, and returns its exit code. */
+function runWith(argv: readonly string[], stdout: PassThrough, stderr: PassThrough) {
+  const { signal } = new AbortController();
+  const env = { MEGURI_URL: `http://127.0.0.1:${server.port}`, MEGURI_CALLER: "rin" };
+  return run(argv, { stdin: new PassThrough(), stdout, stderr, env, signal });
+}
+
 /** Runs a command line of a caller; what it prints for its reader, and what for people. */
 async function meguri(...argv: string[]) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const { signal } = new AbortController();
-  const env = { MEGURI_URL: `http://127.0.0.1:${server.port}`, MEGURI_CALLER: "rin" };
-  const code = await run(argv, { stdin: new PassThrough(), stdout, stderr, env, signal });
+  const code = await runWith(argv, stdout, stderr);
   return { code, stdout: `${stdout.read() ?? ""}`, stderr: `${stderr.read() ?? ""}` };
 }
 
@@ -66,6 +72,9 @@ test("who has ended a bulk grant, and why, is said by watch and by the same shee
     "rejected by mika: wrong month\n" +
       "submit it again: meguri bulk submit ended SHEET; " +
       "the same sheet with --replaced-revision 1\n",
+  );
+  expect((await meguri("bulk", "show", bulkGrantId)).stdout).toMatch(
+    /^action\t\S+\t1\tREJECT\tmika\twrong month$/m,
   );
   await submitLines(server, { bulkGrantId, replacedRevision: 1 }, "a,1,");
   await mika.cancelBulkGrant({ bulkGrantId });
@@ -146,6 +155,8 @@ test("the same sheet of a run with failures names the retry, of a done one nothi
       "or correct them: meguri bulk export-failed failures > failed.csv, then " +
       "meguri bulk submit failures failed.csv\n",
   );
+  const { stdout: shown } = await meguri("bulk", "show", bulkGrantId);
+  expect(shown).toMatch(/^failed\tACCOUNT_FROZEN\t1$/m);
 });
 
 test("what is known of a revision is shown as soon as it is checked", async () => {
@@ -193,6 +204,22 @@ test.each([
     expect([code, stderr]).toEqual([1, expect.stringMatching(says)]);
   },
 );
+
+test("a watch on a terminal says how fast the rows of a run are done", async () => {
+  const bulkGrantId = "fast";
+  await submitLines(server, { bulkGrantId }, "fast-1,1,", "fast-2,2,");
+  await completeCheck(server, bulkGrantId);
+  const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 100 });
+  let printed = "";
+  terminal.on("data", (text) => {
+    printed += text;
+  });
+  const watch = runWith(["bulk", "watch", bulkGrantId], terminal, new PassThrough());
+  await eventually(async () => expect(printed).toContain("AWAITING_APPROVAL"));
+  await grantRows(server, bulkGrantId);
+  expect(await watch).toBe(0);
+  expect(printed).toMatch(/2 of 2 rows, 0 failed, \d+\.\d rows\/s, 0 s left, DONE/);
+});
 
 test("the rate of a run looks back for half a minute", () => {
   const rateOf = createRowRate();

@@ -5,6 +5,7 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { createMeguri } from "../../../packages/client/src/index.ts";
+import { reservationRef } from "../../../src/app/ports/records.ts";
 import { createLogger } from "../../../src/log.ts";
 import { startTracing } from "../../../src/tracing.ts";
 import { patience } from "../../support/fixtures/waiting.ts";
@@ -14,6 +15,7 @@ import {
   startCollector,
 } from "../../support/servers/collector.ts";
 import { openSession, send } from "../../support/servers/raw-grpc.ts";
+import { at } from "../../support/servers/refusal.ts";
 import { startMemoryServer, startServer, type TestServer } from "../../support/servers/server.ts";
 
 let collector: Collector;
@@ -137,6 +139,24 @@ test("a call that is refused by its headers has a span, unless nobody is known",
     expect(codes.some((text) => text.includes("ResourceExhausted"))).toBe(true);
   }, patience);
   expect(collector.spans.filter(({ traceId }) => traceId === unknown)).toEqual([]);
+});
+
+test("each reservation of a batch keeps the span of its call", async () => {
+  const traceId = hex(16);
+  const reservations = ["kept-1", "kept-2"].map((reservationId) => ({
+    ...{ reservationId, userId: "planted-user", points: 5n },
+    executeTime: at("2030-01-01T00:00:00Z"),
+  }));
+  await server.reservations.batchCreateReservations(
+    { reservations },
+    { headers: { traceparent: traceparent(traceId) } },
+  );
+  const name = "meguri.reservations.v1.ReservationService/BatchCreateReservations";
+  const [call] = await received(name, traceId);
+  for (const { reservationId } of reservations) {
+    const stored = await server.deps.reader.get(reservationRef("default", reservationId));
+    expect(stored?.value.traceparent).toBe(traceparent(traceId, call?.spanId));
+  }
 });
 
 test("a call that its caller does not sample has no span", async () => {
