@@ -21,12 +21,14 @@ import type { ChangeInput } from "../src/contract/changes.ts";
 import type {
   GrantInput,
   RescheduleInput,
+  ReservationAnswer,
   ReservationKey,
   ReservationStep,
   ReservationView,
 } from "../src/contract/reservations.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import type { ChangeRequest } from "../src/domain/reservation.ts";
+import type { Milliseconds } from "../src/domain/units.ts";
 import { grantTiming } from "../workflows/timing.ts";
 import { check } from "./checks.ts";
 import { unexpectedMessage } from "./failures.ts";
@@ -34,7 +36,7 @@ import { holdUntil, notDue } from "./hold.ts";
 import { fromTemporal } from "./operators.ts";
 import { toStep } from "./reservation-steps.ts";
 
-const { firstMs, attemptMs } = grantTiming;
+const { firstMs, attemptMs, silentMs, lookMs } = grantTiming;
 
 export function reservationActivities(
   deps: Deps,
@@ -64,12 +66,18 @@ export function reservationActivities(
     return toStep(execution, timeZone, currentRunId());
   }
 
-  /** Makes one attempt. Returns RETRY after a retryable error, 10 s after it is due or later. */
+  /**
+   * Makes one attempt. Returns RETRY after a retryable error, 10 s after it is due or later. Does
+   * not wait for a store that hangs: an attempt that times out cannot say why.
+   */
   async function attempt(input: GrantInput): Promise<ReservationStep> {
-    const isFirst = isJustDue(input);
+    const leftMs = dueSince(input) + firstMs - Date.now();
+    const isFirst = leftMs > 0;
     const deadline = isFirst ? undefined : performance.now() + attemptMs;
+    const work = async () => stepOf(await execute(input, deadline));
     try {
-      return await stepOf(await execute(input, deadline));
+      const step = await unlessHung(deps, work(), Math.max(leftMs, attemptMs));
+      return step ?? toRetry(new DomainError("STORE_UNAVAILABLE", "the store gave no answer"));
     } catch (error) {
       if (isFirst) throw error;
       return toRetry(error);
@@ -94,7 +102,7 @@ export function reservationActivities(
      * when it is too early to hold. Returns RETRY while the clock is off, and after retryable
      * errors for 10 s, so that the workflow can show it.
      */
-    grantWhenDue: async (input: GrantInput): Promise<ReservationStep> => {
+    grantWhenDue: async (input: GrantInput): Promise<ReservationAnswer> => {
       const executeTime = Date.parse(check(input, grantFields).execute_time);
       return held(pastDue, input, async () => {
         try {
@@ -114,11 +122,11 @@ export function reservationActivities(
     },
 
     /** Grants the points if they are due. Otherwise returns what follows from the record. */
-    grantNow: async (input: GrantInput): Promise<ReservationStep> =>
+    grantNow: async (input: GrantInput): Promise<ReservationAnswer> =>
       held(pastDue, check(input, grantFields), () => attempt(input)),
 
     /** As `grantNow`, but fails after a retryable error, so that Temporal tries again. */
-    grantAgain: async (input: GrantInput): Promise<ReservationStep> =>
+    grantAgain: async (input: GrantInput): Promise<ReservationAnswer> =>
       held(pastDue, check(input, grantFields), async () => stepOf(await execute(input))),
 
     /** Cancels the reservation, as the RPC does. */
@@ -127,6 +135,10 @@ export function reservationActivities(
       change?: ChangeInput,
     ): Promise<ReservationView> =>
       toView(await cancelReservation(deps, { ...toName(key), ...toChange(change) })),
+
+    /** Asks Temporal to cancel the newest run of the reservation. */
+    cancelReservationRun: (key: ReservationKey): Promise<void> =>
+      deps.workflows.cancelReservationRun(toName(key)),
 
     /** Reschedules the reservation, as the RPC does. */
     async rescheduleReservation(
@@ -172,12 +184,12 @@ async function held(
   pastDue: Observers["pastDue"],
   input: GrantInput,
   work: () => Promise<ReservationStep>,
-): Promise<ReservationStep> {
+): Promise<ReservationAnswer> {
   const end = pastDue.begin(idOf(input), dueSince(input));
   try {
     const step = await work();
     if (step.step !== "RETRY") pastDue.settle(idOf(input));
-    return step;
+    return { ...step, original_run_id: input.original_run_id };
   } catch (error) {
     if (!willBeRepeated(error)) pastDue.settle(idOf(input));
     throw error;
@@ -192,7 +204,30 @@ const idOf = ({ program_id, reservation_id }: GrantInput) => `${program_id}/${re
 const dueSince = ({ execute_time }: GrantInput): number =>
   Math.max(Date.parse(execute_time), activityInfo().scheduledTimestampMs);
 
-const isJustDue = (input: GrantInput): boolean => Date.now() < dueSince(input) + firstMs;
+/**
+ * Returns undefined when the store is silent or the work takes longer than `limitMs`. The work then
+ * goes on beside the next attempt, and the record decides between them. Two looks have to find the
+ * silence: after the event loop was blocked, answers that have arrived are read between them.
+ */
+async function unlessHung<T>(
+  { storeSilenceMs }: Pick<Deps, "storeSilenceMs">,
+  work: Promise<T>,
+  limitMs: Milliseconds,
+): Promise<T | undefined> {
+  const { promise: hung, resolve } = Promise.withResolvers<undefined>();
+  let silentLooks = 0;
+  const look = setInterval(() => {
+    silentLooks = storeSilenceMs() >= silentMs ? silentLooks + 1 : 0;
+    if (silentLooks === 2) resolve(undefined);
+  }, lookMs);
+  const limit = setTimeout(() => resolve(undefined), limitMs + lookMs);
+  try {
+    return await Promise.race([work, hung]);
+  } finally {
+    clearInterval(look);
+    clearTimeout(limit);
+  }
+}
 
 /** Whether Temporal makes another attempt soon. A refusal ends the attempts. */
 const willBeRepeated = (error: unknown): boolean =>

@@ -1,6 +1,7 @@
 /** What callers and operators request of a run of a reservation: signal, updates, cancellation. */
 import {
   CancellationScope,
+  condition,
   defineQuery,
   defineSignal,
   defineUpdate,
@@ -42,6 +43,8 @@ export interface Run {
   untilRefresh<T>(work: () => Promise<T>): Promise<T | undefined>;
   /** Cancels the reservation if Temporal was asked to cancel the run, as CancelReservation does. */
   cancelIfRequested(): Promise<void>;
+  /** Has Temporal asked to cancel the run, unless it was asked already. */
+  requestCancellation(): Promise<void>;
   /** Shows what the run does, in the Web UI and as the answer of the query `details`. */
   showDetails(text: string): void;
 }
@@ -95,6 +98,12 @@ export function createRun({ program_id, reservation_id }: ReservationInput): Run
         if (refusalOf(error)?.type !== "WRONG_STATE") throw error;
       }
     },
+    requestCancellation: () =>
+      CancellationScope.nonCancellable(async () => {
+        if (isCancelRequested) return;
+        await untilAnswered.cancelReservationRun(key);
+        await condition(() => isCancelRequested);
+      }),
     showDetails(text) {
       shown = text;
       setCurrentDetails(text);

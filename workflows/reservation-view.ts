@@ -32,8 +32,8 @@ export function createView(input: ReservationInput, run: Run): View {
   return {
     show(step) {
       const what = escapeMarkdown(`${input.points} points for ${input.user_id}`);
-      run.showDetails(`${what}. ${detailsOf(step, run)}`);
       if (step.step === "WAIT" || step.step === "DONE") executeTime = step.execute_time;
+      run.showDetails(`${what}. ${detailsOf(step, run, executeTime)}`);
       const next = { ...stateOf(step), executeTime: new Date(executeTime) };
       upsertChanges(listed, next);
       listed = next;
@@ -79,13 +79,13 @@ function upsertChanges(before: AtStart, after: Listed): void {
 }
 
 /** What the run waits for or does, as Markdown. */
-function detailsOf(step: ReservationStep, run: Run): string {
+function detailsOf(step: ReservationStep, run: Run, executeTime: string): string {
   switch (step.step) {
     case "WAIT":
       return `Waits until ${step.execute_time}.${lastChange(step.last_change)}`;
     case "RETRY":
       return (
-        "Due, and tried again at least every 15 s: " +
+        `Due since ${executeTime}, and tried again at least every 15 s: ` +
         `${escapeMarkdown(step.message)} (${step.reason}). ` +
         `Others wait for the same reason: \`MeguriReason = "${step.reason}"\`.`
       );

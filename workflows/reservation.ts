@@ -13,10 +13,12 @@ import {
 import type { Activities } from "../activities/index.ts";
 import type {
   GrantInput,
+  ReservationAnswer,
   ReservationInput,
   ReservationStep,
 } from "../src/contract/reservations.ts";
 import { orRefusal, refuse } from "./failures.ts";
+import { believed } from "./reservation-answer.ts";
 import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
 import { reservationTiming } from "./timing.ts";
@@ -38,10 +40,12 @@ type FinalStep = Extract<ReservationStep, { step: "DONE" | "CANCELLED" | "FAILED
 export async function reservation(input: ReservationInput): Promise<ReservationStep> {
   const run = createRun(checked(input));
   const last = await CancellationScope.nonCancellable(() => followRecord(input, run));
+  if (last.step !== "CANCELLED") return last;
+  const { runId, originalExecutionRunId } = workflowInfo();
+  // A reset run does not have the request that has ended the run before it as Canceled.
+  if (runId !== originalExecutionRunId) await run.requestCancellation();
   // Temporal shows the run as Canceled only for this failure.
-  if (last.step === "CANCELLED" && run.isCancelRequested()) {
-    throw new CancelledFailure("the reservation is cancelled");
-  }
+  if (run.isCancelRequested()) throw new CancelledFailure("the reservation is cancelled");
   return last;
 }
 
@@ -68,10 +72,10 @@ async function followRecord(input: ReservationInput, run: Run): Promise<FinalSte
     await continueWhenLong(input, run, executeTime);
     const current: ReservationStep = step;
     const grantInput: GrantInput = { ...fixed, execute_time: executeTime };
-    const next: ReservationStep | undefined = await run.untilRefresh(() =>
+    const answer: ReservationAnswer | undefined = await run.untilRefresh(() =>
       proceed(current, grantInput),
     );
-    step = next ?? (await readChangedRecord(grantInput, run));
+    step = believed(answer, grantInput) ?? (await readChangedRecord(grantInput, run));
   }
 }
 
@@ -84,8 +88,8 @@ function end(step: FinalStep): FinalStep {
   throw refuse(step.message, step.reason);
 }
 
-/** Does what follows from a step that is not final. Returns the next step. */
-async function proceed(step: ReservationStep, input: GrantInput): Promise<ReservationStep> {
+/** Does what follows from a step that is not final. Returns the answer of the activity. */
+async function proceed(step: ReservationStep, input: GrantInput): Promise<ReservationAnswer> {
   switch (step.step) {
     case "WAIT":
       return grantWhenDue(input);
@@ -104,7 +108,7 @@ async function proceed(step: ReservationStep, input: GrantInput): Promise<Reserv
  * has to wake up as its retry delay: a retry adds no events to the history, and needs no workflow
  * task, which a worker that was killed could delay.
  */
-function grantWhenDue(input: GrantInput): Promise<ReservationStep> {
+function grantWhenDue(input: GrantInput): Promise<ReservationAnswer> {
   const { grantWhenDue } = proxyActivities<Activities>({
     startToCloseTimeout: heldMs(input) + graceMs,
     ...reservationTiming.grantWhenDue,
@@ -124,7 +128,7 @@ function heldMs({ lead_ms, execute_time }: GrantInput): number {
 }
 
 /** Tries until the store answers. The Web UI shows the last failure of the pending activity. */
-function grantAgain(input: GrantInput): Promise<ReservationStep> {
+function grantAgain(input: GrantInput): Promise<ReservationAnswer> {
   const { grantAgain } = proxyActivities<Activities>({
     ...reservationTiming.grantAgain,
     summary: "again, until the store answers",
@@ -132,11 +136,15 @@ function grantAgain(input: GrantInput): Promise<ReservationStep> {
   return orRefusal(grantAgain(input));
 }
 
-/** Reads the record after a requested refresh. A requested cancellation changes it first. */
+/**
+ * Reads the record after a requested refresh, or an answer that is not believed. A requested
+ * cancellation changes it first.
+ */
 async function readChangedRecord(input: GrantInput, run: Run): Promise<ReservationStep> {
   run.takeRefresh();
   await run.cancelIfRequested();
-  return orRefusal(grantNow(input));
+  const { original_run_id: _, ...step } = await orRefusal(grantNow(input));
+  return step;
 }
 
 /** Continues as new when the history is long and nothing would be lost with this run. */

@@ -69,6 +69,14 @@ export const grantTiming = {
   firstMs: 10_000,
   /** From `firstMs` on, an attempt ends after this time, before the timeout of the activity. */
   attemptMs: 1_000,
+  /**
+   * While the store has answered nothing for this time, an attempt returns RETRY also before
+   * `firstMs`: there is no burst that workflow tasks could slow down, and the next attempt would
+   * only time out.
+   */
+  silentMs: 2_000,
+  /** How often an attempt looks whether the store is silent. */
+  lookMs: 100,
 } as const;
 
 /** The activities of Updates and of requested cancellations. */

@@ -66,6 +66,12 @@ export type ReservationStep =
       readonly run_id: string;
     };
 
+/**
+ * A step as a grant activity answers it, with the id from its input. Operators can complete an
+ * activity by hand, and such an answer is not that of the record.
+ */
+export type ReservationAnswer = ReservationStep & Pick<GrantInput, "original_run_id">;
+
 /** The result of a run whose points are granted. */
 interface ReservationResult {
   readonly step: "DONE";

@@ -1,4 +1,5 @@
 /** Tests what activities write into a workflow's history: failures, and heartbeats. */
+import { setTimeout } from "node:timers/promises";
 import type { ApplicationFailure } from "@temporalio/common";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { DefaultLogger } from "@temporalio/worker";
@@ -92,6 +93,30 @@ describe("a failed activity", () => {
       rescheduleReservation({ program_id: "p", reservation_id: "r" }, { execute_time: "soon" });
     expect(await failureOf(undefined, timeless)).toMatchObject(refused);
   });
+});
+
+test("an attempt to grant ends when the store is silent, before it can time out", async () => {
+  const hangs = () => new Promise<never>(() => {});
+  let silenceMs = 1_500;
+  const deps = {
+    programs: { read: hangs },
+    clock: { now: async () => ({ calendar: Date.now(), wall: Date.now() }) },
+    storeSilenceMs: () => silenceMs,
+  } as unknown as Deps;
+  const { grantWhenDue } = createActivities({ deps, ...noObservers });
+  // For an hour to come, it counts as due just now: nothing but the silence ends the attempt.
+  const environment = new MockActivityEnvironment({
+    scheduledTimestampMs: Date.now() + 3_600_000,
+  });
+  const attempt = environment.run(grantWhenDue, {
+    ...{ program_id: "p", reservation_id: "r", user_id: "u", points: 10, lead_ms: 0 },
+    ...{ original_run_id: "run", execute_time: new Date(0).toISOString() },
+    execute_time_at_start: new Date(0).toISOString(),
+  } satisfies GrantInput);
+  const first = await Promise.race([attempt, setTimeout(1_000, "it waits")]);
+  expect(first).toBe("it waits");
+  silenceMs = 2_500;
+  expect(await attempt).toMatchObject({ step: "RETRY", reason: "STORE_UNAVAILABLE" });
 });
 
 describe("an Update that approves a bulk grant", () => {

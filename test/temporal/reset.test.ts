@@ -1,5 +1,5 @@
 /** Tests resets of runs by operators: the one way to try a FAILED reservation from Temporal. */
-import { WithStartWorkflowOperation } from "@temporalio/client";
+import { WithStartWorkflowOperation, type WorkflowHandle } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
@@ -11,6 +11,7 @@ import {
   refreshSignal,
   reservationWorkflowId,
 } from "../../src/contract/reservations.ts";
+import { formatInstant } from "../../src/domain/month.ts";
 import { synced } from "../../src/domain/reservation.ts";
 import {
   expectNothingGranted,
@@ -31,6 +32,7 @@ import {
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
 const hour = 3_600_000;
@@ -170,12 +172,66 @@ describe.each(["first", "last"] as const)(
       await handle.cancel();
       await endsAsCanceled(stack, id);
       const reservation = synced(await recordOf(stack, id));
-      await (await reset(stack, id, to)).result().catch(() => {});
+      const again = await reset(stack, id, to);
+      // Long before its time has come.
+      await endsAsCanceled(stack, id);
+      expect(await statusOf(again)).toBe("CANCELLED");
+      await showsDetails(again, "Cancelled by temporal (cancellation requested in Temporal).");
       expect(synced(await recordOf(stack, id))).toEqual(reservation);
       await expectNothingGranted(stack, id);
     });
   },
 );
+
+describe("an activity that was completed by hand is not believed", () => {
+  const result = { execute_time: "2026-01-01T00:00:00+09:00", points: 10, entry_number: 1 };
+  const late = { grant_time: result.execute_time, lateness: "0s", available_points: 10 };
+
+  test.each([
+    ["nothing", null],
+    ["text", "DONE"],
+    ["a list", []],
+    ["a result", { step: "DONE", ...result, ...late }],
+    ["a time", { step: "WAIT", execute_time: "2099-01-01T00:00:00+09:00" }],
+    ["a step that there is not", { step: "GRANTED" }],
+    ["a step of JavaScript's own", { step: "toString" }],
+  ])("with %s: the run goes on by the record", async (what, answer) => {
+    const id = `by-hand-${what.replaceAll(/[^a-z]/g, "-")}`;
+    const handle = await reserveAndStart(stack, { id, inMs: 60 * hour });
+    await waitsInBackoff(handle);
+    const executeTime = formatInstant((await recordOf(stack, id)).executeTime, "Asia/Tokyo");
+    const given = [answer, { ...(answer as object), original_run_id: "another" }];
+    for (const each of typeof answer === "object" && answer ? given : [answer]) {
+      const before = await pendingActivityId(handle);
+      const { workflowId } = handle;
+      await stack.client.activity.complete({ workflowId, activityId: before }, each);
+      await eventually(async () => expect(await pendingActivityId(handle)).not.toBe(before));
+      expect(await waitsInBackoff(handle)).toBe(`waits until ${executeTime}`);
+      await showsDetails(handle, `Waits until ${executeTime}.`);
+    }
+    await handle.cancel();
+    await endsAsCanceled(stack, id);
+  });
+
+  const pendingActivityId = async (handle: WorkflowHandle): Promise<string> => {
+    const [pending] = (await handle.describe()).raw.pendingActivities ?? [];
+    expect(pending?.activityId).toBeTruthy();
+    return pending?.activityId ?? "";
+  };
+
+  test("but one of this run whose form is wrong is not believed either", async () => {
+    const id = "by-hand-own-id";
+    const handle = await reserveAndStart(stack, { id, inMs: 60 * hour });
+    await waitsInBackoff(handle);
+    const { runId } = await handle.describe();
+    const activityId = await pendingActivityId(handle);
+    const answer = { step: "WAIT", execute_time: "soon", original_run_id: runId };
+    await stack.client.activity.complete({ workflowId: handle.workflowId, activityId }, answer);
+    await eventually(async () => expect(await pendingActivityId(handle)).not.toBe(activityId));
+    await waitsInBackoff(handle);
+    await showsDetails(handle, "Waits until 20");
+  });
+});
 
 describe("without a retry, nothing grants a FAILED reservation", () => {
   async function startByHand(id: string) {

@@ -1,5 +1,7 @@
 /** Tests reservations that become due while the store has faults. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { formatInstant } from "../../src/domain/month.ts";
+import { isListed, recordOf, showsDetails } from "../support/fixtures/operators.ts";
 import {
   eventsOf,
   expectGrantedOnce,
@@ -32,6 +34,20 @@ test("an outage of the store is waited out, and operators see it", async () => {
   await eventually(async () => expect(await handle.query("details")).toContain("tried again"));
   proxy.down(false);
   await expectGrantedOnce(stack, "away");
+  expect(await handle.result()).toMatchObject({ step: "DONE" });
+});
+
+test("a run says since when it is due while the store hangs and attempts time out", async () => {
+  const { proxy } = stack;
+  // Scheduled within its lead, so that an attempt times out sooner than a read gives up.
+  const handle = await reserveAndStart(stack, { id: "hung", inMs: 1_000 });
+  proxy.faults({ lostAnswer: 1, lostBy: "silence", operations: "all" });
+  const { executeTime } = await recordOf(stack, "hung");
+  const due = `Due since ${formatInstant(executeTime, "Asia/Tokyo")}, and tried again`;
+  expect(await showsDetails(handle, due)).toContain("(STORE_UNAVAILABLE)");
+  await isListed(stack, "hung", 'MeguriState = "RETRYING" AND MeguriReason = "STORE_UNAVAILABLE"');
+  proxy.faults({});
+  await expectGrantedOnce(stack, "hung");
   expect(await handle.result()).toMatchObject({ step: "DONE" });
 });
 
