@@ -2,7 +2,7 @@
 import { log } from "@temporalio/activity";
 import { dropOldUploads, startActiveBulkGrants } from "../src/app/bulk-grants/reconcile.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
-import type { Observers } from "../src/app/ports/observers.ts";
+import type { MonthEndCensus, Observers } from "../src/app/ports/observers.ts";
 import type { ReservationName } from "../src/app/ports/reservations.ts";
 import { readMonthEnds } from "../src/app/programs/month-ends.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
@@ -66,7 +66,8 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
 
     /**
      * Corrects the runs that are not in line with their records. Starts purges that never ran, and
-     * runs of bulk grants that are missing; drops uploads that were cut off. Counts what waits.
+     * runs of bulk grants that are missing; drops uploads that were cut off. Counts what waits, and
+     * finds month ends that are behind.
      */
     async syncRuns({ since }: Required<ReconcilerInput>): Promise<SyncCounts> {
       const sync = async () => {
@@ -74,8 +75,8 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
         await startPurges(deps);
         await startBulkGrants(deps, observers);
         await countPaused(deps, observers);
-        await countMonthEnds(deps, observers);
-        return counts;
+        const behind = await countMonthEnds(deps, observers);
+        return { ...counts, ...(behind && behindCounts(behind)) };
       };
       return heartbeatWhile(sync());
     },
@@ -129,15 +130,30 @@ async function countPaused(deps: Deps, { onPaused }: Pick<Observers, "onPaused">
 async function countMonthEnds(
   deps: Deps,
   { onMonthEnds }: Pick<Observers, "onMonthEnds">,
-): Promise<void> {
+): Promise<MonthEndCensus | undefined> {
   const onFailed = (programId: string, err: unknown) =>
     log.warn("the months of a program could not be read", { programId, err });
   try {
-    onMonthEnds(await readMonthEnds(deps, onFailed));
+    const census = await readMonthEnds(deps, onFailed);
+    onMonthEnds(census);
+    return census;
   } catch (err) {
     onMonthEnds(undefined);
     log.warn("month ends could not be read", { err });
+    return undefined;
   }
+}
+
+/** So many programs that are behind are named. */
+const maxNamed = 20;
+
+/** The programs whose month ends are behind, the worst first. */
+function behindCounts({ behind }: MonthEndCensus): Pick<SyncCounts, "behind" | "behind_count"> {
+  const late = [...behind].filter(([, months]) => months > 0).sort(([, a], [, b]) => b - a);
+  return {
+    behind: late.slice(0, maxNamed).map(([program_id, months]) => ({ program_id, months })),
+    behind_count: late.length,
+  };
 }
 
 function toInstant(time: string): Instant {

@@ -23,6 +23,7 @@ import { allShards, namesOf, workOn } from "./parts.ts";
 import { sweepTiming } from "./timing.ts";
 
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
+const monthKey = defineSearchAttributeKey(searchAttributes.month, "KEYWORD");
 
 /** The number of shards that are processed concurrently. */
 const concurrency = 4;
@@ -51,6 +52,8 @@ export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
 
 async function sweep({ program_id, so_far }: MonthEndInput): Promise<MonthEndResult> {
   const months = so_far?.months ?? (await orRefusal(readMonthEnd({ program_id })));
+  // A run that continues another one has its values.
+  if (!so_far) upsertSearchAttributes([{ key: monthKey, value: months.month }]);
   let counts = so_far?.counts ?? nothing;
   const shards = so_far?.shards ?? allShards();
   const report = (progress: string) => reportOf(months, counts, progress);

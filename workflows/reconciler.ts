@@ -35,14 +35,16 @@ export async function reconciler({ since }: ReconcilerInput): Promise<void> {
   let from = since === undefined ? Date.now() - firstMs : Date.parse(since);
   let pass = "";
   let runs = "Runs are being checked.";
+  let monthEnds = "";
   let isSyncing = false;
-  const show = () => setCurrentDetails(escapeMarkdown(`${pass} ${runs}`));
+  const show = () => setCurrentDetails(escapeMarkdown(`${pass} ${runs}${monthEnds}`));
   const sync = async (start: number) => {
     isSyncing = true;
     const counts = await syncOnce(from);
     isSyncing = false;
     if (counts) from = start - overlapMs;
     runs = describeRuns(counts);
+    if (counts?.behind) monthEnds = describeBehind(counts);
     show();
   };
   let passes = 0;
@@ -99,4 +101,14 @@ function describeRuns(counts: SyncCounts | undefined): string {
     `Runs: ${counts.synced} changes sent again, ${counts.restarted} started again, ` +
     `${counts.terminated} terminated, ${counts.failed} failed.`
   );
+}
+
+/** An operator reads in it whether the month ends are done everywhere. */
+function describeBehind({ behind = [], behind_count: count = 0 }: SyncCounts): string {
+  if (count === 0) return " No month end is behind.";
+  const names = behind.map(
+    ({ program_id, months }) => `${program_id} (${months} ${months === 1 ? "month" : "months"})`,
+  );
+  const rest = count > names.length ? ` and ${count - names.length} more` : "";
+  return ` Month ends are behind in ${names.join(", ")}${rest}.`;
 }

@@ -52,6 +52,12 @@ export interface StartProgress extends StartCounts {
   readonly cursor?: string;
 }
 
+/** A program whose month ends are behind. */
+interface MonthEndsBehind {
+  readonly program_id: string;
+  readonly months: number;
+}
+
 /** The counts of a check of the runs of reservations. */
 export interface SyncCounts {
   /** The number of changes that were sent to Temporal again. */
@@ -61,4 +67,7 @@ export interface SyncCounts {
   /** The number of runs that made no progress and were terminated. */
   readonly terminated: number;
   readonly failed: number;
+  /** At most 20, the worst first. Absent when they could not be read. */
+  readonly behind?: readonly MonthEndsBehind[];
+  readonly behind_count?: number;
 }

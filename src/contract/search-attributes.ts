@@ -10,4 +10,6 @@ export const searchAttributes = {
   caller: "MeguriCaller",
   /** Why a reservation waits or has failed: a reason of `src/domain/errors.ts`. */
   reason: "MeguriReason",
+  /** The month that a month end is of, such as `2026-11`. */
+  month: "MeguriMonth",
 } as const;

@@ -11,6 +11,7 @@ export const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWOR
 export const pointsKey = defineSearchAttributeKey(searchAttributes.points, "INT");
 export const callerKey = defineSearchAttributeKey(searchAttributes.caller, "KEYWORD");
 export const reasonKey = defineSearchAttributeKey(searchAttributes.reason, "KEYWORD");
+export const monthKey = defineSearchAttributeKey(searchAttributes.month, "KEYWORD");
 
 const allKeys = [
   programKey,
@@ -20,6 +21,7 @@ const allKeys = [
   pointsKey,
   callerKey,
   reasonKey,
+  monthKey,
 ] as const;
 
 type Key = (typeof allKeys)[number];

@@ -191,13 +191,14 @@ describe("search attributes", () => {
     expect(message).toBe(
       `the namespace ${namespace} has no search attributes MeguriProgram (Keyword), ` +
         "MeguriUser (Keyword), MeguriExecuteTime (Datetime), MeguriState (Keyword), " +
-        "MeguriPoints (Int), MeguriCaller (Keyword), MeguriReason (Keyword), and Temporal does " +
+        "MeguriPoints (Int), MeguriCaller (Keyword), MeguriReason (Keyword), " +
+        "MeguriMonth (Keyword), and Temporal does " +
         "not let this process create them. An administrator creates them with: " +
         `temporal operator search-attribute create --namespace ${namespace} ` +
         "--name MeguriProgram --type Keyword --name MeguriUser --type Keyword " +
         "--name MeguriExecuteTime --type Datetime --name MeguriState --type Keyword " +
         "--name MeguriPoints --type Int --name MeguriCaller --type Keyword " +
-        "--name MeguriReason --type Keyword",
+        "--name MeguriReason --type Keyword --name MeguriMonth --type Keyword",
     );
     await runCommand(message);
     await eventually(() => setupTemporal(workflows));
@@ -215,7 +216,8 @@ describe("search attributes", () => {
       return found;
     });
     expect(message).toContain(
-      "has no search attributes MeguriPoints (Int), MeguriCaller (Keyword), MeguriReason (Keyword)",
+      "has no search attributes MeguriPoints (Int), MeguriCaller (Keyword), " +
+        "MeguriReason (Keyword), MeguriMonth (Keyword)",
     );
     await runCommand(message);
     await eventually(() => setupTemporal(workflows));

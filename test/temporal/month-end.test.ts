@@ -18,6 +18,7 @@ import {
 } from "../../src/contract/month-ends.ts";
 import { asService } from "../../src/domain/caller.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
+import { escapeMarkdown } from "../../src/domain/markdown.ts";
 import { monthAt, monthStart, parseMonth } from "../../src/domain/month.ts";
 import { ensureSchedules, keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
@@ -208,7 +209,7 @@ describe("a month's end", () => {
     expect((await ledgerOf(programId, "b")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
   });
 
-  test("is missed in the metrics of the reconciler until it has run", async () => {
+  test("is missed in the metrics and the details of the reconciler until it has run", async () => {
     const { deps, client, config, metrics } = stack;
     await setTime(deps, at(1, 10));
     const programId = await newProgram("missed");
@@ -230,6 +231,11 @@ describe("a month's end", () => {
         ]),
       );
     await expectBehind(programId, 2);
+    await eventually(async () => {
+      const details = await currentDetails(reconciler);
+      expect(details).toContain("Month ends are behind in ");
+      expect(details).toContain(`${escapeMarkdown(programId)} (2 months)`);
+    });
     await monthEnd(programId);
     await expectBehind(programId, 0);
     await reconciler.terminate();
@@ -270,6 +276,10 @@ describe("a month's end", () => {
     expect(await handle.result()).toEqual({ expired: 2, unchanged: 0, failed: 0, months, report });
     expect(await currentDetails(handle)).toBe(report);
     await findByState("month-end-reported", "DONE");
+    await eventually(async () => {
+      const query = 'MeguriMonth = "2027-01" AND MeguriState = "DONE"';
+      expect((await client.workflow.count(query)).count).toBe(1);
+    });
 
     const { events } = await handle.fetchHistory();
     const summaries = (events ?? []).flatMap(
