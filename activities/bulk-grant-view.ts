@@ -1,5 +1,6 @@
 /** Shows the record of a bulk grant to its workflow and to the operators who read that. */
 import type { Advanced } from "../src/app/bulk-grants/advance.ts";
+import type { FailedLine } from "../src/app/bulk-grants/first-failures.ts";
 import type {
   BulkGrantCounts,
   BulkGrantStatus,
@@ -19,12 +20,18 @@ import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { formatInstant } from "../src/domain/month.ts";
 import { rowsPerBlock } from "../src/domain/sheet.ts";
 
-/** `counts` are those of the run so far; undefined before the first one. */
+/** What is read beside the record. */
+interface Beside {
+  /** Of the run so far; undefined before the first one. */
+  readonly counts: RunCounts | undefined;
+  readonly failedLines: readonly FailedLine[];
+  readonly summary: BulkGrantSummary | undefined;
+  readonly timeZone: string;
+}
+
 export function toView(
   { bulkGrant, step, waitMs }: Advanced,
-  counts: RunCounts | undefined,
-  summary: BulkGrantSummary | undefined,
-  timeZone: string,
+  { counts, failedLines, summary, timeZone }: Beside,
 ): BulkGrantView {
   const announcement = dueAnnouncement(bulkGrant);
   const { programId, bulkGrantId, state, revision, approvals, run, failedRowsAt } = bulkGrant;
@@ -47,8 +54,13 @@ export function toView(
     ...(failedRowsAt && { failed_rows_at: addressOf(failedRowsAt) }),
     ...(executeTime !== undefined && { execute_time: formatInstant(executeTime, timeZone) }),
     required_approval_count: neededApprovals(bulkGrant),
-    approvers: approvals.map(({ caller }) => caller),
+    approvals: approvals.map(({ caller, time, reason }) => ({
+      caller,
+      time: formatInstant(time, timeZone),
+      reason,
+    })),
     counts: toCounts(bulkGrant, counts),
+    ...(failedLines.length > 0 && { failed_rows: failedLines }),
     details: detailsOf(bulkGrant, timeZone),
     ...(summary && { summary: summaryLines(summary) }),
     ...(announcement && { announcement }),

@@ -17,6 +17,7 @@ import {
   resumeBulkGrant,
   retryBulkGrant,
 } from "../src/app/bulk-grants/commands.ts";
+import { type FailedLine, firstFailures } from "../src/app/bulk-grants/first-failures.ts";
 import {
   countOutcomes,
   finishRun,
@@ -36,13 +37,16 @@ import type {
   BulkGrantStatus,
   BulkGrantView,
 } from "../src/contract/bulk-grants.ts";
-import type { BulkGrant, BulkGrantName } from "../src/domain/bulk-grant.ts";
+import type { BulkGrant, BulkGrantName, RunCounts } from "../src/domain/bulk-grant.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { bulkGrantTiming } from "../workflows/timing.ts";
 import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
 import { type ApproverOf, fromTemporal } from "./operators.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
+
+/** The number of failed rows that operators see. All are in the export of failed rows. */
+const maxFailedLines = 20;
 
 /** Each of these activities may be repeated. */
 export function bulkGrantActivities(
@@ -61,7 +65,8 @@ export function bulkGrantActivities(
       bulkGrant.state === "AWAITING_APPROVAL"
         ? await readSummary(deps, name, bulkGrant.revision.number)
         : undefined;
-    return toView(advanced, counts, summary, timeZone);
+    const failedLines = await failedLinesOf(deps, bulkGrant, counts);
+    return toView(advanced, { counts, failedLines, summary, timeZone });
   }
 
   return {
@@ -107,9 +112,8 @@ export function bulkGrantActivities(
             onBlock,
           ),
       );
-      const bulkGrant = await readBulkGrant(deps, name);
-      const counts = toCounts(bulkGrant, await countOutcomes(deps, bulkGrant));
-      return { ...(next !== undefined && { next }), ...(stopped && { stopped }), counts };
+      const progress = await progressOf(deps, await readBulkGrant(deps, name));
+      return { ...(next !== undefined && { next }), ...(stopped && { stopped }), ...progress };
     },
 
     /** Ends a run, and returns what follows. */
@@ -142,6 +146,29 @@ export function bulkGrantActivities(
 
     ...changeActivities(deps, approverOf),
   };
+}
+
+/** What the run has done so far. */
+async function progressOf(
+  deps: Pick<Deps, "reader">,
+  bulkGrant: BulkGrant,
+): Promise<Pick<BlocksResult, "counts" | "failed_rows">> {
+  const counts = await countOutcomes(deps, bulkGrant);
+  const failedLines = await failedLinesOf(deps, bulkGrant, counts);
+  return {
+    counts: toCounts(bulkGrant, counts),
+    ...(failedLines.length > 0 && { failed_rows: failedLines }),
+  };
+}
+
+/** Reads nothing when nothing is invalid or has failed. */
+async function failedLinesOf(
+  deps: Pick<Deps, "reader">,
+  bulkGrant: BulkGrant,
+  counts: RunCounts | undefined,
+): Promise<readonly FailedLine[]> {
+  const hasFailed = bulkGrant.state === "INVALID" || (counts?.failedCount ?? 0) > 0;
+  return hasFailed ? firstFailures(deps, bulkGrant, maxFailedLines) : [];
 }
 
 /** The activities of the Updates: each changes the record as the RPC of the same name does. */

@@ -21,7 +21,7 @@ import {
 import { hasControls } from "../src/domain/controls.ts";
 import type { Milliseconds } from "../src/domain/units.ts";
 import { createBulkView } from "./bulk-grant-view.ts";
-import { isActivityFailure, orRefusal, refuse } from "./failures.ts";
+import { orNothing, orRefusal, refuse } from "./failures.ts";
 import { bulkGrantTiming, changeTiming } from "./timing.ts";
 
 const refresh = defineSignal(bulkRefreshSignal);
@@ -41,16 +41,41 @@ export interface BulkRun {
   read(): Promise<BulkGrantView>;
   /** Shows what the run does, in the Web UI and as the answer of the query `progress`. */
   show(view: BulkGrantView): void;
+  /**
+   * Works on rows. A refresh that is requested meanwhile changes nothing of the work, which sees
+   * the record itself, but is shown at once.
+   */
+  whileRowsRun<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Sets the handlers of a run. To be called in the run's outermost scope. */
 export function createBulkRun(key: BulkGrantInput): BulkRun {
   let isRefreshRequested = false;
-  let cancelling: Promise<void> | undefined;
+  let cancelling: Promise<unknown> | undefined;
   let shown: BulkGrantView | undefined;
+  let rowsRun = false;
+  let isChangeUnread = false;
+  let change: BulkGrantView | undefined;
+  let reading: Promise<void> | undefined;
   const showView = createBulkView();
+  const show = (view: BulkGrantView) => {
+    shown = change ? { ...view, ...changedPart(change) } : view;
+    showView(shown, rowsRun);
+  };
+  /** Shows what has changed while rows run, and what has changed while it was read. */
+  const showChange = async () => {
+    while (isChangeUnread && rowsRun) {
+      isChangeUnread = false;
+      await cancelling;
+      change = await orNothing(untilAnswered.advanceBulkGrant(key));
+      if (shown) show(shown);
+    }
+    reading = undefined;
+  };
   const requestRefresh = () => {
     isRefreshRequested = true;
+    isChangeUnread = true;
+    if (rowsRun) reading ??= CancellationScope.nonCancellable(showChange);
   };
   CancellationScope.current().cancelRequested.catch(() => {
     // At once: rows may be under way, and their activities see it in the record.
@@ -74,21 +99,27 @@ export function createBulkRun(key: BulkGrantInput): BulkRun {
       await cancelling;
       return orRefusal(untilAnswered.advanceBulkGrant(key));
     },
-    show(view) {
-      shown = view;
-      showView(view);
+    show,
+    async whileRowsRun(work) {
+      rowsRun = true;
+      isChangeUnread = false;
+      try {
+        return await work();
+      } finally {
+        rowsRun = false;
+        await reading;
+        change = undefined;
+      }
     },
   };
 }
 
+/** What follows from the record, and what it says. */
+const changedPart = ({ step, state, details }: BulkGrantView) => ({ step, state, details });
+
 /** Cancels the bulk grant, unless it has ended already. */
-async function cancelBulkGrant(key: BulkGrantInput): Promise<void> {
-  try {
-    await untilAnswered.cancelBulkGrant(key, cancellation);
-  } catch (error) {
-    if (!isActivityFailure(error)) throw error;
-  }
-}
+const cancelBulkGrant = (key: BulkGrantInput) =>
+  orNothing(untilAnswered.cancelBulkGrant(key, cancellation));
 
 const cancellation: BulkChangeInput = {
   subject: "temporal",

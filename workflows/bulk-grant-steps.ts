@@ -16,7 +16,7 @@ import {
 } from "../src/contract/bulk-grants.ts";
 import type { BulkRun } from "./bulk-grant-run.ts";
 import { blocksOf, workOnLanes } from "./bulk-lanes.ts";
-import { isActivityFailure, orRefusal } from "./failures.ts";
+import { orNothing, orRefusal } from "./failures.ts";
 import { bulkGrantTiming } from "./timing.ts";
 
 const { pausedMs } = bulkGrantTiming;
@@ -100,7 +100,9 @@ export async function followBulkGrant(
   /** Works on the blocks of a step, and notes which are left. */
   async function areBlocksLeft(step: BlocksLeft["step"]): Promise<boolean> {
     const blocks = blocksOf(view, step, left);
-    const lanes = await workOnLanes(blocks.lanes, (lane) => workOnLane(step, lane));
+    const lanes = await run.whileRowsRun(() =>
+      workOnLanes(blocks.lanes, (lane) => workOnLane(step, lane)),
+    );
     left = { ...blocks, lanes };
     return lanes.length > 0;
   }
@@ -112,7 +114,8 @@ export async function followBulkGrant(
     const activity = step === "RUN" ? runBlocks : validateBlocks;
     const result = await orRefusal(activity.executeWithOptions({ summary }, [input]));
     if (result.counts) {
-      view = { ...view, counts: result.counts };
+      const { counts, failed_rows } = result;
+      view = { ...view, counts, ...(failed_rows && { failed_rows }) };
       run.show(view);
     }
     return result;
@@ -133,16 +136,6 @@ async function report(
     await orNothing(writeFailuresToSource(key));
   }
   return orNothing(reportOutcome(key));
-}
-
-/** Returns the result of an activity; undefined when it has failed after its attempts. */
-async function orNothing<T>(activity: Promise<T>): Promise<T | undefined> {
-  try {
-    return await activity;
-  } catch (error) {
-    if (isActivityFailure(error)) return undefined;
-    throw error;
-  }
 }
 
 function end(view: BulkGrantView, run: BulkRun): BulkGrantResult {

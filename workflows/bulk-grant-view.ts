@@ -1,10 +1,17 @@
 /** What operators see of a bulk grant's run: current details and search attributes. */
 import { defineSearchAttributeKey } from "@temporalio/common";
-import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
+import {
+  setCurrentDetails,
+  upsertMemo,
+  upsertSearchAttributes,
+  workflowInfo,
+} from "@temporalio/workflow";
 import type { BulkGrantCounts, BulkGrantView } from "../src/contract/bulk-grants.ts";
+import type { ChangeView } from "../src/contract/changes.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { displayCaller } from "../src/domain/caller.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
+import { createPace } from "./bulk-pace.ts";
 
 const programKey = defineSearchAttributeKey(searchAttributes.program, "KEYWORD");
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
@@ -12,9 +19,13 @@ const pointsKey = defineSearchAttributeKey(searchAttributes.points, "INT");
 const callerKey = defineSearchAttributeKey(searchAttributes.caller, "KEYWORD");
 const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
 
-/** Shows a bulk grant. Changes the search attributes only when one has changed. */
-export function createBulkView(): (view: BulkGrantView) => void {
-  const { typedSearchAttributes: atStart } = workflowInfo();
+/**
+ * Shows a bulk grant; `rowsRun` is whether rows are under way. Changes search attributes and memo
+ * only when one has changed.
+ */
+export function createBulkView(): (view: BulkGrantView, rowsRun: boolean) => void {
+  const { typedSearchAttributes: atStart, memo } = workflowInfo();
+  const paceOf = createPace();
   // A run that was started by hand, or from a source, has none.
   let listed = textOf({
     program: atStart.get(programKey),
@@ -23,40 +34,62 @@ export function createBulkView(): (view: BulkGrantView) => void {
     caller: atStart.get(callerKey),
     executeTime: atStart.get(executeTimeKey),
   });
-  return (view) => {
-    setCurrentDetails(markdownOf(view));
-    const next = listedOf(view);
-    if (textOf(next) === listed) return;
-    listed = textOf(next);
-    upsertSearchAttributes([
-      { key: programKey, value: next.program },
-      { key: stateKey, value: next.state },
-      { key: pointsKey, value: next.points },
-      { key: callerKey, value: next.caller },
-      // The value null removes the attribute.
-      { key: executeTimeKey, value: next.executeTime ?? null },
-    ]);
+  const summaryAtStart = memo?.summary;
+  let summary = summaryAtStart;
+  return (view, rowsRun) => {
+    setCurrentDetails(markdownOf(view, labelOf(view, rowsRun), paceOf(view)));
+    const next = listedOf(view, rowsRun);
+    if (textOf(next) !== listed) {
+      listed = textOf(next);
+      upsertSearchAttributes([
+        { key: programKey, value: next.program },
+        { key: stateKey, value: next.state },
+        { key: pointsKey, value: next.points },
+        { key: callerKey, value: next.caller },
+        // The value null removes the attribute.
+        { key: executeTimeKey, value: next.executeTime ?? null },
+      ]);
+    }
+    const isBad = badOutcomes.has(view.state);
+    const what = summaryAtStart ?? view.bulk_grant_id;
+    const nextSummary = isBad ? `${outcomeOf(view)}: ${what}` : summaryAtStart;
+    if (nextSummary === summary) return;
+    summary = nextSummary;
+    upsertMemo({ summary });
   };
+}
+
+/** Runs that end so are Completed like those that granted everything, so their memo says it. */
+const badOutcomes: ReadonlySet<string> = new Set(["INVALID", "DONE_WITH_FAILURES"]);
+
+function outcomeOf({ state, row_count, counts }: BulkGrantView): string {
+  const { invalid_count, failed_count } = counts;
+  const [count, what] = state === "INVALID" ? [invalid_count, "invalid"] : [failed_count, "failed"];
+  return `${state}, ${number(count)} of ${number(row_count)} rows ${what}`;
 }
 
 const textOf = (attributes: Readonly<Record<string, unknown>>) => JSON.stringify(attributes);
 
-const listedOf = (view: BulkGrantView) => ({
+const listedOf = (view: BulkGrantView, rowsRun: boolean) => ({
   program: view.program_id,
-  state: view.step === "PAUSED" ? view.step : view.state,
+  state: view.step === "PAUSED" && !rowsRun ? view.step : view.state,
   points: view.total_points,
   caller: view.submitter.service,
   executeTime: view.execute_time === undefined ? undefined : new Date(view.execute_time),
 });
 
-/** The state, what is waited for, people, counts and the digest, as an operator reads them. */
-function markdownOf(view: BulkGrantView): string {
-  const { state, details, title, source, submitter, starter, approvers, counts } = view;
-  const { required_approval_count: required } = view;
-  const approved = escapeMarkdown(approvers.map(displayCaller).join(", "));
+/** The state as operators read it: rows under way are executed before a pause, or counted. */
+function labelOf({ step, state }: BulkGrantView, rowsRun: boolean): string {
+  if (step === "PAUSED") return rowsRun ? "PAUSING" : "PAUSED";
+  return step === "FINISH" ? "CANCELLING" : state;
+}
+
+/** The state, what is waited for, the digest, people and counts, as an operator reads them. */
+function markdownOf(view: BulkGrantView, label: string, pace: readonly string[]): string {
+  const { details, title, source, submitter, starter, approvals, counts } = view;
   const from = source === undefined ? "" : ` from ${source}`;
   return [
-    `**${state}**: ${details}`,
+    `**${label}**: ${details}`,
     "",
     `- digest: \`${view.digest}\``,
     ...(title === undefined ? [] : [`- title: ${escapeMarkdown(title)}`]),
@@ -65,11 +98,37 @@ function markdownOf(view: BulkGrantView): string {
     ...(view.summary ?? []).map((line) => `- ${line}`),
     `- submitted by: ${escapeMarkdown(displayCaller(submitter) + from)}`,
     ...(starter ? [`- started by: ${escapeMarkdown(displayCaller(starter))}`] : []),
-    `- approved by: ${required === 0 ? "not required" : approved || "nobody yet"}` +
-      (required > 1 ? ` (${required} are required)` : ""),
+    `- ${approvedBy(view)}`,
+    ...approvals.map(approvalLine),
     ...(view.execute_time === undefined ? [] : [`- not before: ${view.execute_time}`]),
     ...countLines(counts),
+    ...pace,
+    ...failedLines(view),
   ].join("\n");
+}
+
+function approvedBy({ approvals, required_approval_count: required }: BulkGrantView): string {
+  if (required === 0) return "approved by: not required";
+  if (approvals.length > 0) return `approved by ${approvals.length} of ${required}:`;
+  return `approved by: nobody yet${required > 1 ? ` (${required} are required)` : ""}`;
+}
+
+/** Who approved, when, and the note that the person has left. */
+const approvalLine = ({ caller, time, reason }: ChangeView) =>
+  `  - ${escapeMarkdown(displayCaller(caller))} at ${time}` +
+  (reason === "" ? "" : `: ${escapeMarkdown(reason)}`);
+
+/** The first rows that are invalid or have failed: by line, because a user is personal. */
+function failedLines({ failed_rows = [], counts }: BulkGrantView): string[] {
+  const more = counts.failed_count + counts.invalid_count - failed_rows.length;
+  const lines = failed_rows.map(
+    ({ line, codes }) => `  - line ${line}: ${escapeMarkdown(codes.join(", "))}`,
+  );
+  return [
+    ...(lines.length > 0 ? ["- first of the rows that cannot be granted:"] : []),
+    ...lines,
+    ...(lines.length > 0 && more > 0 ? [`  - and ${number(more)} more`] : []),
+  ];
 }
 
 function countLines(counts: BulkGrantCounts): string[] {

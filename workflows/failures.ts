@@ -26,8 +26,18 @@ export function refusalOf(error: unknown): ApplicationFailure | undefined {
 }
 
 /** Whether an activity has failed after its attempts, and not because its run was cancelled. */
-export const isActivityFailure = (error: unknown): boolean =>
+const isActivityFailure = (error: unknown): boolean =>
   error instanceof ActivityFailure && !isCancellation(error);
+
+/** Returns the result of an activity; undefined when it has failed after its attempts. */
+export async function orNothing<T>(activity: Promise<T>): Promise<T | undefined> {
+  try {
+    return await activity;
+  } catch (error) {
+    if (isActivityFailure(error)) return undefined;
+    throw error;
+  }
+}
 
 /** Returns a failure for a reason. It has no stack, which would not help an operator. */
 export function refuse(

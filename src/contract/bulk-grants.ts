@@ -1,7 +1,7 @@
 /** The workflow of a bulk grant: its id, queue, signal, query and Updates, inputs and results. */
 import type { Caller } from "../domain/caller.ts";
 import type { Milliseconds, Points } from "../domain/units.ts";
-import type { ChangeInput } from "./changes.ts";
+import type { ChangeInput, ChangeView } from "./changes.ts";
 
 export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): string =>
   `bulk-grant/${programId}/${bulkGrantId}`;
@@ -59,8 +59,10 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly failed_rows_at?: string;
   readonly execute_time?: string;
   readonly required_approval_count: number;
-  readonly approvers: readonly Caller[];
+  readonly approvals: readonly ChangeView[];
   readonly counts: BulkGrantCounts;
+  /** The first rows that are invalid or have failed. Absent when there are none. */
+  readonly failed_rows?: readonly FailedRowView[];
   /** What is waited for or was done, in words, for operators. */
   readonly details: string;
   /** What approvers read first, as lines of Markdown, while it awaits approval. */
@@ -69,6 +71,12 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly announcement?: string;
   /** How long to wait until the next step; absent when only a refresh ends the wait. */
   readonly wait_ms?: Milliseconds;
+}
+
+/** A row by its line in the sheet, whose user only the store has, and the codes of its problems. */
+interface FailedRowView {
+  readonly line: number;
+  readonly codes: readonly string[];
 }
 
 /** The counts of rows of a bulk grant, as its result and its query show them. */
@@ -107,6 +115,8 @@ export interface BlocksResult {
   readonly stopped?: boolean;
   /** The counts of the whole run so far; absent after a validation. */
   readonly counts?: BulkGrantCounts;
+  /** The first rows that have failed so far. Absent when there are none. */
+  readonly failed_rows?: readonly FailedRowView[];
 }
 
 /** Who changes a bulk grant by an Update: a name is required, as approvals are by two people. */

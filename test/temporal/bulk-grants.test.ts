@@ -101,7 +101,8 @@ describe("a bulk grant", () => {
     expect(await refusal(update("life", "approve", { digest }))).toContain("subject");
     expect(await refusal(update("life", "pause", { subject: "b\u202e" }))).toContain("subject");
     expect(await refusal(update("life", "pause", { subject: "b" }))).toContain("AWAITING_APPROVAL");
-    expect(await update("life", "approve", { subject: "mei@ops.example", digest })).toEqual({
+    const approval = { subject: "mei@ops.example", digest, reason: "checked with *marketing*" };
+    expect(await update("life", "approve", approval)).toEqual({
       state: "APPROVED",
       revision: 1,
       digest,
@@ -132,7 +133,16 @@ describe("a bulk grant", () => {
       "*Bulk grant is DONE*",
     ]);
     expect((await readBulk(stack, "life")).bulkGrant.report).toBe("SENT");
-    expect((await metadataOf(run)).currentDetails).toContain("30 granted");
+    const done = (await metadataOf(run)).currentDetails;
+    expect(done).toContain("30 granted");
+    expect(done.split("\n").slice(0, 3)).toEqual([
+      "**DONE**: Done: each row was granted.",
+      "",
+      `- digest: \`${digest}\``,
+    ]);
+    expect(done).toMatch(/\n- approved by 1 of 1:\n {2}- approver via temporal at \S+\+09:00: /);
+    expect(done).toContain(": checked with \\*marketing\\*\n");
+    expect((await run.describe()).memo).toEqual({ summary: expect.stringMatching(/^夏の/) });
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({ state: "DONE", counts });
   });
 
@@ -152,6 +162,13 @@ describe("a bulk grant", () => {
       state: "INVALID",
       revision: 1,
       counts: { invalid_count: 1 },
+    });
+    const invalid = bulkGrantRun(stack, "twice");
+    expect((await metadataOf(invalid)).currentDetails).toMatch(
+      /\n- first of the rows that cannot be granted:\n {2}- line 4: USER_TWICE$/,
+    );
+    expect((await invalid.describe()).memo).toEqual({
+      summary: "INVALID, 1 of 3 rows invalid: grant 20 points in 3 rows",
     });
     await submitted({ id: "twice", userIds: ["twice-a", "twice-b"] });
     const { revision } = await comesTo(stack, "twice", "AWAITING_APPROVAL");
@@ -229,7 +246,9 @@ describe("a bulk grant half way", () => {
     const userIds = await underWay("paused");
     const run = bulkGrantRun(stack, "paused");
     await update("paused", "pause", { subject: "op", reason: "a *question*" });
-    await showsDetails(run, "Paused by op via temporal (a \\*question\\*).");
+    const by = "Paused by op via temporal (a \\*question\\*).";
+    await showsDetails(run, `**PAUSING**: ${by}`);
+    await showsDetails(run, `**PAUSED**: ${by}`);
     await eventually(async () => {
       expect(await listed(stack, 'MeguriState = "PAUSED"')).toEqual([run.workflowId]);
     });
@@ -253,6 +272,7 @@ describe("a bulk grant half way", () => {
     const { programId } = stack;
     const by = { caller: asService("op"), reason: "a mistake" };
     await cancelBulkGrant(stack.deps, { programId, bulkGrantId: "cancelled", ...by });
+    await showsDetails(bulkGrantRun(stack, "cancelled"), "**CANCELLING**: Cancelled by op");
     const { counts, state } = await bulkGrantRun(stack, "cancelled").result();
     const { 10: granted, 0: notRun } = await balances(stack, userIds);
     expect(state).toBe("CANCELLED");
@@ -308,9 +328,14 @@ describe("rows that fail", () => {
       counts: { granted_count: 2, failed_count: 1, problem_counts: { ACCOUNT_FROZEN: 1 } },
     });
     expect(outcomesOf("frozen")).toHaveLength(1);
-    expect((await metadataOf(bulkGrantRun(stack, "frozen"))).currentDetails).toContain(
-      "ACCOUNT_FROZEN: 1",
-    );
+    const run = bulkGrantRun(stack, "frozen");
+    const details = (await metadataOf(run)).currentDetails;
+    expect(details).toContain("ACCOUNT_FROZEN: 1");
+    expect(details).toMatch(/cannot be granted:\n {2}- line 3: ACCOUNT_FROZEN$/);
+    expect(details).not.toContain("frozen-1");
+    expect((await run.describe()).memo).toEqual({
+      summary: "DONE_WITH_FAILURES, 1 of 3 rows failed: grant 30 points in 3 rows",
+    });
 
     await freeze(stack, "frozen-1", false);
     const by = { caller: asService("op"), reason: "" };

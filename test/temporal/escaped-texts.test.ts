@@ -68,12 +68,12 @@ test("of a bulk grant, and its current details", async () => {
     withoutAccountCount: 0,
     frozenCount: 0,
   };
-  const view = toView(
-    { bulkGrant: cancelled, step: "END" } as never,
-    undefined,
-    summary as never,
-    "UTC",
-  );
+  const view = toView({ bulkGrant: cancelled, step: "END" } as never, {
+    counts: undefined,
+    failedLines: [],
+    summary: summary as never,
+    timeZone: "UTC",
+  });
   expect(view.details).toBe(`Cancelled by desk (${escapedReason}).`);
   expect(view.summary?.join("\n")).toContain(`users are in ${escapedId} (DONE)`);
   expect(view.summary?.join("\n")).toContain(`largest: ${escapedId} 5`);

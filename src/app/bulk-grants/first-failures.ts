@@ -1,0 +1,48 @@
+/** Finds the first rows of a bulk grant that are invalid or have failed. */
+import type { BulkGrant } from "../../domain/bulk-grant.ts";
+import { maxSheetBlocks, type RowCode } from "../../domain/sheet.ts";
+import type { BlockProblem, Numbered } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
+import { allPages, type Page, type PageRequest } from "../ports/pages.ts";
+
+/** A row by its line in the sheet, and what is wrong with it. Nothing in it is personal. */
+export interface FailedLine {
+  readonly line: number;
+  readonly codes: readonly RowCode[];
+}
+
+type FailedBlock = Numbered<{ readonly failures: readonly BlockProblem[] }>;
+
+/**
+ * Returns the first `limit` rows of the current revision that are invalid, or that the runs so far
+ * have tried and not granted. Reads what is stored of all blocks, and of the rows only those found.
+ */
+export async function firstFailures(
+  { reader }: Pick<Deps, "reader">,
+  { state, revision: { uploadId } }: BulkGrant,
+  limit: number,
+): Promise<FailedLine[]> {
+  const read = async (page: PageRequest): Promise<Page<FailedBlock>> => {
+    if (state !== "INVALID") return reader.blockOutcomes(uploadId, page);
+    const { items, ...rest } = await reader.blockChecks(uploadId, page);
+    return { ...rest, items: items.map(({ block, problems: failures }) => ({ block, failures })) };
+  };
+  const found: FailedLine[] = [];
+  for await (const blocks of allPages(maxSheetBlocks, read)) {
+    for (const { block, failures } of blocks) {
+      const codes = codesByIndex(failures);
+      if (codes.size === 0) continue;
+      const rows = await reader.rowsOfBlock(uploadId, block);
+      for (const [index, of] of codes) found.push({ line: rows[index]?.line ?? 0, codes: of });
+      if (found.length >= limit) return found.slice(0, limit);
+    }
+  }
+  return found;
+}
+
+/** A row that was not run has not failed. */
+function codesByIndex(failures: readonly BlockProblem[]): ReadonlyMap<number, readonly RowCode[]> {
+  const tried = failures.filter(({ code }) => code !== "NOT_RUN");
+  const byIndex = Map.groupBy(tried, ({ index }) => index);
+  return new Map([...byIndex].map(([index, of]) => [index, of.map(({ code }) => code)]));
+}
