@@ -93,7 +93,6 @@ function markdownOf(view: BulkGrantView, label: string, pace: readonly string[])
     "",
     `- digest: \`${view.digest}\``,
     ...(title === undefined ? [] : [`- title: ${escapeMarkdown(title)}`]),
-    `- bulk grant: ${escapeMarkdown(view.bulk_grant_id)}, revision ${view.revision}`,
     `- in all: ${number(view.total_points)} points, ${number(view.row_count)} rows`,
     ...(view.summary ?? []).map((line) => `- ${line}`),
     `- submitted by: ${escapeMarkdown(displayCaller(submitter) + from)}`,
@@ -104,6 +103,8 @@ function markdownOf(view: BulkGrantView, label: string, pace: readonly string[])
     ...countLines(counts),
     ...pace,
     ...failedLines(view),
+    // The Web UI cuts the last line, so it is one that the title of the page has as well.
+    `- bulk grant: ${escapeMarkdown(view.bulk_grant_id)}, revision ${view.revision}`,
   ].join("\n");
 }
 

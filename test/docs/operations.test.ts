@@ -14,7 +14,14 @@ import { Reservation_State as State } from "../../src/gen/meguri/reservations/v1
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { type ConsoleStep, consoleSteps, patternOf } from "../support/console.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
-import { codeBlocks, onPorts, projectRoot, type Shell, startShell } from "../support/markdown.ts";
+import {
+  codeBlocks,
+  codeNamed,
+  onPorts,
+  projectRoot,
+  type Shell,
+  startShell,
+} from "../support/markdown.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 import { approversFile, startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
@@ -24,7 +31,7 @@ const document = readFileSync(projectRoot + page, "utf8");
 /** The text without quote marks and line breaks. */
 const unwrapped = (text: string): string => text.replaceAll(/[\s>]+/g, " ");
 
-const steps = consoleSteps(page).filter(({ command }) => /^(temporal|call) /.test(command));
+const steps = consoleSteps(page).filter(({ command }) => /^(temporal|call|view) /.test(command));
 
 let folder: string;
 let stack: WorkerStack;
@@ -53,6 +60,7 @@ beforeAll(async () => {
   await shell.run(`export TEMPORAL_ADDRESS=${temporalAddress}`);
   await shell.run(`export TEMPORAL_NAMESPACE=${temporalNamespace}`);
   await shell.run(onPorts(codeBlocks("docs/tutorial.md")[0]?.code ?? "", server));
+  await shell.run(codeNamed(page, "view"));
 });
 afterAll(async () => {
   await shell?.close();
@@ -80,7 +88,8 @@ async function check(text: string): Promise<void> {
     if (printed !== "") expect(answer).toMatch(patternOf(printed));
   };
   // What only reads is run until the workflow has come so far.
-  if (/^temporal workflow (query|metadata|result|list) /.test(command)) await eventually(compare);
+  if (/^(view|temporal workflow (query|metadata|result|list)) /.test(command))
+    await eventually(compare);
   else await compare();
 }
 
@@ -124,6 +133,7 @@ test("reservations that wait, failed, are changed, and were granted", async () =
   });
   const details = await run("temporal workflow metadata -w reservation/default/review-79");
   expect(unwrapped(document)).toContain(unwrapped(details.split("Current Details:\n")[1] ?? ""));
+  await check("view ");
   await check("reset --workflow-id reservation/default/review-84");
   await check("execute-update-with-start --workflow-id reservation/default/review-79");
   for (const id of ["review-79", "review-84"]) await comesTo(id, State.DONE);

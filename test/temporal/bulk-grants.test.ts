@@ -165,7 +165,7 @@ describe("a bulk grant", () => {
     });
     const invalid = bulkGrantRun(stack, "twice");
     expect((await metadataOf(invalid)).currentDetails).toMatch(
-      /\n- first of the rows that cannot be granted:\n {2}- line 4: USER_TWICE$/,
+      /\n- first of the rows that cannot be granted:\n {2}- line 4: USER_TWICE\n- bulk grant: /,
     );
     expect((await invalid.describe()).memo).toEqual({
       summary: "INVALID, 1 of 3 rows invalid: grant 20 points in 3 rows",
@@ -331,7 +331,7 @@ describe("rows that fail", () => {
     const run = bulkGrantRun(stack, "frozen");
     const details = (await metadataOf(run)).currentDetails;
     expect(details).toContain("ACCOUNT_FROZEN: 1");
-    expect(details).toMatch(/cannot be granted:\n {2}- line 3: ACCOUNT_FROZEN$/);
+    expect(details).toMatch(/cannot be granted:\n {2}- line 3: ACCOUNT_FROZEN\n- bulk grant: /);
     expect(details).not.toContain("frozen-1");
     expect((await run.describe()).memo).toEqual({
       summary: "DONE_WITH_FAILURES, 1 of 3 rows failed: grant 30 points in 3 rows",
