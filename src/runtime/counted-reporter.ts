@@ -6,6 +6,7 @@ type ReportKind = BulkGrantReport["kind"] | "RULE_CHANGE" | "PICK_UP";
 
 const zeros: Readonly<Record<ReportKind, 0>> = {
   WAITING: 0,
+  RAISED: 0,
   REMINDER: 0,
   APPROVED: 0,
   ENDED: 0,
