@@ -22,7 +22,15 @@ test("reports that fail, or may have failed, are counted, and their errors pass"
   const reporter = countFailedReports(failing);
   const counts = () =>
     Object.fromEntries([...reporter.failed.all()].map(({ labels, count }) => [labels.kind, count]));
-  const none = { WAITING: 0, RAISED: 0, REMINDER: 0, APPROVED: 0, ENDED: 0, OUTCOME: 0, RULE_CHANGE: 0 };
+  const none = {
+    WAITING: 0,
+    RAISED: 0,
+    REMINDER: 0,
+    APPROVED: 0,
+    ENDED: 0,
+    OUTCOME: 0,
+    RULE_CHANGE: 0,
+  };
   expect(counts()).toEqual({ ...none, PICK_UP: 0 });
   await reporter.send(of("OUTCOME"));
   await expect(reporter.send(of("REMINDER"))).rejects.toBe(unsent);

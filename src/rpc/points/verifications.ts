@@ -1,5 +1,4 @@
 /** The handlers of the PointsService that compare accounts with their ledgers. */
-
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";

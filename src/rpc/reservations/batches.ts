@@ -1,5 +1,4 @@
 /** The handlers of the ReservationService that change many reservations in one call. */
-
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";

@@ -1,5 +1,4 @@
 /** The handlers of the ReservationService that pause and resume a program. */
-
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
