@@ -31,5 +31,8 @@ test("known histories of campaigns keep the rules", async () => {
     // A revision with rows that were granted before is cancelled before its check has ended.
     { seed: 1_045_830_224, path: "114", numRuns: 1 },
     { seed: 524_223_694, path: "21", numRuns: 1 },
+    // A right sheet is replaced by a wrong one between its listing and its reading.
+    { seed: 881_459_560, path: "1", numRuns: 1 },
+    { seed: 881_459_779, path: "1", numRuns: 1 },
   ]);
 });

@@ -36,7 +36,29 @@ export async function pickUpSheet(
     refuseOver(submitted, pickUpTime);
     return { programId, bulkGrantId, revision: submitted.revision };
   } catch (error) {
-    if (error instanceof DomainError && error.metadata.field === "source") return undefined;
+    if (isGone(error)) return undefined;
+    // Some sources tell at the end of the bytes that they are those of another version, but a sheet
+    // is refused at its first line that cannot be read.
+    const isInvalid = error instanceof DomainError && error.reason === "INVALID_REQUEST";
+    if (isInvalid && (await hasChanged(deps, file))) return undefined;
+    throw error;
+  }
+}
+
+const isGone = (error: unknown): boolean =>
+  error instanceof DomainError && error.metadata.field === "source";
+
+/** Whether a file is not there any more, or has another version; reads all of it. */
+async function hasChanged(
+  { bulkSources }: Parameters<typeof submitFromSource>[0],
+  { source, programId }: Pick<PickedUpFile, "source" | "programId">,
+): Promise<boolean> {
+  try {
+    const { csv } = await bulkSources.open(source, programId);
+    for await (const _ of csv);
+    return false;
+  } catch (error) {
+    if (isGone(error)) return true;
     throw error;
   }
 }

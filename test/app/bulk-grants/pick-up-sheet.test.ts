@@ -15,10 +15,14 @@ const starter = { service: "temporal", subject: "schedule/pick-up/nightly" };
 async function openSource() {
   const { deps, clock } = await openStore();
   await enforceRules(deps, programId, { sources: ["nightly"] });
-  const pickUp = (csv: string | DomainError, time = clock.time) => {
+  const pickUp = (
+    csv: string | DomainError | (() => AsyncIterable<Uint8Array>),
+    time = clock.time,
+  ) => {
     const open = async () => {
       if (csv instanceof DomainError) throw csv;
-      return { identity: "nightly", csv: bytesOf(Buffer.from(csv)) };
+      const bytes = typeof csv === "string" ? bytesOf(Buffer.from(csv)) : csv();
+      return { identity: "nightly", csv: bytes };
     };
     const bulkSources: Deps["bulkSources"] = { ...deps.bulkSources, open };
     const source = "nightly/b.csv#0123456789ab";
@@ -55,6 +59,16 @@ test("a file that is gone is no refusal", async () => {
   const { pickUp } = await openSource();
   const gone = new DomainError("INVALID_REQUEST", "no such file", { field: "source" });
   expect(await pickUp(gone)).toBeUndefined();
+});
+
+test("a file that has changed is no refusal, though its first line cannot be read", async () => {
+  const { pickUp } = await openSource();
+  async function* changed() {
+    yield Buffer.from("a,b\n");
+    yield Buffer.from("1,2\n");
+    throw new DomainError("INVALID_REQUEST", "another version", { field: "source" });
+  }
+  expect(await pickUp(changed)).toBeUndefined();
 });
 
 test("the same sheet is taken again as long as it may be granted, and refused later", async () => {
