@@ -1,75 +1,26 @@
-/** Makes alerts true by real faults, as a Prometheus sees them that scrapes real processes. */
-import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { parse } from "yaml";
-import type { Child } from "../../src/dev/stack/child.ts";
-import { findPorts } from "../../src/dev/stack/free-port.ts";
-import { startService } from "../../src/dev/stack/service.ts";
+/** Makes pages true by real faults, as a Prometheus sees them that scrapes real processes. */
+import { afterAll, beforeAll, test } from "vitest";
+import { reconcileId } from "../../src/contract/reconciler.ts";
+import { reserve } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
-import { projectRoot } from "../support/markdown.ts";
-import { type Prometheus, startPrometheus } from "../support/servers/prometheus.ts";
-import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { type AlertStack, startAlertStack } from "../support/servers/alerts.ts";
 
-/** The expressions of the alerts, by name. How long they have to be true is tested by promtool. */
-const expressions: Readonly<Record<string, string>> = Object.fromEntries(
-  parse(readFileSync(`${projectRoot}deploy/prometheus/rules.yml`, "utf8")).groups.flatMap(
-    ({ rules }: { rules: { alert?: string; expr: string }[] }) =>
-      rules.flatMap(({ alert, expr }) => (alert ? [[alert, expr]] : [])),
-  ),
-);
-
-let stack: WorkerStack;
-let server: Child;
-let worker: Child;
-let prometheus: Prometheus;
-let http1Port: number;
+let alerts: AlertStack;
 beforeAll(async () => {
-  stack = await startWorkerStack({ worker: false });
-  const [port, http1, operatorsPort, metricsPort] = await findPorts(0, 0, 0, 0);
-  http1Port = http1;
-  const { config, proxy } = stack;
-  server = await startService({
-    name: "server",
-    entry: "src/server.ts",
-    env: {
-      MEGURI_PORT: String(port),
-      MEGURI_HTTP1_PORT: String(http1Port),
-      MEGURI_OPERATORS_PORT: String(operatorsPort),
-      MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint,
-      MEGURI_TABLE_PREFIX: config.tablePrefix,
-      MEGURI_TEMPORAL_ADDRESS: config.temporalAddress,
-      MEGURI_TEMPORAL_NAMESPACE: config.temporalNamespace,
-      MEGURI_TASK_QUEUE: config.taskQueue,
-    },
-  });
-  worker = await stack.startWorkerProcess({ MEGURI_METRICS_PORT: String(metricsPort) });
-  const jobs = { "meguri-server": operatorsPort, "meguri-worker": metricsPort };
-  prometheus = await startPrometheus(jobs);
+  alerts = await startAlertStack();
 });
-afterAll(async () => {
-  await prometheus?.stop();
-  await worker?.stop();
-  await server?.stop();
-  await stack?.stop();
-});
+afterAll(() => alerts?.stop());
 
-/**
- * Grants points to one user after another until an alert is true, or no longer true: the windows of
- * the expressions have to pass.
- */
-async function callUntil(alert: string, isTrue: boolean): Promise<void> {
-  await eventually(async () => {
-    void grant();
-    const count = await prometheus.count(expressions[alert] ?? "");
-    expect(count > 0, `${alert} is true`).toBe(isTrue);
-  }, 300_000);
-}
+/** Grants points to one user after another until an alert is true, or no longer true. */
+const callUntil = (alert: string, isTrue: boolean) =>
+  alerts.becomes(alert, isTrue, () => void grant());
 
 let grants = 0;
 
 /** A grant, whatever becomes of it. */
 async function grant(): Promise<void> {
   grants += 1;
+  const { stack, http1Port } = alerts;
   const userId = `user-${grants}`;
   await fetch(`http://127.0.0.1:${http1Port}/meguri.points.v1.PointsService/GrantPoints`, {
     method: "POST",
@@ -78,11 +29,27 @@ async function grant(): Promise<void> {
   }).catch(() => {});
 }
 
-const lost = ["MeguriNoServer", "MeguriNoWorker", "MeguriNoReconcilerPass"];
+/** Ends the reconciler's run, which its paused schedule does not start again. */
+async function stopReconciler(): Promise<void> {
+  const { client } = alerts.stack;
+  await client.schedule.getHandle(reconcileId).pause();
+  const query = 'WorkflowType = "reconciler" AND ExecutionStatus = "Running"';
+  await eventually(async () => {
+    let ended = 0;
+    for await (const { workflowId } of client.workflow.list({ query })) {
+      await client.workflow.getHandle(workflowId).terminate();
+      ended += 1;
+    }
+    if (ended === 0) throw new Error("no run is listed yet");
+  });
+}
 
 test("alerts follow the faults", async () => {
-  for (const alert of lost) await callUntil(alert, false);
+  const { stack, worker, server } = alerts;
+  for (const alert of ["MeguriNoServer", "MeguriNoWorker", "MeguriNoReconcilerPass"])
+    await callUntil(alert, false);
 
+  await stopReconciler();
   await callUntil("MeguriStoreThrottles", false);
   stack.proxy.faults({ throttle: 0.9 });
   await callUntil("MeguriStoreThrottles", true);
@@ -90,12 +57,20 @@ test("alerts follow the faults", async () => {
   await callUntil("MeguriStoreThrottles", false);
 
   await callUntil("MeguriStoreAway", false);
+  await reserve(stack.deps, stack.programId, { id: "late", inMs: 10_000 });
+  await callUntil("MeguriGrantsPastDue", false);
   stack.proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
   await callUntil("MeguriStoreAway", true);
+  await callUntil("MeguriGrantsPastDue", true);
   stack.proxy.faults({});
+  await callUntil("MeguriGrantsPastDue", false);
   await callUntil("MeguriStoreAway", false);
+
+  await callUntil("MeguriNoReconcilerPass", true);
+  await stack.client.schedule.getHandle(reconcileId).unpause();
+  await callUntil("MeguriNoReconcilerPass", false);
 
   await worker.killHard();
   await server.killHard();
-  for (const alert of lost) await callUntil(alert, true);
+  for (const alert of ["MeguriNoServer", "MeguriNoWorker"]) await callUntil(alert, true);
 });
