@@ -7,7 +7,6 @@ export function exportCalls(registry: Registry, tallies: CallTallies): void {
   exportCounts(
     registry,
     { name: "meguri_calls_total", help: "Calls by their reason, which is OK for a success." },
-    ["method", "service", "reason"],
     tallies.calls,
   );
   exportHistogram(
@@ -34,7 +33,6 @@ export function exportCalls(registry: Registry, tallies: CallTallies): void {
       name: "meguri_refused_before_body_total",
       help: "Calls that were refused by their headers, before a byte of their bodies was read.",
     },
-    ["reason"],
     tallies.refusedBeforeBody,
   );
   exportGauge(

@@ -8,21 +8,15 @@ interface Family {
   readonly help: string;
 }
 
+/** Exports counts as they are: a Counter of the library would hash the labels of each again. */
 export function exportCounts<Label extends string>(
   registry: Registry,
   family: Family,
-  labelNames: readonly Label[],
   counts: Counts<Label>,
 ): void {
-  new Counter({
-    ...family,
-    labelNames,
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { labels, count } of counts.all()) this.inc(labels, count);
-    },
-  });
+  exportValues(registry, { ...family, type: "counter" }, () =>
+    Array.from(counts.all(), ({ labels, count }) => ({ labels, value: count })),
+  );
 }
 
 export function exportGauge(registry: Registry, family: Family, read: () => number): void {
@@ -56,18 +50,21 @@ export function exportHistogram(
   label: string,
   byValue: () => ReadonlyMap<string, Distribution>,
 ): void {
-  const metric = {
-    ...family,
-    get: async () => ({
-      ...family,
-      type: "histogram",
-      aggregator: "sum",
-      values: [...byValue()].flatMap(([value, distribution]) =>
-        samplesOf(family.name, value === "" ? {} : { [label]: value }, distribution),
-      ),
-    }),
-  };
-  registry.registerMetric(metric as unknown as Metric);
+  exportValues(registry, { ...family, type: "histogram" }, () =>
+    [...byValue()].flatMap(([value, distribution]) =>
+      samplesOf(family.name, value === "" ? {} : { [label]: value }, distribution),
+    ),
+  );
+}
+
+/** Registers a metric that keeps nothing itself, as the library reads its own ones. */
+function exportValues(
+  registry: Registry,
+  family: Family & { readonly type: "counter" | "histogram" },
+  read: () => readonly { readonly labels: Labels; readonly value: number }[],
+): void {
+  const get = async () => ({ ...family, aggregator: "sum", values: read() });
+  registry.registerMetric({ ...family, get } as unknown as Metric);
 }
 
 type Labels = Readonly<Record<string, string | number>>;

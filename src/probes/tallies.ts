@@ -11,7 +11,6 @@ export function exportTallies(registry: Registry, tallies: Tallies): void {
       name: "meguri_commits_total",
       help: "Attempts to commit a transaction, by result.",
     },
-    ["result"],
     commits.results,
   );
   exportHistogram(
@@ -36,7 +35,6 @@ export function exportTallies(registry: Registry, tallies: Tallies): void {
       name: "meguri_store_requests_total",
       help: "Attempts of requests to DynamoDB, for each of their tables, by result.",
     },
-    ["operation", "table", "result"],
     store.requests,
   );
   exportHistogram(
@@ -51,7 +49,6 @@ export function exportTallies(registry: Registry, tallies: Tallies): void {
       name: "meguri_store_units_total",
       help: "Capacity units that DynamoDB has reported, by table.",
     },
-    ["table", "kind"],
     store.units,
   );
   exportGauge(
@@ -76,7 +73,6 @@ export function exportTallies(registry: Registry, tallies: Tallies): void {
       name: "meguri_reports_failed_total",
       help: "Reports to people that were not sent, or whose arrival is uncertain.",
     },
-    ["kind"],
     tallies.failedReports,
   );
 }
