@@ -1,9 +1,15 @@
 /** Compares the tables of `docs/metrics.md` with the pages of a real server and a real worker. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createMeguri, type Meguri } from "../../packages/client/src/index.ts";
+import { pauseProgramReservations } from "../../src/app/reservations/pause.ts";
+import { reconcileId } from "../../src/contract/reconciler.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { findPorts } from "../../src/dev/stack/free-port.ts";
 import { startService } from "../../src/dev/stack/service.ts";
+import { asService } from "../../src/domain/caller.ts";
+import { approve, comesTo, submit, usersOf } from "../support/fixtures/bulk-grants.ts";
+import { isListed } from "../support/fixtures/operators.ts";
 import { expectGrantedOnce, reserveAndStart } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { projectRoot } from "../support/markdown.ts";
@@ -36,14 +42,68 @@ beforeAll(async () => {
     },
   });
   worker = await stack.startWorkerProcess({ MEGURI_METRICS_PORT: String(metricsPort) });
-  await reserveAndStart(stack, { id: "planted-reservation", userId: "planted-user" });
-  await expectGrantedOnce(stack, "planted-reservation");
+  await work();
+  const meguri = createMeguri({ url: `http://127.0.0.1:${ports[2]}`, caller: "tests" });
+  await call(meguri, ports[3]).finally(() => meguri.close());
 });
 afterAll(async () => {
   await worker?.stop();
   await server?.stop();
   await stack?.stop();
 });
+
+/** Gives the worker grants, rows that the store throttles, and a pass that counts what waits. */
+async function work(): Promise<void> {
+  await reserveAndStart(stack, { id: "planted-reservation", userId: "planted-user" });
+  await expectGrantedOnce(stack, "planted-reservation");
+
+  await submit(stack.deps, stack.programId, {
+    id: "planted-campaign",
+    userIds: usersOf("planted-user", 3),
+  });
+  const waiting = await comesTo(stack, "planted-campaign", "AWAITING_APPROVAL");
+  stack.proxy.faults({ throttle: 0.2 });
+  await approve(stack.deps, waiting);
+  await comesTo(stack, "planted-campaign", "DONE");
+  stack.proxy.faults({});
+
+  const paused = { caller: asService("desk"), reason: "planted-reason", deadline: undefined };
+  await pauseProgramReservations(stack.deps, { programId: stack.programId, ...paused });
+  await reserveAndStart(stack, { id: "planted-paused" });
+  await isListed(stack, "planted-paused", 'MeguriState = "PAUSED"');
+  // The server makes the schedule, whose next pass by itself comes within a minute.
+  await eventually(() => stack.client.schedule.getHandle(reconcileId).trigger());
+}
+
+/** Calls the server: with success, without a caller, with a stream, and for throttled targets. */
+async function call({ points, notifications, reactions }: Meguri, http1Port: number) {
+  const { programId } = stack;
+  await points.grantPoints({ programId, userId: "planted-user", eventId: "planted", points: 1n });
+  const path = "/meguri.points.v1.PointsService/GrantPoints";
+  const refused = await fetch(`http://127.0.0.1:${http1Port}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+  });
+  expect(refused.status).toBe(401);
+
+  const leaving = new AbortController();
+  const watches = [{ ownerId: "planted-owner" }];
+  const stream = notifications.watchUnreadCounts({ watches }, { signal: leaving.signal });
+  for await (const _ of stream) break;
+  leaving.abort();
+
+  const targetName = { type: "post", id: "planted-target" };
+  await reactions.registerTarget({ targetName, ownerId: "planted-owner" });
+  stack.proxy.faults({ throttle: 1 });
+  await eventually(async () => {
+    const person = { userId: "planted-user", displayName: "planted-name" };
+    const react = () =>
+      reactions.react({ targetName, ...person }, { timeoutMs: 500 }).catch(() => {});
+    await Promise.all(Array.from({ length: 10 }, react));
+    expect(await metricsOf(operatorsPort)).toMatch(/^meguri_target_throttle_samples_total\{/m);
+  });
+  stack.proxy.faults({});
+}
 
 interface Family {
   readonly type: string;
@@ -83,14 +143,32 @@ function served(page: string): Families {
 const labelsIn = (text: string, pattern: RegExp): string[] =>
   [...new Set([...text.matchAll(pattern)].map(([, label = ""]) => label))].sort();
 
-/** Expects that the page has exactly these families. One without a sample shows no labels. */
-function expectFamilies(page: string, expected: Families, isLeftOut = (_name: string) => false) {
+/** Families of ours that have no sample without a fault that no test of this file makes. */
+const ofFaults = {
+  server: [],
+  // The purge of a target that is throttled.
+  worker: ["meguri_target_throttle_samples_total"],
+} as const;
+
+/**
+ * Expects that the page has exactly these families, and a sample of each of ours. Another one
+ * without a sample shows no labels.
+ */
+function expectFamilies(
+  page: string,
+  of: keyof typeof ofFaults,
+  expected: Families,
+  isLeftOut = (_name: string) => false,
+) {
+  const isSampled = (name: string) => new RegExp(`^${name}(_bucket)?[ {]`, "m").test(page);
   const found = Object.entries(served(page)).filter(([name]) => !isLeftOut(name));
   const known = found.map(([name, family]) => {
-    const labels = family.labels.length > 0 ? family.labels : (expected[name]?.labels ?? []);
+    const labels = isSampled(name) ? family.labels : (expected[name]?.labels ?? []);
     return [name, { ...family, labels }];
   });
   expect(Object.fromEntries(known)).toEqual(expected);
+  const ours = Object.keys(expected).filter((name) => name.startsWith("meguri_"));
+  expect(ours.filter((name) => !isSampled(name))).toEqual(ofFaults[of]);
 }
 
 /** Reads the page, which nobody may be named on. */
@@ -106,9 +184,16 @@ const common = () => ({
   ...documented("Of the process"),
 });
 
-/** Lints the lines of our own families: libraries name theirs as they like. */
+/**
+ * Parses the whole page, and lints the lines of our own families: libraries name theirs as they
+ * like.
+ */
 async function lint(page: string): Promise<void> {
-  await promtool(["check", "metrics"], page.replaceAll(/^(?!(# \w+ )?meguri_).*\n/gm, ""));
+  const check = (text: string) => promtool(["check", "metrics"], text);
+  await check(page).catch((error: Error) => {
+    if (error.message.includes("error while linting")) throw error;
+  });
+  await check(page.replaceAll(/^(?!(# \w+ )?meguri_).*\n/gm, ""));
 }
 
 test.each(["server", "worker"])(
@@ -122,11 +207,12 @@ test.each(["server", "worker"])(
 
 test("promtool finds what is wrong with a page", async () => {
   await expect(lint("meguri_seconds 1\nother_seconds 1\n")).rejects.toThrow("no help text");
+  await expect(lint('other_seconds{a="1} 1\n')).rejects.toThrow("parsing error");
 });
 
 test("a server has the families of servers and of the process", async () => {
   const expected = { ...common(), ...documented("Of servers") };
-  expectFamilies(await metricsOf(operatorsPort), expected);
+  expectFamilies(await metricsOf(operatorsPort), "server", expected);
 });
 
 test("a worker has its own families, those of the process and those of the SDK", async () => {
@@ -139,7 +225,8 @@ test("a worker has its own families, those of the process and those of the SDK",
   // The SDK counts the end of a task after its answer.
   await eventually(async () => {
     const page = await metricsOf(metricsPort);
-    expectFamilies(page, expected, (name) => name in later);
+    expectFamilies(page, "worker", expected, (name) => name in later);
+    expect(page).toContain('meguri_bulk_rows_total{outcome="granted"} 3\n');
     for (const [name, { type }] of Object.entries(served(page))) {
       if (name in later) expect(type).toBe(later[name]?.type);
     }
