@@ -17,6 +17,7 @@ import { createRateLimit } from "./limit-rate.ts";
 import { noteUnread } from "./malformed.ts";
 import { limitsOf } from "./method-limits.ts";
 import { Quota } from "./quota.ts";
+import { takesStream } from "./receive-body.ts";
 import { type ByteLimits, createByteBudget } from "./received-bytes.ts";
 import { traceRefusal } from "./trace-calls.ts";
 
@@ -68,7 +69,10 @@ export function admitCallers(deps: AdmissionDeps): Gate {
       countCall?.(service);
       requireScope(identity, method);
       if (limitsOf(method).takesSheets) hold(sheets, service, context, tooManySheets);
-      values.set(receivedKey, countBytes(service, socket));
+      const received = countBytes(service, socket);
+      values.set(receivedKey, received);
+      // A handler that refuses a stream reads no more of it, so nothing else gives its bytes back.
+      if (takesStream(method)) onEnd(context, received.end);
     } catch (error) {
       call?.note(error);
       const refusal = toConnectError(error);
@@ -123,7 +127,11 @@ function hold<H>(
     if (isHeld) places.release(holder);
     isHeld = false;
   };
-  // Connect aborts the signal of every call when it ends; unary gRPC calls run what is set.
-  context.signal.addEventListener("abort", release, { once: true });
+  // Unary gRPC calls run what is set.
+  onEnd(context, release);
   context.values.set(releaseKey, release);
 }
+
+/** Calls `release` at the end of a call that Connect serves, which then aborts its signal. */
+const onEnd = ({ signal }: HandlerContext, release: () => void): void =>
+  signal.addEventListener("abort", release, { once: true });

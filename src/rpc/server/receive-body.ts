@@ -6,6 +6,10 @@ import { receivedKey } from "./context.ts";
 import { toConnectError } from "./errors.ts";
 import { limitsOf, tooSlow } from "./method-limits.ts";
 
+/** Whether a client sends a stream of messages. */
+export const takesStream = ({ methodKind }: DescMethod): boolean =>
+  methodKind === "client_streaming" || methodKind === "bidi_streaming";
+
 /**
  * Yields the chunks of a body. The body of a call with one message has to arrive within the time of
  * its method; streams of messages have a limit from message to message instead. Throws
@@ -20,8 +24,7 @@ export async function* receiveBody(
 ): AsyncGenerator<Uint8Array, void> {
   const received = values.get(receivedKey);
   const iterator = body[Symbol.asyncIterator]();
-  const isStream =
-    method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming";
+  const isStream = takesStream(method);
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = isStream ? undefined : setTimeout(() => reject(tooSlow(method)), limitMs);
   try {

@@ -21,6 +21,8 @@ export interface ReceivedBytes {
   add(bytes: number): void;
   /** They were handed on, or dropped. */
   clear(): void;
+  /** The call has ended: nothing of it is held, whatever still arrives. */
+  end(): void;
 }
 
 /** Returns a function that starts to count for a call. Tells `onHold` of all changes. */
@@ -34,8 +36,10 @@ export function createByteBudget(
 
   return (service: string, connection: Socket | undefined): ReceivedBytes => {
     let held = 0;
-    return {
+    let isEnded = false;
+    const received: ReceivedBytes = {
       add(bytes) {
+        if (isEnded) return;
         if (!connections.take(connection, bytes)) throw overloaded("this connection");
         if (!services.take(service, bytes)) {
           connections.release(connection, bytes);
@@ -51,7 +55,12 @@ export function createByteBudget(
         onHold(-held);
         held = 0;
       },
+      end() {
+        isEnded = true;
+        received.clear();
+      },
     };
+    return received;
   };
 }
 

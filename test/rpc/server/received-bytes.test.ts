@@ -36,4 +36,14 @@ describe("bytes that are held", () => {
       call.clear();
     }
   });
+
+  test("are free at the end of a call, and what arrives later does not count", () => {
+    const open = createByteBudget(limits);
+    for (let i = 0; i < 9; i++) {
+      const call = open("a", first);
+      call.add(10);
+      call.end();
+      call.add(10);
+    }
+  });
 });
