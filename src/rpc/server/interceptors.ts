@@ -6,6 +6,7 @@ import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-g
 import type { Deps } from "../../app/ports/deps.ts";
 import { isSilent, maxSilenceMs } from "../../app/ports/store-silence.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { toProgramId } from "../shared/scalars.ts";
 import { authorize } from "./authorize.ts";
 import { type Call, callKey } from "./calls.ts";
 import { marginMs, maxTimeoutMs } from "./context.ts";
@@ -162,11 +163,16 @@ async function* notingIds<T>(requests: AsyncIterable<T>, call: Call): AsyncGener
   }
 }
 
-/** No ids of people, of what they own or do: a target may be named after its owner. */
+/**
+ * No ids of people, of what they own or do: a target may be named after its owner. An upload names
+ * its bulk grant in the header, its first message.
+ */
 function noteIdsOf(request: unknown, call: Call): void {
-  const { programId, eventId, reservationId, bulkGrantId } = request as Record<string, unknown>;
+  const { content } = request as { content?: { case?: string; value?: unknown } };
+  const named = content?.case === "header" ? content.value : request;
+  const { programId, eventId, reservationId, bulkGrantId } = named as Record<string, unknown>;
   const id = eventId || reservationId || bulkGrantId;
-  if (typeof programId === "string" && programId !== "") call.programId = programId;
+  if (typeof programId === "string") call.programId = toProgramId(programId);
   if (typeof id === "string") call.id = id;
 }
 

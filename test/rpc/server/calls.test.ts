@@ -1,8 +1,9 @@
 /** Tests what every call leaves behind: one count, one line without anything personal, one id. */
 import { connect as connectTcp } from "node:net";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { pino } from "pino";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { createCalls } from "../../../src/rpc/server/calls.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
@@ -24,6 +25,9 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   text.length = 0;
+});
+afterEach(() => {
+  vi.useRealTimers();
 });
 afterAll(() => server.stop());
 
@@ -61,9 +65,68 @@ test("the line of a call names what its caller chose and nobody, on both ports",
     { level: 30, service: "tests", reason: "INSUFFICIENT_POINTS", id: "event-4" },
   ]);
   expect(lines()[0]).toMatchObject({ programId: "default", method: grantPath.slice(1) });
+  // It has named no program.
   expect(lines()[1]).toMatchObject({ requestId: answer.headers.get("x-request-id"), traceId });
+  expect(lines()[1]).toHaveProperty("programId", "default");
   expect(lines()[2]).not.toHaveProperty("id");
   expect(text.join("")).not.toContain("planted");
+});
+
+test("the line of a call has the id of its reservation or bulk grant, and its time", async () => {
+  const method = "meguri.reservations.v1.ReservationService/CreateReservation";
+  const ofReservation = { programId: "default", reservationId: "reservation-1" };
+  await server.reservations.createReservation({
+    ...ofReservation,
+    ...{ userId: "planted-user", points: 5n, reason: "planted-reason" },
+    executeTime: timestampFromMs(Date.now() + 3_600_000),
+  });
+  await server.bulkGrants.getBulkGrant({ bulkGrantId: "campaign-1" }).catch(() => {});
+  async function* upload() {
+    const header = { bulkGrantId: "campaign-2", title: "planted-title" };
+    yield { content: { case: "header", value: header } } as const;
+    yield { content: { case: "csvChunk", value: Buffer.from("planted,1\n") } } as const;
+  }
+  await server.bulkGrants.uploadBulkGrant(upload()).catch(() => {});
+  await eventually(async () => expect(lines()).toHaveLength(3), 5_000);
+  expect(lines()).toMatchObject([
+    { method, programId: "default", id: "reservation-1", reason: "OK" },
+    { programId: "default", id: "campaign-1", reason: "BULK_GRANT_NOT_FOUND" },
+    { programId: "default", id: "campaign-2" },
+  ]);
+  for (const { ms } of lines()) expect(ms).toBeGreaterThan(0);
+  expect(text.join("")).not.toContain("planted");
+  const { text: page } = await readPage(server.operatorsPort, "/metrics");
+  const [, sum] = page.match(`meguri_call_seconds_sum{method="${method}"} (.+)\n`) ?? [];
+  const [first] = lines() as [{ ms: number }];
+  expect(Number(sum) * 1_000).toBeCloseTo(first.ms, 0);
+});
+
+test("an upload that is refused before its end holds no bytes any more", async () => {
+  let isRefused = false;
+  async function* upload() {
+    while (!isRefused)
+      yield { content: { case: "csvChunk", value: Buffer.alloc(50_000) } } as const;
+  }
+  const refused = server.bulkGrants.uploadBulkGrant(upload()).finally(() => {
+    isRefused = true;
+  });
+  await expect(refused).rejects.toThrow("header");
+  await eventually(async () => {
+    const { text: page } = await readPage(server.operatorsPort, "/metrics");
+    expect(page).toContain("meguri_body_bytes_in_flight 0\n");
+  }, 5_000);
+});
+
+test("of the successes of a second 50 have a line, then one in 100 with its rate", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const calls = createCalls(log);
+  const open = Array.from({ length: 200 }, () => calls.begin(PointsService.method.getBalance, ""));
+  vi.advanceTimersByTime(1_250);
+  for (const call of open) call.end();
+  expect(lines().slice(0, 50)).toEqual(Array(50).fill(expect.objectContaining({ ms: 1_250 })));
+  expect(lines().map(({ sampleRate }) => sampleRate)).toEqual([...Array(50).fill(undefined), 0.01]);
+  const [seconds] = calls.tallies.seconds.byName.values();
+  expect(seconds).toMatchObject({ count: 200, sum: 250 });
 });
 
 test("what no handler sees is logged once, with the id of its answer", async () => {
