@@ -219,6 +219,9 @@ describe("a bulk grant", () => {
     const approvalTimes = { reminderMs: 1_000, expiryMs: 6_000 };
     await submitted({ id: "late", userIds: ["late-0"] }, { ...stack.deps, approvalTimes });
     const run = bulkGrantRun(stack, "late");
+    await eventually(async () =>
+      expect(titlesAbout("late")).toContain("*Bulk grant still awaits approval*"),
+    );
     expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted_count: 0 } });
     expect((await metadataOf(run)).currentDetails).toContain("not approved in time");
     expect(titlesAbout("late")).toEqual([
