@@ -18,7 +18,7 @@ export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
     provide: {
-      // A known seed, as for test/soak/reactions-model.soak.ts.
+      // A known seed, until some thousands of fresh histories were right on real servers.
       grpcHistories: { count: 80, seed: 225_196_086 },
       workloadOperations: 1_500,
       manyLikes: 20_000,
