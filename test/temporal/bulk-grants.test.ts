@@ -140,7 +140,7 @@ describe("a bulk grant", () => {
       "",
       `- digest: \`${digest}\``,
     ]);
-    expect(done).toMatch(/\n- approved by 1 of 1:\n {2}- approver via temporal at \S+\+09:00: /);
+    expect(done).toMatch(/\n- approved by 1 of 1:\n {2}- mei via temporal at \S+\+09:00: /);
     expect(done).toContain(": checked with \\*marketing\\*\n");
     expect((await run.describe()).memo).toEqual({ summary: expect.stringMatching(/^夏の/) });
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({ state: "DONE", counts });
