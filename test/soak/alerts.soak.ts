@@ -49,6 +49,7 @@ test("alerts follow the faults", async () => {
   for (const alert of ["MeguriNoServer", "MeguriNoWorker", "MeguriNoReconcilerPass"])
     await callUntil(alert, false);
 
+  for (const alert of ["MeguriErrorsFast", "MeguriErrorsSlow"]) await callUntil(alert, false);
   await stopReconciler();
   await callUntil("MeguriStoreThrottles", false);
   stack.proxy.faults({ throttle: 0.9 });
@@ -62,6 +63,7 @@ test("alerts follow the faults", async () => {
   stack.proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
   await callUntil("MeguriStoreAway", true);
   await callUntil("MeguriGrantsPastDue", true);
+  for (const alert of ["MeguriErrorsFast", "MeguriErrorsSlow"]) await callUntil(alert, true);
   stack.proxy.faults({});
   await callUntil("MeguriGrantsPastDue", false);
   await callUntil("MeguriStoreAway", false);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { adopt, waitUntilReady } from "../../../src/dev/stack/child.ts";
 import { findPorts } from "../../../src/dev/stack/free-port.ts";
+import { projectRoot } from "../markdown.ts";
 import { findPrometheus } from "./promtool.ts";
 
 export interface Prometheus {
@@ -13,14 +14,15 @@ export interface Prometheus {
   stop(): Promise<void>;
 }
 
-/** Starts one that scrapes these ports of loopback, by the names of their jobs. */
+/** Starts one with our rules that scrapes these ports of loopback, by the names of their jobs. */
 export async function startPrometheus(jobs: Readonly<Record<string, number>>): Promise<Prometheus> {
   const program = await findPrometheus();
   const folder = await mkdtemp(join(tmpdir(), "meguri-prometheus-"));
   const file = join(folder, "prometheus.json");
   // JSON is YAML as well.
   const config = {
-    global: { scrape_interval: "1s" },
+    global: { scrape_interval: "1s", evaluation_interval: "1s" },
+    rule_files: [`${projectRoot}deploy/prometheus/rules.yml`],
     scrape_configs: Object.entries(jobs).map(([name, port]) => ({
       job_name: name,
       static_configs: [{ targets: [`127.0.0.1:${port}`] }],
