@@ -112,6 +112,8 @@ test("an upload that is refused before its end holds no bytes any more", async (
   });
   await expect(refused).rejects.toThrow("header");
   await eventually(async () => {
+    // The call ends after its answer.
+    expect(lines()).toMatchObject([{ reason: "INVALID_REQUEST" }]);
     const { text: page } = await readPage(server.operatorsPort, "/metrics");
     expect(page).toContain("meguri_body_bytes_in_flight 0\n");
   }, 5_000);
