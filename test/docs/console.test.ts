@@ -1,0 +1,258 @@
+/**
+ * Asks Temporal's Web UI, in Chromium, the questions that docs/operations.md answers by it. This
+ * command also takes the screenshots of docs/images that are named here:
+ *
+ *     MEGURI_SCREENSHOTS=1 npm test -- test/docs/console.test.ts
+ */
+import { readFileSync } from "node:fs";
+import type { WorkflowHandle } from "@temporalio/client";
+import type { Browser, Page } from "puppeteer-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cancelBulkGrant, pauseBulkGrant } from "../../src/app/bulk-grants/commands.ts";
+import { createProgram } from "../../src/app/programs/commands.ts";
+import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
+import { pauseProgramReservations } from "../../src/app/reservations/pause.ts";
+import { reservationWorkflowId } from "../../src/contract/reservations.ts";
+import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
+import { asService } from "../../src/domain/caller.ts";
+import {
+  balances,
+  bulkGrantRun,
+  comesTo,
+  submit,
+  usersOf,
+} from "../support/fixtures/bulk-grants.ts";
+import { showsDetails } from "../support/fixtures/operators.ts";
+import { freeze, handleOf, reserve, reserveAndStart } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { projectRoot } from "../support/markdown.ts";
+import { startChromium } from "../support/servers/chromium.ts";
+import { approversFile, startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+const operations = readFileSync(`${projectRoot}docs/operations.md`, "utf8");
+
+const columns = ["Program", "User", "Points", "Caller", "ExecuteTime", "State", "Reason", "Month"];
+
+let temporal: Temporal;
+let stack: WorkerStack;
+let browser: Browser;
+let page: Page;
+beforeAll(async () => {
+  temporal = await startTemporal({ ui: true, ignoreRunning: true });
+  stack = await startWorkerStack({
+    temporalAddress: temporal.address,
+    programId: "default",
+    env: { MEGURI_TEMPORAL_APPROVALS: approversFile },
+  });
+  const cafe = { programId: "cafe", timeZone: "Asia/Tokyo", lifetimeMonths: 12 };
+  await createProgram({ ...stack.deps, background: () => {} }, cafe);
+  browser = await startChromium();
+  page = await browser.newPage();
+  await page.setViewport({ width: 1_700, height: 900 });
+  await page.goto(`${temporal.uiUrl}/namespaces/default/workflows`);
+  // As the gear below the list does it.
+  await page.evaluate(
+    (labels) => {
+      const shown = ["Status", "Workflow ID", ...labels].map((label) => ({ label }));
+      localStorage.setItem("namespace-workflow-table-columns", JSON.stringify({ default: shown }));
+    },
+    columns.map((name) => `Meguri${name}`),
+  );
+});
+afterAll(async () => {
+  await browser?.close();
+  await stack?.stop();
+  await temporal?.stop();
+});
+
+/** A script that tells whether a frame shows a text, neither scrolled away nor cut. */
+const isShown = (text: string): string => `(() => {
+  const wanted = ${JSON.stringify(text)};
+  const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+    const start = node.nodeValue.indexOf(wanted);
+    if (start < 0) continue;
+    const range = document.createRange();
+    range.setStart(node, start);
+    range.setEnd(node, start + wanted.length);
+    const isWhole = [...range.getClientRects()].every(({ left, top, width, height }) => {
+      const found = document.elementFromPoint(left + width / 2, top + height - 2);
+      return found !== null && node.parentElement.contains(found);
+    });
+    if (isWhole) return true;
+  }
+  return false;
+})()`;
+
+/** Which of the texts no frame of the page shows. */
+async function missingOf(texts: readonly string[]): Promise<string[]> {
+  const missing: string[] = [];
+  for (const text of texts) {
+    const inFrames = page.frames().map((frame) => frame.evaluate(isShown(text)).catch(() => false));
+    if (!(await Promise.all(inFrames)).includes(true)) missing.push(text);
+  }
+  return missing;
+}
+
+/** How long a page takes at most until it shows what it has; it is loaded again after that. */
+const pageMs = 8_000;
+
+/** Expects that a page of the Web UI shows all of these texts, and takes a screenshot of it. */
+async function expectShown(path: string, texts: readonly string[], image?: string): Promise<void> {
+  await eventually(async () => {
+    await page.goto(`${temporal.uiUrl}/namespaces/default/workflows${path}`);
+    await eventually(async () => expect(await missingOf(texts)).toEqual([]), pageMs);
+  });
+  if (image === undefined || !process.env.MEGURI_SCREENSHOTS) return;
+  await page.screenshot({ path: `${projectRoot}docs/images/${image}.png` });
+}
+
+const list = (query: string) => `?query=${encodeURIComponent(query)}`;
+
+/** The page of the newest run of a workflow. */
+async function tabOf(handle: WorkflowHandle, tab: string): Promise<string> {
+  const { runId } = await handle.describe();
+  return `/${encodeURIComponent(handle.workflowId)}/${runId}/${tab}`;
+}
+
+const expectDetails = async (handle: WorkflowHandle, texts: readonly string[], image?: string) =>
+  expectShown(await tabOf(handle, "user-metadata"), texts, image);
+
+/** Asks a question that the page of the docs answers in these words. */
+const question = (words: string, answer: () => Promise<void>) =>
+  test(words, async () => {
+    expect(operations).toContain(words);
+    await answer();
+  });
+
+const hour = 3_600_000;
+const byShop = { caller: asService("shop"), reason: "asked by support" };
+
+question("What is due and waits for a reason?", async () => {
+  const handle = await reserveAndStart(stack, { id: "review-99", userId: "hana", inMs: 500 });
+  stack.proxy.faults({ lostAnswer: 1, lostBy: "silence", operations: "all" });
+  await showsDetails(handle, "Due since");
+  await expectDetails(handle, ["Due since"]);
+  const query = 'WorkflowType = "reservation" AND MeguriState = "RETRYING"';
+  await expectShown(list(query), ["review-99", "hana", "RETRYING", "STORE_UNAVAILABLE"]);
+  stack.proxy.faults({});
+  await handle.result();
+});
+
+question("What is due in the next hour?", async () => {
+  await reserve(stack.deps, "default", { id: "review-77", userId: "aoi", points: 120, inMs: hour });
+  const end = new Date(Date.now() + 2 * hour).toISOString();
+  const query = `ExecutionStatus = "Running" AND MeguriExecuteTime < "${end}"`;
+  await expectShown(list(query), ["review-77", "aoi", "120", "tests", "PENDING"]);
+});
+
+question("What has failed?", async () => {
+  await freeze(stack, "dan", true);
+  const handle = await reserveAndStart(stack, { id: "review-84", userId: "dan" });
+  await handle.result().catch(() => {});
+  const query = 'WorkflowType = "reservation" AND ExecutionStatus = "Failed"';
+  await expectShown(list(query), ["review-84", "dan", "FAILED", "ACCOUNT_FROZEN"]);
+});
+
+question("Why it failed, and what to do now", async () => {
+  await expectDetails(handleOf(stack, "review-84"), [
+    "the account is frozen (ACCOUNT_FROZEN).",
+    "What to do now:",
+    "unfreeze the account, then call RetryReservation",
+  ]);
+});
+
+question("What waits for a paused program?", async () => {
+  const paused = { caller: asService("ops"), reason: "points doubled by mistake" };
+  await pauseProgramReservations(stack.deps, { programId: "cafe", deadline: undefined, ...paused });
+  await reserve(stack.deps, "cafe", { id: "stamp-9", userId: "ben", points: 20 });
+  const query = 'MeguriProgram = "cafe" AND MeguriState = "PAUSED"';
+  await expectShown(list(query), ["stamp-9", "ben", "PAUSED", "PROGRAM_PAUSED"]);
+  const handle = stack.client.workflow.getHandle(reservationWorkflowId("cafe", "stamp-9"));
+  await expectDetails(handle, ["The program is paused by ops (points doubled by mistake)."]);
+});
+
+question("Who asked, rescheduled, cancelled or retried it, and why", async () => {
+  const id = "review-82";
+  const handle = await reserveAndStart(stack, { id, userId: "chie", inMs: hour });
+  const move = { programId: "default", reservationId: id, executeTime: Date.now() + 2 * hour };
+  await rescheduleReservation(stack.deps, { ...move, ...byShop });
+  await expectDetails(handle, [
+    "reserved by: ren via tests",
+    "Changed last by shop (asked by support).",
+  ]);
+});
+
+question("How late was it?", async () => {
+  const handle = await reserveAndStart(stack, { id: "review-78", userId: "eri" });
+  await handle.result();
+  await expectDetails(handle, [" late: 10 points available, ledger entry 1."]);
+});
+
+question("Is the month end of a month done?", async () => {
+  const { client, config } = stack;
+  const month = await client.workflow.start("monthEnd", {
+    workflowId: "month-end/default-now",
+    taskQueue: config.taskQueue,
+    args: [{ program_id: "default" }],
+  });
+  const { months } = await month.result();
+  await expectShown(list('WorkflowType = "monthEnd"'), [months.month, "DONE"]);
+  await expectDetails(month, [`(${months.month}) is done.`]);
+});
+
+async function submitted(id: string, userIds: readonly string[], title: string) {
+  await submit(stack.deps, "default", { id, userIds, points: 500, title });
+  return bulkGrantRun(stack, id);
+}
+
+/** Approves once the accounts of some users are frozen, which a validation would have found. */
+async function approveFrozen(id: string, userIds: readonly string[]): Promise<void> {
+  const { revision } = await comesTo(stack, id, "AWAITING_APPROVAL");
+  for (const userId of userIds) await freeze(stack, userId, true);
+  const approval = { subject: "approver", digest: revision.digest, reason: "agreed with finance" };
+  await bulkGrantRun(stack, id).executeUpdate("approve", { args: [approval] as [unknown] });
+}
+
+question("What waits for an approval?", async () => {
+  const waiting = await submitted("spring-2028", usersOf("member", 30), "Spring campaign");
+  const { revision } = await comesTo(stack, "spring-2028", "AWAITING_APPROVAL");
+  const query = 'MeguriState = "AWAITING_APPROVAL" AND ExecutionStatus = "Running"';
+  await expectShown(list(query), ["spring-2028", "15000", "desk", "AWAITING_APPROVAL"]);
+  const texts = [revision.digest, "in all: 15,000 points, 30 rows", "approved by: nobody yet"];
+  await expectDetails(waiting, [...texts, "0 invalid, 0 not run"], "bulk-grant-waiting");
+});
+
+question("What runs? What is paused?", async () => {
+  const run = await submitted("summer-2028", usersOf("runner", 4_500), "Summer campaign");
+  await approveFrozen("summer-2028", ["runner-3"]);
+  await showsDetails(run, "- pace: ");
+  const running = ["RUNNING", " rows a second, about ", "line 5: ACCOUNT_FROZEN"];
+  await expectDetails(run, running, "bulk-grant-running");
+  const name = { programId: "default", bulkGrantId: "summer-2028" };
+  await pauseBulkGrant(stack.deps, { ...name, ...byShop });
+  await expectDetails(run, ["PAUSING", "Paused by shop (asked by support)."]);
+  await expectDetails(run, ["PAUSED"]);
+  const query = 'WorkflowType IN ("bulkGrant", "bulkGrantFromSource") AND MeguriState = "PAUSED"';
+  await expectShown(list(query), ["summer-2028", "PAUSED"]);
+  await cancelBulkGrant(stack.deps, { ...name, ...byShop });
+  await comesTo(stack, "summer-2028", "CANCELLED");
+});
+
+question("What ended with failed rows?", async () => {
+  const userIds = usersOf("winter", 30);
+  const run = await submitted("winter-2028", userIds, "Winter campaign");
+  await approveFrozen("winter-2028", ["winter-6", "winter-20"]);
+  await run.result();
+  expect((await balances(stack, userIds))[500]).toBe(28);
+  const found = ["winter-2028", "Completed", "DONE_WITH_FAILURES"];
+  await expectShown(list('MeguriState = "DONE_WITH_FAILURES"'), found, "bulk-grants-list");
+  const details = ["DONE_WITH_FAILURES", "line 8: ACCOUNT_FROZEN", "line 22: ACCOUNT_FROZEN"];
+  await expectDetails(run, details, "bulk-grant-failed-rows");
+  await expectShown(await tabOf(run, "memo"), ["DONE_WITH_FAILURES, 2 of 30 rows failed"]);
+});
+
+question("Who approved it, when, and with which note?", async () => {
+  const run = bulkGrantRun(stack, "winter-2028");
+  await expectDetails(run, ["approved by 1 of 1:", ": agreed with finance"]);
+});
