@@ -156,7 +156,7 @@ test("a mark-read that changes nothing has the right unread count", async () => 
   const answers = await twice(store, inboxRef(ownerId), processes, (deps) =>
     markNotificationRead(deps, { ownerId, target: like.target, kind: "like", version: 2 }),
   );
-  const inbox = { ...emptyInbox, version: 3 };
+  const inbox = { ...emptyInbox, version: 3, changeVersion: 3 };
   expect(answers).toEqual([
     { changed: true, inbox },
     { changed: false, inbox },
