@@ -41,6 +41,15 @@ export interface EventActor {
   readonly expireTime: Instant;
 }
 
+/**
+ * How long the id of an event is known, for a history of `historyMs`: its notification may be read
+ * late, and is then listed for the time of the history.
+ */
+export const eventKnownMs = (historyMs: Milliseconds): Milliseconds => 2 * historyMs;
+
+/** For so long the records of an event outlive its id: what can be retracted is there. */
+const marginMs: Milliseconds = 24 * 3_600_000;
+
 /** Stands in records for the target of events that are about none. No target has this type. */
 export const noTarget: TargetName = { type: "-", id: "-" };
 
@@ -114,11 +123,12 @@ export function addEvent(
   { actor: { userId, displayName }, ...reported }: NewEvent,
   {
     now,
-    keptMs,
+    knownMs,
     regroupAfterMs,
   }: {
     readonly now: Instant;
-    readonly keptMs: Milliseconds;
+    /** How long the id of the event is known. */
+    readonly knownMs: Milliseconds;
     readonly regroupAfterMs: Milliseconds | undefined;
   },
 ): EventState & { readonly group: UnreadGroup; readonly event: Event } {
@@ -130,8 +140,7 @@ export function addEvent(
     version,
     previousVersion: actor?.latestVersion ?? 0,
     createTime: now,
-    // Longer than its id is known, so that an event that can be retracted is there.
-    expireTime: now + 2 * keptMs,
+    expireTime: now + knownMs + marginMs,
   };
   const next = { actor: { latestVersion: version, expireTime: event.expireTime }, event };
   if (group && isTooOld(group, now, regroupAfterMs)) {

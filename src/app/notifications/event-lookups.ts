@@ -126,12 +126,14 @@ function toSplit(
   // Members that the group shows are there, even if their records are deleted.
   const unreadCount = Math.max(counts.count + late.length, firstUnread.length);
   const unreadActors = counts.actorCount + countFrom(version + 1);
+  const readCount = group.memberCount - unreadCount;
+  const readActors = group.actorCount - counts.newActorCount - countFrom(group.generation);
   return {
-    readCount: group.memberCount - unreadCount,
+    readCount,
     firstUnread,
     latestRead: latestRead.slice(0, shownLatest),
     actors: {
-      read: group.actorCount - counts.newActorCount - countFrom(group.generation),
+      read: Math.min(readActors, readCount),
       unread: Math.max(unreadActors, countActors(firstUnread)),
     },
   };

@@ -4,6 +4,7 @@ import { DomainError } from "../../domain/errors.ts";
 import {
   addEvent,
   type EventsName,
+  eventKnownMs,
   isNoTarget,
   type NewEvent,
   noTarget,
@@ -44,7 +45,7 @@ import { isPersonMuted } from "./muted-people.ts";
 export type NotifyDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">;
 
 interface EventInput {
-  /** Unique for the owner and the calling service, until `historyMs` after the event. */
+  /** Unique for the owner and the calling service, until twice `historyMs` after the event. */
   readonly eventId: string;
   /** What the event is about; required without `ownerIds`. */
   readonly target?: TargetName | undefined;
@@ -142,7 +143,8 @@ async function notifyOwner(
       const active = isNoTarget(target) ? undefined : activeTarget(tx, target, newTarget, now);
       const before = readEventState(tx, refs);
       const isMuted = isPersonMuted(tx, ownerId, before.inbox, userId);
-      const expireTime = now + deps.historyMs;
+      const knownMs = eventKnownMs(deps.historyMs);
+      const expireTime = now + knownMs;
       const name = { hash, target, kind, userId, retracted: false, expireTime };
       if (!notifiesOf(reported, before.inbox, active, isMuted)) {
         const after = { ...before.inbox, version: before.inbox.version + 1 };
@@ -152,7 +154,7 @@ async function notifyOwner(
       }
       const after = addEvent(before, reported, {
         now,
-        keptMs: deps.historyMs,
+        knownMs,
         regroupAfterMs: regroupAfterOf(tx, ownerId, before.group, now, regroupAfterMs),
       });
       const { version } = after.event;

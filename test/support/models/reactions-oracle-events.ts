@@ -48,7 +48,7 @@ export function notify(
   const event = { eventId, link, data };
   const member = { userId, displayName, version, time: now, event };
   if (notified) comeIn(state, request, member, regroupAfterMs);
-  const expireTime = now + rules.keptMs;
+  const expireTime = now + 2 * rules.keptMs;
   const kept = { target, kind, request: text, version, expireTime, retracted: false };
   state.events[nameOf(request)] = kept;
   return { notified, replayed: false, retracted: false };

@@ -1612,9 +1612,9 @@ export const NotificationService: GenService<{
    * Notify notifies owners of an event, such as a comment, a mention or a delivery: the owner of its
    * target, or up to 100 owners by their ids. Unread events of one kind about one target are one
    * notification, apart from reactions of this kind. An owner is not notified of what the owner has
-   * muted, or has done. Idempotent by event_id for 90 days, unless the server is configured
-   * otherwise. Each owner is served apart from the others: after a retryable error some of them are
-   * notified, and the same call notifies the others.
+   * muted, or has done. Idempotent by event_id for 180 days: twice as long as a read notification is
+   * kept, unless the server is configured otherwise. Each owner is served apart from the others: after
+   * a retryable error some of them are notified, and the same call notifies the others.
    *
    * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, ID_REUSED (the id was used for another event of one
    * of the owners), LIMIT_EXCEEDED (more than 10 GB of events of one kind). Retryable: CONTENDED,
@@ -1630,7 +1630,7 @@ export const NotificationService: GenService<{
   /**
    * RetractEvent takes an event of the calling service back, wherever it is: it leaves the unread or
    * read notification of each owner, which ends with its last event, and the unread count follows.
-   * Possible for as long as the event_id is known: for 90 days, unless the server is configured
+   * Possible for as long as the event_id is known: for 180 days, unless the server is configured
    * otherwise. Idempotent. Each owner is served apart from the others, as by Notify.
    *
    * Refusals: EVENT_NOT_FOUND (the service has notified none of the owners of such an event),
