@@ -212,6 +212,9 @@ function noteOwner(tx: Transaction, { ownerId, target, kind }: EventsName): void
   if (!tx.get(ref)) tx.put(ref, { ownerId, target, kind });
 }
 
+/** An unread group takes in notices for so long, so that news do not bring an old one up. */
+const noticeRegroupMs: Milliseconds = 30 * 24 * 3_600_000;
+
 /** What Meguri itself notifies a member of a program of. */
 interface MemberNotice {
   readonly programId: string;
@@ -237,5 +240,5 @@ export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Prom
   const content = { link: "", data: new Uint8Array() };
   const event = { ownerId, target, kind, actor, service: noCaller.service, eventId, ...content };
   const newTarget = { ...target, ownerId, title: "", link: "", counts: {}, muted: false };
-  await notifyOwner(deps, { event, hash, newTarget });
+  await notifyOwner(deps, { event, hash, newTarget, regroupAfterMs: noticeRegroupMs });
 }

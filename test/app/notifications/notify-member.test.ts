@@ -16,6 +16,7 @@ const notice = {
   eventId: "x.default.2026-02",
   label: "120",
 } as const;
+const dayMs = 24 * 3_600_000;
 const page = { size: 10, cursor: undefined };
 
 test("a member is notified once, however often and from wherever it is tried", async () => {
@@ -76,6 +77,23 @@ test("a later event of the same kind is shown first and is new again", async () 
   expect(items).toMatchObject([
     { actorCount: 1, latestEvents: [{ displayName: "80" }, { displayName: "120" }] },
   ]);
+});
+
+test("an event is not added to an unread line that is older than 30 days", async () => {
+  const { deps, clock } = memoryDeps();
+  const grant = (label: string) =>
+    notifyMember(deps, { ...notice, kind: "points-granted", eventId: `r.default.${label}`, label });
+  const list = async () => {
+    const { items } = await listNotifications(deps, { ownerId, state: "UNREAD", kinds: [] }, page);
+    return items.map(({ latestEvents }) => latestEvents.map(({ displayName }) => displayName));
+  };
+  await grant("100");
+  clock.time += 30 * dayMs;
+  await grant("50");
+  expect(await list()).toEqual([["50", "100"]]);
+  clock.time += 336 * dayMs;
+  await grant("10");
+  expect(await list()).toEqual([["10"], ["50", "100"]]);
 });
 
 test("a member who has muted the kind gets no line, then or after unmuting", async () => {
