@@ -4,12 +4,14 @@ import { blockPerson } from "../../../src/app/notifications/block-person.ts";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
 import { notify } from "../../../src/app/notifications/notify.ts";
+import { listNotifications } from "../../../src/app/notifications/queries.ts";
 import { retractEvent } from "../../../src/app/notifications/retract.ts";
 import { readGroupRef, unreadGroupRef } from "../../../src/app/ports/records.ts";
 import { react, unreact } from "../../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { allItems } from "../../support/fixtures/pages.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 const ownerId = "owner";
@@ -93,4 +95,25 @@ test("an event that was taken out is in no notification, as a repeated Notify sa
   expect(await retract()).toEqual([{ ownerId, changed: true }]);
   expect(await retract()).toEqual([{ ownerId, changed: false }]);
   expect(await inboxOf(deps, ownerId)).toMatchObject({ notificationCount: 1, actorCount: 1 });
+});
+
+test("all pages of lines are left, unread and read", async () => {
+  const { deps } = memoryDeps();
+  for (let i = 1; i <= 130; i++) {
+    const target = { type: "post", id: String(i) };
+    const like = { target, kind: "like" };
+    await registerTarget(deps, { target, ownerId, title: "", link: "" });
+    await react(deps, { ...like, userId: "eve", displayName: "Eve" });
+    await react(deps, { ...like, userId: "ann", displayName: "Ann" });
+    // Every other line is read.
+    if (i % 2 === 0) await markNotificationRead(deps, { ownerId, ...like, version: 1_000 });
+  }
+  const { inbox } = await blockPerson(deps, block);
+  expect(inbox).toMatchObject({ notificationCount: 65, actorCount: 65 });
+  for (const state of ["UNREAD", "READ"] as const) {
+    const filter = { ownerId, state, kinds: [] };
+    const lines = await allItems((page) => listNotifications(deps, filter, page));
+    const people = lines.map(({ latestMembers }) => latestMembers.map(({ userId }) => userId));
+    expect(people).toEqual(Array.from({ length: 65 }, () => ["ann"]));
+  }
 });
