@@ -28,7 +28,7 @@ import {
   withName,
 } from "./unread-group.ts";
 
-/** A target has at most this many kinds of reactions and events at a time. */
+/** A target has at most this many kinds of reactions at a time. Events do not count. */
 const maxKinds = 16;
 
 /** For how long a reaction that was taken back matters to the next one of the same person. */
