@@ -5,7 +5,9 @@ import type { Milliseconds } from "./units.ts";
 import {
   allShown,
   countedOf,
+  type Ends,
   firstVersionOf,
+  type Group,
   type Member,
   memberOf,
   type ReadGroup,
@@ -118,3 +120,19 @@ function recentAfter({ recent }: UnreadGroup, version: number, unreadCount: numb
     ? { ...counted, middle: version, lateCount: unreadCount }
     : counted;
 }
+
+/**
+ * The earliest and the latest people of a group, in which several events may be of one person. A
+ * small group shows all of its members, a larger one only those at its ends.
+ */
+export function shownPeople(group: Group): Ends {
+  const all = allShown(group);
+  return {
+    first: differentPeople(all ?? group.firstMembers).slice(0, shownFirst),
+    latest: differentPeople(all?.toReversed() ?? group.latestMembers).slice(0, shownLatest),
+  };
+}
+
+/** The first one of each person. */
+const differentPeople = (members: readonly Member[]): Member[] =>
+  members.filter(({ userId }, i) => members.findIndex((member) => member.userId === userId) === i);

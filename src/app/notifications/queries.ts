@@ -4,6 +4,7 @@ import type { Event } from "../../domain/event.ts";
 import { emptyInbox } from "../../domain/inbox.ts";
 import { isEventKind, kindName } from "../../domain/kinds.ts";
 import type { Instant } from "../../domain/month.ts";
+import { shownPeople } from "../../domain/notification.ts";
 import type { Target } from "../../domain/target.ts";
 import { type Member, versionOf } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -25,6 +26,9 @@ export interface Notification {
   readonly actorCount: number;
   readonly firstMembers: readonly Member[];
   readonly latestMembers: readonly Member[];
+  /** The earliest and the latest people, as far as the group shows them. */
+  readonly firstPeople: readonly Member[];
+  readonly latestPeople: readonly Member[];
   /** The number of events; 0 for reactions. */
   readonly eventCount: number;
   /** The latest events, latest first. */
@@ -67,6 +71,7 @@ function toNotification(
   const { kind, generation, actorCount, firstMembers, latestMembers } = group;
   const version = versionOf(group);
   const isRead = "readTime" in group;
+  const people = shownPeople(group);
   return {
     id: { ownerId, target: group.target, kind, generation },
     target,
@@ -77,6 +82,8 @@ function toNotification(
     actorCount,
     firstMembers,
     latestMembers,
+    firstPeople: people.first,
+    latestPeople: people.latest,
     version,
     seen: isRead || version <= seenVersion,
     ...(isRead && { readTime: group.readTime, expireTime: group.expireTime }),

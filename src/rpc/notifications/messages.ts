@@ -70,10 +70,6 @@ export const fromEvent = ({
 
 const types = { REACTION: Type.REACTION, EVENT: Type.EVENT } as const;
 
-/** The first one of each person: several events may be of one. */
-const differentPeople = (members: readonly Member[]): Member[] =>
-  members.filter(({ userId }, i) => members.findIndex((member) => member.userId === userId) === i);
-
 export function fromNotification(
   notification: Notification,
 ): MessageInitShape<typeof NotificationSchema> {
@@ -86,8 +82,8 @@ export function fromNotification(
     kind,
     type: types[notification.type],
     actorCount: BigInt(notification.actorCount),
-    firstActors: differentPeople(firstMembers).map(fromMember),
-    latestActors: differentPeople(latestMembers).map(fromMember),
+    firstActors: notification.firstPeople.map(fromMember),
+    latestActors: notification.latestPeople.map(fromMember),
     eventCount: BigInt(notification.eventCount),
     latestEvents: notification.latestEvents.map(fromEvent),
     version: BigInt(notification.version),

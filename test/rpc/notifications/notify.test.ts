@@ -43,6 +43,21 @@ describe("events", () => {
     ]);
   });
 
+  test("name different people, also where the first ones are of one person", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const report = async (from: number, ...userIds: string[]) => {
+      for (const [i, userId] of userIds.entries()) await owner.notify("x", `e${from + i}`, userId);
+    };
+    await report(1, "ben", "ben", "chie", "dan");
+    expect(await owner.unread()).toEqual(["x comment: ben chie ... dan chie ben (3 at 4)"]);
+    await report(5, "dan");
+    expect(await owner.unread()).toEqual(["x comment: ben chie ... dan chie ben (3 at 5)"]);
+    // Of more events, only those at both ends are known.
+    await report(6, "dan");
+    expect(await owner.unread()).toEqual(["x comment: ben ... dan (3 at 6)"]);
+  });
+
   test("are apart from reactions of the same kind", async () => {
     const owner = createOwner(server);
     await owner.register("x");
@@ -266,21 +281,6 @@ describe("an event_id", () => {
     expect(await owner.count()).toMatchObject({ notificationCount: 0n });
   });
 
-  test("of events without a target belong to their owners", async () => {
-    const { ownerId, ...owner } = createOwner(server);
-    const event = { eventId: "f1", kind: "follow", userId: "A", displayName: "Ann" };
-    await server.notifications.notify({ ...event, ownerIds: [ownerId] });
-    const [line] = await owner.list();
-    expect(line).toMatchObject({ kind: "follow", actorCount: 1n, eventCount: 1n });
-    expect(line?.target).toBeUndefined();
-    expect(await owner.actors(line?.notificationId ?? "")).toEqual(["A"]);
-    expect(await refusalOf(server.notifications.notify(event))).toMatchObject({
-      reason: "INVALID_REQUEST",
-    });
-  });
-
-  test("belongs to the owner and the service: others may have the same", async () => {
-    const [owner, other] = [createOwner(server), createOwner(server)];
   test("reported by two servers at once for 100 owners notifies each of them once", async () => {
     const { tablePrefix } = server.config;
     const another = await startServer({ testClock: false, tablePrefix });
@@ -306,6 +306,21 @@ describe("an event_id", () => {
     }
   });
 
+  test("of events without a target belong to their owners", async () => {
+    const { ownerId, ...owner } = createOwner(server);
+    const event = { eventId: "f1", kind: "follow", userId: "A", displayName: "Ann" };
+    await server.notifications.notify({ ...event, ownerIds: [ownerId] });
+    const [line] = await owner.list();
+    expect(line).toMatchObject({ kind: "follow", actorCount: 1n, eventCount: 1n });
+    expect(line?.target).toBeUndefined();
+    expect(await owner.actors(line?.notificationId ?? "")).toEqual(["A"]);
+    expect(await refusalOf(server.notifications.notify(event))).toMatchObject({
+      reason: "INVALID_REQUEST",
+    });
+  });
+
+  test("belongs to the owner and the service: others may have the same", async () => {
+    const [owner, other] = [createOwner(server), createOwner(server)];
     await owner.register("x");
     await other.register("x");
     await owner.notify("x", "e1", "A");

@@ -49,7 +49,6 @@ import {
   textOf,
 } from "./reactions-requests.ts";
 import {
-  different,
   eventText,
   label,
   recordText,
@@ -251,8 +250,8 @@ async function notificationOf(
     actorCount,
     eventCount: notification.eventCount,
     seen,
-    firstActors: different(firstMembers).map(label),
-    latestActors: different(latestMembers).map(label),
+    firstActors: notification.firstPeople.map(label),
+    latestActors: notification.latestPeople.map(label),
     latestEvents: notification.latestEvents.map((event) =>
       eventText({ ...event, data: Buffer.from(event.data).toString() }),
     ),

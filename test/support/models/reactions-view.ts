@@ -76,6 +76,7 @@ function notificationOf(state: State, notification: Notification): ShownNotifica
     (record) => record.notified && members.some((each) => each.version === record.version),
   );
   const named = [...first, ...latest];
+  const areAllNamed = members.length <= 5;
   const events = members.flatMap(({ event, ...actor }) => (event ? [{ ...event, ...actor }] : []));
   return {
     target,
@@ -86,8 +87,12 @@ function notificationOf(state: State, notification: Notification): ShownNotifica
     actorCount: actorCountOf(notification),
     eventCount: events.length,
     seen: !isUnread(notification) || version <= state.seenVersion,
-    firstActors: different(first).map(label),
-    latestActors: different(latest).map(label),
+    firstActors: different(areAllNamed ? members : first)
+      .slice(0, 2)
+      .map(label),
+    latestActors: different(areAllNamed ? members.toReversed() : latest)
+      .slice(0, 3)
+      .map(label),
     latestEvents: events.slice(-3).reverse().map(eventText),
     actors: (isEvents(kind) ? members : present).map(label).reverse(),
     versions: named.map((member) => member.version),

@@ -66,15 +66,16 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   actorCount: bigint;
 
   /**
-   * The earliest actors, earliest first, at most two.
+   * The earliest actors, earliest first, at most two. Of more than five events: the actors of the two
+   * earliest ones, so this may be one actor though there are others.
    *
    * @generated from field: repeated meguri.reactions.v1.Actor first_actors = 6;
    */
   firstActors: Actor[];
 
   /**
-   * The latest actors, latest first, at most three. An actor of a small notification is in both
-   * lists.
+   * The latest actors, latest first, at most three. Of more than five events: the actors of the three
+   * latest ones. An actor may be in both lists.
    *
    * @generated from field: repeated meguri.reactions.v1.Actor latest_actors = 7;
    */
@@ -131,7 +132,9 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   eventCount: bigint;
 
   /**
-   * The latest events, latest first, at most three. Empty for reactions.
+   * The latest events, latest first, at most three. Empty for reactions. An event is listed for 180
+   * days, unless the server is configured otherwise: a notification that is older may have fewer
+   * events here and in ListNotificationActors than event_count.
    *
    * @generated from field: repeated meguri.notifications.v1.Event latest_events = 15;
    */
