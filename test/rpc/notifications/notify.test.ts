@@ -1,11 +1,11 @@
 /** Tests events of Notify through gRPC: merging, idempotency, mutes, and counts. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Notification_Type as Type } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import { ListNotificationsRequest_State as State } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { createOwner } from "../../support/fixtures/owners.ts";
 import { range } from "../../support/fixtures/stored-reactions.ts";
 import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
-import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer, startServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
 let server: MemoryServer;
@@ -282,27 +282,26 @@ describe("an event_id", () => {
   });
 
   test("reported by two servers at once for 100 owners notifies each of them once", async () => {
-    const { tablePrefix } = server.config;
+    const one = await startServer({ testClock: false });
+    onTestFinished(() => one.stop());
+    const { tablePrefix } = one.config;
     const another = await startServer({ testClock: false, tablePrefix });
-    try {
-      const owner = createOwner(server);
-      const ownerIds = range(1, 100).map((i) => `${owner.ownerId}-${i}`);
-      const event = { eventId: "m1", kind: "mention", userId: "A", displayName: "Ann", ownerIds };
-      const answers = await Promise.all(
-        [server, another].map(({ notifications }) => notifications.notify(event)),
-      );
-      for (const { results } of answers) {
-        expect(results.map(({ ownerId }) => ownerId)).toEqual(ownerIds);
-        expect(results.every(({ notified }) => notified)).toBe(true);
-      }
-      const firstOnes = answers.flatMap(({ results }) => results.filter((each) => !each.replayed));
-      expect(firstOnes.map(({ ownerId }) => ownerId).sort()).toEqual(ownerIds.toSorted());
-      for (const ownerId of ownerIds) {
-        const { unreadCount } = await server.notifications.getUnreadCount({ ownerId });
-        expect(unreadCount).toMatchObject({ version: 1n, notificationCount: 1n, actorCount: 1n });
-      }
-    } finally {
-      await another.stop();
+    onTestFinished(() => another.stop());
+    const owner = createOwner(one);
+    const ownerIds = range(1, 100).map((i) => `${owner.ownerId}-${i}`);
+    const event = { eventId: "m1", kind: "mention", userId: "A", displayName: "Ann", ownerIds };
+    const answers = await Promise.all(
+      [one, another].map(({ notifications }) => notifications.notify(event)),
+    );
+    for (const { results } of answers) {
+      expect(results.map(({ ownerId }) => ownerId)).toEqual(ownerIds);
+      expect(results.every(({ notified }) => notified)).toBe(true);
+    }
+    const firstOnes = answers.flatMap(({ results }) => results.filter((each) => !each.replayed));
+    expect(firstOnes.map(({ ownerId }) => ownerId).sort()).toEqual(ownerIds.toSorted());
+    for (const ownerId of ownerIds) {
+      const { unreadCount } = await one.notifications.getUnreadCount({ ownerId });
+      expect(unreadCount).toMatchObject({ version: 1n, notificationCount: 1n, actorCount: 1n });
     }
   });
 
