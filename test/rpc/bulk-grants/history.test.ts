@@ -128,7 +128,8 @@ test("a revision, a list and an audit of an unknown bulk grant are refused", asy
     server.bulkGrants.listBulkGrantRevisions(name),
     auditOf("none"),
   ];
-  for (const call of calls) expect((await refusalOf(call)).reason).toBe("BULK_GRANT_NOT_FOUND");
+  const refusals = await Promise.all(calls.map(refusalOf));
+  for (const { reason } of refusals) expect(reason).toBe("BULK_GRANT_NOT_FOUND");
 });
 
 async function auditOf(id: string): Promise<string> {

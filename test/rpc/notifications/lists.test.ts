@@ -229,13 +229,13 @@ describe("history", () => {
     const { id } = owner.target("y");
     expect((await dump(server)).filter((item) => item.includes(id))).not.toEqual([]);
     const { notifications } = server;
-    for (const call of [
+    const calls = [
       notifications.getNotification(gone),
       notifications.listNotificationActors(gone),
       notifications.markNotificationUnread(gone),
-    ]) {
-      expect(await reasonOf(call)).toBe("NOTIFICATION_NOT_FOUND");
-    }
+    ];
+    const reasons = await Promise.all(calls.map(reasonOf));
+    expect(reasons).toEqual(calls.map(() => "NOTIFICATION_NOT_FOUND"));
     const dismissal = notifications.dismissNotification({ ...gone, version: 3n });
     expect(await dismissal).toMatchObject({ changed: false, unreadCount: { version: 5n } });
     await owner.react("y", "B");

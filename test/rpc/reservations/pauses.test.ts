@@ -77,13 +77,11 @@ test("a resume removes the pause, and signals the waiting runs each time", async
 
 test("an unknown program is refused", async () => {
   const { reservations } = server;
-  for (const call of [
+  const refused = [
     reservations.pauseProgramReservations({ programId: "none" }),
     reservations.resumeProgramReservations({ programId: "none" }),
-  ]) {
-    expect(await refusalOf(call)).toMatchObject({
-      code: "NotFound",
-      reason: "PROGRAM_NOT_FOUND",
-    });
+  ];
+  for (const refusal of await Promise.all(refused.map(refusalOf))) {
+    expect(refusal).toMatchObject({ code: "NotFound", reason: "PROGRAM_NOT_FOUND" });
   }
 });

@@ -290,6 +290,7 @@ export function setHandler({ name }: { readonly name: string }, handler: Handler
 
 export const setCurrentDetails = (): void => undefined;
 export const upsertSearchAttributes = (): void => undefined;
+export const upsertMemo = (): void => undefined;
 
 export const isCancellation = (error: unknown): boolean =>
   error instanceof CancelledFailure ||

@@ -112,7 +112,7 @@ test("the time without an answer grows while attempts are lost, until an answer"
   const answer: Answer = (socket) =>
     isAway ? socket.resetAndDestroy() : status("200 OK", "{}")(socket);
   await against(answer, async (clients) => {
-    let now = performance.now();
+    let now = Math.ceil(performance.now());
     const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
     onTestFinished(() => clock.mockRestore());
     const lose = () => expect(read(clients)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
