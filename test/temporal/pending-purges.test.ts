@@ -10,7 +10,10 @@ import { noObservers } from "../support/fixtures/no-observers.ts";
 import { recordWorkflows } from "../support/servers/recording-workflows.ts";
 import { memoryDeps } from "../support/stores/memory-store.ts";
 
-const noRuns = { synced: 0, restarted: 0, terminated: 0, failed: 0 };
+const noRuns = {
+  ...{ synced: 0, restarted: 0, terminated: 0, failed: 0 },
+  ...{ behind: [], behind_count: 0 },
+};
 
 /** Runs the activity of a pass. Returns its counts and the warnings that it has logged. */
 async function pass(deps: Deps) {
