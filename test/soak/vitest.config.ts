@@ -9,8 +9,8 @@ const sideBySide = [
   // They wait for Temporal to miss the workers that they kill.
   "test/soak/bulk-grants*.soak.ts",
   "test/soak/*temporal*.soak.ts",
-  "test/soak/{announcements,dev-stack,feeds-killed-servers,points}.soak.ts",
-  "test/soak/{purge-target,rolling-restart}.soak.ts",
+  "test/soak/{announcements,console,dev-stack,feeds-killed-servers}.soak.ts",
+  "test/soak/{points,purge-target,rolling-restart}.soak.ts",
 ];
 
 /** Soak tests, which run for long. Those that use the whole machine run one at a time. */

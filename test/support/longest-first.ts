@@ -11,7 +11,6 @@ export const longFiles: readonly string[] = [
   "test/soak/points.soak.ts",
   "test/soak/client-languages.soak.ts",
   "test/temporal/bulk-grants.test.ts",
-  "test/docs/console.test.ts",
   "test/temporal/bulk-grants-sources.test.ts",
   "test/rpc/server/hung-store.test.ts",
   "test/store/engine/fault-workload.test.ts",

@@ -2,7 +2,7 @@
  * Asks Temporal's Web UI, in Chromium, the questions that docs/operations.md answers by it. This
  * command also takes the screenshots of docs/images that are named here:
  *
- *     MEGURI_SCREENSHOTS=1 npm test -- test/docs/console.test.ts
+ *     MEGURI_SCREENSHOTS=1 npm run test:soak -- test/soak/console.soak.ts
  */
 import { readFileSync } from "node:fs";
 import type { WorkflowHandle } from "@temporalio/client";
