@@ -83,7 +83,7 @@ function joinedBy(item: Item, after: number): [number, Joined][] {
 
 /** The log of an owner's requests. Throws when one that has changed something took no version. */
 export function logOf(
-  { ownerId, targets, dismissed }: Pick<RequestLog, "ownerId" | "targets" | "dismissed">,
+  { ownerId, targets }: Pick<RequestLog, "ownerId" | "targets">,
   sent: readonly Sent[],
   captured: readonly CapturedRequest[],
 ): RequestLog {
@@ -107,7 +107,7 @@ export function logOf(
   }
   const between = { version: 0, requests: [] };
   const counts = new Map(commits.map(({ to, counts }) => [to, counts]));
-  return { ownerId, targets, acknowledged, possible, between, dismissed, counts };
+  return { ownerId, targets, acknowledged, possible, between, counts };
 }
 
 /** What was tried once and changed nothing takes no version. */
@@ -147,8 +147,10 @@ function writes(ownerId: string, request: Request, key: string): boolean {
     case "read":
     case "unread":
     case "dismiss": {
-      const { type, id } = request.target;
-      return key.startsWith(`I#${ownerId} U#${request.kind}#${type}#${id}`);
+      const { target, kind, op } = request;
+      const name = `${kind}#${target.type}#${target.id}`;
+      const isRead = op === "dismiss" && key.startsWith(`H#${ownerId} ${name}#`);
+      return isRead || key.startsWith(`I#${ownerId} U#${name}`);
     }
     default:
       return false;

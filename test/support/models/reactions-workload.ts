@@ -7,7 +7,7 @@ import type { Inbox } from "../../../src/domain/inbox.ts";
 import { patiently } from "../fixtures/waiting.ts";
 import { keptMs } from "./reactions-model.ts";
 import { Oracle } from "./reactions-oracle.ts";
-import type { Answer, Badge, NotificationName, Request, TargetName } from "./reactions-requests.ts";
+import type { Answer, Badge, Request, TargetName } from "./reactions-requests.ts";
 import { answerTo } from "./reactions-use-cases.ts";
 
 /** A request that may have been done, when, and whether the owner had muted its person by then. */
@@ -32,8 +32,6 @@ export interface RequestLog {
   readonly possible: Map<number, Logged[]>;
   /** Requests that take no version, sent when no others but mark-reads were, at this version. */
   readonly between: { readonly version: number; readonly requests: Request[] };
-  /** The read ones that were dismissed, which takes no version and may come at any time. */
-  readonly dismissed: NotificationName[];
   /** The numbers of unread notifications and of their actors at some versions. */
   readonly counts?: ReadonlyMap<number, Counts>;
 }
@@ -124,16 +122,10 @@ export function applyAll(log: RequestLog, last: number, records: StoredReactions
     if (version === between.version) {
       for (const request of between.requests) oracle.apply(request, 0);
     }
-    if (version === last) return withoutDismissed(log, oracle);
+    if (version === last) return oracle;
     open.push(...nextOf(log, oracle, records).reverse());
   }
   throw new Error(`no request follows version ${furthest} of ${ownerId}`);
-}
-
-function withoutDismissed({ dismissed }: RequestLog, oracle: Oracle): Oracle {
-  const { version } = oracle.badge;
-  for (const name of dismissed) oracle.apply({ op: "dismiss", version, ...name }, 0);
-  return oracle;
 }
 
 /** The oracle after each request that may be next, acknowledged ones first. */
