@@ -32,16 +32,19 @@ async function grant(): Promise<void> {
 /** Ends the reconciler's run, which its paused schedule does not start again. */
 async function stopReconciler(): Promise<void> {
   const { client } = alerts.stack;
-  await client.schedule.getHandle(reconcileId).pause();
   const query = 'WorkflowType = "reconciler" AND ExecutionStatus = "Running"';
-  await eventually(async () => {
-    let ended = 0;
-    for await (const { workflowId } of client.workflow.list({ query })) {
-      await client.workflow.getHandle(workflowId).terminate();
-      ended += 1;
-    }
-    if (ended === 0) throw new Error("no run is listed yet");
-  });
+  const listed = async () => {
+    const runs: string[] = [];
+    for await (const { workflowId } of client.workflow.list({ query })) runs.push(workflowId);
+    if (runs.length === 0) throw new Error("no run is listed yet");
+    return runs;
+  };
+  // A schedule that is paused too early starts no run that could end.
+  await eventually(listed);
+  await client.schedule.getHandle(reconcileId).pause();
+  for (const workflowId of await eventually(listed)) {
+    await client.workflow.getHandle(workflowId).terminate();
+  }
 }
 
 test("alerts follow the faults", async () => {

@@ -68,7 +68,9 @@ export function retract(state: State, request: RequestOf<"retract">, now: number
   if (known.retracted) return { changed: false };
   known.retracted = true;
   const found = having(state, known, known.version);
-  takeVersion(state, found !== undefined);
+  // Nobody sees the notifications about a deleted target.
+  const isShown = found !== undefined && !stateOf(state, known.target)?.deleted;
+  takeVersion(state, isShown);
   if (found) takeOut(state, found, known.version);
   return { changed: true };
 }
