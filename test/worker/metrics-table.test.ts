@@ -6,7 +6,6 @@ import { pauseProgramReservations } from "../../src/app/reservations/pause.ts";
 import { reconcileId } from "../../src/contract/reconciler.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { findPorts } from "../../src/dev/stack/free-port.ts";
-import { startService } from "../../src/dev/stack/service.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { approve, comesTo, submit, usersOf } from "../support/fixtures/bulk-grants.ts";
 import { isListed } from "../support/fixtures/operators.ts";
@@ -26,20 +25,10 @@ beforeAll(async () => {
   stack = await startWorkerStack({ worker: false });
   const ports = await findPorts(0, 0, 0, 0);
   [operatorsPort, metricsPort] = ports;
-  const { config, proxy } = stack;
-  server = await startService({
-    name: "server",
-    entry: "src/server.ts",
-    env: {
-      MEGURI_PORT: String(ports[2]),
-      MEGURI_HTTP1_PORT: String(ports[3]),
-      MEGURI_OPERATORS_PORT: String(operatorsPort),
-      MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint,
-      MEGURI_TABLE_PREFIX: config.tablePrefix,
-      MEGURI_TEMPORAL_ADDRESS: config.temporalAddress,
-      MEGURI_TEMPORAL_NAMESPACE: config.temporalNamespace,
-      MEGURI_TASK_QUEUE: config.taskQueue,
-    },
+  server = await stack.startServerProcess({
+    MEGURI_PORT: String(ports[2]),
+    MEGURI_HTTP1_PORT: String(ports[3]),
+    MEGURI_OPERATORS_PORT: String(operatorsPort),
   });
   worker = await stack.startWorkerProcess({ MEGURI_METRICS_PORT: String(metricsPort) });
   await work();

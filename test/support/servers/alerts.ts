@@ -4,7 +4,6 @@ import { expect } from "vitest";
 import { parse } from "yaml";
 import type { Child } from "../../../src/dev/stack/child.ts";
 import { findPorts } from "../../../src/dev/stack/free-port.ts";
-import { startService } from "../../../src/dev/stack/service.ts";
 import { eventually } from "../fixtures/waiting.ts";
 import { projectRoot } from "../markdown.ts";
 import { startPrometheus } from "./prometheus.ts";
@@ -38,21 +37,10 @@ export async function startAlertStack(
   const stack = await startWorkerStack({ ...options, worker: false });
   await prepare(stack);
   const [port, http1Port, operatorsPort, metricsPort] = await findPorts(0, 0, 0, 0);
-  const { config, proxy } = stack;
-  const server = await startService({
-    name: "server",
-    entry: "src/server.ts",
-    env: {
-      MEGURI_PORT: String(port),
-      MEGURI_HTTP1_PORT: String(http1Port),
-      MEGURI_OPERATORS_PORT: String(operatorsPort),
-      MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint,
-      MEGURI_TABLE_PREFIX: config.tablePrefix,
-      MEGURI_TEMPORAL_ADDRESS: config.temporalAddress,
-      MEGURI_TEMPORAL_NAMESPACE: config.temporalNamespace,
-      MEGURI_TASK_QUEUE: config.taskQueue,
-      MEGURI_TEST_CLOCK: config.testClock ? "1" : "0",
-    },
+  const server = await stack.startServerProcess({
+    MEGURI_PORT: String(port),
+    MEGURI_HTTP1_PORT: String(http1Port),
+    MEGURI_OPERATORS_PORT: String(operatorsPort),
   });
   const worker = await stack.startWorkerProcess({ MEGURI_METRICS_PORT: String(metricsPort) });
   const prometheus = await startPrometheus({

@@ -44,6 +44,8 @@ export interface WorkerStack {
   startWorker(): Promise<() => Promise<void>>;
   /** Starts `src/worker.ts`, as production does. */
   startWorkerProcess(env?: Readonly<Record<string, string>>): Promise<Child>;
+  /** Starts a server in a process of its own, on the ports of these variables. */
+  startServerProcess(env: Readonly<Record<string, string>>): Promise<Child>;
   /** Stops the workers of this process and deletes namespace and tables. */
   stop(): Promise<void>;
 }
@@ -114,7 +116,7 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   );
   const sources = readSourceDefinitions(config.bulkSources).map(({ name }) => name);
   if (sources.length > 0) await enforceRules(server.deps, programId, { sources });
-  const workerEnv = {
+  const processEnv = {
     ...env,
     ...(!options.isDirect && { MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint }),
   };
@@ -122,7 +124,7 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   const running = new Set<() => Promise<void>>();
 
   async function startWorker(): Promise<() => Promise<void>> {
-    const stop = await runWorker(readConfig(workerEnv), metrics);
+    const stop = await runWorker(readConfig(processEnv), metrics);
     running.add(stop);
     return async () => {
       running.delete(stop);
@@ -144,8 +146,10 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
       startService({
         name: "worker",
         entry: "src/worker.ts",
-        env: { ...workerEnv, MEGURI_WORKFLOW_BUNDLE: inject("workflowBundle"), ...more },
+        env: { ...processEnv, MEGURI_WORKFLOW_BUNDLE: inject("workflowBundle"), ...more },
       }),
+    startServerProcess: (more) =>
+      startService({ name: "server", entry: "src/server.ts", env: { ...processEnv, ...more } }),
     async stop() {
       proxy.faults({});
       proxy.down(false);
