@@ -1,4 +1,4 @@
-/** How fast a run executes rows, and how long the others will take. */
+/** How fast a run executes rows, and how long the rows that are left will take. */
 import type { BulkGrantView } from "../src/contract/bulk-grants.ts";
 
 /** The number of results that the pace is measured over: about two of each lane. */

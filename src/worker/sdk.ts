@@ -71,7 +71,10 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Errors of activities and workflows are described: they may quote users. Others stay whole. */
+/**
+ * Errors of activities and workflows are described, because they may quote users. Errors of the SDK
+ * itself stay whole.
+ */
 function fieldsOf({ error, err = error, ...meta }: LogMetadata): object {
   if (err === undefined) return meta;
   return { ...meta, err: "workflowType" in meta ? describeError(err) : err };

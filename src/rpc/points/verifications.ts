@@ -10,8 +10,7 @@ import {
   type ProgramVerificationSchema,
   ProgramVerification_State as State,
 } from "../../gen/meguri/points/v1/program_verification_pb.ts";
-import { callKey } from "../server/calls.ts";
-import { deadlineOf } from "../server/context.ts";
+import { deadlineOf, requestIdOf } from "../server/context.ts";
 import { fromInstant, toProgramId } from "../shared/scalars.ts";
 import { toAccount } from "./queries.ts";
 
@@ -30,7 +29,7 @@ export function verifications(
         found;
       if (repaired || restoredEntryNumbers.length > 0) {
         const { programId } = account;
-        const { requestId } = context.values.get(callKey) ?? {};
+        const requestId = requestIdOf(context);
         log.warn(
           { programId, requestId, repaired, restoredEntryNumbers, differences },
           "an account was repaired",

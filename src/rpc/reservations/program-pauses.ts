@@ -9,8 +9,7 @@ import {
 } from "../../app/reservations/pause.ts";
 import type { ReservationService } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { fromProgram } from "../programs/messages.ts";
-import { callKey } from "../server/calls.ts";
-import { deadlineOf } from "../server/context.ts";
+import { deadlineOf, requestIdOf } from "../server/context.ts";
 import { toProgramId } from "../shared/scalars.ts";
 import { toChange } from "./messages.ts";
 
@@ -31,8 +30,7 @@ export function programPauses(
       const program = await resumeProgramReservations(deps, input);
       // The program does not keep who resumed it; Temporal's batch operation names the person.
       const { programId, caller } = input;
-      const { requestId } = context.values.get(callKey) ?? {};
-      const fields = { programId, service: caller.service, requestId };
+      const fields = { programId, service: caller.service, requestId: requestIdOf(context) };
       log.info(fields, "the reservations of a program are resumed");
       return { program: fromProgram(await withRules(deps, program)) };
     },

@@ -4,6 +4,7 @@ import { type ContextValues, createContextKey, type HandlerContext } from "@conn
 import type { Identity } from "../../app/ports/identity.ts";
 import type { StreamCall } from "../../app/ports/streams.ts";
 import { asService, type Caller } from "../../domain/caller.ts";
+import { callKey } from "./calls.ts";
 import { limitsOf } from "./method-limits.ts";
 import type { ReceivedBytes } from "./received-bytes.ts";
 
@@ -35,6 +36,10 @@ export const receivedKey = createContextKey<ReceivedBytes | undefined>(undefined
 export const releaseKey = createContextKey(() => {}, { description: "what the end releases" });
 
 export const identityOf = (values: ContextValues): Identity => values.get(identityKey);
+
+/** The id of the request in the answer and in the line of the call. */
+export const requestIdOf = ({ values }: HandlerContext): string | undefined =>
+  values.get(callKey)?.requestId;
 
 export const callerOf = (context: HandlerContext): Caller => identityOf(context.values).caller;
 

@@ -99,8 +99,8 @@ export class InboxFeed {
 
   /**
    * Polls after an announcement that could not be read, until a poll has caught up. Further ones
-   * are not read before a poll has succeeded: a throttled inbox delays the others that are read
-   * with it.
+   * are not read before a poll has succeeded: a throttled inbox delays the inboxes that are read
+   * by the same request.
    */
   leaveToPolls(): void {
     this.#isLeftToPolls = true;

@@ -7,7 +7,8 @@ import {
   grpcStatusOk,
   setTrailerStatus,
 } from "@connectrpc/connect/protocol-grpc";
-import { type Call, callKey, requestIdHeader } from "../calls.ts";
+import { type Call, requestIdHeader } from "../calls.ts";
+import { requestIdOf } from "../context.ts";
 
 /** The end of an answer: an error, the last or only message, or no further message. */
 type Answer = { readonly encoding: string | undefined } & (
@@ -24,7 +25,7 @@ export function beginAnswer(
 ): void {
   const header: OutgoingHttpHeaders = { ":status": 200, "content-type": contentTypeProto };
   if (encoding) header["grpc-encoding"] = encoding;
-  header[requestIdHeader] = context.values.get(callKey)?.requestId;
+  header[requestIdHeader] = requestIdOf(context);
   copy(context.responseHeader, header);
   stream.respond(header, { waitForTrailers: true });
 }
