@@ -286,8 +286,12 @@ describe("the keys of a URL", () => {
     await eventually(async () => expect(issuer.fetches()).toBeGreaterThan(before));
     expect(ageMs()).toBeGreaterThanOrEqual(60_000);
     issuer.publish([key]);
-    vi.advanceTimersByTime(60_000);
-    await eventually(async () => expect(ageMs()).toBeLessThan(60_000));
+    // More than one fetch, because one that still waits for its refusal is shared with the next.
+    await eventually(async () => {
+      const age = ageMs();
+      vi.advanceTimersByTime(60_000);
+      expect(age).toBeLessThan(60_000);
+    });
   });
 
   test("are fetched once for many tokens of unknown keys", async () => {
