@@ -63,3 +63,12 @@ test("an error that may quote is described by its type and its place", () => {
   expect(described.at[0]).toContain("log.test.ts");
   expect(JSON.stringify(described)).not.toContain("planted-");
 });
+
+test.each([
+  [{ code: "EACCES" }, { type: "Error", code: "EACCES" }],
+  [{ status: 403 }, { type: "Error", code: 403 }],
+  [{ code: 7 }, { type: "Error" }],
+])("an error with %j is described as %j", (fields, expected) => {
+  const { at: _, ...described } = describeError(Object.assign(new Error("planted-user"), fields));
+  expect(described).toEqual(expected);
+});

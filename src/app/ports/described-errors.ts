@@ -6,6 +6,8 @@ import { ReportFailed } from "./bulk-grants.ts";
 interface DescribedError {
   /** The reason, the type of a failure, or the name of the error. */
   readonly type: string;
+  /** The code of Node or the operating system, or the HTTP status that another service gave. */
+  readonly code?: string | number;
   /** The message of an error whose texts name nobody. */
   readonly text?: string;
   /** Where it arose. */
@@ -19,5 +21,10 @@ export function describeError(error: unknown): DescribedError {
   const at = stack.split("\n").flatMap((line) => (/^\s+at /.test(line) ? [line.trim()] : []));
   if (error instanceof DomainError) return { type: error.reason, text: message, at };
   if (error instanceof ReportFailed) return { type: error.name, text: message, at };
-  return { type: "type" in error ? String(error.type) : error.name, at };
+  return { type: "type" in error ? String(error.type) : error.name, ...codeOf(error), at };
+}
+
+function codeOf(error: Error): Pick<DescribedError, "code"> {
+  if ("code" in error && typeof error.code === "string") return { code: error.code };
+  return "status" in error && typeof error.status === "number" ? { code: error.status } : {};
 }

@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import type { OpenSource } from "../../app/ports/bulk-grants.ts";
 import type { Deps } from "../../app/ports/deps.ts";
+import { describeError } from "../../app/ports/described-errors.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { withIdleLimit } from "../server/idle-limit.ts";
 import { Quota } from "../server/quota.ts";
@@ -35,7 +36,7 @@ export function createSourceReads(
       yield* opened.csv;
     } catch (error) {
       if (error instanceof DomainError) throw error;
-      log.warn({ err: error, source: name }, "a source failed");
+      log.warn({ err: describeError(error), source: name }, "a source failed");
       throw unavailable(name, "failed");
     } finally {
       places.release(name);

@@ -2,6 +2,7 @@
 import pLimit from "p-limit";
 import type { BulkGrantEvent, BulkGrantProgress } from "../../app/ports/bulk-grants.ts";
 import type { Reader } from "../../app/ports/deps.ts";
+import { describeError } from "../../app/ports/described-errors.ts";
 import { allPages } from "../../app/ports/pages.ts";
 import { bulkGrantRef } from "../../app/ports/records.ts";
 import type { BulkGrantName } from "../../domain/bulk-grant.ts";
@@ -81,7 +82,8 @@ export function createBulkGrantFeed(
       await refresh();
       if (failing) log.info(name, "the bulk grant is polled again");
       failing = false;
-    } catch (err) {
+    } catch (error) {
+      const err = describeError(error);
       if (!failing) log.warn({ ...name, err }, "the bulk grant cannot be polled");
       failing = true;
     }

@@ -1,6 +1,7 @@
 /** Polls the inboxes of feeds in batches, each when it is due. */
 import pLimit from "p-limit";
 import type { Reader } from "../../app/ports/deps.ts";
+import { describeError } from "../../app/ports/described-errors.ts";
 import { inBatches } from "../../app/ports/pages.ts";
 import { emptyInbox } from "../../domain/inbox.ts";
 import type { Logger } from "../../log.ts";
@@ -73,10 +74,13 @@ export function createInboxPolls(
     const due = [...feeds.values()].filter((feed) => feed.isDue(now));
     if (due.length === 0) return;
     const results = await limit.map(inBatches(due, batchSize), pollBatch);
-    const err = results.find((error) => error !== undefined);
-    if (err !== undefined && !failing) log.warn({ err }, "unread counts cannot be polled");
-    if (err === undefined && failing) log.info("unread counts are polled again");
-    failing = err !== undefined;
+    const error = results.find((each) => each !== undefined);
+    const hasFailed = error !== undefined;
+    if (hasFailed && !failing) {
+      log.warn({ err: describeError(error) }, "unread counts cannot be polled");
+    }
+    if (!hasFailed && failing) log.info("unread counts are polled again");
+    failing = hasFailed;
   }
 
   async function tick(): Promise<void> {

@@ -1,14 +1,21 @@
-/** Tests that a source which hangs holds no call for long, and not the files of other sources. */
+/**
+ * Tests that a source which hangs holds no call for long, and not the files of other sources, and
+ * that the log does not quote a file.
+ */
 import { text } from "node:stream/consumers";
+import { pino } from "pino";
 import { expect, test } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
-import { createLogger } from "../../../src/log.ts";
 import { createSourceReads } from "../../../src/rpc/bulk-grants/source-reads.ts";
 import { bulkPorts } from "../../support/servers/bulk-ports.ts";
 
-const log = createLogger("test", "silent");
+const lines: string[] = [];
+const log = pino({}, { write: (line: string) => void lines.push(line) });
 
-/** Sources of which `hung` never answers until it is released, and the others have two chunks. */
+/**
+ * Sources of which `hung` never answers until it is released, `broken` quotes a file in its errors,
+ * and the others have two chunks.
+ */
 function openSources() {
   const { promise, resolve } = Promise.withResolvers<void>();
   async function* csv() {
@@ -17,6 +24,7 @@ function openSources() {
   }
   const open = async (source: string) => {
     if (source.startsWith("hung/")) await promise;
+    if (source.startsWith("broken/")) throw new SyntaxError("planted-user,10 is no header");
     return { identity: "batch", csv: csv() };
   };
   const bulkSources: Deps["bulkSources"] = { ...bulkPorts.bulkSources, open };
@@ -47,4 +55,14 @@ test("two reads that hang keep the places of their source, and leave one to othe
   expect(await textOf("nightly")).toBe("ab");
   release();
   await expect.poll(() => textOf("hung").catch(String)).toBe("ab");
+});
+
+test("a source that fails is logged by the type of its error and its place", async () => {
+  const { textOf } = openSources();
+  await expect(textOf("broken")).rejects.toMatchObject({ reason: "SOURCE_UNAVAILABLE" });
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { source: "broken", err: { type: "SyntaxError" }, msg: "a source failed" },
+  ]);
+  expect(lines.join()).toContain("source-reads.test.ts");
+  expect(lines.join()).not.toContain("planted-");
 });

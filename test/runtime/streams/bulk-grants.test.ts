@@ -218,8 +218,8 @@ describe("polls", () => {
   test("go on through an outage of the store, which is logged once", async () => {
     store.put(bulkGrant("b"));
     const { texts } = await follow("b");
-    const err = { type: "Error", message: "gone" };
-    store.failure = new Error("gone");
+    const err = { type: "TypeError" };
+    store.failure = new TypeError("planted-user is no number");
     await pass(10_000);
     store.failure = undefined;
     store.put(bulkGrant("b", { state: "DONE", result }));
@@ -230,6 +230,7 @@ describe("polls", () => {
       { level: 40, ...name, err, msg: "the bulk grant cannot be polled" },
       { level: 30, ...name, msg: "the bulk grant is polled again" },
     ]);
+    expect(JSON.stringify(lines)).not.toContain("planted-");
   });
 });
 
