@@ -8,14 +8,17 @@ interface Family {
   readonly help: string;
 }
 
-/** Exports counts as they are: a Counter of the library would hash the labels of each again. */
+/**
+ * Exports counts as they are: a Counter of the library would hash the labels of each again. As
+ * shared labels they are written once and remembered, because a server may have thousands of them.
+ */
 export function exportCounts<Label extends string>(
   registry: Registry,
   family: Family,
   counts: Counts<Label>,
 ): void {
   exportValues(registry, { ...family, type: "counter" }, () =>
-    Array.from(counts.all(), ({ labels, count }) => ({ labels, value: count })),
+    Array.from(counts.all(), ({ labels, count }) => ({ sharedLabels: labels, value: count })),
   );
 }
 
@@ -61,10 +64,16 @@ export function exportHistogram(
 function exportValues(
   registry: Registry,
   family: Family & { readonly type: "counter" | "histogram" },
-  read: () => readonly { readonly labels: Labels; readonly value: number }[],
+  read: () => readonly Sample[],
 ): void {
   const get = async () => ({ ...family, aggregator: "sum", values: read() });
   registry.registerMetric({ ...family, get } as unknown as Metric);
+}
+
+interface Sample {
+  readonly labels?: Labels;
+  readonly sharedLabels?: Labels;
+  readonly value: number;
 }
 
 type Labels = Readonly<Record<string, string | number>>;

@@ -67,6 +67,27 @@ test("what the engine has committed and asked of the store is on the page", asyn
   }
 });
 
+test("the labels of a count are written once, though many pages are asked for", async () => {
+  const { deps } = memoryDeps();
+  const registry = new Registry();
+  exportStore(registry, deps);
+  let reads = 0;
+  const labels = {
+    get kind() {
+      reads += 1;
+      return 'a "kind"';
+    },
+  };
+  deps.tallies.failedReports.add(labels);
+  const page = createMetricsPage(registry);
+  const line = (count: number) => `meguri_reports_failed_total{kind="a \\"kind\\""} ${count}\n`;
+  expect((await page()).text).toContain(line(1));
+  const readsOfFirst = reads;
+  deps.tallies.failedReports.add({ kind: 'a "kind"' });
+  expect((await page()).text).toContain(line(2));
+  expect(reads).toBe(readsOfFirst);
+});
+
 test("keys have their age at the moment, and a server without keys has no sample", async () => {
   const registry = new Registry();
   let ageMs = 1_500;
