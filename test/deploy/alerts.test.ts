@@ -39,6 +39,12 @@ test("every alert is made to fire by a test", () => {
   expect([...fired].sort()).toEqual(alerts.map(({ alert }) => alert).sort());
 });
 
+test.each(alerts)("$alert is made true by a real fault in a soak test", ({ alert }) => {
+  const files = ["alerts", "missed-work-alerts"].map((name) => `test/soak/${name}.soak.ts`);
+  const soaks = files.map((file) => readFileSync(projectRoot + file, "utf8"));
+  expect(soaks.join("")).toMatch(new RegExp(`\\b${alert}\\b`));
+});
+
 test.each(rules)("$alert$record names metrics and labels that pages have", ({ expr }) => {
   expect(unknownNames(expr).filter((name) => !recorded.includes(name))).toEqual([]);
 });

@@ -1,8 +1,11 @@
 /** Makes pages true by real faults, as a Prometheus sees them that scrapes real processes. */
-import { afterAll, beforeAll, test } from "vitest";
+import type { WorkflowHandle } from "@temporalio/client";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
+import { getReservation } from "../../src/app/reservations/queries.ts";
 import { reconcileId } from "../../src/contract/reconciler.ts";
-import { reserve } from "../support/fixtures/reservations.ts";
-import { eventually } from "../support/fixtures/waiting.ts";
+import { change, reserve, reserveAndStart } from "../support/fixtures/reservations.ts";
+import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { type AlertStack, startAlertStack } from "../support/servers/alerts.ts";
 
 let alerts: AlertStack;
@@ -11,9 +14,12 @@ beforeAll(async () => {
 });
 afterAll(() => alerts?.stop());
 
-/** Grants points to one user after another until an alert is true, or no longer true. */
-const callUntil = (alert: string, isTrue: boolean) =>
-  alerts.becomes(alert, isTrue, () => void grant());
+const hourMs = 3_600_000;
+
+/** Grants points to one user after another until alerts are true, or no longer true. */
+async function become(isTrue: boolean, ...names: readonly string[]): Promise<void> {
+  for (const name of names) await alerts.becomes(name, isTrue, () => void grant());
+}
 
 let grants = 0;
 
@@ -47,35 +53,76 @@ async function stopReconciler(): Promise<void> {
   }
 }
 
+/** Reserves grants for different users. */
+const reserveMany = (name: string, count: number, inMs: number) =>
+  Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      reserveAndStart(alerts.stack, { id: `${name}-${n}`, inMs }),
+    ),
+  );
+
+/** Waits until the worker has said when it wants to hold a grant: its first attempt has failed. */
+const waitsForItsTime = (handle: WorkflowHandle) =>
+  eventually(async () => {
+    const { pendingActivities } = (await handle.describe()).raw;
+    expect(pendingActivities?.[0]?.attempt).toBeGreaterThan(1);
+  });
+
+/** Waits until a reservation is due, though no worker may know. */
+const isDue = (reservationId: string) =>
+  eventually(async () => {
+    const { deps, programId } = alerts.stack;
+    const { state } = await getReservation(deps, { programId, reservationId });
+    expect(state).toBe("PROCESSING");
+  });
+
+/** Moves a reservation. Its run reads the record again, in a workflow task of the worker. */
+async function move(reservationId: string): Promise<void> {
+  const { deps, programId } = alerts.stack;
+  const to = { ...change, programId, reservationId, executeTime: Date.now() + hourMs };
+  await patiently(() => rescheduleReservation(deps, to));
+}
+
 test("alerts follow the faults", async () => {
   const { stack, worker, server } = alerts;
-  for (const alert of ["MeguriNoServer", "MeguriNoWorker", "MeguriNoReconcilerPass"])
-    await callUntil(alert, false);
-
-  for (const alert of ["MeguriErrorsFast", "MeguriErrorsSlow"]) await callUntil(alert, false);
+  const { proxy, client } = stack;
+  const ofErrors = ["MeguriErrorsFast", "MeguriErrorsSlow"];
+  const ofWaits = ["MeguriActivitiesWait", "MeguriWorkflowTasksWait"];
+  const ofProcesses = ["MeguriNoServer", "MeguriNoWorker"];
+  const ofStore = ["MeguriStoreThrottles", "MeguriStoreAway", "MeguriGrantsPastDue"];
+  const ofWorkers = ["MeguriWorkersFull", "MeguriNoReconcilerPass"];
+  await become(false, ...ofErrors, ...ofWaits, ...ofProcesses, ...ofStore, ...ofWorkers);
   await stopReconciler();
-  await callUntil("MeguriStoreThrottles", false);
-  stack.proxy.faults({ throttle: 0.9 });
-  await callUntil("MeguriStoreThrottles", true);
-  stack.proxy.faults({});
-  await callUntil("MeguriStoreThrottles", false);
 
-  await callUntil("MeguriStoreAway", false);
-  await reserve(stack.deps, stack.programId, { id: "late", inMs: 10_000 });
-  await callUntil("MeguriGrantsPastDue", false);
-  stack.proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
-  await callUntil("MeguriStoreAway", true);
-  await callUntil("MeguriGrantsPastDue", true);
-  for (const alert of ["MeguriErrorsFast", "MeguriErrorsSlow"]) await callUntil(alert, true);
-  stack.proxy.faults({});
-  await callUntil("MeguriGrantsPastDue", false);
-  await callUntil("MeguriStoreAway", false);
+  const soon = await reserveMany("soon", 5, 20_000);
+  await Promise.all(soon.map(waitsForItsTime));
+  process.kill(worker.pid, "SIGSTOP");
+  const later = await reserveMany("later", 20, hourMs);
+  await isDue("soon-0");
+  process.kill(worker.pid, "SIGCONT");
+  await become(true, ...ofWaits);
+  await Promise.all(later.map(waitsForItsTime));
 
-  await callUntil("MeguriNoReconcilerPass", true);
-  await stack.client.schedule.getHandle(reconcileId).unpause();
-  await callUntil("MeguriNoReconcilerPass", false);
+  proxy.faults({ throttle: 0.9 });
+  await become(true, "MeguriStoreThrottles");
+  // Slow, but not silent: a workflow task does not wait for a store that is silent.
+  proxy.faults({ delay: 1, delayMs: [1_500, 1_500] });
+  let moves = 0;
+  await alerts.becomes("MeguriWorkersFull", true, () => {
+    moves += 1;
+    void move(`later-${moves % 20}`);
+  });
+  proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
+  await reserve(stack.deps, stack.programId, { id: "late" });
+  await become(true, "MeguriStoreAway", "MeguriGrantsPastDue", ...ofErrors);
+  proxy.faults({});
+
+  await become(true, "MeguriNoReconcilerPass");
+  await client.schedule.getHandle(reconcileId).unpause();
+  // The others last for longer: those of errors for an hour.
+  await become(false, ...ofStore, ...ofWorkers);
 
   await worker.killHard();
   await server.killHard();
-  for (const alert of ["MeguriNoServer", "MeguriNoWorker"]) await callUntil(alert, true);
+  await become(true, ...ofProcesses);
 });

@@ -1,4 +1,10 @@
-/** Makes the alerts of work that was missed true by real faults, as a real Prometheus sees them. */
+/**
+ * Makes the alerts of work that was missed, and of old keys, true by real faults, as a real
+ * Prometheus sees them.
+ */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { UpdateItemCommand, type UpdateItemCommandInput } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
@@ -9,18 +15,43 @@ import { findPorts } from "../../src/dev/stack/free-port.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { comesTo, submit, usersOf } from "../support/fixtures/bulk-grants.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
-import { type AlertStack, startAlertStack } from "../support/servers/alerts.ts";
+import { type AlertStack, expressions, startAlertStack } from "../support/servers/alerts.ts";
+import {
+  audience,
+  createSigningKey,
+  issuerName,
+  type SigningKey,
+} from "../support/servers/issuer.ts";
 import type { WorkerStack } from "../support/servers/worker.ts";
 
 const dayMs = 86_400_000;
 
 let alerts: AlertStack;
+let folder: string;
+let keyFile: string;
+let key: SigningKey;
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "meguri-keys-"));
+  keyFile = join(folder, "key.pem");
+  key = await createSigningKey("key");
+  await writeFile(keyFile, key.pem);
   const [closed] = await findPorts(0);
-  const env = { MEGURI_SLACK_WEBHOOK_URL: `http://127.0.0.1:${closed}/webhook` };
+  const env = {
+    MEGURI_SLACK_WEBHOOK_URL: `http://127.0.0.1:${closed}/webhook`,
+    MEGURI_AUTH: "jwt",
+    MEGURI_JWT_KEY_FILE: keyFile,
+    MEGURI_JWT_ISSUER: issuerName,
+    MEGURI_JWT_AUDIENCE: audience,
+  };
   alerts = await startAlertStack({ testClock: true, env }, createMisspelt);
 });
-afterAll(() => alerts?.stop());
+afterAll(async () => {
+  await alerts?.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** The alert of old keys, with a tenth of its ten minutes. */
+const keysAreOld = (expressions.MeguriKeysOld ?? "").replace("> 600", "> 60");
 
 /** Changes a record without a server. */
 const tamper = (
@@ -53,6 +84,9 @@ test("alerts follow what is missed", async () => {
   const { stack, becomes } = alerts;
   const { deps, programId, client } = stack;
   await becomes("MeguriSchedulesMissing", true);
+  expect(await alerts.count("meguri_key_age_seconds")).toBe(1);
+  expect(await alerts.count(keysAreOld)).toBe(0);
+  await writeFile(keyFile, "no key");
   await setZone(stack, "Asia/Tokyo");
   await becomes("MeguriSchedulesMissing", false);
 
@@ -82,4 +116,8 @@ test("alerts follow what is missed", async () => {
   await becomes("MeguriMonthEndFailedAccounts", true);
   const behind = `meguri_month_end_months_behind{program_id="${programId}"} > 0`;
   await eventually(async () => expect(await alerts.count(behind)).toBe(0), 120_000);
+
+  await eventually(async () => expect(await alerts.count(keysAreOld)).toBe(1));
+  await writeFile(keyFile, key.pem);
+  await eventually(async () => expect(await alerts.count(keysAreOld)).toBe(0));
 });

@@ -10,7 +10,7 @@ import { startPrometheus } from "./prometheus.ts";
 import { startWorkerStack, type WorkerStack, type WorkerStackOptions } from "./worker.ts";
 
 /** The expressions of the alerts, by name. How long they have to be true is tested by promtool. */
-const expressions: Readonly<Record<string, string>> = Object.fromEntries(
+export const expressions: Readonly<Record<string, string>> = Object.fromEntries(
   parse(readFileSync(`${projectRoot}deploy/prometheus/rules.yml`, "utf8")).groups.flatMap(
     ({ rules }: { rules: { alert?: string; expr: string }[] }) =>
       rules.flatMap(({ alert, expr }) => (alert ? [[alert, expr]] : [])),
