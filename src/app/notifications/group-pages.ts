@@ -85,14 +85,17 @@ interface ReadGroups {
   readonly last: number | undefined;
 }
 
-/** Reads up to `size` groups of a version below `before`, of both states unless one is wanted. */
+/**
+ * Finds up to `size` groups of a version below `before`, of both states unless one is wanted. Reads
+ * one more of each, because a query that ends with the last group does not say so.
+ */
 async function groupsBefore(
   reader: Deps["reader"],
   { ownerId, state }: GroupFilter,
   before: number | undefined,
   size: number,
 ): Promise<ReadGroups> {
-  const page = { size, cursor: undefined };
+  const page = { size: size + 1, cursor: undefined };
   const none: Page<ListedGroup> = { items: [] };
   // The read ones are read last: one that is marked as read in between is then in both lists.
   const unread = state === "READ" ? none : await reader.unreadGroups(ownerId, true, page, before);
@@ -114,5 +117,7 @@ const lastOf = <T>(list: readonly T[]): T => list.at(-1) as T;
 function toVersion(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
-  throw new DomainError("INVALID_REQUEST", "is not a token of this list", { field: "page_token" });
+  throw new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
+    field: "page_token",
+  });
 }

@@ -98,15 +98,33 @@ describe("pages", () => {
     );
   });
 
+  test("do not begin with a cursor of another form, and the refusal names the field", async () => {
+    const { deps } = memoryDeps();
+    const filter = { ownerId, state: "ALL" as const, kinds: [] };
+    await expect(listGroups(deps, filter, { size: 2, cursor: "x" })).rejects.toMatchObject({
+      reason: "INVALID_REQUEST",
+      message: "page_token does not belong to this list",
+    });
+  });
+
+  test("end with the last group, not with an empty page", async () => {
+    const { list } = await setUp([shown, shown, shown, shown]);
+    expect(await list({ state: "READ", kinds: [] }, 2)).toEqual([
+      [5, 4],
+      [3, 2],
+    ]);
+    expect(await list({ state: "READ", kinds: [] }, 4)).toEqual([[5, 4, 3, 2]]);
+  });
+
   test("are as long as wanted after a first read that finds nothing to show", async () => {
     const { reads, list } = await setUp([shown, shown, shown, ...Array(20).fill(hidden)]);
     expect(await list({ state: "READ", kinds: [] }, 2)).toEqual([[4, 3], [2]]);
-    expect(reads).toEqual([2, 100, 2]);
+    expect(reads).toEqual([3, 101, 3]);
   });
 
   test("are short after five reads, with a token that goes on behind the last one", async () => {
     const { reads, list } = await setUp([shown, shown, ...Array(450).fill(hidden), shown]);
     expect(await list({ state: "READ", kinds: [] }, 2)).toEqual([[454], [3, 2]]);
-    expect(reads.slice(0, 5)).toEqual([2, 100, 100, 100, 100]);
+    expect(reads.slice(0, 5)).toEqual([3, 101, 101, 101, 101]);
   });
 });
