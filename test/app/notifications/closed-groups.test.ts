@@ -314,3 +314,21 @@ test("owners without closed notifications read and write no list of them", async
   await like("ben");
   expect(kinds).toContain("closedGroups");
 });
+
+test("a closed notification takes another name of a person while it is unread", async () => {
+  const { deps, like, wait, nameOf } = await createPost();
+  await like("ann");
+  wait();
+  await like("ben");
+  const rename = (displayName: string) =>
+    react(deps, { target, kind: "like", userId: "ann", displayName });
+  const shown = async () => (await getNotification(deps, nameOf(1))).firstMembers[0]?.displayName;
+  await rename("Anna");
+  expect(await shown()).toBe("Anna");
+  await markNotificationRead(deps, { ...nameOf(1), version: 1 });
+  await rename("Annie");
+  expect(await shown()).toBe("Anna");
+  await markNotificationUnread(deps, nameOf(1));
+  await rename("Ann");
+  expect(await shown()).toBe("Ann");
+});
