@@ -116,7 +116,9 @@ export async function ownersOf(
 ): Promise<readonly string[]> {
   if (ownerIds.length > 0) return ownerIds;
   if (target) return [await owners.of(target)];
-  throw new DomainError("INVALID_REQUEST", "required without owner_ids", { field: "target_name" });
+  throw new DomainError("INVALID_REQUEST", "target_name is required without owner_ids", {
+    field: "target_name",
+  });
 }
 
 /** Notifies one owner. An event that is known by its id is the same one if it has the same hash. */

@@ -6,6 +6,7 @@ import { notify } from "../../../src/app/notifications/notify.ts";
 import { retractEvent } from "../../../src/app/notifications/retract.ts";
 import type { Engine } from "../../../src/app/ports/engine.ts";
 import { inboxRef } from "../../../src/app/ports/records.ts";
+import { registerTarget, setTargetMuted } from "../../../src/app/reactions/targets.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
@@ -72,4 +73,27 @@ test("a few owners at a time are served, and the results have their order", asyn
   });
   expect(results).toEqual(many);
   expect(most).toBe(20);
+});
+
+test("a target that its owner has muted keeps nobody else from an event about it", async () => {
+  const { deps } = memoryDeps();
+  const target = { type: "post", id: "1" };
+  await registerTarget(deps, { target, ownerId: "ann", title: "", link: "" });
+  await setTargetMuted(deps, { target, ownerId: "ann", muted: true });
+  expect(await notify(deps, { ...mention, target })).toMatchObject([
+    { ownerId: "ann", notified: false },
+    { ownerId: "ben", notified: true },
+    { ownerId: "cho", notified: true },
+  ]);
+});
+
+test("a call without a target and owners is refused by the name of the field", async () => {
+  const { deps } = memoryDeps();
+  const refusal = {
+    reason: "INVALID_REQUEST",
+    message: "target_name is required without owner_ids",
+    metadata: { field: "target_name" },
+  };
+  await expect(notify(deps, { ...mention, ownerIds: [] })).rejects.toMatchObject(refusal);
+  await expect(retractEvent(deps, { ...event, ownerIds: [] })).rejects.toMatchObject(refusal);
 });
