@@ -11,6 +11,7 @@ import { react, unreact } from "../../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { eventKnownMs } from "../../../src/domain/event.ts";
 import { allItems } from "../../support/fixtures/pages.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
@@ -116,4 +117,42 @@ test("all pages of lines are left, unread and read", async () => {
     const people = lines.map(({ latestMembers }) => latestMembers.map(({ userId }) => userId));
     expect(people).toEqual(Array.from({ length: 65 }, () => ["ann"]));
   }
+});
+
+test("a line that moves to an earlier page while the pages are read is left, too", async () => {
+  const { deps } = memoryDeps();
+  const old = { target: { type: "post", id: "0" }, kind: "like" };
+  const like = async (target: typeof old.target, userId: string) => {
+    await registerTarget(deps, { target, ownerId, title: "", link: "" });
+    await react(deps, { target, kind: "like", userId, displayName: userId });
+  };
+  await like(old.target, "eve");
+  for (let i = 1; i <= 48; i++) await like({ type: "post", id: String(i) }, "ann");
+  // Bob makes it the latest line, on a page of its own, and leaves it after the first page.
+  await like(old.target, "bob");
+  const reader: typeof deps.reader = {
+    ...deps.reader,
+    async unreadGroups(...given) {
+      const found = await deps.reader.unreadGroups(...given);
+      await unreact(deps, { ...old, userId: "bob" });
+      return found;
+    },
+  };
+  const { inbox } = await blockPerson({ ...deps, reader }, block);
+  expect(inbox).toMatchObject({ notificationCount: 48, actorCount: 48 });
+  expect(await deps.reader.get(unreadGroupRef(ownerId, old.target, "like"))).toBeUndefined();
+});
+
+test("an id that is another person's event by now stays that of this event", async () => {
+  const { deps, clock } = memoryDeps();
+  const caller = asService("blog");
+  const event = { kind: "comment", ownerIds: [ownerId], caller, eventId: "e" };
+  const report = (userId: string) =>
+    notify(deps, { ...event, actor: { userId, displayName: userId } });
+  await report("eve");
+  // The id is forgotten, but the record of the event is kept for a day more.
+  clock.time += eventKnownMs(deps.historyMs) + 1;
+  await report("bob");
+  await blockPerson(deps, block);
+  expect(await report("bob")).toMatchObject([{ notified: true, replayed: true }]);
 });
