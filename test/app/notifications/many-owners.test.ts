@@ -97,3 +97,13 @@ test("a call without a target and owners is refused by the name of the field", a
   await expect(notify(deps, { ...mention, ownerIds: [] })).rejects.toMatchObject(refusal);
   await expect(retractEvent(deps, { ...event, ownerIds: [] })).rejects.toMatchObject(refusal);
 });
+
+test("a repeated call is the same one with further owners and another regroup_after", async () => {
+  const { deps } = memoryDeps();
+  await notify(deps, { ...mention, ownerIds: ["ann"] });
+  expect(await notify(deps, { ...mention, regroupAfterMs: 60_000 })).toMatchObject([
+    { ownerId: "ann", replayed: true },
+    { ownerId: "ben", replayed: false },
+    { ownerId: "cho", replayed: false },
+  ]);
+});
