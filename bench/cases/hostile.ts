@@ -20,7 +20,8 @@ export const hostile: Benchmark = {
       for (const attack of Object.keys(attacks)) {
         const turns: number[] = [];
         for (let turn = 0; turn < scale.pick(3, 1); turn++) {
-          const { alone, during } = await fight(target, client, attack, ms);
+          const alone = await client.callFor(ms);
+          const { during } = await fight(target, client, attack, ms);
           const [failure] = [...alone.failures, ...during.failures];
           if (failure) throw new Error(`${attack}: ${failure}`);
           const p99 = (of: typeof alone) => percentile(of.latencies, 0.99);

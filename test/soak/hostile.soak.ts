@@ -9,8 +9,12 @@ import { eventually } from "../support/fixtures/waiting.ts";
 import { fight } from "../support/hostile/attack.ts";
 import { attacks, frameAttacks } from "../support/hostile/attacks.ts";
 import { sendInput } from "../support/hostile/calls.ts";
-import { createGoodClient, type GoodClient } from "../support/hostile/good-client.ts";
-import { largestInputs } from "../support/hostile/largest-inputs.ts";
+import {
+  createGoodClient,
+  type Experience,
+  type GoodClient,
+} from "../support/hostile/good-client.ts";
+import { type LargestInput, largestInputs } from "../support/hostile/largest-inputs.ts";
 import { startTarget, type Target } from "../support/hostile/target.ts";
 import { openSession } from "../support/servers/raw-grpc.ts";
 
@@ -45,18 +49,28 @@ afterAll(async () => {
   await target?.stop();
 });
 
+/** Attacks once. Returns the good client's p99 beside the attack, in ms. */
+async function latencyBeside(attack: string): Promise<number> {
+  const { during, sent } = await fight(target, client, attack, fightMs);
+  const p99 = latencyOf(during);
+  console.info(`${attack}: p99 ${p99.toFixed(1)} ms, sent ${JSON.stringify(sent)}`);
+  expect(Object.keys(sent)).not.toEqual([]);
+  return p99;
+}
+
+/** The p99 of the good client's calls, none of which may have failed. */
+function latencyOf({ latencies, failures }: Experience): number {
+  expect(failures).toEqual([]);
+  return percentile(latencies, 0.99);
+}
+
 /** Attacks once. Returns the good client's p99, as a multiple of the one alone. */
 async function slowdownOf(attack: string): Promise<number> {
-  const { alone, during, sent } = await fight(target, client, attack, fightMs);
-  const before = percentile(alone.latencies, 0.99);
-  const beside = percentile(during.latencies, 0.99);
-  const slowdown = beside / Math.max(before, minAloneMs);
-  console.info(
-    `${attack}: p99 ${before.toFixed(1)} → ${beside.toFixed(1)} ms, sent ${JSON.stringify(sent)}`,
-  );
-  expect(Object.keys(sent)).not.toEqual([]);
-  expect([...alone.failures, ...during.failures]).toEqual([]);
-  return slowdown;
+  const beside = await latencyBeside(attack);
+  // Whatever the p99 alone is, the ratio is small enough: only another one needs the measurement.
+  if (beside <= maxSlowdown * minAloneMs) return beside / minAloneMs;
+  const alone = latencyOf(await client.callFor(fightMs));
+  return beside / Math.max(alone, minAloneMs);
 }
 
 const expectMemoryBack = () =>
@@ -78,7 +92,7 @@ test.each(Object.keys(attacks))(
 );
 
 test.each(Object.keys(frameAttacks))("%s fail none of another caller's calls", async (attack) => {
-  await slowdownOf(attack);
+  await latencyBeside(attack);
   await expectMemoryBack();
 });
 
@@ -90,12 +104,15 @@ describe.each(methods)("$name at its largest inputs", (method) => {
   test.each(["with", "without"])("%s a token never stops the event loop for long", async (kind) => {
     const token = kind === "with" ? await target.tokenOf(method.name) : undefined;
     const session = await openSession(target.port);
+    const pauseOf = async (input: LargestInput) => {
+      await target.probe();
+      await sendInput(target, session, method, input, token);
+      return (await target.probe()).pauseMs;
+    };
     for (const input of largestInputs(method)) {
       let least = Number.POSITIVE_INFINITY;
       for (let turn = 0; turn < inputTries && least > maxPauseMs; turn++) {
-        await target.probe();
-        await sendInput(target, session, method, input, token);
-        least = Math.min(least, (await target.probe()).pauseMs);
+        least = Math.min(least, await pauseOf(input));
       }
       expect(least, input.name).toBeLessThanOrEqual(maxPauseMs);
     }

@@ -11,8 +11,7 @@ import type { Target } from "./target.ts";
 const warmMs = 4_000;
 
 export interface Fight {
-  /** The good client's calls right before the attack, and during it. */
-  readonly alone: Experience;
+  /** The good client's calls during the attack. */
   readonly during: Experience;
   readonly probe: Probe;
   /** What the attacker has sent, and how it was answered, with the number of times. */
@@ -26,7 +25,6 @@ export async function fight(
   attack: string,
   ms: number,
 ): Promise<Fight> {
-  const alone = await client.callFor(ms);
   await target.probe();
   const child = fork(`${import.meta.dirname}/attacker.ts`);
   try {
@@ -37,7 +35,7 @@ export async function fight(
     const during = await client.callFor(ms);
     const probe = await target.probe();
     child.send("stop");
-    return { alone, during, probe, sent: await answerOf(child) };
+    return { during, probe, sent: await answerOf(child) };
   } finally {
     child.kill("SIGKILL");
   }
