@@ -2,6 +2,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -21,6 +23,14 @@ test("DynamoDB Local listens on loopback only, and says why it has ended", async
   }
   await local.killHard();
   expect(await local.exited).toMatch(/^SIGKILL\n[\s\S]*Initializing DynamoDB Local/);
+});
+
+test("DynamoDB Local does not start on a port on which another server answers", async () => {
+  const other = createServer((_, response) => response.end()).listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  await expect(startDynamoDbLocal({ port })).rejects.toThrow("Address already in use");
+  other.close();
 });
 
 test("processes get the flags of their npm scripts", () => {

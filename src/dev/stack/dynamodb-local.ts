@@ -5,7 +5,6 @@ import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import { adopt, waitUntilReady } from "./child.ts";
-import { findPorts } from "./free-port.ts";
 
 const OLDEST_JAVA = 17;
 const READY_TIMEOUT_MS = 60_000;
@@ -28,7 +27,7 @@ type DynamoDbLocal = {
 };
 
 /**
- * Starts DynamoDB Local and waits until it answers.
+ * Starts DynamoDB Local and waits until it listens.
  *
  * @throws Error when there is no Java 17 or the process does not start.
  */
@@ -38,15 +37,20 @@ export async function startDynamoDbLocal(
   await requireJava();
   const path = options.dataDir === undefined ? null : resolve(options.dataDir);
   if (path !== null) await mkdir(path, { recursive: true });
-  const port = options.port ?? (await findPorts(0))[0];
-  const process_ = spawn("java", argumentsOf(path, port), {
+  const process_ = spawn("java", argumentsOf(path, options.port ?? 0), {
     // Without the variable, each start sends telemetry.
     env: { DDB_LOCAL_TELEMETRY: "0", ...process.env },
     detached: true,
   });
-  const child = await adopt(process_, { name: "DynamoDB Local" });
+  let port = 0;
+  const child = await adopt(process_, {
+    name: "DynamoDB Local",
+    onLine(line) {
+      port ||= Number(/^Listens on port (\d+)$/.exec(line)?.[1] ?? 0);
+    },
+  });
+  await waitUntilReady(child, async () => port > 0, READY_TIMEOUT_MS);
   const endpoint = `http://127.0.0.1:${port}`;
-  await waitUntilReady(child, () => answers(endpoint), READY_TIMEOUT_MS);
   const { pid, stop, killHard } = child;
   // Its output is not shown while it runs, but says why it has ended.
   const exited = child.exited.then((why) => `${why}\n${child.lastOutput()}`.trim());
@@ -61,21 +65,11 @@ function argumentsOf(path: string | null, port: number): string[] {
   );
   return [
     `-Djava.library.path=${resolve(dirname(jar), "DynamoDBLocal_lib")}`,
+    `-Dport=${port}`,
     ...["-cp", jar, resolve(import.meta.dirname, "loopback-dynamodb.java")],
     ...(path === null ? ["-inMemory"] : ["-dbPath", path]),
-    ...["-port", String(port), "-sharedDb"],
+    "-sharedDb",
   ];
-}
-
-/** Accepts any HTTP status, because a request without a signature gets a 400. */
-async function answers(endpoint: string): Promise<boolean> {
-  try {
-    const response = await fetch(endpoint, { signal: AbortSignal.timeout(2_000) });
-    await response.arrayBuffer();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function requireJava(): Promise<void> {
