@@ -34,7 +34,8 @@ function look(): void {
 }
 setInterval(look, tickMs).unref();
 
-const server = createServer(({ url }, response) => {
+// Never closes an idle connection, on which the next question may be under way.
+const server = createServer({ keepAliveTimeout: 0 }, ({ url }, response) => {
   look();
   const found = pauseMs;
   if (url === "/collect")
