@@ -9,7 +9,7 @@ const sideBySide = [
   // They wait for Temporal to miss the workers that they kill.
   "test/soak/bulk-grants*.soak.ts",
   "test/soak/*temporal*.soak.ts",
-  "test/soak/{announcements,console,dev-stack}.soak.ts",
+  "test/soak/{announcements,cancel-races,console,dev-stack}.soak.ts",
   "test/soak/missed-work-alerts.soak.ts",
   "test/soak/{points,purge-target,rolling-restart}.soak.ts",
 ];
