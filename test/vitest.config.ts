@@ -17,8 +17,8 @@ const isolated = globSync(files, { cwd: root }).filter((file) =>
 );
 
 /**
- * All tests but the soak tests. Four workers on two cores, because many tests wait. Each
- * runs many files, because every process loads and compiles the SDKs anew, for seconds.
+ * All tests but the soak tests. Six workers on two cores, because tests wait for half of their
+ * time. Each runs many files, because every process loads and compiles the SDKs anew, for seconds.
  */
 export default defineConfig({
   test: {
@@ -38,7 +38,7 @@ export default defineConfig({
     },
     sequence: { sequencer: LongestFirst },
     pool: "forks",
-    maxWorkers: 4,
+    maxWorkers: 6,
     // Nothing takes so long unless it hangs, also on a machine that others use.
     testTimeout: 300_000,
     hookTimeout: 300_000,

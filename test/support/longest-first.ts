@@ -19,6 +19,8 @@ export const longFiles: readonly string[] = [
   "test/cli/commands.test.ts",
   "test/cli/prompts.test.ts",
   "test/model/reactions.grpc.test.ts",
+  "test/temporal/month-end.test.ts",
+  "test/rpc/notifications/watch.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {
