@@ -8,6 +8,9 @@ export const maxDisplayNameBytes = 64;
 
 const encoder = new TextEncoder();
 
+/** The bytes of a text in UTF-8. */
+export const byteLength = (text: string): number => encoder.encode(text).length;
+
 // The locale is fixed, because the default depends on the machine. Clusters depend on neither.
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 

@@ -1,5 +1,6 @@
 /** The people who have reacted to a target last, as far as there is room for them in its record. */
-import type { ReactionKind, StoredKind } from "./kinds.ts";
+import { byteLength } from "./display-text.ts";
+import { countIn, type KindCounts, type ReactionKind, type StoredKind } from "./kinds.ts";
 import type { Instant } from "./month.ts";
 import type { Milliseconds } from "./units.ts";
 
@@ -23,11 +24,14 @@ export const summaryActors = 3;
 /** Three more are kept, so that those who follow are known when some of the latest ones leave. */
 export const keptActors = 2 * summaryActors;
 
-/** What the counts of a target and its latest people take together at most, in bytes as stored. */
-const roomBytes = 500;
+/**
+ * What the counts of a target, its title, its link and its latest people take together at most, in
+ * bytes as stored.
+ */
+const roomBytes = 812;
 
 /** What a count takes beside the name of its kind. */
-const countBytes = 11;
+const countBytes = 10;
 
 /** The transactions of reactions that are older than this are applied in the whole store. */
 const appliedMs: Milliseconds = 1_000;
@@ -78,23 +82,45 @@ export function needsActors(
   return isQuiet && remaining.length < known.length && isTooFew;
 }
 
-/** Cuts the latest people of each kind to an equal share of what the counts leave free. */
+/** What shares the record of a target with the latest people. */
+interface Beside {
+  readonly counts: KindCounts;
+  readonly title: string;
+  readonly link: string;
+}
+
+/**
+ * Cuts the latest people to what counts, title and link leave free. Room goes first to the kinds of
+ * which all people of a summary are known, so that the fewest kinds have to be queried, and next to
+ * the kind that has `changed`, which fills up by its next reactions. Only then come the people
+ * beyond a summary.
+ */
 export function fitActors(
   byKind: LatestActors["byKind"],
-  kinds: readonly ReactionKind[],
+  { counts, title, link }: Beside,
+  changed?: StoredKind,
 ): LatestActors["byKind"] {
-  const taken = kinds.reduce((sum, kind) => sum + 2 * kind.length + countBytes, 0);
-  const share = (roomBytes - taken) / kinds.length;
-  const fitting = kinds.map((kind): [ReactionKind, readonly LatestActor[]] => {
-    let left = share;
-    const known = knownOf(byKind, kind);
-    const end = known.findIndex((actor) => {
-      left -= bytesOf(actor);
-      return left < 0;
-    });
-    return [kind, end < 0 ? known : known.slice(0, end)];
-  });
-  return Object.fromEntries(fitting.filter(([, known]) => known.length > 0));
+  const kinds: ReactionKind[] = Object.keys(counts);
+  const taken = kinds.reduce((sum, kind) => sum + kind.length + countBytes, 0);
+  let left = roomBytes - byteLength(title) - byteLength(link) - taken;
+  const isWhole = (kind: ReactionKind) =>
+    knownOf(byKind, kind).length >= Math.min(summaryActors, countIn(counts, kind));
+  const rankOf = (kind: ReactionKind) => (isWhole(kind) ? 0 : kind === changed ? 1 : 2);
+  const inTurn = kinds.toSorted((a, b) => rankOf(a) - rankOf(b));
+  const fitting = new Map<ReactionKind, readonly LatestActor[]>();
+  for (let most = summaryActors; most <= keptActors; most++) {
+    for (const kind of inTurn) {
+      const kept = [...(fitting.get(kind) ?? [])];
+      for (const actor of knownOf(byKind, kind).slice(kept.length, most)) {
+        const bytes = bytesOf(actor) + (kept.length === 0 ? kind.length : 0);
+        if (bytes > left) break;
+        kept.push(actor);
+        left -= bytes;
+      }
+      fitting.set(kind, kept);
+    }
+  }
+  return Object.fromEntries([...fitting].filter(([, kept]) => kept.length > 0));
 }
 
 /** An id and a version in base 36, each with a separator. */

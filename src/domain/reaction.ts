@@ -242,6 +242,7 @@ function withCount(
 ): Target {
   const { [kind]: _, ...otherCounts } = target.counts;
   const counts = count > 0 ? { ...otherCounts, [kind]: count } : otherCounts;
-  const byKind = fitActors({ ...target.latest?.byKind, [kind]: known }, Object.keys(counts));
-  return { ...target, counts, latest: { time, byKind } };
+  const counted = { ...target, counts };
+  const byKind = fitActors({ ...target.latest?.byKind, [kind]: known }, counted, kind);
+  return { ...counted, latest: { time, byKind } };
 }

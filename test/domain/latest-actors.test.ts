@@ -5,12 +5,16 @@ import {
   fitActors,
   keptActors,
   type LatestActor,
+  type LatestActors,
   latestOf,
   needsActors,
   withActor,
 } from "../../src/domain/latest-actors.ts";
 
 const actor = (n: number): LatestActor => ({ userId: `user-${n}`, version: n });
+
+/** What a target without title and link has beside its latest people. */
+const beside = (counts: Record<string, number>) => ({ counts, title: "", link: "" });
 
 /** Reactions that come, leave and come back at their old versions, and what is known of them. */
 function play(steps: readonly { readonly pick: number; readonly op: string }[]) {
@@ -57,26 +61,57 @@ describe("the latest people of a kind", () => {
 
   test("of a kind with the name of a property of every object are none", () => {
     expect(latestOf({ time: 0, byKind: {} }, "constructor")).toEqual([]);
-    expect(fitActors({}, ["constructor"])).toEqual({});
+    expect(fitActors({}, beside({ constructor: 1 }))).toEqual({});
   });
 
-  test("share what the counts leave free", () => {
-    const long = (n: number) => ({ userId: `${n}`.padStart(64, "u"), version: 10 ** 14 });
+  describe("share what counts, title and link leave free", () => {
     const six = [1, 2, 3, 4, 5, 6];
-    const short = fitActors({ like: six.map(actor) }, ["like"]);
-    expect(short.like).toHaveLength(6);
-    const kinds = Array.from({ length: 16 }, (_, i) => `${i}`.padStart(20, "k"));
-    const sizes = [1, 2, 3, 4, 8, 16].map((count) => {
-      const some = kinds.slice(0, count);
-      const fitted = fitActors(Object.fromEntries(some.map((k) => [k, six.map(long)])), some);
-      return some.map((kind) => fitted[kind]?.length ?? 0);
-    });
-    expect(sizes.map((all) => new Set(all).size)).toEqual([1, 1, 1, 1, 1, 1]);
-    expect(sizes.map(([size]) => size)).toEqual([5, 2, 1, 0, 0, 0]);
-    // Three kinds with ids of 36 characters, such as UUIDs, have room for the three of a summary.
-    const uuid = (n: number) => ({ userId: `${n}`.padStart(36, "u"), version: 1_000_000 + n });
+    const long = (n: number) => ({ userId: `${n}`.padStart(64, "u"), version: 36 ** 4 + n });
     const three = ["like", "love", "haha"];
-    const fitted = fitActors(Object.fromEntries(three.map((k) => [k, six.map(uuid)])), three);
-    expect(three.map((kind) => fitted[kind]?.length)).toEqual([3, 3, 3]);
+    const all = (kinds: readonly string[], each: (n: number) => LatestActor = long) =>
+      Object.fromEntries(kinds.map((kind) => [kind, six.map(each).reverse()]));
+    const counts = (kinds: readonly string[]) =>
+      Object.fromEntries(kinds.map((kind) => [kind, 100]));
+    const longest = { title: "題".repeat(32), link: "l".repeat(200) };
+    const sizes = (
+      byKind: LatestActors["byKind"],
+      kinds: readonly string[],
+      texts = {},
+      changed?: string,
+    ) => {
+      const fitted = fitActors(byKind, { ...beside(counts(kinds)), ...texts }, changed);
+      for (const kind of kinds) {
+        const kept = fitted[kind] ?? [];
+        expect(kept).toEqual(byKind[kind]?.slice(0, kept.length) ?? []);
+      }
+      return kinds.map((kind) => fitted[kind]?.length ?? 0);
+    };
+
+    test("so that three kinds take one query at most, with ids of 64 characters", () => {
+      expect(sizes(all(three), three, { title: "A post", link: "/posts/1" })).toEqual([4, 3, 3]);
+      expect(sizes(all(three), three, longest)).toEqual([3, 3, 0]);
+      const kinds = ["k", "l", "m"].map((each) => each.repeat(12));
+      expect(sizes(all(kinds), kinds, longest)).toEqual([3, 3, 0]);
+    });
+
+    test("of which the people of a summary come first, then one more of each kind", () => {
+      const uuid = (n: number) => ({ userId: `${n}`.padStart(36, "u"), version: 1_000_000 + n });
+      expect(sizes(all(["like"]), ["like"])).toEqual([6]);
+      expect(sizes(all(three, uuid), three)).toEqual([6, 6, 6]);
+      expect(sizes(all(three, uuid), three, longest)).toEqual([4, 4, 3]);
+    });
+
+    test("and of kinds of which too few are known, the one that has changed fills up", () => {
+      const few = { ...all(three), like: [long(6), long(5)] };
+      expect(sizes(few, three, longest)).toEqual([0, 3, 3]);
+      const fewer = { ...few, haha: [long(7), long(6)] };
+      expect(sizes(fewer, three, longest, "like")).toEqual([2, 3, 1]);
+      expect(sizes(fewer, three, longest, "haha")).toEqual([1, 3, 2]);
+    });
+
+    test("and nobody is kept where there is no room", () => {
+      const kinds = Array.from({ length: 16 }, (_, i) => `${i}`.padStart(20, "k"));
+      expect(new Set(sizes(all(kinds), kinds, longest))).toEqual(new Set([0]));
+    });
   });
 });

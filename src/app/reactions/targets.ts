@@ -2,6 +2,7 @@
 import { cutToBytes, maxTitleBytes } from "../../domain/display-text.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Inbox } from "../../domain/inbox.ts";
+import { fitActors } from "../../domain/latest-actors.ts";
 import {
   requireActive,
   requireExisting,
@@ -58,10 +59,17 @@ export async function registerTarget(
       if (found?.title === title && found.link === link) return found;
       const defaults = { counts: {}, muted: false, createTime: wall };
       const changed = { title, link, updateTime: wall };
-      return { ...defaults, type, id, ownerId, ...found, ...changed };
+      return withFittedActors({ ...defaults, type, id, ownerId, ...found, ...changed });
     },
   );
   return record;
+}
+
+/** Cuts the latest people of a target to the room beside its new title and link. */
+function withFittedActors(target: Target): Target {
+  if (!target.latest) return target;
+  const { time, byKind } = target.latest;
+  return { ...target, latest: { time, byKind: fitActors(byKind, target) } };
 }
 
 /** The result of a deletion. */

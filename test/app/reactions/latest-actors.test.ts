@@ -25,8 +25,8 @@ function openStore() {
   const nameOf = (id: string) => ({ type: "post", id });
   return {
     clock,
-    register: (id: string) =>
-      registerTarget(deps, { target: nameOf(id), ownerId: "o", title: "", link: "" }),
+    register: (id: string, title = "", link = "") =>
+      registerTarget(deps, { target: nameOf(id), ownerId: "o", title, link }),
     react: (id: string, userId: string, kind = "like") =>
       react(deps, { target: nameOf(id), kind, userId, displayName: userId }),
     unreact: (id: string, userId: string, kind = "like") =>
@@ -66,6 +66,25 @@ test("the latest people of 50 posts with three kinds take no query", async () =>
   }
   const expected = "haha: d c b, like: d c b, love: d c b";
   expect(await store.latest(...ids)).toEqual({ names: ids.map(() => expected), queries: 0 });
+});
+
+test("with ids of 64 characters they take one query a post at most, whatever its texts", async () => {
+  const store = openStore();
+  const [id, title, link] = ["x".repeat(64), "題".repeat(32), "l".repeat(200)];
+  const people = ["a", "b", "c", "d"].map((each) => each.repeat(64));
+  await store.register(id, "A post", "/posts/1");
+  for (const kind of kinds) for (const user of people) await store.react(id, user, kind);
+  const shown = people.slice(1).reverse().join(" ");
+  const names = [`haha: ${shown}, like: ${shown}, love: ${shown}`];
+  expect(await store.latest(id)).toEqual({ names, queries: 0 });
+  const sizes = async () => {
+    const { byKind = {} } = (await store.stored(id))?.latest ?? {};
+    return kinds.map((kind) => byKind[kind]?.length ?? 0);
+  };
+  expect(await sizes()).toEqual([4, 4, 3]);
+  await store.register(id, title, link);
+  expect(await sizes()).toEqual([3, 3, 0]);
+  expect(await store.latest(id)).toEqual({ names, queries: 1 });
 });
 
 test("those who follow are read when the latest ones leave a quiet target", async () => {
