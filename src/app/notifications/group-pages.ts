@@ -8,6 +8,7 @@ import { type ReadGroup, type UnreadGroup, versionOf } from "../../domain/unread
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest } from "../ports/pages.ts";
 import { targetRef } from "../ports/records.ts";
+import { fullPage } from "../shared/full-page.ts";
 
 /** Which groups of an owner are listed. */
 export interface GroupFilter {
@@ -26,15 +27,8 @@ interface ShownGroup {
 }
 
 /**
- * A page is complete after so many reads of the store, so that no caller waits for a long history
- * of which little is shown. Reads after the first one take more groups.
- */
-const maxReads = 5;
-const laterReadSize = 100;
-
-/**
  * Lists groups by version, newest first, without expired ones, those of other kinds and those about
- * deleted targets. Reads on until the page is full, at most `maxReads` times.
+ * deleted targets, in full pages (`fullPage`).
  *
  * Every group of an owner has another version, so a version is the cursor: that of the last group
  * of the page, or of the last one that was read, if only groups that are not shown follow the page.
@@ -43,22 +37,18 @@ const laterReadSize = 100;
 export async function listGroups(
   { reader, clock }: Pick<Deps, "reader" | "clock">,
   filter: GroupFilter,
-  { size, cursor }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<ShownGroup>> {
   const { wall } = await clock.now();
-  const items: ShownGroup[] = [];
-  let before = toVersion(cursor);
-  for (let reads = 0; reads < maxReads; reads++) {
-    const readSize = reads === 0 ? size : laterReadSize;
-    const found = await groupsBefore(reader, filter, before, readSize);
-    const listed = found.groups.filter((group) => isListed(group, filter, wall));
-    const shown = await withTargets(reader, listed);
-    const taken = shown.slice(0, size - items.length);
-    items.push(...taken);
-    before = taken.length < shown.length ? versionOf(lastOf(taken).group) : found.last;
-    if (before === undefined || items.length === size) break;
-  }
-  return { items, ...(before !== undefined && { cursor: String(before) }) };
+  return fullPage(page, {
+    read: ({ size, cursor }) => groupsBefore(reader, filter, toVersion(cursor), size),
+    show: (groups) =>
+      withTargets(
+        reader,
+        groups.filter((group) => isListed(group, filter, wall)),
+      ),
+    cursorAfter: ({ group }) => String(versionOf(group)),
+  });
 }
 
 function isListed(group: ListedGroup, { kinds }: GroupFilter, now: Instant): boolean {
@@ -79,12 +69,6 @@ export async function withTargets(
   });
 }
 
-/** Groups of an owner, newest first; `last` is the version of the last one if more follow. */
-interface ReadGroups {
-  readonly groups: readonly ListedGroup[];
-  readonly last: number | undefined;
-}
-
 /**
  * Finds up to `size` groups of a version below `before`, of both states unless one is wanted. Reads
  * one more of each, because a query that ends with the last group does not say so.
@@ -94,7 +78,7 @@ async function groupsBefore(
   { ownerId, state }: GroupFilter,
   before: number | undefined,
   size: number,
-): Promise<ReadGroups> {
+): Promise<Page<ListedGroup>> {
   const page = { size: size + 1, cursor: undefined };
   const none: Page<ListedGroup> = { items: [] };
   // The read ones are read last: one that is marked as read in between is then in both lists.
@@ -106,13 +90,10 @@ async function groupsBefore(
   const limits = [unread, read].flatMap(({ cursor, items }) =>
     cursor === undefined ? [] : items.slice(-1).map(versionOf),
   );
-  const groups = sorted.filter((each) => versionOf(each) >= Math.max(0, ...limits)).slice(0, size);
-  const hasMore = groups.length < sorted.length || limits.length > 0;
-  return { groups, last: hasMore ? versionOf(lastOf(groups)) : undefined };
+  const items = sorted.filter((each) => versionOf(each) >= Math.max(0, ...limits)).slice(0, size);
+  const hasMore = items.length < sorted.length || limits.length > 0;
+  return { items, ...(hasMore && { cursor: String(versionOf(items.at(-1) as ListedGroup)) }) };
 }
-
-/** The last one of a list that is not empty. */
-const lastOf = <T>(list: readonly T[]): T => list.at(-1) as T;
 
 function toVersion(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;

@@ -21,6 +21,8 @@ export interface ReactionReader {
   latestReactions(target: TargetName, kind: StoredKind, limit: number): Promise<Reaction[]>;
   /** Lists the reactions of one person, newest first. Lags behind by moments. */
   reactionsOfUser(userId: string, page: PageRequest): Promise<Page<Reaction>>;
+  /** The cursor of the page of `reactionsOfUser` that begins after a reaction. */
+  cursorOfUserAfter(reaction: Reaction): string;
   /** Lists the deleted targets whose purges have not ended, by type and id. */
   pendingPurges(page: PageRequest): Promise<Page<PendingPurge>>;
 }

@@ -143,8 +143,8 @@ export async function listTargetReactions(
 }
 
 /**
- * Lists the reactions of one person, newest first, without those to deleted targets. If any `kinds`
- * are given, only these. Lags behind by moments. Refusal: INVALID_REQUEST for a bad cursor.
+ * Lists the reactions of one person, newest first, without those to deleted targets, in full pages
+ * (`fullPage`). If any `kinds` are given, only these. Lags behind by moments. Refusal: INVALID_REQUEST for a bad cursor.
  */
 export const listUserReactions = (
   { reader }: Pick<Deps, "reader">,
@@ -152,12 +152,12 @@ export const listUserReactions = (
   kinds: readonly string[],
   page: PageRequest,
 ): Promise<Page<Reaction>> =>
-  fullPage(
-    page,
-    (next) => reader.reactionsOfUser(userId, next),
-    async (found) => {
+  fullPage(page, {
+    read: (next) => reader.reactionsOfUser(userId, next),
+    async show(found) {
       const wanted = found.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
       const targets = await reader.many(wanted.map(({ target }) => targetRef(target)));
       return wanted.filter((_, i) => targets[i] && targets[i].deleteTime === undefined);
     },
-  );
+    cursorAfter: reader.cursorOfUserAfter,
+  });

@@ -16,47 +16,50 @@ function numbersBelow(length: number) {
   return { read, sizes };
 }
 
-const only = (keeps: (n: number) => boolean) => async (all: readonly number[]) => all.filter(keeps);
+const showing = (keeps: (n: number) => boolean) => ({
+  show: async (all: readonly number[]) => all.filter(keeps).map(String),
+  cursorAfter: (shown: string) => String(Number(shown) + 1),
+});
 
 describe("a page", () => {
   test("is one page of the store if nothing is left out", async () => {
     const { read, sizes } = numbersBelow(10);
-    const page = await fullPage(
-      { size: 4, cursor: "2" },
-      read,
-      only(() => true),
-    );
-    expect(page).toEqual({ items: [2, 3, 4, 5], cursor: "6" });
+    const list = { read, ...showing(() => true) };
+    const page = await fullPage({ size: 4, cursor: "2" }, list);
+    expect(page).toEqual({ items: ["2", "3", "4", "5"], cursor: "6" });
     expect(sizes).toEqual([4]);
   });
 
-  test("is filled by what is missing, and the next one begins behind it", async () => {
-    const { read, sizes } = numbersBelow(100);
-    const isOdd = only((n) => n % 2 === 1);
-    const page = await fullPage({ size: 4, cursor: undefined }, read, isOdd);
-    expect(page).toEqual({ items: [1, 3, 5, 7], cursor: "8" });
-    expect(sizes).toEqual([4, 2, 1, 1]);
-    const next = await fullPage({ size: 2, cursor: page.cursor }, read, isOdd);
-    expect(next.items).toEqual([9, 11]);
+  test("is filled by a larger read, and the next one begins behind its last item", async () => {
+    const { read, sizes } = numbersBelow(200);
+    const list = { read, ...showing((n) => n % 2 === 1) };
+    const page = await fullPage({ size: 4, cursor: undefined }, list);
+    expect(page).toEqual({ items: ["1", "3", "5", "7"], cursor: "8" });
+    expect(sizes).toEqual([4, 100]);
+    const next = await fullPage({ size: 2, cursor: page.cursor }, list);
+    expect(next.items).toEqual(["9", "11"]);
   });
 
   test("ends with the list", async () => {
     const { read } = numbersBelow(7);
-    const page = await fullPage(
-      { size: 5, cursor: undefined },
-      read,
-      only((n) => n > 4),
-    );
-    expect(page).toEqual({ items: [5, 6] });
+    const page = await fullPage({ size: 5, cursor: undefined }, { read, ...showing((n) => n > 4) });
+    expect(page).toEqual({ items: ["5", "6"] });
+  });
+
+  test("of one item is not empty behind 400 that are left out", async () => {
+    const { read } = numbersBelow(1_000);
+    const list = { read, ...showing((n) => n >= 400) };
+    const page = await fullPage({ size: 1, cursor: undefined }, list);
+    expect(page).toEqual({ items: ["400"], cursor: "401" });
   });
 
   test("is cut after five pages of the store, and the next one goes on", async () => {
     const { read, sizes } = numbersBelow(1_000);
-    const late = only((n) => n >= 55);
-    const page = await fullPage({ size: 10, cursor: undefined }, read, late);
-    expect(page).toEqual({ items: [], cursor: "50" });
-    expect(sizes).toHaveLength(5);
-    const next = await fullPage({ size: 10, cursor: page.cursor }, read, late);
-    expect(next.items).toEqual([55, 56, 57, 58, 59, 60, 61, 62, 63, 64]);
+    const list = { read, ...showing((n) => n >= 415) };
+    const page = await fullPage({ size: 10, cursor: undefined }, list);
+    expect(page).toEqual({ items: [], cursor: "410" });
+    expect(sizes).toEqual([10, 100, 100, 100, 100]);
+    const next = await fullPage({ size: 3, cursor: page.cursor }, list);
+    expect(next.items).toEqual(["415", "416", "417"]);
   });
 });

@@ -86,6 +86,12 @@ describe.each(stores)("%s: reactions", (_, open) => {
       const byNumber = (a: Reaction, b: Reaction) => b.version - a.version;
       expect(found.toSorted(byNumber)).toEqual(records);
     }, patience);
+    const all = (await list(100)).flat();
+    for (const [i, record] of all.entries()) {
+      const cursor = reader.cursorOfUserAfter(record);
+      const { items } = await reader.reactionsOfUser(userId, { size: 3, cursor });
+      expect(items).toEqual(all.slice(i + 1, i + 4));
+    }
     const [first, second] = records as [Reaction, Reaction];
     await fill(store, [remove(refOf(first), 100), write(refOf(second), withdrawn, 99)]);
     await vi.waitFor(async () => expect((await list(100)).flat()).toHaveLength(10), patience);

@@ -52,9 +52,12 @@ export function pageOf<T>(
   const last = found.at(-1);
   return {
     items: found.map(({ record }) => record),
-    ...(found.length === size && last && { cursor: JSON.stringify({ list, after: last.sort }) }),
+    ...(found.length === size && last && { cursor: cursorOf(list, last.sort) }),
   };
 }
+
+/** The cursor of the page of a list that begins after a text by which a record is sorted. */
+export const cursorOf = (list: string, after: string): string => JSON.stringify({ list, after });
 
 function parse(cursor: string, list: string): string {
   const foreign = new DomainError("INVALID_REQUEST", "page_token does not belong to this list");

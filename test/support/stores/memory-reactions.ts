@@ -18,9 +18,13 @@ import {
 } from "../../../src/domain/unread-group.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import { countEvents, eventsOf, isOfEvents } from "./memory-events.ts";
-import { allOf, pad, padBack, pageOf, type Stored } from "./memory-pages.ts";
+import { allOf, cursorOf, pad, padBack, pageOf, type Stored } from "./memory-pages.ts";
 
 type MemoryRecords = ReadonlyMap<string, Stored>;
+
+/** Sorts the reactions of a person, newest first. */
+const sortOfUser = ({ target, kind, createTime }: Reaction): string =>
+  `${padBack(createTime)}#${target.type}#${target.id}#${kind}`;
 
 /** Answers a query with what it reads. */
 type Answer = <T>(read: () => T) => Promise<T>;
@@ -111,6 +115,7 @@ export function reactionReads(
   Reader,
   | "reactions"
   | "reactionsOfUser"
+  | "cursorOfUserAfter"
   | "pendingPurges"
   | "unreadGroups"
   | "readGroups"
@@ -135,12 +140,11 @@ export function reactionReads(
       const list = allOf(records, "reaction")
         .flatMap((record) => unlessWithdrawn(record) ?? [])
         .filter((record) => record.userId === userId && !isEventKind(record.kind));
-      const sorted = list.map((record) => {
-        const { target, kind, createTime } = record;
-        return { sort: `${padBack(createTime)}#${target.type}#${target.id}#${kind}`, record };
-      });
+      const sorted = list.map((record) => ({ sort: sortOfUser(record), record }));
       return pageOf(`reactions of ${userId}`, sorted, page);
     },
+
+    cursorOfUserAfter: (record) => cursorOf(`reactions of ${record.userId}`, sortOfUser(record)),
 
     async pendingPurges(page) {
       const sorted = allOf(records, "pendingPurge").map((record) => ({

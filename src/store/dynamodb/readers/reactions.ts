@@ -5,8 +5,9 @@ import type { StoredKind } from "../../../domain/kinds.ts";
 import type { TargetName } from "../../../domain/target.ts";
 import { pendingPurge, pendingPurgesKey, reactionsKey } from "../codecs/reactions.ts";
 import { activeReaction, membersIn } from "../group-members.ts";
+import { N, S } from "../sdk/attributes.ts";
 import { orUnavailable } from "../sdk/client.ts";
-import { query } from "../sdk/query-pages.ts";
+import { cursorOf, query } from "../sdk/query-pages.ts";
 import { byPersonIndex, byVersionIndex } from "../tables.ts";
 
 /** A query for all reactions of one kind to a target, by version. */
@@ -51,6 +52,9 @@ export function reactionReads(
         KeyConditionExpression: "sk = :u",
         ExpressionAttributeValues: { ":u": { S: userId } },
       }),
+
+    cursorOfUserAfter: ({ target, kind, userId, createTime }) =>
+      cursorOf({ pk: reactionsKey(target, kind), sk: S(userId), t: N(createTime) }),
 
     pendingPurges: (page) =>
       query(client, page, pendingPurge.decode, {

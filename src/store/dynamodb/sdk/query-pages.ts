@@ -66,5 +66,8 @@ function isKeyValue(value: unknown): boolean {
   return isText && (type === "S" || type === "N") && further.length === 0;
 }
 
+/** The cursor behind an item, by all its attributes that are keys of the table or the index. */
+export const cursorOf = (key: Item): string => JSON.stringify(key);
+
 export const pageOf = <T>(items: T[], last: Item | undefined): Page<T> =>
-  last ? { items, cursor: JSON.stringify(last) } : { items };
+  last ? { items, cursor: cursorOf(last) } : { items };
