@@ -8,11 +8,14 @@ import {
   markNotificationUnread,
 } from "../../../src/app/notifications/commands.ts";
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
+import { setPersonMuted } from "../../../src/app/notifications/muted-people.ts";
 import { notify } from "../../../src/app/notifications/notify.ts";
+import { preferencesOf, updatePreferences } from "../../../src/app/notifications/preferences.ts";
 import { retractEvent } from "../../../src/app/notifications/retract.ts";
 import { react } from "../../../src/app/reactions/commands.ts";
-import { registerTarget } from "../../../src/app/reactions/targets.ts";
+import { registerTarget, setTargetMuted } from "../../../src/app/reactions/targets.ts";
 import { asService } from "../../../src/domain/caller.ts";
+import { badgeOf } from "../../../src/domain/inbox.ts";
 import { eventKind } from "../../../src/domain/kinds.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
@@ -65,4 +68,32 @@ test("those of unread and of read notifications, and no others", async () => {
   expect(await after(dismissNotification(watched, dismissal))).toEqual([13, 13]);
   // Its event is in no notification any more.
   expect(await after(retractEvent(watched, { ...retraction, eventId: "e2" }))).toEqual([14, 13]);
+});
+
+test("a mute, and its end, takes no version and changes no count", async () => {
+  const { deps } = memoryDeps();
+  await registerTarget(deps, { target, ownerId, title: "", link: "" });
+  for (const userId of ["bob", "eve"]) {
+    await react(deps, { target, kind: "like", userId, displayName: userId });
+  }
+  const count = async () => {
+    const inbox = await inboxOf(deps, ownerId);
+    const { version, changeVersion } = inbox;
+    return { version, changeVersion, ...badgeOf(inbox) };
+  };
+  const before = await count();
+  expect(before).toMatchObject({ version: 2, changeVersion: 2, actorCount: 2 });
+  const update = async (changes: Parameters<typeof updatePreferences>[1]["changes"]) => {
+    const { etag } = await preferencesOf(deps, ownerId);
+    return updatePreferences(deps, { ownerId, changes, etag });
+  };
+  for (const muted of [true, false]) {
+    await setTargetMuted(deps, { ownerId, target, muted });
+    expect(await count()).toEqual(before);
+    expect(await setPersonMuted(deps, { ownerId, userId: "eve", muted })).toBe(true);
+    expect(await count()).toEqual(before);
+    const mutedKinds = muted ? ["like"] : [];
+    await update({ allMuted: muted, mutedKinds, mutedEventKinds: mutedKinds });
+    expect(await count()).toEqual(before);
+  }
 });
