@@ -1,6 +1,9 @@
 /** Tests for how long an event is known, listed and stored, and what is done without its row. */
 import { expect, test } from "vitest";
-import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
+import {
+  dismissNotification,
+  markNotificationRead,
+} from "../../../src/app/notifications/commands.ts";
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
 import { notify } from "../../../src/app/notifications/notify.ts";
 import { listNotifications } from "../../../src/app/notifications/queries.ts";
@@ -32,6 +35,7 @@ function createLine() {
     },
     retract: (eventId: string) => retractEvent(deps, { eventId, ownerIds: [ownerId], caller }),
     readUpTo: (version: number) => markNotificationRead(deps, { ...name, generation: 1, version }),
+    dismiss: (version: number) => dismissNotification(deps, { ...name, generation: 1, version }),
     /** `4 events of 2: e4 e3 e2`, with the latest events that have their rows. */
     async list(state: "UNREAD" | "READ") {
       const filter = { ownerId, state, kinds: [] };
@@ -59,6 +63,19 @@ test("an event is retracted for as long as its read line is listed", async () =>
   goToDay(91);
   expect(await list("READ")).toEqual(["1 events of 1: e1"]);
   expect(await retract("e1")).toMatchObject([{ changed: true }]);
+  expect(await list("READ")).toEqual([]);
+});
+
+test("an event that was read late is listed longer than it can be retracted", async () => {
+  const { goToDay, report, retract, readUpTo, list, dismiss } = createLine();
+  await report("e1");
+  goToDay(100);
+  await readUpTo(1);
+  goToDay(180);
+  expect(await list("READ")).toEqual(["1 events of 1: e1"]);
+  await expect(retract("e1")).rejects.toMatchObject({ reason: "EVENT_NOT_FOUND" });
+  goToDay(189);
+  await dismiss(1);
   expect(await list("READ")).toEqual([]);
 });
 

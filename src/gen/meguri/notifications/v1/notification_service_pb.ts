@@ -1049,7 +1049,8 @@ export type RetractEventResponse_Result = Message<"meguri.notifications.v1.Retra
   ownerId: string;
 
   /**
-   * Whether the call changed anything. False when there was no such event, or none any more.
+   * Whether this call took the event back. False when an earlier call has, such as an earlier try
+   * of this one whose answer was lost, or when the owner has no event of this id.
    *
    * @generated from field: bool changed = 2;
    */
@@ -1631,7 +1632,9 @@ export const NotificationService: GenService<{
    * RetractEvent takes an event of the calling service back, wherever it is: it leaves the unread or
    * read notification of each owner, which ends with its last event, and the unread count follows.
    * Possible for as long as the event_id is known: for 180 days, unless the server is configured
-   * otherwise. Idempotent. Each owner is served apart from the others, as by Notify.
+   * otherwise. A notification that was read more than 90 days after the event may be listed longer;
+   * DismissNotification still removes it. Idempotent. Each owner is served apart from the others, as
+   * by Notify.
    *
    * Refusals: EVENT_NOT_FOUND (the service has notified none of the owners of such an event),
    * TARGET_NOT_FOUND. Retryable: CONTENDED, CLOCK_OFF.

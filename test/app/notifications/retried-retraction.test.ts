@@ -1,0 +1,60 @@
+/** Tests what a retraction answers when it is sent again, or when the answer of its commit is lost. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { inboxOf } from "../../../src/app/notifications/inbox.ts";
+import { notify } from "../../../src/app/notifications/notify.ts";
+import { retractEvent } from "../../../src/app/notifications/retract.ts";
+import { asService } from "../../../src/domain/caller.ts";
+import { memoryDeps } from "../../support/stores/memory-store.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const owner = { ownerIds: ["owner"], caller: asService("blog") };
+
+/** An owner with two unread events. */
+async function setUp() {
+  const { deps, store } = memoryDeps();
+  for (const eventId of ["e1", "e2"]) {
+    const actor = { userId: eventId, displayName: eventId };
+    await notify(deps, { ...owner, eventId, kind: "comment", actor });
+  }
+  return {
+    store,
+    retract: async () => {
+      const answer = retractEvent(deps, { ...owner, eventId: "e1" }).then(
+        ([result]) => result?.changed,
+        ({ reason }) => reason,
+      );
+      await vi.advanceTimersByTimeAsync(60_000);
+      return answer;
+    },
+    people: async () => (await inboxOf(deps, "owner")).actorCount,
+  };
+}
+
+test("a commit whose answer is lost is sent again, and the call says that it took it back", async () => {
+  const { store, retract, people } = await setUp();
+  store.arriving = ({ op }) => {
+    if (op !== "commit") return undefined;
+    store.arriving = undefined;
+    return "lost after";
+  };
+  expect(await retract()).toBe(true);
+  expect(await people()).toBe(1);
+});
+
+test("a call after one that has committed without an answer changes nothing more", async () => {
+  const { store, retract, people } = await setUp();
+  store.arriving = ({ op }) => (op === "commit" ? "lost after" : undefined);
+  expect(await retract()).toBe("STORE_UNAVAILABLE");
+  store.arriving = undefined;
+  expect(await people()).toBe(1);
+  expect(await retract()).toBe(false);
+  expect(await people()).toBe(1);
+});
+
+test("of two calls at once, one says that it took the event back", async () => {
+  const { retract, people } = await setUp();
+  expect((await Promise.all([retract(), retract()])).toSorted()).toEqual([false, true]);
+  expect(await people()).toBe(1);
+});
