@@ -9,6 +9,7 @@ import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest } from "../ports/pages.ts";
 import { targetRef } from "../ports/records.ts";
 import { fullPage } from "../shared/full-page.ts";
+import { inboxOf } from "./inbox.ts";
 
 /** Which groups of an owner are listed. */
 export interface GroupFilter {
@@ -81,13 +82,18 @@ async function groupsBefore(
 ): Promise<Page<ListedGroup>> {
   const page = { size: size + 1, cursor: undefined };
   const none: Page<ListedGroup> = { items: [] };
+  const readUnread = () => reader.unreadGroups(ownerId, true, page, before);
   // The read ones are read last: one that is marked as read in between is then in both lists.
-  const unread = state === "READ" ? none : await reader.unreadGroups(ownerId, true, page, before);
+  const unread = state === "READ" ? none : await readUnread();
   const read = state === "UNREAD" ? none : await reader.readGroups(ownerId, 0, page, before);
-  const all = new Map([...unread.items, ...read.items].map((each) => [versionOf(each), each]));
+  // One that is marked as unread in between is in neither list. It is a closed one from then on.
+  const mayMiss = state === "ALL" && (await inboxOf({ reader }, ownerId)).closedCount > 0;
+  const again = mayMiss ? await readUnread() : none;
+  const found = [...again.items, ...unread.items, ...read.items];
+  const all = new Map(found.map((each) => [versionOf(each), each]));
   const sorted = [...all.values()].sort((a, b) => versionOf(b) - versionOf(a));
   // Beyond the end of a list that goes on, the other list alone would leave its groups out.
-  const limits = [unread, read].flatMap(({ cursor, items }) =>
+  const limits = [again, unread, read].flatMap(({ cursor, items }) =>
     cursor === undefined ? [] : items.slice(-1).map(versionOf),
   );
   const items = sorted.filter((each) => versionOf(each) >= Math.max(0, ...limits)).slice(0, size);

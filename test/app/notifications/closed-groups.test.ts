@@ -332,3 +332,20 @@ test("a closed notification takes another name of a person while it is unread", 
   await rename("Ann");
   expect(await shown()).toBe("Ann");
 });
+
+test("one that becomes unread between the reads of a listing is listed", async () => {
+  const { deps, nameOf, like } = await createPost();
+  await like("A");
+  await markNotificationRead(deps, { ...nameOf(1), version: 1 });
+  const reader: typeof deps.reader = {
+    ...deps.reader,
+    async readGroups(...given) {
+      await markNotificationUnread(deps, nameOf(1));
+      return deps.reader.readGroups(...given);
+    },
+  };
+  const filter = { ownerId, state: "ALL", kinds: [] } as const;
+  const page = { size: 10, cursor: undefined };
+  const { items } = await listNotifications({ ...deps, reader }, filter, page);
+  expect(items.map(({ id, readTime }) => [id.generation, readTime])).toEqual([[1, undefined]]);
+});
