@@ -144,7 +144,8 @@ export async function listTargetReactions(
 
 /**
  * Lists the reactions of one person, newest first, without those to deleted targets, in full pages
- * (`fullPage`). If any `kinds` are given, only these. Lags behind by moments. Refusal: INVALID_REQUEST for a bad cursor.
+ * (`fullPage`). If any `kinds` are given, only these. Lags behind by moments. Refusal:
+ * INVALID_REQUEST for a bad cursor.
  */
 export const listUserReactions = (
   { reader }: Pick<Deps, "reader">,

@@ -1,4 +1,4 @@
-/** Tests what a retraction answers when it is sent again, or when the answer of its commit is lost. */
+/** Tests what a retraction answers when it is sent again, or its commit has no answer. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
 import { notify } from "../../../src/app/notifications/notify.ts";
@@ -32,7 +32,7 @@ async function setUp() {
   };
 }
 
-test("a commit whose answer is lost is sent again, and the call says that it took it back", async () => {
+test("a commit without an answer is sent again, and the call says that it changed it", async () => {
   const { store, retract, people } = await setUp();
   store.arriving = ({ op }) => {
     if (op !== "commit") return undefined;

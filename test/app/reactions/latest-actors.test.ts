@@ -68,7 +68,7 @@ test("the latest people of 50 posts with three kinds take no query", async () =>
   expect(await store.latest(...ids)).toEqual({ names: ids.map(() => expected), queries: 0 });
 });
 
-test("with ids of 64 characters they take one query a post at most, whatever its texts", async () => {
+test("with ids of 64 characters they take one query at most, whatever title and link", async () => {
   const store = openStore();
   const [id, title, link] = ["x".repeat(64), "題".repeat(32), "l".repeat(200)];
   const people = ["a", "b", "c", "d"].map((each) => each.repeat(64));
