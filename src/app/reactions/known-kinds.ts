@@ -39,4 +39,5 @@ export async function withKinds<R>(
   }
 }
 
-const kindsOf = ({ counts }: Target): string[] => Object.keys(counts);
+/** Sorted, so that a transaction changes them in one order: the maps of a store have none. */
+const kindsOf = ({ counts }: Target): string[] => Object.keys(counts).sort();

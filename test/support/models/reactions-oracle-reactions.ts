@@ -51,7 +51,7 @@ export function react(
   const found = activeOf(state, target);
   if ("refused" in found) return found;
   const own = kindsOf(state, target, userId);
-  const replaced = exclusive ? own.filter((each) => each !== kind) : [];
+  const replaced = exclusive ? own.filter((each) => each !== kind).sort() : [];
   const isNew = !own.includes(kind);
   const { records, withdrawn } = found;
   const ended = replaced.filter((each) => records[each]?.length === 1).length;
