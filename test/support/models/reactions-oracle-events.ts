@@ -29,9 +29,10 @@ export function notify(
   now: number,
 ): Answer {
   const { target, kind, userId, eventId, link, data } = request;
+  const { regroupAfterMs, namesOwners, ...content } = request;
   const isAboutTarget = !isSame(target, noTarget);
-  if (isAboutTarget && !stateOf(state, target)) return { refused: "TARGET_NOT_FOUND" };
-  const { regroupAfterMs, ...content } = request;
+  const isOwnerUnknown = isAboutTarget && !namesOwners && !stateOf(state, target);
+  if (isOwnerUnknown) return { refused: "TARGET_NOT_FOUND" };
   const text = JSON.stringify(content);
   const known = knownOf(state, request, now);
   if (known && known.request !== text) return { refused: "ID_REUSED" };

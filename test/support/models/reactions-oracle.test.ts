@@ -144,6 +144,27 @@ test("an event is taken back wherever it is", () => {
   expect(report("3", "a")).toEqual({ notified: false, replayed: true, retracted: true });
 });
 
+test("an event about the target of another owner ends with the target", () => {
+  const owner = new Oracle({ ownerId: "other", keptMs: 90 * 24 * hour });
+  const about = { type: "post", id: "theirs" };
+  const report = (eventId: string) => {
+    const event = { service: "blog", eventId, userId: "a", displayName: "a", link: "", data: "" };
+    const rules = { regroupAfterMs: undefined, namesOwners: true };
+    return send({ op: "notify", target: about, kind: eventsOf("mention"), ...event, ...rules });
+  };
+  expect(report("1")).toEqual({ refused: "TARGET_NOT_FOUND" });
+  owner.apply({ op: "register", target: about, title: "" }, now);
+  owner.apply({ op: "mute", target: about, muted: true }, now);
+  oracle.follow(about, owner);
+  expect(report("1")).toMatchObject({ notified: true });
+  owner.apply({ op: "delete", target: about }, now);
+  oracle.follow(about, owner);
+  oracle.follow(about, owner);
+  expect(oracle.badge).toMatchObject({ version: 2, notificationCount: 0 });
+  expect(report("2")).toEqual({ refused: "TARGET_DELETED" });
+  expect(report("1")).toEqual({ notified: false, replayed: true, retracted: false });
+});
+
 test("events without a target and muted kinds are told apart from reactions", () => {
   const mutedKinds = ["comment"];
   const preferences = { allMuted: false, mutedKinds, mutedEventKinds: ["like"] };

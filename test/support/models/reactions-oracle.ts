@@ -171,6 +171,16 @@ export class Oracle {
     if (state?.deleted) Object.assign(state, { records: {}, purged: true });
   }
 
+  /** Takes over what has become of a target of another owner, whose mute does not count here. */
+  follow(target: TargetName, owner: Oracle): void {
+    const theirs = stateOf(owner.#state, target);
+    if (!theirs) return;
+    this.#state.targets[textOf(target)] ??= newTarget(theirs.title);
+    if (theirs.deleted) this.#delete(target);
+    const { title, purged } = theirs;
+    Object.assign(stateOf(this.#state, target) as TargetState, { title, purged });
+  }
+
   shown(selection: Selection, now: number): Shown {
     return shownOf(this.#state, selection, now);
   }
@@ -192,8 +202,7 @@ export class Oracle {
 
   #register(target: TargetName, title: string): Answer {
     if (stateOf(this.#state, target)) return this.#change(target, { title });
-    const lists = { purgedKinds: [], records: {}, withdrawn: {} };
-    const fresh: TargetState = { title, muted: false, deleted: false, purged: false, ...lists };
+    const fresh = newTarget(title);
     this.#state.targets[textOf(target)] = fresh;
     return answerOf(fresh);
   }
@@ -216,6 +225,16 @@ export class Oracle {
     return answerOf(state);
   }
 }
+
+const newTarget = (title: string): TargetState => ({
+  title,
+  muted: false,
+  deleted: false,
+  purged: false,
+  purgedKinds: [],
+  records: {},
+  withdrawn: {},
+});
 
 const answerOf = ({ title, muted, deleted }: TargetState): Answer => ({ title, muted, deleted });
 

@@ -1,6 +1,7 @@
-/** Finds an order of concurrent requests in which the oracle gives their answers. */
+/** Finds the orders of concurrent requests in which the oracle gives their answers. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { distinct } from "./reactions-candidates.ts";
 import type { Oracle } from "./reactions-oracle.ts";
 import {
   type Answer,
@@ -30,34 +31,32 @@ interface Remaining extends Answered {
   readonly markedCount?: number;
 }
 
-/** The oracle after all requests, in an order that gives these answers and ends as `shown`. */
+/** The oracles after all requests, in each order that gives these answers and ends as `shown`. */
 export function explain(
   before: Oracle,
   answered: readonly Answered[],
   now: number,
   show: (oracle: Oracle) => Shown,
   shown: Shown,
-): Oracle | undefined {
-  const deadEnds = new Set<string>();
-  const search = (oracle: Oracle, left: readonly Remaining[]): Oracle | undefined => {
-    if (left.length === 0) return isDeepStrictEqual(show(oracle), shown) ? oracle : undefined;
+): Oracle[] {
+  const found: Oracle[] = [];
+  const searched = new Set<string>();
+  const search = (oracle: Oracle, left: readonly Remaining[]): void => {
     // A hash, because whole states of a long search would fill the memory.
     const state = hash("sha1", JSON.stringify(left) + oracle.text());
-    if (deadEnds.has(state)) return undefined;
+    if (searched.has(state)) return;
+    searched.add(state);
+    if (left.length === 0 && isDeepStrictEqual(show(oracle), shown)) found.push(oracle);
     const next = left.flatMap((each, i) => {
       const rest = left.toSpliced(i, 1);
       return nextSteps(oracle, each, now).map(([after, more]): Step => [after, [...rest, ...more]]);
     });
     // A step that changes nothing does not exclude any other, so no other has to be tried.
     const free = next.find(([after]) => after === oracle);
-    for (const [after, rest] of free ? [free] : next) {
-      const found = search(after, rest);
-      if (found) return found;
-    }
-    deadEnds.add(state);
-    return undefined;
+    for (const [after, rest] of free ? [free] : next) search(after, rest);
   };
-  return search(before, answered);
+  search(before, answered);
+  return distinct(found);
 }
 
 /** The oracle after a part of a request, and the remaining parts. */

@@ -56,6 +56,8 @@ interface Notify extends GroupName {
   readonly link: string;
   readonly data: string;
   readonly regroupAfterMs: number | undefined;
+  /** Whether the call names its owners, who are found by the target otherwise. */
+  readonly namesOwners?: boolean;
 }
 
 export type Request =
@@ -85,7 +87,7 @@ export type Request =
 /** A request of one kind. */
 export type RequestOf<Op extends Request["op"]> = Extract<Request, { op: Op }>;
 
-/** What can be sent for several owners at once, when it is about no target. */
+/** What can be sent for several owners at once, also when it is about a target. */
 export type EventRequest = RequestOf<"notify" | "retract">;
 
 export interface Badge {

@@ -22,6 +22,8 @@ const hour = 3_600_000;
 /** What a template is about. */
 interface Place {
   readonly target: TargetName;
+  /** All targets of the owner. */
+  readonly targets: readonly TargetName[];
   readonly oracle: Oracle;
   /** The beginning of every id. */
   readonly prefix: string;
@@ -84,12 +86,17 @@ function leave({ target, oracle, prefix }: Place, { kind, back }: TemplateOf<"le
   return { op: "unreact", target, kind, userId };
 }
 
-function notify({ target, oracle, prefix }: Place, template: TemplateOf<"notify">): Request {
+/** Whether an event is about a target of the owner or about none. */
+const isOwn = ({ targets }: Place, target: TargetName): boolean =>
+  [noTarget, ...targets].some((each) => isSame(each, target));
+
+function notify(place: Place, template: TemplateOf<"notify">): Request {
+  const { target, oracle, prefix } = place;
   const { kind, event, user, name, again, about } = template;
   const service = services[template.service] as string;
   const eventId = `e-${event}`;
   const known = again ? oracle.event(service, eventId) : undefined;
-  if (known) return known;
+  if (known && isOwn(place, known.target)) return known;
   const userId = user === undefined ? "" : `${prefix}${userIds[user]}`;
   const link = event % 3 === 0 ? "" : `/events/${event}`;
   const data = "巡".repeat(event);
@@ -99,12 +106,13 @@ function notify({ target, oracle, prefix }: Place, template: TemplateOf<"notify"
   return { op: "notify", service, eventId, ...where, ...content, regroupAfterMs };
 }
 
-function retract({ target, oracle }: Place, template: TemplateOf<"retract">): Request {
+function retract(place: Place, template: TemplateOf<"retract">): Request {
+  const { target, oracle } = place;
   const { event, back } = template;
   const named = { service: services[template.service] as string, eventId: `e-${event}` };
   const known = oracle.events.at(-1 - back) ?? { ...named, target };
-  // The owner is named when the event is about no target, or about one that was deleted.
-  return { op: "retract", ...known };
+  // The owner is named when the event is about no target of the owner.
+  return { op: "retract", ...known, target: isOwn(place, known.target) ? known.target : noTarget };
 }
 
 function mark(

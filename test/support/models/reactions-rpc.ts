@@ -93,12 +93,13 @@ async function changeTarget(
   }
 }
 
-/** Sends an event of no target, or takes it back, for several owners, each with an answer. */
+/** Sends an event, or takes it back, for several owners, each with an answer. */
 export const answersByRpc = (
   server: ReactionClients,
   ownerIds: readonly string[],
   request: EventRequest,
-): Promise<Answer[]> => changeEvent(server, { ownerIds: [...ownerIds] }, request);
+): Promise<Answer[]> =>
+  changeEvent(server, { ownerIds: [...ownerIds], ...aboutOf(request.target) }, request);
 
 /** Reports an event or takes it back. Returns an answer for each owner. */
 async function changeEvent(
@@ -216,6 +217,8 @@ async function update(
 /** Who is notified of an event: the owner of its target, or one who is named. */
 const ownersOf = (ownerId: string, target: TargetName) =>
   isSame(target, noTarget) ? { ownerIds: [ownerId] } : { targetName: target };
+
+const aboutOf = (target: TargetName) => (isSame(target, noTarget) ? {} : { targetName: target });
 
 export const badgeOf = (count: UnreadCount | undefined): Badge => ({
   version: Number(count?.version),

@@ -125,14 +125,14 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
   }
 }
 
-/** Sends an event of no target, or takes it back, for several owners. A refusal counts for all. */
+/** Sends an event, or takes it back, for several owners. A refusal counts for all. */
 export async function answersTo(
   deps: Deps,
   ownerIds: readonly string[],
   request: EventRequest,
 ): Promise<readonly Answer[] | Refused> {
   try {
-    return await sendEvent(deps, { ownerIds }, request);
+    return await sendEvent(deps, { ownerIds, ...aboutOf(request.target) }, request);
   } catch (error) {
     if (!(error instanceof DomainError) || error.retryable) throw error;
     return { refused: error.reason };
@@ -168,6 +168,8 @@ async function sendEvent(
 /** Who is notified of an event: the owner of its target, or one who is named. */
 const ownersOf = (ownerId: string, target: TargetName) =>
   isSame(target, noTarget) ? { ownerIds: [ownerId] } : { target };
+
+const aboutOf = (target: TargetName) => (isSame(target, noTarget) ? {} : { target });
 
 /** Changes preferences again with another etag when a concurrent change has come first. */
 async function untilEtagMatches<T>(change: () => Promise<T>): Promise<T> {
