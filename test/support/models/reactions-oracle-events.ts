@@ -50,7 +50,9 @@ export function notify(
   const member = { userId, displayName, version, time: now, event };
   if (notified) comeIn(state, request, member, regroupAfterMs);
   const expireTime = now + 2 * rules.keptMs;
-  const kept = { target, kind, request: text, version, expireTime, retracted: false };
+  // An event without a member has no place, whichever version it took.
+  const place = notified ? version : 0;
+  const kept = { target, kind, request: text, version: place, expireTime, retracted: false };
   state.events[nameOf(request)] = kept;
   return { notified, replayed: false, retracted: false };
 }

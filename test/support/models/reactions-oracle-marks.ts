@@ -75,11 +75,18 @@ function takeSeen(state: State, name: NotificationName, version: number, now: nu
   if (members.length === 0) return [];
   takeVersion(state, true);
   // What others have left before is not unread any more either.
-  const readTo = members.length < unread.members.length ? version : state.version;
+  const isWhole = members.length === unread.members.length;
+  const readTo = isWhole ? Math.max(lastOf(unread), ...placesOf(state, name)) : version;
   const { readTo: before } = markOf(state, name);
   state.marks[groupText(name)] = { readTo: Math.max(readTo, before), readTime: now };
   return members;
 }
+
+/** The versions of the places to which people may come back. */
+const placesOf = (state: State, { target, kind }: GroupName): number[] =>
+  Object.entries(stateOf(state, target)?.withdrawn ?? {})
+    .filter(([name]) => name.startsWith(`${kind} `))
+    .flatMap(([, { place }]) => place?.version ?? []);
 
 /** Marks every notification as read up to a version. */
 export function markAllRead(

@@ -73,9 +73,10 @@ export function comeIn(
     state.marks[groupText(group)] = { readTo: Math.max(readTo, lastOf(open)), readTime };
     Object.assign(open, { state: "closed", to: lastOf(open) });
   }
+  const { target, kind } = group;
   const generation = member.version;
   const older = noneOlder(generation, member.time);
-  begin(state, { ...group, generation, state: "open", members: [member], older });
+  begin(state, { target, kind, generation, state: "open", members: [member], older });
 }
 
 /** As long as nobody is among the older members. */

@@ -7,6 +7,7 @@ import {
   isUnread,
   type Member,
   markOf,
+  namedMembersOf,
   type Rules,
   type State,
   type StoredReaction,
@@ -83,7 +84,10 @@ export function unreact(state: State, request: RequestOf<"unreact">, now: number
   return { changed, reactionCount: found.records[kind]?.length ?? 0 };
 }
 
-/** Gives a reaction another name, also in its notification if that is unread. */
+/**
+ * Gives a reaction another name, also in its notification, unless that is read and shows the other
+ * one. Whom it does not show yet is shown by the name of today when somebody leaves.
+ */
 function rename(state: State, request: RequestOf<"react">): boolean {
   const { target, kind, userId } = request;
   const { records } = stateOf(state, target) as TargetState;
@@ -96,7 +100,9 @@ function rename(state: State, request: RequestOf<"react">): boolean {
   const found = having(state, { target, kind }, record.version);
   const isIn = found !== undefined && isUnread(found);
   takeVersion(state, isIn);
-  if (isIn) found.members = renamed(found.members);
+  if (!found) return true;
+  const kept: readonly Member[] = isIn ? [] : namedMembersOf(found);
+  found.members = found.members.flatMap((each) => (kept.includes(each) ? each : renamed([each])));
   return true;
 }
 

@@ -234,6 +234,17 @@ test("who took back what was read is not shown in the place of somebody who leav
   expect(all()).toEqual([]);
 });
 
+test("a read notification keeps the names that it shows, and shows the next ones as of today", () => {
+  const people = ["a", "b", "c", "d", "e", "f"];
+  for (const userId of people) like(userId);
+  mark(likes, 1, 6);
+  like("a", { displayName: "Ann" });
+  like("c", { displayName: "Cy" });
+  send({ op: "block", userId: "b" });
+  const names = oracle.notifications[0]?.members.map(({ displayName }) => displayName);
+  expect(names).toEqual(["a", "Cy", "d", "e", "f"]);
+});
+
 test("a target has at most 32 notifications that take in nobody new", () => {
   like("reader");
   mark(likes, 1, 1);
