@@ -544,8 +544,8 @@ export const ReactionService: GenService<{
   },
   /**
    * React sets a person's reaction. Idempotent: an active reaction stays as it is, but takes
-   * another display_name, which an unread notification then shows as well; one that is read keeps
-   * the names of its time. Some reactions are counted but not notified: those of the target's owner,
+   * another display_name, which an unread notification then shows as well; a read one keeps the
+   * names that it shows. Some reactions are counted but not notified: those of the target's owner,
    * those that the owner has muted (the target, the kind, the person or everything), and those of a
    * person whose earlier reaction of this kind the owner has read within the last 24 hours, or the
    * cool_down of the call.
