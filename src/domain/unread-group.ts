@@ -290,7 +290,8 @@ export function removeMember<G extends Group>(
   version: number,
   { first = [], latest = [] }: Partial<Ends>,
 ): G | undefined {
-  const known = [...group.firstMembers, ...group.latestMembers, ...first, ...latest];
+  // Those whom a group that was read shows keep the names of that time.
+  const known = [...first, ...latest, ...group.firstMembers, ...group.latestMembers];
   const members = inOrder(known).filter((member) => member.version !== version);
   if (members.length === 0) return undefined;
   return {
