@@ -18,8 +18,9 @@ const seeds = [
   { seed: 1_069_205_683, path: "64", numRuns: 1 },
   { seed: 1_500_459_855, path: "43", numRuns: 1 },
   { seed: 387_380_772, path: "105", numRuns: 1 },
+  { seed: 1_478_437_093, path: "90", numRuns: 1 },
 ];
 
-test("46 known histories equal the oracle after every step", async () => {
+test("47 known histories equal the oracle after every step", async () => {
   await assertSeeds(histories, seeds);
 });

@@ -154,12 +154,8 @@ async function playStep(run: Run, step: Step): Promise<void> {
       deepStrictEqual(await system.send("thief", request, 0), { refused: "ID_REUSED" });
       return;
     }
-    case "purge": {
-      const { owner, target } = at(run, step.targetIndex);
-      await system.purge(owner.name, target);
-      for (const oracle of owner.oracles) oracle.purge(target);
-      return;
-    }
+    case "purge":
+      return purge(run, step.targetIndex);
     case "wait":
       run.now += system.wait(step.hours * hour);
       return;
@@ -173,6 +169,16 @@ async function one(run: Run, template: RequestTemplate, process: number): Promis
   const request = resolve(run, template);
   const answer = await run.system.send(owner.name, request, process);
   keepAnswered(owner, request, answer, run.now);
+  // Until then the other owner's notifications are counted, and listed no more.
+  if (template.op === "delete" && concernsOthers(run, template)) {
+    await purge(run, template.targetIndex);
+  }
+}
+
+async function purge(run: Run, targetIndex: number): Promise<void> {
+  const { owner, target } = at(run, targetIndex);
+  await run.system.purge(owner.name, target);
+  for (const oracle of owner.oracles) oracle.purge(target);
 }
 
 /** Applies a request to the oracles of an owner and keeps those that give its answer. */
@@ -291,12 +297,12 @@ function withOneReader(run: Run, calls: readonly Call[]): Call[] {
     const { op } = call.template;
     // A block consists of many changes.
     const isLeftOut = op === "readAll" || op === "block" || (isDeleted && op === "notify");
-    return call === reader || !(isLeftOut || concernsOthers(run, call));
+    return call === reader || !(isLeftOut || concernsOthers(run, call.template));
   });
 }
 
 /** Whether a call changes what another owner sees, who is notified of events about the target. */
-function concernsOthers(run: Run, { template: { op, targetIndex } }: Call): boolean {
+function concernsOthers(run: Run, { op, targetIndex }: RequestTemplate): boolean {
   const { owner, target } = at(run, targetIndex);
   const others = run.owners.filter((each) => each !== owner);
   const notifications = others.flatMap((each) => oracleOf(each).notifications);

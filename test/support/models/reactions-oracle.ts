@@ -171,7 +171,10 @@ export class Oracle {
     if (state?.deleted) Object.assign(state, { records: {}, purged: true });
   }
 
-  /** Takes over what has become of a target of another owner, whose mute does not count here. */
+  /**
+   * Takes over what has become of a target of another owner, whose mute does not count here. A
+   * deleted one is purged by then, which ends the notifications about it.
+   */
   follow(target: TargetName, owner: Oracle): void {
     const theirs = stateOf(owner.#state, target);
     if (!theirs) return;
