@@ -234,7 +234,7 @@ test("who took back what was read is not shown in the place of somebody who leav
   expect(all()).toEqual([]);
 });
 
-test("a read notification keeps the names that it shows, and shows the next ones as of today", () => {
+test("a read notification keeps the names it shows, and shows the next ones as of today", () => {
   const people = ["a", "b", "c", "d", "e", "f"];
   for (const userId of people) like(userId);
   mark(likes, 1, 6);

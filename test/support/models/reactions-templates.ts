@@ -85,7 +85,7 @@ export interface Call {
 export type Step =
   | ({ readonly step: "one" } & Call)
   | { readonly step: "together"; readonly calls: readonly Call[] }
-  /** Both owners are notified of an event, which may be about a target of one, or it is retracted. */
+  /** Both owners are notified of an event, also about a target of one, or it is retracted. */
   | { readonly step: "everyone"; readonly template: EventTemplate; readonly process: number }
   /** A user reacts with sixteen more kinds. */
   | { readonly step: "kinds"; readonly targetIndex: number; readonly user: number }
