@@ -10,6 +10,7 @@ const sideBySide = [
   "test/soak/bulk-grants*.soak.ts",
   "test/soak/*temporal*.soak.ts",
   "test/soak/{announcements,cancel-races,console,dev-stack}.soak.ts",
+  "test/soak/feeds-killed-servers.soak.ts",
   "test/soak/missed-work-alerts.soak.ts",
   "test/soak/{points,purge-target,rolling-restart}.soak.ts",
 ];

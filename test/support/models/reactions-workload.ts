@@ -7,7 +7,7 @@ import type { Inbox } from "../../../src/domain/inbox.ts";
 import { patiently } from "../fixtures/waiting.ts";
 import { keptMs } from "./reactions-model.ts";
 import { Oracle } from "./reactions-oracle.ts";
-import type { Answer, Request, TargetName } from "./reactions-requests.ts";
+import type { Answer, Badge, Request, TargetName } from "./reactions-requests.ts";
 import { answerTo } from "./reactions-use-cases.ts";
 
 /** A request that may have been done, when, and whether the owner had muted its person by then. */
@@ -32,7 +32,11 @@ export interface RequestLog {
   readonly possible: Map<number, Logged[]>;
   /** Requests that take no version, sent when no others but mark-reads were, at this version. */
   readonly between: { readonly version: number; readonly requests: Request[] };
+  /** The numbers of unread notifications and of their actors at some versions. */
+  readonly counts?: ReadonlyMap<number, Counts>;
 }
+
+type Counts = Pick<Badge, "notificationCount" | "actorCount">;
 
 /** How many versions most requests take at most: an exclusive reaction two for two kinds. */
 const mostVersions = 3;
@@ -126,7 +130,7 @@ export function applyAll(log: RequestLog, last: number, records: StoredReactions
 
 /** The oracle after each request that may be next, acknowledged ones first. */
 function nextOf(
-  { acknowledged, possible }: RequestLog,
+  { acknowledged, possible, counts }: RequestLog,
   oracle: Oracle,
   records: StoredReactions,
 ): Oracle[] {
@@ -150,9 +154,13 @@ function nextOf(
     .filter(({ at, request }) => request.op === "delete" || at <= version + mostVersions)
     .flatMap(({ at, ...each }) => {
       const after = applied(oracle, each);
-      return after?.badge.version === at ? [after] : [];
+      return after?.badge.version === at && hasCounts(after, counts?.get(at)) ? [after] : [];
     });
 }
+
+const hasCounts = ({ badge }: Oracle, counts: Counts | undefined): boolean =>
+  !counts ||
+  (badge.notificationCount === counts.notificationCount && badge.actorCount === counts.actorCount);
 
 /** Whether a request may have taken the version of this record. */
 function mayHaveLeft(record: ReturnType<StoredReactions["get"]>, request: Request): boolean {
