@@ -12,6 +12,7 @@ import { isEventKind } from "../../domain/kinds.ts";
 import type { Instant } from "../../domain/month.ts";
 import { markRead, needsSplit, type Split } from "../../domain/notification.ts";
 import { markOf } from "../../domain/reaction.ts";
+import type { Target } from "../../domain/target.ts";
 import {
   countedOf,
   firstVersionOf,
@@ -119,32 +120,39 @@ export async function dismissNotification(
   return result;
 }
 
+/** The unread group that a call has left, and its target unless it is about none. */
+interface MarkedUnread extends Marked {
+  readonly group: UnreadGroup;
+  readonly target: Target | undefined;
+}
+
 /**
- * Makes a read group unread again, as a closed one of the same name. Refusals:
- * NOTIFICATION_NOT_FOUND, also for one about a deleted target, LIMIT_EXCEEDED for a target of which
- * the owner has `maxClosedGroups`.
+ * Makes a read group unread again, as a closed one of the same name. Returns the group, because it
+ * may have ended by the time of a read. Refusals: NOTIFICATION_NOT_FOUND, also for one about a
+ * deleted target, LIMIT_EXCEEDED for a target of which the owner has `maxClosedGroups`.
  */
 export async function markNotificationUnread(
   deps: Pick<Deps, "engine" | "unreadCounts">,
   name: GroupName & Pick<ReadMark, "deadline">,
-): Promise<Marked> {
-  const { ownerId, target, kind, generation, deadline } = name;
+): Promise<MarkedUnread> {
+  const { ownerId, target: targetName, kind, generation, deadline } = name;
   const { readMark: _, closed, ...refs } = refsOf(name);
-  const readRef = readGroupRef(ownerId, target, kind, generation);
-  const result = await deps.engine.transact<Marked>({
+  const readRef = readGroupRef(ownerId, targetName, kind, generation);
+  const result = await deps.engine.transact<MarkedUnread>({
     key: refs.inbox,
-    readSet: [...Object.values(refs), readRef, targetRef(target)],
+    readSet: [...Object.values(refs), readRef, targetRef(targetName)],
     expectAbsent: closed,
     deadline,
     decide(tx, { wall: now }) {
       const { inbox, group } = readUnread(tx, name);
-      const isDeleted = tx.get(targetRef(target))?.deleteTime !== undefined;
-      if (group && !isDeleted) return { changed: false, inbox };
+      const target = tx.get(targetRef(targetName));
+      const isDeleted = target?.deleteTime !== undefined;
+      if (group && !isDeleted) return { changed: false, inbox, group, target };
       const read = tx.get(readRef);
       if (!read || isDeleted || read.expireTime <= now) {
         throw new DomainError("NOTIFICATION_NOT_FOUND", "there is no such notification");
       }
-      if (closedRanges(tx, ownerId, target).length >= maxClosedGroups) {
+      if (closedRanges(tx, ownerId, targetName).length >= maxClosedGroups) {
         const text = `an owner has at most ${maxClosedGroups} closed notifications of a target`;
         throw new DomainError("LIMIT_EXCEEDED", text, { limit: String(maxClosedGroups) });
       }
@@ -154,7 +162,7 @@ export async function markNotificationUnread(
       tx.delete(readRef);
       tx.put(refs.inbox, after);
       putUnread(tx, ownerId, undefined, unread, version);
-      return { changed: true, inbox: after };
+      return { changed: true, inbox: after, group: unread, target };
     },
   });
   if (result.changed) deps.unreadCounts.publish(ownerId, result.inbox);

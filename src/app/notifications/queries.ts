@@ -109,6 +109,19 @@ export async function readNotification(
   return found?.readTime === undefined ? undefined : found;
 }
 
+/** A group that is known already as a notification: only its latest events are read. */
+export async function describeGroup(
+  deps: Pick<Deps, "reader">,
+  ownerId: string,
+  { group, target }: { readonly group: ListedGroup; readonly target: Target | undefined },
+  seenVersion: number,
+): Promise<Notification> {
+  const [described] = await withLatestEvents(deps, [
+    toNotification(ownerId, group, target, seenVersion),
+  ]);
+  return described as Notification;
+}
+
 type FindDeps = Pick<Deps, "reader" | "engine" | "clock">;
 
 async function findNotification(
@@ -122,8 +135,7 @@ async function findNotification(
     inboxOf(deps, name.ownerId),
   ]);
   if (!shown) return undefined;
-  const found = toNotification(name.ownerId, group, shown.target, seenVersion);
-  return (await withLatestEvents(deps, [found]))[0];
+  return describeGroup(deps, name.ownerId, shown, seenVersion);
 }
 
 /**

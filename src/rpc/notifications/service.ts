@@ -9,6 +9,7 @@ import {
 } from "../../app/notifications/commands.ts";
 import { inboxOf, unreadCountOf } from "../../app/notifications/inbox.ts";
 import {
+  describeGroup,
   getNotification,
   listNotificationActors,
   listNotifications,
@@ -94,8 +95,9 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
     async markNotificationUnread(request, context) {
       const name = decodeId(request.notificationId, request.ownerId);
       const marked = await markNotificationUnread(deps, { ...name, deadline: deadlineOf(context) });
-      const notification = fromNotification(await getNotification(deps, name));
-      return { changed: marked.changed, unreadCount: fromInbox(marked.inbox), notification };
+      const { changed, inbox } = marked;
+      const unread = await describeGroup(deps, name.ownerId, marked, inbox.seenVersion);
+      return { changed, unreadCount: fromInbox(inbox), notification: fromNotification(unread) };
     },
 
     async dismissNotification(request, context) {

@@ -1,5 +1,5 @@
 /** Tests regroup_after and MarkNotificationUnread through gRPC. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { notify } from "../../../src/app/notifications/notify.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { react } from "../../../src/app/reactions/commands.ts";
@@ -80,6 +80,29 @@ test("a read notification becomes unread with its id, its people and its place",
   expect(await owner.read("x", 2)).toBe(true);
   const [, read] = await owner.list(State.READ);
   expect(read?.notificationId).toBe(notificationId);
+});
+
+test("what became unread is answered, even if it has ended since", async () => {
+  const owner = createOwner(server);
+  const { ownerId } = owner;
+  await owner.register("x");
+  await owner.react("x", "A");
+  const notificationId = await owner.idOf("x");
+  await owner.readAll(1);
+  const { engine } = server.deps;
+  const transact = vi.spyOn(engine, "transact").mockImplementationOnce(async (request) => {
+    transact.mockRestore();
+    const marked = await engine.transact(request);
+    await owner.unreact("x", "A");
+    return marked;
+  });
+  const answer = await server.notifications.markNotificationUnread({ ownerId, notificationId });
+  expect(answer).toMatchObject({
+    changed: true,
+    unreadCount: { version: 3n, notificationCount: 1n },
+    notification: { notificationId, actorCount: 1n, seen: false },
+  });
+  expect(await owner.badge()).toBe("0 people in 0 at 4");
 });
 
 test("an id of nothing that is read is refused", async () => {
