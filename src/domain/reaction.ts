@@ -193,7 +193,9 @@ function notifies(state: ReactionState, kind: StoredKind, given: NewReaction): b
   const { target, inbox } = state;
   const { actor, now, silent, coolDownMs } = given;
   const isMuted = target.muted || isKindMuted(inbox.preferences, kind);
-  const isQuiet = (readTimeOf(state, given) ?? Number.NEGATIVE_INFINITY) + coolDownMs > now;
+  const readTime = readTimeOf(state, given) ?? Number.NEGATIVE_INFINITY;
+  // The clock of the server that read may be ahead, which makes no cool-down where there is none.
+  const isQuiet = coolDownMs > 0 && readTime + coolDownMs > now;
   return !silent && !isMuted && !isQuiet && actor.userId !== target.ownerId;
 }
 

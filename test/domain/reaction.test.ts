@@ -229,6 +229,14 @@ describe("a cool-down", () => {
     expect(long.reactionOf("a")).toBeUndefined();
   });
 
+  test("is none where a call has none, by a clock that is behind that of the read, too", () => {
+    const reaction = { readTime: 6, expireTime: 6 + withdrawnMs };
+    const read = { target: post, inbox: emptyInbox, group: undefined, reaction };
+    const at5 = { actor: { userId: "a", displayName: "A" }, now: 5, silent: false };
+    expect(react(read, "like", { ...at5, coolDownMs: 0 }).reaction.notified).toBe(true);
+    expect(react(read, "like", { ...at5, coolDownMs: 1 }).reaction.notified).toBe(false);
+  });
+
   test("does not begin with a reaction that is unread, or that notified nobody", async () => {
     const unread = createUnreadGroup(coolDownMs);
     unread.like("a", "owner");

@@ -117,7 +117,7 @@ function add(
   const { target, kind, userId, silent, coolDownMs = usualCoolDownMs } = request;
   const { records, withdrawn } = stateOf(state, target) as TargetState;
   delete withdrawn[`${kind} ${userId}`];
-  const isQuiet = readTime !== undefined && readTime + coolDownMs > now;
+  const isQuiet = coolDownMs > 0 && readTime !== undefined && readTime + coolDownMs > now;
   const notified = !silent && !isQuiet && hears(state, rules, request);
   takeVersion(state, notified);
   const displayName = shorten(request.displayName);
