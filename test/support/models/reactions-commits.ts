@@ -107,7 +107,23 @@ export function logOf(
   }
   const between = { version: 0, requests: [] };
   const counts = new Map(commits.map(({ to, counts }) => [to, counts]));
-  return { ownerId, targets, acknowledged, possible, between, counts };
+  const describe = (version: number) => describeVersion(ownerId, version, sent, commits);
+  return { ownerId, targets, acknowledged, possible, between, counts, describe };
+}
+
+/** Says what the commit of a version wrote, and which requests were under way that write it. */
+function describeVersion(
+  ownerId: string,
+  version: number,
+  sent: readonly Sent[],
+  commits: readonly Commit[],
+): string {
+  const { keys = [] } = commits.find(({ after, to }) => after < version && version <= to) ?? {};
+  const underWay = sent
+    .filter(({ after, before }) => after < version && version <= before)
+    .filter(({ request }) => keys.some((key) => writes(ownerId, request, key)));
+  const lines = underWay.map((each) => `under way: ${JSON.stringify(each)}`);
+  return [`the commit of ${version} wrote ${keys.join(", ")}`, ...lines].join("\n");
 }
 
 /** What was tried once and changed nothing takes no version. */

@@ -34,6 +34,8 @@ export interface RequestLog {
   readonly between: { readonly version: number; readonly requests: Request[] };
   /** The numbers of unread notifications and of their actors at some versions. */
   readonly counts?: ReadonlyMap<number, Counts>;
+  /** Says what is known of a version that no request explains. */
+  readonly describe?: (version: number) => string;
 }
 
 type Counts = Pick<Badge, "notificationCount" | "actorCount">;
@@ -115,17 +117,41 @@ export function applyAll(log: RequestLog, last: number, records: StoredReactions
   const first = new Oracle({ ownerId, keptMs });
   for (const target of targets) first.apply({ op: "register", target, title: "" }, 0);
   const open = [first];
-  let furthest = 0;
+  let furthest = first;
   for (let oracle = open.pop(); oracle; oracle = open.pop()) {
     const { version } = oracle.badge;
-    furthest = Math.max(furthest, version);
+    if (version > furthest.badge.version) furthest = oracle;
     if (version === between.version) {
       for (const request of between.requests) oracle.apply(request, 0);
     }
     if (version === last) return oracle;
     open.push(...nextOf(log, oracle, records).reverse());
   }
-  throw new Error(`no request follows version ${furthest} of ${ownerId}`);
+  throw new Error(describeNext(log, furthest));
+}
+
+/** Says what each request that may have taken one of the next versions does by the oracle. */
+function describeNext(
+  { ownerId, acknowledged, possible, counts, describe }: RequestLog,
+  oracle: Oracle,
+): string {
+  const { version } = oracle.badge;
+  const next = Array.from({ length: mostVersions }, (_, i) => version + 1 + i);
+  const lines = next.flatMap((at) => {
+    const known = acknowledged.get(at);
+    const all = [
+      ...(known ? [{ how: "acknowledged", logged: known }] : []),
+      ...(possible.get(at) ?? []).map((logged) => ({ how: "possible", logged })),
+    ];
+    return all.map(({ how, logged }) => {
+      const { after, expected } = applied(oracle, logged);
+      const byOracle = JSON.stringify({ answer: expected, badge: after.badge });
+      const stored = JSON.stringify(counts?.get(at));
+      return `${at} ${how}: ${JSON.stringify(logged)}, by the oracle ${byOracle}, stored ${stored}`;
+    });
+  });
+  const text = `no request follows version ${version} of ${ownerId}`;
+  return [text, ...lines, describe?.(version + 1) ?? ""].join("\n");
 }
 
 /** The oracle after each request that may be next, acknowledged ones first. */
@@ -153,8 +179,10 @@ function nextOf(
   return logged
     .filter(({ at, request }) => request.op === "delete" || at <= version + mostVersions)
     .flatMap(({ at, ...each }) => {
-      const after = applied(oracle, each);
-      return after?.badge.version === at && hasCounts(after, counts?.get(at)) ? [after] : [];
+      const { after, expected } = applied(oracle, each);
+      const isAnswer = !each.answer || isDeepStrictEqual(each.answer, expected);
+      const isNext = after.badge.version === at && hasCounts(after, counts?.get(at));
+      return isAnswer && isNext ? [after] : [];
     });
 }
 
@@ -169,12 +197,12 @@ function mayHaveLeft(record: ReturnType<StoredReactions["get"]>, request: Reques
   return userId === record.userId && target?.id === record.target.id;
 }
 
-/** The oracle after a request. Undefined when it has another answer. */
-function applied(oracle: Oracle, { request, isMuted, time, answer }: Logged): Oracle | undefined {
+/** The oracle after a request, and the answer that it gives. */
+function applied(oracle: Oracle, { request, isMuted, time }: Logged) {
   const after = oracle.copy();
   if ("userId" in request) {
     after.apply({ op: "mutePerson", userId: request.userId, muted: isMuted }, time);
   }
   const expected = after.apply(request, time);
-  return answer && !isDeepStrictEqual(answer, expected) ? undefined : after;
+  return { after, expected };
 }
