@@ -6,9 +6,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { inboxRef } from "../../src/app/ports/records.ts";
 import { startAnnouncements, type TestAnnouncements } from "../support/fixtures/announcements.ts";
-import { eventually } from "../support/fixtures/waiting.ts";
+import { followCounts, untilTrueCounts } from "../support/fixtures/followed-counts.ts";
 import { type Redis, startRedis } from "../support/servers/redis.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/servers/tcp-proxy.ts";
@@ -44,32 +43,6 @@ afterAll(async () => {
 });
 
 const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)] as T;
-
-/** Follows all owners at one server. Keeps each owner's latest count and all steps back. */
-function follow({ notifications }: TestServer) {
-  const leaving = new AbortController();
-  const latest = new Map<string, { readonly version: bigint; readonly people: number }>();
-  const stepsBack: string[] = [];
-  const watches = ownerIds.map((ownerId) => ({ ownerId }));
-  const reading = (async () => {
-    const messages = notifications.watchUnreadCounts({ watches }, { signal: leaving.signal });
-    for await (const { content } of messages) {
-      if (content.case !== "update" || !content.value.unreadCount) continue;
-      const { ownerId, unreadCount } = content.value;
-      const { version, actorCount } = unreadCount;
-      if (version < (latest.get(ownerId)?.version ?? 0n)) stepsBack.push(ownerId);
-      latest.set(ownerId, { version, people: Number(actorCount) });
-    }
-  })().catch(() => {});
-  return {
-    latest,
-    stepsBack,
-    async leave() {
-      leaving.abort();
-      await reading;
-    },
-  };
-}
 
 /** Changes the inbox of an owner again and again, at either server. */
 async function change(ownerId: string): Promise<void> {
@@ -113,22 +86,13 @@ test("streams end up with the true counts, whatever happens to announcements", a
     const targetName = { type: "post", id: ownerId };
     await (servers[0] as TestServer).reactions.registerTarget({ targetName, ownerId });
   }
-  const streams = servers.map(follow);
+  const streams = servers.map((server) => followCounts(server, ownerIds));
   const lying = setInterval(() => {
     for (const ownerId of ownerIds) stranger.announce(ownerId, Math.floor(1e12 * Math.random()));
   }, 10);
   await Promise.all([...ownerIds.map(change), disturb()]);
   clearInterval(lying);
-  await eventually(async () => {
-    for (const ownerId of ownerIds) {
-      const inbox = (await pick(servers).deps.reader.get(inboxRef(ownerId)))?.value;
-      for (const { latest } of streams) {
-        const { version = 0n, people } = latest.get(ownerId) ?? {};
-        expect(people).toBe(inbox?.actorCount);
-        expect(Number(version)).toBeGreaterThanOrEqual(inbox?.changeVersion ?? 1);
-      }
-    }
-  });
+  await untilTrueCounts(pick(servers).deps, ownerIds, streams);
   for (const { stepsBack, leave } of streams) {
     expect(stepsBack).toEqual([]);
     await leave();

@@ -1,22 +1,23 @@
 /**
  * Tests feeds whose servers are killed: many people react, take reactions back and cause events
- * through two servers, while owners read, and after each kill the server starts again. Afterwards
- * the oracle applies all requests in the order of their versions, which the transactions on the
- * store tell, and everything that can be read has to equal it: what was acknowledged has been done
- * once, what was given up once or not at all. The stored rows have to agree with each other.
+ * through two servers, while owners read, and after each kill the server starts again. The servers
+ * announce their commits by Redis, and a kill loses announcements: every stream ends up with the
+ * true counts. Afterwards the oracle applies all requests in the order of their versions, which the
+ * transactions on the store tell, and everything that can be read has to equal it: what was
+ * acknowledged has been done once, what was given up once or not at all. The stored rows have to
+ * agree with each other.
  */
+import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConnectError } from "@connectrpc/connect";
-import { Http2SessionManager } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { verdictOn } from "../../packages/client/src/retry-policy.ts";
 import { inboxOf } from "../../src/app/notifications/inbox.ts";
 import { listNotifications } from "../../src/app/notifications/queries.ts";
-import type { Child } from "../../src/dev/stack/child.ts";
-import { findPorts } from "../../src/dev/stack/free-port.ts";
-import { startService } from "../../src/dev/stack/service.ts";
 import { itemByItem } from "../../tools/dynamo-proxy/isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
+import { startAnnouncements, type TestAnnouncements } from "../support/fixtures/announcements.ts";
+import { followCounts, untilTrueCounts } from "../support/fixtures/followed-counts.ts";
 import { patience } from "../support/fixtures/waiting.ts";
 import { randomFrom } from "../support/models/random.ts";
 import { audit } from "../support/models/reactions-audit.ts";
@@ -35,11 +36,13 @@ import { answerByRpc } from "../support/models/reactions-rpc.ts";
 import type { Shown } from "../support/models/reactions-shown.ts";
 import { show } from "../support/models/reactions-use-cases.ts";
 import { applyAll } from "../support/models/reactions-workload.ts";
+import { type Redis, startRedis } from "../support/servers/redis.ts";
 import { toRefusal } from "../support/servers/refusal.ts";
-import { connect, startServer, type TestServer } from "../support/servers/server.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
+import { type ServerProcess, startServerProcess } from "../support/servers/server-process.ts";
 import { itemsOf } from "../support/stores/dump.ts";
 
-const seed = 20_261_125;
+const seed = Number(process.env.MEGURI_MODEL_SEED ?? randomInt(2 ** 31));
 const kills = 6;
 /** So many answers come between two kills. */
 const answersBetween = 40;
@@ -51,48 +54,34 @@ const comments = eventsOf("comment");
 /** Owns the tables and reads them directly; the servers are processes behind the proxy. */
 let tables: TestServer;
 let proxy: DynamoProxy;
-let servers: Server[];
-
-/** A server, which may be killed and started again at its ports. */
-interface Server {
-  readonly clientsOf: (caller: string) => ReturnType<typeof connect>;
-  readonly start: () => Promise<Child>;
-  child: Child;
-  close(): void;
-}
+let redis: Redis;
+/** What the servers announce. */
+let announcements: TestAnnouncements;
+let servers: ServerProcess[];
 
 beforeAll(async () => {
   tables = await startServer({ testClock: false });
+  const { tablePrefix } = tables.config;
   proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint"), seed });
-  const [a, b, c, d] = await findPorts(0, 0, 0, 0);
-  servers = await Promise.all([open(a, b), open(c, d)]);
+  redis = await startRedis();
+  const url = `redis://127.0.0.1:${redis.port}`;
+  announcements = startAnnouncements({ url, prefix: tablePrefix });
+  const env = {
+    MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint,
+    MEGURI_TABLE_PREFIX: tablePrefix,
+    MEGURI_ANNOUNCE_URL: url,
+    // No server listens there; no call of this test needs Temporal.
+    MEGURI_TEMPORAL_ADDRESS: "127.0.0.1:1",
+  };
+  servers = await Promise.all([startServerProcess(env), startServerProcess(env)]);
 });
 afterAll(async () => {
-  for (const each of servers) each.close();
-  await Promise.all(servers.map(({ child }) => child.killHard()));
+  await Promise.all(servers.map((server) => server.stop()));
+  await announcements.close();
+  await redis.stop();
   await proxy.stop();
   await tables.stop();
 });
-
-async function open(port: number, http1Port: number): Promise<Server> {
-  const start = () =>
-    startService({
-      name: "server",
-      entry: "src/server.ts",
-      env: {
-        MEGURI_PORT: String(port),
-        MEGURI_HTTP1_PORT: String(http1Port),
-        MEGURI_OPERATORS_PORT: "0",
-        MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint,
-        MEGURI_TABLE_PREFIX: tables.config.tablePrefix,
-        // No server listens there; no call of this test needs Temporal.
-        MEGURI_TEMPORAL_ADDRESS: "127.0.0.1:1",
-      },
-    });
-  const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
-  const clientsOf = (caller: string) => connect(sessions, port, caller);
-  return { clientsOf, start, child: await start(), close: () => sessions.abort() };
-}
 
 const random = randomFrom(seed);
 const upTo = (limit: number) => Math.floor(random() * limit);
@@ -110,7 +99,7 @@ type RpcRequest = Exclude<Request, RequestOf<"readKindsToPurge">>;
 
 /** Calls a server once. Undefined if the call may have been made or not. */
 async function tryOnce(
-  server: Server,
+  server: ServerProcess,
   ownerId: string,
   request: RpcRequest,
 ): Promise<Answer | undefined> {
@@ -136,7 +125,7 @@ async function send(
   do {
     if (tries > 0) await sleep(upTo(200));
     tries += 1;
-    answer = await tryOnce(servers[upTo(2)] as Server, ownerId, request);
+    answer = await tryOnce(servers[upTo(2)] as ServerProcess, ownerId, request);
   } while (!answer && (!mayGiveUp || random() < 0.9));
   counted.retried += tries - 1;
   counted[answer ? "answers" : "givenUp"] += 1;
@@ -146,8 +135,8 @@ async function send(
 }
 
 /** Sends a request that takes no version, or is not logged, until it is answered. */
-async function untilAnswered(ownerId: string, request: RpcRequest, server?: Server) {
-  while (!(await tryOnce(server ?? (servers[upTo(2)] as Server), ownerId, request))) {
+async function untilAnswered(ownerId: string, request: RpcRequest, server?: ServerProcess) {
+  while (!(await tryOnce(server ?? (servers[upTo(2)] as ServerProcess), ownerId, request))) {
     await sleep(upTo(50));
   }
 }
@@ -243,19 +232,44 @@ async function killAll(): Promise<void> {
   for (let i = 0; i < kills; i++) {
     const before = counted.answers;
     await expect.poll(() => counted.answers - before, patience).toBeGreaterThan(answersBetween);
-    const killed = i % 5 === 4 ? servers : [servers[i % 2] as Server];
-    await Promise.all(killed.map(kill));
+    const killed = i % 5 === 4 ? servers : [servers[i % 2] as ServerProcess];
+    await Promise.all(killed.map(killAndRestart));
   }
 }
 
-async function kill(server: Server): Promise<void> {
-  await server.child.killHard();
-  server.child = await server.start();
+async function killAndRestart(server: ServerProcess): Promise<void> {
+  await server.kill();
+  await server.restart();
+}
+
+/**
+ * Kills a server after a commit of which it has not heard yet, so that it announces nothing. The
+ * request counts as given up.
+ */
+async function loseAnnouncement({ ownerId, targets, sent }: Feed): Promise<void> {
+  const [server] = servers as [ServerProcess];
+  const { version: after } = await inboxOf(tables.deps, ownerId);
+  const [target] = targets as [TargetName];
+  const rules = { coolDownMs: undefined, regroupAfterMs: undefined };
+  const plain = { exclusive: false, silent: false, ...rules };
+  const person = { userId: "lost", displayName: "Lost" };
+  const request = { op: "react", target, kind: "like", ...person, ...plain } as const;
+  const time = Date.now();
+  // The writer gets the answer when all items are applied.
+  proxy.isolation({ applyMs: [20_000, 20_000] });
+  const call = tryOnce(server, ownerId, request);
+  const version = async () => (await inboxOf(tables.deps, ownerId)).version;
+  await expect.poll(version, patience).toBeGreaterThan(after);
+  await server.kill();
+  proxy.isolation(itemByItem);
+  await Promise.all([call, server.restart()]);
+  const before = Number.POSITIVE_INFINITY;
+  sent.push({ request, isMuted: false, time, after, before, tries: 1 });
 }
 
 /** Kills all servers and waits until nothing is on its way to the store that was given up. */
 async function killForGood(): Promise<void> {
-  await Promise.all(servers.map(({ child }) => child.killHard()));
+  await Promise.all(servers.map((server) => server.kill()));
   await expect.poll(() => proxy.stats().underWay, patience).toBe(0);
 }
 
@@ -274,7 +288,7 @@ async function block(feeds: readonly Feed[]): Promise<ReadonlyMap<string, readon
       await Promise.all(servers.map((server) => untilAnswered(ownerId, request, server)));
     }
   });
-  await Promise.all([...blocks, kill(servers[0] as Server)]);
+  await Promise.all([...blocks, killAndRestart(servers[0] as ServerProcess)]);
   return blocked;
 }
 
@@ -285,18 +299,25 @@ const withoutTimes = ({ unread, read, ...rest }: Shown) => ({
   read: read.map((each) => ({ ...each, times: [] })),
 });
 
-test(`${kills} kills of servers: acknowledged calls are done once, others at most`, async () => {
-  const feeds = [0, 1, 2].map((i): Feed => {
+const title = `${kills} kills of servers: acknowledged calls are done once, others at most`;
+
+test(`${title} (MEGURI_MODEL_SEED=${seed})`, async () => {
+  const feeds = [0, 1, 2, 3].map((i): Feed => {
     const targets = [0, 1, 2].map((k) => ({ type: "post", id: `p-${i}-${k}` }));
     return { ownerId: `owner-${i}`, targets, sent: [] };
   });
+  const [quiet, ...busy] = feeds as [Feed, ...Feed[]];
+  const ownerIds = feeds.map(({ ownerId }) => ownerId);
+  for (const ownerId of ownerIds) announcements.subscribe(ownerId);
   for (const { ownerId, targets } of feeds) {
     for (const target of targets) {
-      await tryOnce(servers[0] as Server, ownerId, { op: "register", target, title: "" });
+      await tryOnce(servers[0] as ServerProcess, ownerId, { op: "register", target, title: "" });
     }
   }
   proxy.capture(true);
-  proxy.isolation(itemByItem);
+  const streams = servers.map((server) => followCounts(server.clientsOf("tests"), ownerIds));
+  await untilTrueCounts(tables.deps, ownerIds, streams);
+  await loseAnnouncement(quiet);
   const all = Array.from({ length: callers }, (_, caller): Caller => {
     const users = Array.from({ length: usersEach }, (_, i) => `user-${caller}-${i}`);
     return { caller, users, all: [...users], muted: new Set(), events: new Map(), count: 0 };
@@ -305,9 +326,16 @@ test(`${kills} kills of servers: acknowledged calls are done once, others at mos
   const { signal } = over;
   await Promise.all([
     killAll().finally(() => over.abort()),
-    ...all.map((caller) => callUntil(feeds, caller, signal)),
-    ...feeds.map((feed) => readUntil(feed, signal)),
+    ...all.map((caller) => callUntil(busy, caller, signal)),
+    ...busy.map((feed) => readUntil(feed, signal)),
   ]);
+  await untilTrueCounts(tables.deps, ownerIds, streams);
+  for (const { stepsBack, leave } of streams) {
+    expect(stepsBack).toEqual([]);
+    await leave();
+  }
+  const announced = new Set(announcements.announced.map((each) => each.split(":")[0]));
+  expect([...announced].sort()).toEqual(busy.map(({ ownerId }) => ownerId));
   await killForGood();
   proxy.capture(false);
   console.info(JSON.stringify(counted));
@@ -316,7 +344,7 @@ test(`${kills} kills of servers: acknowledged calls are done once, others at mos
   const versions = await Promise.all(
     feeds.map(async ({ ownerId }) => (await inboxOf(tables.deps, ownerId)).version),
   );
-  await Promise.all(servers.map(kill));
+  await Promise.all(servers.map((server) => server.restart()));
   const blocked = await block(feeds);
   await killForGood();
 
