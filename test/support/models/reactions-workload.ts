@@ -91,7 +91,10 @@ export function sendUntilAnswered(
       expect(log.acknowledged.get(version), `${version} of ${log.ownerId}`).toBeUndefined();
       log.acknowledged.set(version, { request, isMuted, time, answer });
     } else {
-      for (const { version, time } of earlier.flat()) {
+      // Only the last decision of a try may be committed: the ones before it have failed. And where
+      // two tries wanted one version, the first of them did not commit before the second decided.
+      const last = earlier.toReversed().flatMap((each) => each.at(-1) ?? []);
+      for (const { version, time } of last) {
         const all = log.possible.get(version) ?? [];
         log.possible.set(version, [...all, { request, isMuted, time }]);
       }
