@@ -109,27 +109,41 @@ export type StoredReactions = ReadonlyMap<
   { readonly userId: string; readonly target: TargetName }
 >;
 
+/** An order of some requests: the oracle after them, and which they are. */
+interface Order {
+  readonly oracle: Oracle;
+  readonly done: ReadonlySet<Request>;
+}
+
 /**
  * The oracle after all requests of an owner, in the order of their versions up to the last. Tries
  * each possible request that fits, because only later versions and the records that are left show
- * which of two took a version.
+ * which of two took a version. Each is done at most once, and each once that was answered so: an
+ * ambiguous dismissal may fit where the only event of a notification was taken back.
  */
 export function applyAll(log: RequestLog, last: number, records: StoredReactions): Oracle {
-  const { ownerId, targets, between, acknowledged } = log;
+  const { ownerId, targets, between, acknowledged, possible } = log;
   expect(Math.max(0, ...acknowledged.keys())).toBeLessThanOrEqual(last);
+  const answered = [...possible.values()].flat().filter(({ answer }) => answer);
   const first = new Oracle({ ownerId, keptMs });
   for (const target of targets) first.apply({ op: "register", target, title: "" }, 0);
-  const open = [first];
+  const open: Order[] = [{ oracle: first, done: new Set() }];
   let furthest = first;
-  for (let oracle = open.pop(); oracle; oracle = open.pop()) {
+  let undone: readonly Logged[] = [];
+  for (let order = open.pop(); order; order = open.pop()) {
+    const { oracle, done } = order;
     const { version } = oracle.badge;
     if (version > furthest.badge.version) furthest = oracle;
     if (version === between.version) {
       for (const request of between.requests) oracle.apply(request, 0);
     }
-    if (version === last) return oracle;
-    open.push(...nextOf(log, oracle, records).reverse());
+    if (version === last) {
+      undone = answered.filter(({ request }) => !done.has(request));
+      if (undone.length === 0) return oracle;
+    }
+    open.push(...nextOf(log, order, records).reverse());
   }
+  if (undone.length > 0) throw new Error(`no order of ${ownerId} has ${JSON.stringify(undone)}`);
   throw new Error(describeNext(log, furthest));
 }
 
@@ -157,12 +171,12 @@ function describeNext(
   return [text, ...lines, describe?.(version + 1) ?? ""].join("\n");
 }
 
-/** The oracle after each request that may be next, acknowledged ones first. */
+/** The orders with each request that may be next, those that certainly were done first. */
 function nextOf(
   { acknowledged, possible, counts }: RequestLog,
-  oracle: Oracle,
+  { oracle, done }: Order,
   records: StoredReactions,
-): Oracle[] {
+): Order[] {
   const { version } = oracle.badge;
   const known = acknowledged.get(version + 1);
   const next = Array.from({ length: mostNotifications }, (_, i) => version + 1 + i);
@@ -176,16 +190,19 @@ function nextOf(
       : next.flatMap((at) =>
           (possible.get(at) ?? [])
             .filter(({ request }) => mayHaveLeft(records.get(at), request))
+            .toSorted((a, b) => Number(!a.answer) - Number(!b.answer))
             .map((each) => ({ at, ...each })),
         )),
   ];
   return logged
+    .filter(({ request }) => !done.has(request))
     .filter(({ at, request }) => request.op === "delete" || at <= version + mostVersions)
     .flatMap(({ at, ...each }) => {
       const { after, expected } = applied(oracle, each);
       const isAnswer = !each.answer || isDeepStrictEqual(each.answer, expected);
       const isNext = after.badge.version === at && hasCounts(after, counts?.get(at));
-      return isAnswer && isNext ? [after] : [];
+      const doneBy = () => new Set(done).add(each.request);
+      return isAnswer && isNext ? [{ oracle: after, done: doneBy() }] : [];
     });
 }
 
