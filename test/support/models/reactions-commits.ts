@@ -3,9 +3,15 @@
  * taken, when the servers that took them are gone.
  */
 import { ok } from "node:assert";
-import { type Item, num, text } from "../../../src/store/dynamodb/sdk/attributes.ts";
+import { type Item, num, pad, text } from "../../../src/store/dynamodb/sdk/attributes.ts";
 import type { CapturedRequest } from "../../../tools/dynamo-proxy/proxy.ts";
-import type { Answer, Request, RequestOf } from "./reactions-requests.ts";
+import {
+  type Answer,
+  type GroupName,
+  isEvents,
+  type NotificationName,
+  type Request,
+} from "./reactions-requests.ts";
 import type { Logged, RequestLog } from "./reactions-workload.ts";
 
 /** A request, and what its client knows of it. */
@@ -118,12 +124,13 @@ function describeVersion(
   sent: readonly Sent[],
   commits: readonly Commit[],
 ): string {
-  const { keys = [] } = commits.find(({ after, to }) => after < version && version <= to) ?? {};
+  const commit = commits.find(({ after, to }) => after < version && version <= to);
+  if (!commit) return `no commit took ${version}`;
   const underWay = sent
     .filter(({ after, before }) => after < version && version <= before)
-    .filter(({ request }) => keys.some((key) => writes(ownerId, request, key)));
+    .filter(({ request }) => mayBe(ownerId, request, commit));
   const lines = underWay.map((each) => `under way: ${JSON.stringify(each)}`);
-  return [`the commit of ${version} wrote ${keys.join(", ")}`, ...lines].join("\n");
+  return [`the commit of ${version} wrote ${commit.keys.join(", ")}`, ...lines].join("\n");
 }
 
 /** What was tried once and changed nothing takes no version. */
@@ -140,7 +147,7 @@ function versionsOf(ownerId: string, sent: Sent, commits: readonly Commit[]) {
   const { request, after, before } = sent;
   return commits
     .filter((commit) => commit.to > after && commit.after < before)
-    .filter(({ keys }) => keys.some((key) => writes(ownerId, request, key)))
+    .filter((commit) => mayBe(ownerId, request, commit))
     .flatMap((commit) =>
       Array.from({ length: commit.to - commit.after }, (_, i) => commit.after + 1 + i)
         .filter((version) => version > after && version <= before)
@@ -149,35 +156,43 @@ function versionsOf(ownerId: string, sent: Sent, commits: readonly Commit[]) {
     .filter(({ joined }) => !joined || joins(request, joined));
 }
 
-/** Whether a request writes the item of a key whenever it changes something. */
-function writes(ownerId: string, request: Request, key: string): boolean {
+/** Whether a commit has written what a request writes whenever it changes something. */
+function mayBe(ownerId: string, request: Request, { after, to, keys }: Commit): boolean {
   switch (request.op) {
     case "react":
     case "unreact": {
       const { type, id } = request.target;
-      return key.startsWith(`R#${type}#${id}#`) && key.endsWith(` ${request.userId}`);
+      const reactions = `R#${type}#${id}#`;
+      return keys.some((key) => key.startsWith(reactions) && key.endsWith(` ${request.userId}`));
     }
     case "notify":
     case "retract":
-      return key === `E#${ownerId}#${request.service} ${request.eventId}`;
+      return keys.includes(`E#${ownerId}#${request.service} ${request.eventId}`);
     case "read":
     case "unread":
+      return keys.includes(readKey(ownerId, request));
     case "dismiss": {
-      const { target, kind, op } = request;
-      const name = `${kind}#${target.type}#${target.id}`;
-      const isRead = op === "dismiss" && key.startsWith(`H#${ownerId} ${name}#`);
-      return isRead || key.startsWith(`I#${ownerId} U#${name}`);
+      if (keys.includes(readKey(ownerId, request))) return true;
+      const name = nameIn(request);
+      if (!keys.some((key) => key.startsWith(`I#${ownerId} U#${name}`))) return false;
+      if (!isEvents(request.kind)) return keys.includes(`I#${ownerId} R#${name}`);
+      // One version for one event that was reported or taken back leaves none for a dismissal.
+      return to > after + 1 || !keys.some((key) => key.startsWith("E#"));
     }
     default:
       return false;
   }
 }
 
+/** The key of a notification while it is read. */
+const readKey = (ownerId: string, name: NotificationName): string =>
+  `H#${ownerId} ${nameIn(name)}#${pad(name.generation, 15)}`;
+
+const nameIn = ({ kind, target: { type, id } }: GroupName): string => `${kind}#${type}#${id}`;
+
 /** Whether a reaction or event is the one of a request. */
 function joins(request: Request, { partition, userId }: Joined): boolean {
   if (request.op !== "react" && request.op !== "notify") return false;
-  return userId === request.userId && partition.includes(`#${nameIn(request)}`);
+  const { type, id } = request.target;
+  return userId === request.userId && partition.includes(`#${type}#${id}#${request.kind}`);
 }
-
-const nameIn = ({ target, kind }: RequestOf<"react"> | RequestOf<"notify">): string =>
-  `${target.type}#${target.id}#${kind}`;
