@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startAnnouncements, type TestAnnouncements } from "../support/fixtures/announcements.ts";
 import { followCounts, untilTrueCounts } from "../support/fixtures/followed-counts.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { type Redis, startRedis } from "../support/servers/redis.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/servers/tcp-proxy.ts";
@@ -51,15 +52,18 @@ async function change(ownerId: string): Promise<void> {
     const { reactions, notifications } = pick(servers);
     const userId = pick(people);
     const dice = Math.random();
-    if (dice < 0.3) await reactions.react({ targetName, userId, displayName: userId });
-    else if (dice < 0.5) await reactions.unreact({ targetName, userId });
-    else if (dice < 0.9) {
-      await notifications.notify({ targetName, kind: "comment", userId, eventId: `${i}` });
-    } else {
-      const { unreadCount } = await notifications.getUnreadCount({ ownerId });
-      const version = unreadCount?.version;
-      if (version) await notifications.markAllNotificationsRead({ ownerId, version });
-    }
+    // A store that is busy with other tests may leave a call unanswered.
+    await eventually(async () => {
+      if (dice < 0.3) await reactions.react({ targetName, userId, displayName: userId });
+      else if (dice < 0.5) await reactions.unreact({ targetName, userId });
+      else if (dice < 0.9) {
+        await notifications.notify({ targetName, kind: "comment", userId, eventId: `${i}` });
+      } else {
+        const { unreadCount } = await notifications.getUnreadCount({ ownerId });
+        const version = unreadCount?.version;
+        if (version) await notifications.markAllNotificationsRead({ ownerId, version });
+      }
+    });
     await sleep(500 * Math.random());
   }
 }
