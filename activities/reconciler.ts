@@ -5,6 +5,7 @@ import type { Deps } from "../src/app/ports/deps.ts";
 import type { MonthEndCensus, Observers } from "../src/app/ports/observers.ts";
 import type { ReservationName } from "../src/app/ports/reservations.ts";
 import { readMonthEnds } from "../src/app/programs/month-ends.ts";
+import { readAllPrograms } from "../src/app/programs/queries.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
 import { countPausedReservations } from "../src/app/reservations/pause.ts";
 import {
@@ -74,8 +75,7 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
         const counts = await syncRuns(deps, toInstant(since), onFailed);
         await startPurges(deps);
         await startBulkGrants(deps, observers);
-        await countPaused(deps, observers);
-        const behind = await countMonthEnds(deps, observers);
+        const behind = await countByProgram(deps, observers);
         return { ...counts, ...(behind && behindCounts(behind)) };
       };
       return heartbeatWhile(sync());
@@ -116,32 +116,32 @@ async function startBulkGrants(
   }
 }
 
-/** Does not throw: what cannot be counted is not exported. */
-async function countPaused(deps: Deps, { onPaused }: Pick<Observers, "onPaused">): Promise<void> {
-  try {
-    onPaused(await countPausedReservations(deps));
-  } catch (err) {
-    onPaused(undefined);
-    log.warn("paused reservations could not be counted", { err });
-  }
-}
-
-/** Does not throw: what cannot be read is not exported. */
-async function countMonthEnds(
+/**
+ * Reads all programs once, and counts by them. Does not throw: what cannot be read or counted is
+ * not exported.
+ */
+async function countByProgram(
   deps: Deps,
-  { onMonthEnds }: Pick<Observers, "onMonthEnds">,
+  { onPaused, onMonthEnds }: Pick<Observers, "onPaused" | "onMonthEnds">,
 ): Promise<MonthEndCensus | undefined> {
+  const warn = (text: string) => (err: unknown) => {
+    log.warn(text, { err });
+    return undefined;
+  };
   const onFailed = (programId: string, err: unknown) =>
     log.warn("the months of a program could not be read", { programId, err });
-  try {
-    const census = await readMonthEnds(deps, onFailed);
-    onMonthEnds(census);
-    return census;
-  } catch (err) {
-    onMonthEnds(undefined);
-    log.warn("month ends could not be read", { err });
-    return undefined;
-  }
+  const programs = await readAllPrograms(deps).catch(warn("programs could not be read"));
+  const paused =
+    programs &&
+    (await countPausedReservations(deps, programs).catch(
+      warn("paused reservations could not be counted"),
+    ));
+  onPaused(paused);
+  const monthEnds =
+    programs &&
+    (await readMonthEnds(deps, programs, onFailed).catch(warn("month ends could not be read")));
+  onMonthEnds(monthEnds);
+  return monthEnds;
 }
 
 /** So many programs that are behind are named. */

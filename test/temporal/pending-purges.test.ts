@@ -1,4 +1,4 @@
-/** Tests that a pass of the reconciler starts purges that never ran, and survives a failure. */
+/** Tests what a pass of the reconciler does beside the runs: purges, counts, and their failures. */
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { DefaultLogger, type LogEntry } from "@temporalio/worker";
 import { expect, test } from "vitest";
@@ -56,5 +56,31 @@ test("a pass that cannot list or start purges has its other counts", async () =>
   expect(await pass(unstarted)).toEqual({
     counts: noRuns,
     warnings: ["the purge of a target is left to the next pass"],
+  });
+});
+
+test("a pass reads all programs once for what it counts by them, and once for bulk grants", async () => {
+  const { deps } = await setUp();
+  let reads = 0;
+  const reader: Deps["reader"] = {
+    ...deps.reader,
+    programs(page) {
+      reads += 1;
+      return deps.reader.programs(page);
+    },
+  };
+  expect(await pass({ ...deps, reader })).toEqual({ counts: noRuns, warnings: [] });
+  expect(reads).toBe(2);
+});
+
+test("a pass that cannot read programs names none that are behind", async () => {
+  const { deps } = await setUp();
+  const programs = async () => {
+    throw new DomainError("STORE_UNAVAILABLE", "no answer");
+  };
+  const { behind, behind_count, ...counts } = noRuns;
+  expect(await pass({ ...deps, reader: { ...deps.reader, programs } })).toEqual({
+    counts,
+    warnings: ["bulk grants are left to the next pass", "programs could not be read"],
   });
 });

@@ -1,8 +1,7 @@
 /** The use cases that keep the outcomes of month ends, and say which programs are behind. */
-import { keepMonthEnd, type MonthEnd, monthsBehind } from "../../domain/program.ts";
+import { keepMonthEnd, type MonthEnd, monthsBehind, type Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { MonthEndCensus } from "../ports/observers.ts";
-import { allPages } from "../ports/pages.ts";
 import { changeProgram } from "./change-program.ts";
 
 /** Keeps the outcome of a sweep that has come to all accounts. Refusal: PROGRAM_NOT_FOUND. */
@@ -17,25 +16,24 @@ export async function recordMonthEnd(
 }
 
 /**
- * Reads how far the month ends of all programs are. One that fails is left out: this process may
- * not know its time zone.
+ * Reads how far the month ends of programs are. One that fails is left out: this process may not
+ * know its time zone.
  */
 export async function readMonthEnds(
-  { reader, clock }: Pick<Deps, "reader" | "clock">,
+  { clock }: Pick<Deps, "clock">,
+  programs: readonly Program[],
   onFailed: (programId: string, error: unknown) => void,
 ): Promise<MonthEndCensus> {
   const { calendar } = await clock.now();
   const behind = new Map<string, number>();
   const failedAccounts = new Map<string, number>();
-  for await (const programs of allPages(200, (page) => reader.programs(page))) {
-    for (const program of programs) {
-      const { programId, monthEnd } = program;
-      failedAccounts.set(programId, monthEnd?.failedCount ?? 0);
-      try {
-        behind.set(programId, monthsBehind(program, calendar));
-      } catch (error) {
-        onFailed(programId, error);
-      }
+  for (const program of programs) {
+    const { programId, monthEnd } = program;
+    failedAccounts.set(programId, monthEnd?.failedCount ?? 0);
+    try {
+      behind.set(programId, monthsBehind(program, calendar));
+    } catch (error) {
+      onFailed(programId, error);
     }
   }
   return { behind, failedAccounts };

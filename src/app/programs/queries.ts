@@ -2,7 +2,7 @@
 import type { BulkRules } from "../../domain/bulk-rules.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { Page, PageRequest } from "../ports/pages.ts";
+import { allPages, type Page, type PageRequest } from "../ports/pages.ts";
 import { bulkRulesRef, programRef } from "../ports/records.ts";
 import { programNotFound } from "./change-program.ts";
 import {
@@ -47,6 +47,13 @@ export async function listPrograms(
   const changes = await reader.many(refs);
   const { wall } = await clock.now();
   return { ...found, items: found.items.map((each, i) => ruledProgram(each, changes[i], wall)) };
+}
+
+/** Reads all programs, by id. */
+export async function readAllPrograms({ reader }: Pick<Deps, "reader">): Promise<Program[]> {
+  const all: Program[] = [];
+  for await (const programs of allPages(200, (page) => reader.programs(page))) all.push(...programs);
+  return all;
 }
 
 /** Lists the changes of a program's bulk rules, the latest first. Refusal: PROGRAM_NOT_FOUND. */

@@ -3,7 +3,6 @@ import { displayCaller } from "../../domain/caller.ts";
 import { type Program, pauseReservations, resumeReservations } from "../../domain/program.ts";
 import type { ChangeRequest } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
-import { allPages } from "../ports/pages.ts";
 import { changeProgram } from "../programs/change-program.ts";
 
 /** Names the program, with the deadline of the caller. */
@@ -47,15 +46,13 @@ export async function resumeProgramReservations(
  * Counts the due reservations of each paused program by their runs, which Temporal lists: one
  * request a program, however many wait. It lags behind by moments. Throws WORKFLOWS_UNAVAILABLE.
  */
-export async function countPausedReservations({
-  reader,
-  workflows,
-}: Pick<Deps, "reader" | "workflows">): Promise<ReadonlyMap<string, number>> {
+export async function countPausedReservations(
+  { workflows }: Pick<Deps, "workflows">,
+  programs: readonly Program[],
+): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  for await (const programs of allPages(200, (page) => reader.programs(page))) {
-    for (const { programId, reservationPause } of programs) {
-      if (reservationPause) counts.set(programId, await workflows.countPaused(programId));
-    }
+  for (const { programId, reservationPause } of programs) {
+    if (reservationPause) counts.set(programId, await workflows.countPaused(programId));
   }
   return counts;
 }

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { programRef } from "../../../src/app/ports/records.ts";
 import { createProgram } from "../../../src/app/programs/commands.ts";
 import { readMonthEnds, recordMonthEnd } from "../../../src/app/programs/month-ends.ts";
+import { readAllPrograms } from "../../../src/app/programs/queries.ts";
 import { monthAt, monthStart } from "../../../src/domain/month.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
@@ -18,7 +19,8 @@ test("programs are read one by one: a time zone that is unknown here hides no ot
   await recordMonthEnd(deps, "shop", monthEnd);
   const failed: string[] = [];
   const later = { now: async () => ({ calendar: monthStart("UTC", month + 2), wall: calendar }) };
-  const census = await readMonthEnds({ ...deps, clock: later }, (id) => void failed.push(id));
+  const programs = await readAllPrograms(deps);
+  const census = await readMonthEnds({ clock: later }, programs, (id) => void failed.push(id));
   expect(failed).toEqual(["nowhere"]);
   expect(census.behind).toEqual(
     new Map([
