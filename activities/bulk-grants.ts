@@ -28,11 +28,13 @@ import { readSummary } from "../src/app/bulk-grants/summarize.ts";
 import { completeValidation, validateBlocks } from "../src/app/bulk-grants/validate-blocks.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import type { Observers } from "../src/app/ports/observers.ts";
+import type { Answer } from "../src/contract/answers.ts";
 import type {
   BlocksInput,
   BlocksResult,
   BulkApproveInput,
   BulkChangeInput,
+  BulkGrantAsked,
   BulkGrantInput,
   BulkGrantStatus,
   BulkGrantView,
@@ -40,6 +42,7 @@ import type {
 import type { BulkGrant, BulkGrantName, RunCounts } from "../src/domain/bulk-grant.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { bulkGrantTiming } from "../workflows/timing.ts";
+import { answerTo } from "./answers.ts";
 import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
 import { type ApproverOf, fromTemporal } from "./operators.ts";
@@ -54,51 +57,38 @@ export function bulkGrantActivities(
   approverOf: ApproverOf | undefined,
   onBlock: Observers["onBlock"],
 ) {
-  /** Moves the record on by the time, and shows what follows. */
-  async function viewOf(name: BulkGrantName): Promise<BulkGrantView> {
-    const advanced = await advanceBulkGrant(deps, name);
-    const { bulkGrant } = advanced;
-    const { timeZone } = await deps.programs.get(bulkGrant.programId);
-    const counts =
-      bulkGrant.state === "RUNNING" ? await countOutcomes(deps, bulkGrant) : bulkGrant.result;
-    const summary =
-      bulkGrant.state === "AWAITING_APPROVAL"
-        ? await readSummary(deps, name, bulkGrant.revision.number)
-        : undefined;
-    const failedLines = await failedLinesOf(deps, bulkGrant, counts);
-    return toView(advanced, { counts, failedLines, summary, timeZone });
-  }
+  const viewOf = (input: BulkGrantAsked) => readView(deps, input);
 
   return {
     /** Moves the record on by the time. Returns what follows from it. */
-    advanceBulkGrant: async (input: BulkGrantInput): Promise<BulkGrantView> =>
-      viewOf(nameOf(input)),
+    advanceBulkGrant: (input: BulkGrantAsked): Promise<Answer<BulkGrantView>> => viewOf(input),
 
     /** Checks rows for one step. A retry continues from the last heartbeat. */
-    async validateBlocks(input: BlocksInput): Promise<BlocksResult> {
+    async validateBlocks(input: BlocksInput): Promise<Answer<BlocksResult>> {
       const { revision, from, to } = check(input, blocksFields);
       const range = { ...nameOf(input), revision, to };
-      return runStep<{ readonly next: number }, BlocksResult>(
+      const progress = await runStep<{ readonly next: number }, BlocksResult>(
         { next: from },
         ({ next = from }, shouldContinue) =>
           validateBlocks(deps, { ...range, from: next }, shouldContinue),
       );
+      return answerTo(input, progress);
     },
 
     /** Ends the validation, and returns what follows. */
     async completeValidation(
-      input: BulkGrantInput & { readonly revision: number },
-    ): Promise<BulkGrantView> {
+      input: BulkGrantAsked & { readonly revision: number },
+    ): Promise<Answer<BulkGrantView>> {
       const { revision } = check(input, { revision: "number" });
       const name = nameOf(input);
       const onDamage = (what: string, err: unknown) =>
         log.error("a sheet could not be compared", { ...name, what, err });
       await heartbeatWhile(completeValidation(deps, name, revision, onDamage));
-      return viewOf(name);
+      return viewOf(input);
     },
 
     /** Executes rows for one step. A retry continues from the last heartbeat. */
-    async runBlocks(input: BlocksInput): Promise<BlocksResult> {
+    async runBlocks(input: BlocksInput): Promise<Answer<BlocksResult>> {
       const { revision, run, from, to } = check(input, blocksFields);
       const name = nameOf(input);
       const { next, stopped } = await runStep<RunProgress, RunProgress>(
@@ -113,39 +103,64 @@ export function bulkGrantActivities(
           ),
       );
       const progress = await progressOf(deps, await readBulkGrant(deps, name));
-      return { ...(next !== undefined && { next }), ...(stopped && { stopped }), ...progress };
+      const at = { ...(next !== undefined && { next }), ...(stopped && { stopped }) };
+      return answerTo(input, { ...at, ...progress });
     },
 
     /** Ends a run, and returns what follows. */
-    async finishRun(input: BulkGrantInput & { readonly run: number }): Promise<BulkGrantView> {
+    async finishRun(
+      input: BulkGrantAsked & { readonly run: number },
+    ): Promise<Answer<BulkGrantView>> {
       const { run } = check(input, { run: "number" });
       const name = nameOf(input);
       const awaitLateRows = () => sleep(bulkGrantTiming.lateRowsMs);
       await heartbeatWhile(finishRun(deps, name, run, awaitLateRows));
-      return viewOf(name);
+      return viewOf(input);
     },
 
     /** Tells people at most once what is due about the wait for approvals. */
-    announceBulkGrant: (input: BulkGrantInput): Promise<void> => announce(deps, nameOf(input)),
+    async announceBulkGrant(input: BulkGrantAsked): Promise<Answer<object>> {
+      await announce(deps, nameOf(input));
+      return answerTo(input, {});
+    },
 
     /** Reminds people once that the bulk grant awaits approval, when it is time. */
-    remindOfApproval: (input: BulkGrantInput): Promise<void> =>
-      remindOfApproval(deps, nameOf(input)),
+    async remindOfApproval(input: BulkGrantAsked): Promise<Answer<object>> {
+      await remindOfApproval(deps, nameOf(input));
+      return answerTo(input, {});
+    },
 
     /** Writes the failed rows to the source. */
-    async writeFailuresToSource(input: BulkGrantInput): Promise<void> {
+    async writeFailuresToSource(input: BulkGrantAsked): Promise<Answer<object>> {
       await heartbeatWhile(writeFailuresToSource(deps, nameOf(input)));
+      return answerTo(input, {});
     },
 
     /** Reports the outcome at most once, and returns what follows. */
-    async reportOutcome(input: BulkGrantInput): Promise<BulkGrantView> {
-      const name = nameOf(input);
-      await heartbeatWhile(reportOutcome(deps, name));
-      return viewOf(name);
+    async reportOutcome(input: BulkGrantAsked): Promise<Answer<BulkGrantView>> {
+      await heartbeatWhile(reportOutcome(deps, nameOf(input)));
+      return viewOf(input);
     },
 
     ...changeActivities(deps, approverOf),
   };
+}
+
+/** Moves the record on by the time, and shows what follows. */
+async function readView(deps: Deps, input: BulkGrantAsked): Promise<Answer<BulkGrantView>> {
+  const name = nameOf(input);
+  const advanced = await advanceBulkGrant(deps, name);
+  const { bulkGrant } = advanced;
+  const program = await deps.programs.get(bulkGrant.programId);
+  const counts =
+    bulkGrant.state === "RUNNING" ? await countOutcomes(deps, bulkGrant) : bulkGrant.result;
+  const summary =
+    bulkGrant.state === "AWAITING_APPROVAL"
+      ? await readSummary(deps, name, bulkGrant.revision.number)
+      : undefined;
+  const failedLines = await failedLinesOf(deps, bulkGrant, counts);
+  const beside = { counts, failedLines, summary, timeZone: program.timeZone };
+  return answerTo(input, toView(advanced, beside));
 }
 
 /** What the run has done so far. */
@@ -177,13 +192,13 @@ function changeActivities(deps: Deps, approverOf: ApproverOf | undefined) {
   const ownDeps = { ...deps, workflows: { ...deps.workflows, refreshBulkGrant: async () => {} } };
   const by =
     (change: (deps: Deps, input: BulkGrantChange) => Promise<BulkGrant>) =>
-    async (key: BulkGrantInput, input: BulkChangeInput): Promise<BulkGrantStatus> =>
-      toStatus(await change(ownDeps, { ...nameOf(key), ...actorOf(input) }));
+    async (key: BulkGrantAsked, input: BulkChangeInput): Promise<Answer<BulkGrantStatus>> =>
+      answerTo(key, toStatus(await change(ownDeps, { ...nameOf(key), ...actorOf(input) })));
   return {
     approveBulkGrant: async (
-      key: BulkGrantInput,
+      key: BulkGrantAsked,
       input: BulkApproveInput,
-    ): Promise<BulkGrantStatus> => {
+    ): Promise<Answer<BulkGrantStatus>> => {
       // A name that nobody has mapped could be a second one of the submitter or of an approver.
       if (!approverOf) throw new DomainError("PERMISSION_DENIED", approvalsAreOff);
       const { digest, subject: name } = check(input, { digest: "string", subject: "string" });

@@ -17,11 +17,13 @@ import {
 } from "../src/app/reservations/execute.ts";
 import { notifyGranted } from "../src/app/reservations/notify-granted.ts";
 import type { VisibleReservation } from "../src/app/reservations/visible-reservation.ts";
+import type { Answer } from "../src/contract/answers.ts";
 import type { ChangeInput } from "../src/contract/changes.ts";
 import type {
   GrantInput,
   RescheduleInput,
   ReservationAnswer,
+  ReservationAsked,
   ReservationKey,
   ReservationStep,
   ReservationView,
@@ -30,6 +32,7 @@ import { DomainError } from "../src/domain/errors.ts";
 import type { ChangeRequest } from "../src/domain/reservation.ts";
 import type { Milliseconds } from "../src/domain/units.ts";
 import { grantTiming } from "../workflows/timing.ts";
+import { answerTo } from "./answers.ts";
 import { check } from "./checks.ts";
 import { unexpectedMessage } from "./failures.ts";
 import { holdUntil, notDue } from "./hold.ts";
@@ -131,10 +134,10 @@ export function reservationActivities(
 
     /** Cancels the reservation, as the RPC does. */
     cancelReservation: async (
-      key: ReservationKey,
+      key: ReservationAsked,
       change?: ChangeInput,
-    ): Promise<ReservationView> =>
-      toView(await cancelReservation(deps, { ...toName(key), ...toChange(change) })),
+    ): Promise<Answer<ReservationView>> =>
+      answerTo(key, toView(await cancelReservation(deps, { ...toName(key), ...toChange(change) }))),
 
     /** Asks Temporal to cancel the newest run of the reservation. */
     cancelReservationRun: (key: ReservationKey): Promise<void> =>
@@ -142,20 +145,25 @@ export function reservationActivities(
 
     /** Reschedules the reservation, as the RPC does. */
     async rescheduleReservation(
-      key: ReservationKey,
+      key: ReservationAsked,
       { execute_time, ...change }: RescheduleInput,
-    ): Promise<ReservationView> {
+    ): Promise<Answer<ReservationView>> {
       const executeTime = Date.parse(execute_time);
       if (Number.isNaN(executeTime)) {
         throw new DomainError("INVALID_REQUEST", "execute_time: must be an RFC 3339 time");
       }
       const request = { ...toName(key), ...toChange(change), executeTime };
-      return toView(await rescheduleReservation(depsWithoutSignal, request));
+      return answerTo(key, toView(await rescheduleReservation(depsWithoutSignal, request)));
     },
 
     /** Retries the reservation, as the RPC does. */
-    retryReservation: async (key: ReservationKey, change?: ChangeInput): Promise<ReservationView> =>
-      toView(await retryReservation(depsWithoutSignal, { ...toName(key), ...toChange(change) })),
+    async retryReservation(
+      key: ReservationAsked,
+      change?: ChangeInput,
+    ): Promise<Answer<ReservationView>> {
+      const request = { ...toName(key), ...toChange(change) };
+      return answerTo(key, toView(await retryReservation(depsWithoutSignal, request)));
+    },
   };
 }
 
@@ -189,7 +197,7 @@ async function held(
   try {
     const step = await work();
     if (step.step !== "RETRY") pastDue.settle(idOf(input));
-    return { ...step, original_run_id: input.original_run_id };
+    return answerTo(input, step);
   } catch (error) {
     if (!willBeRepeated(error)) pastDue.settle(idOf(input));
     throw error;

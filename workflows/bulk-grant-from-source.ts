@@ -21,6 +21,8 @@ import type {
 } from "../src/contract/sheet-sources.ts";
 import { type BulkGrantState, finalStates } from "../src/domain/bulk-grant.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
+import { askFor, asking } from "./answers.ts";
+import { submittedForm, viewForm } from "./bulk-answers.ts";
 import { requireTexts } from "./bulk-grant.ts";
 import { createBulkRun } from "./bulk-grant-run.ts";
 import { followBulkGrant, resultOf } from "./bulk-grant-steps.ts";
@@ -70,15 +72,18 @@ function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
   setCurrentDetails(`Submits ${escapeMarkdown(source)}.`);
   return CancellationScope.nonCancellable(() =>
     orRefusal(
-      submitFromSource({
-        program_id,
-        bulk_grant_id,
-        source,
-        ...(title !== undefined && { title }),
-        ...(subject !== undefined && { subject }),
-        ...(execute_time !== undefined && { execute_time }),
-        start_time: start.toISOString(),
-      }),
+      askFor(submittedForm, () =>
+        submitFromSource({
+          program_id,
+          bulk_grant_id,
+          source,
+          ...(title !== undefined && { title }),
+          ...(subject !== undefined && { subject }),
+          ...(execute_time !== undefined && { execute_time }),
+          start_time: start.toISOString(),
+          ...asking(),
+        }),
+      ),
     ),
   );
 }
@@ -90,7 +95,7 @@ async function awaitEnd(
 ): Promise<BulkGrantResult> {
   const { firstMs, factor, mostMs } = pollTiming;
   for (let pause: number = firstMs; ; pause = Math.min(pause * factor, mostMs)) {
-    const view = await orRefusal(advanceBulkGrant(key));
+    const view = await orRefusal(askFor(viewForm, () => advanceBulkGrant({ ...key, ...asking() })));
     if (finalStates.has(view.state as BulkGrantState)) return resultOf(view);
     await sleep(pause);
     if (workflowInfo().continueAsNewSuggested) await continueAgain();

@@ -9,9 +9,11 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
+import type { Answer } from "../src/contract/answers.ts";
 import {
   type BulkApproveInput,
   type BulkChangeInput,
+  type BulkGrantAsked,
   type BulkGrantInput,
   type BulkGrantStatus,
   type BulkGrantView,
@@ -20,6 +22,8 @@ import {
 } from "../src/contract/bulk-grants.ts";
 import { hasControls } from "../src/domain/controls.ts";
 import type { Milliseconds } from "../src/domain/units.ts";
+import { askFor, asking } from "./answers.ts";
+import { statusForm, viewForm } from "./bulk-answers.ts";
 import { createBulkView } from "./bulk-grant-view.ts";
 import { orNothing, orRefusal, refuse } from "./failures.ts";
 import { bulkGrantTiming, changeTiming } from "./timing.ts";
@@ -32,7 +36,7 @@ const untilAnswered = proxyActivities<Activities>(bulkGrantTiming.readRecord);
 
 /** A run as its callers and operators see it. */
 export interface BulkRun {
-  readonly key: BulkGrantInput;
+  readonly key: BulkGrantAsked;
   isRefreshRequested(): boolean;
   isCancelRequested(): boolean;
   /** Waits for a requested refresh; returns false when there was none in this time. */
@@ -49,7 +53,8 @@ export interface BulkRun {
 }
 
 /** Sets the handlers of a run. To be called in the run's outermost scope. */
-export function createBulkRun(key: BulkGrantInput): BulkRun {
+export function createBulkRun(input: BulkGrantInput): BulkRun {
+  const key: BulkGrantAsked = { ...input, ...asking() };
   let isRefreshRequested = false;
   let cancelling: Promise<unknown> | undefined;
   let shown: BulkGrantView | undefined;
@@ -58,6 +63,7 @@ export function createBulkRun(key: BulkGrantInput): BulkRun {
   let change: BulkGrantView | undefined;
   let reading: Promise<void> | undefined;
   const showView = createBulkView();
+  const readView = () => askFor(viewForm, () => untilAnswered.advanceBulkGrant(key));
   const show = (view: BulkGrantView) => {
     shown = change ? { ...view, ...changedPart(change) } : view;
     showView(shown, rowsRun);
@@ -67,7 +73,7 @@ export function createBulkRun(key: BulkGrantInput): BulkRun {
     while (isChangeUnread && rowsRun) {
       isChangeUnread = false;
       await cancelling;
-      change = await orNothing(untilAnswered.advanceBulkGrant(key));
+      change = await orNothing(readView());
       if (shown) show(shown);
     }
     reading = undefined;
@@ -97,7 +103,7 @@ export function createBulkRun(key: BulkGrantInput): BulkRun {
     async read() {
       isRefreshRequested = false;
       await cancelling;
-      return orRefusal(untilAnswered.advanceBulkGrant(key));
+      return orRefusal(readView());
     },
     show,
     async whileRowsRun(work) {
@@ -118,22 +124,25 @@ export function createBulkRun(key: BulkGrantInput): BulkRun {
 const changedPart = ({ step, state, details }: BulkGrantView) => ({ step, state, details });
 
 /** Cancels the bulk grant, unless it has ended already. */
-const cancelBulkGrant = (key: BulkGrantInput) =>
-  orNothing(untilAnswered.cancelBulkGrant(key, cancellation));
+const cancelBulkGrant = (key: BulkGrantAsked) =>
+  orNothing(askFor(statusForm, () => untilAnswered.cancelBulkGrant(key, cancellation)));
 
 const cancellation: BulkChangeInput = {
   subject: "temporal",
   reason: "cancellation requested in Temporal",
 };
 
-type ChangeActivity = (key: BulkGrantInput, change: BulkChangeInput) => Promise<BulkGrantStatus>;
+type ChangeActivity = (
+  key: BulkGrantAsked,
+  change: BulkChangeInput,
+) => Promise<Answer<BulkGrantStatus>>;
 
 /** The updates change the record, as the RPCs do, and then request a refresh. */
-function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
+function setUpdates(key: BulkGrantAsked, requestRefresh: () => void): void {
   // A run whose cancellation is requested still answers.
-  const answer = (change: () => Promise<BulkGrantStatus>) =>
+  const answer = (change: () => Promise<Answer<BulkGrantStatus>>) =>
     CancellationScope.nonCancellable(async () => {
-      const status = await orRefusal(change());
+      const status = await orRefusal(askFor(statusForm, change));
       requestRefresh();
       return status;
     });

@@ -7,13 +7,17 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
+import type { Answer } from "../src/contract/answers.ts";
 import {
   type BlockLane,
   type BlocksLeft,
+  type BulkGrantAsked,
   type BulkGrantResult,
   type BulkGrantView,
   bulkTaskQueue,
 } from "../src/contract/bulk-grants.ts";
+import { askFor } from "./answers.ts";
+import { nothingForm, progressForm, viewForm } from "./bulk-answers.ts";
 import type { BulkRun } from "./bulk-grant-run.ts";
 import { blocksOf, workOnLanes } from "./bulk-lanes.ts";
 import { orNothing, orRefusal } from "./failures.ts";
@@ -22,10 +26,11 @@ import { bulkGrantTiming } from "./timing.ts";
 const { pausedMs } = bulkGrantTiming;
 
 /** Steps over blocks of rows, on a task queue of their own. */
-const onBlocks = () =>
+const onBlocks = (summary: string) =>
   proxyActivities<Activities>({
     ...bulkGrantTiming.blocks,
     taskQueue: bulkTaskQueue(workflowInfo().taskQueue),
+    summary,
   });
 
 const { completeValidation, finishRun } = proxyActivities<Activities>(bulkGrantTiming.end);
@@ -50,7 +55,7 @@ export async function followBulkGrant(
   for (;;) {
     run.show(view);
     if (view.announcement !== undefined) {
-      announced = announced.then(() => orNothing(announceBulkGrant(run.key)));
+      announced = announced.then(() => tried(announceBulkGrant, run));
     }
     if (view.step === "END" || view.step === "REPORT") await announced;
     if (view.step === "END") {
@@ -75,9 +80,10 @@ export async function followBulkGrant(
     switch (view.step) {
       case "VALIDATE":
         if (await areBlocksLeft("VALIDATE")) return undefined;
-        return orRefusal(completeValidation({ ...key, revision }));
+        left = undefined;
+        return seen(() => completeValidation({ ...key, revision }));
       case "AWAIT_APPROVAL":
-        if (!(await run.awaitRefresh(view.wait_ms ?? pausedMs))) await remind(run);
+        if (!(await run.awaitRefresh(view.wait_ms ?? pausedMs))) await tried(remindOfApproval, run);
         return undefined;
       case "AWAIT_TIME":
         await run.awaitRefresh(view.wait_ms ?? pausedMs);
@@ -87,9 +93,10 @@ export async function followBulkGrant(
         return undefined;
       case "RUN":
         if (await areBlocksLeft("RUN")) return undefined;
-        return orRefusal(finishRun({ ...key, run: view.run }));
+        left = undefined;
+        return seen(() => finishRun({ ...key, run: view.run }));
       case "FINISH":
-        return orRefusal(finishRun({ ...key, run: view.run }));
+        return seen(() => finishRun({ ...key, run: view.run }));
       case "REPORT":
         return report(run, view);
       default:
@@ -97,7 +104,10 @@ export async function followBulkGrant(
     }
   }
 
-  /** Works on the blocks of a step, and notes which are left. */
+  /**
+   * Works on the blocks of a step, and notes which are left. When none is left, the store decides:
+   * a step that is not over there works on all blocks again, and skips those that are done.
+   */
   async function areBlocksLeft(step: BlocksLeft["step"]): Promise<boolean> {
     const blocks = blocksOf(view, step, left);
     const lanes = await run.whileRowsRun(() =>
@@ -108,11 +118,11 @@ export async function followBulkGrant(
   }
 
   async function workOnLane(step: BlocksLeft["step"], lane: BlockLane) {
-    const { runBlocks, validateBlocks } = onBlocks();
     const input = { ...run.key, revision: view.revision, run: view.run, ...lane };
     const summary = `blocks ${lane.from + 1} to ${lane.to} of ${view.block_count}`;
+    const { runBlocks, validateBlocks } = onBlocks(summary);
     const activity = step === "RUN" ? runBlocks : validateBlocks;
-    const result = await orRefusal(activity.executeWithOptions({ summary }, [input]));
+    const result = await orRefusal(askFor(progressForm, () => activity(input)));
     if (result.counts) {
       const { counts, failed_rows } = result;
       view = { ...view, counts, ...(failed_rows && { failed_rows }) };
@@ -122,20 +132,23 @@ export async function followBulkGrant(
   }
 }
 
-/** A reminder that cannot be sent is left out. */
-async function remind({ key }: BulkRun): Promise<void> {
-  await orNothing(remindOfApproval(key));
-}
+/** What follows, as the store has it. */
+const seen = (ask: () => Promise<Answer<BulkGrantView>>): Promise<BulkGrantView> =>
+  orRefusal(askFor(viewForm, ask));
+
+/** Tells people something. What cannot be sent is left out. */
+const tried = (tell: (key: BulkGrantAsked) => Promise<Answer<object>>, { key }: BulkRun) =>
+  orNothing(askFor(nothingForm, () => tell(key)));
 
 /** Reports the outcome. What is not reported for certain is read from the record again. */
 async function report(
-  { key }: BulkRun,
+  run: BulkRun,
   { source, state, counts: { failed_count, not_run_count } }: BulkGrantView,
 ): Promise<BulkGrantView | undefined> {
   if (source !== undefined && (state === "INVALID" || failed_count + not_run_count > 0)) {
-    await orNothing(writeFailuresToSource(key));
+    await tried(writeFailuresToSource, run);
   }
-  return orNothing(reportOutcome(key));
+  return orNothing(askFor(viewForm, () => reportOutcome(run.key)));
 }
 
 function end(view: BulkGrantView, run: BulkRun): BulkGrantResult {

@@ -10,6 +10,7 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
+import type { Asking } from "../src/contract/answers.ts";
 import type { BulkGrantView } from "../src/contract/bulk-grants.ts";
 import {
   type FileWithReason,
@@ -24,6 +25,8 @@ import {
 } from "../src/contract/sheet-sources.ts";
 import { withoutControls } from "../src/domain/controls.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
+import { askFor, asking } from "./answers.ts";
+import { newFilesForm, pickedUpForm, placeForm, viewForm } from "./bulk-answers.ts";
 import { requireTexts } from "./bulk-grant.ts";
 import { orRefusal, refusalOf, refuse } from "./failures.ts";
 import { pickUpTiming, pollTiming } from "./timing.ts";
@@ -65,7 +68,9 @@ export async function pickUpSheets(input: PickUpInput): Promise<PickUpResult> {
   const inTurn = createTurns(maxRead);
   for (;;) {
     const at = cursor === undefined ? {} : { cursor };
-    const listed = await orRefusal(listNewFiles({ source_name, ...at }));
+    const listed = await orRefusal(
+      askFor(newFilesForm, () => listNewFiles({ source_name, ...at, ...asking() })),
+    );
     const seen = seenOf(result);
     const files = listed.files.filter(({ source }) => !seen.has(source) && !gone.has(source));
     await Promise.all(
@@ -157,9 +162,11 @@ function createTurns(most: number): Turns {
   };
 }
 
+type Move = Omit<MoveFileInput, keyof Asking>;
+
 /** Where a file is after its move, or the file that is left because it was not moved. */
 interface Moved {
-  readonly movedTo?: string | null;
+  readonly movedTo?: string | undefined;
   readonly left?: readonly FileWithReason[];
 }
 
@@ -171,8 +178,8 @@ async function pickUp(
 ): Promise<Partial<PickUpResult> | undefined> {
   const start_time = workflowInfo().startTime.toISOString();
   try {
-    const input = { program_id, bulk_grant_id, source, title, start_time };
-    const sheet = await inTurn(() => pickUpSheet(input));
+    const input = { program_id, bulk_grant_id, source, title, start_time, ...asking() };
+    const { sheet } = await inTurn(() => askFor(pickedUpForm, () => pickUpSheet(input)));
     // Another pick-up may have submitted and moved the file since it was listed.
     if (!sheet) return undefined;
     const { revision, ...key } = sheet;
@@ -204,7 +211,7 @@ function replaced({ program_id, bulk_grant_id, revision }: PickedUpSheet, source
 
 /** Moves a file that failed to `failed`. `errorsAt` is where all that is wrong with it stands. */
 async function failed(
-  of: Pick<MoveFileInput, "program_id" | "bulk_grant_id">,
+  of: Pick<Move, "program_id" | "bulk_grant_id">,
   file: FileWithReason,
   errorsAt: string | undefined,
 ): Promise<Partial<PickUpResult>> {
@@ -221,7 +228,7 @@ async function validated({ revision, ...key }: PickedUpSheet): Promise<BulkGrant
   const { firstMs, factor, mostMs } = pollTiming;
   const limit = Date.now() + pickUpTiming.validationMs;
   for (let pause: number = firstMs; ; pause = Math.min(pause * factor, mostMs)) {
-    const view = await advanceBulkGrant(key);
+    const view = await askFor(viewForm, () => advanceBulkGrant({ ...key, ...asking() }));
     const isWritten = view.step !== "REPORT" || view.failed_rows_at !== undefined;
     const isOver = view.state === "INVALID" ? isWritten : view.state !== "VALIDATING";
     if (isOver || view.revision !== revision || Date.now() > limit) return view;
@@ -230,9 +237,10 @@ async function validated({ revision, ...key }: PickedUpSheet): Promise<BulkGrant
 }
 
 /** Writes what is wrong with a refused file to its source. Returns where; undefined if it fails. */
-async function errorsOf(input: WriteRefusalInput): Promise<string | undefined> {
+async function errorsOf(input: Omit<WriteRefusalInput, keyof Asking>): Promise<string | undefined> {
   try {
-    return await writeRefusal(input);
+    const written = await askFor(placeForm, () => writeRefusal({ ...input, ...asking() }));
+    return written.place;
   } catch (error) {
     if (isCancellation(error)) throw error;
     return undefined;
@@ -243,9 +251,10 @@ async function errorsOf(input: WriteRefusalInput): Promise<string | undefined> {
  * Moves a file, and returns where it is then. A file that cannot be moved stays; the next pick-up
  * finds that it is submitted, and moves it.
  */
-async function moveAway(input: MoveFileInput): Promise<Moved> {
+async function moveAway(input: Move): Promise<Moved> {
   try {
-    return { movedTo: await moveFile(input) };
+    const moved = await askFor(placeForm, () => moveFile({ ...input, ...asking() }));
+    return { movedTo: moved.place };
   } catch (error) {
     if (isCancellation(error)) throw error;
     const message = refusalOf(error)?.message;

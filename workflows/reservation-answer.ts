@@ -1,11 +1,15 @@
-/** Whether the run of a reservation believes what an activity has answered. */
-import type { GrantInput, ReservationStep } from "../src/contract/reservations.ts";
+/** The steps that the run of a reservation believes when an activity has answered them. */
+import type { Asking } from "../src/contract/answers.ts";
+import type { ReservationStep } from "../src/contract/reservations.ts";
+import { believed, type Form, isOf } from "./answers.ts";
 
-type Fields = Readonly<Record<string, "string" | "number" | "object">>;
+type StepName = ReservationStep["step"];
 
 /** What each step has to have, by the type of the field. */
-const fieldsOf: { readonly [Name in ReservationStep["step"]]: Fields } = {
-  WAIT: { execute_time: "string" },
+const formOf: {
+  readonly [Name in StepName]: Form<Omit<Extract<ReservationStep, { step: Name }>, "step">>;
+} = {
+  WAIT: { execute_time: "string", last_change: "object?" },
   PAUSED: { pause: "object" },
   RETRY: { reason: "string", message: "string" },
   DONE: {
@@ -20,29 +24,11 @@ const fieldsOf: { readonly [Name in ReservationStep["step"]]: Fields } = {
   FAILED: { reason: "string", message: "string", run_id: "string" },
 };
 
-/**
- * Returns the step of an answer. Returns undefined for one that an operator has given, who has
- * completed the activity by hand: the record has to be read instead. It is told by the id of the
- * run, which is the same after a reset, and by its form. Also returns undefined without an answer.
- */
-export function believed(
-  answer: unknown,
-  { original_run_id }: Pick<GrantInput, "original_run_id">,
-): ReservationStep | undefined {
-  if (!isRecord(answer) || answer.original_run_id !== original_run_id) return undefined;
-  const { original_run_id: _, ...step } = answer;
-  return isStep(step) ? step : undefined;
-}
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null;
-
-function isStep(value: Readonly<Record<string, unknown>>): value is ReservationStep & typeof value {
-  const { step, execute_time: time } = value;
-  if (typeof step !== "string" || !Object.hasOwn(fieldsOf, step)) return false;
-  const fields = Object.entries(fieldsOf[step as ReservationStep["step"]]);
-  const hasFields = fields.every(
-    ([field, type]) => value[field] !== null && typeof value[field] === type,
-  );
-  return hasFields && (time === undefined || Number.isFinite(Date.parse(String(time))));
-}
+/** Returns the step of an answer; undefined when it is not believed, or there is none. */
+export const believedStep = (answer: unknown, asking: Asking): ReservationStep | undefined =>
+  believed<ReservationStep>(answer, asking, (value) => {
+    const { step, execute_time: time } = value;
+    if (typeof step !== "string" || !Object.hasOwn(formOf, step)) return false;
+    const isTime = time === undefined || Number.isFinite(Date.parse(String(time)));
+    return isTime && isOf(formOf[step as StepName], value);
+  });

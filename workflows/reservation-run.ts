@@ -10,16 +10,18 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
+import type { Answer } from "../src/contract/answers.ts";
 import type { ChangeInput } from "../src/contract/changes.ts";
 import {
   detailsQuery,
   type RescheduleInput,
+  type ReservationAsked,
   type ReservationInput,
-  type ReservationKey,
   type ReservationView,
   refreshSignal,
 } from "../src/contract/reservations.ts";
 import { hasControls } from "../src/domain/controls.ts";
+import { askFor, asking, type Form } from "./answers.ts";
 import { orRefusal, refusalOf, refuse } from "./failures.ts";
 import { changeTiming } from "./timing.ts";
 
@@ -51,7 +53,7 @@ export interface Run {
 
 /** Sets the handlers of a run. To be called in the run's outermost scope. */
 export function createRun({ program_id, reservation_id }: ReservationInput): Run {
-  const key: ReservationKey = { program_id, reservation_id };
+  const key: ReservationAsked = { program_id, reservation_id, ...asking() };
   let isRefreshRequested = false;
   let isCancelRequested = false;
   let isCancelAnswered = false;
@@ -92,7 +94,7 @@ export function createRun({ program_id, reservation_id }: ReservationInput): Run
       if (!isCancelRequested || isCancelAnswered) return;
       isCancelAnswered = true;
       try {
-        await orRefusal(untilAnswered.cancelReservation(key, cancellation));
+        await orRefusal(askFor(viewForm, () => untilAnswered.cancelReservation(key, cancellation)));
       } catch (error) {
         // The points are granted already.
         if (refusalOf(error)?.type !== "WRONG_STATE") throw error;
@@ -113,12 +115,16 @@ export function createRun({ program_id, reservation_id }: ReservationInput): Run
 
 const cancellation: ChangeInput = { reason: "cancellation requested in Temporal" };
 
+type Change = () => Promise<Answer<ReservationView>>;
+
+const viewForm: Form<ReservationView> = { state: "string", execute_time: "string" };
+
 /** The updates change the record, as the RPCs do, and then request a refresh. */
-function setUpdates(key: ReservationKey, requestRefresh: () => void): void {
+function setUpdates(key: ReservationAsked, requestRefresh: () => void): void {
   // A cancelled run still answers: the cancellation of the reservation requests that of the run.
-  const answer = (change: () => Promise<ReservationView>) =>
-    CancellationScope.nonCancellable(() => orRefusal(change()));
-  const afterwards = async (change: () => Promise<ReservationView>) => {
+  const answer = (change: Change) =>
+    CancellationScope.nonCancellable(() => orRefusal(askFor(viewForm, change)));
+  const afterwards = async (change: Change) => {
     const view = await answer(change);
     requestRefresh();
     return view;

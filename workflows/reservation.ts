@@ -17,8 +17,9 @@ import type {
   ReservationInput,
   ReservationStep,
 } from "../src/contract/reservations.ts";
+import { asking } from "./answers.ts";
 import { orRefusal, refuse } from "./failures.ts";
-import { believed } from "./reservation-answer.ts";
+import { believedStep } from "./reservation-answer.ts";
 import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
 import { reservationTiming } from "./timing.ts";
@@ -56,7 +57,7 @@ async function followRecord(input: ReservationInput, run: Run): Promise<FinalSte
   const fixed = {
     ...input,
     lead_ms: minLeadMs + Math.floor(Math.random() * leadSpreadMs),
-    original_run_id: workflowInfo().originalExecutionRunId,
+    ...asking(),
   };
   let step: ReservationStep = { step: "WAIT", execute_time: executeTime };
   for (;;) {
@@ -75,7 +76,7 @@ async function followRecord(input: ReservationInput, run: Run): Promise<FinalSte
     const answer: ReservationAnswer | undefined = await run.untilRefresh(() =>
       proceed(current, grantInput),
     );
-    step = believed(answer, grantInput) ?? (await readChangedRecord(grantInput, run));
+    step = believedStep(answer, grantInput) ?? (await readChangedRecord(grantInput, run));
   }
 }
 

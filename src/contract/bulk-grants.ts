@@ -1,6 +1,7 @@
 /** The workflow of a bulk grant: its id, queue, signal, query and Updates, inputs and results. */
 import type { Caller } from "../domain/caller.ts";
 import type { Milliseconds, Points } from "../domain/units.ts";
+import type { Asking } from "./answers.ts";
 import type { ChangeInput, ChangeView } from "./changes.ts";
 
 export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): string =>
@@ -20,6 +21,9 @@ export interface BulkGrantInput {
   readonly program_id: string;
   readonly bulk_grant_id: string;
 }
+
+/** The input of the activities of a bulk grant. */
+export type BulkGrantAsked = BulkGrantInput & Asking;
 
 /** The blocks of a validation or a run that are left, in lanes that are worked on concurrently. */
 export interface BlocksLeft {
@@ -100,7 +104,7 @@ export interface BulkGrantResult extends BulkGrantInput {
 }
 
 /** Validates or executes a range of blocks: from `from` up to, not including, `to`. */
-export interface BlocksInput extends BulkGrantInput {
+export interface BlocksInput extends BulkGrantAsked {
   readonly revision: number;
   readonly run: number;
   readonly from: number;

@@ -1,5 +1,6 @@
 /** The workflow of a reservation: its id, signal and Updates, and its inputs and steps. */
 import type { Milliseconds, Points } from "../domain/units.ts";
+import type { Answer, Asking } from "./answers.ts";
 import type { ChangeInput, ChangeView } from "./changes.ts";
 
 export const reservationWorkflowId = (programId: string, reservationId: string): string =>
@@ -25,6 +26,9 @@ export interface ReservationKey {
   readonly reservation_id: string;
 }
 
+/** The input of the activities that change a reservation. */
+export type ReservationAsked = ReservationKey & Asking;
+
 /** Starts the workflow of one reservation. Operators read it as the input of the run. */
 export interface ReservationInput extends ReservationKey {
   readonly user_id: string;
@@ -34,13 +38,11 @@ export interface ReservationInput extends ReservationKey {
 }
 
 /** The input of the activities that grant a reservation. */
-export interface GrantInput extends ReservationInput {
+export interface GrantInput extends ReservationInput, Asking {
   /** The execute time that the workflow has read last, as RFC 3339. */
   readonly execute_time: string;
   /** How long before the execute time the activity wakes up, in ms. */
   readonly lead_ms: Milliseconds;
-  /** The run id of the run whose history this run continues: another one after a reset. */
-  readonly original_run_id: string;
 }
 
 /**
@@ -66,11 +68,8 @@ export type ReservationStep =
       readonly run_id: string;
     };
 
-/**
- * A step as a grant activity answers it, with the id from its input. Operators can complete an
- * activity by hand, and such an answer is not that of the record.
- */
-export type ReservationAnswer = ReservationStep & Pick<GrantInput, "original_run_id">;
+/** A step as a grant activity answers it. */
+export type ReservationAnswer = Answer<ReservationStep>;
 
 /** The result of a run whose points are granted. */
 interface ReservationResult {

@@ -1,5 +1,6 @@
 /** Sheets from sources: the submission of one sheet, and the pick-up of new files. */
-import type { BulkGrantInput, BulkGrantRunInput } from "./bulk-grants.ts";
+import type { Asking } from "./answers.ts";
+import type { BulkGrantAsked, BulkGrantInput, BulkGrantRunInput } from "./bulk-grants.ts";
 
 /** The id of the schedule that picks up the new files of a source. */
 export const pickUpId = (sourceName: string): string => `pick-up/${sourceName}`;
@@ -29,7 +30,7 @@ export interface SubmittedFromSource extends BulkGrantRunInput {
 }
 
 /** The input of the activity that submits a sheet from a source. */
-export interface SubmitFromSourceInput extends BulkGrantInput {
+export interface SubmitFromSourceInput extends BulkGrantAsked {
   readonly source: string;
   readonly title?: string;
   readonly subject?: string;
@@ -39,7 +40,7 @@ export interface SubmitFromSourceInput extends BulkGrantInput {
 }
 
 /** The input of the activity that submits a new file. */
-export interface PickUpSheetInput extends BulkGrantInput {
+export interface PickUpSheetInput extends BulkGrantAsked {
   readonly source: string;
   readonly title: string;
   /** RFC 3339: the start of the pick-up. */
@@ -49,6 +50,12 @@ export interface PickUpSheetInput extends BulkGrantInput {
 /** What a pick-up has submitted: the revision that has the content of the file. */
 export interface PickedUpSheet extends BulkGrantInput {
   readonly revision: number;
+}
+
+/** What has become of a new file that was to be submitted. */
+export interface PickedUpFile {
+  /** Absent when the file is not there any more. */
+  readonly sheet?: PickedUpSheet;
 }
 
 /** Starts a pick-up of new files. */
@@ -71,7 +78,7 @@ export interface PickUpFailure {
 export const pickUpIncomplete = "PICK_UP_INCOMPLETE";
 
 /** Requests a page of the new files of a source. */
-export interface NewFilesInput {
+export interface NewFilesInput extends Asking {
   readonly source_name: string;
   /** Of the page before; absent for the first page. */
   readonly cursor?: string;
@@ -91,7 +98,7 @@ export interface PickUpFile {
 }
 
 /** Moves a file to `done/` or `failed/`. */
-export interface MoveFileInput {
+export interface MoveFileInput extends Asking {
   readonly program_id: string;
   /** The bulk grant to which it was submitted; absent when it was refused. */
   readonly bulk_grant_id?: string;
@@ -100,10 +107,16 @@ export interface MoveFileInput {
 }
 
 /** Writes what is wrong with a file that was refused. */
-export interface WriteRefusalInput extends BulkGrantInput {
+export interface WriteRefusalInput extends BulkGrantAsked {
   readonly source: string;
   readonly reason: string;
   readonly message: string;
+}
+
+/** The address or the name of a file that was moved or written. */
+export interface FilePlace {
+  /** Absent when the file to be moved is not there any more. */
+  readonly place?: string;
 }
 
 /** Tells people which files of a pick-up were refused or left. */

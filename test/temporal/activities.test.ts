@@ -51,8 +51,10 @@ async function failureOf(
   );
 }
 
+const asking = { original_run_id: "run" };
+
 const cancel = ({ cancelReservation }: Activities) =>
-  cancelReservation({ program_id: "p", reservation_id: "r" });
+  cancelReservation({ program_id: "p", reservation_id: "r", ...asking });
 
 describe("a failed activity", () => {
   test.each(reasons)("has the reason %s, and whether Temporal retries it", async (reason) => {
@@ -90,7 +92,10 @@ describe("a failed activity", () => {
       }
     }
     const timeless = ({ rescheduleReservation }: Activities) =>
-      rescheduleReservation({ program_id: "p", reservation_id: "r" }, { execute_time: "soon" });
+      rescheduleReservation(
+        { program_id: "p", reservation_id: "r", ...asking },
+        { execute_time: "soon" },
+      );
     expect(await failureOf(undefined, timeless)).toMatchObject(refused);
   });
 });
@@ -120,7 +125,7 @@ test("an attempt to grant ends when the store is silent, before it can time out"
 });
 
 describe("an Update that approves a bulk grant", () => {
-  const name = { program_id: "p", bulk_grant_id: "b" };
+  const name = { program_id: "p", bulk_grant_id: "b", ...asking };
   const approval = { subject: "ben", digest: "d" };
   const approve = ({ approveBulkGrant }: Activities) => approveBulkGrant(name, approval);
   const unreachable = new DomainError("STORE_UNAVAILABLE", "the store gave no answer");

@@ -4,7 +4,9 @@ import type { WorkflowFailedError } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { BulkGrantInput } from "../../src/contract/bulk-grants.ts";
+import { answerTo } from "../../activities/answers.ts";
+import type { Answer } from "../../src/contract/answers.ts";
+import type { BulkGrantAsked, BulkGrantView } from "../../src/contract/bulk-grants.ts";
 import type {
   MoveFileInput,
   NewFiles,
@@ -13,6 +15,7 @@ import type {
   PickUpSheetInput,
   WriteRefusalInput,
 } from "../../src/contract/sheet-sources.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, workflowBundle } from "../support/servers/worker.ts";
 
@@ -41,40 +44,53 @@ function ownSource(): Source {
   return sources.get(id) as Source;
 }
 
+/** A view of the first revision. */
+const viewOf = ({ program_id, bulk_grant_id }: BulkGrantAsked): BulkGrantView => ({
+  ...{ program_id, bulk_grant_id, step: "VALIDATE", state: "VALIDATING", revision: 1, run: 0 },
+  ...{ digest: "d", block_count: 1, row_count: 1, total_points: 1, details: "" },
+  ...{ submitter: asService("nightly"), required_approval_count: 0, approvals: [] },
+  counts: {
+    ...{ granted_count: 0, granted_points: 0, already_granted_count: 0 },
+    ...{ failed_count: 0, invalid_count: 0, not_run_count: 0, problem_counts: {} },
+  },
+});
+
 /** The activities. Files that begin with `slow` are validated when `swift.csv` is submitted. */
 const activities = {
-  async listNewFiles({ cursor = "0" }: NewFilesInput): Promise<NewFiles> {
+  async listNewFiles({ cursor = "0", ...asked }: NewFilesInput): Promise<Answer<NewFiles>> {
     const { left, started } = ownSource();
     started.add(activityInfo().workflowExecution?.runId ?? "");
     const end = Number(cursor) + pageSize;
     const page = left.slice(Number(cursor), end);
     const next = end < left.length ? { cursor: String(end) } : {};
     const fileOf = (source: string) => ({ source, bulk_grant_id: source, title: source });
-    return { files: page.map(fileOf), ...next };
+    return answerTo(asked, { files: page.map(fileOf), ...next });
   },
-  async pickUpSheet({ program_id, bulk_grant_id }: PickUpSheetInput) {
-    if (bulk_grant_id.startsWith("gone")) return null;
+  async pickUpSheet(input: PickUpSheetInput) {
+    const { program_id, bulk_grant_id } = input;
+    if (bulk_grant_id.startsWith("gone")) return answerTo(input, {});
     if (bulk_grant_id.startsWith("broken")) throw ApplicationFailure.retryable("no answer");
     if (bulk_grant_id.startsWith("refused")) {
       throw ApplicationFailure.nonRetryable("an unknown column", "INVALID_REQUEST");
     }
     ownSource().submitted.push(bulk_grant_id);
-    return { program_id, bulk_grant_id, revision: 1 };
+    return answerTo(input, { sheet: { program_id, bulk_grant_id, revision: 1 } });
   },
-  async advanceBulkGrant({ bulk_grant_id }: BulkGrantInput) {
-    const isSlow = bulk_grant_id.startsWith("slow");
+  async advanceBulkGrant(input: BulkGrantAsked) {
+    const isSlow = input.bulk_grant_id.startsWith("slow");
     const isOver = !isSlow || ownSource().submitted.includes("swift.csv");
-    return { state: isOver ? "AWAITING_APPROVAL" : "VALIDATING", revision: 1 };
+    const state = isOver ? "AWAITING_APPROVAL" : "VALIDATING";
+    return answerTo(input, { ...viewOf(input), state });
   },
-  async writeRefusal({ source }: WriteRefusalInput) {
+  async writeRefusal({ source, ...asked }: WriteRefusalInput) {
     if (source.includes("full")) throw ApplicationFailure.nonRetryable("no storage");
-    return `errors of ${source}`;
+    return answerTo(asked, { place: `errors of ${source}` });
   },
-  async moveFile({ source }: MoveFileInput) {
+  async moveFile({ source, ...asked }: MoveFileInput) {
     const { left, unmovable } = ownSource();
     if (unmovable.includes(source)) throw ApplicationFailure.nonRetryable("read-only");
     left.splice(left.indexOf(source), 1);
-    return null;
+    return answerTo(asked, {});
   },
   async reportPickUp(input: PickUpReportInput) {
     const { left, told } = ownSource();

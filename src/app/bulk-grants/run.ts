@@ -199,8 +199,8 @@ async function changeOutcome<R extends BlockOutcome | undefined>(
  * Ends a run with the counts of all blocks. Before that it reads the event keys of all rows that
  * are not known as granted: an attempt that Temporal had given up may have granted one meanwhile,
  * and a cancelled run has unfinished blocks. A cancelled run is counted after `awaitLateRows`,
- * which takes at least `lateRowsMs`. Throws an error, with the run as it was, when the run is not
- * cancelled and a block has no outcome yet.
+ * which takes at least `lateRowsMs`. A run that is not cancelled goes on as it is while a block has
+ * no outcome of it.
  */
 export async function finishRun(
   deps: Pick<Deps, "engine" | "reader">,
@@ -213,11 +213,12 @@ export async function finishRun(
   if (bulkGrant.cancelRequest) await awaitLateRows();
   const blocks = Math.ceil(bulkGrant.revision.rowCount / rowsPerBlock);
   const limit = pLimit(blocksAtOnce);
-  await Promise.all(
+  const isOver = await Promise.all(
     Array.from({ length: blocks }, (_, block) =>
       limit(() => keepBlockOutcome(deps, bulkGrant, block)),
     ),
   );
+  if (isOver.includes(false)) return bulkGrant;
   const result = await countOutcomes(deps, bulkGrant);
   const { record } = await changeBulkGrant(deps, name, (running, now) =>
     finish(running, run, result, now),
@@ -225,18 +226,18 @@ export async function finishRun(
   return record;
 }
 
-/** Corrects the outcome of a block by the event keys of its rows. */
+/**
+ * Corrects the outcome of a block by the event keys of its rows. Returns false while the run has
+ * not executed the block: an outcome that was written here would keep it from the rows.
+ */
 async function keepBlockOutcome(
   deps: Pick<Deps, "engine" | "reader">,
   { programId, bulkGrantId, revision, run, cancelRequest }: BulkGrant,
   block: number,
-): Promise<void> {
+): Promise<boolean> {
   const { uploadId, reversedBulkGrantId } = revision;
   const { rows, before, left } = await readBlock(deps, uploadId, block);
-  // An outcome that was written here would keep the run from the rows that are left.
-  if (before?.run !== run && !cancelRequest) {
-    throw new Error(`run ${run} of ${bulkGrantId} has not executed block ${block}`);
-  }
+  if (before?.run !== run && !cancelRequest) return false;
   const keys = left.map((index) =>
     rowEventKey(programId, bulkGrantId, (rows[index] as SheetRow).userId),
   );
@@ -248,7 +249,7 @@ async function keepBlockOutcome(
       return points !== undefined && isRow ? [[index, points] as const] : [];
     }),
   );
-  if (granted.size === 0) return;
+  if (granted.size === 0) return true;
   const problems = before?.failures ?? left.map((index) => ({ index, code: "NOT_RUN" as const }));
   await changeOutcome(deps, uploadId, block, () => ({
     run,
@@ -256,6 +257,7 @@ async function keepBlockOutcome(
     grantedPoints: [...granted.values()].reduce((a, b) => a + b, before?.grantedPoints ?? 0),
     failures: problems.filter(({ index }) => !granted.has(index)),
   }));
+  return true;
 }
 
 /** Sums up what the runs over the current revision have done so far. */

@@ -8,7 +8,7 @@ import {
 import { approvalsFor } from "../../domain/bulk-rules.ts";
 import { approvalsWithin, countedAs } from "../../domain/counted-points.ts";
 import type { Instant } from "../../domain/month.ts";
-import { maxSheetBlocks } from "../../domain/sheet.ts";
+import { maxSheetBlocks, rowsPerBlock } from "../../domain/sheet.ts";
 import type { BlockCheck } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
@@ -72,7 +72,10 @@ async function putCheck(
   await changeRecord(deps, { ref, expectAbsent: true }, (existing) => existing ?? check);
 }
 
-/** Sums up a revision, all blocks of which are checked, and ends its validation. */
+/**
+ * Sums up a revision and ends its validation. While a block is not checked, the validation goes on
+ * as it is.
+ */
 export async function completeValidation(
   deps: Pick<Deps, "engine" | "reader">,
   name: BulkGrantName,
@@ -84,6 +87,7 @@ export async function completeValidation(
   const { uploadId } = bulkGrant.revision;
   let counts: CheckCounts = { invalidCount: 0, alreadyGrantedCount: 0, alreadyGrantedPoints: 0 };
   const accounts = { withoutAccountCount: 0, frozenCount: 0 };
+  let checkedCount = 0;
   for await (const checks of allPages(maxSheetBlocks, (page) =>
     deps.reader.blockChecks(uploadId, page),
   )) {
@@ -91,8 +95,10 @@ export async function completeValidation(
       counts = added(counts, check);
       accounts.withoutAccountCount += check.withoutAccountCount;
       accounts.frozenCount += check.frozenCount;
+      checkedCount += 1;
     }
   }
+  if (checkedCount < Math.ceil(bulkGrant.revision.rowCount / rowsPerBlock)) return bulkGrant;
   await keepSummary(deps, bulkGrant, accounts, onDamage);
   const { record } = await changeBulkGrant(deps, name, (validating, now, tx) =>
     endValidation(validating, revision, counts, () => limitsOf(tx, validating, counts, now), now),

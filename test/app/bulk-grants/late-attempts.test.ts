@@ -58,9 +58,7 @@ test("an end that comes before a dead worker's block is run again loses no row",
   };
   const dying = runBlocks({ ...deps, awaitRowSlot }, firstBlock, () => true, unexpected);
   await expect(dying).rejects.toThrow("dies here");
-  await expect(finishRun(deps, name, 1, async () => {})).rejects.toThrow(
-    "run 1 of b has not executed block 0",
-  );
+  expect((await finishRun(deps, name, 1, async () => {})).state).toBe("RUNNING");
   expect(await runAll(deps, "b", 1, 1)).toMatchObject({
     head: { state: "DONE", result: { grantedCount: 2, grantedPoints: 30, notRunCount: 0 } },
   });

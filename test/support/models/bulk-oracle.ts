@@ -120,7 +120,7 @@ export class Oracle {
   }
 
   /** Whether all blocks of the current revision were validated. */
-  isChecked(id: string): boolean {
+  #isChecked(id: string): boolean {
     const { validated } = this.#find(id);
     return validated.filter(Boolean).length === this.blockCount(id);
   }
@@ -292,7 +292,7 @@ export class Oracle {
 
   #complete({ id, revision }: Of<"complete">, now: number): Answer {
     const campaign = this.#find(id);
-    if (campaign.state !== "VALIDATING" || campaign.revision !== revision)
+    if (campaign.state !== "VALIDATING" || campaign.revision !== revision || !this.#isChecked(id))
       return { head: headOf(campaign) };
     const already = campaign.rows.filter(({ found }) => found === "ALREADY_GRANTED");
     const invalid = campaign.rows.filter((row) => problemsOf(row).length > 0);
@@ -408,7 +408,7 @@ export class Oracle {
     const isNotRun = (row: Row) =>
       isLeft(row) && row.outcome === undefined && !campaign.given[row.userId];
     const left = campaign.rows.filter(isNotRun);
-    if (!this.#hasRun(campaign) && !campaign.cancelling) return { failed: true };
+    if (!this.#hasRun(campaign) && !campaign.cancelling) return { head: headOf(campaign) };
     for (const row of campaign.rows.filter(isLeft)) {
       const given = campaign.given[row.userId];
       if (given) row.outcome = given.points;

@@ -60,10 +60,7 @@ export async function answerTo(deps: Deps, request: Request): Promise<Answer> {
   try {
     return await send(deps, request);
   } catch (error) {
-    if (!(error instanceof DomainError)) {
-      if (request.op === "finish") return { failed: true };
-      throw error;
-    }
+    if (!(error instanceof DomainError)) throw error;
     if (error.reason === "STORE_UNAVAILABLE" && request.op === "run") return { failed: true };
     if (error.retryable) throw error;
     return { refused: error.reason };

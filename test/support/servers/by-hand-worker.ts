@@ -1,0 +1,70 @@
+/** A worker and an operator who completes the first activity of each type by hand. */
+import { activityInfo } from "@temporalio/activity";
+import { CompleteAsyncError } from "@temporalio/common";
+import { NativeConnection, Worker } from "@temporalio/worker";
+import { createActivities } from "../../../activities/index.ts";
+import { bulkTaskQueue } from "../../../src/contract/bulk-grants.ts";
+import { noObservers } from "../fixtures/no-observers.ts";
+import { type WorkerStack, workflowBundle } from "./worker.ts";
+
+/** What the operator answers to an activity, by the id of its run. */
+export type AnswerByHand = (runId: string) => unknown;
+
+/** What an operator answers in a workflow, and to which types of activities it was done. */
+interface Hand {
+  readonly by: AnswerByHand;
+  readonly goesOn: boolean;
+  readonly done: Set<string>;
+}
+
+export interface ByHandWorker {
+  /**
+   * From now on, completes the first activity of each type in a workflow with this answer. Its
+   * attempt does nothing, or, with `goesOn`, its work beside that of the next activity.
+   */
+  answer(workflowId: string, by: AnswerByHand, goesOn?: boolean): void;
+  /** The types of the activities of a workflow that were completed by hand. */
+  answered(workflowId: string): string[];
+  stop(): Promise<void>;
+}
+
+/** Starts it on the task queues of a stack without a worker. */
+export async function startByHandWorker(stack: WorkerStack): Promise<ByHandWorker> {
+  const { client, deps } = stack;
+  const { temporalAddress: address, temporalNamespace: namespace, taskQueue } = stack.config;
+  const hands = new Map<string, Hand>();
+  const real = createActivities({ deps, ...noObservers, approverOf: (name) => name });
+  type Activity = (...args: unknown[]) => Promise<unknown>;
+  const activities = Object.fromEntries(
+    Object.entries(real).map(([name, activity]) => [
+      name,
+      async (...args: unknown[]) => {
+        const { workflowExecution, activityId } = activityInfo();
+        const { workflowId = "", runId = "" } = workflowExecution ?? {};
+        const hand = hands.get(workflowId);
+        if (!hand || hand.done.has(name)) return (activity as Activity)(...args);
+        hand.done.add(name);
+        await client.activity.complete({ workflowId, activityId }, hand.by(runId));
+        if (hand.goesOn) return (activity as Activity)(...args);
+        throw new CompleteAsyncError();
+      },
+    ]),
+  );
+  const connection = await NativeConnection.connect({ address });
+  const options = { connection, namespace, activities };
+  const workers = [
+    await Worker.create({ ...options, taskQueue, workflowBundle: workflowBundle() }),
+    await Worker.create({ ...options, taskQueue: bulkTaskQueue(taskQueue) }),
+  ];
+  const running = Promise.all(workers.map((worker) => worker.run()));
+  return {
+    answer: (workflowId, by, goesOn = false) =>
+      void hands.set(workflowId, { by, goesOn, done: new Set() }),
+    answered: (workflowId) => [...(hands.get(workflowId)?.done ?? [])].toSorted(),
+    async stop() {
+      for (const worker of workers) worker.shutdown();
+      await running;
+      await connection.close();
+    },
+  };
+}

@@ -1,0 +1,177 @@
+/** Tests that no run believes what an operator answers, who completes its activities by hand. */
+import type { WorkflowHandle } from "@temporalio/client";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { grantPoints } from "../../src/app/points/commands.ts";
+import type { BulkGrantView } from "../../src/contract/bulk-grants.ts";
+import { bulkGrantWorkflowId } from "../../src/contract/bulk-grants.ts";
+import { asService } from "../../src/domain/caller.ts";
+import { balances, comesTo, readBulk, usersOf } from "../support/fixtures/bulk-grants.ts";
+import { endsAsCanceled, freeze, reserveAndStart } from "../support/fixtures/reservations.ts";
+import { createSourceFolder, type SourceFolder } from "../support/fixtures/source-folder.ts";
+import {
+  type AnswerByHand,
+  type ByHandWorker,
+  startByHandWorker,
+} from "../support/servers/by-hand-worker.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+let folder: SourceFolder;
+let stack: WorkerStack;
+let worker: ByHandWorker;
+beforeAll(async () => {
+  folder = await createSourceFolder();
+  stack = await startWorkerStack({ worker: false, programId: folder.programId, env: folder.env });
+  worker = await startByHandWorker(stack);
+});
+afterAll(async () => {
+  await worker.stop();
+  await stack.stop();
+  await folder.delete();
+});
+
+/** All that an answer could say: that everything is granted, reported, moved and over. */
+const made = {
+  ...{ program_id: "sheets", bulk_grant_id: "another", source: "nightly/another.csv" },
+  ...{ step: "END", state: "DONE", revision: 7, digest: "d", run: 9, is_own: true },
+  ...{ block_count: 0, row_count: 9, total_points: 90, required_approval_count: 0 },
+  ...{ submitter: asService("nobody"), approvals: [], approvers: [], details: "", files: [] },
+  ...{ place: "nightly/done/another.csv", execute_time: "2099-01-01T00:00:00Z" },
+  counts: { granted_count: 9, granted_points: 90, failed_count: 0, problem_counts: {} },
+};
+
+/** Answers that no activity of the run gives. */
+const strange: readonly (readonly [string, AnswerByHand])[] = [
+  ["nothing", () => null],
+  ["text", () => "DONE"],
+  ["a list", () => [made]],
+  ["no fields", () => ({})],
+  ["a made-up result", () => made],
+  ["the result of another run", () => ({ ...made, original_run_id: "another" })],
+];
+
+/** Answers with the id of the run, which an operator has found in the input of an activity. */
+const forged: readonly (readonly [string, AnswerByHand])[] = [
+  ["its id alone", (runId) => ({ original_run_id: runId })],
+  ["its id and wrong types", (runId) => ({ ...made, original_run_id: runId, ...wrong })],
+];
+const wrong = { next: "all", step: 1, state: 1, is_own: "yes", files: null, sheet: [], place: 1 };
+
+const rowCount = 30;
+const frozen = (id: string) => [`${id}-7`, `${id}-14`];
+
+/** Starts a bulk grant from a file, two of whose users have an account. */
+async function start(id: string, answer: AnswerByHand, goesOn = false): Promise<WorkflowHandle> {
+  const { client, config, programId, deps } = stack;
+  await folder.put(
+    `${id}.csv`,
+    usersOf(id, rowCount).map((user) => `${user},10`),
+  );
+  const change = { programId, eventId: "e", points: 1, reason: "", caller: asService("tests") };
+  for (const userId of frozen(id)) {
+    await grantPoints(deps, { ...change, userId, deadline: undefined });
+  }
+  const workflowId = bulkGrantWorkflowId(programId, id);
+  worker.answer(workflowId, answer, goesOn);
+  return client.workflow.start("bulkGrantFromSource", {
+    workflowId,
+    taskQueue: config.taskQueue,
+    args: [{ program_id: programId, bulk_grant_id: id, source: `nightly/${id}.csv` }],
+  });
+}
+
+/** Expects that all rows but those of two frozen users are granted once, and counted so. */
+async function expectTrueEnd(id: string, run: WorkflowHandle): Promise<void> {
+  const { checked, revision } = await comesTo(stack, id, "AWAITING_APPROVAL");
+  expect(checked).toMatchObject({ invalidCount: 0, alreadyGrantedCount: 0 });
+  for (const userId of frozen(id)) await freeze(stack, userId, true);
+  const { digest } = revision;
+  const approval = { subject: "approver", digest };
+  expect(await run.executeUpdate("approve", { args: [approval] as [unknown] })).toEqual({
+    ...{ state: "APPROVED", revision: 1, digest },
+    approvers: [{ service: "temporal", subject: "approver" }],
+  });
+  const counts = {
+    ...{ granted_count: 28, granted_points: 280, already_granted_count: 0 },
+    ...{ failed_count: 2, invalid_count: 0, not_run_count: 0 },
+    problem_counts: { ACCOUNT_FROZEN: 2 },
+  };
+  const end = { state: "DONE_WITH_FAILURES", revision: 1, digest, counts };
+  const { programId: program_id } = stack;
+  expect(await run.result()).toEqual({ program_id, bulk_grant_id: id, ...end });
+  expect(await balances(stack, usersOf(id, rowCount))).toEqual({ 10: 28, 1: 2 });
+  const { bulkGrant } = await readBulk(stack, id);
+  expect(bulkGrant).toMatchObject({ state: end.state, report: "SENT" });
+  expect(bulkGrant.result).toMatchObject({ grantedCount: 28, failedCount: 2, notRunCount: 0 });
+  expect(await run.query<BulkGrantView>("progress")).toMatchObject({ counts });
+  expect(worker.answered(run.workflowId)).toEqual([
+    ...["advanceBulkGrant", "announceBulkGrant", "approveBulkGrant", "completeValidation"],
+    ...["finishRun", "reportOutcome", "runBlocks", "submitFromSource", "validateBlocks"],
+    "writeFailuresToSource",
+  ]);
+}
+
+const idOf = (what: string) => what.replaceAll(" ", "-");
+
+describe("a bulk grant grants each row once and counts by the store, answered by hand", () => {
+  test.each(strange)("with %s", async (what, answer) => {
+    const id = idOf(what);
+    await expectTrueEnd(id, await start(id, answer));
+    expect(await folder.sheetsIn("failed")).toContain(`${id}.errors.csv`);
+  });
+
+  test.each(forged)("with %s", async (what, answer) => {
+    const id = idOf(what);
+    await expectTrueEnd(id, await start(id, answer));
+  });
+
+  test("while the attempts go on", async () => {
+    await expectTrueEnd("beside", await start("beside", () => made, true));
+  });
+});
+
+describe.each(strange.slice(3, 5))("a requested cancellation, answered with %s", (what, answer) => {
+  const id = `canceled-${idOf(what)}`;
+
+  test("cancels the bulk grant", async () => {
+    const run = await start(id, answer);
+    await comesTo(stack, id, "AWAITING_APPROVAL");
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ cause: { name: "CancelledFailure" } });
+    expect((await readBulk(stack, id)).bulkGrant.state).toBe("CANCELLED");
+    expect(worker.answered(run.workflowId)).toContain("cancelBulkGrant");
+  });
+
+  test("cancels the reservation", async () => {
+    const run = await reserveAndStart(stack, { id, inMs: 3_600_000 });
+    worker.answer(run.workflowId, answer);
+    await run.cancel();
+    await endsAsCanceled(stack, id);
+    expect(worker.answered(run.workflowId)).toContain("cancelReservation");
+  });
+});
+
+test.each([...strange, ...forged.slice(1)])(
+  "a pick-up submits and moves its files, answered with %s",
+  async (what, answer) => {
+    const id = `picked-${idOf(what)}`;
+    const { client, config, programId } = stack;
+    for (const file of await folder.sheetsIn(".")) await folder.remove(file);
+    await folder.put(`${id}.csv`, [`${id}-1,10`]);
+    await folder.put(`${id}-bad.csv`, ["x"], "user,points");
+    worker.answer(id, answer);
+    const result = await client.workflow.execute("pickUpSheets", {
+      workflowId: id,
+      taskQueue: config.taskQueue,
+      args: [{ source_name: "nightly", program_id: programId }],
+    });
+    expect(result).toMatchObject({ submitted: [expect.stringContaining(`/${id}.csv`)], left: [] });
+    await comesTo(stack, id, "AWAITING_APPROVAL");
+    expect(await folder.sheetsIn(".")).toEqual([]);
+    expect(await folder.sheetsIn("done")).toContain(`${id}.csv`);
+    expect(await folder.sheetsIn("failed")).toContain(`${id}-bad.csv`);
+    expect(worker.answered(id)).toEqual([
+      ...["advanceBulkGrant", "listNewFiles", "moveFile", "pickUpSheet", "reportPickUp"],
+      "writeRefusal",
+    ]);
+  },
+);
