@@ -52,7 +52,8 @@ export async function listPrograms(
 /** Reads all programs, by id. */
 export async function readAllPrograms({ reader }: Pick<Deps, "reader">): Promise<Program[]> {
   const all: Program[] = [];
-  for await (const programs of allPages(200, (page) => reader.programs(page))) all.push(...programs);
+  for await (const programs of allPages(200, (page) => reader.programs(page)))
+    all.push(...programs);
   return all;
 }
 
