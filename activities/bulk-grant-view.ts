@@ -1,6 +1,6 @@
 /** Shows the record of a bulk grant to its workflow and to the operators who read that. */
 import type { Advanced } from "../src/app/bulk-grants/advance.ts";
-import type { FailedLine } from "../src/app/bulk-grants/first-failures.ts";
+import type { FailedLine, ProblemCounts } from "../src/app/bulk-grants/first-failures.ts";
 import type {
   BulkGrantCounts,
   BulkGrantStatus,
@@ -14,10 +14,16 @@ import {
   type RunCounts,
   type SheetPlace,
 } from "../src/domain/bulk-grant.ts";
-import { type BulkGrantSummary, warnedOverlaps } from "../src/domain/bulk-grant-summary.ts";
+import {
+  type BulkGrantSummary,
+  type Overlap,
+  type ReasonTotal,
+  warnedOverlaps,
+} from "../src/domain/bulk-grant-summary.ts";
 import { displayCaller } from "../src/domain/caller.ts";
+import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
-import { formatInstant } from "../src/domain/month.ts";
+import { formatInstant, type Instant } from "../src/domain/month.ts";
 import { rowsPerBlock } from "../src/domain/sheet.ts";
 
 /** What is read beside the record. */
@@ -26,12 +32,16 @@ interface Beside {
   readonly counts: RunCounts | undefined;
   readonly failedLines: readonly FailedLine[];
   readonly summary: BulkGrantSummary | undefined;
+  /** When the points expire, if they are granted now or at the execute time; beside a summary. */
+  readonly pointsExpireTime: Instant | undefined;
+  /** The invalid rows by their codes, in INVALID. */
+  readonly invalidCounts: ProblemCounts;
   readonly timeZone: string;
 }
 
 export function toView(
   { bulkGrant, step, waitMs }: Advanced,
-  { counts, failedLines, summary, timeZone }: Beside,
+  { counts, failedLines, summary, pointsExpireTime, invalidCounts, timeZone }: Beside,
 ): BulkGrantView {
   const announcement = dueAnnouncement(bulkGrant);
   const { programId, bulkGrantId, state, revision, approvals, run, failedRowsAt } = bulkGrant;
@@ -59,38 +69,63 @@ export function toView(
       time: formatInstant(time, timeZone),
       reason,
     })),
-    counts: toCounts(bulkGrant, counts),
+    counts: toCounts(bulkGrant, counts, invalidCounts),
     ...(failedLines.length > 0 && { failed_rows: failedLines }),
     details: detailsOf(bulkGrant, timeZone),
-    ...(summary && { summary: summaryLines(summary) }),
+    ...(summary && { summary: summaryLines(summary, pointsExpireTime, timeZone) }),
     ...(announcement && { announcement }),
     ...(waitMs !== undefined && { wait_ms: waitMs }),
   };
 }
 
-/** Warnings, points, accounts and changes, in a few lines of Markdown. */
-function summaryLines(summary: BulkGrantSummary): string[] {
-  const { minPoints, medianPoints, maxPoints, difference, rowCount } = summary;
-  const largest = summary.largestRows
-    .slice(0, 3)
-    .map(({ userId, points }) => `${userId} ${points}`);
+/** Warnings, points, reasons, accounts, the expiry and changes, in lines of Markdown. */
+function summaryLines(
+  summary: BulkGrantSummary,
+  pointsExpireTime: Instant | undefined,
+  timeZone: string,
+): string[] {
+  const { minPoints, medianPoints, maxPoints, largestRows, histogram, difference } = summary;
+  const largest = largestRows.map(({ userId, points }) => `${userId} ${number(points)}`);
+  const ranges = histogram.map(
+    (range) =>
+      `${counted(range.rowCount, "row")} of ${number(range.minPoints)} ` +
+      `to ${number(range.maxPoints)}`,
+  );
   return [
-    ...warnedOverlaps(summary).map(
-      ({ sameUserCount, samePointsCount, bulkGrantId, state }) =>
-        `**warning**: ${number(sameUserCount)} of these ${number(rowCount)} users are in ` +
-        `${escapeMarkdown(bulkGrantId)} (${state}) as well, ` +
-        `${number(samePointsCount)} with the same points`,
-    ),
-    `points of a row: ${minPoints} to ${maxPoints}, median ${medianPoints}; ` +
-      `largest: ${escapeMarkdown(largest.join(", "))}`,
-    `accounts: ${number(summary.withoutAccountCount)} users have none, ` +
-      `${number(summary.frozenCount)} are frozen`,
+    ...warnedOverlaps(summary).map((overlap) => warning(overlap, summary.rowCount, timeZone)),
+    `points of a row: ${number(minPoints)} to ${number(maxPoints)}, ` +
+      `median ${number(medianPoints)}; largest: ${escapeMarkdown(largest.join(", "))}`,
+    `rows by their points: ${ranges.join(", ")}`,
+    ...reasonLines(summary),
+    `accounts: ${counted(summary.withoutAccountCount, "user")} without one, ` +
+      `${number(summary.frozenCount)} frozen`,
+    ...(pointsExpireTime === undefined
+      ? []
+      : [`the points expire at ${formatInstant(pointsExpireTime, timeZone)}`]),
     ...(difference
       ? [
-          `since the revision before: ${number(difference.addedCount)} users added, ` +
+          `since the revision before: ${counted(difference.addedCount, "user")} added, ` +
             `${number(difference.removedCount)} removed, ` +
             `${number(difference.changedCount)} changed`,
         ]
+      : []),
+  ];
+}
+
+const warning = (overlap: Overlap, rowCount: number, timeZone: string): string =>
+  `**warning**: ${number(overlap.sameUserCount)} of ${counted(rowCount, "user")} also in ` +
+  `${escapeMarkdown(overlap.bulkGrantId)} (${overlap.state}, ` +
+  `${formatInstant(overlap.time, timeZone)}), ` +
+  `${number(overlap.samePointsCount)} with the same points`;
+
+/** The rows and points of the reasons with the most points, and of all others. */
+function reasonLines({ reasons, otherReasons }: BulkGrantSummary): string[] {
+  const sum = (of: Pick<ReasonTotal, "rowCount" | "points">) =>
+    `${counted(of.rowCount, "row")}, ${counted(of.points, "point")}`;
+  return [
+    ...reasons.map((of) => `reason ${escapeMarkdown(of.reason) || "(none)"}: ${sum(of)}`),
+    ...(otherReasons
+      ? [`${counted(otherReasons.reasonCount, "other reason")}: ${sum(otherReasons)}`]
       : []),
   ];
 }
@@ -103,6 +138,7 @@ export const addressOf = ({ name, url }: SheetPlace): string => url ?? name;
 export const toCounts = (
   { checked }: BulkGrant,
   counts: RunCounts | undefined,
+  invalidCounts: ProblemCounts = {},
 ): BulkGrantCounts => ({
   granted_count: counts?.grantedCount ?? 0,
   granted_points: counts?.grantedPoints ?? 0,
@@ -110,7 +146,7 @@ export const toCounts = (
   failed_count: counts?.failedCount ?? 0,
   invalid_count: checked?.invalidCount ?? 0,
   not_run_count: counts?.notRunCount ?? 0,
-  problem_counts: counts?.problemCounts ?? {},
+  problem_counts: counts?.problemCounts ?? invalidCounts,
 });
 
 export const toStatus = ({ state, revision, approvals }: BulkGrant): BulkGrantStatus => ({
@@ -147,11 +183,16 @@ function detailsOf(bulkGrant: BulkGrant, timeZone: string): string {
     case "RUNNING":
       if (cancelRequest)
         return `Cancelled ${byOf(cancelRequest)}; ends when the rows under way are counted.`;
-      return pause ? `Paused ${byOf(pause)}.` : `Run ${bulkGrant.run} executes the rows.`;
+      return pause ? `Paused ${byOf(pause)}.` : runOf(bulkGrant, at);
     default:
       return endOf(bulkGrant);
   }
 }
+
+/** Of a retry, the record has no start. */
+const runOf = ({ run, startTime }: BulkGrant, at: (time: Instant) => string): string =>
+  `Run ${run} executes the rows` +
+  (run === 1 && startTime !== undefined ? ` since ${at(startTime)}.` : ".");
 
 function endOf(bulkGrant: BulkGrant): string {
   const last = bulkGrant.actions.at(-1);
@@ -178,12 +219,15 @@ const failedRowsOf = ({ failedRowsAt: place }: BulkGrant): string =>
 
 const invalidityOf = ({ checked, revision: { exceededMaxTotalPoints } }: BulkGrant): string =>
   [
-    checked && checked.invalidCount > 0 && `${checked.invalidCount} rows are invalid.`,
+    checked && checked.invalidCount > 0 && invalidText(checked.invalidCount),
     exceededMaxTotalPoints !== undefined &&
       `The program allows at most ${exceededMaxTotalPoints} points in all.`,
   ]
     .filter(Boolean)
     .join(" ");
+
+const invalidText = (count: number) =>
+  `${counted(count, "row")} ${count === 1 ? "is" : "are"} invalid.`;
 
 const byOf = ({ caller, reason }: Action): string =>
   escapeMarkdown(`by ${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`);

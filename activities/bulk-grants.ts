@@ -17,7 +17,11 @@ import {
   resumeBulkGrant,
   retryBulkGrant,
 } from "../src/app/bulk-grants/commands.ts";
-import { type FailedLine, firstFailures } from "../src/app/bulk-grants/first-failures.ts";
+import {
+  countInvalid,
+  type FailedLine,
+  firstFailures,
+} from "../src/app/bulk-grants/first-failures.ts";
 import {
   countOutcomes,
   finishRun,
@@ -40,6 +44,7 @@ import type {
   BulkGrantView,
 } from "../src/contract/bulk-grants.ts";
 import type { BulkGrant, BulkGrantName, RunCounts } from "../src/domain/bulk-grant.ts";
+import { grantedPointsExpireTime } from "../src/domain/bulk-grant-summary.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { bulkGrantTiming } from "../workflows/timing.ts";
 import { answerTo } from "./answers.ts";
@@ -159,7 +164,12 @@ async function readView(deps: Deps, input: BulkGrantAsked): Promise<Answer<BulkG
       ? await readSummary(deps, name, bulkGrant.revision.number)
       : undefined;
   const failedLines = await failedLinesOf(deps, bulkGrant, counts);
-  const beside = { counts, failedLines, summary, timeZone: program.timeZone };
+  const now = summary && (await deps.clock.now());
+  const beside = {
+    ...{ counts, failedLines, summary, timeZone: program.timeZone },
+    pointsExpireTime: now && grantedPointsExpireTime(bulkGrant, program, now.calendar),
+    invalidCounts: bulkGrant.state === "INVALID" ? await countInvalid(deps, bulkGrant) : {},
+  };
   return answerTo(input, toView(advanced, beside));
 }
 

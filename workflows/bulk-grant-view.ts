@@ -10,6 +10,7 @@ import type { BulkGrantCounts, BulkGrantView } from "../src/contract/bulk-grants
 import type { ChangeView } from "../src/contract/changes.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { displayCaller } from "../src/domain/caller.ts";
+import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { createPace } from "./bulk-pace.ts";
 
@@ -65,7 +66,7 @@ const badOutcomes: ReadonlySet<string> = new Set(["INVALID", "DONE_WITH_FAILURES
 function outcomeOf({ state, row_count, counts }: BulkGrantView): string {
   const { invalid_count, failed_count } = counts;
   const [count, what] = state === "INVALID" ? [invalid_count, "invalid"] : [failed_count, "failed"];
-  return `${state}, ${number(count)} of ${number(row_count)} rows ${what}`;
+  return `${state}, ${number(count)} of ${counted(row_count, "row")} ${what}`;
 }
 
 const textOf = (attributes: Readonly<Record<string, unknown>>) => JSON.stringify(attributes);
@@ -93,7 +94,7 @@ function markdownOf(view: BulkGrantView, label: string, pace: readonly string[])
     "",
     `- digest: \`${view.digest}\``,
     ...(title === undefined ? [] : [`- title: ${escapeMarkdown(title)}`]),
-    `- in all: ${number(view.total_points)} points, ${number(view.row_count)} rows`,
+    `- in all: ${counted(view.total_points, "point")}, ${counted(view.row_count, "row")}`,
     ...(view.summary ?? []).map((line) => `- ${line}`),
     `- submitted by: ${escapeMarkdown(displayCaller(submitter) + from)}`,
     ...(starter ? [`- started by: ${escapeMarkdown(displayCaller(starter))}`] : []),

@@ -24,6 +24,7 @@ import {
   type WriteRefusalInput,
 } from "../src/contract/sheet-sources.ts";
 import { withoutControls } from "../src/domain/controls.ts";
+import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { askFor, asking } from "./answers.ts";
 import { newFilesForm, pickedUpForm, placeForm, viewForm } from "./bulk-answers.ts";
@@ -269,7 +270,7 @@ function reportOf(
   spell: (text: string) => string,
 ): string {
   const { length: taken } = submitted;
-  const numbers = `${taken} files submitted, ${failed.length} failed, ${left.length} left.`;
+  const numbers = `${counted(taken, "file")} submitted, ${failed.length} failed, ${left.length} left.`;
   const lists = [failed, left].map((files) => [
     ...files.slice(0, maxNamed).map((file) => `- ${spell(textOf(file))}`),
     ...(files.length > maxNamed ? [`- and ${files.length - maxNamed} more`] : []),

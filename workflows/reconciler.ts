@@ -14,6 +14,7 @@ import type {
   ReconcilerInput,
   SyncCounts,
 } from "../src/contract/reconciler.ts";
+import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal } from "./failures.ts";
 import { reconcilerTiming } from "./timing.ts";
@@ -107,7 +108,7 @@ function describeRuns(counts: SyncCounts | undefined): string {
 function describeBehind({ behind = [], behind_count: count = 0 }: SyncCounts): string {
   if (count === 0) return " No month end is behind.";
   const names = behind.map(
-    ({ program_id, months }) => `${program_id} (${months} ${months === 1 ? "month" : "months"})`,
+    ({ program_id, months }) => `${program_id} (${counted(months, "month")})`,
   );
   const rest = count > names.length ? ` and ${count - names.length} more` : "";
   return ` Month ends are behind in ${names.join(", ")}${rest}.`;

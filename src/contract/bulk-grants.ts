@@ -91,7 +91,7 @@ export interface BulkGrantCounts {
   readonly failed_count: number;
   readonly invalid_count: number;
   readonly not_run_count: number;
-  /** The failed rows by their code. */
+  /** The failed rows by their code; in INVALID the invalid rows, by each of their codes. */
   readonly problem_counts: Readonly<Record<string, number>>;
 }
 

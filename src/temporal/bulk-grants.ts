@@ -11,6 +11,7 @@ import {
 import { type PickUpInput, pickUpId } from "../contract/sheet-sources.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
 import type { BulkGrant } from "../domain/bulk-grant.ts";
+import { counted } from "../domain/counted.ts";
 import { escapeMarkdown } from "../domain/markdown.ts";
 import type { Link } from "./connection.ts";
 import { ensureSchedule } from "./ensure-schedule.ts";
@@ -67,10 +68,10 @@ export async function ensurePickUp(
 function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartOptions<Start> {
   const { programId, bulkGrantId, revision, state } = bulkGrant;
   const { title, totalPoints, rowCount, executeTime, submitter, reversedBulkGrantId } = revision;
-  const count = (number: number) => number.toLocaleString("en");
   const verb = reversedBulkGrantId === undefined ? "grant" : "revoke";
   const named = title === undefined ? "" : `${title}: `;
-  const summary = `${named}${verb} ${count(totalPoints)} points in ${count(rowCount)} rows`;
+  const sum = counted(totalPoints, "point");
+  const summary = `${named}${verb} ${sum} in ${counted(rowCount, "row")}`;
   return {
     workflowId: bulkGrantWorkflowId(programId, bulkGrantId),
     taskQueue,

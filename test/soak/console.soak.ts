@@ -132,7 +132,8 @@ question("What is due and waits for a reason?", async () => {
   const handle = await reserveAndStart(stack, { id: "review-99", userId: "hana", inMs: 500 });
   stack.proxy.faults({ lostAnswer: 1, lostBy: "silence", operations: "all" });
   await showsDetails(handle, "Due since");
-  await expectDetails(handle, ["Due since"]);
+  const details = ["Due since", "(STORE_UNAVAILABLE). Others wait for the same reason:"];
+  await expectDetails(handle, details, "reservation-retrying");
   const query = 'WorkflowType = "reservation" AND MeguriState = "RETRYING"';
   await expectShown(list(query), ["review-99", "hana", "RETRYING", "STORE_UNAVAILABLE"]);
   stack.proxy.faults({});
@@ -219,7 +220,10 @@ question("What waits for an approval?", async () => {
   const { revision } = await comesTo(stack, "spring-2028", "AWAITING_APPROVAL");
   const query = 'MeguriState = "AWAITING_APPROVAL" AND ExecutionStatus = "Running"';
   await expectShown(list(query), ["spring-2028", "15000", "desk", "AWAITING_APPROVAL"]);
-  const texts = [revision.digest, "in all: 15,000 points, 30 rows", "approved by: nobody yet"];
+  const texts = [
+    ...[revision.digest, "in all: 15,000 points, 30 rows", "approved by: nobody yet"],
+    ...["reason test: 30 rows, 15,000 points", "the points expire at "],
+  ];
   await expectDetails(waiting, [...texts, "0 invalid, 0 not run"], "bulk-grant-waiting");
 });
 
@@ -227,7 +231,8 @@ question("What runs? What is paused?", async () => {
   const run = await submitted("summer-2028", usersOf("runner", 4_500), "Summer campaign");
   await approveFrozen("summer-2028", ["runner-3"]);
   await showsDetails(run, "- pace: ");
-  const running = ["RUNNING", " rows a second, about ", "line 5: ACCOUNT_FROZEN"];
+  const pace = ["executes the rows since ", " rows a second, about "];
+  const running = ["RUNNING", ...pace, "line 5: ACCOUNT_FROZEN"];
   await expectDetails(run, running, "bulk-grant-running");
   const name = { programId: "default", bulkGrantId: "summer-2028" };
   await pauseBulkGrant(stack.deps, { ...name, ...byShop });

@@ -371,7 +371,7 @@ describe("pickUpSheets", () => {
     const lines = first.message.split("\n").filter(Boolean);
     const tab = { spring: urlOf(spring.id, "#gid=1"), chart: urlOf(chart.id, "#gid=2") };
     expect(lines.map((line) => line.replace(/#[0-9a-f]{12}/, ""))).toEqual([
-      "1 files submitted, 3 failed, 1 left.",
+      "1 file submitted, 3 failed, 1 left.",
       ...Array(3).fill(expect.stringMatching(/^- campaigns\/(4\/春 2026|chart|file\.csv)/)),
       `- campaigns/secret: PERMISSION_DENIED (${urlOf(secret.id)} cannot be read: ` +
         "Google: The caller does not have permission)",

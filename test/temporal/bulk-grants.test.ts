@@ -81,6 +81,10 @@ describe("a bulk grant", () => {
     expect(details).toContain("- title: 夏の\\*キャンペーン\\*\n");
     expect(details).toContain("submitted by: submitter via desk");
     expect(details).toContain("in all: 300 points, 30 rows");
+    expect(details).toContain("- rows by their points: 30 rows of 10 to 19\n");
+    expect(details).toContain("- reason test: 30 rows, 300 points\n");
+    expect(details).toContain("- accounts: 30 users without one, 0 frozen\n");
+    expect(details).toMatch(/\n- the points expire at \d{4}-\d\d-01T00:00:00\+09:00\n/);
     expect(details).toContain(revision.digest);
     await eventually(async () => {
       const query =
@@ -161,12 +165,15 @@ describe("a bulk grant", () => {
     expect(await bulkGrantRun(stack, "twice").result()).toMatchObject({
       state: "INVALID",
       revision: 1,
-      counts: { invalid_count: 1 },
+      counts: { invalid_count: 1, problem_counts: { USER_TWICE: 1 } },
     });
     const invalid = bulkGrantRun(stack, "twice");
     expect((await metadataOf(invalid)).currentDetails).toMatch(
       /\n- first of the rows that cannot be granted:\n {2}- line 4: USER_TWICE\n- bulk grant: /,
     );
+    const { currentDetails } = await metadataOf(invalid);
+    expect(currentDetails).toMatch(/^\*\*INVALID\*\*: 1 row is invalid\. /);
+    expect(currentDetails).toContain(" 1 invalid, 0 not run\n  - USER_TWICE: 1\n");
     expect((await invalid.describe()).memo).toEqual({
       summary: "INVALID, 1 of 3 rows invalid: grant 20 points in 3 rows",
     });
@@ -186,6 +193,23 @@ describe("a bulk grant", () => {
     ]);
     expect(slack.messages.find((text) => text.includes("`twice`"))).toContain(
       "Replaces revision 1: 0 users added, 0 removed, 0 changed",
+    );
+  });
+
+  test("names the first 20 invalid rows by line and code, and counts all by code", async () => {
+    await submitted({ id: "many", userIds: Array.from({ length: 25 }, () => "many") });
+    await comesTo(stack, "many", "INVALID");
+    const run = bulkGrantRun(stack, "many");
+    await run.result();
+    const lines = Array.from({ length: 20 }, (_, i) => `  - line ${3 + i}: USER_TWICE`);
+    const { currentDetails } = await metadataOf(run);
+    expect(currentDetails).toMatch(/^\*\*INVALID\*\*: 24 rows are invalid\. /);
+    expect(currentDetails).toContain(
+      [
+        "- rows: 0 granted, 0 already granted before, 0 failed, 24 invalid, 0 not run",
+        ...["  - USER_TWICE: 24", "- first of the rows that cannot be granted:"],
+        ...[...lines, "  - and 4 more", "- bulk grant: many, revision 1"],
+      ].join("\n"),
     );
   });
 
@@ -248,6 +272,7 @@ describe("a bulk grant half way", () => {
   test("is paused after the rows under way, and resumed", async () => {
     const userIds = await underWay("paused");
     const run = bulkGrantRun(stack, "paused");
+    await showsDetails(run, "Run 1 executes the rows since 20");
     await update("paused", "pause", { subject: "op", reason: "a *question*" });
     const by = "Paused by op via temporal (a \\*question\\*).";
     await showsDetails(run, `**PAUSING**: ${by}`);

@@ -55,7 +55,7 @@ test("of a bulk grant, and its current details", async () => {
   const { link, started } = recordingLink();
   await createBulkGrantRuns(link).startBulkGrant(bulkGrant as never);
   expect(started().staticDetails).toContain(`- bulk grant: ${escapedId}\n`);
-  expect(started().staticSummary).toBe(`${escapedReason}: grant 1 points in 1 rows`);
+  expect(started().staticSummary).toBe(`${escapedReason}: grant 1 point in 1 row`);
   const cancelled = {
     ...bulkGrant,
     state: "CANCELLED",
@@ -63,7 +63,9 @@ test("of a bulk grant, and its current details", async () => {
   };
   const summary = {
     largestRows: [{ userId: id, points: 5 }],
-    overlaps: [{ bulkGrantId: id, state: "DONE", sameUserCount: 1, samePointsCount: 1 }],
+    ...{ minPoints: 5, medianPoints: 5, maxPoints: 5, histogram: [] },
+    reasons: [{ reason, rowCount: 1, points: 5 }],
+    overlaps: [{ bulkGrantId: id, state: "DONE", time: 0, sameUserCount: 1, samePointsCount: 1 }],
     rowCount: 1,
     withoutAccountCount: 0,
     frozenCount: 0,
@@ -72,10 +74,15 @@ test("of a bulk grant, and its current details", async () => {
     counts: undefined,
     failedLines: [],
     summary: summary as never,
+    pointsExpireTime: undefined,
+    invalidCounts: {},
     timeZone: "UTC",
   });
   expect(view.details).toBe(`Cancelled by desk (${escapedReason}).`);
-  expect(view.summary?.join("\n")).toContain(`users are in ${escapedId} (DONE)`);
+  expect(view.summary?.join("\n")).toContain(
+    `1 of 1 user also in ${escapedId} (DONE, 1970-01-01T00:00:00+00:00)`,
+  );
+  expect(view.summary?.join("\n")).toContain(`reason ${escapedReason}: 1 row, 5 points`);
   expect(view.summary?.join("\n")).toContain(`largest: ${escapedId} 5`);
 });
 

@@ -1,17 +1,16 @@
 /** Writes values in Slack's mrkdwn, each escaped, so that none is a command. */
 import type { Approval } from "../../domain/bulk-grant.ts";
 import { displayCaller } from "../../domain/caller.ts";
+import { counted } from "../../domain/counted.ts";
 import type { Instant } from "../../domain/month.ts";
 
 /** Who did something and, if there is a reason, why. */
 export const who = ({ caller, reason }: Approval): string =>
   `${escaped(displayCaller(caller))}${reason ? `: ${escaped(reason)}` : ""}`;
 
-export const rows = (count: number): string =>
-  `${count.toLocaleString("en-US")} ${count === 1 ? "row" : "rows"}`;
+export const rows = (count: number): string => counted(count, "row");
 
-export const points = (count: number): string =>
-  `${count.toLocaleString("en-US")} ${count === 1 ? "point" : "points"}`;
+export const points = (count: number): string => counted(count, "point");
 
 /** Slack shows the time in each reader's zone. */
 export function dateOf(time: Instant): string {

@@ -1,4 +1,4 @@
-/** Finds the first rows of a bulk grant that are invalid or have failed. */
+/** Finds the first rows of a bulk grant that are invalid or have failed, and counts the invalid. */
 import type { BulkGrant } from "../../domain/bulk-grant.ts";
 import { maxSheetBlocks, type RowCode } from "../../domain/sheet.ts";
 import type { BlockProblem, Numbered } from "../ports/bulk-grants.ts";
@@ -10,6 +10,9 @@ export interface FailedLine {
   readonly line: number;
   readonly codes: readonly RowCode[];
 }
+
+/** How many rows have each code. */
+export type ProblemCounts = Readonly<Partial<Record<RowCode, number>>>;
 
 type FailedBlock = Numbered<{ readonly failures: readonly BlockProblem[] }>;
 
@@ -38,6 +41,21 @@ export async function firstFailures(
     }
   }
   return found;
+}
+
+/** Counts the invalid rows of the current revision by their codes. A row may have several. */
+export async function countInvalid(
+  { reader }: Pick<Deps, "reader">,
+  { revision: { uploadId } }: BulkGrant,
+): Promise<ProblemCounts> {
+  const counts: Partial<Record<RowCode, number>> = {};
+  const read = (page: PageRequest) => reader.blockChecks(uploadId, page);
+  for await (const checks of allPages(maxSheetBlocks, read)) {
+    for (const code of checks.flatMap(({ problems }) => problems.map((each) => each.code))) {
+      counts[code] = (counts[code] ?? 0) + 1;
+    }
+  }
+  return counts;
 }
 
 /** A row that was not run has not failed. */

@@ -1,6 +1,6 @@
 /** Tests which rows of a bulk grant are named as the first that failed. */
 import { expect, test } from "vitest";
-import { firstFailures } from "../../../src/app/bulk-grants/first-failures.ts";
+import { countInvalid, firstFailures } from "../../../src/app/bulk-grants/first-failures.ts";
 import type { BlockProblem } from "../../../src/app/ports/bulk-grants.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
@@ -43,4 +43,13 @@ test("each row once, with all its codes, and none that was not run", async () =>
     const { found } = await find(state, [[...both, notRun]]);
     expect(found).toEqual([{ line: 3, codes: ["ACCOUNT_FROZEN", "LIMIT_EXCEEDED"] }]);
   }
+});
+
+test("the invalid rows are counted by each of their codes, over all blocks", async () => {
+  const both = [frozen(1), { index: 1, code: "LIMIT_EXCEEDED" } as const];
+  const blocks = [both, [], [frozen(0)]].map((problems, block) => ({ block, problems }));
+  const reader = { blockChecks: async () => ({ items: blocks }) };
+  const deps = { reader } as unknown as Pick<Deps, "reader">;
+  const bulkGrant = { state: "INVALID", revision: { uploadId: "u" } } as BulkGrant;
+  expect(await countInvalid(deps, bulkGrant)).toEqual({ ACCOUNT_FROZEN: 2, LIMIT_EXCEEDED: 1 });
 });

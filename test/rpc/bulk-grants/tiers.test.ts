@@ -127,7 +127,10 @@ test("rules that became stricter while a sheet waited hold for it", async () => 
     ...{ state: State.AWAITING_APPROVAL, requiredApprovalCount: 1, raisedApprovalCount: 2 },
   });
   const waiting = await advanceBulkGrant(server.deps, { programId, bulkGrantId: "a" });
-  const beside = { counts: undefined, failedLines: [], summary: undefined, timeZone: "UTC" };
+  const beside = {
+    ...{ counts: undefined, failedLines: [], summary: undefined, timeZone: "UTC" },
+    ...{ pointsExpireTime: undefined, invalidCounts: {} },
+  };
   expect(toView(waiting, beside)).toMatchObject({
     ...{ required_approval_count: 2, details: expect.stringContaining("Waits for 1 approval") },
   });
