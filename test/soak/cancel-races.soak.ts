@@ -24,12 +24,12 @@ const atOnce = 40;
 /** Reservations of one user, whose grants are coalesced. */
 const reservationsOfUser = 10;
 
-const seed = Number(process.env.MEGURI_MODEL_SEED ?? randomInt(2 ** 31));
+const seed = Number(process.env.TEST_MODEL_SEED ?? randomInt(2 ** 31));
 const random = randomFrom(seed);
 
 let stack: WorkerStack;
 beforeAll(async () => {
-  console.info(`MEGURI_MODEL_SEED=${seed}`);
+  console.info(`TEST_MODEL_SEED=${seed}`);
   stack = await startWorkerStack();
 });
 afterAll(() => stack.stop());

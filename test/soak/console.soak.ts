@@ -2,7 +2,7 @@
  * Asks Temporal's Web UI, in Chromium, the questions that docs/operations.md answers by it. This
  * command also takes the screenshots of docs/images that are named here:
  *
- *     MEGURI_SCREENSHOTS=1 npm run test:soak -- test/soak/console.soak.ts
+ *     TEST_SCREENSHOTS=1 npm run test:soak -- test/soak/console.soak.ts
  */
 import { readFileSync } from "node:fs";
 import type { WorkflowHandle } from "@temporalio/client";
@@ -103,7 +103,7 @@ async function expectShown(path: string, texts: readonly string[], image?: strin
     await page.goto(`${temporal.uiUrl}/namespaces/default/workflows${path}`);
     await eventually(async () => expect(await missingOf(texts)).toEqual([]), pageMs);
   });
-  if (image === undefined || !process.env.MEGURI_SCREENSHOTS) return;
+  if (image === undefined || !process.env.TEST_SCREENSHOTS) return;
   await page.screenshot({ path: `${projectRoot}docs/images/${image}.png` });
 }
 

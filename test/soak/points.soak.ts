@@ -1,6 +1,6 @@
 /**
- * Runs the fault workload in many rounds with different faults. The seed is MEGURI_SOAK_SEED, or
- * is drawn and printed; MEGURI_SOAK_ROUNDS is the number of rounds.
+ * Runs the fault workload in many rounds with different faults. The seed is TEST_SOAK_SEED, or
+ * is drawn and printed; TEST_SOAK_ROUNDS is the number of rounds.
  */
 import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,15 +25,15 @@ import { deleteTables } from "../support/stores/delete-tables.ts";
 
 const number = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise);
 
-const seed = number("MEGURI_SOAK_SEED", randomInt(2 ** 31));
-const rounds = number("MEGURI_SOAK_ROUNDS", 10);
+const seed = number("TEST_SOAK_SEED", randomInt(2 ** 31));
+const rounds = number("TEST_SOAK_ROUNDS", 10);
 const upstream = inject("dynamodbEndpoint");
 const names = tableName(`soak-${randomUUID().slice(0, 8)}-`);
 let clients: Clients;
 let direct: Process;
 
 beforeAll(async () => {
-  console.info(`MEGURI_SOAK_SEED=${seed}`);
+  console.info(`TEST_SOAK_SEED=${seed}`);
   clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
   await createTables(clients.retrying, names);
   direct = startProcess(upstream, names);

@@ -3,7 +3,7 @@
  * fails here. This command records the histories of scenarios that have none; until 0.1.0 is
  * released, delete the histories of a changed workflow to record them again:
  *
- *     MEGURI_RECORD_HISTORIES=1 npm test -- test/temporal/history-replay.test.ts
+ *     TEST_RECORD_HISTORIES=1 npm test -- test/temporal/history-replay.test.ts
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,7 +16,7 @@ import { workflowBundle } from "../support/servers/worker.ts";
 const suffix = ".history.json";
 
 beforeAll(async () => {
-  if (process.env.MEGURI_RECORD_HISTORIES) await recordHistories();
+  if (process.env.TEST_RECORD_HISTORIES) await recordHistories();
 });
 
 /**

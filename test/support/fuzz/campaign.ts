@@ -36,8 +36,8 @@ export async function fuzz(options: FuzzOptions): Promise<void> {
     execArgv: ["--expose-gc"],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
-  const seed = Number(process.env.MEGURI_MODEL_SEED ?? randomInt(2 ** 30));
-  console.info(`MEGURI_MODEL_SEED=${seed}`);
+  const seed = Number(process.env.TEST_MODEL_SEED ?? randomInt(2 ** 30));
+  console.info(`TEST_MODEL_SEED=${seed}`);
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (text: string) => output.push(text));

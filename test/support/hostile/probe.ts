@@ -45,5 +45,5 @@ const server = createServer({ keepAliveTimeout: 0 }, ({ url }, response) => {
   // What the question itself takes belongs to no other call.
   [wall, cpu, pauseMs] = [performance.now(), cpuMs(), 0];
 });
-server.listen({ host: "127.0.0.1", port: Number(process.env.MEGURI_PROBE_PORT) });
+server.listen({ host: "127.0.0.1", port: Number(process.env.TEST_PROBE_PORT) });
 server.unref();

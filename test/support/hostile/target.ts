@@ -90,7 +90,7 @@ async function start(dynamoEndpoint: string, stops: (() => unknown)[]) {
     entry: "src/server.ts",
     env: {
       ...env,
-      MEGURI_PROBE_PORT: String(probePort),
+      TEST_PROBE_PORT: String(probePort),
       NODE_OPTIONS: `--expose-gc --import ${new URL("probe.ts", import.meta.url)}`,
     },
   });

@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
 
-const { MEGURI_MODEL_SEED, MEGURI_MODEL_PATH } = process.env;
+const { TEST_MODEL_SEED, TEST_MODEL_PATH } = process.env;
 
 /** Random values that are always the same. */
 export interface Seed {
@@ -13,8 +13,8 @@ export interface Seed {
 }
 
 /**
- * Checks a property on fresh random values, or on those of the seed `known`. MEGURI_MODEL_SEED and
- * MEGURI_MODEL_PATH, as a failure prints them, give the same values again. Fails when it takes
+ * Checks a property on fresh random values, or on those of the seed `known`. TEST_MODEL_SEED and
+ * TEST_MODEL_PATH, as a failure prints them, give the same values again. Fails when it takes
  * longer than `ms`.
  */
 export async function assertSeeded<T>(
@@ -23,20 +23,20 @@ export async function assertSeeded<T>(
   ms = 240_000,
   known: number | null = null,
 ): Promise<void> {
-  const seed = Number(MEGURI_MODEL_SEED ?? known ?? randomInt(2 ** 31));
-  console.info(`MEGURI_MODEL_SEED=${seed}`);
-  const path = MEGURI_MODEL_PATH;
+  const seed = Number(TEST_MODEL_SEED ?? known ?? randomInt(2 ** 31));
+  console.info(`TEST_MODEL_SEED=${seed}`);
+  const path = TEST_MODEL_PATH;
   await assertSeed(property, { seed, numRuns, ...(path && { path }) }, ms);
 }
 
-/** As `assertSeeded`, on the values of known seeds unless MEGURI_MODEL_SEED names another one. */
+/** As `assertSeeded`, on the values of known seeds unless TEST_MODEL_SEED names another one. */
 export async function assertSeeds<T>(
   property: fc.IAsyncProperty<T>,
   seeds: readonly Seed[],
   ms = 240_000,
 ): Promise<void> {
   const numRuns = seeds.reduce((sum, each) => sum + each.numRuns, 0);
-  if (MEGURI_MODEL_SEED) return assertSeeded(property, numRuns, ms);
+  if (TEST_MODEL_SEED) return assertSeeded(property, numRuns, ms);
   for (const seed of seeds) await assertSeed(property, seed, ms);
 }
 
