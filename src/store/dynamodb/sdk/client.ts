@@ -15,7 +15,7 @@ import { throttleErrors } from "./requests.ts";
 import { createThrottleCounts } from "./throttle-counts.ts";
 import { traceRequests } from "./trace-requests.ts";
 
-/** Where DynamoDB is. Without an endpoint: AWS, with the SDK's own credentials. */
+/** Where DynamoDB is. Without an endpoint: AWS in this region. */
 interface DynamoConfig {
   readonly endpoint: string | undefined;
   readonly region: string;
@@ -37,6 +37,15 @@ export interface Clients extends ClockSkew {
   close(): void;
 }
 
+/**
+ * Whether the endpoint is on this machine, as DynamoDB Local is, which accepts any credentials.
+ * Others, such as AWS's endpoints for a VPC or FIPS, get those of the SDK's own chain.
+ */
+export function usesLocalCredentials(endpoint: string | undefined): boolean {
+  const host = endpoint === undefined ? "" : new URL(endpoint).hostname;
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
+}
+
 export function createClients({ endpoint, region }: DynamoConfig): Clients {
   const config: DynamoDBClientConfig = {
     region,
@@ -54,8 +63,8 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
       }),
       httpsAgent: { keepAlive: true, maxSockets: 512 },
     },
-    ...(endpoint && {
-      endpoint,
+    ...(endpoint && { endpoint }),
+    ...(usesLocalCredentials(endpoint) && {
       credentials: { accessKeyId: "local", secretAccessKey: "local" },
     }),
   };

@@ -1,12 +1,16 @@
-/** Tests the clients of DynamoDB: their signatures and how often they send a request. */
+/** Tests the clients of DynamoDB: credentials, signatures and how often they send a request. */
 import { createHash, createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Clients, createClients } from "../../../../src/store/dynamodb/sdk/client.ts";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import {
+  type Clients,
+  createClients,
+  usesLocalCredentials,
+} from "../../../../src/store/dynamodb/sdk/client.ts";
 
 const region = "ap-northeast-1";
 
@@ -63,6 +67,36 @@ test("one client sends a request once, the other one retries", async () => {
   expect(requests).toHaveLength(1);
   await expect(clients.retrying.send(get(1))).rejects.toThrow();
   expect(requests).toHaveLength(1 + 4);
+});
+
+test.each([
+  ["127.0.0.1", "local"],
+  ["localhost", "local"],
+  // Reaches this machine, but is not one of its loopback addresses.
+  ["0.0.0.0", "of-the-chain"],
+])("requests to %s are signed with the key %s", async (host, key) => {
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "of-the-chain");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { port } = server.address() as AddressInfo;
+  const { single, close } = createClients({ endpoint: `http://${host}:${port}`, region });
+  onTestFinished(close);
+  await single.send(get(1));
+  expect(requests[0]?.headers.authorization).toContain(`Credential=${key}/`);
+});
+
+test.each([
+  ["http://127.8.9.1:8000", true],
+  ["http://[::1]:8000", true],
+  ["http://localhost:8000", true],
+  ["https://vpce-0a1b.dynamodb.ap-northeast-1.vpce.amazonaws.com", false],
+  ["https://dynamodb-fips.us-east-1.amazonaws.com", false],
+  ["http://dynamodb:8000", false],
+  ["http://localhost.example:8000", false],
+  ["http://127.0.0.1.example:8000", false],
+  [undefined, false],
+])("%s has local credentials: %s", (endpoint, isLocal) => {
+  expect(usesLocalCredentials(endpoint)).toBe(isLocal);
 });
 
 /** Signature Version 4 as in the AWS documentation. */
