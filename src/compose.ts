@@ -23,6 +23,7 @@ import { watchTls } from "./auth/tls-files.ts";
 import { watchFiles } from "./auth/watch-files.ts";
 import { isLoopback } from "./config/access.ts";
 import type { Config } from "./config/config.ts";
+import { usingVariable } from "./config/config-error.ts";
 import type { Logger } from "./log.ts";
 import type { KeyAges } from "./probes/keys.ts";
 import type { Certificates } from "./rpc/server/servers.ts";
@@ -93,7 +94,8 @@ interface Access extends Pick<Authenticator, "authenticate" | "close"> {
 /** Reads the files that access depends on, and logs which verification is on. */
 export function composeAccess(config: Config, log: Logger): Access {
   const authenticator = composeAuthenticator(config, log);
-  const certificates = config.tls && watchTls(config.tls, log);
+  const { tls } = config;
+  const certificates = tls && usingVariable("MEGURI_TLS_CERT_FILE", () => watchTls(tls, log));
   const { kind } = config.auth;
   return {
     authenticate: authenticator?.authenticate ?? authenticateByHeader,
@@ -113,7 +115,8 @@ export function composeAccess(config: Config, log: Logger): Access {
 export function composeApprovers({ temporalApprovals: file }: Config, log: Logger) {
   if (file === undefined) return { approverOf: undefined, close() {} };
   log.warn({ file }, "whoever may send Updates can approve under the names of this file");
-  const watched = watchFiles([file], ([content = ""]) => parseApprovers(content), log);
+  const parse = ([content = ""]: readonly string[]) => parseApprovers(content);
+  const watched = usingVariable("MEGURI_TEMPORAL_APPROVALS", () => watchFiles([file], parse, log));
   return { approverOf: (name: string) => watched.current()(name), close: watched.close };
 }
 
@@ -129,10 +132,10 @@ function composeAuthenticator({ auth, host, tls }: Config, log: Logger): Authent
       if (tls === undefined && !isLoopback(host)) {
         log.warn({ host }, "tokens arrive in cleartext, unless a proxy of this host has ended TLS");
       }
-      return createJwtAuthenticator({ ...auth, log });
+      return usingVariable("MEGURI_JWT_KEY_FILE", () => createJwtAuthenticator({ ...auth, log }));
     case "mtls":
       log.info(mode, "callers are verified by their certificates");
-      return createCertificateAuthenticator(auth, log);
+      return usingVariable("MEGURI_CALLERS_FILE", () => createCertificateAuthenticator(auth, log));
   }
 }
 
@@ -213,13 +216,15 @@ function composeAnnouncements({ announce, tablePrefix: prefix }: Config, log: Lo
   return createAnnouncements({ endpoint: { url, ca }, prefix, log });
 }
 
-const composeSources = ({ bulkSources }: Config, maxTabBytes: number | undefined): BulkSources =>
-  createBulkSources(readSourceDefinitions(bulkSources), {
+function composeSources({ bulkSources: file }: Config, maxTabBytes?: number): BulkSources {
+  const definitions = usingVariable("MEGURI_BULK_SOURCES", () => readSourceDefinitions(file));
+  return createBulkSources(definitions, {
     folder: createFolderSource,
     s3: createS3Source,
     drive: (definition) => createDriveSource(definition, maxTabBytes),
     sheet: (definition) => createSheetSource(definition, maxTabBytes),
   });
+}
 
 const composeReporter = (config: Config): CountedReporter => {
   const { slackWebhookUrl: webhookUrl, temporalUiUrl, temporalNamespace } = config;

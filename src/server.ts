@@ -5,7 +5,8 @@ import type { Deps } from "./app/ports/deps.ts";
 import type { Authenticate } from "./app/ports/identity.ts";
 import { authenticateByHeader } from "./auth/header.ts";
 import { compose, composeAccess, composeWorkflows } from "./compose.ts";
-import { type Config, readConfig } from "./config/config.ts";
+import { type Config, readConfigToStart } from "./config/config.ts";
+import { runProcess } from "./config/config-error.ts";
 import { DomainError } from "./domain/errors.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { exportCalls } from "./probes/calls.ts";
@@ -121,11 +122,11 @@ export function createServer({
  */
 const maxTabBytes = 2 ** 19;
 
-if (import.meta.main) await main();
+if (import.meta.main) await runProcess(main);
 
 /** Starts whether or not Temporal answers, and drains on a signal. */
 async function main(): Promise<void> {
-  const config = readConfig(process.env);
+  const config = await readConfigToStart(process.env, "server");
   const log = createLogger("server", config.logLevel);
   const stopTracing = await startTracing(config, "meguri-server", log);
   const workflows = composeWorkflows(config, log);

@@ -4,7 +4,8 @@ import { createActivities } from "../activities/index.ts";
 import type { ApproverOf } from "../activities/operators.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import { compose, composeApprovers, composeWorkflows, temporalEndpoint } from "./compose.ts";
-import { type Config, readConfig } from "./config/config.ts";
+import { type Config, readConfigToStart } from "./config/config.ts";
+import { runProcess } from "./config/config-error.ts";
 import { bulkTaskQueue } from "./contract/bulk-grants.ts";
 import { latenessOf } from "./domain/reservation.ts";
 import { createLogger, type Logger } from "./log.ts";
@@ -112,11 +113,11 @@ const mainOptions = ({ config, bundle }: Pick<WorkerDeps, "config" | "bundle">) 
     // (docs/decisions/0009).
   }) as const;
 
-if (import.meta.main) await main();
+if (import.meta.main) await runProcess(main);
 
 /** Waits for Temporal, and runs until a signal. */
 async function main(): Promise<void> {
-  const config = readConfig(process.env);
+  const config = await readConfigToStart(process.env, "worker");
   const log = createLogger("worker", config.logLevel);
   const stopTracing = await startTracing(config, "meguri-worker", log);
   const readSdkMetrics = await installSdkWithMetrics(log);

@@ -34,7 +34,7 @@ import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 
 type Handler = (request: Message, context: HandlerContext) => Promise<MessageInitShape<never>>;
 
-const config = readConfig(process.env);
+const config = readConfig(process.env, "server");
 const log = createLogger("grpc-js", config.logLevel);
 const validator = createRequestValidator();
 const { deps } = compose(config, noWorkflows, log);

@@ -15,7 +15,7 @@ const tickMs = 10_000;
 const inFlight = 16;
 const pageSize = 1_000;
 
-const config = readConfig(process.env);
+const config = readConfig(process.env, "worker");
 const log = createLogger("scanner", config.logLevel);
 const { deps } = compose(config, noWorkflows, log);
 

@@ -13,7 +13,7 @@ import { userName } from "../support/calls.ts";
 
 export type RowActivities = typeof activities;
 
-const config = readConfig(process.env);
+const config = readConfig(process.env, "worker");
 const log = createLogger("row-activities", config.logLevel);
 const { deps } = compose(config, noWorkflows, log);
 const bulkGrant = {

@@ -22,7 +22,7 @@ const patienceMs = 5_000;
 const pauseMs = Number(process.env.BENCH_PAUSE_MS ?? 20);
 const queued = process.env.BENCH_QUEUE === "1";
 
-export const config = readConfig(process.env);
+export const config = readConfig(process.env, "server");
 export const log = createLogger("plain", config.logLevel);
 export const { deps } = compose(config, noWorkflows, log);
 const { single } = createClients({ endpoint: config.dynamoEndpoint, region: config.region });

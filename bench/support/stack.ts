@@ -70,7 +70,7 @@ export async function startStack(options: { temporal?: boolean } = {}): Promise<
     const temporal = options.temporal ? await startTemporal({ ignoreRunning: true }) : undefined;
     if (temporal) stops.push(temporal.stop);
     const env = environment(dynamo.endpoint, temporal?.address);
-    const config = readConfig(env);
+    const config = readConfig(env, "server");
     if (temporal) await setup(config, quiet);
     else await setupTables(config);
     const { deps, close } = compose(config, noWorkflows, quiet);

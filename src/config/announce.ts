@@ -1,5 +1,7 @@
 /** The variables of the channel by which processes announce changed inboxes. */
 import { z } from "zod";
+import type { Report } from "./config-error.ts";
+import { file } from "./fields.ts";
 
 /**
  * Whether a client can use the URL. A database is refused because channels do not belong to one; a
@@ -19,18 +21,16 @@ export const announceVariables = {
       error: "has to be redis://[user:password@]host[:port], or rediss:// for TLS",
     })
     .optional(),
-  MEGURI_ANNOUNCE_TLS_CA_FILE: z.string().min(1).optional(),
+  MEGURI_ANNOUNCE_TLS_CA_FILE: file.optional(),
 };
 
-const variables = z.object(announceVariables);
+type Env = z.output<z.ZodObject<typeof announceVariables>>;
 
 /** The server of the channel. Undefined: there is none. */
-export function readAnnounce(env: z.output<typeof variables>, context: z.RefinementCtx) {
+export function readAnnounce(env: Env, report: Report) {
   const { MEGURI_ANNOUNCE_URL: url, MEGURI_ANNOUNCE_TLS_CA_FILE: caFile } = env;
   if (caFile !== undefined && !url?.startsWith("rediss:")) {
-    const path = ["MEGURI_ANNOUNCE_TLS_CA_FILE"];
-    const message = "needs a MEGURI_ANNOUNCE_URL with rediss://";
-    context.addIssue({ code: "custom", path, message });
+    report("MEGURI_ANNOUNCE_TLS_CA_FILE", "needs a MEGURI_ANNOUNCE_URL with rediss://");
   }
   if (url === undefined) return undefined;
   return {

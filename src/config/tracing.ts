@@ -1,5 +1,6 @@
 /** The standard variables of OpenTelemetry that this project reads itself. */
-import { z } from "zod";
+import type { z } from "zod";
+import { decimal, oneOf, webUrl, whole } from "./fields.ts";
 
 const samplers = [
   "always_on",
@@ -12,16 +13,16 @@ const samplers = [
 
 export type SamplerName = (typeof samplers)[number];
 
-const count = z.coerce.number().int().min(1);
+const count = whole(1);
 
 /** The exporter reads the others, which are for the endpoint only, such as its headers. */
 export const tracingVariables = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
-  OTEL_TRACES_SAMPLER: z.enum(samplers).default("parentbased_always_on"),
-  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
-  OTEL_BSP_SCHEDULE_DELAY: count.default(5_000),
-  OTEL_BSP_MAX_QUEUE_SIZE: count.default(2_048),
-  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: count.default(512),
+  OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
+  OTEL_TRACES_SAMPLER: oneOf(samplers).prefault("parentbased_always_on"),
+  OTEL_TRACES_SAMPLER_ARG: decimal(0, 1).prefault("1"),
+  OTEL_BSP_SCHEDULE_DELAY: count.prefault("5000"),
+  OTEL_BSP_MAX_QUEUE_SIZE: count.prefault("2048"),
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: count.prefault("512"),
 };
 
 /** How spans are sampled, queued and sent. */

@@ -8,11 +8,12 @@ import {
 import { ScheduleNotFoundError } from "@temporalio/client";
 import { composeWorkflows } from "../compose.ts";
 import { type Config, readConfig } from "../config/config.ts";
+import { ConfigError } from "../config/config-error.ts";
 import { monthEndId } from "../contract/month-ends.ts";
 import { reconcileId } from "../contract/reconciler.ts";
 import { defaultProgramId } from "../domain/program.ts";
 import { createLogger } from "../log.ts";
-import { createClients } from "../store/dynamodb/sdk/client.ts";
+import { createClients, usesLocalCredentials } from "../store/dynamodb/sdk/client.ts";
 import { tableName, tables } from "../store/dynamodb/tables.ts";
 import type { Link } from "../temporal/connection.ts";
 import { missingSearchAttributes } from "../temporal/search-attributes.ts";
@@ -44,7 +45,7 @@ export function serverChecks(env: NodeJS.ProcessEnv): Check[] {
   const configuration = { name: "configuration", run: async () => checkConfiguration(env) };
   let config: Config;
   try {
-    config = readConfig(env);
+    config = readConfig(env, "server");
   } catch {
     return [configuration];
   }
@@ -59,10 +60,13 @@ export function serverChecks(env: NodeJS.ProcessEnv): Check[] {
 
 function checkConfiguration(env: NodeJS.ProcessEnv): string {
   try {
-    const { dynamoEndpoint, region, tablePrefix } = readConfig(env);
-    return `tables ${tablePrefix}* on ${dynamoEndpoint ?? `AWS in ${region}`}`;
+    const { dynamoEndpoint, region, tablePrefix } = readConfig(env, "server");
+    const credentials = usesLocalCredentials(dynamoEndpoint) ? "local" : "the SDK's own";
+    const where = dynamoEndpoint ?? `AWS in ${region}`;
+    return `tables ${tablePrefix}* on ${where}, with ${credentials} credentials`;
   } catch (error) {
-    const text = (error as Error).message.replace(/\s*\n\s*/g, " ");
+    if (!(error instanceof ConfigError)) throw error;
+    const text = [...error.problems].map((problem) => problem.join(" ")).join("; ");
     throw new CheckFailed(text, "Correct the variables; docs/operations.md lists them.");
   }
 }

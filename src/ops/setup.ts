@@ -8,6 +8,7 @@ import { programRef } from "../app/ports/records.ts";
 import { createProgram } from "../app/programs/commands.ts";
 import { compose, composeWorkflows } from "../compose.ts";
 import { type Config, readConfig } from "../config/config.ts";
+import { runProcess } from "../config/config-error.ts";
 import { defaultBulkRules } from "../domain/bulk-rules.ts";
 import { asService } from "../domain/caller.ts";
 import { defaultLifetimeMonths, defaultProgramId, defaultTimeZone } from "../domain/program.ts";
@@ -56,8 +57,10 @@ export async function setupProgram(deps: Deps): Promise<void> {
   });
 }
 
-if (import.meta.main) {
-  const config = readConfig(process.env);
+if (import.meta.main) await runProcess(main);
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env, "setup");
   const log = createLogger("setup", config.logLevel);
   await setup(config, log);
   log.info("set up");

@@ -75,7 +75,7 @@ test("a process whose store hangs writes when that begins and when it is over", 
   onTestFinished(() => proxy.stop());
   const { lines, log } = keptLog();
   const env = { MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint, AWS_REGION: "local" };
-  const { deps, close } = compose(readConfig(env), noWorkflows, log);
+  const { deps, close } = compose(readConfig(env, "server"), noWorkflows, log);
   onTestFinished(close);
   // There is no table: the store answers with an error.
   const read = () => deps.reader.get(programRef("default")).catch(() => {});

@@ -63,16 +63,19 @@ afterAll(async () => {
 
 /** The configuration of a process that has all it needs, with some variables changed. */
 const configOf = (env: Record<string, string | undefined> = {}): Config =>
-  readConfig({
-    MEGURI_TEMPORAL_ADDRESS: `127.0.0.1:${(frontend.address() as AddressInfo).port}`,
-    MEGURI_TEMPORAL_TLS: "1",
-    MEGURI_TEMPORAL_TLS_CA_FILE: file("ca.crt"),
-    MEGURI_TEMPORAL_TLS_CERT_FILE: file("client.crt"),
-    MEGURI_TEMPORAL_TLS_KEY_FILE: file("client.key"),
-    MEGURI_TEMPORAL_SERVER_NAME: serverName,
-    MEGURI_TEMPORAL_API_KEY: "secret-key",
-    ...env,
-  });
+  readConfig(
+    {
+      MEGURI_TEMPORAL_ADDRESS: `127.0.0.1:${(frontend.address() as AddressInfo).port}`,
+      MEGURI_TEMPORAL_TLS: "1",
+      MEGURI_TEMPORAL_TLS_CA_FILE: file("ca.crt"),
+      MEGURI_TEMPORAL_TLS_CERT_FILE: file("client.crt"),
+      MEGURI_TEMPORAL_TLS_KEY_FILE: file("client.key"),
+      MEGURI_TEMPORAL_SERVER_NAME: serverName,
+      MEGURI_TEMPORAL_API_KEY: "secret-key",
+      ...env,
+    },
+    "server",
+  );
 
 /** Connects as a worker does; undefined when the first try has failed. */
 async function connectWorker(env?: Record<string, string | undefined>) {

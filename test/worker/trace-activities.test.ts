@@ -14,7 +14,8 @@ beforeAll(async () => {
   collector = await startCollector();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: "10" };
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  stopTracing = await startTracing(readConfig(env), "tests", createLogger("test", "silent"));
+  const config = readConfig(env, "worker");
+  stopTracing = await startTracing(config, "tests", createLogger("test", "silent"));
 });
 afterAll(async () => {
   await stopTracing();

@@ -15,11 +15,12 @@ const parentWith = (traceFlags: number): SpanContext => ({
 
 /** Runs code while spans are sampled like this. No span is exported. */
 async function withSampler(sampler: string, ratio: string, run: () => void): Promise<void> {
-  const config = readConfig({
+  const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
     OTEL_TRACES_SAMPLER: sampler,
     OTEL_TRACES_SAMPLER_ARG: ratio,
-  });
+  };
+  const config = readConfig(env, "server");
   const stop = await startTracing(config, "tests", createLogger("test", "silent"));
   run();
   await stop();

@@ -78,7 +78,7 @@ async function start(dynamoEndpoint: string, stops: (() => unknown)[]) {
     NODE_ENV: "production",
     AWS_REGION: "local",
   };
-  const config = readConfig(env);
+  const config = readConfig(env, "server");
   await setupTables(config);
   const { deps, close } = compose(config, noWorkflows, createLogger("hostile", "silent"));
   await setupProgram(deps);

@@ -14,19 +14,20 @@ const log = createLogger("fuzz", "error");
 const { deps } = memoryDeps();
 const streams = { reader: deps.reader, log, maxStreams: 1_000 };
 await setupProgram(deps);
+const env = {
+  MEGURI_PORT: "0",
+  MEGURI_HTTP1_PORT: "0",
+  MEGURI_OPERATORS_PORT: "0",
+  MEGURI_DRAIN_SECONDS: "1",
+  MEGURI_TEST_CLOCK: "1",
+};
 const server = createServer({
   deps: {
     ...deps,
     unreadCounts: createUnreadCountStreams(streams),
     bulkGrantStreams: createBulkGrantStreams(streams),
   },
-  config: readConfig({
-    MEGURI_PORT: "0",
-    MEGURI_HTTP1_PORT: "0",
-    MEGURI_OPERATORS_PORT: "0",
-    MEGURI_DRAIN_SECONDS: "1",
-    MEGURI_TEST_CLOCK: "1",
-  }),
+  config: readConfig(env, "server"),
   log,
   uploadIdleMs: 500,
 });

@@ -83,7 +83,7 @@ export interface TestServer extends Clients {
 /** Starts a server on free ports, with the program `default` in tables of its own. */
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const endpoint = options.dynamoEndpoint ?? inject("dynamodbEndpoint");
-  const config = readConfig({
+  const variables = {
     MEGURI_PORT: "0",
     MEGURI_HTTP1_PORT: "0",
     MEGURI_OPERATORS_PORT: "0",
@@ -93,7 +93,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     MEGURI_LOG_LEVEL: "silent",
     MEGURI_DRAIN_SECONDS: "1",
     ...options.env,
-  });
+  };
+  const config = readConfig(variables, "server");
   const ownTables = options.tablePrefix === undefined;
   if (ownTables) await setupTables(config);
   const log = createLogger("test", config.logLevel);
@@ -165,7 +166,7 @@ export async function startMemoryServer(
   await setupProgram(deps);
   const free = { MEGURI_PORT: "0", MEGURI_HTTP1_PORT: "0", MEGURI_OPERATORS_PORT: "0" };
   const quick = { MEGURI_DRAIN_SECONDS: "1", MEGURI_TEST_CLOCK: "1" };
-  const config = readConfig({ ...free, ...quick, ...env });
+  const config = readConfig({ ...free, ...quick, ...env }, "server");
   const { authenticate, certificates, ...access } = composeAccess(config, log);
   const server = createServer({ deps, config, log, authenticate, certificates });
   const ports = await server.listen();

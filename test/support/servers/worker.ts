@@ -101,7 +101,7 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
     AWS_REGION: "local",
     ...options.env,
   };
-  const config = readConfig(env);
+  const config = readConfig(env, "worker");
   const proxy = await startDynamoProxy({ upstream: env.MEGURI_DYNAMODB_ENDPOINT });
   const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
   await createTables(clients.retrying, tableName(config.tablePrefix));
@@ -124,7 +124,7 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   const running = new Set<() => Promise<void>>();
 
   async function startWorker(): Promise<() => Promise<void>> {
-    const stop = await runWorker(readConfig(processEnv), metrics);
+    const stop = await runWorker(readConfig(processEnv, "worker"), metrics);
     running.add(stop);
     return async () => {
       running.delete(stop);

@@ -1,0 +1,40 @@
+/** What is wrong with the variables of a process, in one error. */
+
+/** Says what is wrong with a variable. The text follows its name: `has to be a whole number`. */
+export type Report = (name: string, text: string) => void;
+
+/** The variables are wrong. It is no bug, so it is shown without a stack. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  /** What is wrong with each variable, by its name. */
+  readonly problems: ReadonlyMap<string, string>;
+
+  constructor(problems: ReadonlyMap<string, string>) {
+    const sorted = [...problems].sort();
+    const lines = sorted.map(([name, text]) => `  ${name} ${text}`);
+    super(
+      `the configuration is wrong; docs/operations.md lists the variables\n${lines.join("\n")}`,
+    );
+    this.problems = new Map(sorted);
+  }
+}
+
+/** Uses the value of a variable, and names the variable when that fails, as for a bad file. */
+export function usingVariable<T>(name: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    throw new ConfigError(new Map([[name, `cannot be used: ${(error as Error).message}`]]));
+  }
+}
+
+/** Runs a process. One whose configuration is wrong says so on stderr, and ends with 1. */
+export async function runProcess(main: () => Promise<void>): Promise<void> {
+  try {
+    await main();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,53 @@
+/** Tests which values `npm run check:config` shows, and that none of them is a secret. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { defaults } from "../../src/config/config.ts";
+import { valuesInForce } from "../../src/config/shown.ts";
+import { projectRoot } from "../support/markdown.ts";
+
+test("the values that are set and the defaults, of the variables that the process reads", () => {
+  const env = { MEGURI_PORT: "9000", MEGURI_DRAIN_SECONDS: "", MEGURI_BUILD_ID: "b", HOME: "/" };
+  const server = valuesInForce(env, "server");
+  expect(server).toEqual(
+    expect.arrayContaining([
+      "MEGURI_PORT=9000",
+      "MEGURI_DRAIN_SECONDS=20 (default)",
+      "MEGURI_AUTH=none (default)",
+    ]),
+  );
+  const names = (lines: readonly string[]) => lines.map((line) => line.split("=")[0]);
+  expect(names(server)).not.toContain("MEGURI_METRICS_PORT");
+  expect(names(server)).not.toContain("MEGURI_JWKS_URL");
+  expect(names(server)).not.toContain("HOME");
+  const worker = valuesInForce(env, "worker");
+  expect(worker).toContain("MEGURI_BUILD_ID=b");
+  expect(names(worker)).not.toContain("MEGURI_AUTH");
+  expect(names(worker)).not.toContain("MEGURI_PORT");
+  expect(names(valuesInForce(env, "setup"))).not.toContain("MEGURI_HOST");
+});
+
+test("what the page calls a secret is hidden", () => {
+  const page = readFileSync(`${projectRoot}docs/operations.md`, "utf8");
+  const rows = [...page.matchAll(/^\| `(MEGURI_\w+)` \|.*\ba secret\b/gm)];
+  const secrets = rows.map(([, name = ""]) => name);
+  expect(secrets).toContain("MEGURI_SLACK_WEBHOOK_URL");
+  for (const name of secrets) {
+    const url = "rediss://user:s3cret@cache.example";
+    const [line] = valuesInForce({ [name]: url }, "server").filter((each) => each.startsWith(name));
+    expect(line).toMatch(/^\w+=(?!.*s3cret).*\*\*\*/);
+  }
+});
+
+test("the password and the query of any URL are hidden, and the rest of it is shown", () => {
+  for (const name of defaults.keys()) {
+    const env = { [name]: "https://user:s3cret@host.example/path?token=s3cret" };
+    for (const kind of ["server", "worker"] as const) {
+      expect(valuesInForce(env, kind).join("\n")).not.toContain("s3cret");
+    }
+  }
+  const endpoint = "https://vpce-1.dynamodb.example:8443/path";
+  const [line] = valuesInForce({ MEGURI_DYNAMODB_ENDPOINT: endpoint }, "setup").filter((each) =>
+    each.includes("ENDPOINT"),
+  );
+  expect(line).toBe(`MEGURI_DYNAMODB_ENDPOINT=${endpoint}`);
+});
