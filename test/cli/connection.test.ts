@@ -51,11 +51,14 @@ test.each([
   expect(messages).toContain(`meguri: USAGE: ${text}\n`);
 });
 
-test("without variables the caller is cli", async () => {
-  const { messages, ...sent } = await balance({});
-  expect(sent).toMatchObject({ code: 4, token: undefined, caller: "cli" });
-  expect(messages).toContain("where callers are not verified, MEGURI_CALLER to a name");
-});
+test.each([{}, { MEGURI_CALLER: "", MEGURI_TOKEN: "", MEGURI_CA_FILE: "" }])(
+  "with %j the caller is cli",
+  async (variables) => {
+    const { messages, ...sent } = await balance(variables);
+    expect(sent).toMatchObject({ code: 4, token: undefined, caller: "cli" });
+    expect(messages).toContain("where callers are not verified, MEGURI_CALLER to a name");
+  },
+);
 
 test("MEGURI_CALLER names the caller, and an option comes first", async () => {
   expect(await balance({ MEGURI_CALLER: "mika" })).toMatchObject({ caller: "mika" });

@@ -148,8 +148,10 @@ test("where a file is expected, the shell completes files", async () => {
   print.mockRestore();
 });
 
-test("a file of MEGURI_CA_FILE that cannot be read is named", async () => {
-  const io = memoryIo(false, { MEGURI_CA_FILE: "/none.pem" });
+test("all files of variables that cannot be read are named at once", async () => {
+  const files = { MEGURI_CA_FILE: "/none.pem", MEGURI_CERT_FILE: "", MEGURI_KEY_FILE: "/none.key" };
+  const io = memoryIo(false, files);
   expect(await run(["balance", "alice"], io)).toBe(2);
-  expect(io.printed()).toContain("MEGURI_CA_FILE: ENOENT");
+  expect(io.printed()).toMatch(/MEGURI_CA_FILE: ENOENT.*; MEGURI_KEY_FILE: ENOENT/);
+  expect(io.printed()).not.toContain("MEGURI_CERT_FILE");
 });

@@ -86,16 +86,19 @@ const tlsVariables = [
   ["key", "MEGURI_KEY_FILE"],
 ] as const;
 
+/** Throws UsageError that names each file that cannot be read. */
 function readTls(env: NodeJS.ProcessEnv): MeguriOptions["tls"] {
-  const files = tlsVariables.filter(([, name]) => env[name]);
-  if (files.length === 0) return undefined;
-  return Object.fromEntries(files.map(([field, name]) => [field, readPem(name, env[name] ?? "")]));
-}
-
-function readPem(name: string, file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`${name}: ${(error as Error).message}`);
+  const tls: Record<string, string> = {};
+  const problems: string[] = [];
+  for (const [field, name] of tlsVariables) {
+    const file = env[name];
+    if (!file) continue;
+    try {
+      tls[field] = readFileSync(file, "utf8");
+    } catch (error) {
+      problems.push(`${name}: ${(error as Error).message}`);
+    }
   }
+  if (problems.length > 0) throw new UsageError(problems.join("; "));
+  return Object.keys(tls).length > 0 ? tls : undefined;
 }
