@@ -234,6 +234,11 @@ test("an empty variable is an unset one", () => {
   expect(readServer({ ...empty, MEGURI_PORT: "0", MEGURI_UNKNOWN: "" }).port).toBe(0);
 });
 
+test("what Kubernetes adds for a service named meguri is not read", () => {
+  const env = { MEGURI_PORT: "tcp://10.0.0.1:80", MEGURI_PORT_80_TCP_PROTO: "tcp" };
+  expect(readServer(env)).toEqual(readServer({}));
+});
+
 test("numbers are digits: no blank is 0", () => {
   for (const value of [" ", "0x10", "1e3", "-1", "Infinity"]) {
     expect(problemsOf({ MEGURI_DRAIN_SECONDS: value })).toEqual({

@@ -126,7 +126,7 @@ test.each([
   expect(calls).toEqual([]);
 });
 
-test("files that are missing end the process at start", () => {
-  const config = configOf({ MEGURI_TEMPORAL_TLS_CA_FILE: file("none") });
-  expect(() => temporalEndpoint(config)).toThrow("ENOENT");
+test("a file that is missing ends the process at start", () => {
+  const env = { MEGURI_TEMPORAL_TLS_CA_FILE: file("none") };
+  expect(() => configOf(env)).toThrow("MEGURI_TEMPORAL_TLS_CA_FILE names a file that is not there");
 });
