@@ -32,7 +32,8 @@ test("what the page calls a secret is hidden", () => {
   const secrets = rows.map(([, name = ""]) => name);
   expect(secrets).toContain("MEGURI_SLACK_WEBHOOK_URL");
   for (const name of secrets) {
-    const url = "rediss://user:s3cret@cache.example";
+    const isWhole = name !== "MEGURI_ANNOUNCE_URL";
+    const url = isWhole ? "https://a.example/s3cret" : "rediss://user:s3cret@cache.example";
     const [line] = valuesInForce({ [name]: url }, "server").filter((each) => each.startsWith(name));
     expect(line).toMatch(/^\w+=(?!.*s3cret).*\*\*\*/);
   }
