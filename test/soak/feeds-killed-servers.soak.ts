@@ -42,7 +42,7 @@ import { startServer, type TestServer } from "../support/servers/server.ts";
 import { type ServerProcess, startServerProcess } from "../support/servers/server-process.ts";
 import { itemsOf } from "../support/stores/dump.ts";
 
-const seed = Number(process.env.MEGURI_MODEL_SEED ?? randomInt(2 ** 31));
+const seed = Number(process.env.TEST_MODEL_SEED ?? randomInt(2 ** 31));
 const kills = 6;
 /** So many answers come between two kills. */
 const answersBetween = 40;
@@ -301,7 +301,7 @@ const withoutTimes = ({ unread, read, ...rest }: Shown) => ({
 
 const title = `${kills} kills of servers: acknowledged calls are done once, others at most`;
 
-test(`${title} (MEGURI_MODEL_SEED=${seed})`, async () => {
+test(`${title} (TEST_MODEL_SEED=${seed})`, async () => {
   const feeds = [0, 1, 2, 3].map((i): Feed => {
     const targets = [0, 1, 2].map((k) => ({ type: "post", id: `p-${i}-${k}` }));
     return { ownerId: `owner-${i}`, targets, sent: [] };
