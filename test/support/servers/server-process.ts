@@ -2,6 +2,7 @@
 import { Http2SessionManager } from "@connectrpc/connect-node";
 import { findPorts } from "../../../src/dev/stack/free-port.ts";
 import { startService } from "../../../src/dev/stack/service.ts";
+import { eventually } from "../fixtures/waiting.ts";
 import { type Clients, connect } from "./server.ts";
 
 /** A server that keeps its ports when it starts again. */
@@ -33,7 +34,8 @@ export async function startServerProcess(
     clientsOf: (caller) => connect(sessions, port, caller),
     kill: () => child.killHard(),
     async restart() {
-      child = await start();
+      // A connection of another process may have its port by now, mostly for a short time.
+      child = await eventually(start);
     },
     async stop() {
       sessions.abort();
