@@ -1,4 +1,4 @@
-/** Whether a workflow believes what an activity has answered: operators can complete one by hand. */
+/** Whether a workflow believes an answer of an activity: operators can complete one by hand. */
 import { workflowInfo } from "@temporalio/workflow";
 import type { Answer, Asking } from "../src/contract/answers.ts";
 

@@ -270,7 +270,8 @@ function reportOf(
   spell: (text: string) => string,
 ): string {
   const { length: taken } = submitted;
-  const numbers = `${counted(taken, "file")} submitted, ${failed.length} failed, ${left.length} left.`;
+  const takenFiles = counted(taken, "file");
+  const numbers = `${takenFiles} submitted, ${failed.length} failed, ${left.length} left.`;
   const lists = [failed, left].map((files) => [
     ...files.slice(0, maxNamed).map((file) => `- ${spell(textOf(file))}`),
     ...(files.length > maxNamed ? [`- and ${files.length - maxNamed} more`] : []),

@@ -70,7 +70,7 @@ function countingPrograms(deps: Deps, fails: boolean) {
   return { count, deps: { ...deps, reader: { ...deps.reader, programs } } };
 }
 
-test("a pass reads the programs once for changes, once for bulk grants, once for counts", async () => {
+test("a pass reads programs once for changes, once for bulk grants, once for counts", async () => {
   const { count, deps } = countingPrograms((await setUp()).deps, false);
   expect(await pass(deps)).toEqual({ counts: noRuns, warnings: [] });
   expect(count.reads).toBe(3);
