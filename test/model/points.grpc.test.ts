@@ -38,7 +38,7 @@ const { count, seed } = inject("grpcHistories");
 
 test(`${count} histories equal the oracle after every step`, async () => {
   const property = fc.asyncProperty(history(16), (each) => play(each, open));
-  await assertSeeded(property, count, 60_000 * count, seed);
+  await assertSeeded(property, count, 120_000 * count, seed);
 });
 
 const userId = "u";

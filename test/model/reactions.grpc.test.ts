@@ -69,7 +69,7 @@ test(`${count} histories equal the oracle after every step`, async () => {
     histories += 1;
     return play([...steps, ...last], { system, now: Date.now(), prefix: `history-${histories}-` });
   });
-  await assertSeeded(property, count, 60_000 * count, seed);
+  await assertSeeded(property, count, 120_000 * count, seed);
 });
 
 const system: System = {

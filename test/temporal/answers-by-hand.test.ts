@@ -86,8 +86,9 @@ async function expectTrueEnd(id: string, run: WorkflowHandle): Promise<void> {
   for (const userId of frozen(id)) await freeze(stack, userId, true);
   const { digest } = revision;
   const approval = { subject: "approver", digest };
-  expect(await run.executeUpdate("approve", { args: [approval] as [unknown] })).toEqual({
-    ...{ state: "APPROVED", revision: 1, digest },
+  // Its state is not known here: the bulk grant may run already.
+  expect(await run.executeUpdate("approve", { args: [approval] as [unknown] })).toMatchObject({
+    ...{ revision: 1, digest },
     approvers: [{ service: "temporal", subject: "approver" }],
   });
   const counts = {
