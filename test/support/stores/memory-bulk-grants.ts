@@ -88,7 +88,7 @@ const ruleChangesOf = (records: ReadonlyMap<string, Stored>, programId: string) 
         (kind === "bulkRules" && id === programId) ||
         (kind === "earlierBulkRules" && id.startsWith(`${programId}#`)),
     )
-    .map(({ value }) => structuredClone(value) as Records["bulkRules"])
+    .map(({ value }) => value as Records["bulkRules"])
     .map((record) => ({ sort: padBack(record.number), record }));
 
 /** The records of an upload, each with the number of its block. */
@@ -101,5 +101,5 @@ const numbered = <K extends "blockCheck" | "blockOutcome">(
     .filter(({ ref }) => ref.kind === kind && ref.id.startsWith(`${uploadId}#`))
     .map(({ ref, value }) => {
       const block = Number(ref.id.split("#")[1]);
-      return { sort: pad(block), record: { ...(structuredClone(value) as Records[K]), block } };
+      return { sort: pad(block), record: { ...(value as Records[K]), block } };
     });

@@ -15,7 +15,7 @@ export function eventsOf(records: MemoryRecords, name: EventsName): Event[] {
   const prefix = `notificationEvent#${idOf(name)}#`;
   return [...records.entries()]
     .filter(([id]) => id.startsWith(prefix))
-    .map(([, { value }]) => structuredClone(value) as Event)
+    .map(([, { value }]) => value as Event)
     .sort((a, b) => a.version - b.version);
 }
 
@@ -50,7 +50,7 @@ export function eventReads(records: MemoryRecords): EventReader {
         .filter(({ ref }) => ref.kind === "eventOwner" && ref.id.startsWith(`${type}#${id}#`))
         .map(({ ref, value }) => ({
           sort: ref.id,
-          record: structuredClone(value) as Records["eventOwner"],
+          record: value as Records["eventOwner"],
         }))
         .filter(({ record }) => ownerId === undefined || record.ownerId === ownerId);
       return pageOf(`owners of ${type}#${id}`, sorted, page);

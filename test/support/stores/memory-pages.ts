@@ -29,14 +29,24 @@ export const sortBack = (text: string): string =>
 export const bySort = (a: Sorted<unknown>, b: Sorted<unknown>): number =>
   a.sort < b.sort ? -1 : 1;
 
-/** A copy of every record of a kind. */
+/** A copy that nobody can change, so that reads may return it without a copy for each. */
+export const frozenCopy = <T>(value: T): T => frozen(structuredClone(value));
+
+function frozen<T>(value: T): T {
+  // JavaScript cannot freeze bytes.
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  for (const each of Object.values(value)) frozen(each);
+  return Object.freeze(value);
+}
+
+/** Every record of a kind. */
 export const allOf = <K extends Kind>(
   records: ReadonlyMap<string, Stored>,
   kind: K,
 ): Records[K][] =>
   [...records.values()]
     .filter(({ ref }) => ref.kind === kind)
-    .map(({ value }) => structuredClone(value) as Records[K]);
+    .map(({ value }) => value as Records[K]);
 
 /** One page of a list. A full page has a cursor, even when no record follows. */
 export function pageOf<T>(

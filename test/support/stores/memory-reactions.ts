@@ -94,9 +94,7 @@ const reactionsTo = (
   const prefix = `reaction#${type}#${id}#${kind}#`;
   return [...records.entries()]
     .filter(([name]) => name.startsWith(prefix))
-    .flatMap(
-      ([, { value }]) => unlessWithdrawn(structuredClone(value) as Records["reaction"]) ?? [],
-    );
+    .flatMap(([, { value }]) => unlessWithdrawn(value as Records["reaction"]) ?? []);
 };
 
 /** The groups of an owner, whose id is the beginning of theirs. */
@@ -107,7 +105,7 @@ const ownedBy = <K extends "unreadGroup" | "readGroup" | "mutedPerson" | "mutedT
 ) =>
   [...records.values()]
     .filter(({ ref }) => ref.kind === kind && ref.id.startsWith(`${ownerId}#`))
-    .map(({ ref, value }) => ({ name: ref.id, record: structuredClone(value) as Records[K] }));
+    .map(({ ref, value }) => ({ name: ref.id, record: value as Records[K] }));
 
 export function reactionReads(
   records: MemoryRecords,
@@ -199,9 +197,7 @@ export function reactionReads(
       new Map(
         ownerIds.flatMap((ownerId) => {
           const found = records.get(nameOf(inboxRef(ownerId)));
-          return found
-            ? [[ownerId, structuredClone(found.value) as Records["inbox"]] as const]
-            : [];
+          return found ? [[ownerId, found.value as Records["inbox"]] as const] : [];
         }),
       ),
   };

@@ -39,7 +39,7 @@ export function createReader(
     async entries({ programId, userId }, { from, to, newestFirst, types }, page) {
       const list = [...records.values()]
         .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${programId}#${userId}#`))
-        .map(({ value }) => structuredClone(value) as LedgerEntry)
+        .map(({ value }) => value as LedgerEntry)
         .filter(({ number }) => number >= from && number <= to)
         .map((record) => ({ sort: (newestFirst ? padBack : pad)(record.number), record }));
       const found = pageOf(`entries ${programId}#${userId}`, list, page);
@@ -52,7 +52,7 @@ export function createReader(
         .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${programId}#${userId}#`))
         .map(({ ref, value }) => ({
           sort: pad(Number(ref.id.split("#").at(-1))),
-          record: structuredClone(value) as LedgerEntry,
+          record: value as LedgerEntry,
         }));
       return pageOf(`stored ${programId}#${userId}`, list, page);
     },
@@ -64,7 +64,7 @@ export function createReader(
       const found = pageOf("entry copies", scanned, page);
       const copies = found.items
         .filter(({ ref }) => ref.kind === "event" && ref.id.startsWith(`${programId}#${userId}#`))
-        .map(({ value }) => structuredClone((value as Records["event"]).entry))
+        .map(({ value }) => (value as Records["event"]).entry)
         .filter(({ number }) => number >= from && number <= to);
       return { ...found, items: copies };
     },

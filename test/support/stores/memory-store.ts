@@ -31,6 +31,7 @@ import {
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { createBulkGrants } from "./memory-bulk-grants.ts";
+import { frozenCopy } from "./memory-pages.ts";
 import { createPurger, memberReads } from "./memory-reactions.ts";
 import { createReader } from "./memory-reader.ts";
 import { type BeforeItem, createTable, invalid } from "./memory-table.ts";
@@ -147,7 +148,7 @@ export function createMemoryStore(): MemoryStore {
       stats.writtenItems += writes.length;
       checkWrites(writes, token);
       // A copy, like the bytes on the wire: later changes of the writes have no effect.
-      const sent = writes.map((write) => ({ ...write, value: structuredClone(write.value) }));
+      const sent = writes.map((write) => ({ ...write, value: frozenCopy(write.value) }));
       const request: Request = { op: "commit", refs: writes.map(({ ref }) => ref), writes, token };
       await pause(store.latencyMs);
       const fault = await store.arriving?.(request);

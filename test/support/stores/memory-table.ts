@@ -8,7 +8,7 @@ import {
   type Write,
 } from "../../../src/store/engine/item-store.ts";
 import { firstVersion } from "./first-version.ts";
-import type { Stored } from "./memory-pages.ts";
+import { frozenCopy, type Stored } from "./memory-pages.ts";
 
 /**
  * Called before an item of a transaction is applied (for packed entries with the first one), and
@@ -35,6 +35,7 @@ export interface Table {
   loadEach(refs: readonly Ref[]): readonly Loaded[] | Promise<readonly Loaded[]>;
   /** Loads records at one moment; undefined while a transaction holds one of them. */
   loadAtomically(refs: readonly Ref[]): readonly Loaded[] | undefined;
+  /** Keeps the values as they are: nobody may change them any more. */
   commit(writes: readonly Write[], token: string): Committed;
   /** Sets a record without regard to conditions and locks. */
   force<K extends Kind>(ref: Ref<K>, value: Records[K] | undefined): void;
@@ -56,7 +57,7 @@ export function createTable(beforeItem: () => BeforeItem | undefined): Table {
   const load = (ref: Ref): Loaded => {
     const found = records.get(nameOf(ref));
     if (!found) return { value: undefined, version: 0 };
-    return { value: structuredClone(found.value), version: found.version };
+    return { value: found.value, version: found.version };
   };
 
   function loadEach(refs: readonly Ref[]): readonly Loaded[] | Promise<readonly Loaded[]> {
@@ -114,8 +115,7 @@ export function createTable(beforeItem: () => BeforeItem | undefined): Table {
     for (const { ref, op, value, next } of writes) {
       if (op === "delete") records.delete(nameOf(ref));
       if (op !== "put") continue;
-      const kept = structuredClone(value as Records[Kind]);
-      records.set(nameOf(ref), { ref, value: kept, version: next });
+      records.set(nameOf(ref), { ref, value: value as Records[Kind], version: next });
     }
   }
 
@@ -124,7 +124,7 @@ export function createTable(beforeItem: () => BeforeItem | undefined): Table {
     if (value === undefined) records.delete(nameOf(ref));
     else {
       const next = version > 0 ? version + 1 : firstVersion(ref.kind, value);
-      records.set(nameOf(ref), { ref, value: structuredClone(value), version: next });
+      records.set(nameOf(ref), { ref, value: frozenCopy(value), version: next });
     }
   }
 
