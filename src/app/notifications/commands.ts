@@ -215,8 +215,10 @@ function takeSeen(
   tx.put(refs.inbox, inbox);
   putUnread(tx, name.ownerId, state.group, group, inbox.version);
   if (!isEventKind(name.kind)) {
-    const before = tx.get(refs.readMark);
-    const mark = markOf(before, read, group ? version : inbox.version);
+    // A read of the open group ends the places of people who have left it. A read of a closed one
+    // moves the mark to the end of that group only, because the open group after it stays unread.
+    const end = state.group?.closed?.endVersion ?? inbox.version;
+    const mark = markOf(tx.get(refs.readMark), read, group ? version : end);
     tx.put(refs.readMark, mark, inbox.version);
   }
   return { inbox, read };

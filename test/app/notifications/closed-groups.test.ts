@@ -119,6 +119,22 @@ test("who left what was read since does not come back after a mark of an older o
   expect(await read()).toEqual(["3: dan (1)", "1: ann (1)"]);
 });
 
+test("who leaves the open notification comes back after a mark of a closed one", async () => {
+  const { deps, nameOf, like, unlike, wait, unread } = await createPost();
+  await like("ann");
+  wait();
+  await like("ben");
+  await markNotificationRead(deps, { ...nameOf(1), version: 1 });
+  await unlike("ben");
+  await like("ben");
+  expect(await unread()).toEqual(["2: ben (1)"]);
+  await markNotificationUnread(deps, nameOf(1));
+  await unlike("ben");
+  await dismissNotification(deps, { ...nameOf(1), version: 7 });
+  await like("ben");
+  expect(await unread()).toEqual(["2: ben (1)"]);
+});
+
 test("of many members the next ones of a closed notification are shown", async () => {
   const { like, unlike, wait, unread } = await createPost();
   for (let i = 1; i <= 10; i++) await like(`u${i}`);

@@ -74,13 +74,19 @@ function takeSeen(state: State, name: NotificationName, version: number, now: nu
   const members = divide(state, unread, version);
   if (members.length === 0) return [];
   takeVersion(state, true);
-  // What others have left before is not unread any more either.
   const isWhole = members.length === unread.members.length;
-  const readTo = isWhole ? Math.max(lastOf(unread), ...placesOf(state, name)) : version;
+  const readTo = isWhole ? endOf(state, unread) : version;
   const { readTo: before } = markOf(state, name);
   state.marks[groupText(name)] = { readTo: Math.max(readTo, before), readTime: now };
   return members;
 }
+
+/**
+ * The version up to which nobody comes back after a read of a whole notification. A read of the
+ * open one ends the places of people who have left it. A closed one has places up to its end only.
+ */
+const endOf = (state: State, unread: Notification): number =>
+  unread.to ?? Math.max(lastOf(unread), ...placesOf(state, unread));
 
 /** The versions of the places to which people may come back. */
 const placesOf = (state: State, { target, kind }: GroupName): number[] =>

@@ -119,6 +119,16 @@ test("an old notification takes in nobody new", () => {
   expect(oracle.badge.kindCounts).toEqual({ like: 2 });
 });
 
+test("who leaves the open notification comes back after a mark of a closed one", () => {
+  like("a");
+  now += 3 * hour;
+  like("b", { regroupAfterMs: hour });
+  unlike("b");
+  mark(likes, 1, 1);
+  like("b");
+  expect(all()).toEqual(["read 1: a 1", "open 2: b 2"]);
+});
+
 test("every event is a member, and its actor counts once", () => {
   report("1", "a");
   report("2", "a");
