@@ -14,6 +14,7 @@ import { startTracing } from "./tracing.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
 import { awaitConnection } from "./worker/connect.ts";
 import { createMetrics, createMetricsListener, type Metrics } from "./worker/metrics.ts";
+import { runToEnd } from "./worker/run-to-end.ts";
 import { installSdkWithMetrics } from "./worker/sdk.ts";
 import { traceActivities } from "./worker/trace-activities.ts";
 
@@ -86,7 +87,7 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
   return {
     async run() {
       // When one of them fails, the process ends, so the other one has to end, too.
-      const runs = workers.map((worker) => worker.run().finally(shutdown));
+      const runs = workers.map((worker) => runToEnd(worker, log).finally(shutdown));
       await Promise.allSettled(runs);
       await Promise.all(runs);
     },
