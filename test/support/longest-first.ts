@@ -11,6 +11,8 @@ export const longFiles: readonly string[] = [
   "test/soak/points.soak.ts",
   "test/soak/client-languages.soak.ts",
   "test/temporal/bulk-grants.test.ts",
+  "test/model/reactions.grpc.test.ts",
+  "test/temporal/answers-by-hand.test.ts",
   "test/temporal/bulk-grants-sources.test.ts",
   "test/rpc/server/hung-store.test.ts",
   "test/store/engine/fault-workload.test.ts",
@@ -18,9 +20,10 @@ export const longFiles: readonly string[] = [
   "test/temporal/bulk-grants-faults.test.ts",
   "test/cli/commands.test.ts",
   "test/cli/prompts.test.ts",
-  "test/model/reactions.grpc.test.ts",
   "test/temporal/month-end.test.ts",
   "test/rpc/notifications/watch.test.ts",
+  "test/temporal/reset.test.ts",
+  "test/ops/check-config.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {
