@@ -26,9 +26,8 @@ export type Form<T> = {
 export const asking = (): Asking => ({ original_run_id: workflowInfo().originalExecutionRunId });
 
 /**
- * Returns what an activity has answered, without the id of the run. Returns undefined for an answer
- * that an operator has given, who has completed the activity by hand: it is told by the id, and by
- * its form. Also returns undefined without an answer.
+ * Returns what an activity has answered, without the id of the run. Returns undefined when there is
+ * no answer, or one with another id or form: an operator has completed the activity by hand.
  */
 export function believed<T extends object>(
   answer: unknown,

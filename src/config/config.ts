@@ -71,7 +71,7 @@ export const defaults: ReadonlyMap<string, string | undefined> = new Map(
   ]),
 );
 
-/** What a process leaves to the others. */
+/** The variables that a process does not read. */
 const ignored: Readonly<Record<ProcessKind, readonly string[]>> = {
   server: Object.keys(workerVariables),
   worker: Object.keys(serverVariables),

@@ -10,7 +10,7 @@ type MemoryRecords = ReadonlyMap<string, Stored>;
 const idOf = ({ ownerId, target: { type, id }, kind }: EventsName) =>
   [ownerId, type, id, kind].join("#");
 
-/** The events of one name, earliest first. Copies only these: the models read after every step. */
+/** The events of one name, earliest first. */
 export function eventsOf(records: MemoryRecords, name: EventsName): Event[] {
   const prefix = `notificationEvent#${idOf(name)}#`;
   return [...records.entries()]

@@ -85,7 +85,7 @@ export function memberReads(
 const firstOf = (list: readonly MemberRecord[]) => list.slice(0, shownFirst + 1);
 const latestOf = (list: readonly MemberRecord[]) => list.toReversed().slice(0, shownLatest + 1);
 
-/** Copies only the requested records, because the models read every target after every step. */
+/** Reads only the requested records, because the models read every target after every step. */
 const reactionsTo = (
   records: MemoryRecords,
   { type, id }: TargetName,
