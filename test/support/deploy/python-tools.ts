@@ -29,7 +29,7 @@ export async function findPythonTool(command: PythonTool): Promise<string> {
   const folder = `${name}-${version}`;
   const fetch = async (temporary: string) => {
     console.error(`installing ${title}`);
-    // Scripts of an environment name their interpreter by its path, so it is made in its last place.
+    // Its scripts name their interpreter by a path, so the environment is made in its last place.
     const environment = join(dirname(temporary), "environment");
     await run("python3", ["-m", "venv", "--clear", environment]);
     await run(join(environment, "bin", "pip"), ["install", "-q", `${name}==${version}`]);
