@@ -15,12 +15,13 @@ import type { Clock } from "./app/ports/clock.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import type { Authenticator } from "./app/ports/identity.ts";
 import type { Workflows } from "./app/ports/workflows.ts";
+import { watchApiKey } from "./auth/api-key-file.ts";
 import { parseApprovers } from "./auth/approvers-file.ts";
 import { createCertificateAuthenticator } from "./auth/certificate.ts";
 import { authenticateByHeader } from "./auth/header.ts";
 import { createJwtAuthenticator } from "./auth/jwt.ts";
 import { watchTls } from "./auth/tls-files.ts";
-import { watchFiles } from "./auth/watch-files.ts";
+import { type Watched, watchFiles } from "./auth/watch-files.ts";
 import { isLoopback } from "./config/access.ts";
 import type { Config } from "./config/config.ts";
 import { usingVariable } from "./config/config-error.ts";
@@ -54,11 +55,14 @@ interface Composed {
   close(): Promise<void>;
 }
 
-/** Where Temporal is. Reads the files of TLS once: a new certificate needs a new process. */
-export function temporalEndpoint(
-  config: Pick<Config, "temporalAddress" | "temporalTls" | "temporalApiKey">,
-): TemporalEndpoint {
-  const { temporalAddress: address, temporalTls, temporalApiKey: apiKey } = config;
+/** Where Temporal is, for the connections of one process. */
+interface ComposedEndpoint extends TemporalEndpoint {
+  readonly apiKey?: Watched<string>;
+}
+
+/** Reads the files of TLS once: a new certificate needs a new process. Watches the API key's. */
+function temporalEndpoint(config: Config, log: Logger): ComposedEndpoint {
+  const { temporalAddress: address, temporalTls, temporalApiKeyFile: keyFile } = config;
   if (temporalTls === undefined) return { address };
   const { caFile, pair, serverName } = temporalTls;
   return {
@@ -70,18 +74,39 @@ export function temporalEndpoint(
       }),
       ...(serverName && { serverNameOverride: serverName }),
     },
-    ...(apiKey && { apiKey }),
+    ...(keyFile && {
+      apiKey: usingVariable("MEGURI_TEMPORAL_API_KEY_FILE", () => watchApiKey(keyFile, log)),
+    }),
   };
 }
 
+interface ComposedWorkflows extends TemporalWorkflows {
+  /** For the other connection of a worker. */
+  readonly endpoint: ComposedEndpoint;
+  /** How long ago the API key was read, if there is one. */
+  readonly keyAges: KeyAges;
+}
+
 /** Builds the client side of Temporal, which connects when it is first used. */
-export const composeWorkflows = (config: Config, log: Logger): TemporalWorkflows =>
-  createWorkflows({
-    ...temporalEndpoint(config),
+export function composeWorkflows(config: Config, log: Logger): ComposedWorkflows {
+  const endpoint = temporalEndpoint(config, log);
+  const { apiKey } = endpoint;
+  const workflows = createWorkflows({
+    ...endpoint,
     namespace: config.temporalNamespace,
     taskQueue: config.taskQueue,
     log,
   });
+  return {
+    ...workflows,
+    endpoint,
+    keyAges: apiKey ? { temporal: apiKey.ageMs } : {},
+    async close() {
+      apiKey?.close();
+      await workflows.close();
+    },
+  };
+}
 
 /** How a server verifies its callers, and the certificates of its ports. */
 interface Access extends Pick<Authenticator, "authenticate" | "close"> {

@@ -135,7 +135,7 @@ async function main(): Promise<void> {
   const registry = createProcessRegistry();
   const server = createServer({ deps, config, log, authenticate, certificates, registry });
   const schedules = keepEnsuringSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
-  exportKeyAges(registry, keyAges);
+  exportKeyAges(registry, { ...keyAges, ...workflows.keyAges });
   exportGauge(
     registry,
     {

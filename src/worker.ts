@@ -3,12 +3,13 @@ import { type NativeConnection, Worker, type WorkflowBundleOption } from "@tempo
 import { createActivities } from "../activities/index.ts";
 import type { ApproverOf } from "../activities/operators.ts";
 import type { Deps } from "./app/ports/deps.ts";
-import { compose, composeApprovers, composeWorkflows, temporalEndpoint } from "./compose.ts";
+import { compose, composeApprovers, composeWorkflows } from "./compose.ts";
 import { type Config, readConfigToStart } from "./config/config.ts";
 import { runProcess } from "./config/config-error.ts";
 import { bulkTaskQueue } from "./contract/bulk-grants.ts";
 import { latenessOf } from "./domain/reservation.ts";
 import { createLogger, type Logger } from "./log.ts";
+import { exportKeyAges } from "./probes/keys.ts";
 import { createProcessRegistry, exportStore } from "./probes/metrics.ts";
 import { startTracing } from "./tracing.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
@@ -131,9 +132,10 @@ async function main(): Promise<void> {
   const metricsPort = await listener.listen(config.host, config.metricsPort);
   const { workflowBundle } = config;
   const bundle = workflowBundle ? { codePath: workflowBundle } : await bundleWorkflows();
-  const connection = await awaitConnection(temporalEndpoint(config), log, stopping.signal);
+  const workflows = composeWorkflows(config, log);
+  exportKeyAges(metrics.registry, workflows.keyAges);
+  const connection = await awaitConnection(workflows.endpoint, log, stopping.signal);
   if (connection) {
-    const workflows = composeWorkflows(config, log);
     const { deps, close } = compose(config, workflows, log);
     exportStore(metrics.registry, deps);
     const approvers = composeApprovers(config, log);
@@ -152,9 +154,9 @@ async function main(): Promise<void> {
     await runUntil(worker, stopping.signal, log);
     approvers.close();
     await close();
-    await workflows.close();
     await connection.close();
   }
+  await workflows.close();
   listener.close();
   await stopTracing();
   log.info("stopped");

@@ -1,7 +1,7 @@
 /** Shows which values of variables are in force, without secrets. */
 import { defaults, type ProcessKind, reads, setVariables } from "./config.ts";
 
-const secrets: readonly string[] = ["MEGURI_TEMPORAL_API_KEY", "MEGURI_SLACK_WEBHOOK_URL"];
+const secrets: readonly string[] = ["MEGURI_SLACK_WEBHOOK_URL"];
 
 const hidden = "***";
 

@@ -17,7 +17,7 @@ export const temporalVariables = {
   MEGURI_TEMPORAL_TLS_CERT_FILE: file.optional(),
   MEGURI_TEMPORAL_TLS_KEY_FILE: file.optional(),
   MEGURI_TEMPORAL_SERVER_NAME: text.optional(),
-  MEGURI_TEMPORAL_API_KEY: text.optional(),
+  MEGURI_TEMPORAL_API_KEY_FILE: file.optional(),
 };
 
 type Env = z.output<z.ZodObject<typeof temporalVariables>>;
@@ -28,7 +28,7 @@ const onlyTls = [
   "MEGURI_TEMPORAL_TLS_CERT_FILE",
   "MEGURI_TEMPORAL_TLS_KEY_FILE",
   "MEGURI_TEMPORAL_SERVER_NAME",
-  "MEGURI_TEMPORAL_API_KEY",
+  "MEGURI_TEMPORAL_API_KEY_FILE",
 ] as const;
 
 /** Turns the variables into configuration. Reports those that contradict. */
@@ -36,8 +36,8 @@ export const readTemporal = (env: Env, report: Report) => ({
   temporalAddress: env.MEGURI_TEMPORAL_ADDRESS,
   temporalNamespace: env.MEGURI_TEMPORAL_NAMESPACE,
   temporalTls: readTls(env, report),
-  /** A secret. */
-  temporalApiKey: env.MEGURI_TEMPORAL_API_KEY,
+  /** The file of the API key. Absent: there is none. */
+  temporalApiKeyFile: env.MEGURI_TEMPORAL_API_KEY_FILE,
 });
 
 /** Undefined: cleartext. */

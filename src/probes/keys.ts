@@ -1,4 +1,4 @@
-/** The metrics of the keys and certificates of a server. */
+/** The metrics of the keys and certificates of a process. */
 import { Gauge, type Registry } from "prom-client";
 import type { Milliseconds } from "../domain/units.ts";
 
@@ -8,7 +8,7 @@ export type KeyAges = Readonly<Record<string, () => Milliseconds>>;
 export function exportKeyAges(registry: Registry, ages: KeyAges): void {
   new Gauge({
     name: "meguri_key_age_seconds",
-    help: "How long ago what callers are verified by, or the certificate, was read or fetched.",
+    help: "How long ago keys, certificates or what verifies callers were read or fetched.",
     labelNames: ["keys"],
     registers: [registry],
     collect() {

@@ -17,8 +17,12 @@ export interface TemporalEndpoint {
   readonly address: string;
   /** Absent: cleartext. */
   readonly tls?: TLSConfig;
-  /** A secret, sent as a bearer token. */
-  readonly apiKey?: string;
+  readonly apiKey?: ApiKey;
+}
+
+/** A secret, sent as a bearer token. It may be replaced while the process runs. */
+interface ApiKey {
+  current(): string;
 }
 
 /** The address of Temporal, and the task queue of the project's workers. */
@@ -46,9 +50,11 @@ export interface Link {
 const defaultTimeoutMs = 3_000;
 
 export function createLink(options: TemporalOptions): Link {
-  const { namespace, taskQueue, log, ...endpoint } = options;
+  const { namespace, taskQueue, log, apiKey, ...endpoint } = options;
   const connection = Connection.lazy({
     ...endpoint,
+    // Read for each call, so that a new key needs no new connection.
+    ...(apiKey && { apiKey: () => apiKey.current() }),
     // Retries for about 1.5 s: the default's pauses grow beyond the deadline above.
     interceptors: [
       makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 8, factor: 1.2 })),

@@ -32,7 +32,7 @@ describe("readConfig", () => {
       callsPerSecond: undefined,
       corsOrigins: [],
       temporalTls: undefined,
-      temporalApiKey: undefined,
+      temporalApiKeyFile: undefined,
       announce: undefined,
       dynamoEndpoint: undefined,
       tablePrefix: "meguri-",
@@ -212,7 +212,7 @@ describe("who may call", () => {
     ["MEGURI_TLS_CLIENT_CA_FILE", { ...jwt, MEGURI_TLS_CLIENT_CA_FILE: file }],
     ["MEGURI_TLS_KEY_FILE", { ...jwt, MEGURI_TLS_CERT_FILE: file }],
     ["MEGURI_TLS_CERT_FILE", { MEGURI_TLS_KEY_FILE: file }],
-    ["MEGURI_TEMPORAL_API_KEY", { MEGURI_TEMPORAL_API_KEY: "secret" }],
+    ["MEGURI_TEMPORAL_API_KEY_FILE", { MEGURI_TEMPORAL_API_KEY_FILE: file }],
     ["MEGURI_TEMPORAL_TLS_CA_FILE", { MEGURI_TEMPORAL_TLS_CA_FILE: file }],
     ["MEGURI_TEMPORAL_TLS_KEY_FILE", { ...temporalTls, MEGURI_TEMPORAL_TLS_CERT_FILE: file }],
     ["MEGURI_TEMPORAL_TLS_CERT_FILE", { ...temporalTls, MEGURI_TEMPORAL_TLS_KEY_FILE: file }],
@@ -220,8 +220,8 @@ describe("who may call", () => {
     expect(Object.keys(problemsOf(env))).toEqual([name]);
   });
 
-  test("never shows the API key in an error", () => {
-    const env = { MEGURI_TEMPORAL_API_KEY: "secret", MEGURI_PORT: "x" };
+  test("never shows the webhook in an error", () => {
+    const env = { MEGURI_SLACK_WEBHOOK_URL: "ftp://secret", MEGURI_PORT: "x" };
     expect(() => readServer(env)).toThrow(/^(?![\s\S]*secret)/);
   });
 });
@@ -256,7 +256,7 @@ test("everything that is wrong is in one message, and each variable in one line"
     MEGURI_TEMPORAL_ADDRESS: "https://temporal.example:7233",
     MEGURI_APPROVAL_EXPIRY_HOURS: "12",
     MEGURI_BULK_SOURCES: "/none/sources.json",
-    MEGURI_TEMPORAL_API_KEY: "secret",
+    MEGURI_TEMPORAL_API_KEY_FILE: file,
     MEGURI_LOG_LEVEL: "loud",
   };
   expect(() => readServer(env)).toThrow(
@@ -269,7 +269,7 @@ test("everything that is wrong is in one message, and each variable in one line"
       "  MEGURI_HTTP1_PORT is 8080, as MEGURI_PORT is",
       "  MEGURI_LOG_LEVEL has to be one of debug, info, warn, error, silent",
       "  MEGURI_TEMPORAL_ADDRESS has to be host:port, without a scheme such as https://",
-      "  MEGURI_TEMPORAL_API_KEY needs MEGURI_TEMPORAL_TLS=1",
+      "  MEGURI_TEMPORAL_API_KEY_FILE needs MEGURI_TEMPORAL_TLS=1",
     ].join("\n"),
   );
 });

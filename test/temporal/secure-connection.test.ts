@@ -1,23 +1,26 @@
 /** Tests TLS, client certificates and API keys towards Temporal, of servers and of workers. */
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { createSecureServer, type Http2SecureServer, type IncomingHttpHeaders } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { composeWorkflows, temporalEndpoint } from "../../src/compose.ts";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
+import { composeWorkflows } from "../../src/compose.ts";
 import { type Config, readConfig } from "../../src/config/config.ts";
 import { createLogger } from "../../src/log.ts";
 import { awaitConnection } from "../../src/worker/connect.ts";
 import { createAuthority } from "../support/fixtures/certificates.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 
 const serverName = "temporal.example";
 const log = createLogger("test", "silent");
 
 let folder: string;
 let frontend: Http2SecureServer;
+/** Values of `authorization` that the frontend does not accept. */
+const refused = new Set<string>();
 let calls: { readonly headers: IncomingHttpHeaders; readonly client: string | undefined }[] = [];
 
 const file = (name: string) => join(folder, name);
@@ -30,6 +33,7 @@ beforeAll(async () => {
   await writeFile(file("ca.crt"), authority.cert);
   await writeFile(file("client.crt"), client.cert);
   await writeFile(file("client.key"), client.key);
+  await writeFile(file("api.key"), "secret-key\n");
   // A frontend that verifies clients, and answers every call with an empty message.
   frontend = createSecureServer({
     ...server,
@@ -44,7 +48,8 @@ beforeAll(async () => {
       { ":status": 200, "content-type": "application/grpc" },
       { waitForTrailers: true },
     );
-    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+    const status = refused.has(headers.authorization ?? "") ? "16" : "0";
+    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": status }));
     stream.end(Buffer.alloc(5));
     stream.resume();
   });
@@ -71,7 +76,7 @@ const configOf = (env: Record<string, string | undefined> = {}): Config =>
       MEGURI_TEMPORAL_TLS_CERT_FILE: file("client.crt"),
       MEGURI_TEMPORAL_TLS_KEY_FILE: file("client.key"),
       MEGURI_TEMPORAL_SERVER_NAME: serverName,
-      MEGURI_TEMPORAL_API_KEY: "secret-key",
+      MEGURI_TEMPORAL_API_KEY_FILE: file("api.key"),
       ...env,
     },
     "server",
@@ -82,7 +87,9 @@ async function connectWorker(env?: Record<string, string | undefined>) {
   const stopping = new AbortController();
   const warn = () => stopping.abort();
   const noticed = Object.assign(Object.create(log), { warn });
-  return awaitConnection(temporalEndpoint(configOf(env)), noticed, stopping.signal);
+  const { endpoint, close } = composeWorkflows(configOf(env), log);
+  onTestFinished(close);
+  return awaitConnection(endpoint, noticed, stopping.signal);
 }
 
 /** Calls as a server does. */
@@ -113,6 +120,61 @@ test("a worker shows its certificate and its API key", async () => {
   expect(calls).toContainEqual(secured);
 });
 
+/** Replaces the key at one moment, as Kubernetes and the agents of secret stores do. */
+async function rotate(key: string): Promise<void> {
+  await writeFile(file("api.key.next"), key);
+  await rename(file("api.key.next"), file("api.key"));
+  onTestFinished(() => writeFile(file("api.key"), "secret-key\n"));
+}
+
+const lastKey = () => calls.at(-1)?.headers.authorization;
+
+test("a server sends a new API key by its open connection, and no bad one", async () => {
+  const workflows = composeWorkflows(configOf(), log);
+  onTestFinished(() => workflows.close());
+  const { connection, namespace } = workflows.link;
+  const describe = () => connection.workflowService.describeNamespace({ namespace });
+  await describe();
+  expect(lastKey()).toBe("Bearer secret-key");
+  await rotate("new-key");
+  await eventually(async () => {
+    await describe();
+    expect(lastKey()).toBe("Bearer new-key");
+  });
+  expect(workflows.keyAges.temporal?.()).toBeLessThan(60_000);
+  await rotate(" \n");
+  await eventually(async () => expect(workflows.keyAges.temporal?.()).toBeGreaterThan(2_000));
+  await describe();
+  expect(lastKey()).toBe("Bearer new-key");
+});
+
+test("a worker sends a new API key by its open connection", async () => {
+  const connection = await connectWorker();
+  onTestFinished(() => connection?.close());
+  const describe = () => connection?.workflowService.describeNamespace({ namespace: "default" });
+  await describe();
+  expect(lastKey()).toBe("Bearer secret-key");
+  await rotate("new-key");
+  await eventually(async () => {
+    await describe();
+    expect(lastKey()).toBe("Bearer new-key");
+  });
+});
+
+test("a worker that waits for Temporal tries again with a new API key", async () => {
+  await writeFile(file("api.key"), "wrong-key");
+  refused.add("Bearer wrong-key");
+  onTestFinished(() => refused.clear());
+  const { endpoint, close } = composeWorkflows(configOf(), log);
+  onTestFinished(close);
+  const connecting = awaitConnection(endpoint, log, new AbortController().signal);
+  await eventually(async () => expect(lastKey()).toBe("Bearer wrong-key"));
+  await rotate("new-key");
+  const connection = await connecting;
+  onTestFinished(() => connection?.close());
+  expect(lastKey()).toBe("Bearer new-key");
+});
+
 test.each([
   [
     "no client certificate",
@@ -129,4 +191,14 @@ test.each([
 test("a file that is missing ends the process at start", () => {
   const env = { MEGURI_TEMPORAL_TLS_CA_FILE: file("none") };
   expect(() => configOf(env)).toThrow("MEGURI_TEMPORAL_TLS_CA_FILE names a file that is not there");
+});
+
+test.each([
+  ["empty", "\n", "the file has no API key"],
+  ["of several words", "a key", "an API key is one word of ASCII"],
+])("an API key that is %s ends the process at start", async (_, content, message) => {
+  await writeFile(file("bad.key"), content);
+  const config = configOf({ MEGURI_TEMPORAL_API_KEY_FILE: file("bad.key") });
+  const text = `MEGURI_TEMPORAL_API_KEY_FILE cannot be used: ${message}`;
+  expect(() => composeWorkflows(config, log)).toThrow(text);
 });
