@@ -19,8 +19,9 @@ import { routes } from "./rpc/routes.ts";
 import { createCalls } from "./rpc/server/calls.ts";
 import { createListeners, type Ports } from "./rpc/server/listeners.ts";
 import type { Certificates } from "./rpc/server/servers.ts";
+import { createLease } from "./runtime/lease.ts";
 import { createServerStates } from "./runtime/server-states.ts";
-import { keepEnsuringSchedules } from "./temporal/schedules.ts";
+import { keepEnsuringSchedules } from "./temporal/keep-schedules.ts";
 import { startTracing } from "./tracing.ts";
 
 /** The share of the drain time in which load balancers learn of it from the health check. */
@@ -134,7 +135,9 @@ async function main(): Promise<void> {
   const { authenticate, certificates, keyAges, ...access } = composeAccess(config, log);
   const registry = createProcessRegistry();
   const server = createServer({ deps, config, log, authenticate, certificates, registry });
-  const schedules = keepEnsuringSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
+  const lease = createLease(deps, "schedules", log);
+  const { pickUps } = deps.bulkSources;
+  const schedules = keepEnsuringSchedules(workflows, deps.reader, lease, pickUps);
   exportKeyAges(registry, { ...keyAges, ...workflows.keyAges });
   exportGauge(
     registry,
@@ -147,8 +150,9 @@ async function main(): Promise<void> {
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "draining");
-    schedules.stop();
+    const released = schedules.stop();
     await server.drain();
+    await released;
     access.close();
     await close();
     await workflows.close();

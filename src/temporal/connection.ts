@@ -7,6 +7,7 @@ import {
   makeGrpcRetryInterceptor,
   type TLSConfig,
 } from "@temporalio/client";
+import pThrottle from "p-throttle";
 import type { Workflows } from "../app/ports/workflows.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Milliseconds } from "../domain/units.ts";
@@ -44,7 +45,16 @@ export interface Link {
    * does not answer.
    */
   call<T>(requests: () => Promise<T>, timeoutMs?: Milliseconds): Promise<T>;
+  /** Waits until this process may send one more request about a schedule. */
+  scheduleTurn(): Promise<void>;
 }
+
+/**
+ * Half of the requests about schedules that Temporal Cloud takes from all processes of a namespace,
+ * so that a setup, and a program that is created, have their turns beside the server that ensures
+ * the schedules.
+ */
+export const scheduleRequestsPerSecond = 5;
 
 /** The default time limit: shorter than a caller's deadline, so that the caller gets an answer. */
 const defaultTimeoutMs = 3_000;
@@ -80,7 +90,9 @@ export function createLink(options: TemporalOptions): Link {
       throw new DomainError("WORKFLOWS_UNAVAILABLE", "workflows cannot be reached right now");
     }
   }
-  return { connection, client, namespace, taskQueue, log, call };
+  const pace = { limit: 1, interval: 1_000 / scheduleRequestsPerSecond };
+  const scheduleTurn = pThrottle(pace)(async () => {});
+  return { connection, client, namespace, taskQueue, log, call, scheduleTurn };
 }
 
 /** `google.rpc.Code`: a request that Temporal would refuse again. */

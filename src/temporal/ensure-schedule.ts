@@ -49,13 +49,16 @@ export async function ensureSchedule(
   await restartMisplacedRuns(link, found);
 }
 
+/** Sends a request about a schedule when it is its turn. */
+async function send<T>(link: Link, request: () => Promise<T>): Promise<T> {
+  await link.scheduleTurn();
+  return link.call(request, timeoutMs);
+}
+
 /** Returns the schedule as Temporal has it; undefined when it does not exist. */
-async function describe(
-  { client, call }: Link,
-  scheduleId: string,
-): Promise<ScheduleDescription | undefined> {
+async function describe(link: Link, scheduleId: string): Promise<ScheduleDescription | undefined> {
   try {
-    return await call(() => client.schedule.getHandle(scheduleId).describe(), timeoutMs);
+    return await send(link, () => link.client.schedule.getHandle(scheduleId).describe());
   } catch (error) {
     if (error instanceof ScheduleNotFoundError) return undefined;
     throw error;
@@ -76,19 +79,21 @@ export async function isMisplaced(
   }
 }
 
-async function create({ client, call }: Link, wanted: WantedSchedule): Promise<void> {
+async function create(link: Link, wanted: WantedSchedule): Promise<void> {
   try {
-    await call(() => client.schedule.create(wanted), timeoutMs);
+    await send(link, () => link.client.schedule.create(wanted));
   } catch (error) {
     // Another process has created it meanwhile.
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
   }
 }
 
-async function update({ client, call }: Link, wanted: WantedSchedule): Promise<void> {
+async function update(link: Link, wanted: WantedSchedule): Promise<void> {
   const { scheduleId, spec, policies, action } = wanted;
-  const handle = client.schedule.getHandle(scheduleId);
-  await call(() => handle.update(({ state }) => ({ spec, policies, action, state })), timeoutMs);
+  const handle = link.client.schedule.getHandle(scheduleId);
+  // An update describes the schedule first, which is a request of its own.
+  await link.scheduleTurn();
+  await send(link, () => handle.update(({ state }) => ({ spec, policies, action, state })));
 }
 
 /** The settings that differ, each as it was found and as it is wanted. */
@@ -146,7 +151,7 @@ async function restartMisplacedRuns(
     const { workflowId, firstExecutionRunId } = workflow;
     if (!(await isMisplaced(link, workflowId))) continue;
     if (!state.paused) {
-      await call(() => client.schedule.getHandle(scheduleId).trigger("BUFFER_ONE"), timeoutMs);
+      await send(link, () => client.schedule.getHandle(scheduleId).trigger("BUFFER_ONE"));
     }
     // Names the chain of runs, so that a run that another process has started is left alone.
     const chain = client.workflow.getHandle(workflowId, undefined, { firstExecutionRunId });

@@ -19,7 +19,7 @@ import { ensureSchedule, isMisplaced, type WantedSchedule } from "./ensure-sched
 import { ensureSearchAttributes, programKey, stateKey } from "./search-attributes.ts";
 
 /** Some programs and sources have no schedules. */
-class SchedulesMissing extends Error {
+export class SchedulesMissing extends Error {
   readonly count: number;
 
   constructor(names: readonly string[]) {
@@ -44,12 +44,13 @@ const setupMs = 40_000;
  *
  * If a schedule of a program cannot be ensured (an older Temporal may not know its time zone), logs
  * that and goes on with the other programs, and with the sources whose new files are picked up.
- * Throws at the end if one has failed.
+ * Throws at the end if one has failed, and before the next one when `signal` aborts.
  */
 export async function ensureSchedules(
   workflows: TemporalWorkflows,
-  reader: Reader,
+  reader: Pick<Reader, "programs">,
   pickUps: readonly PickUpSource[] = [],
+  signal?: AbortSignal,
 ): Promise<void> {
   const { link } = workflows;
   await link.call(() => ensureSearchAttributes(link.connection, link.namespace), setupMs);
@@ -57,6 +58,7 @@ export async function ensureSchedules(
   const failed: string[] = [];
   for await (const programs of allPages(100, (page) => reader.programs(page))) {
     for (const program of programs) {
+      signal?.throwIfAborted();
       try {
         await workflows.ensureMonthEnd(program);
         await workflows.ensureExpiryNotices(program);
@@ -68,6 +70,7 @@ export async function ensureSchedules(
     }
   }
   for (const source of pickUps) {
+    signal?.throwIfAborted();
     try {
       await workflows.ensurePickUp(source);
     } catch (error) {
@@ -76,56 +79,6 @@ export async function ensureSchedules(
     }
   }
   if (failed.length > 0) throw new SchedulesMissing(failed);
-}
-
-/** The check of the schedules, again and again. */
-interface EnsuredSchedules {
-  /**
-   * How many programs and sources lack schedules since the last attempt; 1 when it could not read
-   * which there are.
-   */
-  notEnsured(): number;
-  stop(): void;
-}
-
-/** The pause before the next check of the schedules, after a failure and after a success. */
-const pauseMs = { failed: 5_000, ensured: 3_600_000 };
-
-/**
- * Ensures the schedules now, every 5 s until it succeeds, and then every hour: a server also starts
- * while Temporal or the store is away, and a schedule that was deleted or changed, or was not
- * created together with its program, is right again within an hour.
- */
-export function keepEnsuringSchedules(
-  workflows: TemporalWorkflows,
-  reader: Reader,
-  pickUps: readonly PickUpSource[] = [],
-): EnsuredSchedules {
-  const { log } = workflows.link;
-  let stopped = false;
-  let notEnsured = 0;
-  let timer: NodeJS.Timeout | undefined;
-  async function attempt(): Promise<void> {
-    let pause = pauseMs.ensured;
-    try {
-      await ensureSchedules(workflows, reader, pickUps);
-      notEnsured = 0;
-    } catch (error) {
-      if (stopped) return;
-      notEnsured = error instanceof SchedulesMissing ? error.count : 1;
-      log.warn({ err: error }, "schedules could not be ensured; trying again in 5 s");
-      pause = pauseMs.failed;
-    }
-    if (!stopped) timer = setTimeout(() => void attempt(), pause).unref();
-  }
-  void attempt();
-  return {
-    notEnsured: () => notEnsured,
-    stop() {
-      stopped = true;
-      clearTimeout(timer);
-    },
-  };
 }
 
 /** Matches the 1st of each month at `hour`:00:10. */

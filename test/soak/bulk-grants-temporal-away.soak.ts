@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startActiveBulkGrants } from "../../src/app/bulk-grants/reconcile.ts";
 import { reconcileId } from "../../src/contract/reconciler.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
-import { keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
+import { keepEnsuringSchedules } from "../../src/temporal/keep-schedules.ts";
 import {
   approve,
   balances,
@@ -15,6 +15,7 @@ import {
   submit,
   usersOf,
 } from "../support/fixtures/bulk-grants.ts";
+import { heldLease } from "../support/fixtures/held-lease.ts";
 import { verified } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { type SlackServer, startSlackServer } from "../support/servers/slack-server.ts";
@@ -109,10 +110,10 @@ test("bulk grants go on after their namespace is lost whole while one of them ru
   await temporal.killHard();
 
   // As servers do: they retry until Temporal is there.
-  const { stop } = keepEnsuringSchedules(workflows, deps.reader);
+  const { stop } = keepEnsuringSchedules(workflows, deps.reader, heldLease());
   await startAgain("second.db");
   await eventually(() => client.schedule.getHandle(reconcileId).describe());
-  stop();
+  await stop();
   await eventually(() => client.schedule.getHandle(reconcileId).trigger());
   const ids = ["running", "waiting", "timed"];
   for (const id of ids) await eventually(() => bulkGrantRun(stack, id).describe(), 120_000);

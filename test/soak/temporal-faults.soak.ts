@@ -10,7 +10,9 @@ import { monthEndId } from "../../src/contract/month-ends.ts";
 import { fullReconcileId, reconcileId } from "../../src/contract/reconciler.ts";
 import { workflowTypes } from "../../src/contract/workflow-types.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
-import { ensureSchedules, keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
+import { keepEnsuringSchedules } from "../../src/temporal/keep-schedules.ts";
+import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { heldLease } from "../support/fixtures/held-lease.ts";
 import {
   change,
   endsAsCanceled,
@@ -119,12 +121,12 @@ describe("a lost namespace", () => {
     await temporal.killHard();
 
     // As servers do: they retry until Temporal is there.
-    const { stop } = keepEnsuringSchedules(workflows, deps.reader);
+    const { stop } = keepEnsuringSchedules(workflows, deps.reader, heldLease());
     await startAgain("second.db");
     const described = (id: string) => eventually(() => client.schedule.getHandle(id).describe());
     expect((await described(monthEndId(programId))).spec.timezone).toBe("Asia/Tokyo");
     const reconciler = await described(reconcileId);
-    stop();
+    await stop();
     expect(reconciler.action).toMatchObject({ workflowType: workflowTypes.reconciler });
     expect(reconciler.policies.overlap).toBe("SKIP");
     expect(reconciler.spec.intervals?.[0]?.every).toBe(60_000);

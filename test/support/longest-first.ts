@@ -24,6 +24,7 @@ export const longFiles: readonly string[] = [
   "test/rpc/notifications/watch.test.ts",
   "test/temporal/reset.test.ts",
   "test/ops/check-config.test.ts",
+  "test/temporal/keep-schedules.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {

@@ -20,7 +20,9 @@ import { asService } from "../../src/domain/caller.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { escapeMarkdown } from "../../src/domain/markdown.ts";
 import { monthAt, monthStart, parseMonth } from "../../src/domain/month.ts";
-import { ensureSchedules, keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
+import { keepEnsuringSchedules } from "../../src/temporal/keep-schedules.ts";
+import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { heldLease } from "../support/fixtures/held-lease.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 import { createMemoryStore } from "../support/stores/memory-store.ts";
@@ -360,12 +362,12 @@ describe("the schedule", () => {
       const { spec } = await client.schedule.getHandle(monthEndId(id)).describe();
       expect(spec.timezone).toBe(id === "b-good" ? "Asia/Tokyo" : "Europe/Berlin");
     }
-    const schedules = keepEnsuringSchedules(logging, reader);
+    const schedules = keepEnsuringSchedules(logging, reader, heldLease());
     await eventually(async () => expect(schedules.notEnsured()).toBe(2));
     of("a-bad", "Asia/Tokyo");
     of("c-bad", "Asia/Tokyo");
     await eventually(async () => expect(schedules.notEnsured()).toBe(0));
-    schedules.stop();
+    await schedules.stop();
   });
 
   test("runs the sweep, findable by its program", async () => {

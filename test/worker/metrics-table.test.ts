@@ -134,10 +134,10 @@ const labelsIn = (text: string, pattern: RegExp): string[] =>
 
 /** Families of ours that have no sample on the pages of this file. */
 const unsampled = {
-  // The server of this file has no keys: test/probes/metrics.test.ts has their samples.
+  // The processes of this file have no keys: test/probes/metrics.test.ts has their samples.
   server: ["meguri_key_age_seconds"],
   // The purge of a target that is throttled.
-  worker: ["meguri_target_throttle_samples_total"],
+  worker: ["meguri_target_throttle_samples_total", "meguri_key_age_seconds"],
 } as const;
 
 /**

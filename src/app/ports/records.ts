@@ -22,6 +22,7 @@ import type {
 } from "../../domain/target.ts";
 import type { ReadGroup, UnreadGroup } from "../../domain/unread-group.ts";
 import type { BlockCheck, BlockOutcome, PendingUpload } from "./bulk-grants.ts";
+import type { LeaseHolder } from "./lease.ts";
 
 /** The records by kind. Every kind has its own form of key. */
 export interface Records {
@@ -61,6 +62,7 @@ export interface Records {
   earlierBulkRules: RuleChange;
   pointsWindow: PointsWindow;
   testClock: TestTime;
+  lease: LeaseHolder;
 }
 
 /** The bulk grant that had these rows first. */
@@ -225,6 +227,7 @@ export const earlierBulkRulesRef = (programId: string, number: number): Ref<"ear
 export const pointsWindowRef = (programId: string): Ref<"pointsWindow"> =>
   ref("pointsWindow", programId);
 export const testClockRef: Ref<"testClock"> = ref("testClock");
+export const leaseRef = (name: string): Ref<"lease"> => ref("lease", name);
 
 /** Reads of single records by their names. */
 export interface RecordReader {

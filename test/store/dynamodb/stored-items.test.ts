@@ -5,6 +5,7 @@
  */
 import { expect, test } from "vitest";
 import { storeCampaign, storeEndedBulkGrants } from "../../support/stored-items/bulk-grants.ts";
+import { storeLease } from "../../support/stored-items/leases.ts";
 import { storePoints, storePrograms } from "../../support/stored-items/points.ts";
 import { storeEventsAndMutes, storeReactions } from "../../support/stored-items/reactions.ts";
 import { createRecorder } from "../../support/stored-items/recorder.ts";
@@ -20,5 +21,6 @@ test("the same calls store the same items", async () => {
   await storeEventsAndMutes(recorder);
   await storeCampaign(recorder);
   await storeEndedBulkGrants(recorder);
+  await storeLease(recorder);
   await expect(textOf(recorder.stored)).toMatchFileSnapshot("stored-items.txt");
 });

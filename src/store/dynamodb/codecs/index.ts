@@ -24,7 +24,7 @@ import {
   readMark,
   unreadGroup,
 } from "./notifications.ts";
-import { account, entry, event, program, testClock } from "./points.ts";
+import { account, entry, event, lease, program, testClock } from "./points.ts";
 import { pendingPurge, reaction, target } from "./reactions.ts";
 import { reservation } from "./reservations.ts";
 
@@ -63,6 +63,7 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
   earlierBulkRules,
   pointsWindow,
   testClock,
+  lease,
 };
 
 export const codecOf = <K extends Kind>(kind: K): Codec<K> => codecs[kind];

@@ -202,3 +202,10 @@ export const testClock: Codec<"testClock"> = {
   encode: ({ time }) => ({ t: N(time) }),
   decode: (item) => ({ time: num(item, "t") }),
 };
+
+export const lease: Codec<"lease"> = {
+  table: "points",
+  key: (name) => ({ pk: S(`H#${name}`), sk: S("H") }),
+  encode: ({ holder, beat }) => ({ h: S(holder), b: N(beat) }),
+  decode: (item) => ({ holder: text(item, "h"), beat: num(item, "b") }),
+};
