@@ -1,5 +1,6 @@
-/** The activity that verifies accounts against their ledgers. */
+/** The activity that verifies accounts against their ledgers, and repairs them if requested. */
 import { log } from "@temporalio/activity";
+import type { RepairedAccount } from "../src/app/points/repair-account.ts";
 import { type VerifyProgress, verifySegment } from "../src/app/points/verify-segment.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import type { VerifySegmentInput, VerifySegmentResult } from "../src/contract/verifications.ts";
@@ -9,17 +10,20 @@ import { runStep } from "./steps.ts";
 export function verificationActivities(deps: Deps) {
   return {
     /**
-     * Verifies a segment, for one step. A retry continues from the last heartbeat. May be repeated.
+     * Verifies a segment, for one step, and with `repair` repairs the accounts that differ. A retry
+     * continues from the last heartbeat. May be repeated: a repaired account has no differences.
      */
     async verifySegment(input: VerifySegmentInput): Promise<VerifySegmentResult> {
       const numbers = { segment: "number", segments: "number" };
-      const fields = { program_id: "string", ...numbers, cursor: "string?" };
-      const { program_id: programId, segment, segments, ...place } = check(input, fields);
-      const part = { programId, segment, segments };
+      const fields = { program_id: "string", ...numbers, cursor: "string?", repair: "boolean?" };
+      const { program_id: programId, segment, segments, repair, ...place } = check(input, fields);
+      const part = { programId, segment, segments, repair: repair ?? false };
       const onFailed = (_userId: string, err: unknown) =>
         log.warn("an account could not be verified", { programId, err });
+      const onRepaired = ({ differences, restoredEntryNumbers }: RepairedAccount) =>
+        log.warn("an account was repaired", { programId, differences, restoredEntryNumbers });
       return runStep<VerifyProgress, VerifyProgress>(place, (from, shouldContinue) =>
-        verifySegment(deps, { ...part, ...from }, shouldContinue, onFailed),
+        verifySegment(deps, { ...part, ...from }, shouldContinue, { onFailed, onRepaired }),
       );
     },
   };

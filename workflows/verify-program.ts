@@ -1,4 +1,4 @@
-/** The workflow that verifies every account of a program against its ledger. */
+/** The workflow that verifies every account of a program, and repairs them if requested. */
 import {
   continueAsNew,
   defineQuery,
@@ -16,8 +16,9 @@ import {
   type VerifyProgramInput,
   verifySegments,
 } from "../src/contract/verifications.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal } from "./failures.ts";
-import { workOn } from "./parts.ts";
+import { namesOf, workOn } from "./parts.ts";
 import { sweepTiming } from "./timing.ts";
 
 /** Returns the report so far. */
@@ -25,27 +26,36 @@ export const report = defineQuery<VerificationReport>(reportQuery);
 
 const { verifySegment } = proxyActivities<Activities>(sweepTiming.verifySegment);
 
-/** Compares every account of a program with its ledger and reports the accounts that differ. */
+/**
+ * Compares every account of a program with its ledger and reports the accounts that differ. With
+ * `repair` it repairs them; an account whose repair is refused is named and left as it is.
+ */
 export async function verifyProgram(input: VerifyProgramInput): Promise<VerificationReport> {
-  const { program_id, so_far } = input;
+  const { program_id, repair = false, so_far } = input;
   let total = so_far?.report ?? emptyReport;
   setHandler(report, () => total);
   const segments: readonly SegmentLeft[] =
     so_far?.segments ?? Array.from({ length: verifySegments }, (_, segment) => ({ segment }));
   const left = await workOn(segments, verifySegments, async (part) => {
     const result = await orRefusal(
-      verifySegment({ program_id, segments: verifySegments, ...part }),
+      verifySegment({ program_id, segments: verifySegments, ...(repair && { repair }), ...part }),
     );
     total = addReports(total, result);
-    const { accounts, wrong, failed } = total;
-    setCurrentDetails(
-      `Verified ${accounts} accounts; ${wrong} differ, ${failed} could not be verified.`,
-    );
+    setCurrentDetails(escapeMarkdown(detailsOf(total, repair)));
     return result.cursor;
   });
   if (left.length > 0) {
     const so_far = { report: total, segments: left };
-    await continueAsNew<typeof verifyProgram>({ program_id, so_far });
+    await continueAsNew<typeof verifyProgram>({ program_id, ...(repair && { repair }), so_far });
   }
   return total;
+}
+
+function detailsOf(total: VerificationReport, repair: boolean): string {
+  const { accounts, wrong, repaired = 0, failed } = total;
+  const names = failed > 0 ? `: ${namesOf(total)}` : "";
+  return repair
+    ? `Verified ${accounts} accounts; ${wrong} differed, ${repaired} repaired, ` +
+        `${failed} could not be verified or repaired${names}.`
+    : `Verified ${accounts} accounts; ${wrong} differ, ${failed} could not be verified${names}.`;
 }

@@ -13,6 +13,8 @@ export const verifySegments = 4;
 /** Starts the verification of all accounts of a program. */
 export interface VerifyProgramInput {
   readonly program_id: string;
+  /** Repairs the accounts that differ. */
+  readonly repair?: boolean;
   /** Set by continue-as-new. */
   readonly so_far?: VerificationProgress;
 }
@@ -33,6 +35,7 @@ export interface SegmentLeft {
 /** Verifies the accounts of one of `segments` segments of the table. */
 export interface VerifySegmentInput extends SegmentLeft {
   readonly program_id: string;
+  readonly repair?: boolean;
   readonly segments: number;
 }
 
@@ -47,13 +50,15 @@ export interface VerificationReport {
   readonly accounts: number;
   /** The number of ledger entries that were read. */
   readonly entries: number;
-  /** The number of accounts that differ from their ledgers. */
+  /** The number of accounts that differed from their ledgers before any repair. */
   readonly wrong: number;
+  /** The number of accounts that were repaired. Absent in results of workers that repair none. */
+  readonly repaired?: number;
   /** The first 100 accounts that differ. */
   readonly reports: readonly AccountReport[];
-  /** The number of accounts that could not be verified. */
+  /** The number of accounts that could not be verified, or not be repaired. */
   readonly failed: number;
-  /** The first 100 accounts that could not be verified. */
+  /** The first 100 accounts that could not be verified, or not be repaired. */
   readonly failures: readonly FailedAccount[];
 }
 
@@ -70,6 +75,7 @@ export const emptyReport: VerificationReport = {
   accounts: 0,
   entries: 0,
   wrong: 0,
+  repaired: 0,
   reports: [],
   failed: 0,
   failures: [],
@@ -83,6 +89,7 @@ export const addReports = (
   accounts: total.accounts + next.accounts,
   entries: total.entries + next.entries,
   wrong: total.wrong + next.wrong,
+  repaired: (total.repaired ?? 0) + (next.repaired ?? 0),
   reports: [...total.reports, ...next.reports].slice(0, maxReports),
   failed: total.failed + next.failed,
   failures: [...total.failures, ...next.failures].slice(0, maxReports),

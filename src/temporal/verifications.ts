@@ -20,17 +20,18 @@ type Start = (input: VerifyProgramInput) => Promise<VerificationReport>;
 export function createVerifications(link: Link): Port {
   const { client, taskQueue } = link;
   return {
-    async startVerification(programId) {
+    async startVerification(programId, repair) {
       await link.call(() =>
         client.workflow.start<Start>(workflowTypes.verifyProgram, {
           workflowId: verifyWorkflowId(programId),
           taskQueue,
-          args: [{ program_id: programId }],
+          args: [{ program_id: programId, ...(repair && { repair }) }],
           workflowIdConflictPolicy: "USE_EXISTING",
           workflowIdReusePolicy: "ALLOW_DUPLICATE",
           staticSummary: escapeMarkdown(
-            `verify the accounts of ${programId} against their ledgers`,
+            `${repair ? "repair" : "verify"} the accounts of ${programId} by their ledgers`,
           ),
+          memo: { repair },
           typedSearchAttributes: [{ key: programKey, value: programId }],
         }),
       );
@@ -42,11 +43,12 @@ export function createVerifications(link: Link): Port {
 async function verification(link: Link, workflowId: string): Promise<Verification | undefined> {
   const handle = link.client.workflow.getHandle<Start>(workflowId);
   try {
-    const { status, startTime, raw } = await handle.describe();
+    const { status, startTime, raw, memo } = await handle.describe();
     const first = raw.workflowExtendedInfo?.originalStartTime?.seconds;
     const found = {
       workflowId,
       startTime: first ? Number(first) * 1_000 : startTime.getTime(),
+      repair: memo?.repair === true,
     };
     if (status.name === "COMPLETED") {
       return { ...found, ...toVerified(await handle.result()), state: "DONE" };
@@ -59,11 +61,15 @@ async function verification(link: Link, workflowId: string): Promise<Verificatio
   }
 }
 
-const toVerified = ({ reports, failures, ...counts }: VerificationReport): VerifiedAccounts => ({
-  ...counts,
-  reports: reports.map(({ user_id: userId, ...report }) => ({ userId, ...report })),
-  failures: failures.map(({ user_id: userId, reason }) => ({ userId, reason })),
-});
+const toVerified = (report: VerificationReport): VerifiedAccounts => {
+  const { reports, failures, repaired = 0, ...counts } = report;
+  return {
+    ...counts,
+    repaired,
+    reports: reports.map(({ user_id: userId, ...report }) => ({ userId, ...report })),
+    failures: failures.map(({ user_id: userId, reason }) => ({ userId, reason })),
+  };
+};
 
 /** Queries the progress. Only a worker answers a query; without one, the report is empty. */
 async function progress(

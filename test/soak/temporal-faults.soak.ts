@@ -96,7 +96,7 @@ describe("while Temporal is away", () => {
     // Each call has a deadline, so that none waits until Temporal is back.
     const deadlines = vi.spyOn(workflows.link.connection, "withDeadline");
     const refused = { reason: "WORKFLOWS_UNAVAILABLE" };
-    await expect(workflows.startVerification(programId)).rejects.toMatchObject(refused);
+    await expect(workflows.startVerification(programId, false)).rejects.toMatchObject(refused);
     await expect(workflows.verification(programId)).rejects.toMatchObject(refused);
     expect(deadlines.mock.calls.length).toBeGreaterThanOrEqual(2);
     const latest = Date.now() + 3_000;
@@ -105,7 +105,7 @@ describe("while Temporal is away", () => {
     }
     deadlines.mockRestore();
     await startAgain("first.db");
-    await eventually(() => workflows.startVerification(programId));
+    await eventually(() => workflows.startVerification(programId, false));
     await eventually(async () => {
       expect(await workflows.verification(programId)).toMatchObject({ state: "DONE", wrong: 0 });
     });

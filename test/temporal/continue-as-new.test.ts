@@ -121,7 +121,7 @@ test("a month-end sweep and a verification finish all their parts", async () => 
   expect(description.typedSearchAttributes.get(programKey)).toBe(programId);
   expect(description.typedSearchAttributes.get(stateKey)).toBe("DONE");
 
-  await verifyProgram(deps, programId);
+  await verifyProgram(deps, programId, false);
   await eventually(async () => {
     const found = await getProgramVerification(deps, programId);
     expect(found).toMatchObject({ state: "DONE", accounts: expired, wrong: 0 });

@@ -1,9 +1,10 @@
 /** Tests the verification of a program, which finds an account that was tampered with. */
-import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { DeleteItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
 import { asService } from "../../src/domain/caller.ts";
+import { showsDetails } from "../support/fixtures/operators.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
@@ -28,9 +29,11 @@ test("a program that was never verified has no verification", async () => {
 test("is RUNNING first, and a second call joins it", async () => {
   const { deps, programId, proxy } = stack;
   proxy.faults({ delay: 1, delayMs: [1_500, 1_500], operations: "reads" });
-  const first = await verifyProgram(deps, programId);
+  const first = await verifyProgram(deps, programId, false);
   expect(first).toMatchObject({ state: "RUNNING", accounts: 0, wrong: 0 });
-  expect(await verifyProgram(deps, programId)).toMatchObject({ startTime: first.startTime });
+  expect(await verifyProgram(deps, programId, false)).toMatchObject({ startTime: first.startTime });
+  const repair = verifyProgram(deps, programId, true);
+  await expect(repair).rejects.toMatchObject({ reason: "WRONG_STATE" });
   proxy.faults({});
   expect(await done()).toMatchObject({ state: "DONE", startTime: first.startTime });
 });
@@ -43,7 +46,7 @@ test("names the accounts that differ from their ledgers", async () => {
     await grantPoints(deps, { ...change, points: 7, deadline: undefined });
   }
   const started = Date.now();
-  const first = await verifyProgram(deps, programId);
+  const first = await verifyProgram(deps, programId, false);
   // Temporal returns the time in whole seconds.
   expect(first.startTime).toBeGreaterThan(started - 1_000);
   expect(first.startTime).toBeLessThanOrEqual(Date.now());
@@ -64,9 +67,35 @@ test("names the accounts that differ from their ledgers", async () => {
       ExpressionAttributeValues: { ":n": { N: "2" } },
     }),
   );
-  await verifyProgram(deps, programId);
+  await verifyProgram(deps, programId, false);
   const found = await done();
   expect(found).toMatchObject({ state: "DONE", accounts: userIds.length, wrong: 1, failed: 0 });
   const differences = [{ field: "last", expected: "1", actual: "2" }];
   expect(found.reports).toEqual([{ userId: "user-7", differences, unreported: 0 }]);
+  expect(found).toMatchObject({ repair: false, repaired: 0 });
+
+  // An account whose ledger cannot be repaired is named, and the other one is repaired.
+  const remove = (pk: string, sk: string) =>
+    clients.retrying.send(
+      new DeleteItemCommand({
+        TableName: `${config.tablePrefix}points`,
+        Key: { pk: { S: pk }, sk: { S: sk } },
+      }),
+    );
+  await remove(`A#${programId}#user-8`, "L#000000000001");
+  await remove(`K#${programId}#user-8#c:e`, "K");
+  await verifyProgram(deps, programId, true);
+  const repaired = { repair: true, accounts: userIds.length - 1, wrong: 1, repaired: 1, failed: 1 };
+  expect(await done()).toMatchObject({
+    ...{ state: "DONE", ...repaired, reports: found.reports },
+    failures: [{ userId: "user-8", reason: "LEDGER_DAMAGED" }],
+  });
+  const handle = stack.client.workflow.getHandle(`verify-program/${programId}`);
+  await showsDetails(
+    handle,
+    "Verified 39 accounts; 1 differed, 1 repaired, 1 could not be verified or repaired: " +
+      "user-8 (LEDGER_DAMAGED).",
+  );
+  await verifyProgram(deps, programId, false);
+  expect((await done()).reports.map(({ userId }) => userId)).toEqual(["user-8"]);
 });

@@ -9,7 +9,6 @@ import {
   VerifyAccountResponseSchema,
 } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
-import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { enumName, programOption } from "./options.ts";
 import type { Cell } from "./output.ts";
@@ -22,19 +21,23 @@ export const addVerify: AddCommand = (parent, inSession) => {
     .description(
       "Compares an account with its ledger and shows what differs. Without a user it compares " +
         "all accounts of the program and waits for the end; Ctrl-C ends only the waiting. " +
-        "An account with a long ledger needs a longer --timeout.",
+        "An account with a long ledger needs a longer --timeout. With --repair it sets what " +
+        "differs to what the ledger says, and leaves an account alone whose ledger is damaged.",
     )
     .argument("[user]", "the user; without one, the whole program")
     .addOption(programOption())
-    .option("--repair", "set the account of the user to what its ledger says", false)
+    .option("--repair", "set the accounts that differ to what their ledgers say", false)
     .addHelpText(
       "after",
-      examples("meguri verify alice", "meguri verify alice --repair", "meguri verify -p shop"),
+      examples(
+        "meguri verify alice",
+        "meguri verify alice --repair",
+        "meguri verify -p shop --repair",
+      ),
     )
     .action(
       inSession(async (session, userId, { program: programId, repair }) => {
-        if (repair && userId === undefined) throw new UsageError("--repair needs a user");
-        if (userId === undefined) await verifyProgram(session, programId);
+        if (userId === undefined) await verifyProgram(session, { programId, repair });
         else await verifyAccount(session, { programId, userId, repair });
       }),
     );
@@ -71,9 +74,12 @@ function accountNote(userId: string, answer: VerifyAccountResponse): string {
 /** How often the progress of a run is read. */
 const pollMs = 1_000;
 
-async function verifyProgram(session: Session, programId: string): Promise<void> {
+async function verifyProgram(
+  session: Session,
+  { programId, repair }: { readonly programId: string; readonly repair: boolean },
+): Promise<void> {
   const { meguri, out, call } = session;
-  let { verification } = await meguri.points.verifyProgram({ programId }, call);
+  let { verification } = await meguri.points.verifyProgram({ programId, repair }, call);
   while (verification?.state === State.RUNNING) {
     await out.note(programNote(verification));
     await sleep(pollMs, undefined, call);
@@ -84,10 +90,9 @@ async function verifyProgram(session: Session, programId: string): Promise<void>
     out.table(findings(verification), ["user", "field", "by the ledger", "in the account"]),
   );
   await out.note(programNote(verification));
-  const { state, wrongAccountCount, failedAccountCount } = verification;
-  if (state !== State.DONE || wrongAccountCount + failedAccountCount > 0n) {
-    session.exitCode = exitCodes.refused;
-  }
+  const { state, wrongAccountCount, repairedAccountCount, failedAccountCount } = verification;
+  const leftCount = wrongAccountCount - repairedAccountCount + failedAccountCount;
+  if (state !== State.DONE || leftCount > 0n) session.exitCode = exitCodes.refused;
 }
 
 function findings({ reports, failures }: ProgramVerification): Cell[][] {
@@ -101,8 +106,9 @@ function findings({ reports, failures }: ProgramVerification): Cell[][] {
 
 function programNote(verification: ProgramVerification): string {
   const { programId, state, accountCount, wrongAccountCount, failedAccountCount } = verification;
-  return (
-    `${programId}: ${enumName(StateSchema, state)}, ${accountCount} accounts compared, ` +
-    `${wrongAccountCount} differ, ${failedAccountCount} could not be compared`
-  );
+  const compared = `${programId}: ${enumName(StateSchema, state)}, ${accountCount} accounts compared`;
+  return verification.repair
+    ? `${compared}, ${wrongAccountCount} differed, ${verification.repairedAccountCount} repaired, ` +
+        `${failedAccountCount} could not be compared or repaired`
+    : `${compared}, ${wrongAccountCount} differ, ${failedAccountCount} could not be compared`;
 }

@@ -11,7 +11,7 @@ import { type VerifiedAccount, verifyOneAccount } from "./verify-account.ts";
 const maxAttempts = 10;
 
 /** The verification before a repair, and what the repair changed. */
-interface RepairedAccount extends VerifiedAccount {
+export interface RepairedAccount extends VerifiedAccount {
   /** True when the account was rebuilt from its ledger. */
   readonly repaired: boolean;
   /** The numbers of the missing entries that were restored, in their order. */
@@ -32,7 +32,16 @@ export async function repairAccount(
   name: AccountName,
   deadline: number | undefined,
 ): Promise<RepairedAccount> {
-  const first = await verifyOneAccount(deps, name, deadline);
+  return repairVerified(deps, name, await verifyOneAccount(deps, name, deadline), deadline);
+}
+
+/** Repairs an account that was verified, as `repairAccount` does. */
+export async function repairVerified(
+  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
+  name: AccountName,
+  first: VerifiedAccount,
+  deadline: number | undefined,
+): Promise<RepairedAccount> {
   const restored: number[] = [];
   let found = first;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {

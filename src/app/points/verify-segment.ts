@@ -1,4 +1,4 @@
-/** Verifies the accounts of one segment in steps that can be interrupted, even within a ledger. */
+/** Verifies and repairs the accounts of one segment in steps that can be interrupted. */
 
 import { maxReports } from "../../contract/points.ts";
 import type { Program } from "../../domain/program.ts";
@@ -7,6 +7,7 @@ import type { Page } from "../ports/pages.ts";
 import type { VerifiedAccounts } from "../ports/workflows.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import { sweep } from "../shared/sweep.ts";
+import { type RepairedAccount, repairVerified } from "./repair-account.ts";
 import { type AccountProgress, type VerifiedAccount, verificationSteps } from "./verify-account.ts";
 
 /** The number of items of the table that one step of the scan reads. */
@@ -17,6 +18,12 @@ const outageAfter = 3;
 
 /** A report names at most this many differences of one account. */
 const maxNamed = 20;
+
+/**
+ * The repair of one account may take this long. It leaves no progress, so it has to end within the
+ * activity that the step is a part of; a longer one needs VerifyAccount with a long deadline.
+ */
+const maxRepairMs = 120_000;
 
 /**
  * The place at which a segment continues: the beginning of a page, or an account of the page.
@@ -53,6 +60,14 @@ interface Segment {
   readonly programId: string;
   readonly segment: number;
   readonly segments: number;
+  /** Whether accounts that differ are repaired. */
+  readonly repair: boolean;
+}
+
+/** Called for single accounts. */
+interface Observers {
+  onFailed?(userId: string, error: unknown): void;
+  onRepaired?(repaired: RepairedAccount): void;
 }
 
 /** What is verified so far, from which another call can continue. */
@@ -61,29 +76,36 @@ export type VerifyProgress = VerifiedAccounts & { readonly cursor?: string };
 /**
  * Verifies the accounts of one segment from its cursor on, until `shouldContinue` returns false. It
  * is called after every account and every page of a ledger. The input may contain the progress so
- * far, which is added to. An account that fails is counted and named, and the work continues with
- * the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and the error of an outage.
+ * far, which is added to. An account that fails, or whose repair is refused, is counted and named,
+ * and the work continues with the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and the error of an outage.
  */
 export async function verifySegment(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
   input: Segment & Partial<VerifyProgress>,
   shouldContinue: (progress: VerifyProgress) => boolean,
-  onFailed: (userId: string, error: unknown) => void = () => {},
+  { onFailed, onRepaired }: Observers = {},
 ): Promise<VerifyProgress> {
-  const { accounts = 0, entries = 0, wrong = 0, reports = [], failed = 0, failures = [] } = input;
+  const { accounts = 0, entries = 0, wrong = 0, repaired = 0, reports = [] } = input;
+  const { failed = 0, failures = [] } = input;
   return sweep(
     {
       read: accountReader(deps, input),
-      process: (account, checkpoint) => verifyNext(deps, account, checkpoint),
+      async process(account, checkpoint) {
+        const verified = await verifyNext(deps, account, checkpoint);
+        if (!verified || !input.repair || verified.found.differenceCount === 0) return verified;
+        const repaired = await repairNext(deps, account, verified.found);
+        if (repaired.isRepaired) onRepaired?.(repaired.found);
+        return { ...verified, isRepaired: repaired.isRepaired };
+      },
       add: addAccount,
       nameOf: ({ userId }) => ({ userId }),
       keyOf: ({ userId }) => userId,
-      onFailed: ({ userId }, error) => onFailed(userId, error),
+      onFailed: ({ userId }, error) => onFailed?.(userId, error),
       concurrency: 1,
       outages: storeOutages,
       outageAfter,
     },
-    { accounts, entries, wrong, reports, failed, failures },
+    { accounts, entries, wrong, repaired, reports, failed, failures },
     input,
     shouldContinue,
   );
@@ -95,7 +117,7 @@ export async function verifySegment(
  */
 function accountReader(
   deps: Pick<Deps, "reader" | "programs">,
-  { programId, segment, segments }: Segment,
+  { programId, segment, segments }: Omit<Segment, "repair">,
 ): (cursor: string | undefined) => Promise<Page<NextAccount>> {
   let scanned: ScannedPage | undefined;
   return async (cursor) => {
@@ -123,7 +145,7 @@ async function verifyNext(
   deps: Pick<Deps, "engine" | "reader" | "clock">,
   { program, userId, scan, progress: from }: NextAccount,
   checkpoint: (cursor: string) => boolean,
-): Promise<{ readonly userId: string; readonly found: VerifiedAccount } | undefined> {
+): Promise<VerifiedNext | undefined> {
   const steps = verificationSteps(deps, program, userId, from ? { from } : {});
   for (;;) {
     const { done, value } = await steps.next();
@@ -132,12 +154,27 @@ async function verifyNext(
   }
 }
 
-function addAccount(
-  tally: VerifiedAccounts,
-  verified: Awaited<ReturnType<typeof verifyNext>>,
-): VerifiedAccounts {
+/** Repairs an account that differs. Throws LEDGER_DAMAGED, CONTENDED and DEADLINE. */
+async function repairNext(
+  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
+  { program: { programId }, userId }: NextAccount,
+  verified: VerifiedAccount,
+): Promise<{ readonly found: RepairedAccount; readonly isRepaired: boolean }> {
+  const deadline = performance.now() + maxRepairMs;
+  const found = await repairVerified(deps, { programId, userId }, verified, deadline);
+  return { found, isRepaired: found.repaired || found.restoredEntryNumbers.length > 0 };
+}
+
+/** An account that was verified, and repaired if that was requested. */
+interface VerifiedNext {
+  readonly userId: string;
+  readonly found: VerifiedAccount;
+  readonly isRepaired?: boolean;
+}
+
+function addAccount(tally: VerifiedAccounts, verified: VerifiedNext | undefined): VerifiedAccounts {
   if (!verified) return tally;
-  const { userId, found } = verified;
+  const { userId, found, isRepaired } = verified;
   const accounts = tally.accounts + 1;
   const entries = tally.entries + found.sum.entryCount;
   if (found.differenceCount === 0) return { ...tally, accounts, entries };
@@ -145,7 +182,8 @@ function addAccount(
   const unreported = found.differenceCount - differences.length;
   const report = { userId, differences, unreported };
   const reports = [...tally.reports, report].slice(0, maxReports);
-  return { ...tally, accounts, entries, wrong: tally.wrong + 1, reports };
+  const repaired = tally.repaired + (isRepaired ? 1 : 0);
+  return { ...tally, accounts, entries, wrong: tally.wrong + 1, repaired, reports };
 }
 
 const cursorOf = (place: SegmentPlace): string => JSON.stringify(place);

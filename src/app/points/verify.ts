@@ -48,14 +48,24 @@ export async function verifyAccount(
   };
 }
 
-/** Starts the verification of a program unless one is running. Refusal: PROGRAM_NOT_FOUND. */
+/**
+ * Starts the verification of a program unless one is running; with `repair` it repairs the accounts
+ * that differ. Refusals: PROGRAM_NOT_FOUND, and WRONG_STATE for a repair while a run without it is
+ * in progress.
+ */
 export async function verifyProgram(
   deps: Pick<Deps, "programs" | "workflows">,
   programId: string,
+  repair: boolean,
 ): Promise<Verification> {
   await deps.programs.get(programId);
-  await deps.workflows.startVerification(programId);
-  return getProgramVerification(deps, programId);
+  await deps.workflows.startVerification(programId, repair);
+  const verification = await getProgramVerification(deps, programId);
+  if (repair && !verification.repair) {
+    const message = "a verification that repairs nothing is in progress; try again after its end";
+    throw new DomainError("WRONG_STATE", message, { state: verification.state });
+  }
+  return verification;
 }
 
 /**

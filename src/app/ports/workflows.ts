@@ -38,8 +38,8 @@ export interface Workflows {
    * schedule that exists notifies nobody.
    */
   ensureExpiryNotices(program: Program): Promise<void>;
-  /** Starts the verification of a program unless one is running. */
-  startVerification(programId: string): Promise<void>;
+  /** Starts the verification of a program, with or without repair, unless one is running. */
+  startVerification(programId: string, repair: boolean): Promise<void>;
   /** The latest verification of a program, if there was any. */
   verification(programId: string): Promise<Verification | undefined>;
   /** Starts the purge of a deleted target unless one is running. */
@@ -62,6 +62,8 @@ export interface Verification extends VerifiedAccounts {
   readonly workflowId: string;
   readonly startTime: Instant;
   readonly state: "RUNNING" | "DONE" | "FAILED";
+  /** Whether the run repairs the accounts that differ. */
+  readonly repair: boolean;
 }
 
 /** The accounts that were compared with their ledgers. */
@@ -69,13 +71,15 @@ export interface VerifiedAccounts {
   readonly accounts: number;
   /** The number of ledger entries that were read. */
   readonly entries: number;
-  /** The number of accounts that differ from their ledgers. */
+  /** The number of accounts that differed from their ledgers before any repair. */
   readonly wrong: number;
-  /** The first 100 accounts that differ. */
+  /** The number of accounts that were repaired. */
+  readonly repaired: number;
+  /** The first 100 accounts that differed. */
   readonly reports: readonly WrongAccount[];
-  /** The number of accounts that could not be verified. */
+  /** The number of accounts that could not be verified, or not be repaired. */
   readonly failed: number;
-  /** The first 100 accounts that could not be verified, each with its reason. */
+  /** The first 100 accounts that could not be verified or repaired, each with its reason. */
   readonly failures: readonly { readonly userId: string; readonly reason: string }[];
 }
 

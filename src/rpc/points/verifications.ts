@@ -46,7 +46,8 @@ export function verifications(
 
     async verifyProgram(request) {
       const programId = toProgramId(request.programId);
-      return { verification: fromVerification(programId, await verifyProgram(deps, programId)) };
+      const verification = await verifyProgram(deps, programId, request.repair);
+      return { verification: fromVerification(programId, verification) };
     },
 
     async getProgramVerification(request) {
@@ -73,6 +74,8 @@ function fromVerification(
     accountCount: BigInt(verification.accounts),
     entryCount: BigInt(verification.entries),
     wrongAccountCount: BigInt(verification.wrong),
+    repair: verification.repair,
+    repairedAccountCount: BigInt(verification.repaired),
     reports: verification.reports.map(({ userId, differences, unreported }) => ({
       userId,
       differences: differences.map((difference) => ({ ...difference })),

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
 import { type VerifyProgress, verifySegment } from "../../../src/app/points/verify-segment.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
-import { accountRef, entryRef } from "../../../src/app/ports/records.ts";
+import { accountRef, entryRef, eventRef } from "../../../src/app/ports/records.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
@@ -272,7 +272,7 @@ test("the scan for a missing entry ends at its caller's deadline", async () => {
 });
 
 /** Verifies a segment in its smallest steps, each from the cursor of the last one. */
-async function inSteps(deps: Deps) {
+async function inSteps(deps: Deps, repair = false) {
   const steps: VerifyProgress[] = [];
   let cursor: string | undefined;
   do {
@@ -280,6 +280,7 @@ async function inSteps(deps: Deps) {
       programId,
       segment: 0,
       segments: 1,
+      repair,
       ...(cursor !== undefined && { cursor }),
     };
     const step = await verifySegment(deps, input, () => false);
@@ -292,6 +293,7 @@ async function inSteps(deps: Deps) {
     accounts: sum(({ accounts }) => accounts),
     entries: sum(({ entries }) => entries),
     wrong: sum(({ wrong }) => wrong),
+    repaired: sum(({ repaired }) => repaired),
     reports: steps.flatMap(({ reports }) => reports),
     failures: steps.flatMap(({ failures }) => failures),
   };
@@ -302,7 +304,7 @@ describe("the verification of many accounts", () => {
     const count = 5_000;
     const fixture = await longAccount(count);
     const whole = longLedger(fixture.deps, count, missing);
-    const input = { programId, segment: 0, segments: 1 };
+    const input = { programId, segment: 0, segments: 1, repair: false };
     const { accounts, entries, wrong, reports } = await verifySegment(
       whole.deps,
       input,
@@ -368,6 +370,56 @@ describe("the verification of many accounts", () => {
     ]);
   });
 
+  test("repairs what differs, names the refused ones, and changes nothing twice", async () => {
+    const { deps, store } = createAccountFixture();
+    for (const each of ["flag", "healthy", "hole", "lost entry", "ring"]) {
+      for (const id of ["e1", "e2"]) await grant(deps, id, 10, { userId: each });
+      await use(deps, "e3", 5, { userId: each });
+    }
+    const whole = store.dump();
+    const accountOf = async (id: string) =>
+      (await deps.reader.get(accountRef(programId, id)))?.value as Account;
+    store.force(accountRef(programId, "flag"), { ...(await accountOf("flag")), frozen: true });
+    const ring = await accountOf("ring");
+    store.force(accountRef(programId, "ring"), { ...ring, slots: [...ring.slots, 0] });
+    store.force(entryRef(programId, "lost entry", 2), undefined);
+    store.force(entryRef(programId, "hole", 2), undefined);
+    store.force(eventRef(programId, "hole", "c:e2"), undefined);
+    const damaged = store.dump();
+
+    // A step is lost after its work, as when its worker dies before the heartbeat.
+    await inSteps(deps, true);
+    const mended = store.dump();
+    expect(await inSteps(deps, true)).toMatchObject({
+      ...{ accounts: 4, wrong: 0, repaired: 0 },
+      failures: [{ userId: "hole", reason: "LEDGER_DAMAGED" }],
+    });
+    expect(store.dump()).toEqual(mended);
+    const values = (records: ReturnType<typeof store.dump>) =>
+      Object.entries(records).map(([name, { value }]) => [name, value]);
+    const isOfHole = ([name]: readonly unknown[]) => (name as string).includes("#hole");
+    expect(values(mended).filter(isOfHole)).toEqual(values(damaged).filter(isOfHole));
+    const others = (records: ReturnType<typeof store.dump>) =>
+      Object.fromEntries(values(records).filter((each) => !isOfHole(each)));
+    expect(others(mended)).toEqual(others(whole));
+  });
+
+  test("counts and reports what it has repaired", async () => {
+    const { deps, store } = createAccountFixture();
+    for (const each of ["a", "b"]) await grant(deps, "e", 10, { userId: each });
+    const ref = accountRef(programId, "a");
+    store.force(ref, { ...((await deps.reader.get(ref))?.value as Account), frozen: true });
+    const told: unknown[] = [];
+    const input = { programId, segment: 0, segments: 1, repair: true };
+    const found = await verifySegment(deps, input, () => true, {
+      onRepaired: (repaired) => told.push(repaired.differences),
+    });
+    const differences = [{ field: "frozen", expected: "false", actual: "true" }];
+    expect(found).toMatchObject({ accounts: 2, wrong: 1, repaired: 1, failed: 0 });
+    expect(found.reports).toEqual([{ userId: "a", differences, unreported: 0 }]);
+    expect(told).toEqual([differences]);
+  });
+
   test("names an account that cannot be verified and continues; an outage ends it", async () => {
     const { deps, store } = createAccountFixture();
     for (const each of ["a", "b", "c"]) await grant(deps, "e", 10, { userId: each });
@@ -385,7 +437,7 @@ describe("the verification of many accounts", () => {
       ...deps.reader,
       storedEntries: () => Promise.reject(new DomainError("STORE_UNAVAILABLE", "away")),
     };
-    const input = { programId, segment: 0, segments: 1 };
+    const input = { programId, segment: 0, segments: 1, repair: false };
     const verifying = verifySegment({ ...deps, reader }, input, () => true);
     await expect(verifying).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   });

@@ -103,7 +103,7 @@ test("a verification", async () => {
       return Promise.reject(new DomainError("THROTTLED", "the ledger of a busy account"));
     },
   };
-  const all = { programId, segment: 0, segments: 1 };
+  const all = { programId, segment: 0, segments: 1, repair: false };
   expect(await soon(() => verifySegment({ ...deps, reader }, all, goOn))).toMatchObject({
     accounts: 99,
     wrong: 0,

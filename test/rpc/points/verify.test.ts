@@ -420,3 +420,10 @@ test("the verification of a program starts and can be read", async () => {
   expect(workflows.calls).toContain("startVerification default");
   expect((await points.getProgramVerification({})).verification).toEqual(verification);
 });
+
+test("the repair of a program is another run", async () => {
+  const { points, workflows } = server;
+  const { verification } = await points.verifyProgram({ repair: true });
+  expect(verification).toMatchObject({ state: State.RUNNING, repair: true });
+  expect(workflows.calls).toContain("startVerification default with repair");
+});

@@ -36,15 +36,17 @@ export function recordWorkflows(): RecordingWorkflows {
     async ensureExpiryNotices({ programId, notices }) {
       calls.push(`ensureExpiryNotices ${programId} ${notices?.expiryDays ?? 0}`);
     },
-    async startVerification(programId) {
-      calls.push(`startVerification ${programId}`);
+    async startVerification(programId, repair) {
+      calls.push(`startVerification ${programId}${repair ? " with repair" : ""}`);
       verifications.set(programId, {
         workflowId: verifyWorkflowId(programId),
         startTime: 0,
         state: "RUNNING",
+        repair,
         accounts: 0,
         entries: 0,
         wrong: 0,
+        repaired: 0,
         reports: [],
         failed: 0,
         failures: [],

@@ -14,11 +14,11 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/program_verification.proto.
  */
 export const file_meguri_points_v1_program_verification: GenFile = /*@__PURE__*/
-  fileDesc("CittZWd1cmkvcG9pbnRzL3YxL3Byb2dyYW1fdmVyaWZpY2F0aW9uLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIp8FChNQcm9ncmFtVmVyaWZpY2F0aW9uEhIKCnByb2dyYW1faWQYASABKAkSOgoFc3RhdGUYAiABKA4yKy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uU3RhdGUSEwoLd29ya2Zsb3dfaWQYAyABKAkSLgoKc3RhcnRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWNjb3VudF9jb3VudBgFIAEoAxITCgtlbnRyeV9jb3VudBgGIAEoAxIbChN3cm9uZ19hY2NvdW50X2NvdW50GAcgASgDEkQKB3JlcG9ydHMYCCADKAsyMy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uQWNjb3VudFJlcG9ydBIcChRmYWlsZWRfYWNjb3VudF9jb3VudBgJIAEoAxJFCghmYWlsdXJlcxgKIAMoCzIzLm1lZ3VyaS5wb2ludHMudjEuUHJvZ3JhbVZlcmlmaWNhdGlvbi5GYWlsZWRBY2NvdW50GngKDUFjY291bnRSZXBvcnQSDwoHdXNlcl9pZBgBIAEoCRIxCgtkaWZmZXJlbmNlcxgCIAMoCzIcLm1lZ3VyaS5wb2ludHMudjEuRGlmZmVyZW5jZRIjCht1bnJlcG9ydGVkX2RpZmZlcmVuY2VfY291bnQYAyABKAMaMAoNRmFpbGVkQWNjb3VudBIPCgd1c2VyX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJTCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1JVTk5JTkcQARIOCgpTVEFURV9ET05FEAISEAoMU1RBVEVfRkFJTEVEEANCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_points_v1_difference]);
+  fileDesc("CittZWd1cmkvcG9pbnRzL3YxL3Byb2dyYW1fdmVyaWZpY2F0aW9uLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIs8FChNQcm9ncmFtVmVyaWZpY2F0aW9uEhIKCnByb2dyYW1faWQYASABKAkSOgoFc3RhdGUYAiABKA4yKy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uU3RhdGUSEwoLd29ya2Zsb3dfaWQYAyABKAkSLgoKc3RhcnRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWNjb3VudF9jb3VudBgFIAEoAxITCgtlbnRyeV9jb3VudBgGIAEoAxIbChN3cm9uZ19hY2NvdW50X2NvdW50GAcgASgDEkQKB3JlcG9ydHMYCCADKAsyMy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uQWNjb3VudFJlcG9ydBIcChRmYWlsZWRfYWNjb3VudF9jb3VudBgJIAEoAxJFCghmYWlsdXJlcxgKIAMoCzIzLm1lZ3VyaS5wb2ludHMudjEuUHJvZ3JhbVZlcmlmaWNhdGlvbi5GYWlsZWRBY2NvdW50Eg4KBnJlcGFpchgLIAEoCBIeChZyZXBhaXJlZF9hY2NvdW50X2NvdW50GAwgASgDGngKDUFjY291bnRSZXBvcnQSDwoHdXNlcl9pZBgBIAEoCRIxCgtkaWZmZXJlbmNlcxgCIAMoCzIcLm1lZ3VyaS5wb2ludHMudjEuRGlmZmVyZW5jZRIjCht1bnJlcG9ydGVkX2RpZmZlcmVuY2VfY291bnQYAyABKAMaMAoNRmFpbGVkQWNjb3VudBIPCgd1c2VyX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJTCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1JVTk5JTkcQARIOCgpTVEFURV9ET05FEAISEAoMU1RBVEVfRkFJTEVEEANCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_points_v1_difference]);
 
 /**
- * ProgramVerification is a run that compares every account of a program with its ledger. It repairs
- * nothing.
+ * ProgramVerification is a run that compares every account of a program with its ledger, and repairs
+ * those that differ if that was requested.
  *
  * @generated from message meguri.points.v1.ProgramVerification
  */
@@ -66,32 +66,48 @@ export type ProgramVerification = Message<"meguri.points.v1.ProgramVerification"
   entryCount: bigint;
 
   /**
-   * The accounts found so far that do not agree with their ledger, those beyond reports included.
+   * The accounts found so far that did not agree with their ledger before any repair, those beyond
+   * reports included. An account whose repair was refused counts as failed instead.
    *
    * @generated from field: int64 wrong_account_count = 7;
    */
   wrongAccountCount: bigint;
 
   /**
-   * The first 100 accounts found that do not agree with their ledger.
+   * The first 100 accounts found that did not agree with their ledger before any repair.
    *
    * @generated from field: repeated meguri.points.v1.ProgramVerification.AccountReport reports = 8;
    */
   reports: ProgramVerification_AccountReport[];
 
   /**
-   * The accounts found so far that could not be compared, those beyond failures included.
+   * The accounts found so far that could not be compared, or with repair not be repaired, those
+   * beyond failures included.
    *
    * @generated from field: int64 failed_account_count = 9;
    */
   failedAccountCount: bigint;
 
   /**
-   * The first 100 accounts found that could not be compared.
+   * The first 100 accounts found that could not be compared, or with repair not be repaired.
    *
    * @generated from field: repeated meguri.points.v1.ProgramVerification.FailedAccount failures = 10;
    */
   failures: ProgramVerification_FailedAccount[];
+
+  /**
+   * Whether the run repairs the accounts that differ.
+   *
+   * @generated from field: bool repair = 11;
+   */
+  repair: boolean;
+
+  /**
+   * The accounts repaired so far, 0 without repair.
+   *
+   * @generated from field: int64 repaired_account_count = 12;
+   */
+  repairedAccountCount: bigint;
 };
 
 /**
@@ -137,7 +153,7 @@ export const ProgramVerification_AccountReportSchema: GenMessage<ProgramVerifica
   messageDesc(file_meguri_points_v1_program_verification, 0, 0);
 
 /**
- * FailedAccount names an account that could not be compared.
+ * FailedAccount names an account that could not be compared, or not be repaired.
  *
  * @generated from message meguri.points.v1.ProgramVerification.FailedAccount
  */
@@ -150,8 +166,8 @@ export type ProgramVerification_FailedAccount = Message<"meguri.points.v1.Progra
   userId: string;
 
   /**
-   * The reason, as in google.rpc.ErrorInfo, such as CONTENDED. INTERNAL for an unexpected error,
-   * which is in the worker's log.
+   * The reason, as in google.rpc.ErrorInfo, such as CONTENDED, or LEDGER_DAMAGED for a refused
+   * repair. INTERNAL for an unexpected error, which is in the worker's log.
    *
    * @generated from field: string reason = 2;
    */
