@@ -48,7 +48,7 @@ export interface EventActor {
 export const eventKnownMs = (historyMs: Milliseconds): Milliseconds => 2 * historyMs;
 
 /** For so long the records of an event outlive its id: what can be retracted is there. */
-const marginMs: Milliseconds = 24 * 3_600_000;
+export const eventRecordMs: Milliseconds = 24 * 3_600_000;
 
 /** Stands in records for the target of events that are about none. No target has this type. */
 export const noTarget: TargetName = { type: "-", id: "-" };
@@ -140,7 +140,7 @@ export function addEvent(
     version,
     previousVersion: actor?.latestVersion ?? 0,
     createTime: now,
-    expireTime: now + knownMs + marginMs,
+    expireTime: now + knownMs + eventRecordMs,
   };
   const next = { actor: { latestVersion: version, expireTime: event.expireTime }, event };
   if (group && isTooOld(group, now, regroupAfterMs)) {

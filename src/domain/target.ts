@@ -96,6 +96,9 @@ export function requireActive(target: Target | undefined): Target {
   throw new DomainError("TARGET_DELETED", `${existing.type} ${existing.id} was deleted`);
 }
 
+/** Whether this is a tombstone. */
+export const isDeleted = (target: Target | undefined): boolean => target?.deleteTime !== undefined;
+
 /** Requires a target or its tombstone. Refusal: TARGET_NOT_FOUND. */
 export function requireExisting(target: Target | undefined): Target {
   if (!target) throw new DomainError("TARGET_NOT_FOUND", "there is no such target");

@@ -64,6 +64,10 @@ const rowEvent = (bulkGrantId: string, userId: string): EventName => ({
   eventId: `${bulkGrantId}_${userId}`,
 });
 
+/** The bulk grant of the event of a user's row. */
+export const bulkGrantIdOf = ({ eventId }: EventName, userId: string): string =>
+  eventId.slice(0, -(userId.length + 1));
+
 /** The key of that event: it exists if the row is granted. */
 export const rowEventKey = (programId: string, bulkGrantId: string, userId: string): Ref<"event"> =>
   eventRef(programId, userId, eventName(rowEvent(bulkGrantId, userId)));
@@ -72,7 +76,7 @@ export const rowEventKey = (programId: string, bulkGrantId: string, userId: stri
  * The hash of a row's request. Without the submitter and the reason: a row of a later revision with
  * the same points is the same grant.
  */
-const rowHash = (
+export const rowHash = (
   parameters: { readonly points: Points } | { readonly reversedBulkGrantId: string },
 ): string => requestHash("bulk grant", noCaller, parameters);
 

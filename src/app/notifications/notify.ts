@@ -1,8 +1,9 @@
 /** The use cases that notify owners of an event: one that a service reports, or one of Meguri. */
-import { type Caller, noCaller } from "../../domain/caller.ts";
+import { asService, type Caller, noCaller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import {
   addEvent,
+  type Event,
   type EventsName,
   eventKnownMs,
   isNoTarget,
@@ -11,7 +12,7 @@ import {
   notifiesOf,
 } from "../../domain/event.ts";
 import type { Inbox } from "../../domain/inbox.ts";
-import { eventKind } from "../../domain/kinds.ts";
+import { eventKind, kindName } from "../../domain/kinds.ts";
 import type { Instant } from "../../domain/month.ts";
 import {
   noActor,
@@ -97,13 +98,38 @@ export async function notify(
   if (target) requireUnreserved(target);
   const kind = eventKind(input.kind);
   const { userId, displayName } = actor;
-  const content = { kind: input.kind, userId, displayName, link, data: textOf(data) };
-  const hash = requestHash("notify", caller, { ...target, ...content });
+  const hash = hashOf(caller, { target, kind: input.kind, userId, displayName, link, data });
   const reported = { kind, actor, service: caller.service, eventId, link, data };
   return forEachOwner(await ownersOf(deps, target, ownerIds), (ownerId) => {
     const event = { ...reported, ownerId, target: target ?? noTarget };
     return notifyOwner(deps, { event, hash, regroupAfterMs, deadline });
   });
+}
+
+/** What the hash of a reported event covers. */
+interface HashedEvent extends Pick<Event, "userId" | "displayName" | "link" | "data"> {
+  readonly target: TargetName | undefined;
+  /** As callers name it. */
+  readonly kind: string;
+}
+
+const hashOf = (caller: Caller, { target, data, ...content }: HashedEvent): string =>
+  requestHash("notify", caller, { ...pick(target), ...content, data: textOf(data) });
+
+const pick = (target: TargetName | undefined) => target && { type: target.type, id: target.id };
+
+const noticeHash = ({ type, id }: TargetName, kind: string): string =>
+  requestHash("notify", noCaller, { type, id, kind });
+
+/**
+ * The hash of the call that reported an event, from its record; one of a name that was cut is the
+ * hash of another call.
+ */
+export function eventHash(event: HashedEvent & Pick<Event, "service">): string {
+  const { service, target, kind, userId, displayName, link, data } = event;
+  const name = kindName(kind);
+  if (service === noCaller.service && target) return noticeHash(target, name);
+  return hashOf(asService(service), { target, kind: name, userId, displayName, link, data });
 }
 
 const textOf = (data: Uint8Array): string => Buffer.from(data).toString("base64");
@@ -237,7 +263,7 @@ export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Prom
   const { programId, userId: ownerId, eventId, label: displayName } = notice;
   const target = { type: reservedType, id: `${programId}:${ownerId}` };
   const kind = eventKind(notice.kind);
-  const hash = requestHash("notify", noCaller, { ...target, kind: notice.kind });
+  const hash = noticeHash(target, notice.kind);
   const actor = { userId: noActor, displayName };
   const content = { link: "", data: new Uint8Array() };
   const event = { ownerId, target, kind, actor, service: noCaller.service, eventId, ...content };

@@ -6,7 +6,7 @@ import { type Item, N, num, pad, parts, S, text } from "../sdk/attributes.ts";
 import type { Codec } from "./codec.ts";
 
 /** A key cannot be empty. No user id contains `#`. */
-const noActorKey = "#";
+export const noActorKey = "#";
 
 /** The partition of the events of one name, and of their actors. */
 export const eventsKey = ({ ownerId, target: { type, id }, kind }: EventsName): AttributeValue =>

@@ -1,0 +1,39 @@
+/** Scans of whole tables, for tools that compare the tables with each other. */
+import type { Page, PageRequest } from "./pages.ts";
+import type { Kind, Records, Ref } from "./records.ts";
+
+/** A record with its name. */
+export type Scanned<K extends Kind> = {
+  readonly [Each in K]: Ref<Each> & { readonly value: Records[Each] };
+}[K];
+
+/** One of `segments` disjoint parts of a table. */
+export interface ScanPart {
+  readonly segment: number;
+  readonly segments: number;
+}
+
+/** The kinds of records that can be scanned. Records of the other kinds are found by their names. */
+export type ScannedKind =
+  | "account"
+  | "event"
+  | "reservation"
+  | "bulkGrant"
+  | "target"
+  | "reaction"
+  | "notificationEvent"
+  | "inbox"
+  | "unreadGroup"
+  | "notifiedEvent";
+
+export interface TableScan {
+  /**
+   * Lists the records of some kinds that lie in one table, in a part of it. Reads every item of
+   * that part; pages may be empty. Strongly consistent.
+   */
+  scan<K extends ScannedKind>(
+    kinds: readonly K[],
+    part: ScanPart,
+    page: PageRequest,
+  ): Promise<Page<Scanned<K>>>;
+}

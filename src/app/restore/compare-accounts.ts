@@ -1,0 +1,142 @@
+/** Compares each account with its ledger, and its ledger with the keys of its events. */
+import { type EventKey, eventName, type LedgerEntry } from "../../domain/ledger.ts";
+import { repairVerified } from "../points/repair-account.ts";
+import { verifyOneAccount } from "../points/verify-account.ts";
+import { allPages } from "../ports/pages.ts";
+import type { AccountName } from "../ports/points.ts";
+import { accountRef, entryRef, eventRef } from "../ports/records.ts";
+import { type CompareDeps, found } from "./findings.ts";
+import { rebuildEventKey } from "./rebuild-event-key.ts";
+
+/** The number of items of one read of a ledger. */
+const pageSize = 500;
+
+/** Compares one account, its ledger and its event keys, in this order, and mends each by the other. */
+export async function compareAccount(deps: CompareDeps, account: AccountName): Promise<void> {
+  const verified = await verifyOneAccount(deps, account, undefined);
+  if (verified.differenceCount > 0) {
+    const fields = verified.differences.slice(0, 3).map(({ field, expected, actual }) => {
+      return `${field} ${expected}, not ${actual}`;
+    });
+    const rest = verified.differenceCount - fields.length;
+    const detail = fields.join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+    await found(deps, { kind: "ACCOUNT_DIFFERS", name: textOf(account), detail }, () =>
+      repairVerified(deps, account, verified, undefined),
+    );
+  }
+  await compareKeys(deps, account);
+}
+
+/** Compares the keys of the events of a ledger with its entries. An expiry has no event key. */
+async function compareKeys(deps: CompareDeps, account: AccountName): Promise<void> {
+  const reversed = new Map<string, number>();
+  const keys = new Map<string, number>();
+  for await (const page of ledgerOf(deps, account)) {
+    const entries = page.filter(({ event }) => event.origin !== "x");
+    const found = await deps.reader.many(entries.map((entry) => keyOf(account, entry)));
+    for (const [i, entry] of entries.entries()) {
+      const key = found[i];
+      await compareKey(deps, account, entry, key);
+      if (key?.reversedPoints) keys.set(eventName(entry.event), key.reversedPoints);
+      const { relatedEvent, points } = entry;
+      if (!relatedEvent) continue;
+      const name = eventName(relatedEvent);
+      reversed.set(name, (reversed.get(name) ?? 0) + points);
+    }
+  }
+  for (const name of new Set([...keys.keys(), ...reversed.keys()])) {
+    await compareReversed(deps, account, name, keys.get(name) ?? 0, reversed.get(name) ?? 0);
+  }
+}
+
+const ledgerOf = (deps: Pick<CompareDeps, "reader">, account: AccountName) =>
+  allPages(pageSize, (page) => deps.reader.storedEntries(account, page));
+
+const keyOf = ({ programId, userId }: AccountName, { event }: LedgerEntry) =>
+  eventRef(programId, userId, eventName(event));
+
+async function compareKey(
+  deps: CompareDeps,
+  account: AccountName,
+  entry: LedgerEntry,
+  key: EventKey | undefined,
+): Promise<void> {
+  const name = `${textOf(account)} ${eventName(entry.event)}`;
+  if (key?.entry.number === entry.number) return;
+  if (key) {
+    const detail = `the key names entry ${key.entry.number}, the ledger has it as ${entry.number}`;
+    return found(deps, { kind: "EVENT_KEY_DIFFERS", name, detail });
+  }
+  const ref = keyOf(account, entry);
+  await found(deps, { kind: "EVENT_KEY_LOST", name, detail: `entry ${entry.number}` }, async () => {
+    const rebuilt = await rebuildEventKey(deps, account, entry);
+    await deps.engine.transact({
+      key: accountRef(account.programId, account.userId),
+      readSet: [],
+      expectAbsent: [ref],
+      deadline: undefined,
+      decide(tx) {
+        if (!tx.get(ref)) tx.put(ref, rebuilt);
+      },
+    });
+  });
+}
+
+/** Compares how many points of an event its key and the ledger have as reversed. */
+async function compareReversed(
+  deps: CompareDeps,
+  account: AccountName,
+  event: string,
+  byKey: number,
+  byLedger: number,
+): Promise<void> {
+  const { programId, userId } = account;
+  const ref = eventRef(programId, userId, event);
+  // A lost key that was rebuilt has what the ledger says already.
+  const stored = byKey === byLedger ? byKey : (await deps.reader.get(ref))?.value.reversedPoints;
+  if (stored === undefined || stored === byLedger) return;
+  const detail = `${byLedger} points reversed by the ledger, not ${stored}`;
+  const name = `${textOf(account)} ${event}`;
+  await found(deps, { kind: "EVENT_KEY_DIFFERS", name, detail }, () =>
+    deps.engine.transact({
+      key: accountRef(programId, userId),
+      readSet: [ref],
+      expectAbsent: [],
+      deadline: undefined,
+      decide(tx) {
+        const key = tx.get(ref);
+        if (key) tx.put(ref, { ...key, reversedPoints: byLedger });
+      },
+    }),
+  );
+}
+
+/**
+ * Compares an event key whose entry is behind the last one of its account. The account and its
+ * ledger do not have the change, so the key is deleted: who sends the call again makes it once.
+ */
+export async function compareLateKey(
+  deps: CompareDeps,
+  account: AccountName,
+  { entry }: EventKey,
+): Promise<void> {
+  const { programId, userId } = account;
+  const number = entryRef(programId, userId, entry.number);
+  if (await deps.reader.get(number)) return;
+  const ref = keyOf(account, entry);
+  const name = `${textOf(account)} ${eventName(entry.event)}`;
+  const detail = `${entry.type} ${entry.points} points as entry ${entry.number}`;
+  await found(deps, { kind: "LEDGER_ENTRY_LOST", name, detail }, () =>
+    deps.engine.transact({
+      key: accountRef(programId, userId),
+      readSet: [ref],
+      expectAbsent: [number],
+      deadline: undefined,
+      decide(tx) {
+        if (!tx.get(number)) tx.delete(ref);
+      },
+    }),
+  );
+}
+
+export const textOf = ({ programId, userId }: AccountName): string => `${programId}/${userId}`;
