@@ -1,7 +1,9 @@
 /** Compares each account with its ledger, and its ledger with the keys of its events. */
+import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../domain/ledger.ts";
+import { rebuildFromLedger } from "../../domain/rebuild.ts";
 import { repairVerified } from "../points/repair-account.ts";
-import { verifyOneAccount } from "../points/verify-account.ts";
+import { type VerifiedAccount, verifyOneAccount } from "../points/verify-account.ts";
 import { allPages } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef, eventRef } from "../ports/records.ts";
@@ -21,10 +23,50 @@ export async function compareAccount(deps: CompareDeps, account: AccountName): P
     const rest = verified.differenceCount - fields.length;
     const detail = fields.join(", ") + (rest > 0 ? ` and ${rest} more` : "");
     await found(deps, { kind: "ACCOUNT_DIFFERS", name: textOf(account), detail }, () =>
-      repairVerified(deps, account, verified, undefined),
+      mendAccount(deps, account, verified),
     );
   }
   await compareKeys(deps, account);
+}
+
+/**
+ * Repairs an account as VerifyAccount does. An account that is ahead of a ledger without a fault,
+ * whose last entries have no copies either, is set back to its ledger: the event keys of these
+ * changes are lost as well, so who sends the calls again makes each change once.
+ */
+async function mendAccount(
+  deps: CompareDeps,
+  account: AccountName,
+  verified: VerifiedAccount,
+): Promise<void> {
+  try {
+    await repairVerified(deps, account, verified, undefined);
+  } catch (error) {
+    const isDamaged = error instanceof DomainError && error.reason === "LEDGER_DAMAGED";
+    const isAhead = (verified.account?.last ?? 0) > verified.sum.last;
+    if (!isDamaged || !isAhead || verified.sum.faultCount > 0) throw error;
+    await setBack(deps, account, verified);
+  }
+}
+
+function setBack(
+  { engine, programs }: CompareDeps,
+  { programId, userId }: AccountName,
+  { version, sum }: VerifiedAccount,
+): Promise<void> {
+  const ref = accountRef(programId, userId);
+  return engine.transact({
+    key: ref,
+    readSet: [ref],
+    expectAbsent: [],
+    deadline: undefined,
+    decide(tx) {
+      if (tx.recordVersion(ref) !== version) return;
+      const rebuilt = rebuildFromLedger(sum, programs.current(programId), userId);
+      if (rebuilt) tx.put(ref, rebuilt);
+      else tx.delete(ref);
+    },
+  });
 }
 
 /** Compares the keys of the events of a ledger with its entries. An expiry has no event key. */

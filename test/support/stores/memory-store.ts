@@ -12,6 +12,7 @@ import type { Clock, Now } from "../../../src/app/ports/clock.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
+import type { TableScan } from "../../../src/app/ports/scans.ts";
 import { Counts } from "../../../src/app/ports/tallies.ts";
 import type { UnreadCountStreams } from "../../../src/app/ports/unread-counts.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
@@ -31,9 +32,10 @@ import {
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { createBulkGrants } from "./memory-bulk-grants.ts";
-import { frozenCopy } from "./memory-pages.ts";
+import { frozenCopy, type Stored } from "./memory-pages.ts";
 import { createPurger, memberReads } from "./memory-reactions.ts";
 import { createReader } from "./memory-reader.ts";
+import { createScan } from "./memory-scan.ts";
 import { type BeforeItem, createTable, invalid } from "./memory-table.ts";
 
 /** One request of the commit engine, as the hooks see it. */
@@ -53,7 +55,7 @@ export interface Request {
  */
 export type Fault = "conflict" | "throttled" | "unavailable" | "lost before" | "lost after";
 
-export interface MemoryStore {
+export interface MemoryStore extends TableScan {
   readonly itemStore: ItemStore;
   readonly reader: Reader;
   readonly purger: Purger;
@@ -74,6 +76,10 @@ export interface MemoryStore {
   resetStats(): void;
   /** Sets a record without any condition. */
   force<K extends Kind>(ref: Ref<K>, value: Records[K] | undefined): void;
+  /** The records as they are stored, with their versions. */
+  stored(): readonly Stored[];
+  /** Puts records with the versions that they had in another store. */
+  restore(records: readonly Stored[]): void;
   /** Every record by name, so that whole states can be compared. */
   dump(): Record<string, Loaded>;
 }
@@ -178,7 +184,12 @@ export function createMemoryStore(): MemoryStore {
     latencyMs: 0,
     stats,
     resetStats: () => Object.assign(stats, noStats),
+    ...createScan(table.records),
     force: table.force,
+    stored: () => [...table.records.values()],
+    restore(records) {
+      for (const each of records) table.records.set(nameOf(each.ref), each);
+    },
     dump: table.dump,
   };
   return store;

@@ -1,0 +1,201 @@
+/**
+ * A workload of all services whose calls have ids, so that each can be sent again. Nothing is muted:
+ * an event that is sent again after a mute notifies nobody.
+ */
+import { getBulkGrant } from "../../../src/app/bulk-grants/queries.ts";
+import { markAllNotificationsRead } from "../../../src/app/notifications/commands.ts";
+import { inboxOf } from "../../../src/app/notifications/inbox.ts";
+import { notify } from "../../../src/app/notifications/notify.ts";
+import { retractEvent } from "../../../src/app/notifications/retract.ts";
+import {
+  grantPoints,
+  refundPoints,
+  revokePoints,
+  usePoints,
+} from "../../../src/app/points/commands.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { reservationRef } from "../../../src/app/ports/records.ts";
+import { createProgram } from "../../../src/app/programs/commands.ts";
+import { react, unreact } from "../../../src/app/reactions/commands.ts";
+import { deleteTarget, registerTarget } from "../../../src/app/reactions/targets.ts";
+import { cancelReservation, createReservation } from "../../../src/app/reservations/commands.ts";
+import { executeReservation } from "../../../src/app/reservations/execute.ts";
+import { asService } from "../../../src/domain/caller.ts";
+import { start, submit, validate } from "../fixtures/bulk-steps.ts";
+import { answerTo, programId } from "./bulk-use-cases.ts";
+
+/** A call, or a step of a worker. Sent again, it does what is left of it. */
+export type Step = (deps: Deps) => Promise<unknown>;
+
+export const users = ["ada", "ben_1", "cyd", "dan"];
+export const owners = ["ann", "bob"];
+const targets = ["one", "two", "six"];
+const people = ["p1", "p2", "p3", "p4", "p5", "p6", "p7"];
+export const bulkGrants = ["spring", "back"];
+
+const caller = asService("shop");
+const one = <T>(random: () => number, of: readonly T[]): T =>
+  of[Math.floor(random() * of.length)] as T;
+
+/** What exists before any table is restored. */
+export async function begin(deps: Deps): Promise<void> {
+  await createProgram(deps, { programId, timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
+  for (const userId of users) await grantStep(userId, `begin-${userId}`, 10_000)(deps);
+  for (const [i, id] of targets.entries()) {
+    const ownerId = owners[i % owners.length] as string;
+    const target = { type: "post", id };
+    await registerTarget(deps, { target, ownerId, title: id, link: "" });
+  }
+}
+
+const change = (userId: string, eventId: string) => ({
+  ...{ programId, userId, eventId, reason: "why", caller, deadline: undefined },
+});
+
+const grantStep =
+  (userId: string, eventId: string, points: number): Step =>
+  (deps) =>
+    grantPoints(deps, { ...change(userId, eventId), points });
+
+/** The steps of a workload, in their order; those of one list are sent together. */
+export function createWorkload(random: () => number, length: number): Step[][] {
+  const bulk = [...bulkSteps("spring", undefined), ...bulkSteps("back", "spring")];
+  const made: Made = { uses: [], grants: [], reservations: [], events: [] };
+  const all: Step[][] = [];
+  for (let i = 0; i < length; i++) {
+    const count = random() < 0.3 ? 3 : 1;
+    const fresh: Made = { uses: [], grants: [], reservations: [], events: [] };
+    const next = (k: number) => nextStep(random, `${i}.${k}`, made, fresh);
+    all.push(Array.from({ length: count }, (_, k) => next(k)));
+    for (const [name, list] of Object.entries(fresh)) made[name as keyof Made].push(...list);
+    const step = i % 4 === 3 ? bulk.shift() : undefined;
+    if (step) all.push([step]);
+  }
+  return [...all, ...bulk.map((step) => [step])];
+}
+
+/** What later steps are about. Steps that are sent together know nothing of each other. */
+interface Made {
+  readonly uses: [string, string][];
+  readonly grants: [string, string][];
+  readonly reservations: [string, string][];
+  readonly events: [string, string][];
+}
+
+function nextStep(random: () => number, id: string, made: Made, fresh: Made): Step {
+  const userId = one(random, users);
+  const turn = random();
+  if (turn < 0.12) {
+    fresh.grants.push([userId, `g${id}`]);
+    return grantStep(userId, `g${id}`, 1 + Math.floor(random() * 9));
+  }
+  if (turn < 0.24) {
+    fresh.uses.push([userId, `u${id}`]);
+    const points = 1 + Math.floor(random() * 9);
+    return (deps) => usePoints(deps, { ...change(userId, `u${id}`), points, allowPartial: false });
+  }
+  if (turn < 0.3) return reversal(made, id);
+  if (turn < 0.42) return reservationStep(random, id, userId, fresh);
+  if (turn < 0.55) return executionStep(random, made);
+  return reactionStep(random, id, made, fresh);
+}
+
+function reversal({ uses, grants }: Made, id: string): Step {
+  const used = uses.shift();
+  if (used) {
+    const [userId, useEventId] = used;
+    const input = {
+      useEventId,
+      points: undefined,
+      expiredPointsPolicy: "ORIGINAL_EXPIRY",
+    } as const;
+    return (deps) => refundPoints(deps, { ...change(userId, `x${id}`), ...input });
+  }
+  const granted = grants.shift();
+  if (!granted) return async () => undefined;
+  const [userId, eventId] = granted;
+  const grant = { origin: "c", eventId } as const;
+  return (deps) => revokePoints(deps, { ...change(userId, `x${id}`), grant });
+}
+
+function reservationStep(random: () => number, id: string, userId: string, fresh: Made): Step {
+  const reservationId = `r${id}`;
+  const input = { programId, reservationId, userId, points: 7, reason: "", creator: caller };
+  const create: Step = (deps) => createReservation(deps, { ...input, executeTime: 1_000 });
+  if (random() < 0.8) {
+    fresh.reservations.push([userId, reservationId]);
+    return create;
+  }
+  const name = { programId, reservationId, caller, reason: "no" };
+  return async (deps) => [await create(deps), await cancelReservation(deps, name)];
+}
+
+function executionStep(random: () => number, { reservations }: Made): Step {
+  const [userId, reservationId] = reservations.splice(
+    Math.floor(random() * reservations.length),
+    1,
+  )[0] ?? ["", ""];
+  if (!userId) return async () => undefined;
+  return (deps) => executeReservation(deps, { programId, reservationId, userId });
+}
+
+function reactionStep(random: () => number, id: string, { events }: Made, fresh: Made): Step {
+  const target = { type: "post", id: one(random, targets) };
+  const userId = one(random, people);
+  const kind = random() < 0.8 ? "like" : "wow";
+  const turn = random();
+  if (turn < 0.45) {
+    const regroupAfterMs = random() < 0.3 ? 10_000 : undefined;
+    return (deps) => react(deps, { target, kind, userId, displayName: userId, regroupAfterMs });
+  }
+  if (turn < 0.6) return (deps) => unreact(deps, { target, kind, userId });
+  if (turn < 0.78) {
+    fresh.events.push([target.id, `e${id}`]);
+    const input = { eventId: `e${id}`, target, kind: "comment", caller };
+    return (deps) => notify(deps, { ...input, actor: { userId, displayName: userId } });
+  }
+  if (turn < 0.84) {
+    const [about = "", eventId = ""] = events.shift() ?? [];
+    if (!about) return async () => undefined;
+    return (deps) => retractEvent(deps, { eventId, target: { type: "post", id: about }, caller });
+  }
+  const back = random() < 0.5 ? 2 : 0;
+  const ownerId = one(random, owners);
+  return async (deps) => {
+    const { version } = await inboxOf(deps, ownerId);
+    await markAllNotificationsRead(deps, { ownerId, version: Math.max(version - back, 1) });
+  };
+}
+
+/** The last step of some workloads. */
+export const deletion: Step = (deps) => deleteTarget(deps, { target: { type: "post", id: "six" } });
+
+const bulkRows = Object.fromEntries(users.map((userId, i) => [userId, 100 + i]));
+
+/** A bulk grant, or the reversal of one, from its submission to its end. */
+function bulkSteps(id: string, reverses: string | undefined): Step[] {
+  const sent: Step = (deps) =>
+    reverses === undefined
+      ? submit(deps, id, bulkRows)
+      : answerTo(deps, { op: "reverse", id, reverses, by: "ann", executeTime: undefined });
+  return [
+    sent,
+    (deps) => validate(deps, id, 1),
+    (deps) => start(deps, id, 1),
+    (deps) => answerTo(deps, { op: "run", id, revision: 1, run: 1, from: 0, to: 1, limit: 1 }),
+    (deps) => answerTo(deps, { op: "finish", id, run: 1 }),
+  ];
+}
+
+/** What workers do when all calls were sent again. */
+export async function finishAll(deps: Deps, reservations: readonly string[]): Promise<void> {
+  for (const reservationId of reservations) {
+    const found = await deps.reader.get(reservationRef(programId, reservationId));
+    if (!found) continue;
+    await executeReservation(deps, { programId, reservationId, userId: found.value.userId });
+  }
+  for (const id of bulkGrants) {
+    const { bulkGrant } = await getBulkGrant(deps, { programId, bulkGrantId: id });
+    if (bulkGrant.state !== "DONE") throw new Error(`${id} is ${bulkGrant.state}`);
+  }
+}
