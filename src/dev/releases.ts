@@ -10,3 +10,11 @@ interface Release {
 }
 
 export const releases: readonly Release[] = [];
+
+/**
+ * The version over which this one has to be installed without a failed call: the last release, or
+ * until there is one, a commit that moves when something is broken on purpose. The upgrade test
+ * (test/soak/upgrade.soak.ts) starts it, and test/previous lists its stored items and histories.
+ */
+export const previousCommit: string =
+  releases.at(-1)?.commit ?? "6f83fe786f0b572f80a82ae3edf2422f813cec5c";

@@ -1,16 +1,18 @@
 /**
- * Replays recorded histories on the current workflows: a change that would break a run under way
- * fails here. This command records the histories of scenarios that have none; until 0.1.0 is
+ * Replays recorded histories on the current workflows, those of the previous version among them
+ * (test/previous): a change that would break a run under way fails here. This command records the histories of scenarios that have none; until 0.1.0 is
  * released, delete the histories of a changed workflow to record them again:
  *
  *     TEST_RECORD_HISTORIES=1 npm test -- test/temporal/history-replay.test.ts
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { basename } from "node:path";
 import { Worker } from "@temporalio/worker";
 import { beforeAll, expect, test } from "vitest";
 import { workflowTypes } from "../../src/contract/workflow-types.ts";
 import { historiesFolder, recordHistories } from "../support/fixtures/record-histories.ts";
+import { previousFiles } from "../support/previous/files.ts";
 import { workflowBundle } from "../support/servers/worker.ts";
 
 const suffix = ".history.json";
@@ -23,24 +25,35 @@ beforeAll(async () => {
  * Reads a JSON history with the copy of protobufjs that belongs to @temporalio/proto. The SDK uses
  * its own copy, which fails with "type must be a Type" when npm has installed two of them.
  */
-function readHistory(file: string) {
+function readHistory(json: string | Buffer) {
   const fromProto = createRequire(createRequire(import.meta.url).resolve("@temporalio/proto"));
   const { fromJson } = fromProto("protobufjs/ext/protojson");
   const { patchProtobufRoot } = fromProto("@temporalio/proto/lib/patch-protobuf-root");
   const type = patchProtobufRoot(fromProto("@temporalio/proto")).lookupType(
     "temporal.api.history.v1.History",
   );
-  const json = JSON.parse(readFileSync(`${historiesFolder}/${file}`, "utf8"));
-  return fromJson(type, json, { ignoreUnknownFields: true });
+  return fromJson(type, JSON.parse(String(json)), { ignoreUnknownFields: true });
+}
+
+const ofToday = () =>
+  readdirSync(historiesFolder)
+    .filter((file) => file.endsWith(suffix))
+    .map((file) => [file, readFileSync(`${historiesFolder}/${file}`)] as const);
+
+/** The histories of the previous version that are not among those of today. */
+function ofPreviousVersion() {
+  const today = new Map(ofToday());
+  return [...previousFiles().files]
+    .map(([path, json]) => [basename(path), json] as const)
+    .filter(([file, json]) => file.endsWith(suffix) && !today.get(file)?.equals(json))
+    .map(([file, json]) => [`previous ${file}`, json] as const);
 }
 
 const recorded = () =>
-  readdirSync(historiesFolder)
-    .filter((file) => file.endsWith(suffix))
-    .map((file) => ({
-      workflowId: file.replace(suffix, ""),
-      history: readHistory(file),
-    }));
+  [...ofToday(), ...ofPreviousVersion()].map(([file, json]) => ({
+    workflowId: file.replace(suffix, ""),
+    history: readHistory(json),
+  }));
 
 /** The names of the histories that do not replay. */
 async function failures(histories = recorded()): Promise<string[]> {

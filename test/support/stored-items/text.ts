@@ -8,7 +8,7 @@ import type { StoredItem } from "./recorder.ts";
  * there before it has what is different, with `-name` for an attribute that is gone. The random ids
  * of uploads are numbered.
  */
-export function textOf(stored: readonly StoredItem[]): string {
+export function textOf(stored: readonly Omit<StoredItem, "kind">[]): string {
   const before = new Map<string, Item>();
   const lines = stored.map(({ step, table, op, item }) => {
     const name = nameOf(table, item);
