@@ -10,6 +10,7 @@
  * ones it is an assumption.
  */
 import type { AttributeValue, CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
+import type { TableDefinition } from "../src/ops/tables/definitions.ts";
 import { itemSize } from "../src/store/dynamodb/sdk/item-size.ts";
 
 export type Item = Readonly<Record<string, AttributeValue>>;
@@ -74,7 +75,7 @@ function projection(table: TableModel, index: IndexModel, item?: Item): Item | u
 const same = (a: Item, b: Item, names: readonly string[]): boolean =>
   names.every((name) => JSON.stringify(a[name]) === JSON.stringify(b[name]));
 
-export function tableModel(input: CreateTableCommandInput): TableModel {
+export function tableModel({ create: input }: TableDefinition): TableModel {
   const keyOf = (schema: CreateTableCommandInput["KeySchema"]) =>
     (schema ?? []).map(({ AttributeName }) => AttributeName ?? "");
   const { GlobalSecondaryIndexes = [], LocalSecondaryIndexes = [] } = input;

@@ -1,5 +1,6 @@
 /** A stack whose requests to the store are metered. */
-import { tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
+import { tableName } from "../../src/store/dynamodb/tables.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { tableModel } from "../capacity.ts";
 import { createMeter, type Usage } from "../meter.ts";
@@ -30,7 +31,9 @@ export function withMeteredStack<T>(
 ): Promise<T> {
   return withStack(options, async (stack) => {
     const proxy = await startDynamoProxy({ upstream: stack.dynamo.endpoint });
-    const meter = createMeter(tables(tableName(stack.config.tablePrefix)).map(tableModel));
+    const meter = createMeter(
+      tableDefinitions(tableName(stack.config.tablePrefix)).map(tableModel),
+    );
     try {
       return await use({
         ...stack,

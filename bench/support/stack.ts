@@ -72,7 +72,7 @@ export async function startStack(options: { temporal?: boolean } = {}): Promise<
     const env = environment(dynamo.endpoint, temporal?.address);
     const config = readConfig(env, "server");
     if (temporal) await setup(config, quiet);
-    else await setupTables(config);
+    else await setupTables(config, quiet);
     const { deps, close } = compose(config, noWorkflows, quiet);
     stops.push(close);
     const { dynamoEndpoint: endpoint, region } = config;

@@ -1,10 +1,15 @@
-/** What is wrong with the variables of a process, in one error. */
+/** What an operator has to correct before a process can start, such as its variables. */
 
 /** Says what is wrong with a variable. The text follows its name: `has to be a whole number`. */
 export type Report = (name: string, text: string) => void;
 
-/** The variables are wrong. It is no bug, so it is shown without a stack. */
-export class ConfigError extends Error {
+/** What an operator has to correct. It is no bug, so it is shown without a stack. */
+export class OperatorError extends Error {
+  override readonly name: string = "OperatorError";
+}
+
+/** The variables are wrong. */
+export class ConfigError extends OperatorError {
   override readonly name = "ConfigError";
   /** What is wrong with each variable, by its name. */
   readonly problems: ReadonlyMap<string, string>;
@@ -28,12 +33,12 @@ export function usingVariable<T>(name: string, use: () => T): T {
   }
 }
 
-/** Runs a process. One whose configuration is wrong says so on stderr, and ends with 1. */
+/** Runs a process. One that an operator has to correct says so on stderr, and ends with 1. */
 export async function runProcess(main: () => Promise<void>): Promise<void> {
   try {
     await main();
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
+    if (!(error instanceof OperatorError)) throw error;
     process.stderr.write(`${error.message}\n`);
     process.exit(1);
   }

@@ -36,12 +36,18 @@ const workerVariables = {
   MEGURI_TEMPORAL_APPROVALS: file.optional(),
 };
 
+/** What only the setup reads. */
+const setupVariables = {
+  MEGURI_MANAGE_TABLES: flag.prefault("1"),
+};
+
 /** Every variable with its default, as docs/operations.md lists them. */
 const variables = z.object({
   NODE_ENV: text.prefault("development"),
   MEGURI_HOST: text.prefault("127.0.0.1"),
   ...serverVariables,
   ...workerVariables,
+  ...setupVariables,
   ...temporalVariables,
   ...announceVariables,
   ...tracingVariables,
@@ -73,8 +79,8 @@ export const defaults: ReadonlyMap<string, string | undefined> = new Map(
 
 /** The variables that a process does not read. */
 const ignored: Readonly<Record<ProcessKind, readonly string[]>> = {
-  server: Object.keys(workerVariables),
-  worker: Object.keys(serverVariables),
+  server: Object.keys({ ...workerVariables, ...setupVariables }),
+  worker: Object.keys({ ...serverVariables, ...setupVariables }),
   setup: ["MEGURI_HOST", ...Object.keys(serverVariables), ...Object.keys(workerVariables)],
 };
 
@@ -98,6 +104,8 @@ const toConfig = (env: Env, report: Report) => ({
   dynamoEndpoint: env.MEGURI_DYNAMODB_ENDPOINT,
   region: env.AWS_REGION,
   tablePrefix: env.MEGURI_TABLE_PREFIX,
+  /** Whether the setup creates tables and indexes that are missing, or only compares. */
+  manageTables: env.MEGURI_MANAGE_TABLES,
   taskQueue: env.MEGURI_TASK_QUEUE,
   /** A prebuilt workflow bundle. Absent: it is built at start. */
   workflowBundle: env.MEGURI_WORKFLOW_BUNDLE,

@@ -1,10 +1,4 @@
 /** The checks of what a server needs: its configuration, the tables, and Temporal. */
-import {
-  DescribeTableCommand,
-  type DynamoDBClient,
-  ResourceNotFoundException,
-  type TableDescription,
-} from "@aws-sdk/client-dynamodb";
 import { ScheduleNotFoundError } from "@temporalio/client";
 import { composeWorkflows } from "../compose.ts";
 import { type Config, readConfig } from "../config/config.ts";
@@ -14,9 +8,12 @@ import { reconcileId } from "../contract/reconciler.ts";
 import { defaultProgramId } from "../domain/program.ts";
 import { createLogger } from "../log.ts";
 import { createClients, usesLocalCredentials } from "../store/dynamodb/sdk/client.ts";
-import { tableName, tables } from "../store/dynamodb/tables.ts";
+import { tableName } from "../store/dynamodb/tables.ts";
 import type { Link } from "../temporal/connection.ts";
 import { missingSearchAttributes } from "../temporal/search-attributes.ts";
+import { definitionsFor } from "./tables/definitions.ts";
+import { type Difference, isMendedBySetup, lineOf } from "./tables/differences.ts";
+import { compareTables } from "./tables/manage-tables.ts";
 
 /** Says what is wrong, and what to do about it. */
 export class CheckFailed extends Error {
@@ -71,19 +68,20 @@ function checkConfiguration(env: NodeJS.ProcessEnv): string {
   }
 }
 
-/** Compares keys and indexes of the tables, then the clock with DynamoDB's answers. */
+/** Compares the tables with their definitions, then the clock with DynamoDB's answers. */
 async function checkTables({ dynamoEndpoint: endpoint, region, tablePrefix }: Config) {
   const clients = createClients({ endpoint, region });
   try {
-    const wanted = tables(tableName(tablePrefix));
-    for (const table of wanted) {
-      const found = await describeTable(clients.retrying, table.TableName ?? "");
-      if (layoutOf(found) !== layoutOf(table)) {
-        throw new CheckFailed(
-          `${table.TableName} has other keys or indexes than this version needs`,
-          "Use the version of Meguri that made the table, or another MEGURI_TABLE_PREFIX.",
-        );
-      }
+    const definitions = definitionsFor(endpoint, tableName(tablePrefix));
+    const differences = await compareTables(clients.retrying, definitions).catch((error: Error) => {
+      throw new CheckFailed(
+        `DynamoDB does not answer: ${error.message}`,
+        "Check MEGURI_DYNAMODB_ENDPOINT, AWS_REGION and the credentials.",
+      );
+    });
+    const breaking = differences.filter(({ isBreaking }) => isBreaking);
+    if (breaking.length > 0) {
+      throw new CheckFailed(breaking.map(lineOf).join("; "), adviceFor(breaking));
     }
     const skewMs = clients.skewMs();
     if (Math.abs(skewMs) > clockToleranceMs) {
@@ -92,37 +90,18 @@ async function checkTables({ dynamoEndpoint: endpoint, region, tablePrefix }: Co
         "Synchronise the clock of this machine (NTP): servers refuse calls with CLOCK_OFF.",
       );
     }
-    return `${wanted.length} tables, and the clock agrees with DynamoDB's`;
+    const found = `${definitions.length} tables, and the clock agrees with DynamoDB's`;
+    return [found, ...differences.map(lineOf)].join("; ");
   } finally {
     clients.close();
   }
 }
 
-async function describeTable(client: DynamoDBClient, TableName: string): Promise<TableDescription> {
-  try {
-    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
-    return Table ?? {};
-  } catch (error) {
-    if (error instanceof ResourceNotFoundException) {
-      throw new CheckFailed(`${TableName} does not exist`, runSetup);
-    }
-    const text = `DynamoDB does not answer: ${(error as Error).message}`;
-    throw new CheckFailed(text, "Check MEGURI_DYNAMODB_ENDPOINT, AWS_REGION and the credentials.");
+function adviceFor(breaking: readonly Difference[]): string {
+  if (breaking.every(isMendedBySetup)) {
+    return "Run npm run setup with the same variables, or update the stack of deploy/tables.yaml.";
   }
-}
-
-type Layout = Pick<
-  TableDescription,
-  "KeySchema" | "GlobalSecondaryIndexes" | "LocalSecondaryIndexes"
->;
-
-/** The keys of a table and of its indexes, as text that can be compared. */
-function layoutOf({ KeySchema, GlobalSecondaryIndexes, LocalSecondaryIndexes }: Layout): string {
-  const keys = (schema: Layout["KeySchema"] = []) =>
-    schema.map(({ AttributeName, KeyType }) => `${KeyType} ${AttributeName}`).join(", ");
-  const indexes = [...(GlobalSecondaryIndexes ?? []), ...(LocalSecondaryIndexes ?? [])];
-  const texts = indexes.map((index) => `${index.IndexName}: ${keys(index.KeySchema)}`);
-  return [keys(KeySchema), ...texts.sort()].join("; ");
+  return "Use the version of Meguri that made the tables, or another MEGURI_TABLE_PREFIX.";
 }
 
 /** Opens a connection for one check. */

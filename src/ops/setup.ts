@@ -1,28 +1,32 @@
 /**
  * Creates what server and worker need before they start: the tables, the program `default`, and
  * Temporal's search attributes and schedules. Of what exists already, it changes only schedules
- * that differ from what this version and its configuration want.
+ * that differ from what this version and its configuration want, and tables without an index or a
+ * time to live that this version needs.
  */
 import type { Deps } from "../app/ports/deps.ts";
 import { programRef } from "../app/ports/records.ts";
 import { createProgram } from "../app/programs/commands.ts";
 import { compose, composeWorkflows } from "../compose.ts";
 import { type Config, readConfig } from "../config/config.ts";
-import { runProcess } from "../config/config-error.ts";
+import { OperatorError, runProcess } from "../config/config-error.ts";
 import { defaultBulkRules } from "../domain/bulk-rules.ts";
 import { asService } from "../domain/caller.ts";
 import { defaultLifetimeMonths, defaultProgramId, defaultTimeZone } from "../domain/program.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { createClients } from "../store/dynamodb/sdk/client.ts";
-import { createTables, tableName } from "../store/dynamodb/tables.ts";
+import { tableName } from "../store/dynamodb/tables.ts";
 import { ensureSchedules } from "../temporal/schedules.ts";
+import { definitionsFor } from "./tables/definitions.ts";
+import { lineOf } from "./tables/differences.ts";
+import { compareTables, manageTables } from "./tables/manage-tables.ts";
 
-/** Creates all of it. Throws when the store or Temporal does not answer. */
+/** Creates all of it. Throws as setupTables does, and if the store or Temporal does not answer. */
 export async function setup(config: Config, log: Logger): Promise<void> {
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
   try {
-    await setupTables(config);
+    await setupTables(config, log);
     // Before the program, whose schedule has a search attribute that this registers.
     await ensureSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
     await setupProgram(deps);
@@ -32,16 +36,35 @@ export async function setup(config: Config, log: Logger): Promise<void> {
   }
 }
 
-export async function setupTables({
-  dynamoEndpoint: endpoint,
-  region,
-  tablePrefix,
-}: Pick<Config, "dynamoEndpoint" | "region" | "tablePrefix">): Promise<void> {
-  const clients = createClients({ endpoint, region });
+type TablesConfig = Pick<Config, "dynamoEndpoint" | "region" | "tablePrefix" | "manageTables">;
+
+/**
+ * Creates and adds what is missing in the tables, or with MEGURI_MANAGE_TABLES=0 only compares, and
+ * logs what is different. Throws OperatorError if this version cannot work with what is there. An
+ * index that is being added, which takes minutes to hours, is asked for every `pollMs`.
+ */
+export async function setupTables(
+  config: TablesConfig,
+  log: Logger,
+  pollMs = 10_000,
+): Promise<void> {
+  const { dynamoEndpoint: endpoint, region, tablePrefix, manageTables: isManaging } = config;
+  const { retrying: client, close } = createClients({ endpoint, region });
   try {
-    await createTables(clients.retrying, tableName(tablePrefix));
+    const definitions = definitionsFor(endpoint, tableName(tablePrefix));
+    const differences = isManaging
+      ? await manageTables(client, definitions, { log, pollMs })
+      : await compareTables(client, definitions);
+    for (const difference of differences) {
+      if (!difference.isBreaking) log.warn(lineOf(difference));
+    }
+    const breaking = differences.filter(({ isBreaking }) => isBreaking).map(lineOf);
+    if (breaking.length === 0) return;
+    const text =
+      "the tables are not as this version needs them; docs/operations.md says what to do";
+    throw new OperatorError([text, ...breaking].join("\n  "));
   } finally {
-    clients.close();
+    close();
   }
 }
 

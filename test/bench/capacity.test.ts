@@ -13,8 +13,9 @@ import {
   writeUnits,
 } from "../../bench/capacity.ts";
 import { createMeter } from "../../bench/meter.ts";
+import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
-import { tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../src/store/dynamodb/tables.ts";
 import type { CapturedRequest } from "../../tools/dynamo-proxy/proxy.ts";
 
 const kb = 1_024;
@@ -244,7 +245,7 @@ describe("the meter", () => {
   });
 
   test("the table doubles inside a transaction, an index does not: 7 on a first grant", () => {
-    const [points] = tables(tableName("")).map(tableModel);
+    const [points] = tableDefinitions(tableName("")).map(tableModel);
     const meter = createMeter([points as TableModel]);
     const items: Item[] = [
       { pk: { S: "A#p#u" }, sk: { S: "A" }, xp: { S: "p#1" }, xm: { N: "24322" }, v: { N: "1" } },
@@ -262,7 +263,7 @@ describe("the meter", () => {
   // Developer guide, local secondary indexes, "write operations": a write of its own for each index
   // whose keys or projected attributes change, two when the index key does.
   test("a local index costs like a global one: a like, an unlike, a group that moves up", () => {
-    const meter = createMeter(tables(tableName("")).map(tableModel));
+    const meter = createMeter(tableDefinitions(tableName("")).map(tableModel));
     const pk = { S: "R#post#1#like#0" };
     const row: Item = { pk, sk: { S: "ann" }, a: { S: "Ann" }, n: { N: "7" }, t: { N: "9" } };
     const target: Item = { pk: { S: "T#post#1" }, sk: { S: "T" }, c: { N: "9" }, v: { N: "1" } };
@@ -283,7 +284,7 @@ describe("the meter", () => {
   });
 
   test("a bulk grant is in two indexes; a block is one put, and read whole to be deleted", () => {
-    const meter = createMeter(tables(tableName("")).map(tableModel));
+    const meter = createMeter(tableDefinitions(tableName("")).map(tableModel));
     const TableName = "bulk";
     const bulkGrant = (state: string): Item => ({
       pk: { S: "G#p#1" },

@@ -10,9 +10,11 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Item } from "../../bench/capacity.ts";
 import { inboxOf } from "../../src/app/notifications/inbox.ts";
 import { listNotifications } from "../../src/app/notifications/queries.ts";
+import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
+import { createTables } from "../../src/ops/tables/manage-tables.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
-import { createTables, tableName } from "../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../src/store/dynamodb/tables.ts";
 import { itemByItem } from "../../tools/dynamo-proxy/isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { allItems } from "../support/fixtures/pages.ts";
@@ -61,7 +63,7 @@ let processes: Process[];
 
 beforeAll(async () => {
   clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
-  await createTables(clients.retrying, names);
+  await createTables(clients.retrying, localTableDefinitions(names));
   proxy = await startDynamoProxy({ upstream, seed });
   direct = startProcess(upstream, names);
   processes = [1, 2].map(() => startProcess(proxy.endpoint, names));

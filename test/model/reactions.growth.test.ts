@@ -20,10 +20,12 @@ import {
 import { react, unreact } from "../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../src/app/reactions/targets.ts";
 import { emptyInbox } from "../../src/domain/inbox.ts";
+import { localTableDefinitions, tableDefinitions } from "../../src/ops/tables/definitions.ts";
+import { createTables } from "../../src/ops/tables/manage-tables.ts";
 import { codecOf, toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
-import { createTables, type Table, tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import { type Table, tableName } from "../../src/store/dynamodb/tables.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { type Process, startProcess } from "../support/models/fault-workload.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
@@ -46,10 +48,10 @@ let meter: Meter;
 
 beforeAll(async () => {
   clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
-  await createTables(clients.retrying, names);
+  await createTables(clients.retrying, localTableDefinitions(names));
   proxy = await startDynamoProxy({ upstream });
   direct = startProcess(upstream, names);
-  meter = createMeter(tables(names).map(tableModel));
+  meter = createMeter(tableDefinitions(names).map(tableModel));
 });
 
 afterAll(async () => {

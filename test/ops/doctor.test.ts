@@ -87,7 +87,8 @@ test("missing tables, and those of another layout, are named", async () => {
   const prefix = `other-${stack.config.tablePrefix}`;
   const TableName = tableName(prefix)("points");
   const missing = await diagnose({ MEGURI_TABLE_PREFIX: prefix });
-  expect(missing.failed.tables).toMatch(`${TableName} does not exist`);
+  expect(missing.failed.tables).toMatch(`${TableName}: the table is missing`);
+  expect(missing.failed.tables).toMatch("Run npm run setup");
   const { retrying } = stack.clients;
   await retrying.send(
     new CreateTableCommand({
@@ -99,5 +100,7 @@ test("missing tables, and those of another layout, are named", async () => {
   );
   const { failed } = await diagnose({ MEGURI_TABLE_PREFIX: prefix });
   await retrying.send(new DeleteTableCommand({ TableName }));
-  expect(failed).toEqual({ tables: expect.stringContaining(`${TableName} has other keys`) });
+  const line = `${TableName}: the key is HASH pk (S), and should be HASH pk (S), RANGE sk (S)`;
+  expect(failed).toEqual({ tables: expect.stringContaining(line) });
+  expect(failed.tables).toMatch("Use the version of Meguri that made the tables");
 });

@@ -6,9 +6,11 @@ import { afterEach, describe, expect, inject, test, vi } from "vitest";
 import type { Reader } from "../../src/app/ports/deps.ts";
 import { createProgram } from "../../src/app/programs/commands.ts";
 import { executeReservation } from "../../src/app/reservations/execute.ts";
+import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
+import { createTables } from "../../src/ops/tables/manage-tables.ts";
 import { createSystemClock, createTestClock } from "../../src/runtime/clocks.ts";
 import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
-import { createTables, tableName } from "../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../src/store/dynamodb/tables.ts";
 import { reserve } from "../support/fixtures/reservations.ts";
 import { startProcess } from "../support/models/fault-workload.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
@@ -79,7 +81,7 @@ describe("a local clock that is wrong by 4.5 s", () => {
   test("ahead: grants no reservation before its time", async () => {
     const names = tableName(`t-${randomUUID().slice(0, 8)}-`);
     const clients = createClients({ endpoint, region });
-    await createTables(clients.retrying, names);
+    await createTables(clients.retrying, localTableDefinitions(names));
     const { deps, close } = startProcess(endpoint, names);
     const program = { programId: "p", timeZone: "UTC", lifetimeMonths: 12 };
     await createProgram(deps, program);

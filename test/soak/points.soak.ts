@@ -7,8 +7,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createProgram } from "../../src/app/programs/commands.ts";
+import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
+import { createTables } from "../../src/ops/tables/manage-tables.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
-import { createTables, tableName } from "../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../src/store/dynamodb/tables.ts";
 import { itemByItem } from "../../tools/dynamo-proxy/isolation.ts";
 import { startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import {
@@ -35,7 +37,7 @@ let direct: Process;
 beforeAll(async () => {
   console.info(`TEST_SOAK_SEED=${seed}`);
   clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
-  await createTables(clients.retrying, names);
+  await createTables(clients.retrying, localTableDefinitions(names));
   direct = startProcess(upstream, names);
   await createProgram(direct.deps, { programId, timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
 });

@@ -5,11 +5,13 @@ import type { BlockOutcome } from "../../src/app/ports/bulk-grants.ts";
 import type { Reader } from "../../src/app/ports/deps.ts";
 import { blockOutcomeRef } from "../../src/app/ports/records.ts";
 import type { BulkGrantState } from "../../src/domain/bulk-grant.ts";
+import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
+import { createTables } from "../../src/ops/tables/manage-tables.ts";
 import { createDynamoItemStore } from "../../src/store/dynamodb/item-store.ts";
 import { createDynamoReader } from "../../src/store/dynamodb/readers/index.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { createDynamoSheetStore } from "../../src/store/dynamodb/sheet-store.ts";
-import { createTables, tableName } from "../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../src/store/dynamodb/tables.ts";
 import {
   bulkGrantOf,
   newUpload,
@@ -29,7 +31,7 @@ let direct: Clients;
 
 beforeAll(async () => {
   direct = createClients({ endpoint: upstream, region });
-  await createTables(direct.retrying, names);
+  await createTables(direct.retrying, localTableDefinitions(names));
 });
 
 afterAll(async () => {

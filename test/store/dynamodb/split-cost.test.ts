@@ -3,10 +3,12 @@ import { randomUUID } from "node:crypto";
 import type { DynamoDBClient, QueryCommandOutput } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { MemberReader } from "../../../src/app/ports/notifications.ts";
+import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
+import { createTables } from "../../../src/ops/tables/manage-tables.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import { createTables, tableName } from "../../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../../src/store/dynamodb/tables.ts";
 import { newTarget, put, range, reaction } from "../../support/fixtures/stored-reactions.ts";
 import { fill } from "../../support/stores/both-stores.ts";
 import { deleteTables } from "../../support/stores/delete-tables.ts";
@@ -32,7 +34,7 @@ function countExamined(client: DynamoDBClient): void {
 
 beforeAll(async () => {
   clients = createClients({ endpoint: inject("dynamodbEndpoint"), region: "ap-northeast-1" });
-  await createTables(clients.retrying, names);
+  await createTables(clients.retrying, localTableDefinitions(names));
   members = createDynamoReader(clients, names);
   await fill(
     createDynamoItemStore(clients.single, names),

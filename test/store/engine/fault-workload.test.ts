@@ -12,8 +12,10 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import { createProgram } from "../../../src/app/programs/commands.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
+import { createTables } from "../../../src/ops/tables/manage-tables.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import { createTables, type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
+import { type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
 import { itemByItem } from "../../../tools/dynamo-proxy/isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import {
@@ -101,7 +103,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
   beforeAll(async () => {
     names = tableName(`faults-${randomUUID().slice(0, 8)}-`);
     clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
-    await createTables(clients.retrying, names);
+    await createTables(clients.retrying, localTableDefinitions(names));
     direct = startProcess(upstream, names);
     await createProgram(direct.deps, { programId, timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
   });

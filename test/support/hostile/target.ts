@@ -79,8 +79,9 @@ async function start(dynamoEndpoint: string, stops: (() => unknown)[]) {
     AWS_REGION: "local",
   };
   const config = readConfig(env, "server");
-  await setupTables(config);
-  const { deps, close } = compose(config, noWorkflows, createLogger("hostile", "silent"));
+  const log = createLogger("hostile", "silent");
+  await setupTables(config, log);
+  const { deps, close } = compose(config, noWorkflows, log);
   await setupProgram(deps);
   await close();
   const clients = createClients({ endpoint: dynamoEndpoint, region: config.region });

@@ -96,8 +96,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   };
   const config = readConfig(variables, "server");
   const ownTables = options.tablePrefix === undefined;
-  if (ownTables) await setupTables(config);
   const log = createLogger("test", config.logLevel);
+  if (ownTables) await setupTables(config, log);
   const workflows = recordWorkflows();
   const { deps, close } = compose(config, options.workflows ?? workflows, log);
   if (ownTables) await setupProgram(deps);

@@ -6,12 +6,14 @@ import type { Reader } from "../../../src/app/ports/deps.ts";
 import { allPages, inBatches, type Page, type PageRequest } from "../../../src/app/ports/pages.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
+import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
+import { createTables } from "../../../src/ops/tables/manage-tables.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
 import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { createDynamoSheetStore } from "../../../src/store/dynamodb/sheet-store.ts";
-import { createTables, type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
+import { type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
 import type { ItemStore, Write } from "../../../src/store/engine/item-store.ts";
 import { deleteTables } from "./delete-tables.ts";
 import { firstVersion } from "./first-version.ts";
@@ -31,7 +33,7 @@ export function bothStores() {
 
   beforeAll(async () => {
     clients = createClients({ endpoint: inject("dynamodbEndpoint"), region: "ap-northeast-1" });
-    await createTables(clients.retrying, names);
+    await createTables(clients.retrying, localTableDefinitions(names));
   });
 
   afterAll(async () => {

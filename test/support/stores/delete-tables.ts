@@ -4,6 +4,6 @@ import { type TableName, tables } from "../../../src/store/dynamodb/tables.ts";
 
 export async function deleteTables(client: DynamoDBClient, names: TableName): Promise<void> {
   await Promise.all(
-    tables(names).map(({ TableName }) => client.send(new DeleteTableCommand({ TableName }))),
+    tables.map((table) => client.send(new DeleteTableCommand({ TableName: names(table) }))),
   );
 }

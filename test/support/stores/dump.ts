@@ -10,8 +10,8 @@ export async function dump(server: TestServer | MemoryServer): Promise<string[]>
   if ("store" in server) return Object.entries(server.store.dump()).map(asText);
   const { dynamo, table } = server;
   const lines: string[] = [];
-  for (const { TableName } of tables(table)) {
-    for (const item of await itemsOf(dynamo, TableName as string)) {
+  for (const each of tables) {
+    for (const item of await itemsOf(dynamo, table(each))) {
       lines.push(JSON.stringify(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))));
     }
   }

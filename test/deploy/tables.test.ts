@@ -1,0 +1,102 @@
+/** Tests that deploy/tables.yaml defines the tables and indexes that the store uses, kept safe. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
+import { readTemplate } from "../../src/ops/tables/template.ts";
+import * as store from "../../src/store/dynamodb/tables.ts";
+import { projectRoot } from "../support/markdown.ts";
+
+const text = readFileSync(`${projectRoot}deploy/tables.yaml`, "utf8");
+const template = parse(text, { logLevel: "silent" });
+
+const definitions = tableDefinitions(store.tableName("shop-"));
+const globalIndexes = definitions.flatMap(({ create }) =>
+  (create.GlobalSecondaryIndexes ?? []).map(
+    ({ IndexName }) => `${create.TableName.replace("shop-", "")}/index/${IndexName}`,
+  ),
+);
+const localIndexes = definitions.flatMap(({ create }) =>
+  (create.LocalSecondaryIndexes ?? []).map(({ IndexName }) => IndexName),
+);
+
+test("the store has all tables and indexes by their names", () => {
+  expect(definitions.map(({ create }) => create.TableName)).toEqual(
+    store.tables.map((table) => `shop-${table}`),
+  );
+  const named = Object.entries(store).flatMap(([name, value]) =>
+    name.endsWith("Index") ? [value] : [],
+  );
+  const defined = [...globalIndexes.map((name) => name.split("/").pop()), ...localIndexes];
+  expect([...new Set(defined)].toSorted()).toEqual(named.toSorted());
+});
+
+test("the prefix is that of the processes, by default as well", () => {
+  const names = (given = {}) => readTemplate(text, given).map(({ TableName }) => TableName);
+  expect(names()).toEqual(store.tables.map(store.tableName("meguri-")));
+  expect(names({ TablePrefix: "shop-" })).toEqual(store.tables.map(store.tableName("shop-")));
+});
+
+test("a table outlives its stack, can be restored and has a stream", () => {
+  const tables = Object.values<Record<string, unknown>>(template.Resources).filter(
+    ({ Type }) => Type === "AWS::DynamoDB::Table",
+  );
+  expect(tables).toHaveLength(store.tables.length);
+  const retain = { DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" };
+  for (const table of tables) expect(table).toMatchObject(retain);
+  for (const definition of definitions) {
+    expect(definition).toMatchObject({
+      create: {
+        DeletionProtectionEnabled: true,
+        StreamSpecification: { StreamEnabled: true, StreamViewType: "NEW_AND_OLD_IMAGES" },
+      },
+      hasPointInTimeRecovery: true,
+    });
+  }
+});
+
+test("notifications and reactions alone have a time to live", () => {
+  const ttls = definitions.map(({ create, ttlAttribute }) => [create.TableName, ttlAttribute]);
+  expect(Object.fromEntries(ttls.filter(([, attribute]) => attribute))).toEqual({
+    "shop-reactions": "ttl",
+    "shop-notifications": "ttl",
+  });
+});
+
+/** The units or the warm throughput of all tables and global indexes. */
+const throughputOf = (property: string, given: Record<string, unknown>) =>
+  readTemplate(text, given).map((table) => {
+    const indexes = (table.GlobalSecondaryIndexes ?? []) as Record<string, unknown>[];
+    const [own, ...rest] = [table, ...indexes].map((each) => each[property]);
+    expect(rest).toEqual(rest.map(() => own));
+    return own;
+  });
+
+test("tables and indexes are on demand, or provisioned", () => {
+  expect(throughputOf("ProvisionedThroughput", {})).toEqual(Array(5).fill(undefined));
+  const given = { BillingMode: "PROVISIONED", MinReadUnits: 7, MinWriteUnits: 9 };
+  const units = { ReadCapacityUnits: 7, WriteCapacityUnits: 9 };
+  expect(throughputOf("ProvisionedThroughput", given)).toEqual(Array(5).fill(units));
+  const modes = [{}, given].map((each) => readTemplate(text, each).map((it) => it.BillingMode));
+  expect(modes).toEqual([Array(5).fill("PAY_PER_REQUEST"), Array(5).fill("PROVISIONED")]);
+});
+
+test("no table is warm, or that of points, or all", () => {
+  const warm = (WarmTables: string) =>
+    throughputOf("WarmThroughput", { WarmTables, WarmWriteUnits: 9_000 });
+  const units = { ReadUnitsPerSecond: 12_000, WriteUnitsPerSecond: 9_000 };
+  expect(warm("none")).toEqual(Array(5).fill(undefined));
+  expect(warm("points")).toEqual([units, ...Array(4).fill(undefined)]);
+  expect(warm("all")).toEqual(Array(5).fill(units));
+});
+
+test("units of all tables and global indexes are scaled, if they are provisioned", () => {
+  const [, tables, scaling] = template.Resources["Fn::ForEach::ScalingOfTables"];
+  const [, indexes, scalingOfIndexes] = template.Resources["Fn::ForEach::ScalingOfIndexes"];
+  expect(tables).toEqual(store.tables);
+  expect(indexes).toEqual(globalIndexes);
+  for (const resources of [scaling, scalingOfIndexes]) {
+    const conditions = Object.values<{ Condition: string }>(resources).map((it) => it.Condition);
+    expect(conditions).toEqual(Array(4).fill("IsProvisioned"));
+  }
+});
