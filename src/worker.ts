@@ -11,12 +11,20 @@ import { latenessOf } from "./domain/reservation.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { exportKeyAges } from "./probes/keys.ts";
 import { createProcessRegistry, exportStore } from "./probes/metrics.ts";
+import { createServerStates } from "./runtime/server-states.ts";
 import { startTracing } from "./tracing.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
 import { awaitConnection } from "./worker/connect.ts";
-import { createMetrics, createMetricsListener, type Metrics } from "./worker/metrics.ts";
+import {
+  createMetrics,
+  createMetricsListener,
+  exportTemporalSilence,
+  type Metrics,
+} from "./worker/metrics.ts";
+import { createWorkerReadiness } from "./worker/readiness.ts";
 import { runToEnd } from "./worker/run-to-end.ts";
 import { installSdkWithMetrics } from "./worker/sdk.ts";
+import { createTemporalWatch } from "./worker/temporal-watch.ts";
 import { traceActivities } from "./worker/trace-activities.ts";
 
 interface WorkerDeps {
@@ -115,6 +123,13 @@ const mainOptions = ({ config, bundle }: Pick<WorkerDeps, "config" | "bundle">) 
     // (docs/decisions/0009).
   }) as const;
 
+/** The types of tasks that both workers together poll for, by task queue. */
+const pollsOf = ({ taskQueue }: Pick<Config, "taskQueue">) =>
+  ({
+    [taskQueue]: ["workflow_task", "activity_task"],
+    [bulkTaskQueue(taskQueue)]: ["activity_task"],
+  }) as const;
+
 if (import.meta.main) await runProcess(main);
 
 /** Waits for Temporal, and runs until a signal. */
@@ -124,11 +139,20 @@ async function main(): Promise<void> {
   const stopTracing = await startTracing(config, "meguri-worker", log);
   const readSdkMetrics = await installSdkWithMetrics(log);
   const stopping = new AbortController();
+  const states = createServerStates();
   for (const name of ["SIGTERM", "SIGINT"] as const) {
-    process.once(name, () => stopping.abort(name));
+    process.once(name, () => {
+      states.enter("DRAINING");
+      stopping.abort(name);
+    });
   }
   const metrics = createMetrics(createProcessRegistry());
-  const listener = createMetricsListener(metrics, readSdkMetrics);
+  const temporal = createTemporalWatch();
+  const { silenceMs } = temporal;
+  exportTemporalSilence(metrics, silenceMs);
+  const queues = pollsOf(config);
+  const readyz = createWorkerReadiness({ states, queues, readSdkMetrics, silenceMs });
+  const listener = createMetricsListener(metrics, readSdkMetrics, readyz);
   const metricsPort = await listener.listen(config.host, config.metricsPort);
   const { workflowBundle } = config;
   const bundle = workflowBundle ? { codePath: workflowBundle } : await bundleWorkflows();
@@ -136,6 +160,7 @@ async function main(): Promise<void> {
   exportKeyAges(metrics.registry, workflows.keyAges);
   const connection = await awaitConnection(workflows.endpoint, log, stopping.signal);
   if (connection) {
+    temporal.start(connection);
     const { deps, close } = compose(config, workflows, log);
     exportStore(metrics.registry, deps);
     const approvers = composeApprovers(config, log);
@@ -149,11 +174,13 @@ async function main(): Promise<void> {
       log,
       approverOf,
     });
+    states.enter("SERVING");
     log.info({ taskQueue: config.taskQueue, metricsPort }, "ready");
     process.send?.("ready");
     await runUntil(worker, stopping.signal, log);
     approvers.close();
     await close();
+    temporal.close();
     await connection.close();
   }
   await workflows.close();

@@ -2,7 +2,12 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Observers } from "../app/ports/observers.ts";
 import { latenessOf } from "../domain/reservation.ts";
-import { createOperatorsListener, type OperatorsListener } from "../probes/listener.ts";
+import type { Milliseconds } from "../domain/units.ts";
+import {
+  type Answer,
+  createOperatorsListener,
+  type OperatorsListener,
+} from "../probes/listener.ts";
 import { createMetricsPage } from "../probes/metrics.ts";
 import { createPassGauge } from "./pass-gauge.ts";
 import { createPastDueGrants } from "./past-due.ts";
@@ -177,9 +182,30 @@ function bulkMetrics(registry: Registry): Pick<Observers, "onBulkGrants" | "onBl
   };
 }
 
-/** Serves `/metrics`, which has the metrics of the SDK as well, and `/livez`. */
+/** Exports how long ago Temporal last answered, once it has. */
+export function exportTemporalSilence(
+  { registry }: Metrics,
+  silenceMs: () => Milliseconds | undefined,
+): void {
+  new Gauge({
+    name: "meguri_temporal_silence_seconds",
+    help: "How long ago Temporal last answered this worker, which asks every 5 s.",
+    registers: [registry],
+    collect() {
+      const silence = silenceMs();
+      if (silence === undefined) this.remove();
+      else this.set(silence / 1_000);
+    },
+  });
+}
+
+/** Serves `/metrics`, which has the metrics of the SDK as well, `/readyz` and `/livez`. */
 export const createMetricsListener = (
   { registry }: Metrics,
   readSdkMetrics: () => Promise<string>,
+  readyz: () => Promise<Answer>,
 ): OperatorsListener =>
-  createOperatorsListener({ "/metrics": createMetricsPage(registry, readSdkMetrics) });
+  createOperatorsListener({
+    "/readyz": readyz,
+    "/metrics": createMetricsPage(registry, readSdkMetrics),
+  });
