@@ -1,0 +1,72 @@
+/** Tests what a server waits for before it starts: workers of its own build alone. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Child } from "../../src/dev/stack/child.ts";
+import { awaitWorkers, buildsOf } from "../../src/ops/await-workers.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+/** Waits with these answers of Temporal, the last of which is repeated; returns what it logs. */
+async function waitWith(answers: readonly (readonly string[][] | undefined)[], patienceMs: number) {
+  const lines: [message: string, others: readonly string[]][] = [];
+  const write = (fields: { others?: string[] }, text: string) => {
+    lines.push([text, fields.others ?? []]);
+  };
+  let asked = 0;
+  const readBuilds = async () => {
+    const answer = answers[Math.min(asked++, answers.length - 1)];
+    return answer?.map((builds) => new Set(builds));
+  };
+  const log = { info: write, warn: write } as unknown as Parameters<typeof awaitWorkers>[0]["log"];
+  await awaitWorkers({ readBuilds, buildId: "b", log, patienceMs, pauseMs: 1 });
+  return { lines, asked };
+}
+
+const waiting = (...others: string[]) => ["waiting for the workers", others];
+const found = ["workers of this build poll", []];
+const withoutThem = ["no worker of this build was found; going on without", []];
+
+test("an older worker is waited for, however long, also beside one of this build", async () => {
+  const old = Array(50).fill([["a"], ["a"], ["a"]]);
+  const both = [["a", "b"], ["b"], ["b"]];
+  const own = [["b"], ["b"], ["b"]];
+  expect(await waitWith([...old, both, own], 0)).toEqual({
+    lines: [waiting("a"), found],
+    asked: 52,
+  });
+});
+
+test("it waits until this build polls for every kind of task", async () => {
+  const some = [["b"], ["b"], []];
+  expect(await waitWith([some, [["b"], ["b"], ["b"]]], 90_000)).toEqual({
+    lines: [waiting(), found],
+    asked: 2,
+  });
+});
+
+test.each([
+  ["no worker polls", [[], [], []]],
+  ["Temporal gives no answer", undefined],
+])("while %s it waits only so long", async (_, answer) => {
+  const { lines, asked } = await waitWith([answer], 20);
+  expect(lines).toEqual([waiting(), withoutThem]);
+  expect(asked).toBeGreaterThan(1);
+});
+
+let stack: WorkerStack;
+let worker: Child | undefined;
+beforeAll(async () => {
+  stack = await startWorkerStack({ worker: false });
+});
+afterAll(async () => {
+  await worker?.stop();
+  await stack?.stop();
+});
+
+test("Temporal says which builds poll for workflow tasks, activities and rows", async () => {
+  expect(await buildsOf(stack.workflows.link)).toEqual([new Set(), new Set(), new Set()]);
+  worker = await stack.startWorkerProcess({ MEGURI_BUILD_ID: "build-7" });
+  const own = new Set(["build-7"]);
+  await eventually(async () => {
+    expect(await buildsOf(stack.workflows.link)).toEqual([own, own, own]);
+  });
+});
