@@ -1,0 +1,48 @@
+/** Checks that Helm refuses values that are wrong, and says which and why. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { render } from "../support/deploy/chart.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "meguri-chart-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Each kind of wrong value, and what Helm says about it. */
+test.each([
+  [{ image: { tag: "" } }, /image\/tag.*length/i],
+  [{ image: { repository: "" } }, /image\/repository.*length/i],
+  [{ worker: { replica: 3 } }, /worker.*'replica' not allowed/],
+  [{ config: { MEGURI_DRAIN_SECOND: 30 } }, /config.*'MEGURI_DRAIN_SECOND' not allowed/],
+  [{ config: { MEGURI_PORT: 9090 } }, /config.*'MEGURI_PORT' not allowed/],
+  [{ config: { MEGURI_TEST_CLOCK: "1" } }, /config.*'MEGURI_TEST_CLOCK' not allowed/],
+  [{ config: { MEGURI_SLACK_WEBHOOK_URL: "https://a" } }, /'MEGURI_SLACK_WEBHOOK_URL' not allowed/],
+  [{ config: { MEGURI_TEMPORAL_API_KEY: "key" } }, /'MEGURI_TEMPORAL_API_KEY' not allowed/],
+  [{ config: { MEGURI_CALLERS_FILE: "/callers" } }, /'MEGURI_CALLERS_FILE' not allowed/],
+  [{ secrets: { MEGURI_ANNOUNCE_URL: "redis://a" } }, /MEGURI_ANNOUNCE_URL.*want object/],
+  [{ files: { MEGURI_TLS_KEY_FILE: { key: "tls.key" } } }, /MEGURI_TLS_KEY_FILE.*minProperties/],
+  [{ mounts: [{ path: "sheets", secret: "a" }] }, /mounts\/0\/path.*pattern/],
+  [{ config: { MEGURI_AUTH: "none" } }, /MEGURI_AUTH.*'jwt', 'mtls'/],
+  [{ config: { MEGURI_AUTH: "mtls" } }, /files.*missing propert.*MEGURI_CALLERS_FILE/],
+  [{ config: { MEGURI_JWT_ISSUER: null } }, /config.*missing property 'MEGURI_JWT_ISSUER'/],
+  [{ config: { MEGURI_JWKS_URL: "" } }, /needs config\.MEGURI_JWKS_URL or files/],
+  [{ config: { MEGURI_TEMPORAL_ADDRESS: "https://a:7233" } }, /MEGURI_TEMPORAL_ADDRESS.*pattern/],
+  [{ config: { MEGURI_TEMPORAL_ADDRESS: null } }, /missing property 'MEGURI_TEMPORAL_ADDRESS'/],
+  [{ config: { MEGURI_DYNAMODB_ENDPOINT: "dynamodb" } }, /MEGURI_DYNAMODB_ENDPOINT.*pattern/],
+  [{ config: { MEGURI_DRAIN_SECONDS: 601 } }, /MEGURI_DRAIN_SECONDS.*maximum/],
+  [{ config: { MEGURI_DRAIN_SECONDS: "20s" } }, /MEGURI_DRAIN_SECONDS.*pattern/],
+  [{ server: { replicas: 0 } }, /server\/replicas.*minimum/],
+  [{ server: { roleArn: "meguri-server" } }, /server\/roleArn.*pattern/],
+  [{ server: { autoscaling: { cpuPercent: 600 } } }, /cpuPercent.*maximum/],
+  [{ server: { autoscaling: { enabled: true, minReplicas: 20 } } }, /above maxReplicas/],
+  [{ worker: { autoscaling: { enabled: true } } }, /prometheus is required/],
+  [
+    { worker: { autoscaling: { enabled: true, prometheus: "http://a" } } },
+    /serviceMonitors is required/,
+  ],
+  [{ networkPolicy: { callers: [{}] } }, /callers\/0.*minProperties/],
+  [{ networkPolicy: { egressPorts: ["6379"] } }, /egressPorts\/0.*want integer/],
+  [{ monitoring: { rules: "yes" } }, /monitoring\/rules.*want boolean/],
+])("values with %j are refused", async (values, message) => {
+  await expect(render("eks", values, folder)).rejects.toThrow(message);
+});

@@ -1,0 +1,444 @@
+/** Checks the chart: Helm accepts it, and the objects that it makes are right for each example. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import manifest from "../../package.json" with { type: "json" };
+import { defaults, type ProcessKind, readConfig, reads } from "../../src/config/config.ts";
+import {
+  chartFolder,
+  environmentOf,
+  exampleFile,
+  examples,
+  helm,
+  type KubernetesObject,
+  objectsOf,
+  render,
+  template,
+} from "../support/deploy/chart.ts";
+import { findPythonTool } from "../support/deploy/python-tools.ts";
+import { projectRoot } from "../support/markdown.ts";
+import { unknownNames } from "../support/promql.ts";
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), "meguri-chart-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const schema = JSON.parse(readFileSync(`${chartFolder}/values.schema.json`, "utf8"));
+const namesOf = (...path: string[]) =>
+  Object.keys(path.reduce((at, key) => at[key], schema).properties as object);
+const settable = {
+  config: namesOf("$defs", "config"),
+  files: namesOf("properties", "files"),
+  secrets: namesOf("properties", "secrets"),
+};
+
+/** What each process runs, as the scripts of package.json do. */
+const scripts = {
+  server: manifest.scripts["start:server"],
+  worker: manifest.scripts["start:worker"],
+  setup: manifest.scripts.setup,
+};
+const kinds = Object.keys(scripts) as ProcessKind[];
+
+/** The objects of a release, by how tests ask for them. */
+function readRelease(objects: readonly KubernetesObject[]) {
+  const of = (kind: string, name: string) => {
+    const found = objects.filter(
+      (each) => each.kind === kind && each.metadata.name === `meguri-${name}`,
+    );
+    expect(found.length, `${kind} meguri-${name}`).toBe(1);
+    return found[0];
+  };
+  const controllers: Record<ProcessKind, KubernetesObject> = {
+    server: of("Deployment", "server"),
+    worker: of("Deployment", "worker"),
+    setup: of("Job", "setup"),
+  };
+  const podOf = (kind: ProcessKind) => controllers[kind].spec.template.spec;
+  const containerOf = (kind: ProcessKind) => podOf(kind).containers[0];
+  const envOf = (kind: ProcessKind) => environmentOf(podOf(kind), containerOf(kind), folder);
+  return { objects, of, controllers, podOf, containerOf, envOf };
+}
+
+/** The manifest of an example, which is rendered once. */
+const manifests = new Map<string, Promise<string>>();
+const manifestOf = (example: string): Promise<string> => {
+  const rendered = manifests.get(example) ?? template(exampleFile(example));
+  manifests.set(example, rendered);
+  return rendered;
+};
+const releaseOf = async (example: string) => readRelease(objectsOf(await manifestOf(example)));
+
+test("the chart has the version of the product", () => {
+  const chart = parse(readFileSync(`${chartFolder}/Chart.yaml`, "utf8"));
+  expect(chart).toMatchObject({ version: manifest.version, appVersion: manifest.version });
+});
+
+test("every variable can be set, but for those of the chart, of the image and of tests", () => {
+  const { config, files, secrets } = settable;
+  const chosen = ["NODE_ENV", "MEGURI_PORT", "MEGURI_HTTP1_PORT", "MEGURI_OPERATORS_PORT"];
+  const others = ["MEGURI_METRICS_PORT", "MEGURI_WORKFLOW_BUNDLE", "MEGURI_BUILD_ID"];
+  const never = [...chosen, ...others, "MEGURI_TEST_CLOCK"];
+  // Of AWS' SDK and of the exporter of traces, which read them themselves.
+  const ofLibraries =
+    /^(AWS_ACCESS_KEY_ID|AWS_SECRET_ACCESS_KEY|OTEL_(RESOURCE|EXPORTER_OTLP)_[A-Z]+)$/;
+  const all = [...config, ...files, ...secrets, ...never];
+  const known = [...defaults.keys()];
+  expect(all.filter((name) => !known.includes(name) && !ofLibraries.test(name))).toEqual([]);
+  expect(known.filter((name) => !all.includes(name))).toEqual([]);
+  expect(new Set(all).size).toBe(all.length);
+});
+
+/** The examples with each process of them. */
+const eachProcess = examples.flatMap((example) => kinds.map((kind) => [example, kind] as const));
+const eachDeployment = eachProcess.filter(([, kind]) => kind !== "setup");
+
+test.each(examples)("%s passes helm lint --strict", async (example) => {
+  expect(await helm(["lint", "--strict"], exampleFile(example))).toContain("0 chart(s) failed");
+});
+
+test.each(examples)(
+  "%s passes kubernetes-validate, but for objects of operators",
+  async (example) => {
+    const text = await manifestOf(example);
+    const release = await releaseOf(example);
+    const file = join(folder, `${example}.yaml`);
+    writeFileSync(file, text);
+    const validate = await findPythonTool("kubernetes-validate");
+    const { stdout, stderr } = await run(validate, ["--strict", file]);
+    const lines = (stdout + stderr).trim().split("\n");
+    const unknown = lines.flatMap((line) => line.match(/find schema for kind (\w+)/)?.[1] ?? []);
+    const ofOperators = release.objects.filter(({ apiVersion }) =>
+      /^(monitoring\.coreos\.com|keda\.sh)\//.test(apiVersion),
+    );
+    expect(unknown.sort()).toEqual(ofOperators.map(({ kind }) => kind).sort());
+    const passed = lines.filter((line) => line.includes(" passed for resource "));
+    expect(passed.length + unknown.length).toBe(release.objects.length);
+  },
+);
+
+test.each(eachProcess)("%s gives the %s a configuration that it accepts", async (example, kind) => {
+  const release = await releaseOf(example);
+  const env = release.envOf(kind);
+  expect(readConfig(env, kind)).toMatchObject({ testClock: false });
+  expect(env.NODE_ENV).toBe("production");
+  const own = [...settable.files, ...settable.secrets].filter((name) => defaults.has(name));
+  expect(own.filter((name) => name in env && !reads(kind, name))).toEqual([]);
+});
+
+test.each(examples)("%s has ports and probes where the processes listen", async (example) => {
+  const release = await releaseOf(example);
+  const { containerOf, envOf } = release;
+  const portsOf = (kind: ProcessKind) =>
+    Object.fromEntries(
+      containerOf(kind).ports.map((port: KubernetesObject) => [port.name, port.containerPort]),
+    );
+  const server = readConfig(envOf("server"), "server");
+  const { port: grpc, http1Port: http1, operatorsPort: operators } = server;
+  expect(portsOf("server")).toEqual({ grpc, http1, operators });
+  expect(portsOf("worker")).toEqual({
+    metrics: readConfig(envOf("worker"), "worker").metricsPort,
+  });
+  expect(containerOf("server")).toMatchObject({
+    startupProbe: { httpGet: { path: "/readyz", port: "operators" } },
+    livenessProbe: { httpGet: { path: "/livez", port: "operators" } },
+    readinessProbe: server.tls ? { tcpSocket: { port: "grpc" } } : { grpc: { port: grpc } },
+  });
+  expect(containerOf("worker")).toMatchObject({
+    startupProbe: { httpGet: { path: "/livez", port: "metrics" } },
+    livenessProbe: { httpGet: { path: "/livez", port: "metrics" } },
+    readinessProbe: { httpGet: { path: "/readyz", port: "metrics" } },
+  });
+});
+
+test.each(examples)("%s ends pods later than their drain", async (example) => {
+  const release = await releaseOf(example);
+  const { podOf, containerOf, envOf } = release;
+  const server = readConfig(envOf("server"), "server").drainSeconds;
+  const preStop = containerOf("server").lifecycle.preStop.sleep.seconds;
+  expect(preStop).toBeGreaterThan(0);
+  expect(podOf("server").terminationGracePeriodSeconds).toBeGreaterThan(preStop + server);
+  // src/worker.ts gives activities 5 s more.
+  const worker = readConfig(envOf("worker"), "worker").drainSeconds + 5;
+  expect(podOf("worker").terminationGracePeriodSeconds).toBeGreaterThan(worker);
+});
+
+test.each(examples)("%s runs the setup first, then workers, then servers", async (example) => {
+  const release = await releaseOf(example);
+  const { objects, of, podOf, controllers } = release;
+  const annotations = (each: KubernetesObject) => each.metadata.annotations ?? {};
+  const before = (each: KubernetesObject) =>
+    annotations(each)["helm.sh/hook"] === "pre-install,pre-upgrade";
+  expect(objects.filter(before).map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(
+    ["NetworkPolicy", "ServiceAccount", "Job"].map((kind) => `${kind} meguri-setup`),
+  );
+  const weight = (each: KubernetesObject) => Number(annotations(each)["helm.sh/hook-weight"]);
+  for (const kind of ["NetworkPolicy", "ServiceAccount"]) {
+    expect(weight(of(kind, "setup"))).toBeLessThan(weight(controllers.setup));
+  }
+  const [init] = podOf("server").initContainers;
+  expect(init.command).toEqual(["node", "src/ops/await-workers.ts"]);
+  expect(init.image).toBe(release.containerOf("server").image);
+  const env = environmentOf(podOf("server"), init, folder);
+  const { temporalAddress, temporalNamespace, taskQueue } = readConfig(env, "worker");
+  expect(readConfig(release.envOf("worker"), "worker")).toMatchObject({
+    temporalAddress,
+    temporalNamespace,
+    taskQueue,
+  });
+});
+
+test.each(eachProcess)("%s runs the %s with the least rights", async (example, kind) => {
+  const release = await releaseOf(example);
+  const { of, podOf, containerOf } = release;
+  const pod = podOf(kind);
+  expect(`exec ${containerOf(kind).command.join(" ")}`).toBe(scripts[kind]);
+  expect(pod).toMatchObject({
+    serviceAccountName: `meguri-${kind}`,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+  });
+  expect(of("ServiceAccount", kind).automountServiceAccountToken).toBe(false);
+  for (const container of [...pod.containers, ...(pod.initContainers ?? [])]) {
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    });
+    expect(container.resources).toMatchObject({
+      requests: { cpu: expect.any(String), memory: expect.any(String) },
+      limits: { memory: expect.any(String) },
+    });
+  }
+});
+
+test.each(eachDeployment)("%s spreads the %ss and keeps enough", async (example, kind) => {
+  const release = await releaseOf(example);
+  const { of, controllers, podOf } = release;
+  const { labels } = controllers[kind].spec.template.metadata;
+  const selector = controllers[kind].spec.selector.matchLabels;
+  expect(labels).toMatchObject(selector);
+  expect(selector["app.kubernetes.io/component"]).toBe(kind);
+  expect(of("PodDisruptionBudget", kind).spec).toEqual({
+    maxUnavailable: 1,
+    unhealthyPodEvictionPolicy: "AlwaysAllow",
+    selector: { matchLabels: selector },
+  });
+  const { topologySpreadConstraints: spread } = podOf(kind);
+  expect(spread.map(({ topologyKey }: KubernetesObject) => topologyKey)).toEqual([
+    "topology.kubernetes.io/zone",
+    "kubernetes.io/hostname",
+  ]);
+  for (const each of spread) expect(each.labelSelector.matchLabels).toEqual(selector);
+  expect(controllers[kind].spec.strategy.rollingUpdate.maxUnavailable).toBe(0);
+});
+
+test.each(examples)(
+  "%s has a service with one address, and one with those of all servers",
+  async (example) => {
+    const release = await releaseOf(example);
+    const { of, controllers, containerOf } = release;
+    const names = containerOf("server").ports.map(({ name }: KubernetesObject) => name);
+    for (const [name, clusterIp, ports] of [
+      ["server", undefined, ["grpc", "http1"]],
+      ["server-headless", "None", names],
+    ]) {
+      const { spec } = of("Service", name);
+      expect(spec.clusterIP).toBe(clusterIp);
+      expect(spec.selector).toEqual(controllers.server.spec.selector.matchLabels);
+      expect(spec.ports.map((port: KubernetesObject) => port.targetPort)).toEqual(ports);
+    }
+  },
+);
+
+test.each(examples)("%s brings no secret in any object", async (example) => {
+  const release = await releaseOf(example);
+  expect(release.objects.filter(({ kind }) => kind === "Secret")).toEqual([]);
+  for (const kind of kinds) {
+    const variables: KubernetesObject[] = release.containerOf(kind).env;
+    for (const { name, value, valueFrom } of variables) {
+      if (settable.secrets.includes(name)) expect(valueFrom.secretKeyRef).toBeDefined();
+      if (settable.files.includes(name))
+        expect(value).toMatch(/^\/etc\/meguri\/\w+\/[^/]+\/[^/]+$/);
+      if (!valueFrom) expect(value).not.toBe("");
+    }
+  }
+});
+describe("network policies", () => {
+  const dns = [
+    { port: 53, protocol: "UDP" },
+    { port: 53, protocol: "TCP" },
+  ];
+  const aws = 443;
+
+  test.each([
+    ["eks", [aws, 7233]],
+    ["temporal-cloud", [aws, 7233]],
+    ["local", [aws, 8000, 7233]],
+    ["everything", [aws, 7234, 4318, 6379]],
+  ])("of the example %s admit exactly the ports that are used", async (example, egress) => {
+    const { of, controllers } = readRelease(await render(example, {}, folder));
+    const everybody = example !== "everything";
+    const callers = [{ namespaceSelector: { matchLabels: { meguri: "caller" } } }];
+    const name = { "kubernetes.io/metadata.name": "monitoring" };
+    const monitoring = [{ namespaceSelector: { matchLabels: name } }];
+    const rule = (ports: string[], from: object[]) => ({
+      ports: ports.map((port) => ({ port })),
+      ...(!everybody && { from }),
+    });
+    const ingress = {
+      server: [rule(["grpc", "http1"], callers), rule(["operators"], monitoring)],
+      worker: [rule(["metrics"], monitoring)],
+      setup: [],
+    };
+    for (const kind of kinds) {
+      expect(of("NetworkPolicy", kind).spec).toEqual({
+        podSelector: { matchLabels: matchLabelsOf(controllers[kind]) },
+        policyTypes: ["Ingress", "Egress"],
+        ingress: ingress[kind],
+        egress: [{ ports: dns }, { ports: expect.arrayContaining([{ port: aws }]) }],
+      });
+      const ports = of("NetworkPolicy", kind).spec.egress[1].ports;
+      expect(ports.map(({ port }: KubernetesObject) => port).sort()).toEqual(egress.toSorted());
+    }
+  });
+
+  test("can be left out", async () => {
+    const objects = await render("eks", { networkPolicy: { enabled: false } }, folder);
+    expect(objects.filter(({ kind }) => kind === "NetworkPolicy")).toEqual([]);
+  });
+});
+
+/** The labels that select the pods of a controller; a job has them on its pods only. */
+function matchLabelsOf({ spec }: KubernetesObject) {
+  const { labels } = spec.template.metadata;
+  return Object.fromEntries(
+    ["name", "instance", "component"].map((name) => {
+      const label = `app.kubernetes.io/${name}`;
+      return [label, labels[label]];
+    }),
+  );
+}
+
+test("everything scales servers by CPU, and workers by the share of used slots", async () => {
+  const release = await releaseOf("everything");
+  const { of, controllers } = release;
+  expect(of("HorizontalPodAutoscaler", "server").spec).toMatchObject({
+    scaleTargetRef: { kind: "Deployment", name: "meguri-server" },
+    minReplicas: 3,
+    maxReplicas: 30,
+    metrics: [{ resource: { name: "cpu", target: { averageUtilization: 60 } } }],
+  });
+  const { spec } = of("ScaledObject", "worker");
+  const { query } = spec.triggers[0].metadata;
+  expect(spec).toEqual({
+    scaleTargetRef: { name: "meguri-worker" },
+    minReplicaCount: 3,
+    maxReplicaCount: 12,
+    triggers: [
+      {
+        type: "prometheus",
+        metricType: "Value",
+        metadata: {
+          serverAddress: "http://prometheus-operated.monitoring:9090",
+          threshold: "50",
+          query,
+        },
+      },
+    ],
+  });
+  expect(query).toContain("temporal_worker_task_slots_available{");
+  expect(query).toContain('{job="meguri-worker",namespace="shop",task_queue="shop"}');
+  expect(unknownNames(query)).toEqual([]);
+  for (const kind of ["server", "worker"] as const) {
+    expect(controllers[kind].spec).not.toHaveProperty("replicas");
+  }
+});
+
+test("everything is scraped under the jobs that the alerts expect, with the labels of the pages", async () => {
+  const release = await releaseOf("everything");
+  for (const [kind, port] of [
+    ["server", "operators"],
+    ["worker", "metrics"],
+  ] as const) {
+    const { spec, metadata } = release.of("ServiceMonitor", kind);
+    expect(metadata.labels.release).toBe("prometheus");
+    const selector = matchLabelsOf(release.controllers[kind]);
+    expect(spec).toEqual({
+      selector: { matchLabels: selector },
+      namespaceSelector: { matchNames: ["shop"] },
+      endpoints: [
+        {
+          port,
+          interval: "15s",
+          honorLabels: true,
+          relabelings: [{ targetLabel: "job", replacement: `meguri-${kind}` }],
+        },
+      ],
+    });
+    const services = release.objects.filter(
+      (each) =>
+        each.kind === "Service" && each.metadata.labels["app.kubernetes.io/component"] === kind,
+    );
+    const scraped = services.filter((each) =>
+      each.spec.ports.some(({ name }: KubernetesObject) => name === port),
+    );
+    expect(scraped.length).toBe(1);
+    expect(scraped[0].metadata.labels).toMatchObject(selector);
+  }
+});
+
+test("everything brings the alerts and the dashboard as they are", async () => {
+  const release = await releaseOf("everything");
+  const read = (file: string) => readFileSync(`${projectRoot}deploy/${file}`, "utf8");
+  const { spec, metadata } = release.of("PrometheusRule", "rules");
+  expect(spec).toEqual(parse(read("prometheus/rules.yml")));
+  expect(metadata.labels.release).toBe("prometheus");
+  const dashboard = release.of("ConfigMap", "dashboard");
+  expect(JSON.parse(dashboard.data["meguri.json"])).toEqual(
+    JSON.parse(read("grafana/meguri.json")),
+  );
+  expect(dashboard.metadata.labels.grafana_dashboard).toBe("1");
+});
+
+test("everything names the role of each process in AWS", async () => {
+  const release = await releaseOf("everything");
+  for (const kind of kinds) {
+    const { annotations } = release.of("ServiceAccount", kind).metadata;
+    const role = `arn:aws:iam::123456789012:role/meguri-${kind}`;
+    expect(annotations["eks.amazonaws.com/role-arn"]).toBe(role);
+  }
+});
+
+test("everything keeps the files of one Secret in one volume, so that they change together", async () => {
+  const release = await releaseOf("everything");
+  const { tls } = readConfig(release.envOf("server"), "server");
+  expect(tls).toBeDefined();
+  const { volumeMounts } = release.containerOf("server");
+  const paths = volumeMounts.map(({ mountPath }: KubernetesObject) => mountPath);
+  expect(paths.filter((path: string) => path.endsWith("/meguri-tls")).length).toBe(1);
+  expect(release.containerOf("worker").volumeMounts).not.toContainEqual(
+    expect.objectContaining({ mountPath: "/etc/meguri/secrets/meguri-tls" }),
+  );
+  expect(paths).toEqual(expect.arrayContaining(["/etc/meguri/google", "/var/sheets"]));
+});
+test("an empty value is left out, and the defaults of the processes hold", async () => {
+  const empty = { MEGURI_DRAIN_SECONDS: "", MEGURI_LOG_LEVEL: "", MEGURI_TASK_QUEUE: "" };
+  const { envOf, podOf } = readRelease(await render("eks", { config: empty }, folder));
+  const { drainSeconds, taskQueue } = readConfig(envOf("server"), "server");
+  expect({ drainSeconds, taskQueue }).toEqual({ drainSeconds: 20, taskQueue: "meguri" });
+  expect(podOf("server").terminationGracePeriodSeconds).toBeGreaterThan(25);
+});
+
+test("servers can keep the image before, and start without waiting, for a step back", async () => {
+  const values = { server: { imageTag: "0.0.9", awaitWorkers: false } };
+  const { podOf, containerOf } = readRelease(await render("eks", values, folder));
+  expect(containerOf("server").image).toMatch(/:0\.0\.9$/);
+  expect(containerOf("worker").image).toMatch(/:0\.1\.0$/);
+  expect(podOf("server").initContainers).toBeUndefined();
+});
