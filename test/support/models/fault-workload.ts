@@ -12,7 +12,7 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import { Counts } from "../../../src/app/ports/tallies.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
-import { eventName, type LedgerEntry } from "../../../src/domain/ledger.ts";
+import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import { createSystemClock } from "../../../src/runtime/clocks.ts";
 import { createProgramCache } from "../../../src/runtime/program-cache.ts";
 import { createTargetOwnerCache } from "../../../src/runtime/target-owner-cache.ts";
@@ -29,8 +29,8 @@ import { patience } from "../fixtures/waiting.ts";
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { noUnreadCountStreams } from "../stores/memory-store.ts";
+import { compareWithLedgers } from "./outcome-checks.ts";
 import { randomFrom } from "./random.ts";
-import { checkRefusals } from "./refusal-checks.ts";
 import {
   type Attempt,
   allowsPartial,
@@ -184,53 +184,16 @@ export async function runWorkload(
   return outcomes;
 }
 
-/**
- * Compares the outcomes with the ledgers: an acknowledged operation has exactly one entry, an
- * ambiguous one has one or none, every refusal was right during its call, and every account equals
- * its ledger.
- */
+/** Compares the outcomes with the ledgers, and every account with its ledger. */
 export async function checkOutcomes(deps: Deps, outcomes: readonly Outcome[]) {
   const ledgers = new Map<string, LedgerEntry[]>();
   for (const userId of new Set(outcomes.map(({ operation }) => operation.userId))) {
-    const name = { programId, userId };
-    const { differences } = await verifyAccount(deps, name, false);
+    const { differences } = await verifyAccount(deps, { programId, userId }, false);
     expect(differences, `account of ${userId}`).toEqual([]);
-    const entries = await ledgerOf(deps, userId);
-    for (const { availablePoints: balance } of entries) expect(balance).toBeGreaterThanOrEqual(0);
-    ledgers.set(userId, entries);
+    ledgers.set(userId, await ledgerOf(deps, userId));
   }
-  const counts = { acknowledged: 0, refused: 0, ambiguous: 0, ambiguousButDone: 0 };
-  const expected = new Set<string>();
-  for (const { operation, attempts } of outcomes) {
-    const { id, userId } = operation;
-    expected.add(`${userId} c:${id}`);
-    const answers = attempts.flatMap(({ answer }) => answer ?? []);
-    const refused = attempts.find(({ error }) => error && !error.retryable)?.error;
-    const found = (ledgers.get(userId) ?? []).filter(({ event }) => event.eventId === id);
-    expect(found.length, `entries of ${id}`).toBeLessThanOrEqual(1);
-    for (const { entry } of answers) expect(found, id).toEqual([entry]);
-    // At most one attempt made the change, all others were replayed.
-    expect(answers.filter(({ replayed }) => !replayed).length).toBeLessThanOrEqual(1);
-    // After one attempt was refused, another one with an ambiguous result may have succeeded.
-    const isAmbiguous = attempts.some(({ error }) => error?.retryable);
-    if (answers.length > 0) counts.acknowledged += 1;
-    else if (isAmbiguous && (refused === undefined || found.length > 0)) {
-      counts.ambiguous += 1;
-      counts.ambiguousButDone += found.length;
-    } else {
-      expect(found, `${id} was refused as ${refused?.reason}`).toEqual([]);
-      counts.refused += 1;
-    }
-  }
-  for (const [userId, entries] of ledgers) {
-    checkRefusals(
-      outcomes.filter(({ operation }) => operation.userId === userId),
-      entries,
-    );
-    for (const { event } of entries) {
-      if (event.origin !== "x") expect(expected).toContain(`${userId} ${eventName(event)}`);
-    }
-  }
+  const { wrong, counts } = compareWithLedgers(outcomes, ledgers);
+  expect(wrong).toEqual([]);
   return counts;
 }
 

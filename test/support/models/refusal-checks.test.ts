@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { DomainError, type Reason } from "../../../src/domain/errors.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
-import { checkRefusals } from "./refusal-checks.ts";
+import { wrongRefusals } from "./refusal-checks.ts";
 import type { Attempt, Operation, Outcome } from "./workload-operations.ts";
 
 type Sent = readonly [start: number, end: number];
@@ -50,6 +50,10 @@ const refused = (
   reason: Reason,
   metadata: Record<string, string> = {},
 ) => outcome(of, { start, end, error: new DomainError(reason, reason, metadata) });
+
+/** Throws the wrong refusals. */
+const checkRefusals = (...sent: Parameters<typeof wrongRefusals>) =>
+  expect(wrongRefusals(...sent)).toEqual([]);
 
 /** A grant at 10 to 20, a use of all points at 30 to 40, and a grant at 50 to 60. */
 const ledger = [

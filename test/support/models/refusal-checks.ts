@@ -2,32 +2,34 @@
  * Checks refusals against the ledger: a refusal is right only if the account was in a state that
  * explains it at some moment of the call. The entries of the ledger are the order of the states.
  */
-import { expect } from "vitest";
 import type { DomainError } from "../../../src/domain/errors.ts";
-import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import {
   type Attempt,
   allowsPartial,
+  type KnownEntry,
   type Operation,
   type Outcome,
   refundPointsOf,
 } from "./workload-operations.ts";
 
-/** Checks the refusals of operations on one account. `ledger` has all its entries in order. */
-export function checkRefusals(outcomes: readonly Outcome[], ledger: readonly LedgerEntry[]): void {
+/** The wrong refusals of operations on one account. `ledger` has all its entries in order. */
+export function wrongRefusals(
+  outcomes: readonly Outcome[],
+  ledger: readonly KnownEntry[],
+): string[] {
   const boundsOf = boundsFrom(outcomes, ledger);
-  for (const { operation, attempts } of outcomes) {
-    for (const attempt of attempts) {
+  return outcomes.flatMap(({ operation, attempts }) =>
+    attempts.flatMap((attempt) => {
       const { error } = attempt;
-      if (error === undefined || error.retryable) continue;
+      if (error === undefined || error.retryable) return [];
       const { first, last } = boundsOf(attempt);
       const states = Array.from({ length: last - first + 1 }, (_, i) => ledger.slice(0, first + i));
-      const isRight = states.some((entries) => explains(error, operation, entries));
+      if (states.some((entries) => explains(error, operation, entries))) return [];
       const balances = states.map((entries) => entries.at(-1)?.availablePoints ?? 0);
       const refusal = `${operation.id} was refused: ${error.reason}, ${error.message}`;
-      expect(isRight, `${refusal}; balances during the call: ${balances}`).toBe(true);
-    }
-  }
+      return [`${refusal}; balances during the call: ${balances}`];
+    }),
+  );
 }
 
 /** The first and the last number that the latest entry may have had during an attempt. */
@@ -38,7 +40,7 @@ type Bounds = { readonly first: number; readonly last: number };
  * event was first sent after the attempt had ended was not, and neither were later entries. Equal
  * times leave the order open, because the clock has ticks.
  */
-function boundsFrom(outcomes: readonly Outcome[], ledger: readonly LedgerEntry[]) {
+function boundsFrom(outcomes: readonly Outcome[], ledger: readonly KnownEntry[]) {
   const acknowledged = outcomes.flatMap(({ attempts }) =>
     attempts.flatMap(({ end, answer }) => (answer ? [{ end, number: answer.entry.number }] : [])),
   );
@@ -59,7 +61,7 @@ function boundsFrom(outcomes: readonly Outcome[], ledger: readonly LedgerEntry[]
 function explains(
   { reason, metadata }: DomainError,
   operation: Operation,
-  entries: readonly LedgerEntry[],
+  entries: readonly KnownEntry[],
 ): boolean {
   const { id, points, reverses } = operation;
   const entryOf = (eventId: string) => entries.find(({ event }) => event.eventId === eventId);

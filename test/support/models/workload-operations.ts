@@ -1,6 +1,7 @@
 /** The operations of the fault workload and what their callers learned of them. */
 import type { ChangeResult } from "../../../src/app/points/change-account.ts";
 import type { DomainError } from "../../../src/domain/errors.ts";
+import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 
 export interface Operation {
   readonly id: string;
@@ -11,11 +12,22 @@ export interface Operation {
   readonly reverses: string;
 }
 
+/** What callers learn of a ledger entry at least, and what the checks read of it. */
+export type KnownEntry = Pick<
+  LedgerEntry,
+  "number" | "type" | "event" | "points" | "availablePoints" | "relatedEvent"
+>;
+
+/** The answer to an operation. */
+export type Answer = Pick<ChangeResult, "availablePoints" | "replayed"> & {
+  readonly entry: KnownEntry;
+};
+
 /** One call of an operation, timed by `performance.now()`. */
-export interface Attempt {
+export interface Attempt<A = Answer> {
   readonly start: number;
   readonly end: number;
-  readonly answer?: ChangeResult;
+  readonly answer?: A;
   /** A refusal, or the error of an ambiguous result. */
   readonly error?: DomainError;
 }

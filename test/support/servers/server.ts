@@ -208,6 +208,7 @@ export function connect(
   sessionManager: Http2SessionManager,
   port: number,
   caller: string | undefined,
+  defaultTimeoutMs?: number,
 ): Clients {
   const named: Interceptor = (next) => (req) => {
     if (caller !== undefined && !req.header.has("meguri-caller")) {
@@ -219,6 +220,7 @@ export function connect(
     baseUrl: `http://127.0.0.1:${port}`,
     sessionManager,
     interceptors: [named],
+    ...(defaultTimeoutMs !== undefined && { defaultTimeoutMs }),
   });
   const client = <S extends DescService>(service: S) => createClient(service, transport);
   return {

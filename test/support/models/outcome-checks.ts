@@ -1,0 +1,96 @@
+/**
+ * Compares what callers learned of their operations on points with the ledgers: an acknowledged
+ * operation has exactly one entry, an ambiguous one has one or none, a refused one none, and every
+ * refusal was right during its call.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { eventName } from "../../../src/domain/ledger.ts";
+import { wrongRefusals } from "./refusal-checks.ts";
+import type { KnownEntry, Outcome } from "./workload-operations.ts";
+
+/** How the operations ended. */
+interface Counts {
+  readonly acknowledged: number;
+  readonly refused: number;
+  readonly ambiguous: number;
+  readonly ambiguousButDone: number;
+}
+
+/** What is wrong with the outcomes or the ledgers, and how many operations ended how. */
+export function compareWithLedgers(
+  outcomes: readonly Outcome[],
+  ledgers: ReadonlyMap<string, readonly KnownEntry[]>,
+): { readonly wrong: string[]; readonly counts: Counts } {
+  const counts = { acknowledged: 0, refused: 0, ambiguous: 0, ambiguousButDone: 0 };
+  const wrong: string[] = [];
+  for (const outcome of outcomes) {
+    const { id, userId } = outcome.operation;
+    const ledger = ledgers.get(userId) ?? [];
+    const found = ledger.filter(({ event }) => event.origin === "c" && event.eventId === id);
+    const end = endOf(outcome, found.length > 0);
+    counts[end] += 1;
+    if (end === "ambiguous") counts.ambiguousButDone += found.length;
+    wrong.push(...wrongEntries(outcome, end, found));
+  }
+  const byUser = Map.groupBy(outcomes, ({ operation }) => operation.userId);
+  for (const [userId, ledger] of ledgers) {
+    const own = byUser.get(userId) ?? [];
+    wrong.push(...wrongNumbers(userId, ledger), ...wrongRefusals(own, ledger));
+    const sent = new Set(own.map(({ operation }) => operation.id));
+    for (const { number, event } of ledger) {
+      if (event.origin !== "c" || sent.has(event.eventId)) continue;
+      wrong.push(`entry ${number} of ${userId} is ${eventName(event)}, which nobody has sent`);
+    }
+  }
+  return { wrong, counts };
+}
+
+/** After one attempt was refused, another one with an ambiguous result may have succeeded. */
+function endOf({ attempts }: Outcome, isDone: boolean): "acknowledged" | "ambiguous" | "refused" {
+  if (attempts.some(({ answer }) => answer)) return "acknowledged";
+  const isAmbiguous = attempts.some(({ error }) => error?.retryable);
+  const isRefused = attempts.some(({ error }) => error && !error.retryable);
+  return isAmbiguous && (!isRefused || isDone) ? "ambiguous" : "refused";
+}
+
+/** What is wrong with the entries of one operation. */
+function wrongEntries(
+  { operation: { id, userId }, attempts }: Outcome,
+  end: ReturnType<typeof endOf>,
+  found: readonly KnownEntry[],
+): string[] {
+  const name = `${id} of ${userId}`;
+  const [entry] = found;
+  const answers = attempts.flatMap(({ answer }) => answer ?? []);
+  const numbers = found.map(({ number }) => number).join(", ");
+  return [
+    ...(found.length > 1 ? [`${name} was done ${found.length} times, as entries ${numbers}`] : []),
+    ...(end === "acknowledged" && !entry ? [`${name} was acknowledged, and has no entry`] : []),
+    ...(end === "refused" && entry ? [`${name} was refused, and is entry ${entry.number}`] : []),
+    ...answers.flatMap((answer) =>
+      entry && !isKnownAs(answer.entry, entry)
+        ? [`${name} was answered ${text(answer.entry)}, and is ${text(entry)}`]
+        : [],
+    ),
+    // At most one attempt made the change, all others were replayed.
+    ...(answers.filter(({ replayed }) => !replayed).length > 1
+      ? [`${name} was answered twice as not replayed`]
+      : []),
+  ];
+}
+
+/** Whether everything that a caller was told of an entry is stored. */
+const isKnownAs = (told: KnownEntry, stored: KnownEntry): boolean =>
+  Object.entries(told).every(([field, value]) =>
+    isDeepStrictEqual(value, stored[field as keyof KnownEntry]),
+  );
+
+/** Numbers that are not those from 1 on, and balances below 0. */
+const wrongNumbers = (userId: string, ledger: readonly KnownEntry[]): string[] =>
+  ledger.flatMap(({ number, availablePoints }, i) => [
+    ...(number === i + 1 ? [] : [`entry ${i + 1} of ${userId} has the number ${number}`]),
+    ...(availablePoints < 0 ? [`entry ${number} of ${userId} leaves ${availablePoints}`] : []),
+  ]);
+
+const text = ({ number, type, points, availablePoints }: KnownEntry): string =>
+  `entry ${number}, ${type} ${points}, balance ${availablePoints}`;

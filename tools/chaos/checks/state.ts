@@ -1,0 +1,41 @@
+/** What is stored when a run is over and everything that was sent has been done. */
+import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
+import type { LedgerEntry } from "../../../src/domain/ledger.ts";
+import type { Program } from "../../../src/domain/program.ts";
+import type { Reservation } from "../../../src/domain/reservation.ts";
+import type { Tables } from "../../../test/support/models/reactions-audit.ts";
+import type { KnownEntry } from "../../../test/support/models/workload-operations.ts";
+
+/** An entry of the ledger of an account, as the checks need it. */
+export type Entry = KnownEntry & Pick<LedgerEntry, "createTime">;
+
+export interface State {
+  /** When it was read. */
+  readonly time: number;
+  /** By user, all entries in order. */
+  readonly ledgers: ReadonlyMap<string, readonly Entry[]>;
+  /** What differs between accounts and their ledgers. */
+  readonly differences: readonly string[];
+  readonly reservations: ReadonlyMap<string, StoredReservation>;
+  readonly bulkGrants: ReadonlyMap<string, StoredBulkGrant>;
+  /** All items of the tables of reactions and notifications. */
+  readonly tables: Tables;
+  readonly programs: ReadonlyMap<string, Pick<Program, "lifetimes">>;
+}
+
+export type StoredReservation = Pick<
+  Reservation,
+  "userId" | "points" | "state" | "executeTime" | "grant" | "failure"
+>;
+
+export interface StoredBulkGrant extends Pick<BulkGrant, "state" | "endTime" | "result"> {
+  readonly rows: readonly {
+    readonly userId: string;
+    readonly points: number;
+    readonly state: string;
+  }[];
+}
+
+/** The entries of all accounts, with their users. */
+export const allEntries = ({ ledgers }: Pick<State, "ledgers">) =>
+  [...ledgers].flatMap(([userId, ledger]) => ledger.map((entry) => ({ userId, entry })));

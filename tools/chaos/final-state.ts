@@ -1,0 +1,109 @@
+/** Waits until everything that was sent has been done, and reads what is stored then. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { getBulkGrant, listRows } from "../../src/app/bulk-grants/queries.ts";
+import { verifyAccount } from "../../src/app/points/verify.ts";
+import type { Deps } from "../../src/app/ports/deps.ts";
+import { bulkGrantRef, programRef, reservationRef } from "../../src/app/ports/records.ts";
+import { defaultProgramId as programId } from "../../src/domain/program.ts";
+import { ledgerOf } from "../../test/support/models/fault-workload.ts";
+import { allItems } from "../../test/support/fixtures/pages.ts";
+import type { State, StoredBulkGrant } from "./checks/state.ts";
+import type { Record } from "./record.ts";
+import type { Stack } from "./stack.ts";
+
+const pollMs = 1_000;
+
+/**
+ * Waits until reservations that are due and bulk grants that are approved have come to their end.
+ * Returns when the time is over, too: the checks then tell what has not.
+ */
+export async function settle(deps: Deps, record: Record, mostMs: number): Promise<void> {
+  const latest = performance.now() + mostMs;
+  while ((await countOpen(deps, record)) > 0 && performance.now() < latest) await sleep(pollMs);
+}
+
+async function countOpen({ reader }: Deps, record: Record): Promise<number> {
+  const reservations = await reader.many(
+    record.reservations.map(({ id }) => reservationRef(programId, id)),
+  );
+  const bulkGrants = await reader.many(
+    record.bulkGrants.map(({ id }) => bulkGrantRef(programId, id)),
+  );
+  const now = Date.now();
+  const due = reservations.filter(
+    (each) => each?.state === "PENDING" && each.executeTime <= now + minuteMs,
+  );
+  const active = bulkGrants.filter(
+    (each) => each && ["VALIDATING", "APPROVED", "RUNNING"].includes(each.state),
+  );
+  return due.length + active.length;
+}
+
+const minuteMs = 60_000;
+
+/** Reads everything that the checks compare. */
+export async function readState({ deps, itemsOf }: Stack, record: Record): Promise<State> {
+  const { reader } = deps;
+  const time = Date.now();
+  const ledgers = new Map<string, Awaited<ReturnType<typeof ledgerOf>>>();
+  const differences: string[] = [];
+  for (const userId of usersOf(record)) {
+    const name = { programId, userId };
+    const { differences: found } = await verifyAccount(deps, name, false);
+    differences.push(...found.map((each) => `account ${userId}: ${JSON.stringify(each)}`));
+    ledgers.set(userId, await ledgerOf(deps, userId));
+  }
+  const bulkGrants = new Map<string, StoredBulkGrant>();
+  for (const { id } of record.bulkGrants) {
+    const found = await readBulkGrant(deps, id);
+    if (found) bulkGrants.set(id, found);
+  }
+  return {
+    time,
+    ledgers,
+    differences,
+    reservations: await stored(record.reservations, (ids) =>
+      reader.many(ids.map((id) => reservationRef(programId, id))),
+    ),
+    bulkGrants,
+    tables: {
+      reactions: await itemsOf("reactions"),
+      notifications: await itemsOf("notifications"),
+    },
+    programs: await stored(record.programs, (ids) => reader.many(ids.map(programRef))),
+  };
+}
+
+/** The users whose accounts may have been changed. */
+const usersOf = ({ points, reservations, bulkGrants }: Record): ReadonlySet<string> =>
+  new Set([
+    ...points.map(({ operation }) => operation.userId),
+    ...reservations.map(({ userId }) => userId),
+    ...bulkGrants.flatMap(({ rows }) => rows.map(({ userId }) => userId)),
+  ]);
+
+/** What is stored under the ids of these records. */
+async function stored<T>(
+  records: readonly { readonly id: string }[],
+  read: (ids: readonly string[]) => Promise<readonly (T | undefined)[]>,
+): Promise<Map<string, T>> {
+  const ids = records.map(({ id }) => id);
+  const found = await read(ids);
+  return new Map(
+    ids.flatMap((id, i): [string, T][] => {
+      const each = found[i];
+      return each === undefined ? [] : [[id, each]];
+    }),
+  );
+}
+
+async function readBulkGrant(deps: Deps, bulkGrantId: string): Promise<StoredBulkGrant | undefined> {
+  const name = { programId, bulkGrantId };
+  if (!(await deps.reader.get(bulkGrantRef(programId, bulkGrantId)))) return undefined;
+  const { bulkGrant } = await getBulkGrant(deps, name);
+  const rows = await allItems((page) => listRows(deps, name, {}, page));
+  return {
+    ...bulkGrant,
+    rows: rows.map(({ row: { userId, points }, state }) => ({ userId, points, state })),
+  };
+}

@@ -1,0 +1,33 @@
+/**
+ * `npm run chaos [-- --minutes N] [--seed S]`: kills, stops and cuts off the parts of a stack of its
+ * own under sixteen clients, then checks everything that was acknowledged. Exits with 1 if anything
+ * is wrong. The seed gives the same faults and requests again, but not the same moments.
+ */
+import { readOptions } from "./options.ts";
+import { type Result, runChaos, textOf } from "./run.ts";
+
+const stopped = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(signal, () => stopped.abort());
+}
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  const result = await runChaos(options, console.log, stopped.signal);
+  process.exitCode = result ? report(result, options.seed) : 130;
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+process.exit();
+
+/** Prints what there was and what is wrong. Returns the exit code. */
+function report(result: Result, seed: number): number {
+  const { acknowledged, faults, wrong } = result;
+  const kinds = Map.groupBy(faults, ({ part, kind }) => `${part} ${kind}`);
+  for (const [kind, some] of [...kinds].sort()) console.log(`${some.length} times ${kind}`);
+  console.log(textOf(result));
+  for (const what of wrong) console.log(`WRONG: ${what}`);
+  console.log(`${acknowledged} operations acknowledged, ${wrong.length} wrong (seed ${seed})`);
+  return wrong.length > 0 ? 1 : 0;
+}

@@ -1,0 +1,151 @@
+/** A whole run: sixteen clients of all services under faults, then the checks. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { randomFrom } from "../../test/support/models/random.ts";
+import { type Calls, createCalls } from "./calls.ts";
+import { check } from "./checks/check.ts";
+import { grantInBulk } from "./clients/bulk-grants.ts";
+import { react, read, registerTargets, report } from "./clients/feeds.ts";
+import { changePoints } from "./clients/points.ts";
+import { createPrograms } from "./clients/programs.ts";
+import { reserve } from "./clients/reservations.ts";
+import { type Fault, injectFaults, planFaults } from "./faults.ts";
+import { readState, settle } from "./final-state.ts";
+import type { Options } from "./options.ts";
+import { allSent, endingOf, type Record } from "./record.ts";
+import { type Stack, startStack } from "./stack.ts";
+
+export interface Result {
+  readonly acknowledged: number;
+  readonly refused: number;
+  readonly unknown: number;
+  readonly faults: readonly Fault[];
+  /** Everything that is wrong, each in a sentence. */
+  readonly wrong: readonly string[];
+}
+
+const minuteMs = 60_000;
+
+/** What is still to be done after the last fault has this long. */
+const settleMs = 180_000;
+
+/** Runs the clients under faults for some minutes. `stopped` ends it before, without a result. */
+export async function runChaos(
+  { minutes, seed }: Options,
+  say: (line: string) => void,
+  stopped: AbortSignal,
+): Promise<Result | undefined> {
+  const surprises: string[] = [];
+  say(`seed ${seed}, ${minutes} minutes: starting the stack`);
+  const stack = await startStack((what) => surprises.push(what));
+  try {
+    const record = emptyRecord(surprises);
+    const faults = await underFaults(stack, record, { minutes, seed }, say, stopped);
+    if (stopped.aborted) return undefined;
+    say("the faults are over: waiting for what is still to be done");
+    await settle(stack.deps, record, settleMs);
+    await stack.drain();
+    say("checking");
+    const wrong = check(record, await readState(stack, record));
+    return { ...countsOf(record), faults, wrong };
+  } finally {
+    await stack.stop();
+  }
+}
+
+type Growing = { readonly [K in keyof Record]: Record[K][number][] };
+
+const emptyRecord = (surprises: string[]): Growing => ({
+  points: [],
+  reservations: [],
+  bulkGrants: [],
+  reactions: [],
+  events: [],
+  reads: [],
+  programs: [],
+  surprises,
+});
+
+/** Runs clients and faults until the time is over, and returns the faults that there were. */
+async function underFaults(
+  stack: Stack,
+  record: Growing,
+  { minutes, seed }: Options,
+  say: (line: string) => void,
+  stopped: AbortSignal,
+): Promise<Fault[]> {
+  const ended = new AbortController();
+  const over = AbortSignal.any([ended.signal, stopped]);
+  const callsOf = (client: number) => createCalls(stack.servers, randomFrom(seed + client), over);
+  await registerTargets(callsOf(0));
+  const start = performance.now();
+  const clients = startClients(stack, record, callsOf);
+  const kindsOf = Object.fromEntries(
+    Object.entries(stack.faults).map(([part, kinds]) => [part, Object.keys(kinds)]),
+  );
+  const faults: Fault[] = [];
+  const onFault = (fault: Fault) => {
+    faults.push(fault);
+    const { part, kind, forMs } = fault;
+    say(`${timeSince(start)} ${part} ${kind} for ${(forMs / 1_000).toFixed(1)} s`);
+  };
+  const everyMinute = setInterval(() => {
+    say(`${timeSince(start)} ${textOf(countsOf(record))}, ${faults.length} faults`);
+  }, minuteMs);
+  const plan = planFaults(seed, minutes * minuteMs, kindsOf);
+  const injecting = injectFaults(plan, stack.faults, { over, onFault });
+  await sleep(minutes * minuteMs, undefined, { signal: stopped }).catch(() => {});
+  ended.abort();
+  clearInterval(everyMinute);
+  await Promise.all([injecting, ...clients]);
+  return faults;
+}
+
+/** Starts sixteen clients, which stop when their calls are over. */
+function startClients(
+  { deps }: Stack,
+  record: Growing,
+  callsOf: (client: number) => Calls,
+): Promise<void>[] {
+  const each = (name: string, count: number, run: (calls: Calls, name: string) => Promise<void>) =>
+    Array.from({ length: count }, (_, i) => ({ name: `${name}-${i + 1}`, run }));
+  const all = [
+    ...each("points", 5, (calls, name) => changePoints(calls, name, record.points)),
+    ...each("reservations", 3, (calls, name) => reserve(calls, name, record.reservations)),
+    ...each("bulk", 2, (calls, name) => grantInBulk(calls, name, record.bulkGrants)),
+    ...each("fan", 3, (calls, name) => react(calls, name, record.reactions)),
+    ...each("commenter", 1, (calls, name) => report(calls, name, record.events)),
+    ...each("reader", 1, (calls) => read(calls, deps, record.reads)),
+    ...each("program", 1, (calls, name) => createPrograms(calls, name, record.programs)),
+  ];
+  return all.map(async ({ name, run }, i) => {
+    const calls = callsOf(i + 1);
+    while (!calls.over.aborted) {
+      try {
+        await run(calls, name);
+      } catch (error) {
+        record.surprises.push(`the client ${name} got ${error}`);
+      }
+    }
+  });
+}
+
+/** How many changes ended how so far. */
+function countsOf(record: Record) {
+  const counts = { acknowledged: 0, refused: 0, unknown: 0 };
+  for (const each of allSent(record)) counts[endingOf(each)] += 1;
+  return counts;
+}
+
+export const textOf = ({
+  acknowledged,
+  refused,
+  unknown,
+}: Pick<Result, "acknowledged" | "refused" | "unknown">): string =>
+  `${acknowledged} operations acknowledged, ${refused} refused, ${unknown} without an answer`;
+
+/** The time of a run, as `mm:ss`. */
+function timeSince(start: number): string {
+  const seconds = Math.floor((performance.now() - start) / 1_000);
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${two(Math.floor(seconds / 60))}:${two(seconds % 60)}`;
+}
