@@ -78,7 +78,8 @@ export function createCalls(
 function errorOf(thrown: unknown): DomainError {
   const error = ConnectError.from(thrown);
   const reason = reasonOf(error);
-  if (verdictOn(error).retry !== "never") return new DomainError("STORE_UNAVAILABLE", error.message);
+  if (verdictOn(error).retry !== "never")
+    return new DomainError("STORE_UNAVAILABLE", error.message);
   if (reason === undefined || reason === "INVALID_REQUEST") throw error;
   return new DomainError(reason, error.rawMessage, { ...metadataOf(error) });
 }

@@ -22,6 +22,9 @@ export type Faults = Readonly<Record<string, Readonly<Record<string, Begin>>>>;
 const gapMs = [3_000, 8_000] as const;
 const lengthMs = [300, 6_000] as const;
 
+/** How often a kind of fault is drawn; the others, which cut one connection each, once. */
+const weights: Readonly<Record<string, number>> = { killed: 3, stopped: 2 };
+
 /** The faults of a run: one every 3 to 8 s, of 0.3 to 6 s, each part as often as any other. */
 export function planFaults(
   seed: number,
@@ -35,7 +38,8 @@ export function planFaults(
   const plan: Fault[] = [];
   for (let atMs = between(gapMs); atMs < totalMs; atMs += between(gapMs)) {
     const part = oneOf(Object.keys(kindsOf));
-    plan.push({ atMs, part, kind: oneOf(kindsOf[part] ?? []), forMs: between(lengthMs) });
+    const kinds = (kindsOf[part] ?? []).flatMap((kind) => Array(weights[kind] ?? 1).fill(kind));
+    plan.push({ atMs, part, kind: oneOf(kinds), forMs: between(lengthMs) });
   }
   return plan;
 }

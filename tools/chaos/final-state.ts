@@ -5,8 +5,8 @@ import { verifyAccount } from "../../src/app/points/verify.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import { bulkGrantRef, programRef, reservationRef } from "../../src/app/ports/records.ts";
 import { defaultProgramId as programId } from "../../src/domain/program.ts";
-import { ledgerOf } from "../../test/support/models/fault-workload.ts";
 import { allItems } from "../../test/support/fixtures/pages.ts";
+import { ledgerOf } from "../../test/support/models/fault-workload.ts";
 import type { State, StoredBulkGrant } from "./checks/state.ts";
 import type { Record } from "./record.ts";
 import type { Stack } from "./stack.ts";
@@ -17,9 +17,17 @@ const pollMs = 1_000;
  * Waits until reservations that are due and bulk grants that are approved have come to their end.
  * Returns when the time is over, too: the checks then tell what has not.
  */
-export async function settle(deps: Deps, record: Record, mostMs: number): Promise<void> {
+export async function settle(
+  deps: Deps,
+  record: Record,
+  mostMs: number,
+  stopped: AbortSignal,
+): Promise<void> {
   const latest = performance.now() + mostMs;
-  while ((await countOpen(deps, record)) > 0 && performance.now() < latest) await sleep(pollMs);
+  while (performance.now() < latest && !stopped.aborted) {
+    if ((await countOpen(deps, record)) === 0) return;
+    await sleep(pollMs);
+  }
 }
 
 async function countOpen({ reader }: Deps, record: Record): Promise<number> {
@@ -97,7 +105,10 @@ async function stored<T>(
   );
 }
 
-async function readBulkGrant(deps: Deps, bulkGrantId: string): Promise<StoredBulkGrant | undefined> {
+async function readBulkGrant(
+  deps: Deps,
+  bulkGrantId: string,
+): Promise<StoredBulkGrant | undefined> {
   const name = { programId, bulkGrantId };
   if (!(await deps.reader.get(bulkGrantRef(programId, bulkGrantId)))) return undefined;
   const { bulkGrant } = await getBulkGrant(deps, name);

@@ -4,7 +4,7 @@
  * is wrong. The seed gives the same faults and requests again, but not the same moments.
  */
 import { readOptions } from "./options.ts";
-import { type Result, runChaos, textOf } from "./run.ts";
+import { type Result, runChaos, sumOf, textOf } from "./run.ts";
 
 const stopped = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -16,18 +16,19 @@ try {
   const result = await runChaos(options, console.log, stopped.signal);
   process.exitCode = result ? report(result, options.seed) : 130;
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+  if (!stopped.signal.aborted) console.error(error instanceof Error ? error.message : error);
+  process.exitCode = stopped.signal.aborted ? 130 : 1;
 }
 process.exit();
 
 /** Prints what there was and what is wrong. Returns the exit code. */
 function report(result: Result, seed: number): number {
-  const { acknowledged, faults, wrong } = result;
+  const { counts, faults, wrong } = result;
   const kinds = Map.groupBy(faults, ({ part, kind }) => `${part} ${kind}`);
   for (const [kind, some] of [...kinds].sort()) console.log(`${some.length} times ${kind}`);
-  console.log(textOf(result));
+  for (const [name, each] of Object.entries(counts)) console.log(`${name}: ${textOf(each)}`);
   for (const what of wrong) console.log(`WRONG: ${what}`);
+  const { acknowledged } = sumOf(counts);
   console.log(`${acknowledged} operations acknowledged, ${wrong.length} wrong (seed ${seed})`);
   return wrong.length > 0 ? 1 : 0;
 }

@@ -1,6 +1,7 @@
 /** What the clients of a run have sent, and what they learned of it. */
-import type { Attempt as Tried, Outcome } from "../../test/support/models/workload-operations.ts";
+
 import type { Request, RequestOf } from "../../test/support/models/reactions-requests.ts";
+import type { Outcome, Attempt as Tried } from "../../test/support/models/workload-operations.ts";
 
 /** One call; its answer, if it has one, is what the checks compare. */
 export interface Attempt<A = unknown> extends Tried<A> {
@@ -84,11 +85,16 @@ export interface Record {
   readonly surprises: readonly string[];
 }
 
-/** All changes of a record. */
-export function allSent(record: Record): readonly Changes[] {
+/** All changes of a record, by what they change. */
+export function sentBy(record: Record): Readonly<{ [name: string]: readonly Changes[] }> {
   const { points, reservations, bulkGrants, reactions, events, reads, programs } = record;
-  const own = [...reservations, ...bulkGrants, ...programs].flatMap(
-    ({ sent }): readonly Sent<unknown>[] => sent,
-  );
-  return [...points, ...own, ...reactions, ...events, ...reads];
+  return {
+    points,
+    reservations: reservations.flatMap(({ sent }) => sent),
+    "bulk grants": bulkGrants.flatMap(({ sent }) => sent),
+    reactions,
+    events,
+    reads,
+    programs: programs.flatMap(({ sent }) => sent),
+  };
 }

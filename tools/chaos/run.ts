@@ -11,13 +11,19 @@ import { reserve } from "./clients/reservations.ts";
 import { type Fault, injectFaults, planFaults } from "./faults.ts";
 import { readState, settle } from "./final-state.ts";
 import type { Options } from "./options.ts";
-import { allSent, endingOf, type Record } from "./record.ts";
+import { endingOf, type Record, sentBy } from "./record.ts";
 import { type Stack, startStack } from "./stack.ts";
 
-export interface Result {
+/** How many changes ended how. */
+export interface Counts {
   readonly acknowledged: number;
   readonly refused: number;
   readonly unknown: number;
+}
+
+export interface Result {
+  /** By what was changed: `points`. */
+  readonly counts: Readonly<{ [name: string]: Counts }>;
   readonly faults: readonly Fault[];
   /** Everything that is wrong, each in a sentence. */
   readonly wrong: readonly string[];
@@ -36,17 +42,18 @@ export async function runChaos(
 ): Promise<Result | undefined> {
   const surprises: string[] = [];
   say(`seed ${seed}, ${minutes} minutes: starting the stack`);
-  const stack = await startStack((what) => surprises.push(what));
+  const stack = await startStack((what) => surprises.push(what), stopped);
   try {
     const record = emptyRecord(surprises);
     const faults = await underFaults(stack, record, { minutes, seed }, say, stopped);
     if (stopped.aborted) return undefined;
     say("the faults are over: waiting for what is still to be done");
-    await settle(stack.deps, record, settleMs);
+    await settle(stack.deps, record, settleMs, stopped);
+    if (stopped.aborted) return undefined;
     await stack.drain();
     say("checking");
     const wrong = check(record, await readState(stack, record));
-    return { ...countsOf(record), faults, wrong };
+    return { counts: countsOf(record), faults, wrong };
   } finally {
     await stack.stop();
   }
@@ -89,7 +96,7 @@ async function underFaults(
     say(`${timeSince(start)} ${part} ${kind} for ${(forMs / 1_000).toFixed(1)} s`);
   };
   const everyMinute = setInterval(() => {
-    say(`${timeSince(start)} ${textOf(countsOf(record))}, ${faults.length} faults`);
+    say(`${timeSince(start)} ${textOf(sumOf(countsOf(record)))}, ${faults.length} faults`);
   }, minuteMs);
   const plan = planFaults(seed, minutes * minuteMs, kindsOf);
   const injecting = injectFaults(plan, stack.faults, { over, onFault });
@@ -130,18 +137,25 @@ function startClients(
 }
 
 /** How many changes ended how so far. */
-function countsOf(record: Record) {
-  const counts = { acknowledged: 0, refused: 0, unknown: 0 };
-  for (const each of allSent(record)) counts[endingOf(each)] += 1;
-  return counts;
-}
+const countsOf = (record: Record): Result["counts"] =>
+  Object.fromEntries(
+    Object.entries(sentBy(record)).map(([name, all]) => {
+      const counts = { acknowledged: 0, refused: 0, unknown: 0 };
+      for (const each of all) counts[endingOf(each)] += 1;
+      return [name, counts];
+    }),
+  );
 
-export const textOf = ({
-  acknowledged,
-  refused,
-  unknown,
-}: Pick<Result, "acknowledged" | "refused" | "unknown">): string =>
-  `${acknowledged} operations acknowledged, ${refused} refused, ${unknown} without an answer`;
+/** The counts of all services together. */
+export const sumOf = (counts: Result["counts"]): Counts =>
+  Object.values(counts).reduce((sum, each) => ({
+    acknowledged: sum.acknowledged + each.acknowledged,
+    refused: sum.refused + each.refused,
+    unknown: sum.unknown + each.unknown,
+  }));
+
+export const textOf = ({ acknowledged, refused, unknown }: Counts): string =>
+  `${acknowledged} acknowledged, ${refused} refused, ${unknown} without an answer`;
 
 /** The time of a run, as `mm:ss`. */
 function timeSince(start: number): string {

@@ -39,19 +39,22 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** A call of a client ends after this long: sooner than a server that stands still goes on. */
-const callTimeoutMs = 3_000;
+/** A call of a client ends after this long; a server that stands still may go on with it later. */
+const callTimeoutMs = 5_000;
 
 const quiet = createLogger("chaos", "silent");
 
-/** Starts everything. `onEnd` hears of a process that ends by itself. */
-export async function startStack(onEnd: (what: string) => void): Promise<Stack> {
-  const ends: (() => Promise<unknown> | void)[] = [];
+/** Starts everything, until it is stopped. `onEnd` hears of a process that ends by itself. */
+export async function startStack(
+  onEnd: (what: string) => void,
+  stopped: AbortSignal,
+): Promise<Stack> {
+  const ends: (() => unknown)[] = [];
   const stop = async () => {
     for (const end of ends.splice(0).reverse()) await end();
   };
   try {
-    return { ...(await start(ends, onEnd)), stop };
+    return { ...(await start(ends, onEnd, stopped)), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -60,14 +63,16 @@ export async function startStack(onEnd: (what: string) => void): Promise<Stack> 
 
 /** Starts everything, and adds to `ends` how each part ends. */
 async function start(
-  ends: (() => Promise<unknown> | void)[],
+  ends: (() => unknown)[],
   onEnd: (what: string) => void,
+  stopped: AbortSignal,
 ): Promise<Omit<Stack, "stop">> {
   const folder = await mkdtemp(join(tmpdir(), "meguri-chaos-"));
   ends.push(() => rm(folder, { recursive: true, maxRetries: 5 }));
   const dynamo = await startDynamoDbLocal();
   const store = await startProcess("the store", async () => dynamo, onEnd);
   ends.push(store.kill);
+  stopped.throwIfAborted();
   const [temporalPort] = await findPorts(0);
   const dataFile = join(folder, "temporal.db");
   const startOneTemporal = async () => {
@@ -76,6 +81,7 @@ async function start(
   };
   const temporal = await startProcess("Temporal", startOneTemporal, onEnd);
   ends.push(temporal.kill);
+  stopped.throwIfAborted();
   const env = environment(dynamo.endpoint, `127.0.0.1:${temporalPort}`);
   const config = readConfig(env, "setup");
   await setup(config, quiet);
@@ -84,8 +90,10 @@ async function start(
   const { deps, close } = compose(config, noWorkflows, quiet);
   const clients = createClients({ endpoint: dynamo.endpoint, region: config.region });
   ends.push(close, clients.close);
+  stopped.throwIfAborted();
 
-  const services: { readonly name: string; readonly process: Process; readonly links: Links }[] = [];
+  const services: { readonly name: string; readonly process: Process; readonly links: Links }[] =
+    [];
   const startOne = async (name: string, entry: string, own: Environment) => {
     const links = await startLinks(dynamo.port, temporalPort);
     ends.push(links.store.stop, links.temporal.stop);

@@ -39,7 +39,10 @@ function wrongReactions(records: Record["reactions"], tables: Tables): string[] 
     nameOf(`R#${target.type}#${target.id}#${kind}#`, userId),
   );
   const unknown = [...stored.keys()].filter((name) => !sent.has(name));
-  const versions = Map.groupBy(stored.values(), (item) => `${ownerOf(item, tables)} ${num(item, "n")}`);
+  const versions = Map.groupBy(
+    stored.values(),
+    (item) => `${ownerOf(item, tables)} ${num(item, "n")}`,
+  );
   return [
     ...unknown.map((name) => `the reaction ${name} is stored, and nobody has sent it`),
     ...[...versions]
@@ -52,9 +55,11 @@ function wrongReactions(records: Record["reactions"], tables: Tables): string[] 
       const ending = endingOf(last);
       const refused = ending === "refused" ? [`the reaction ${name} was refused`] : [];
       if (isStored === isWanted || ending !== "acknowledged") return refused;
-      return [`the reaction ${name} was ${isWanted ? "made" : "taken back"}, and is ${
-        isStored ? "stored" : "lost"
-      }`];
+      return [
+        `the reaction ${name} was ${isWanted ? "made" : "taken back"}, and is ${
+          isStored ? "stored" : "lost"
+        }`,
+      ];
     }),
   ];
 }
@@ -74,7 +79,10 @@ function wrongCounts(tables: Tables): string[] {
     const name = text(target, "pk").slice(2);
     const counts = numsByName(target, "k");
     const own = names.filter((each) => each?.startsWith(`${name}#`));
-    const kinds = new Set([...Object.keys(counts), ...own.map((each) => each?.split("#")[2] ?? "")]);
+    const kinds = new Set([
+      ...Object.keys(counts),
+      ...own.map((each) => each?.split("#")[2] ?? ""),
+    ]);
     return [...kinds].flatMap((kind) => {
       const stored = own.filter((each) => each === `${name}#${kind}`).length;
       const counted = counts[kind] ?? 0;

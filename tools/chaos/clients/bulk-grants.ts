@@ -109,7 +109,9 @@ async function until(
   isReached: (bulkGrant: BulkGrant) => boolean,
 ): Promise<BulkGrant | undefined> {
   while (!calls.over.aborted) {
-    const { answer } = await calls.once(({ bulkGrants }) => bulkGrants.getBulkGrant({ bulkGrantId }));
+    const { answer } = await calls.once(({ bulkGrants }) =>
+      bulkGrants.getBulkGrant({ bulkGrantId }),
+    );
     if (answer?.bulkGrant && isReached(answer.bulkGrant)) return answer.bulkGrant;
     await calls.pause(pollMs);
   }

@@ -1,7 +1,8 @@
 /** Clients that react, report events and mark notifications as read. */
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import { listNotifications } from "../../../src/app/notifications/queries.ts";
+
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
+import { listNotifications } from "../../../src/app/notifications/queries.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
 import {
   eventsOf,
   type RequestOf,

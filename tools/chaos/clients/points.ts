@@ -1,11 +1,12 @@
 /** A client that grants, uses, refunds and revokes points. */
+
+import type { EntryType } from "../../../src/domain/ledger.ts";
 import {
   EventOrigin,
   type LedgerEntry,
   LedgerEntry_TypeSchema,
 } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { ExpiredPointsPolicy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
-import type { EntryType } from "../../../src/domain/ledger.ts";
 import { plan } from "../../../test/support/models/fault-workload.ts";
 import {
   type Answer,
