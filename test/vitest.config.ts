@@ -31,9 +31,10 @@ export default defineConfig({
     ],
     // A part of what test/soak runs, and always the same.
     provide: {
-      grpcHistories: { count: 2, seed: 20_261_123 },
-      workloadOperations: 120,
+      grpcHistories: { count: 1, seed: 20_261_123 },
+      workloadOperations: 60,
       manyLikes: 5_000,
+      allAnswers: false,
       hasShortWaits: true,
     },
     sequence: { sequencer: LongestFirst },

@@ -6,6 +6,7 @@ const sideBySide = [
   "test/soak/*-model.soak.ts",
   "test/{model/{*.fault-workload,*.grpc,*.growth},store/engine/fault-workload}.test.ts",
   "test/soak/client-*.soak.ts",
+  "test/temporal/answers-by-hand.test.ts",
   // They wait for Temporal to miss the workers that they kill.
   "test/soak/bulk-grants*.soak.ts",
   "test/soak/*temporal*.soak.ts",
@@ -24,6 +25,7 @@ export default defineConfig({
       grpcHistories: { count: 80, seed: 225_196_086 },
       workloadOperations: 1_500,
       manyLikes: 20_000,
+      allAnswers: true,
       hasShortWaits: false,
     },
     globalSetup: "test/support/global-setup.ts",

@@ -19,6 +19,8 @@ declare module "vitest" {
     workloadOperations: number;
     /** How many likes the target of the growth test has. */
     manyLikes: number;
+    /** Whether activities are completed by hand with every answer, or with some. */
+    allAnswers: boolean;
     /** Whether workflows and activities wait for a shorter time than in production. */
     hasShortWaits: boolean;
     /** `http://127.0.0.1:<port>` */
