@@ -5,7 +5,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ProcessKind, readConfig, reads } from "../../src/config/config.ts";
 import { nodeFlags } from "../../src/dev/stack/service.ts";
-import { composeFile, documentedEnv, loadCompose, type Services } from "../support/deploy/compose.ts";
+import {
+  composeFile,
+  documentedEnv,
+  loadCompose,
+  type Services,
+} from "../support/deploy/compose.ts";
 
 const kinds: readonly ProcessKind[] = ["server", "worker", "setup"];
 const entries = { server: "src/server.ts", worker: "src/worker.ts", setup: "src/ops/setup.ts" };

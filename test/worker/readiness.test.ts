@@ -77,6 +77,14 @@ test.each([
   }
 });
 
+test.each(["STARTING", "DRAINING"] as const)(
+  "a worker that is %s is not ready",
+  async (current) => {
+    const text = isReady.text.replace("worker: ok", `worker: ${current.toLowerCase()}`);
+    expect(await pageOf({ states: { current } })).toEqual({ status: 503, text });
+  },
+);
+
 test("a worker whose SDK tells nothing is not ready", async () => {
   const readSdkMetrics = () => Promise.reject(new Error("no answer"));
   const { status, text } = await pageOf({ readSdkMetrics });
@@ -139,11 +147,9 @@ test("a process is ready from its polls on until SIGTERM", async () => {
 
   // A grant that waits for the store keeps the worker from its end.
   stack.proxy.down(true);
+  const { refused } = stack.proxy.stats();
   await reserveAndStart(stack, { id: "waits" });
-  await eventually(async () => {
-    const { text: page } = await readPage(metricsPort, "/metrics");
-    expect(page).toMatch(/^meguri_reservations_past_due 1$/m);
-  });
+  await eventually(async () => expect(stack.proxy.stats().refused).toBeGreaterThan(refused));
   const child = await worker;
   process.kill(child.pid, "SIGTERM");
   await eventually(async () => {

@@ -23,7 +23,7 @@ export type Progress = (line: string) => void;
 
 /** A command-line tool in one version. */
 export type Tool = {
-  /** The name of its executable. */
+  /** The name of its executable, or of another file that is fetched. */
   readonly command: string;
   /** What people call it. */
   readonly title: string;
@@ -39,18 +39,22 @@ export type Tool = {
  *
  * @throws Error of its `fetch`.
  */
-export async function findTool(tool: Tool, onProgress: Progress): Promise<string> {
-  const { command, title } = tool;
-  const onPath = await findOnPath(command);
-  if (onPath !== undefined) return onPath;
+export const findTool = async (tool: Tool, onProgress: Progress): Promise<string> =>
+  (await findOnPath(tool.command)) ?? (await fetchOnce(tool, onProgress));
+
+/** Returns the path of the file in the project's cache folder, where it is put once. */
+export async function fetchOnce(
+  { command, title, ...tool }: Tool,
+  onProgress: Progress,
+): Promise<string> {
   const base = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
   const folder = join(base, "meguri", tool.folder);
   const cached = join(folder, command);
-  if (await isExecutable(cached)) return cached;
+  if (await exists(cached)) return cached;
   await mkdir(folder, { recursive: true });
   const onWait = () => onProgress(`waiting for another process that fetches the ${title}`);
   await withLock(join(folder, "lock"), onWait, async () => {
-    if (await isExecutable(cached)) return;
+    if (await exists(cached)) return;
     // A folder beside the destination, so that the last step is a rename on one file system.
     const temporary = await mkdtemp(join(folder, "fetch-"));
     try {
@@ -134,9 +138,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function isExecutable(file: string): Promise<boolean> {
+const isExecutable = (file: string) => exists(file, constants.X_OK);
+
+async function exists(file: string, mode = constants.F_OK): Promise<boolean> {
   try {
-    await access(file, constants.X_OK);
+    await access(file, mode);
     return true;
   } catch {
     return false;
