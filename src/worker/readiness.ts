@@ -46,8 +46,8 @@ function silenceProblem({ silenceMs, limitMs = defaultLimitMs }: ReadinessDeps):
 }
 
 /**
- * Tells whether the SDK has polls under way for a type of tasks of a queue. It counts each poll when
- * it sends it, also while Temporal is away.
+ * Tells whether the SDK has polls under way for a type of tasks of a queue. It counts a poll until
+ * its answer, and sends it again while Temporal is away.
  */
 function pollsIn(sdkMetrics: string): (queue: string, type: string) => boolean {
   const samples = sdkMetrics.matchAll(/^temporal_num_pollers\{(.*)\} (\d+)$/gm);

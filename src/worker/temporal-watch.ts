@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { NativeConnection } from "@temporalio/worker";
 import type { Milliseconds } from "../domain/units.ts";
 
-export interface TemporalWatch {
+interface TemporalWatch {
   /** For how long Temporal has answered nothing; undefined before the first answer. */
   silenceMs(): Milliseconds | undefined;
   /** Asks from now on over a connection that was just made, by which Temporal has answered. */

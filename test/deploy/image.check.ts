@@ -180,7 +180,7 @@ function factsOf({ pid }: Container) {
   };
 }
 
-test("setup, worker and server run from it as compose.yaml says, and drain on SIGTERM", async () => {
+test("setup, worker and server run as compose.yaml says, and drain on SIGTERM", async () => {
   const stack = await startStack();
   await runContainer(stack.optionsOf("setup"));
   const worker = await startService(stack, "worker");
