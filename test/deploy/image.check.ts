@@ -1,6 +1,6 @@
 /** Builds the image of deploy/Dockerfile, and runs what deploy/compose.yaml starts from it. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chown, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, Connection } from "@temporalio/client";
@@ -105,9 +105,12 @@ async function startStack() {
     tls_cert: cert,
     tls_key: key,
   };
+  const [user = 0, group = 0] = image.config.User.split(":").map(Number);
   for (const [name, content] of Object.entries(contents)) {
-    await writeFile(join(secrets, name), content);
+    await writeFile(join(secrets, name), content, { mode: 0o600 });
+    await chown(join(secrets, name), user, group);
   }
+  await chown(secrets, user, group);
   const [port, http1Port, operatorsPort, metricsPort] = await findPorts(0, 0, 0, 0);
   const env = {
     AWS_REGION: "local",
