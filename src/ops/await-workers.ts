@@ -20,10 +20,7 @@ const activityTasks = 2;
 /** A worker that is idle polls once a minute, so one that did not for longer has ended. */
 const silenceMs = 70_000;
 
-/**
- * The builds of the workers that poll, for each kind of task by itself. Undefined: Temporal gives no
- * answer.
- */
+/** The builds of workers that poll, for each kind of task. Undefined: Temporal does not answer. */
 type Builds = readonly ReadonlySet<string>[] | undefined;
 
 /** Asks Temporal which builds poll the task queues of the workers. */
