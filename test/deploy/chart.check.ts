@@ -360,7 +360,7 @@ test("everything scales servers by CPU, and workers by the share of used slots",
   }
 });
 
-test("everything is scraped under the jobs that the alerts expect, with the labels of the pages", async () => {
+test("everything is scraped as alerts and dashboard expect", async () => {
   const release = await releaseOf("everything");
   for (const [kind, port] of [
     ["server", "operators"],
@@ -415,7 +415,7 @@ test("everything names the role of each process in AWS", async () => {
   }
 });
 
-test("everything keeps the files of one Secret in one volume, so that they change together", async () => {
+test("everything keeps the files of one Secret in one volume", async () => {
   const release = await releaseOf("everything");
   const { tls } = readConfig(release.envOf("server"), "server");
   expect(tls).toBeDefined();

@@ -1,4 +1,4 @@
-/** Checks the recipe for Envoy by a real one: to which servers it sends calls, also when one ends. */
+/** Checks the recipe for Envoy by a real one: to which servers it sends calls. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { Http2SessionManager } from "@connectrpc/connect-node";
