@@ -430,7 +430,9 @@ test("everything keeps the files of one Secret in one volume", async () => {
 test("an empty value is left out, and the defaults of the processes hold", async () => {
   const empty = { MEGURI_DRAIN_SECONDS: "", MEGURI_LOG_LEVEL: "", MEGURI_TASK_QUEUE: "" };
   const { envOf, podOf } = readRelease(await render("eks", { config: empty }, folder));
-  const { drainSeconds, taskQueue } = readConfig(envOf("server"), "server");
+  const env = envOf("server");
+  expect(Object.keys(empty).filter((name) => name in env)).toEqual([]);
+  const { drainSeconds, taskQueue } = readConfig(env, "server");
   expect({ drainSeconds, taskQueue }).toEqual({ drainSeconds: 20, taskQueue: "meguri" });
   expect(podOf("server").terminationGracePeriodSeconds).toBeGreaterThan(25);
 });
