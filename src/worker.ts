@@ -2,6 +2,7 @@
 import { type NativeConnection, Worker, type WorkflowBundleOption } from "@temporalio/worker";
 import { createActivities } from "../activities/index.ts";
 import type { ApproverOf } from "../activities/operators.ts";
+import { steps } from "../workflows/timing.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import { compose, composeApprovers, composeWorkflows } from "./compose.ts";
 import { type Config, readConfigToStart } from "./config/config.ts";
@@ -24,6 +25,7 @@ import {
 import { createWorkerReadiness } from "./worker/readiness.ts";
 import { runToEnd } from "./worker/run-to-end.ts";
 import { installSdkWithMetrics } from "./worker/sdk.ts";
+import { maxHeldGrants } from "./worker/slots.ts";
 import { createTemporalWatch } from "./worker/temporal-watch.ts";
 import { traceActivities } from "./worker/trace-activities.ts";
 
@@ -75,8 +77,7 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
         );
       },
     }),
-    // A month-end sweep that is killed repeats at most the work of this time.
-    maxHeartbeatThrottleInterval: "2 seconds",
+    maxHeartbeatThrottleInterval: steps.sentMs,
     shutdownGraceTime: config.drainSeconds * 1_000,
     shutdownForceTime: (config.drainSeconds + 5) * 1_000,
   } as const;
@@ -113,8 +114,7 @@ const mainOptions = ({ config, bundle }: Pick<WorkerDeps, "config" | "bundle">) 
     // of the grants that are still under way (docs/decisions/0018).
     maxConcurrentWorkflowTaskExecutions: 10,
     workflowTaskPollerBehavior: { type: "autoscaling", minimum: 2, initial: 2, maximum: 5 },
-    // A grant holds its slot for seconds before its time, which costs memory only.
-    maxConcurrentActivityTaskExecutions: 20_000,
+    maxConcurrentActivityTaskExecutions: maxHeldGrants,
     activityTaskPollerBehavior: { type: "autoscaling", minimum: 2, initial: 5, maximum: 60 },
     // Sleeping reservations need no cache: a history replay of one has nine events.
     maxCachedWorkflows: 500,

@@ -1,17 +1,12 @@
 /** Divides the blocks of a bulk grant into lanes, and works on them in bounded steps. */
 import { workflowInfo } from "@temporalio/workflow";
-import type {
-  BlockLane,
-  BlocksLeft,
-  BlocksResult,
-  BulkGrantView,
+import {
+  type BlockLane,
+  type BlocksLeft,
+  type BlocksResult,
+  type BulkGrantView,
+  laneCount,
 } from "../src/contract/bulk-grants.ts";
-
-/** The number of lanes that are worked on concurrently. */
-const maxLanes = 4;
-
-/** A lane has at least this many blocks: each lane costs events of the history. */
-const minBlocks = 4;
 
 /** The blocks that a step of the view has to work on: those of `left`, if they are of this step. */
 export function blocksOf(
@@ -25,7 +20,7 @@ export function blocksOf(
 
 /** Contiguous ranges of about the same length. */
 function lanesOf(blocks: number): BlockLane[] {
-  const count = Math.min(maxLanes, Math.ceil(blocks / minBlocks));
+  const count = laneCount(blocks);
   const start = (lane: number) => Math.floor((lane * blocks) / count);
   return Array.from({ length: count }, (_, lane) => ({ from: start(lane), to: start(lane + 1) }));
 }

@@ -19,10 +19,7 @@ import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal } from "./failures.ts";
 import { reconcilerTiming } from "./timing.ts";
 
-/** The passes of one run, about 50 minutes: the schedule's run timeout ends a run that is stuck. */
-const maxPasses = 100;
-
-const { intervalMs, minPauseMs, overlapMs, firstMs } = reconcilerTiming;
+const { intervalMs, minPauseMs, overlapMs, firstMs, maxPasses } = reconcilerTiming;
 
 const { executeOverdue } = proxyActivities<Activities>(reconcilerTiming.executeOverdue);
 const { syncRuns } = proxyActivities<Activities>(reconcilerTiming.syncRuns);

@@ -25,6 +25,8 @@ export const steps = {
   limitMs: 20_000,
   /** The interval of heartbeats, which is shorter than every heartbeat timeout. */
   heartbeatMs: 5_000,
+  /** The SDK sends one of them in this time. A killed month-end sweep repeats its work at most. */
+  sentMs: 2_000,
 } as const;
 
 /** The run of a reservation. */
@@ -94,6 +96,8 @@ export const changeTiming = {
 } as const;
 
 export const reconcilerTiming = {
+  /** The passes of a run, about 50 minutes: the schedule's run timeout ends a run that is stuck. */
+  maxPasses: 100,
   /** From the start of one pass to the start of the next one. */
   intervalMs: 30_000,
   /** Between the end of a pass and the start of the next one, at least. */

@@ -10,6 +10,16 @@ export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): str
 /** The task queue of the activities that execute rows, beside the workers' own one. */
 export const bulkTaskQueue = (taskQueue: string): string => `${taskQueue}-bulk`;
 
+/** The number of lanes that are worked on concurrently. */
+const maxLanes = 4;
+
+/** A lane has at least this many blocks: each lane costs events of the history. */
+const minBlocks = 4;
+
+/** The lanes of a bulk grant with so many blocks. */
+export const laneCount = (blocks: number): number =>
+  Math.min(maxLanes, Math.ceil(blocks / minBlocks));
+
 /** The signal upon which the workflow of a bulk grant reads its record again. */
 export const bulkRefreshSignal = "refresh";
 

@@ -1,0 +1,99 @@
+/**
+ * The actions that Temporal Cloud bills. A test counts them in the recorded histories; heartbeats,
+ * which leave no events, are bounded by how many the SDK sends.
+ */
+import { reconcilerTiming, steps } from "../../../workflows/timing.ts";
+import { laneCount } from "../../contract/bulk-grants.ts";
+import { rowsPerBlock } from "../../domain/sheet.ts";
+
+/** What a start by a schedule costs beside the start of the run. */
+const scheduledStart = 2;
+
+/** The actions of one run, from its start to its end. */
+export const actions = {
+  /** One that sleeps until its time. */
+  reservation: 4,
+  /** Those of them that come when it is due. */
+  reservationDue: 2,
+  cancelledReservation: 5,
+  /** One that is approved by a call, without the steps over its blocks. */
+  bulkGrant: 9,
+  monthEnd: 21,
+  expiryNotices: 19,
+  /** A look for new files that finds none. */
+  emptyPickUp: 2,
+  /** A pass of the reconciler that finds nothing. */
+  reconcilerPass: 3,
+} as const;
+
+/** Rows that a validation checks a second, as measured (docs/benchmarks.md). */
+const checkedRowsPerSecond = 10_000 / 4.5;
+
+/** The most actions of a step over blocks: its activity, and the heartbeats that are sent. */
+const stepActions = 1 + Math.ceil(steps.limitMs / steps.sentMs);
+
+/** The most actions of the steps that work on so many rows at this rate. */
+function blockActions(rows: number, rowsPerSecond: number): number {
+  const lanes = laneCount(Math.ceil(rows / rowsPerBlock));
+  const stepsOfLane = Math.ceil((rows / rowsPerSecond / steps.limitMs) * 1_000);
+  return lanes * stepsOfLane * stepActions;
+}
+
+/** The most actions of a bulk grant that is validated, approved and executed at this rate. */
+export const bulkGrantActions = (rows: number, rowsPerSecond: number): number =>
+  actions.bulkGrant + blockActions(rows, checkedRowsPerSecond) + blockActions(rows, rowsPerSecond);
+
+const dayMs = 86_400_000;
+/** The months of a day. */
+const monthsPerDay = 12 / 365;
+
+interface IdleDay {
+  readonly programs: number;
+  /** Programs that notify of points that expire soon. */
+  readonly withNotices: number;
+  /** Looks of all sources for new files. */
+  readonly pickUps: number;
+}
+
+/** The actions of a day without calls, by what makes them. */
+export function idleDayActions({ programs, withNotices, pickUps }: IdleDay) {
+  const passes = dayMs / reconcilerTiming.intervalMs;
+  return {
+    /** Its passes, and the runs that continue each other. */
+    reconciler: passes * actions.reconcilerPass + passes / reconcilerTiming.maxPasses,
+    /** Two runs a month. */
+    monthEnds: 2 * monthsPerDay * programs * (actions.monthEnd + scheduledStart),
+    expiryNotices: monthsPerDay * withNotices * (actions.expiryNotices + scheduledStart),
+    pickUps: pickUps * (actions.emptyPickUp + scheduledStart),
+  };
+}
+
+const counted = (number: number): string => Math.round(number).toLocaleString("en");
+
+/** The table of docs/temporal-cloud.md. */
+export function actionsTable(): string {
+  const idle = idleDayActions({ programs: 1, withNotices: 1, pickUps: 24 });
+  const rows: [string, string][] = [
+    ["a reservation, made and granted when it is due", counted(actions.reservation)],
+    ["a reservation that is cancelled", counted(actions.cancelledReservation)],
+    ["a bulk grant of 250 rows, at most", counted(bulkGrantActions(250, 100))],
+    ["one of 10,000 rows at 100 rows a second, at most", counted(bulkGrantActions(10_000, 100))],
+    ["one of 200,000 rows at 100 rows a second, at most", counted(bulkGrantActions(200_000, 100))],
+    ["a month end of a program", counted(actions.monthEnd + scheduledStart)],
+    [
+      "the notices of expiry of a program, a month",
+      counted(actions.expiryNotices + scheduledStart),
+    ],
+    [
+      "a look of a source for new files that finds none",
+      counted(actions.emptyPickUp + scheduledStart),
+    ],
+    ["an idle day: the reconciler", counted(idle.reconciler)],
+    ["an idle day: the month ends of a program", idle.monthEnds.toFixed(1)],
+    ["an idle day: the notices of a program", idle.expiryNotices.toFixed(1)],
+    ["an idle day: a source that is looked at every hour", counted(idle.pickUps)],
+    ["an idle month of one program", counted((idle.reconciler + idle.monthEnds) / monthsPerDay)],
+  ];
+  const lines = rows.map(([what, value]) => `| ${what} | ${value} |`);
+  return ["| what | actions |", "|---|---|", ...lines].join("\n");
+}
