@@ -1,0 +1,235 @@
+/** What a load needs and costs: pure formulas over measured units and list prices. */
+import { actions, bulkGrantActions, idleDayActions } from "./actions.ts";
+import { daysPerMonth, hoursPerMonth, prices } from "./prices.ts";
+import { assumed, costs, limits, measured, stored } from "./units.ts";
+
+export interface Load {
+  /** Calls a second, as the average of a month. */
+  readonly grants: number;
+  readonly uses: number;
+  readonly balances: number;
+  readonly likes: number;
+  readonly notifies: number;
+  readonly reads: number;
+  /** Accounts with points. */
+  readonly members: number;
+  /** Reservations that are due in one minute, once a day. */
+  readonly reservations: number;
+  /** Rows of bulk grants a month. */
+  readonly rows: number;
+  /** Owners with an open stream. */
+  readonly watchers: number;
+}
+
+/** What variables set, for the processes. */
+export interface Settings {
+  readonly bulkRowsPerSecond: number;
+  readonly maxStreams: number;
+  /** Whether changes are announced by Valkey or Redis. */
+  readonly announced: boolean;
+  /** Grants that one worker holds at a time, and for how long on average, in seconds. */
+  readonly heldGrants: number;
+  readonly leadSeconds: number;
+}
+
+interface Units {
+  readonly writes: number;
+  readonly reads: number;
+}
+
+const secondsPerMonth = hoursPerMonth * 3_600;
+
+/** A campaign of this many rows is the measure for its actions. */
+const sheetRows = 10_000;
+
+const add = (parts: readonly Units[]): Units => ({
+  writes: parts.reduce((sum, { writes }) => sum + writes, 0),
+  reads: parts.reduce((sum, { reads }) => sum + reads, 0),
+});
+
+const times = ({ writes, reads }: Units, count: number): Units => ({
+  writes: writes * count,
+  reads: reads * count,
+});
+
+/** Units a second by calls and watchers. */
+export function steadyUnits(load: Load, { announced }: Settings): Units {
+  const perHour = announced ? measured.announcedWatcherReads : measured.watcherReads;
+  return add([
+    times(costs.grant, load.grants),
+    times(costs.use, load.uses),
+    times(costs.balance, load.balances),
+    times(costs.like, load.likes),
+    times(costs.notify, load.notifies),
+    times(costs.read, load.reads),
+    { writes: 0, reads: (load.watchers * perHour) / 3_600 },
+  ]);
+}
+
+/** Units a second in the minute in which the reservations are due. */
+export const dueUnits = ({ reservations }: Load): Units => times(costs.execute, reservations / 60);
+
+/** Units of a month. Each member has points that expire at its end. */
+export const monthUnits = (load: Load, settings: Settings): Units =>
+  add([
+    times(steadyUnits(load, settings), secondsPerMonth),
+    times(add([costs.reserve, costs.execute]), load.reservations * daysPerMonth),
+    { writes: load.rows * measured.rowWrites, reads: load.rows },
+    times(costs.expire, load.members),
+  ]);
+
+/** GB that a month adds to the tables; ledgers and event keys stay for good. */
+export const monthGb = ({ grants, uses, likes, reservations, rows }: Load): number =>
+  (secondsPerMonth * (grants * stored.grant + uses * stored.use + likes * stored.like) +
+    reservations * daysPerMonth * (stored.reserve + stored.grant) +
+    rows * stored.grant) /
+  1e9;
+
+/** GB after a year. */
+export const yearGb = (load: Load): number =>
+  12 * monthGb(load) + (load.members * stored.member) / 1e9;
+
+/** Partitions that so many units a second need, if no key is hot. */
+export const partitions = ({ writes, reads }: Units): number =>
+  Math.max(1, Math.ceil(writes / limits.partitionWrites), Math.ceil(reads / limits.partitionReads));
+
+const callsOf = (load: Load): number =>
+  load.grants + load.uses + load.balances + load.likes + load.notifies + load.reads;
+
+/** Servers of one vCPU, two at least. */
+export const servers = (load: Load, { maxStreams }: Settings): number =>
+  Math.max(
+    2,
+    Math.ceil((callsOf(load) * assumed.callCpuMs) / 1_000 / assumed.utilization),
+    Math.ceil(load.watchers / maxStreams),
+  );
+
+/** Grants that all workers hold while they wait for their time. */
+export const heldGrants = ({ reservations }: Load, { leadSeconds }: Settings): number =>
+  (reservations / 60) * leadSeconds;
+
+/** Workers of one vCPU, two at least. */
+export const workers = (load: Load, settings: Settings): number =>
+  Math.max(
+    2,
+    Math.ceil(load.reservations / 60 / assumed.grantsPerWorker),
+    Math.ceil(heldGrants(load, settings) / settings.heldGrants),
+  );
+
+/** MB of one server, and of one worker. */
+export function memoryMb(load: Load, settings: Settings) {
+  const streams = load.watchers / servers(load, settings);
+  const held = heldGrants(load, settings) / workers(load, settings);
+  return {
+    server: assumed.processMb + (streams * measured.streamKb) / 1_000,
+    worker: assumed.processMb + (held * measured.heldGrantKb) / 1_000,
+  };
+}
+
+/** Temporal's actions of a month, with one program, and a second when reservations are due. */
+export function temporalActions(load: Load, { bulkRowsPerSecond }: Settings) {
+  const idle = idleDayActions({ programs: 1, withNotices: 0, pickUps: 0 });
+  const sheets = load.rows / sheetRows;
+  return {
+    month:
+      (idle.reconciler + idle.monthEnds + load.reservations * actions.reservation) * daysPerMonth +
+      sheets * bulkGrantActions(sheetRows, bulkRowsPerSecond),
+    due: (load.reservations / 60) * actions.reservationDue,
+  };
+}
+
+/** Dollars of DynamoDB a month: for units on demand or provisioned, and for what is stored. */
+export function dynamoDollars(load: Load, settings: Settings) {
+  const { writes, reads } = monthUnits(load, settings);
+  const steady = steadyUnits(load, settings);
+  const hours = hoursPerMonth / assumed.utilization;
+  return {
+    onDemand: (writes / 1e6) * prices.millionWriteUnits + (reads / 1e6) * prices.millionReadUnits,
+    /** Calls and watchers only: what comes in bursts is not provisioned for. */
+    provisioned:
+      hours * (steady.writes * prices.writeUnitHour + steady.reads * prices.readUnitHour),
+    storage: yearGb(load) * (prices.storedGb + prices.recoverableGb),
+  };
+}
+
+/** Dollars of servers and workers a month, each with one vCPU and whole GB of memory. */
+export function processDollars(load: Load, settings: Settings): number {
+  const memory = memoryMb(load, settings);
+  const hour = (mb: number) => prices.vcpuHour + Math.ceil((2 * mb) / 1_024) * prices.memoryGbHour;
+  const perHour =
+    servers(load, settings) * hour(memory.server) + workers(load, settings) * hour(memory.worker);
+  return hoursPerMonth * perHour;
+}
+
+/** Dollars of Temporal Cloud a month, with its plan and without storage. */
+export function temporalDollars(monthActions: number): number {
+  let left = Math.max(0, monthActions / 1e6 - prices.includedActions);
+  let dollars = 0;
+  let from = 0;
+  for (const [upTo, price] of prices.actionTiers) {
+    const part = Math.min(left, upTo - from);
+    dollars += part * price;
+    left -= part;
+    from = upTo;
+  }
+  return dollars + Math.max(prices.temporalPlan, prices.temporalPlanShare * dollars);
+}
+
+/** Grants a second, all month, at which DynamoDB costs as much as a Postgres in two zones. */
+export function postgresBreakEven() {
+  const month = prices.postgresHour * hoursPerMonth;
+  const { writes, reads } = costs.grant;
+  const onDemand = (writes * prices.millionWriteUnits + reads * prices.millionReadUnits) / 1e6;
+  const provisioned = (writes * prices.writeUnitHour + reads * prices.readUnitHour) * hoursPerMonth;
+  return {
+    month,
+    onDemand: month / (onDemand * secondsPerMonth),
+    provisioned: (month * assumed.utilization) / provisioned,
+  };
+}
+
+/** A limit, how much of it is used, and what raises it. */
+export interface LimitUse {
+  readonly name: string;
+  readonly used: number;
+  readonly limit: number;
+  readonly raisedBy: string;
+}
+
+/** The limits that others set, the one that is met first in front. */
+export function limitUses(load: Load, settings: Settings): LimitUse[] {
+  const { writes, reads } = add([steadyUnits(load, settings), dueUnits(load)]);
+  const uses: LimitUse[] = [
+    {
+      name: "write units a second of new tables",
+      used: writes,
+      limit: limits.newTableWrites,
+      raisedBy: "warm throughput",
+    },
+    {
+      name: "read units a second of new tables",
+      used: reads,
+      limit: limits.newTableReads,
+      raisedBy: "warm throughput",
+    },
+    {
+      name: "write units a second of a table's quota",
+      used: writes,
+      limit: limits.tableWrites,
+      raisedBy: "AWS Service Quotas",
+    },
+    {
+      name: "read units a second of a table's quota",
+      used: reads,
+      limit: limits.tableReads,
+      raisedBy: "AWS Service Quotas",
+    },
+    {
+      name: "actions a second of a Temporal namespace",
+      used: temporalActions(load, settings).due,
+      limit: limits.actionsPerSecond,
+      raisedBy: "provisioned capacity of the namespace",
+    },
+  ];
+  return uses.toSorted((a, b) => b.used / b.limit - a.used / a.limit);
+}

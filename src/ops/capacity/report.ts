@@ -1,0 +1,98 @@
+/** The text that `npm run capacity` prints. */
+import {
+  dueUnits,
+  dynamoDollars,
+  heldGrants,
+  type Load,
+  limitUses,
+  memoryMb,
+  monthGb,
+  partitions,
+  postgresBreakEven,
+  processDollars,
+  type Settings,
+  servers,
+  steadyUnits,
+  temporalActions,
+  temporalDollars,
+  workers,
+  yearGb,
+} from "./formulas.ts";
+import { prices } from "./prices.ts";
+
+/** A number with separators, and two digits where it is small. */
+const shown = (number: number): string =>
+  number.toLocaleString("en", { maximumFractionDigits: number < 10 ? 2 : 0 });
+
+const dollars = (number: number): string => `$${Math.round(number).toLocaleString("en")}`;
+
+/** A percentage of two digits. */
+const share = (used: number, limit: number): string =>
+  `${((100 * used) / limit).toLocaleString("en", { maximumSignificantDigits: 2 })} %`;
+
+/** One line for each number, in sections. */
+export function report(load: Load, settings: Settings): string {
+  return [
+    ...storeLines(load, settings),
+    ...processLines(load, settings),
+    ...dollarLines(load, settings),
+    ...limitLines(load, settings),
+  ].join("\n");
+}
+
+function storeLines(load: Load, settings: Settings): string[] {
+  const steady = steadyUnits(load, settings);
+  const due = dueUnits(load);
+  const peak = { writes: steady.writes + due.writes, reads: steady.reads + due.reads };
+  const units = ({ writes, reads }: typeof peak) =>
+    `${shown(writes)} write and ${shown(reads)} read units a second`;
+  return [
+    "DynamoDB",
+    `  calls and watchers       ${units(steady)}`,
+    `  the minute of the day    ${units(due)} more`,
+    `  partitions at that time  ${shown(partitions(peak))}, if no key is hot`,
+    `  stored                   ${shown(yearGb(load))} GB after a year, ${shown(monthGb(load))} GB more each month`,
+  ];
+}
+
+function processLines(load: Load, settings: Settings): string[] {
+  const memory = memoryMb(load, settings);
+  const actions = temporalActions(load, settings);
+  return [
+    "Processes of one vCPU",
+    `  servers                  ${shown(servers(load, settings))}, of ${shown(memory.server)} MB each`,
+    `  workers                  ${shown(workers(load, settings))}, of ${shown(memory.worker)} MB each`,
+    `  grants held at a time    ${shown(heldGrants(load, settings))}`,
+    "Temporal",
+    `  actions                  ${shown(actions.month)} a month, ${shown(actions.due)} a second in the minute of the day`,
+  ];
+}
+
+function dollarLines(load: Load, settings: Settings): string[] {
+  const { onDemand, provisioned, storage } = dynamoDollars(load, settings);
+  const { month } = temporalActions(load, settings);
+  const processes = processDollars(load, settings);
+  const temporal = temporalDollars(month);
+  const { onDemand: atOnce, provisioned: planned, month: postgres } = postgresBreakEven();
+  return [
+    `Dollars a month, at list prices of ${prices.date}`,
+    `  DynamoDB on demand       ${dollars(onDemand)}`,
+    `  or provisioned           ${dollars(provisioned)} for calls and watchers alone`,
+    `  its storage in a year    ${dollars(storage)}, with point-in-time recovery`,
+    `  servers and workers      ${dollars(processes)}`,
+    `  Temporal Cloud           ${dollars(temporal)}, without storage`,
+    `  all, on demand           ${dollars(onDemand + storage + processes + temporal)}`,
+    `  a Postgres for ${dollars(postgres)} is cheaper than DynamoDB from ${shown(atOnce)} grants a second on demand,`,
+    `  or ${shown(planned)} provisioned, if it takes them`,
+  ];
+}
+
+function limitLines(load: Load, settings: Settings): string[] {
+  const uses = limitUses(load, settings);
+  return [
+    "Limits, the one that is met first in front",
+    ...uses.map(({ name, used, limit, raisedBy }) => {
+      return `  ${share(used, limit)} of ${shown(limit)} ${name}: raised by ${raisedBy}`;
+    }),
+  ];
+}

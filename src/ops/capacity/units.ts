@@ -1,0 +1,73 @@
+/**
+ * What calls cost, in DynamoDB's units. A test measures them with the ids and texts that it has;
+ * longer ones cost more only above 1 KB an item. Each account and inbox is cold, as most are.
+ */
+interface Cost {
+  readonly writes: number;
+  readonly reads: number;
+}
+
+export const costs = {
+  grant: { writes: 6, reads: 1 },
+  use: { writes: 6, reads: 1 },
+  balance: { writes: 0, reads: 1 },
+  /** A like of a post whose owner has unread ones. */
+  like: { writes: 12, reads: 3 },
+  notify: { writes: 15, reads: 5 },
+  /** A list of two notifications that are then marked as read, one after another. */
+  read: { writes: 18, reads: 22 },
+  /** A reservation with the confirmation that its run has started. */
+  reserve: { writes: 9, reads: 1 },
+  execute: { writes: 11, reads: 3 },
+  /** The points of an account that expire at a month's end. */
+  expire: { writes: 5, reads: 1 },
+} as const satisfies Record<string, Cost>;
+
+/** What a call stores, in bytes with DynamoDB's overhead of 100 for each item, measured likewise. */
+export const stored = {
+  /** A ledger entry and an event key, kept for good. */
+  grant: 487,
+  use: 487,
+  reserve: 300,
+  like: 218,
+  /** An account. */
+  member: 208,
+} as const;
+
+/** Results of the benchmarks (docs/benchmarks.md, bench/results.json). */
+export const measured = {
+  /** Write units of a row of a bulk grant, with its upload, validation and outcome; new accounts. */
+  rowWrites: 7.06,
+  /** Read units of a quiet watcher and hour: by polls, and with announcements. */
+  watcherReads: 379,
+  announcedWatcherReads: 33.6,
+  /** KB of memory of a stream, and of a grant that waits for its time in a worker. */
+  streamKb: 31.8,
+  heldGrantKb: 9.01,
+} as const;
+
+/** Figures of docs/benchmarks.md that depend on the machine: take your own where you have them. */
+export const assumed = {
+  /** MB of a server or worker that does nothing special. */
+  processMb: 250,
+  /** Milliseconds of CPU of a call that writes. */
+  callCpuMs: 1.7,
+  /** Grants of one moment that a worker makes a second. */
+  grantsPerWorker: 200,
+  /** The share of a vCPU, and of provisioned units, that is planned for. */
+  utilization: 0.7,
+} as const;
+
+/** Limits that others set. */
+export const limits = {
+  partitionWrites: 1_000,
+  partitionReads: 3_000,
+  /** A new table on demand, before it has seen traffic. */
+  newTableWrites: 4_000,
+  newTableReads: 12_000,
+  /** The default quota of a table. */
+  tableWrites: 40_000,
+  tableReads: 40_000,
+  /** Actions a second of a namespace of Temporal Cloud. */
+  actionsPerSecond: 500,
+} as const;

@@ -1,0 +1,57 @@
+/** Runs the commands of the page about capacity, and compares what it says with the code. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { defaults } from "../../src/config/config.ts";
+import { prices } from "../../src/ops/capacity/prices.ts";
+import { costs, measured } from "../../src/ops/capacity/units.ts";
+import { projectRoot } from "../support/markdown.ts";
+
+const page = readFileSync(`${projectRoot}docs/capacity.md`, "utf8");
+
+const examples = [...page.matchAll(/```\n\$ npm run --silent capacity -- (.*)\n([\s\S]*?)\n```/g)];
+
+test("there are three worked examples", () => {
+  expect(examples).toHaveLength(3);
+});
+
+test.each(examples.map(([, args = "", output]) => ({ args, output })))(
+  "the command prints what the page says: $args",
+  ({ args, output }) => {
+    // In a process of its own, because tests shorten intervals that the formulas use.
+    const command = ["src/ops/capacity.ts", ...args.split(" ")];
+    const options = { cwd: projectRoot, encoding: "utf8" } as const;
+    expect(execFileSync(process.execPath, command, options).trimEnd()).toBe(output);
+  },
+);
+
+test("the table of calls has the measured units", () => {
+  const rows = [...page.matchAll(/^\| `--(\w+)` \|.*\| ([\d.]+) \| ([\d.]+) \|$/gm)];
+  const found = Object.fromEntries(
+    rows.map(([, name, writes, reads]) => [name, { writes: Number(writes), reads: Number(reads) }]),
+  );
+  expect(found).toEqual({
+    grants: costs.grant,
+    uses: costs.use,
+    balances: costs.balance,
+    likes: costs.like,
+    notifies: costs.notify,
+    reads: costs.read,
+    members: costs.expire,
+    reservations: {
+      writes: costs.reserve.writes + costs.execute.writes,
+      reads: costs.reserve.reads + costs.execute.reads,
+    },
+    rows: { writes: measured.rowWrites, reads: 1 },
+  });
+});
+
+test("the page names variables that exist, and the date of the prices", () => {
+  const names = page.match(/MEGURI_\w+/g) ?? [];
+  expect(names.length).toBeGreaterThan(5);
+  for (const name of names) expect([...defaults.keys()]).toContain(name);
+  expect(page).toContain(prices.date);
+  expect(page).toContain(`${measured.watcherReads} read units an hour`);
+  expect(page).toContain(`${measured.streamKb} KB`);
+  expect(page).toContain(`${measured.heldGrantKb} KB`);
+});

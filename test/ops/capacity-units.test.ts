@@ -1,0 +1,211 @@
+/** Measures what calls cost and store, and compares it with the constants of the formulas. */
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { type Item, tableModel } from "../../bench/capacity.ts";
+import { createMeter, type Meter, type Usage } from "../../bench/meter.ts";
+import { expireDueInShard } from "../../src/app/points/expire-due.ts";
+import { registerTarget } from "../../src/app/reactions/targets.ts";
+import { executeReservation } from "../../src/app/reservations/execute.ts";
+import { shardCount } from "../../src/contract/points.ts";
+import { costs, measured, stored } from "../../src/ops/capacity/units.ts";
+import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
+import { tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import {
+  type CapturedRequest,
+  type DynamoProxy,
+  startDynamoProxy,
+} from "../../tools/dynamo-proxy/proxy.ts";
+import { projectRoot } from "../support/markdown.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
+
+const calls = 4;
+
+/** Longer than a process keeps records that it has committed. */
+const coldMs = 1_500;
+
+/** AWS adds it to the size of each item that is stored. */
+const overheadBytes = 100;
+
+interface Stack {
+  readonly server: TestServer;
+  readonly proxy: DynamoProxy;
+  readonly meter: Meter;
+  /** The bytes of each item by its table and key. */
+  readonly sizes: Map<string, number>;
+}
+
+const opened: Stack[] = [];
+let stack: Stack;
+beforeAll(async () => {
+  stack = await open(false);
+});
+afterAll(async () => {
+  for (const { server, proxy } of opened) {
+    await server.stop();
+    await proxy.stop();
+  }
+});
+
+async function open(testClock: boolean): Promise<Stack> {
+  const proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint") });
+  const server = await startServer({ dynamoEndpoint: proxy.endpoint, testClock });
+  const meter = createMeter(tables(tableName(server.config.tablePrefix)).map(tableModel));
+  const started = { server, proxy, meter, sizes: new Map() };
+  opened.push(started);
+  return started;
+}
+
+interface Put {
+  readonly TableName: string;
+  readonly Item: Item;
+}
+
+const putsOf = ({ request }: CapturedRequest): readonly Put[] => {
+  const { TransactItems = [] } = request as { TransactItems?: readonly { Put?: Put }[] };
+  return TransactItems.flatMap(({ Put }) => (Put ? [Put] : []));
+};
+
+/** The units of a call, and the bytes that it has added, its work behind the answer included. */
+async function costOf(
+  call: (i: number) => Promise<unknown>,
+  { proxy, meter, sizes }: Stack = stack,
+) {
+  await sleep(coldMs);
+  const before = sum(sizes.values());
+  proxy.capture(true);
+  for (let i = 0; i < calls; i += 1) await call(i);
+  await sleep(500);
+  proxy.capture(false);
+  const captured = proxy.captured();
+  for (const { TableName, Item } of captured.flatMap(putsOf)) {
+    const key = JSON.stringify([TableName, Item.pk, Item.sk]);
+    sizes.set(key, itemSize(Item) + overheadBytes);
+  }
+  const { reads, writes } = meter.addAll(captured);
+  const bytes = Math.round((sum(sizes.values()) - before) / calls);
+  return { cost: { writes: writes / calls, reads: reads / calls }, bytes };
+}
+
+type Cost = (typeof costs)[keyof typeof costs];
+
+/**
+ * Writes are exact. The process reads a program anew every half minute, and a slow call reads again
+ * what the one before it has committed.
+ */
+function expectCost({ writes, reads }: Usage, expected: Cost): void {
+  expect(writes).toBe(expected.writes);
+  expect(reads).toBeGreaterThanOrEqual(expected.reads);
+  expect(reads).toBeLessThanOrEqual(1.2 * expected.reads + 0.5);
+}
+
+/** Times have more or fewer digits that are stored. */
+function expectStored(bytes: number, expected: number): void {
+  expect(bytes).toBeGreaterThan(expected * 0.97);
+  expect(bytes).toBeLessThan(expected * 1.03);
+}
+
+const sum = (numbers: Iterable<number>) => [...numbers].reduce((a, b) => a + b, 0);
+
+const userName = (i: number) => `user-${String(i).padStart(7, "0")}`;
+let events = 0;
+const event = () => ({ eventId: `event-${String(++events).padStart(12, "0")}`, reason: "review" });
+
+test("grants, uses and balances", async () => {
+  const { points } = stack.server;
+  const grant = (i: number) => points.grantPoints({ userId: userName(i), points: 5n, ...event() });
+  const first = await costOf(grant);
+  const next = await costOf(grant);
+  expectCost(next.cost, costs.grant);
+  expectStored(next.bytes, stored.grant);
+  expectStored(first.bytes - next.bytes, stored.member);
+  const use = (i: number) => points.usePoints({ userId: userName(i), points: 1n, ...event() });
+  const used = await costOf(use);
+  expectCost(used.cost, costs.use);
+  expectStored(used.bytes, stored.use);
+  const balance = await costOf((i) => points.getBalance({ userId: userName(i) }));
+  expectCost(balance.cost, costs.balance);
+  expect(balance.bytes).toBe(0);
+});
+
+test("reservations, and their grants", async () => {
+  const { reservations, deps } = stack.server;
+  const executeTime = Date.now() + 15_000;
+  const reservationId = (i: number) => `reservation-${i}`;
+  const reserve = (i: number) =>
+    reservations.createReservation({
+      ...{ reservationId: reservationId(i), userId: userName(i), points: 5n, reason: "review" },
+      executeTime: timestampFromMs(executeTime),
+    });
+  const reserved = await costOf(reserve);
+  expectCost(reserved.cost, costs.reserve);
+  expectStored(reserved.bytes, stored.reserve);
+  await sleep(Math.max(0, executeTime + 200 - Date.now()));
+  const name = (i: number) => ({ reservationId: reservationId(i), userId: userName(i) });
+  const execute = (i: number) => executeReservation(deps, { programId: "default", ...name(i) });
+  expectCost((await costOf(execute)).cost, costs.execute);
+});
+
+test("likes, events, and reading them", async () => {
+  const { reactions, notifications, deps } = stack.server;
+  const ownerId = (i: number) => `owner-${i}`;
+  const targetName = (i: number) => ({ type: "comment", id: `comment-${i}` });
+  const displayName = "Yamada Hanako";
+  const texts = { title: "A comment", link: "/comments/1" };
+  await costOf((i) =>
+    registerTarget(deps, { target: targetName(i), ownerId: ownerId(i), ...texts }),
+  );
+  const like = (who: string) => (i: number) =>
+    reactions.react({ targetName: targetName(i), userId: `${who}-${i}`, displayName });
+  await costOf(like("a"));
+  const liked = await costOf(like("b"));
+  expectCost(liked.cost, costs.like);
+  expectStored(liked.bytes, stored.like);
+  const notify = (who: string) => (i: number) => {
+    const { eventId } = event();
+    const about = { targetName: targetName(i), kind: "reply", eventId };
+    return notifications.notify({ ...about, userId: `${who}-${i}`, displayName });
+  };
+  await costOf(notify("c"));
+  expectCost((await costOf(notify("d"))).cost, costs.notify);
+  const read = async (i: number) => {
+    const { notifications: lines } = await notifications.listNotifications({ ownerId: ownerId(i) });
+    expect(lines).toHaveLength(2);
+    for (const { notificationId, version } of lines) {
+      await notifications.markNotificationRead({ ownerId: ownerId(i), notificationId, version });
+    }
+  };
+  expectCost((await costOf(read)).cost, costs.read);
+});
+
+test("the month end of an account with points that expire", async () => {
+  const late = await open(true);
+  const { points, clock, deps } = late.server;
+  const at = (text: string) => clock.setTime({ time: timestampFromMs(Date.parse(text)) });
+  await at("2026-01-15T00:00:00Z");
+  const grant = (i: number) => points.grantPoints({ userId: userName(i), points: 5n, ...event() });
+  await costOf(grant, late);
+  await at("2027-02-15T00:00:00Z");
+  const sweep = async (i: number) => {
+    if (i > 0) return;
+    for (let shard = 0; shard < shardCount; shard += 1) {
+      await expireDueInShard(deps, { programId: "default", shard }, () => true);
+    }
+  };
+  expect((await costOf(sweep, late)).cost.writes).toBe(costs.expire.writes);
+});
+
+test("what the benchmarks have measured", () => {
+  const results = JSON.parse(readFileSync(`${projectRoot}bench/results.json`, "utf8"));
+  const resultOf = (name: string) =>
+    (results as { name: string; value: number }[]).find((each) => each.name === name)?.value;
+  expect(measured).toEqual({
+    rowWrites: resultOf("bulk.write_units.first"),
+    watcherReads: resultOf("watch.read_units"),
+    announcedWatcherReads: resultOf("watch.quiet_units"),
+    streamKb: resultOf("watch.stream_bytes"),
+    heldGrantKb: resultOf("reservation.hold.memory"),
+  });
+  expect(costs.expire.reads).toBe(resultOf("expiry.account_reads"));
+});

@@ -1,0 +1,126 @@
+/** Tests the options of `npm run capacity`, and its formulas by numbers that are worked out here. */
+import { execFile } from "node:child_process";
+import { expect, test } from "vitest";
+import {
+  dueUnits,
+  dynamoDollars,
+  heldGrants,
+  type Load,
+  limitUses,
+  memoryMb,
+  monthUnits,
+  partitions,
+  postgresBreakEven,
+  processDollars,
+  type Settings,
+  servers,
+  steadyUnits,
+  temporalActions,
+  temporalDollars,
+  workers,
+  yearGb,
+} from "../../src/ops/capacity/formulas.ts";
+import { readOptions } from "../../src/ops/capacity.ts";
+import { projectRoot } from "../support/markdown.ts";
+
+const settings: Settings = {
+  bulkRowsPerSecond: 100,
+  maxStreams: 10_000,
+  announced: false,
+  heldGrants: 20_000,
+  leadSeconds: 6,
+};
+
+const loadOf = (...args: readonly string[]): Load => readOptions(args).load;
+
+test("options are numbers, also with an exponent, and what is left out is none", () => {
+  const load = loadOf("--grants", "500", "--reservations", "1e6");
+  expect(load).toMatchObject({ grants: 500, reservations: 1_000_000, rows: 0, watchers: 0 });
+  expect(readOptions([]).announced).toBe(false);
+  expect(readOptions(["--announced"]).announced).toBe(true);
+});
+
+test.each([
+  [["--grant", "5"], "Unknown option '--grant'; the options are --grants, --uses"],
+  [["500"], "Unexpected argument '500'"],
+  [["--grants", "many"], "--grants has to be a number of at least 0, such as 500 or 1e6"],
+  [["--grants", ""], "--grants has to be a number"],
+  [["--rows=-1"], "--rows has to be a number"],
+  [["--rows", "Infinity"], "--rows has to be a number"],
+])("%j ends with 1 and one line", async (args, line) => {
+  const { code, out, err } = await new Promise<{ code: unknown; out: string; err: string }>(
+    (resolve) => {
+      const all = ["src/ops/capacity.ts", ...args];
+      execFile(process.execPath, all, { cwd: projectRoot }, (error, stdout, stderr) =>
+        resolve({ code: error?.code, out: stdout, err: stderr }),
+      );
+    },
+  );
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(err.trim().split("\n")).toEqual([expect.stringContaining(line)]);
+});
+
+test("units follow from calls, watchers, and the minute in which reservations are due", () => {
+  const load = loadOf("--grants", "500", "--uses", "100", "--watchers", "36000");
+  expect(steadyUnits(load, settings)).toEqual({ writes: 3_600, reads: 600 + 3_790 });
+  expect(steadyUnits(load, { ...settings, announced: true }).reads).toBeCloseTo(600 + 336);
+  expect(dueUnits(loadOf("--reservations", "6000"))).toEqual({ writes: 1_100, reads: 300 });
+  const month = monthUnits(loadOf("--rows", "1000", "--members", "10"), settings);
+  expect(month).toEqual({ writes: 7_060 + 50, reads: 1_000 + 10 });
+  expect(yearGb(loadOf("--grants", "1"))).toBeCloseTo((12 * 2_628_000 * 487) / 1e9);
+});
+
+test("partitions are those of the unit of which there are more", () => {
+  expect(partitions({ writes: 0, reads: 0 })).toBe(1);
+  expect(partitions({ writes: 4_001, reads: 0 })).toBe(5);
+  expect(partitions({ writes: 1_000, reads: 9_001 })).toBe(4);
+});
+
+test("processes follow from calls, streams and grants of one moment", () => {
+  const none = loadOf();
+  expect([servers(none, settings), workers(none, settings)]).toEqual([2, 2]);
+  expect(servers(loadOf("--balances", "2000"), settings)).toBe(5);
+  const watched = loadOf("--watchers", "30000");
+  expect(servers(watched, settings)).toBe(3);
+  expect(memoryMb(watched, settings).server).toBeCloseTo(250 + 318);
+  const busy = loadOf("--reservations", "60000");
+  expect(heldGrants(busy, settings)).toBe(6_000);
+  expect(workers(busy, settings)).toBe(5);
+  expect(workers(busy, { ...settings, heldGrants: 1_000 })).toBe(6);
+  expect(memoryMb(busy, settings).worker).toBeCloseTo(250 + 1_200 * 0.00901);
+});
+
+test("dollars follow from the list prices", () => {
+  const load = loadOf("--grants", "1");
+  const { onDemand, provisioned } = dynamoDollars(load, settings);
+  expect(onDemand).toBeCloseTo(2.628 * (6 * 0.625 + 0.125));
+  expect(provisioned).toBeCloseTo((730 * (6 * 0.00065 + 0.00013)) / 0.7);
+  expect(processDollars(load, settings)).toBeCloseTo(730 * 4 * (0.04048 + 0.004445));
+  // Temporal's own example: 11.25 million in excess of the plan's.
+  expect(temporalDollars(13_750_000)).toBeCloseTo(525 + 500);
+  expect(temporalDollars(0)).toBe(500);
+  // Beyond 5,000 dollars of use the plan is a tenth of it.
+  const large = 250 + 225 + 400 + 1_050 + 1_500 + 100 * 25 + 50 * 25;
+  expect(temporalDollars(252_500_000)).toBeCloseTo(large * 1.1);
+  const { month, onDemand: grants } = postgresBreakEven();
+  expect(grants * onDemand).toBeCloseTo(month);
+});
+
+test("actions are those of the reservations, the rows and the idle days", () => {
+  const idle = temporalActions(loadOf(), settings).month;
+  const { month, due } = temporalActions(loadOf("--reservations", "6000"), settings);
+  expect(month - idle).toBeCloseTo((6_000 * 4 * 730) / 24);
+  expect(due).toBe(200);
+  const rows = temporalActions(loadOf("--rows", "20000"), settings).month;
+  expect(rows - idle).toBeCloseTo(2 * 273);
+});
+
+test("the limit that is met first stands in front", () => {
+  const [first, second] = limitUses(loadOf("--reservations", "60000"), settings);
+  expect(first).toMatchObject({ name: "actions a second of a Temporal namespace", used: 2_000 });
+  expect(second).toMatchObject({ name: "write units a second of new tables", used: 11_000 });
+  expect(limitUses(loadOf("--balances", "9000"), settings)[0]).toMatchObject({
+    name: "read units a second of new tables",
+    used: 9_000,
+  });
+});
