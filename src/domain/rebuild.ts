@@ -190,13 +190,23 @@ function differencesOf(
   const time = Math.max(...times);
   const expected = fieldsOf(rebuilt ?? emptyAccount(program, userId, time), program, time);
   const actual = fieldsOf(account, program, time);
-  return [...new Set([...expected.keys(), ...actual.keys()])]
+  const different = [...new Set([...expected.keys(), ...actual.keys()])]
     .map((field) => ({
       field,
       expected: expected.get(field) ?? "0",
       actual: actual.get(field) ?? "0",
     }))
     .filter((difference) => difference.expected !== difference.actual);
+  return [...different, ...boundDifferences(account, rebuilt)];
+}
+
+/** The sweep finds an account by `oldest`, so it must not be later than the oldest month. */
+function boundDifferences({ oldest }: Account, rebuilt: Account | undefined): Difference[] {
+  if (rebuilt?.oldest === undefined || (oldest ?? Number.POSITIVE_INFINITY) <= rebuilt.oldest) {
+    return [];
+  }
+  const actual = oldest === undefined ? "none" : formatMonth(oldest);
+  return [{ field: "oldest_month", expected: formatMonth(rebuilt.oldest), actual }];
 }
 
 /** Returns the fields that are compared, by name. */

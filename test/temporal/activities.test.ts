@@ -204,7 +204,7 @@ test("a verification continues after the last heartbeat, inside a ledger", async
         revokedPoints: 0,
       },
     },
-    ...{ frozen: false, last: count, time: 0 },
+    ...{ frozen: false, last: count, time: 0, oldest: 23_640 },
   };
   const reader = {
     get: async () => ({ value: account, version: count }),

@@ -1,0 +1,103 @@
+/**
+ * Runs `src/ops/compare-restored.ts` on tables that are copied to another prefix at different
+ * moments of a workload, as AWS restores each table by itself.
+ */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import type { Deps } from "../../src/app/ports/deps.ts";
+import { compose } from "../../src/compose.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { createLogger } from "../../src/log.ts";
+import { compareRestored } from "../../src/ops/compare-restored.ts";
+import type { Item } from "../../src/store/dynamodb/sdk/attributes.ts";
+import { createTables, type Table, tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import { randomFrom } from "../support/models/random.ts";
+import { send } from "../support/models/restore-play.ts";
+import { begin, createWorkload, finishAll } from "../support/models/restore-workload.ts";
+import { noWorkflows } from "../support/servers/no-workflows.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
+import { putItems } from "../support/stores/copy-table.ts";
+import { deleteTables } from "../support/stores/delete-tables.ts";
+import { itemsOf } from "../support/stores/dump.ts";
+
+const prefix = `restored-${randomUUID().slice(0, 8)}-`;
+const names = tableName(prefix);
+const quiet = createLogger("test", "silent");
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(async () => {
+  await deleteTables(server.dynamo, names);
+  await server.stop();
+});
+
+const env = () => ({
+  MEGURI_DYNAMODB_ENDPOINT: inject("dynamodbEndpoint"),
+  MEGURI_TABLE_PREFIX: prefix,
+  AWS_REGION: "local",
+  MEGURI_LOG_LEVEL: "silent",
+});
+
+async function compare(...args: string[]) {
+  const lines: string[] = [];
+  const code = await compareRestored(args, env(), (line) => lines.push(line));
+  return { code, lines, kinds: new Set(lines.map((line) => line.split(/ {2,}/)[1])) };
+}
+
+/** Every item of the restored tables, as text. */
+async function stored(): Promise<string[]> {
+  const all = await Promise.all(
+    tables(names).map(({ TableName }) => itemsOf(server.dynamo, TableName as string)),
+  );
+  return all
+    .flat()
+    .map((item) => JSON.stringify(item))
+    .sort();
+}
+
+/** Runs some work with the use cases of another process on the restored tables. */
+async function onRestored(work: (deps: Deps) => Promise<void>): Promise<void> {
+  const { deps, close } = compose(readConfig(env(), "setup"), noWorkflows, quiet);
+  try {
+    await work(deps);
+  } finally {
+    await close();
+  }
+}
+
+test("says what differs, mends it, and each call is made once", async () => {
+  const { deps, dynamo, table } = server;
+  const workload = createWorkload(randomFrom(8), 50);
+  await begin(deps);
+  // The later tables have what the earlier ones do not know yet.
+  const order: Table[] = ["points", "notifications", "reactions", "reservations", "bulk"];
+  const copies = new Map<Table, Item[]>();
+  await send(deps, workload.slice(0, 17));
+  for (const [i, each] of order.entries()) {
+    copies.set(each, await itemsOf(dynamo, table(each)));
+    await send(deps, workload.slice(17 + 6 * i, 23 + 6 * i));
+  }
+  await send(deps, workload.slice(17 + 6 * order.length));
+  await createTables(dynamo, names);
+  for (const [each, items] of copies) await putItems(dynamo, names(each), items);
+
+  const before = await stored();
+  const dry = await compare();
+  expect(dry.code).toBe(1);
+  expect(await stored()).toEqual(before);
+  const wanted = ["BULK_ROW_GRANT_LOST", "EVENT_ID_LOST", "INBOX_BEHIND"];
+  expect([...dry.kinds]).toEqual(expect.arrayContaining(wanted));
+  const repaired = await compare("--repair");
+  expect(repaired.lines.at(-1)).toMatch(/: [1-9]\d* mended, 0 left$/);
+  expect(repaired.code).toBe(0);
+  const nothing = { code: 0, lines: [`tables ${prefix}*: 0 mended, 0 left`] };
+  expect(await compare("--repair")).toMatchObject(nothing);
+
+  await onRestored(async (restored) => {
+    await send(restored, workload);
+    await finishAll(restored, []);
+  });
+  expect(await compare()).toMatchObject(nothing);
+}, 120_000);

@@ -1,0 +1,126 @@
+/**
+ * The drill of docs/restore.md with real workers: tables copied one after another under a workload,
+ * the command in a process of its own, an empty namespace, and every call once more.
+ */
+
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { promisify } from "node:util";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { grantPoints, usePoints } from "../../src/app/points/commands.ts";
+import { verifyAccount } from "../../src/app/points/verify.ts";
+import type { Deps } from "../../src/app/ports/deps.ts";
+import { allPages } from "../../src/app/ports/pages.ts";
+import { react } from "../../src/app/reactions/commands.ts";
+import { registerTarget } from "../../src/app/reactions/targets.ts";
+import { createReservation } from "../../src/app/reservations/commands.ts";
+import { getReservation } from "../../src/app/reservations/queries.ts";
+import { asService } from "../../src/domain/caller.ts";
+import { eventName } from "../../src/domain/ledger.ts";
+import type { Item } from "../../src/store/dynamodb/sdk/attributes.ts";
+import { createTables, type Table, tableName } from "../../src/store/dynamodb/tables.ts";
+import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { approve, comesTo, submit, usersOf } from "../support/fixtures/bulk-grants.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { putItems } from "../support/stores/copy-table.ts";
+import { itemsOf } from "../support/stores/dump.ts";
+
+const caller = asService("shop");
+const target = { type: "post", id: "one" };
+const users = Array.from({ length: 8 }, (_, i) => `user-${i}`);
+const rows = usersOf("spring", 600);
+const count = 240;
+
+/** The calls of one user of every service, by their number. */
+async function call(deps: Deps, programId: string, number: number, dueTime: number): Promise<void> {
+  const userId = users[number % users.length] as string;
+  const common = { programId, userId, reason: "", caller, deadline: undefined };
+  await grantPoints(deps, { ...common, eventId: `g${number}`, points: 10 });
+  await usePoints(deps, { ...common, eventId: `u${number}`, points: 3, allowPartial: false });
+  await createReservation(deps, {
+    ...{ programId, userId, reservationId: `r${number}`, points: 5, reason: "", creator: caller },
+    executeTime: dueTime + number * 50,
+  });
+  await react(deps, { target, kind: "like", userId: `person-${number}`, displayName: "a person" });
+}
+
+async function sendAll({ deps, programId }: WorkerStack, dueTime: number): Promise<void> {
+  for (let number = 0; number < count; number++) await call(deps, programId, number, dueTime);
+}
+
+/** Runs the command as an operator does, whatever its exit code. Returns what it prints. */
+function compare(prefix: string, ...args: string[]): Promise<string> {
+  const env = {
+    ...{ PATH: process.env.PATH, AWS_REGION: "local", MEGURI_LOG_LEVEL: "warn" },
+    ...{ MEGURI_TABLE_PREFIX: prefix, MEGURI_DYNAMODB_ENDPOINT: inject("dynamodbEndpoint") },
+  };
+  const command = ["src/ops/compare-restored.ts", ...args];
+  return promisify(execFile)(process.execPath, command, { env }).then(
+    ({ stdout }) => stdout,
+    ({ code, stdout }: { readonly code: number; readonly stdout: string }) => {
+      expect(code).toBe(1);
+      return stdout;
+    },
+  );
+}
+
+test("the restored tables agree, and each call is made once", async () => {
+  const original = await startWorkerStack();
+  onTestFinished(() => original.stop());
+  const { deps, programId, config, clients } = original;
+  const table = tableName(config.tablePrefix);
+  await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
+  await submit(deps, programId, { id: "spring", userIds: rows });
+  await approve(deps, await comesTo(original, "spring", "AWAITING_APPROVAL"));
+  const dueTime = Date.now() + 2_000;
+  const sending = sendAll(original, dueTime);
+  const copies = new Map<Table, Item[]>();
+  for (const each of ["points", "notifications", "reservations", "reactions", "bulk"] as const) {
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    copies.set(each, await itemsOf(clients.retrying, table(each)));
+  }
+  await sending;
+
+  const prefix = `restored-${randomUUID().slice(0, 8)}-`;
+  await createTables(clients.retrying, tableName(prefix));
+  for (const [each, items] of copies) {
+    await putItems(clients.retrying, tableName(prefix)(each), items);
+  }
+  expect(await compare(prefix)).toContain("RESERVATION_GRANT_LOST");
+  expect(await compare(prefix, "--repair")).toMatch(/[1-9]\d* mended/);
+  expect(await compare(prefix, "--repair")).toContain(" 0 mended");
+
+  const restored = await startWorkerStack({ programId, env: { MEGURI_TABLE_PREFIX: prefix } });
+  onTestFinished(() => restored.stop());
+  await ensureSchedules(restored.workflows, restored.deps.reader, []);
+  await sendAll(restored, dueTime);
+  await comesTo(restored, "spring", "DONE");
+  for (let number = 0; number < count; number++) await isGranted(restored, `r${number}`);
+  expect(await compare(prefix)).toContain(" 0 mended, 0 left");
+  await expectEachOnce(restored);
+});
+
+const isGranted = ({ deps, programId }: WorkerStack, reservationId: string) =>
+  eventually(async () => {
+    const { reservation } = await getReservation(deps, { programId, reservationId });
+    expect(reservation.state).toBe("DONE");
+  });
+
+/** Each event is in the ledger of its account once, and in no other number. */
+async function expectEachOnce({ deps, programId }: WorkerStack): Promise<void> {
+  for (const [i, userId] of users.entries()) {
+    const names: string[] = [];
+    const read = (page: { size: number; cursor: string | undefined }) =>
+      deps.reader.storedEntries({ programId, userId }, page);
+    for await (const entries of allPages(500, read)) {
+      names.push(...entries.map(({ event }) => eventName(event)));
+    }
+    const numbers = Array.from({ length: count }, (_, n) => n).filter(
+      (n) => n % users.length === i,
+    );
+    const wanted = numbers.flatMap((n) => [`c:g${n}`, `c:u${n}`, `r:r${n}`]);
+    expect(names.sort()).toEqual(wanted.sort());
+    expect((await verifyAccount(deps, { programId, userId }, false)).differences).toEqual([]);
+  }
+}
