@@ -105,10 +105,11 @@ function findings({ reports, failures }: ProgramVerification): Cell[][] {
 }
 
 function programNote(verification: ProgramVerification): string {
-  const { programId, state, accountCount, wrongAccountCount, failedAccountCount } = verification;
-  const compared = `${programId}: ${enumName(StateSchema, state)}, ${accountCount} accounts compared`;
+  const { programId, wrongAccountCount, repairedAccountCount, failedAccountCount } = verification;
+  const state = enumName(StateSchema, verification.state);
+  const compared = `${programId}: ${state}, ${verification.accountCount} accounts compared`;
   return verification.repair
-    ? `${compared}, ${wrongAccountCount} differed, ${verification.repairedAccountCount} repaired, ` +
+    ? `${compared}, ${wrongAccountCount} differed, ${repairedAccountCount} repaired, ` +
         `${failedAccountCount} could not be compared or repaired`
     : `${compared}, ${wrongAccountCount} differ, ${failedAccountCount} could not be compared`;
 }

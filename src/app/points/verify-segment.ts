@@ -77,7 +77,8 @@ export type VerifyProgress = VerifiedAccounts & { readonly cursor?: string };
  * Verifies the accounts of one segment from its cursor on, until `shouldContinue` returns false. It
  * is called after every account and every page of a ledger. The input may contain the progress so
  * far, which is added to. An account that fails, or whose repair is refused, is counted and named,
- * and the work continues with the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and the error of an outage.
+ * and the work continues with the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and the error
+ * of an outage.
  */
 export async function verifySegment(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,

@@ -8,12 +8,12 @@ export type Scanned<K extends Kind> = {
 }[K];
 
 /** One of `segments` disjoint parts of a table. */
-export interface ScanPart {
+interface ScanPart {
   readonly segment: number;
   readonly segments: number;
 }
 
-/** The kinds of records that can be scanned. Records of the other kinds are found by their names. */
+/** The kinds of records that can be scanned. Those of other kinds are found by their names. */
 export type ScannedKind =
   | "account"
   | "event"

@@ -6,15 +6,18 @@ import { repairVerified } from "../points/repair-account.ts";
 import { type VerifiedAccount, verifyOneAccount } from "../points/verify-account.ts";
 import { allPages } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
-import { accountRef, entryRef, eventRef } from "../ports/records.ts";
+import { accountRef, entryRef, eventRef, programRef } from "../ports/records.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { rebuildEventKey } from "./rebuild-event-key.ts";
 
 /** The number of items of one read of a ledger. */
 const pageSize = 500;
 
-/** Compares one account, its ledger and its event keys, in this order, and mends each by the other. */
+/** Compares one account with its ledger, and the ledger with its event keys. */
 export async function compareAccount(deps: CompareDeps, account: AccountName): Promise<void> {
+  if (!(await deps.reader.get(programRef(account.programId)))) {
+    return found(deps, { kind: "PROGRAM_LOST", name: textOf(account) });
+  }
   const verified = await verifyOneAccount(deps, account, undefined);
   if (verified.differenceCount > 0) {
     const fields = verified.differences.slice(0, 3).map(({ field, expected, actual }) => {

@@ -4,7 +4,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import { executeRow, rowEventKey } from "../bulk-grants/execute-row.ts";
 import { readStoredBlock } from "../bulk-grants/stored-block.ts";
-import { bulkGrantRef, bulkRevisionRef } from "../ports/records.ts";
+import { bulkGrantRef, bulkRevisionRef, programRef } from "../ports/records.ts";
 import { bulkGrantOf, foundKey, type GrantedRows } from "./compare-points.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { scanTable } from "./scan-table.ts";
@@ -40,6 +40,11 @@ interface KnownRows {
 async function compareBulkGrant(deps: CompareDeps, bulkGrant: BulkGrant): Promise<KnownRows> {
   const users = new Set<string>();
   const granted = new Set<string>();
+  const { programId, bulkGrantId, state } = bulkGrant;
+  const name = `${programId}/${bulkGrantId}`;
+  if (!(await deps.reader.get(programRef(programId)))) {
+    await found(deps, { kind: "PROGRAM_LOST", name, detail: state });
+  }
   for (const revision of await revisionsOf(deps, bulkGrant)) {
     let laterCount = 0;
     const blocks = Math.ceil(revision.rowCount / rowsPerBlock);
@@ -50,9 +55,7 @@ async function compareBulkGrant(deps: CompareDeps, bulkGrant: BulkGrant): Promis
       for (const userId of compared.granted) granted.add(userId);
     }
     if (revision.number === bulkGrant.revision.number && laterCount > 0) {
-      const { programId, bulkGrantId, state } = bulkGrant;
       const detail = `${state}, and ${laterCount} more rows of its sheet are granted`;
-      const name = `${programId}/${bulkGrantId}`;
       await found(deps, { kind: "BULK_GRANT_BEHIND", name, detail });
     }
   }

@@ -11,14 +11,14 @@ import type { CompareDeps } from "./findings.ts";
 import { ofKind, scanTable } from "./scan-table.ts";
 
 /** An event key with the names that its own key consists of. */
-export interface FoundKey extends AccountName {
+interface FoundKey extends AccountName {
   readonly key: EventKey;
 }
 
 /** How many granted rows were found of each bulk grant, by its name. */
 export type GrantedRows = Map<string, BulkGrantName & { count: number; isLost: boolean }>;
 
-/** Compares all accounts, ledgers and event keys. Returns the rows of bulk grants that are granted. */
+/** Compares all accounts, ledgers and event keys. Returns the granted rows of bulk grants. */
 export async function comparePoints(deps: CompareDeps): Promise<GrantedRows> {
   const rows: GrantedRows = new Map();
   await scanTable(deps, ["account", "event"], async (records) => {

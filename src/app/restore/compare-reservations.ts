@@ -53,8 +53,8 @@ async function compareReservation(
 }
 
 /**
- * Sets a reservation whose grant is lost back to pending, if it is lost, and executes it. Where that
- * ends in between, the reconciler executes it, because its time has come.
+ * Sets a reservation whose grant is lost back to pending, and executes it. Where that ends in
+ * between, the reconciler executes it, because its time has come.
  */
 async function grantAgain(deps: CompareDeps, reservation: Reservation): Promise<void> {
   const { programId, reservationId, userId } = reservation;

@@ -27,7 +27,7 @@ export const findingKinds = {
   BULK_BLOCK_LOST: "a block of rows of a bulk grant is lost",
 } as const;
 
-export type FindingKind = keyof typeof findingKinds;
+type FindingKind = keyof typeof findingKinds;
 
 export interface Finding {
   readonly kind: FindingKind;

@@ -10,8 +10,8 @@ import type { MemberReader, MemberRecord } from "../ports/notifications.ts";
 /** The number of members of one read. */
 const pageSize = 500;
 
-/** Which members a group has: those of its name from a version on, of a closed one up to its end. */
-export interface GroupRange {
+/** Which members a group has: those from a version on, and in a closed one up to its end. */
+interface GroupRange {
   readonly ownerId: string;
   readonly target: TargetName;
   readonly kind: StoredKind;

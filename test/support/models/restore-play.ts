@@ -1,4 +1,4 @@
-/** Drills: tables of a workload restored to different moments, compared, and all calls sent again. */
+/** Drills: tables of a workload restored to different moments, and all calls sent again. */
 import fc from "fast-check";
 import { expect } from "vitest";
 import { verifyAccount } from "../../../src/app/points/verify.ts";

@@ -1,6 +1,6 @@
 /**
- * A workload of all services whose calls have ids, so that each can be sent again. Nothing is muted:
- * an event that is sent again after a mute notifies nobody.
+ * A workload of all services whose calls have ids, so that each can be sent again. Nothing is
+ * muted, because an event that is sent again after a mute notifies nobody.
  */
 import { getBulkGrant } from "../../../src/app/bulk-grants/queries.ts";
 import { markAllNotificationsRead } from "../../../src/app/notifications/commands.ts";

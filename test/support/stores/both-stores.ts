@@ -6,11 +6,13 @@ import type { Reader } from "../../../src/app/ports/deps.ts";
 import { allPages, inBatches, type Page, type PageRequest } from "../../../src/app/ports/pages.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
+import type { TableScan } from "../../../src/app/ports/scans.ts";
 import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createTables } from "../../../src/ops/tables/manage-tables.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
 import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
+import { createTableScan } from "../../../src/store/dynamodb/scan.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { createDynamoSheetStore } from "../../../src/store/dynamodb/sheet-store.ts";
 import { type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
@@ -24,6 +26,7 @@ export interface OpenStore {
   readonly reader: Reader;
   readonly purger: Purger;
   readonly sheets: SheetStore;
+  readonly scan: TableScan["scan"];
 }
 
 /** The stores by name. DynamoDB's tables exist during the tests of the file. */
@@ -42,14 +45,15 @@ export function bothStores() {
   });
 
   const openMemory = (): OpenStore => {
-    const { itemStore, reader, purger, sheets } = createMemoryStore();
-    return { store: itemStore, reader, purger, sheets };
+    const { itemStore, reader, purger, sheets, scan } = createMemoryStore();
+    return { store: itemStore, reader, purger, sheets, scan };
   };
   const openDynamo = (): OpenStore => ({
     store: createDynamoItemStore(clients.single, names),
     reader: createDynamoReader(clients, names),
     purger: createDynamoPurger(clients, names),
     sheets: createDynamoSheetStore(clients, names),
+    ...createTableScan(clients.retrying, names),
   });
   const stores = [
     ["memory", openMemory],

@@ -1,5 +1,9 @@
 /** Copies the items of a table to a table of another prefix, as AWS restores a table by itself. */
-import { BatchWriteItemCommand, type DynamoDBClient, type WriteRequest } from "@aws-sdk/client-dynamodb";
+import {
+  BatchWriteItemCommand,
+  type DynamoDBClient,
+  type WriteRequest,
+} from "@aws-sdk/client-dynamodb";
 import { inBatches } from "../../../src/app/ports/pages.ts";
 import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
 import { untilDone } from "../../../src/store/dynamodb/sdk/batch-requests.ts";
