@@ -11,6 +11,8 @@ type ServiceOptions = {
   readonly name: string;
   /** Path from the project's root: `src/server.ts`. */
   readonly entry: string;
+  /** The root of another version of the project. */
+  readonly root?: string;
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly onLine?: (line: string) => void;
@@ -44,9 +46,9 @@ export async function runToEnd(options: ServiceOptions): Promise<void> {
   if (end !== "exit code 0") throw new Error(`${options.name}: ${end}\n${child.lastOutput()}`);
 }
 
-function spawnEntry({ entry, env }: ServiceOptions): ChildProcess {
-  return spawn(process.execPath, [...nodeFlags(entry), entry], {
-    cwd: ROOT,
+function spawnEntry({ entry, root = ROOT, env }: ServiceOptions): ChildProcess {
+  return spawn(process.execPath, [...nodeFlags(entry, root), entry], {
+    cwd: root,
     env: { ...process.env, ...env },
     detached: true,
     stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -54,8 +56,8 @@ function spawnEntry({ entry, env }: ServiceOptions): ChildProcess {
 }
 
 /** Node's flags for an entry, as the npm script that runs it has them: `exec node FLAG… ENTRY`. */
-export function nodeFlags(entry: string): string[] {
-  const { scripts } = JSON.parse(readFileSync(`${ROOT}/package.json`, "utf8"));
+export function nodeFlags(entry: string, root: string = ROOT): string[] {
+  const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, "utf8"));
   for (const script of Object.values<string>(scripts)) {
     const [exec, node, ...rest] = script.split(" ");
     if (exec === "exec" && node === "node" && rest.pop() === entry) return rest;

@@ -1,0 +1,88 @@
+/** The two versions of an upgrade: this one, and the previous one in a folder of its own. */
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+
+/** A version of the project whose processes can be started. */
+export interface Version {
+  /** The build that its workers write into histories. */
+  readonly name: string;
+  /** The folder of its sources and dependencies. */
+  readonly root: string;
+  /** The file with the bundle of its workflows. */
+  readonly bundle: string;
+}
+
+const run = promisify(execFile);
+const project = resolve(import.meta.dirname, "../../..");
+
+/**
+ * Puts the sources of a commit into a temporary folder, with dependencies of its own, unless they
+ * are the present ones. Returns the version and how to remove it.
+ */
+export async function checkOut(
+  commit: string,
+): Promise<{ version: Version; remove: () => Promise<void> }> {
+  await fetchCommit(project, commit);
+  const root = await mkdtemp(join(tmpdir(), "meguri-previous-"));
+  const remove = () => rm(root, { recursive: true, force: true });
+  try {
+    const archive = join(root, "archive.tar");
+    await run("git", ["archive", "--format=tar", "-o", archive, commit], { cwd: project });
+    await run("tar", ["-xf", archive, "-C", root]);
+    await rm(archive);
+    await installDependencies(root);
+    const bundle = join(root, "workflows.js");
+    await run(process.execPath, ["src/ops/build-workflows.ts", bundle], { cwd: root });
+    return { version: { name: "previous", root, bundle }, remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/**
+ * Fetches a commit that a shallow clone does not have. A clone with the history needs no origin.
+ *
+ * @throws Error that says what to do when there is neither the commit nor an origin that has it.
+ */
+export async function fetchCommit(repository: string, commit: string): Promise<void> {
+  const git = (...args: string[]) => run("git", args, { cwd: repository });
+  const hasCommit = () =>
+    git("cat-file", "-e", `${commit}^{commit}`).then(
+      () => true,
+      () => false,
+    );
+  if (await hasCommit()) return;
+  const failure = await git("fetch", "--quiet", "--depth=1", "origin", commit).then(
+    () => undefined,
+    ({ stderr }) => String(stderr).trim(),
+  );
+  if (await hasCommit()) return;
+  throw new Error(
+    `the upgrade starts at commit ${commit}, which this clone does not have and could not fetch ` +
+      `from its origin (${failure}): clone with the history, or git fetch --unshallow`,
+  );
+}
+
+/** Links the present dependencies where the lock file is the same; installs them otherwise. */
+async function installDependencies(root: string): Promise<void> {
+  const [before, now] = await Promise.all(
+    [root, project].map((folder) => readFile(join(folder, "package-lock.json"))),
+  );
+  if (now && before?.equals(now)) {
+    await symlink(join(project, "node_modules"), join(root, "node_modules"));
+    return;
+  }
+  const options = ["--omit=dev", "--workspaces=false", "--prefer-offline", "--no-audit"];
+  await run("npm", ["ci", ...options], { cwd: root });
+}
+
+/** This version, with a bundle of its workflows that has been made already. */
+export const presentVersion = (bundle: string): Version => ({
+  name: "present",
+  root: project,
+  bundle,
+});
