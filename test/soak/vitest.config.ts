@@ -14,6 +14,7 @@ const sideBySide = [
   "test/soak/feeds-killed-servers.soak.ts",
   "test/soak/missed-work-alerts.soak.ts",
   "test/soak/{points,purge-target,rolling-restart}.soak.ts",
+  "test/soak/{demo,upgrade}.soak.ts",
 ];
 
 /** Soak tests, which run for long. Those that use the whole machine run one at a time. */

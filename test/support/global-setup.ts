@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
+import { SHORT_RUN_JAVA_OPTIONS, startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
 import { startTemporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
 import { findGrpcurl } from "./servers/grpcurl.ts";
@@ -35,9 +35,8 @@ declare module "vitest" {
 
 /** Starts the servers, provides their addresses to the tests, and returns how to stop them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // Every DynamoDB Local inherits it. Java's second compiler costs more CPU than its faster code
-  // saves within minutes, and a collector with threads of its own slows down the tests beside it.
-  process.env.JAVA_TOOL_OPTIONS ??= "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
+  // Every DynamoDB Local inherits it.
+  process.env.JAVA_TOOL_OPTIONS ??= SHORT_RUN_JAVA_OPTIONS;
   const folder = await mkdtemp(join(tmpdir(), "meguri-test-"));
   // Every process of the run compiles the same modules.
   process.env.NODE_COMPILE_CACHE ??= join(folder, "compiled");

@@ -10,6 +10,8 @@ export const longFiles: readonly string[] = [
   "test/soak/bulk-grants.soak.ts",
   "test/soak/points.soak.ts",
   "test/soak/client-languages.soak.ts",
+  "test/soak/upgrade.soak.ts",
+  "test/soak/demo.soak.ts",
   "test/temporal/bulk-grants.test.ts",
   "test/model/reactions.grpc.test.ts",
   "test/temporal/answers-by-hand.test.ts",

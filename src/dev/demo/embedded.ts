@@ -1,16 +1,13 @@
 /** Starts the demo's own stack, whose data is in memory or in a temporary folder. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient, type Interceptor } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
+import { createMeguri } from "@meguri/client";
 import { Client, Connection } from "@temporalio/client";
-import { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import { ProgramService } from "../../gen/meguri/programs/v1/program_service_pb.ts";
-import { ReservationService } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
-import { ClockService } from "../../gen/meguri/testing/v1/clock_service_pb.ts";
+import { createWorkflowLinks } from "../../adapters/slack/links.ts";
+import { bundleWorkflows } from "../../worker/bundle.ts";
 import type { Child } from "../stack/child.ts";
-import { startDynamoDbLocal } from "../stack/dynamodb-local.ts";
+import { SHORT_RUN_JAVA_OPTIONS, startDynamoDbLocal } from "../stack/dynamodb-local.ts";
 import { findPorts } from "../stack/free-port.ts";
 import { runToEnd, startService } from "../stack/service.ts";
 import { startTemporal } from "../stack/temporal-dev-server.ts";
@@ -18,6 +15,8 @@ import { startTemporal } from "../stack/temporal-dev-server.ts";
 export type Embedded = Awaited<ReturnType<typeof startEmbedded>>;
 
 const taskQueue = "demo";
+/** Long enough for a machine that is busy with other things. */
+const timeoutMs = 120_000;
 
 /** Starts store, Temporal, server and worker under the test clock, and connects to them. */
 export async function startEmbedded(say: (line: string) => void) {
@@ -27,6 +26,7 @@ export async function startEmbedded(say: (line: string) => void) {
     for (const end of stops.splice(0).reverse()) await end();
   };
   try {
+    process.env.JAVA_TOOL_OPTIONS ??= SHORT_RUN_JAVA_OPTIONS;
     const dynamodb = await startDynamoDbLocal();
     stops.push(dynamodb.stop);
     say(`DynamoDB Local at ${dynamodb.endpoint}`);
@@ -45,6 +45,10 @@ export async function startEmbedded(say: (line: string) => void) {
       MEGURI_TEMPORAL_ADDRESS: temporal.address,
       MEGURI_TEMPORAL_NAMESPACE: temporal.namespace,
       MEGURI_TASK_QUEUE: taskQueue,
+      // Built once, because workers are started several times.
+      MEGURI_WORKFLOW_BUNDLE: await writeBundle(join(folder, "workflows.js")),
+      // Slow enough to kill the worker in the middle of a sheet.
+      MEGURI_BULK_ROWS_PER_SECOND: "10",
       MEGURI_PORT: String(port),
       MEGURI_HTTP1_PORT: String(http1Port),
       MEGURI_METRICS_PORT: String(metricsPort),
@@ -58,15 +62,26 @@ export async function startEmbedded(say: (line: string) => void) {
     stops.push(server.stop);
     let worker: Child = await startService(part("worker"));
     stops.push(() => worker.stop());
-    say(`server at http://127.0.0.1:${port}, worker with process id ${worker.pid}`);
+    const url = `http://127.0.0.1:${port}`;
+    say(`server at ${url}, worker with process id ${worker.pid}`);
 
     const connection = await Connection.connect({ address: temporal.address });
     stops.push(() => connection.close());
+    const callAs = (caller: string) => {
+      const client = createMeguri({ url, caller, timeoutMs });
+      stops.push(async () => client.close());
+      return client;
+    };
+    const { uiUrl = "", namespace } = temporal;
     return {
-      ...clientsOf(`http://127.0.0.1:${port}`),
-      temporal: new Client({ connection, namespace: temporal.namespace }),
+      ...callAs("demo"),
+      /** Clients that call as another service. */
+      callAs,
+      temporal: new Client({ connection, namespace }),
       taskQueue,
-      uiUrl: temporal.uiUrl ?? "",
+      uiUrl,
+      /** The address of a workflow in the Web UI. */
+      linkTo: createWorkflowLinks(uiUrl, namespace),
       killWorker: () => worker.killHard(),
       restartWorker: async () => {
         worker = await startService(part("worker"));
@@ -80,16 +95,7 @@ export async function startEmbedded(say: (line: string) => void) {
   }
 }
 
-function clientsOf(baseUrl: string) {
-  const setCaller: Interceptor = (next) => (request) => {
-    request.header.set("meguri-caller", "demo");
-    return next(request);
-  };
-  const transport = createGrpcTransport({ baseUrl, interceptors: [setCaller] });
-  return {
-    programs: createClient(ProgramService, transport),
-    points: createClient(PointsService, transport),
-    reservations: createClient(ReservationService, transport),
-    clock: createClient(ClockService, transport),
-  };
+async function writeBundle(file: string): Promise<string> {
+  await writeFile(file, (await bundleWorkflows()).code);
+  return file;
 }

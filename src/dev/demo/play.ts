@@ -1,5 +1,5 @@
-/** Plays a purchase log: grants and uses points day by day, and ends each month. */
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+/** Plays a purchase log: grants and uses points week by week, and ends each month. */
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Temporal } from "temporal-polyfill";
 import { monthEndId } from "../../contract/month-ends.ts";
 import { LedgerEntry_Type } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
@@ -7,6 +7,8 @@ import type { Embedded } from "./embedded.ts";
 import type { Purchase } from "./purchases.ts";
 
 export const programId = "shop";
+/** The id of the workflow that ends a month, which has one run for each month. */
+export const monthEndRunId = `${monthEndId(programId)}/demo`;
 const timeZone = "Asia/Tokyo";
 const lifetimeMonths = 12;
 /** One point is granted for every 100 yen; 500 points are used as soon as a balance has them. */
@@ -24,40 +26,39 @@ export interface MonthLine {
   expired: number;
 }
 
-/** Plays the log day by day under the test clock, and a month-end sweep after each month. */
+/**
+ * Plays the log under the test clock, which moves on by a week of a month, and a month-end sweep
+ * after each month.
+ */
 export async function playPurchases(
   stack: Embedded,
   purchases: readonly Purchase[],
   progress: (line: MonthLine) => void,
 ): Promise<MonthLine[]> {
   await stack.programs.createProgram({ programId, timeZone, lifetimeMonths });
-  const days = Map.groupBy(purchases, ({ time }) => zoned(time).toPlainDate().toString());
-  const first = zoned((purchases[0] as Purchase).time)
-    .toPlainDate()
-    .toPlainYearMonth();
-  const last = zoned((purchases.at(-1) as Purchase).time)
-    .toPlainDate()
-    .toPlainYearMonth();
+  const userIds = new Set(purchases.map(({ customer }) => customer));
+  const months = Map.groupBy(purchases, ({ time }) => monthOf(time).toString());
+  const first = monthOf((purchases[0] as Purchase).time);
+  const last = monthOf((purchases.at(-1) as Purchase).time);
   const lines: MonthLine[] = [];
   for (let month = first; ; month = month.add({ months: 1 })) {
     const line = { month: month.toString(), purchases: 0, granted: 0, used: 0, expired: 0 };
-    for (const [day, bought] of days) {
-      if (day.startsWith(line.month)) await playDay(stack, bought, line);
-    }
+    const weeks = Map.groupBy(months.get(line.month) ?? [], ({ time }) => weekOf(time));
+    for (const bought of weeks.values()) await playWeek(stack, bought, line);
     lines.push(line);
     const played =
       lines.length >= monthsPlayed && Temporal.PlainYearMonth.compare(month, last) >= 0;
-    await setTime(stack, startOf(month.add({ months: 1 })));
+    const end = startOf(month.add({ months: 1 }));
+    await setTime(stack, end);
     await endMonth(stack);
+    if (lines.length >= lifetimeMonths) line.expired = await expiredAt(stack, userIds, end);
     progress(line);
-    if (played) break;
+    if (played) return lines;
   }
-  await countExpired(stack, purchases, lines);
-  return lines;
 }
 
 /** Customers buy concurrently; the purchases of each customer stay in their order. */
-async function playDay(stack: Embedded, bought: Purchase[], line: MonthLine): Promise<void> {
+async function playWeek(stack: Embedded, bought: Purchase[], line: MonthLine): Promise<void> {
   await setTime(stack, (bought[0] as Purchase).time);
   const customers = Map.groupBy(bought, ({ customer }) => customer);
   await Promise.all(
@@ -98,41 +99,31 @@ async function playPurchase(
 /** Runs the month-end sweep, which the schedule would start when the real month ends. */
 async function endMonth({ temporal, taskQueue }: Embedded): Promise<void> {
   await temporal.workflow.execute("monthEnd", {
-    workflowId: `${monthEndId(programId)}/demo`,
+    workflowId: monthEndRunId,
     taskQueue,
     args: [{ program_id: programId }],
   });
 }
 
-/** Adds up the EXPIRED entries by the month in which they expired. */
-async function countExpired(
+/**
+ * Adds up what has expired at the end of a month: the newest EXPIRED entry of each customer, if it
+ * is of that moment.
+ */
+async function expiredAt(
   { points }: Embedded,
-  purchases: readonly Purchase[],
-  lines: MonthLine[],
-): Promise<void> {
-  for (const userId of new Set(purchases.map(({ customer }) => customer))) {
-    let pageToken = "";
-    do {
-      const page = await points.listLedgerEntries({
-        programId,
-        userId,
-        types: [LedgerEntry_Type.EXPIRED],
-        pageSize: 200,
-        pageToken,
-      });
-      for (const entry of page.entries) {
-        const seconds = Number(entry.effectiveTime?.seconds ?? 0n);
-        // Points expire at the first instant of the next month, so a millisecond is subtracted.
-        const month = zoned(seconds * 1_000 - 1)
-          .toPlainDate()
-          .toPlainYearMonth()
-          .toString();
-        const line = lines.find((one) => one.month === month);
-        if (line) line.expired += Number(entry.points);
-      }
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
-  }
+  userIds: Iterable<string>,
+  time: number,
+): Promise<number> {
+  const types = [LedgerEntry_Type.EXPIRED];
+  const newest = await Promise.all(
+    Array.from(userIds, async (userId) => {
+      const page = await points.listLedgerEntries({ programId, userId, types, pageSize: 1 });
+      return page.entries[0];
+    }),
+  );
+  return newest
+    .filter((entry) => entry?.effectiveTime && timestampMs(entry.effectiveTime) === time)
+    .reduce((sum, entry) => sum + Number(entry?.points ?? 0n), 0);
 }
 
 async function setTime({ clock }: Embedded, time: number): Promise<void> {
@@ -141,6 +132,10 @@ async function setTime({ clock }: Embedded, time: number): Promise<void> {
 
 const zoned = (time: number) =>
   Temporal.Instant.fromEpochMilliseconds(time).toZonedDateTimeISO(timeZone);
+
+const monthOf = (time: number) => zoned(time).toPlainDate().toPlainYearMonth();
+
+const weekOf = (time: number): number => Math.floor((zoned(time).day - 1) / 7);
 
 const startOf = (month: Temporal.PlainYearMonth): number =>
   month.toPlainDate({ day: 1 }).toZonedDateTime(timeZone).epochMilliseconds;

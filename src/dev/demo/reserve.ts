@@ -32,10 +32,10 @@ export async function reserveAndKill(
     userIds.map((userId) =>
       stack.reservations.createReservation({
         programId,
-        reservationId: idOf(userId),
+        reservationId: reservationIdOf(userId),
         userId,
         points,
-        reason: "campaign",
+        reason: "birthday",
         executeTime: timestampFromMs(executeTime),
       }),
     ),
@@ -59,7 +59,7 @@ export async function reserveAndKill(
 async function waitFor(stack: Embedded, userId: string) {
   const limit = Date.now() + patienceMs;
   for (;;) {
-    const name = { programId, reservationId: idOf(userId) };
+    const name = { programId, reservationId: reservationIdOf(userId) };
     const { reservation } = await stack.reservations.getReservation(name);
     if (reservation?.state === Reservation_State.DONE) {
       const latenessMs = reservation.lateness ? durationMs(reservation.lateness) : 0;
@@ -76,4 +76,4 @@ async function timesInLedger(stack: Embedded, userId: string): Promise<number> {
   return entries.filter(({ event }) => event?.origin === EventOrigin.RESERVATION).length;
 }
 
-const idOf = (userId: string): string => `campaign-${userId}`;
+export const reservationIdOf = (userId: string): string => `birthday-${userId}`;
