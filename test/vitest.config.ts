@@ -33,6 +33,7 @@ export default defineConfig({
     provide: {
       grpcHistories: { count: 1, seed: 20_261_123 },
       workloadOperations: 60,
+      workloadSeed: 20_261_101,
       manyLikes: 5_000,
       allAnswers: false,
       hasShortWaits: true,

@@ -13,8 +13,7 @@ const sideBySide = [
   "test/soak/{announcements,cancel-races,console,dev-stack}.soak.ts",
   "test/soak/feeds-killed-servers.soak.ts",
   "test/soak/missed-work-alerts.soak.ts",
-  "test/soak/{points,purge-target,rolling-restart}.soak.ts",
-  "test/soak/{demo,upgrade}.soak.ts",
+  "test/soak/{chaos,demo,purge-target,rolling-restart,upgrade}.soak.ts",
 ];
 
 /** Soak tests, which run for long. Those that use the whole machine run one at a time. */
@@ -25,6 +24,7 @@ export default defineConfig({
       // A known seed, until some thousands of fresh histories were right on real servers.
       grpcHistories: { count: 80, seed: 225_196_086 },
       workloadOperations: 1_500,
+      workloadSeed: null,
       manyLikes: 20_000,
       allAnswers: true,
       hasShortWaits: false,

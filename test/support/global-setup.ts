@@ -17,6 +17,8 @@ declare module "vitest" {
     grpcHistories: { count: number; seed: number | null };
     /** How many requests each fault workload sends. */
     workloadOperations: number;
+    /** The seed of the fault workload of the engine; null for a fresh one. */
+    workloadSeed: number | null;
     /** How many likes the target of the growth test has. */
     manyLikes: number;
     /** Whether activities are completed by hand with every answer, or with some. */

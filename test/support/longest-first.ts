@@ -7,8 +7,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The files that take long for their size, from the longest one on. */
 export const longFiles: readonly string[] = [
+  "test/soak/chaos.soak.ts",
   "test/soak/bulk-grants.soak.ts",
-  "test/soak/points.soak.ts",
   "test/soak/client-languages.soak.ts",
   "test/soak/upgrade.soak.ts",
   "test/soak/demo.soak.ts",

@@ -50,7 +50,10 @@ async function countOpen({ reader }: Deps, record: Record): Promise<number> {
 const minuteMs = 60_000;
 
 /** Reads everything that the checks compare. */
-export async function readState({ deps, itemsOf }: Stack, record: Record): Promise<State> {
+export async function readState(
+  { deps, itemsOf }: Pick<Stack, "deps" | "itemsOf">,
+  record: Record,
+): Promise<State> {
   const { reader } = deps;
   const time = Date.now();
   const ledgers = new Map<string, Awaited<ReturnType<typeof ledgerOf>>>();

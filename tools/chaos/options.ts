@@ -25,7 +25,7 @@ function parsed(args: readonly string[]) {
     const options = { minutes: { type: "string" }, seed: { type: "string" } } as const;
     return parseArgs({ args: [...args], options });
   } catch (error) {
-    const [problem] = (error as Error).message.split(". ");
+    const [problem] = (error as Error).message.split(/\.\s/);
     throw new Error(`${problem}; npm run chaos -- [--minutes N] [--seed S]`);
   }
 }

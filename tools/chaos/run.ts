@@ -61,7 +61,7 @@ export async function runChaos(
 
 type Growing = { readonly [K in keyof Record]: Record[K][number][] };
 
-const emptyRecord = (surprises: string[]): Growing => ({
+export const emptyRecord = (surprises: string[]): Growing => ({
   points: [],
   reservations: [],
   bulkGrants: [],
@@ -108,8 +108,8 @@ async function underFaults(
 }
 
 /** Starts sixteen clients, which stop when their calls are over. */
-function startClients(
-  { deps }: Stack,
+export function startClients(
+  { deps }: Pick<Stack, "deps">,
   record: Growing,
   callsOf: (client: number) => Calls,
 ): Promise<void>[] {
@@ -137,7 +137,7 @@ function startClients(
 }
 
 /** How many changes ended how so far. */
-const countsOf = (record: Record): Result["counts"] =>
+export const countsOf = (record: Record): Result["counts"] =>
   Object.fromEntries(
     Object.entries(sentBy(record)).map(([name, all]) => {
       const counts = { acknowledged: 0, refused: 0, unknown: 0 };

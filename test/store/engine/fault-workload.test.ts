@@ -2,7 +2,7 @@
  * Tests the engine on DynamoDB behind the fault proxy: once with the isolation of DynamoDB Local,
  * which applies transactions at one moment, and once with the isolation that AWS documents.
  */
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
@@ -34,7 +34,7 @@ import type { Outcome } from "../../support/models/workload-operations.ts";
 import { deleteTables } from "../../support/stores/delete-tables.ts";
 
 const upstream = inject("dynamodbEndpoint");
-const seed = 20_261_101;
+const seed = Number(process.env.TEST_MODEL_SEED ?? inject("workloadSeed") ?? randomInt(2 ** 31));
 const operations = inject("workloadOperations");
 /** So few that operations of one account meet. */
 const accounts = Math.ceil(operations / 14);
@@ -126,7 +126,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
   });
 
   test("operations with faults: acknowledged ones once, the rest at most once", async () => {
-    console.info(`seed of the workload: ${seed}`);
+    console.info(`TEST_MODEL_SEED=${seed}`);
     const some = processes(3);
     proxy.faults({
       lostAnswer: 0.06,

@@ -74,6 +74,13 @@ const cases: Case[] = [
     /b-done is still RUNNING/,
   ],
   [
+    "approved, due and not run",
+    (run) => {
+      bulk(run, "b-done").state = "APPROVED";
+    },
+    /b-done is still APPROVED/,
+  ],
+  [
     "an approval that is lost",
     (run) => {
       bulk(run, "b-done").state = "AWAITING_APPROVAL";

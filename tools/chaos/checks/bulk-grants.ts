@@ -15,7 +15,7 @@ interface Granted {
 /** What is wrong with the bulk grants. */
 export function wrongBulkGrants(
   records: readonly BulkRecord[],
-  state: Pick<State, "ledgers" | "bulkGrants">,
+  state: Pick<State, "time" | "ledgers" | "bulkGrants">,
 ): string[] {
   const granted = Map.groupBy(
     allEntries(state).filter(({ entry }) => entry.event.origin === "b"),
@@ -30,7 +30,7 @@ export function wrongBulkGrants(
       const entries = granted.get(record.id) ?? [];
       const found = stored
         ? [
-            ...wrongState(record, stored),
+            ...wrongState(record, stored, state.time),
             ...wrongRows(record, stored, entries),
             ...wrongCounts(stored, entries),
             ...wrongTimes(record, stored, entries),
@@ -55,10 +55,11 @@ function wrongAbsence(record: BulkRecord, entries: readonly Granted[]): string[]
 }
 
 /** Its state follows from what was acknowledged. */
-function wrongState(record: BulkRecord, { state }: StoredBulkGrant): string[] {
+function wrongState(record: BulkRecord, { state }: StoredBulkGrant, now: number): string[] {
   const end = (op: BulkOp) => endOf(record, op);
   const accepts = (op: BulkOp) => end(op) !== undefined && end(op) !== "refused";
-  const isOver = finalStates.has(state) || state === "AWAITING_APPROVAL";
+  const isEarly = state === "APPROVED" && (record.executeTime ?? 0) > now;
+  const isOver = finalStates.has(state) || state === "AWAITING_APPROVAL" || isEarly;
   const isApproved = end("approve") === "acknowledged";
   const refusals = record.sent.flatMap(({ attempts }) =>
     attempts.flatMap(({ error }) => (error && !error.retryable ? [error.reason] : [])),

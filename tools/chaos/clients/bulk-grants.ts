@@ -12,6 +12,9 @@ import { accounts } from "./points.ts";
 const sharedRows = 8;
 const ownRows = 52;
 const members = 200;
+
+/** So often that a submission is seldom given up, after which nothing would follow. */
+const tries = 30;
 const pauseMs = 1_000;
 const pollMs = 1_000;
 
@@ -71,10 +74,11 @@ async function submit(calls: Calls, record: Open): Promise<boolean> {
     content: { case: "rows" as const, value: { rows } },
     ...(executeTime !== undefined && { executeTime: timestampFromMs(executeTime) }),
   };
-  const submitted = await calls.send(attempts, async ({ bulkGrants }) => {
-    const { revision } = await bulkGrants.submitBulkGrant(request);
-    return { revision };
-  });
+  const submitted = await calls.send(
+    attempts,
+    ({ bulkGrants }) => bulkGrants.submitBulkGrant(request).then(({ revision }) => revision),
+    { tries },
+  );
   return submitted !== undefined;
 }
 
@@ -88,7 +92,8 @@ async function change(
   const attempts: Attempt[] = [];
   record.sent.push({ request: { op }, attempts });
   const caller = op === "cancel" ? "chaos" : "approver";
-  await calls.send(attempts, (clients) => send(clients, op, record.id, digest), { caller });
+  const options = { caller, tries };
+  await calls.send(attempts, (clients) => send(clients, op, record.id, digest), options);
 }
 
 async function send(

@@ -17,7 +17,7 @@ type Event = RequestOf<"notify" | "retract">;
 type Read = RequestOf<"read">;
 type Sendable = Reaction | Event | Read | RequestOf<"register">;
 
-const pauseMs = 250;
+const pauseMs = 400;
 const usersEach = 6;
 const targetsEach = 3;
 const kinds = ["like", "love"];

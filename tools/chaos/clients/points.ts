@@ -24,7 +24,7 @@ import type { Attempt } from "../record.ts";
 export const accounts = 24;
 
 const chunk = 500;
-const pauseMs = 150;
+const pauseMs = 300;
 
 /** Sends operations until it shall stop. Every tenth one goes to two servers at once. */
 export async function changePoints(calls: Calls, name: string, outcomes: Outcome[]): Promise<void> {

@@ -1,0 +1,62 @@
+/**
+ * Tests the clients and the reading of the state: on a server with a store in memory, where nothing
+ * fails, a run of all clients is right, and every service has taken part.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { bulkGrantRef } from "../../../src/app/ports/records.ts";
+import { executeReservation } from "../../../src/app/reservations/execute.ts";
+import { defaultProgramId as programId } from "../../../src/domain/program.ts";
+import { completeCheck, completeRun } from "../../../test/support/fixtures/bulk-grant-calls.ts";
+import { eventually } from "../../../test/support/fixtures/waiting.ts";
+import { randomFrom } from "../../../test/support/models/random.ts";
+import { type MemoryServer, startMemoryServer } from "../../../test/support/servers/server.ts";
+import { createCalls } from "../calls.ts";
+import { check } from "../checks/check.ts";
+import { tablesOf } from "../checks/recorded-run.ts";
+import { readState } from "../final-state.ts";
+import type { Record } from "../record.ts";
+import { countsOf, emptyRecord, startClients } from "../run.ts";
+import { registerTargets } from "./feeds.ts";
+
+let server: MemoryServer;
+beforeAll(async () => {
+  server = await startMemoryServer();
+});
+afterAll(() => server.stop());
+
+/** Does what workers do, once. */
+async function work({ reservations, bulkGrants }: Record): Promise<void> {
+  const { deps } = server;
+  for (const { id, userId } of reservations) {
+    const attempt = { programId, reservationId: id, userId };
+    await executeReservation(deps, attempt).catch(() => {});
+  }
+  for (const { id, executeTime = 0 } of bulkGrants) {
+    const found = await deps.reader.get(bulkGrantRef(programId, id));
+    const state = found?.value.state;
+    if (state === "VALIDATING") await completeCheck(server, id);
+    if (state === "APPROVED" && executeTime <= Date.now()) await completeRun(server, id);
+  }
+}
+
+test("sixteen clients without faults: everything is right", async () => {
+  const record = emptyRecord([]);
+  const over = new AbortController();
+  const callsOf = (client: number) =>
+    createCalls([server.clientsOf], randomFrom(20_261_125 + client), over.signal);
+  await registerTargets(callsOf(0));
+  const clients = startClients(server, record, callsOf);
+  expect(clients).toHaveLength(16);
+  await eventually(async () => {
+    await work(record);
+    for (const [name, { acknowledged }] of Object.entries(countsOf(record))) {
+      expect(acknowledged, name).toBeGreaterThan(0);
+    }
+  });
+  over.abort();
+  await Promise.all(clients);
+  await work(record);
+  const { deps, store } = server;
+  const itemsOf = async (table: "reactions" | "notifications") => [...tablesOf(store)[table]];
+  expect(check(record, await readState({ deps, itemsOf }, record))).toEqual([]);
+});
