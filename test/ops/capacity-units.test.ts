@@ -10,8 +10,9 @@ import { registerTarget } from "../../src/app/reactions/targets.ts";
 import { executeReservation } from "../../src/app/reservations/execute.ts";
 import { shardCount } from "../../src/contract/points.ts";
 import { costs, measured, stored } from "../../src/ops/capacity/units.ts";
+import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
-import { tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../src/store/dynamodb/tables.ts";
 import {
   type CapturedRequest,
   type DynamoProxy,
@@ -51,7 +52,7 @@ afterAll(async () => {
 async function open(testClock: boolean): Promise<Stack> {
   const proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint") });
   const server = await startServer({ dynamoEndpoint: proxy.endpoint, testClock });
-  const meter = createMeter(tables(tableName(server.config.tablePrefix)).map(tableModel));
+  const meter = createMeter(tableDefinitions(tableName(server.config.tablePrefix)).map(tableModel));
   const started = { server, proxy, meter, sizes: new Map() };
   opened.push(started);
   return started;

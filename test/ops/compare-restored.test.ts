@@ -9,8 +9,10 @@ import { compose } from "../../src/compose.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { createLogger } from "../../src/log.ts";
 import { compareRestored } from "../../src/ops/compare-restored.ts";
+import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
+import { createTables } from "../../src/ops/tables/manage-tables.ts";
 import type { Item } from "../../src/store/dynamodb/sdk/attributes.ts";
-import { createTables, type Table, tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import { type Table, tableName, tables } from "../../src/store/dynamodb/tables.ts";
 import { randomFrom } from "../support/models/random.ts";
 import { send } from "../support/models/restore-play.ts";
 import { begin, createWorkload, finishAll } from "../support/models/restore-workload.ts";
@@ -48,9 +50,7 @@ async function compare(...args: string[]) {
 
 /** Every item of the restored tables, as text. */
 async function stored(): Promise<string[]> {
-  const all = await Promise.all(
-    tables(names).map(({ TableName }) => itemsOf(server.dynamo, TableName as string)),
-  );
+  const all = await Promise.all(tables.map((table) => itemsOf(server.dynamo, names(table))));
   return all
     .flat()
     .map((item) => JSON.stringify(item))
@@ -80,7 +80,7 @@ test("says what differs, mends it, and each call is made once", async () => {
     await send(deps, workload.slice(17 + 6 * i, 23 + 6 * i));
   }
   await send(deps, workload.slice(17 + 6 * order.length));
-  await createTables(dynamo, names);
+  await createTables(dynamo, localTableDefinitions(names));
   for (const [each, items] of copies) await putItems(dynamo, names(each), items);
 
   const before = await stored();

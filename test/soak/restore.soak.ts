@@ -17,8 +17,10 @@ import { createReservation } from "../../src/app/reservations/commands.ts";
 import { getReservation } from "../../src/app/reservations/queries.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { eventName } from "../../src/domain/ledger.ts";
+import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
+import { createTables } from "../../src/ops/tables/manage-tables.ts";
 import type { Item } from "../../src/store/dynamodb/sdk/attributes.ts";
-import { createTables, type Table, tableName } from "../../src/store/dynamodb/tables.ts";
+import { type Table, tableName } from "../../src/store/dynamodb/tables.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { approve, comesTo, submit, usersOf } from "../support/fixtures/bulk-grants.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
@@ -83,7 +85,7 @@ test("the restored tables agree, and each call is made once", async () => {
   await sending;
 
   const prefix = `restored-${randomUUID().slice(0, 8)}-`;
-  await createTables(clients.retrying, tableName(prefix));
+  await createTables(clients.retrying, localTableDefinitions(tableName(prefix)));
   for (const [each, items] of copies) {
     await putItems(clients.retrying, tableName(prefix)(each), items);
   }
