@@ -1,4 +1,4 @@
-/** Keeps the state of a server process, and notifies its watchers. */
+/** Keeps the state of a server or worker process, and notifies its watchers. */
 import type { ServerState, ServerStates } from "../app/ports/server-states.ts";
 
 /** The order of the states. A process never returns to an earlier one. */

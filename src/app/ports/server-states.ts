@@ -1,8 +1,9 @@
-/** Where a server process is between its start and its end. */
+/** Where a server or worker process is between its start and its end. */
 
 /**
- * `STARTING` until all ports listen. `DRAINING` from the signal to stop: calls under way and new
- * ones are still served for a while, but clients should go to another server.
+ * `STARTING` until all ports listen, or the worker begins to poll. `DRAINING` from the signal to
+ * stop: calls under way and new ones are still served for a while, but clients should go to another
+ * server.
  */
 export type ServerState = "STARTING" | "SERVING" | "DRAINING";
 
