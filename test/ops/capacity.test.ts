@@ -1,4 +1,4 @@
-/** Tests the options of `npm run capacity`, and its formulas by numbers that are worked out here. */
+/** Tests the options of `npm run capacity`, and its formulas by numbers worked out here. */
 import { execFile } from "node:child_process";
 import { expect, test } from "vitest";
 import {
@@ -47,17 +47,19 @@ test.each([
   [["--grants", ""], "--grants has to be a number"],
   [["--rows=-1"], "--rows has to be a number"],
   [["--rows", "Infinity"], "--rows has to be a number"],
-])("%j ends with 1 and one line", async (args, line) => {
-  const { code, out, err } = await new Promise<{ code: unknown; out: string; err: string }>(
-    (resolve) => {
-      const all = ["src/ops/capacity.ts", ...args];
-      execFile(process.execPath, all, { cwd: projectRoot }, (error, stdout, stderr) =>
-        resolve({ code: error?.code, out: stdout, err: stderr }),
-      );
-    },
-  );
-  expect({ code, out }).toEqual({ code: 1, out: "" });
-  expect(err.trim().split("\n")).toEqual([expect.stringContaining(line)]);
+])("%j is refused", (args, line) => {
+  expect(() => readOptions(args)).toThrow(line);
+});
+
+test("a wrong option ends the command with 1 and one line", async () => {
+  const found = await new Promise((resolve) => {
+    const args = ["src/ops/capacity.ts", "--grant", "5"];
+    execFile(process.execPath, args, { cwd: projectRoot }, (error, out, err) =>
+      resolve({ code: error?.code, out, lines: err.trim().split("\n") }),
+    );
+  });
+  const line = expect.stringContaining("Unknown option '--grant'");
+  expect(found).toEqual({ code: 1, out: "", lines: [line] });
 });
 
 test("units follow from calls, watchers, and the minute in which reservations are due", () => {

@@ -189,7 +189,7 @@ export function postgresBreakEven() {
 }
 
 /** A limit, how much of it is used, and what raises it. */
-export interface LimitUse {
+interface LimitUse {
   readonly name: string;
   readonly used: number;
   readonly limit: number;

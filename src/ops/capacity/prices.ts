@@ -4,6 +4,7 @@
  * "Amazon RDS for PostgreSQL pricing" (a pair of db.r7g.xlarge in two zones). Temporal Cloud:
  * "Temporal Cloud pricing", pay-as-you-go. A price is a promise of nobody: look it up again.
  */
+
 export const prices = {
   /** When they were put down here. */
   date: "2026-11-25",

@@ -46,25 +46,27 @@ function storeLines(load: Load, settings: Settings): string[] {
   const peak = { writes: steady.writes + due.writes, reads: steady.reads + due.reads };
   const units = ({ writes, reads }: typeof peak) =>
     `${shown(writes)} write and ${shown(reads)} read units a second`;
+  const [year, month] = [yearGb(load), monthGb(load)];
   return [
     "DynamoDB",
     `  calls and watchers       ${units(steady)}`,
     `  the minute of the day    ${units(due)} more`,
     `  partitions at that time  ${shown(partitions(peak))}, if no key is hot`,
-    `  stored                   ${shown(yearGb(load))} GB after a year, ${shown(monthGb(load))} GB more each month`,
+    `  stored                   ${shown(year)} GB in a year, ${shown(month)} GB more a month`,
   ];
 }
 
 function processLines(load: Load, settings: Settings): string[] {
   const memory = memoryMb(load, settings);
-  const actions = temporalActions(load, settings);
+  const { month, due } = temporalActions(load, settings);
+  const [serverCount, workerCount] = [servers(load, settings), workers(load, settings)];
   return [
     "Processes of one vCPU",
-    `  servers                  ${shown(servers(load, settings))}, of ${shown(memory.server)} MB each`,
-    `  workers                  ${shown(workers(load, settings))}, of ${shown(memory.worker)} MB each`,
+    `  servers                  ${shown(serverCount)}, of ${shown(memory.server)} MB each`,
+    `  workers                  ${shown(workerCount)}, of ${shown(memory.worker)} MB each`,
     `  grants held at a time    ${shown(heldGrants(load, settings))}`,
     "Temporal",
-    `  actions                  ${shown(actions.month)} a month, ${shown(actions.due)} a second in the minute of the day`,
+    `  actions                  ${shown(month)} a month, ${shown(due)} a second in that minute`,
   ];
 }
 
@@ -74,6 +76,7 @@ function dollarLines(load: Load, settings: Settings): string[] {
   const processes = processDollars(load, settings);
   const temporal = temporalDollars(month);
   const { onDemand: atOnce, provisioned: planned, month: postgres } = postgresBreakEven();
+  const cheaper = `a Postgres for ${dollars(postgres)} is cheaper than DynamoDB from`;
   return [
     `Dollars a month, at list prices of ${prices.date}`,
     `  DynamoDB on demand       ${dollars(onDemand)}`,
@@ -82,8 +85,8 @@ function dollarLines(load: Load, settings: Settings): string[] {
     `  servers and workers      ${dollars(processes)}`,
     `  Temporal Cloud           ${dollars(temporal)}, without storage`,
     `  all, on demand           ${dollars(onDemand + storage + processes + temporal)}`,
-    `  a Postgres for ${dollars(postgres)} is cheaper than DynamoDB from ${shown(atOnce)} grants a second on demand,`,
-    `  or ${shown(planned)} provisioned, if it takes them`,
+    `  ${cheaper} ${shown(atOnce)} grants a second,`,
+    `  or from ${shown(planned)} where they are provisioned, if it takes them`,
   ];
 }
 

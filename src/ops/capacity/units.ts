@@ -2,6 +2,7 @@
  * What calls cost, in DynamoDB's units. A test measures them with the ids and texts that it has;
  * longer ones cost more only above 1 KB an item. Each account and inbox is cold, as most are.
  */
+
 interface Cost {
   readonly writes: number;
   readonly reads: number;
@@ -23,11 +24,11 @@ export const costs = {
   expire: { writes: 5, reads: 1 },
 } as const satisfies Record<string, Cost>;
 
-/** What a call stores, in bytes with DynamoDB's overhead of 100 for each item, measured likewise. */
+/** What a call stores, in bytes with DynamoDB's 100 more for each item, measured likewise. */
 export const stored = {
   /** A ledger entry and an event key, kept for good. */
   grant: 487,
-  use: 487,
+  use: 470,
   reserve: 300,
   like: 218,
   /** An account. */
@@ -36,7 +37,7 @@ export const stored = {
 
 /** Results of the benchmarks (docs/benchmarks.md, bench/results.json). */
 export const measured = {
-  /** Write units of a row of a bulk grant, with its upload, validation and outcome; new accounts. */
+  /** Write units of a row of a bulk grant from its upload to its outcome; new accounts. */
   rowWrites: 7.06,
   /** Read units of a quiet watcher and hour: by polls, and with announcements. */
   watcherReads: 379,
