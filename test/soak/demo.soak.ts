@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const root = `${import.meta.dirname}/../..`;
 
-test("the demo shows months, reserved grants, a campaign and likes, and all of it is right", async () => {
+test("the demo shows months, reserved grants, a campaign and likes, all right", async () => {
   // It ends with another code than 0, which is an error here, when anything of it is wrong.
   const { stdout } = await promisify(execFile)(process.execPath, ["src/dev/demo.ts"], {
     cwd: root,

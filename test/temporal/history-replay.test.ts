@@ -1,7 +1,8 @@
 /**
  * Replays recorded histories on the current workflows, those of the previous version among them
- * (test/previous): a change that would break a run under way fails here. This command records the histories of scenarios that have none; until 0.1.0 is
- * released, delete the histories of a changed workflow to record them again:
+ * (test/previous): a change that would break a run under way fails here. This command records the
+ * histories of scenarios that have none; until 0.1.0 is released, delete the histories of a changed
+ * workflow to record them again, and keep the old ones as the failure of this test says:
  *
  *     TEST_RECORD_HISTORIES=1 npm test -- test/temporal/history-replay.test.ts
  */

@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 import { adopt, waitUntilReady } from "./child.ts";
 
 /**
- * Options for a DynamoDB Local that runs for minutes. Java's second compiler costs more CPU than its
- * faster code saves in that time, and a collector with threads of its own slows down the processes
- * beside it.
+ * Options for a DynamoDB Local that runs for minutes. Java's second compiler costs more CPU than
+ * its faster code saves in that time, and a collector with threads of its own slows down the
+ * processes beside it.
  */
 export const SHORT_RUN_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 

@@ -59,7 +59,7 @@ export async function callLikes(
       await whenShown();
     }
     if (n % 5 === 4) {
-      // Read and not taken from the stream: an event of a person who is counted already shows nothing.
+      // Not that of the stream, which shows no event of a person who is counted already.
       const { unreadCount } = await notifications.getUnreadCount({ ownerId });
       const version = unreadCount?.version ?? 0n;
       await notifications.markAllNotificationsRead({ ownerId, version });

@@ -4,7 +4,7 @@ import type { Meguri } from "@meguri/client";
 import { expect } from "vitest";
 import type { LedgerEntry } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 
-/** An acknowledged change: the number of its ledger entry, and by how much it changed the balance. */
+/** An acknowledged change: the number of its ledger entry, and what it did to the balance. */
 interface Change {
   readonly userId: string;
   readonly eventId: string;

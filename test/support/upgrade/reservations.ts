@@ -32,7 +32,7 @@ export async function callReservations(
 ): Promise<Reserved[]> {
   const reserved: Reserved[] = [];
   for (let n = 0; !isOver(); n++) {
-    const id = { userId: `reserved-${n % 4}`, reservationId: `${name}-${n}` };
+    const id = { userId: `reserved-${n % 3}`, reservationId: `${name}-${n}` };
     const isChanged = n % 4 > 1;
     const executeTime = Date.now() + (isChanged ? hourMs : 4_000 + 1_000 * (n % 20));
     await client.reservations.createReservation({
@@ -111,6 +111,6 @@ export async function checkReservations(
     expect(entries.map(({ event }) => event?.eventId).sort()).toEqual(
       granted.map(({ reservationId }) => reservationId).sort(),
     );
-    expect(new Set(entries.map((entry) => entry.points))).toEqual(new Set([points]));
+    expect(entries.filter((entry) => entry.points !== points)).toEqual([]);
   }
 }

@@ -1,4 +1,4 @@
-/** Tests that the previous version's commit is found in whole clones and fetched into shallow ones. */
+/** Tests that a commit is found in whole clones and fetched into shallow ones. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
