@@ -1,15 +1,20 @@
 /** Tests what a comparison of restored tables finds that a drill meets seldom or never. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import type { Deps } from "../../../src/app/ports/deps.ts";
 import {
   accountRef,
   blockOutcomeRef,
   bulkGrantRef,
+  entryRef,
   eventRef,
+  inboxRef,
   mutedTargetRef,
   programRef,
   reservationRef,
+  unreadGroupRef,
 } from "../../../src/app/ports/records.ts";
+import { react } from "../../../src/app/reactions/commands.ts";
 import { registerTarget, setTargetMuted } from "../../../src/app/reactions/targets.ts";
 import { createReservation } from "../../../src/app/reservations/commands.ts";
 import { type Finding, findingKinds } from "../../../src/app/restore/findings.ts";
@@ -49,6 +54,39 @@ test("a lost event key is rebuilt, so that the same call changes nothing", async
   expect(await use(again, "u", 4)).toMatchObject({ replayed: true });
   await expect(refund(again, "y", "u", 1)).rejects.toMatchObject({ reason: "LIMIT_EXCEEDED" });
   expect((await deps.reader.get(accountRef("p", "u")))?.value.last).toBe(3);
+});
+
+test("an account ahead of its ledger is set back, and the call is made once", async () => {
+  const fixture = createAccountFixture();
+  const { deps, store } = fixture;
+  await grant(deps, "g", 10);
+  await grant(deps, "h", 20);
+  store.force(entryRef("p", "u", 2), undefined);
+  store.force(eventRef("p", "u", "c:h"), undefined);
+  expect(linesOf(await compareAll(fixture, true))).toEqual(["ACCOUNT_DIFFERS p/u MENDED"]);
+  const again = await grant(fixture.process(), "h", 20);
+  expect(again).toMatchObject({ replayed: false, availablePoints: 30, entry: { number: 2 } });
+  expect(await compareAll(fixture, false)).toEqual([]);
+});
+
+test("an inbox of before its reactions shows them again, and gives no version twice", async () => {
+  const fixture = createAccountFixture();
+  const { deps, store } = fixture;
+  const target = { type: "post", id: "one" };
+  await registerTarget(deps, { target, ownerId: "o", title: "", link: "" });
+  const like = (from: Deps, userId: string) =>
+    react(from, { target, kind: "like", userId, displayName: userId });
+  for (const userId of ["ann", "ben"]) await like(deps, userId);
+  store.force(inboxRef("o"), undefined);
+  store.force(unreadGroupRef("o", target, "like"), undefined);
+  expect(linesOf(await compareAll(fixture, true))).toEqual(["INBOX_BEHIND o MENDED"]);
+  expect((await deps.reader.get(inboxRef("o")))?.value).toMatchObject({
+    ...{ version: 2, notificationCount: 1, actorCount: 2 },
+  });
+  await like(fixture.process(), "cyd");
+  const group = (await deps.reader.get(unreadGroupRef("o", target, "like")))?.value;
+  expect(group?.latestMembers.map(({ version }) => version)).toEqual([3, 2, 1]);
+  expect(await compareAll(fixture, false)).toEqual([]);
 });
 
 test("rows without their bulk grant, and rows of which it does not know, are named", async () => {
