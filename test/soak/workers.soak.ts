@@ -1,6 +1,6 @@
 /**
- * Tests worker processes beside chaos: how late grants of a killed one may be, a killed month end, a
- * worker that stands still during a pause, and a prebuilt bundle.
+ * Tests worker processes beside chaos: how late grants of a killed one may be, a killed month end,
+ * a worker that stands still during a pause, and a prebuilt bundle.
  */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";

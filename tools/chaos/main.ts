@@ -1,7 +1,7 @@
 /**
- * `npm run chaos [-- --minutes N] [--seed S]`: kills, stops and cuts off the parts of a stack of its
- * own under sixteen clients, then checks everything that was acknowledged. Exits with 1 if anything
- * is wrong. The seed gives the same faults and requests again, but not the same moments.
+ * `npm run chaos [-- --minutes N] [--seed S]`: kills, stops and cuts off the parts of a stack of
+ * its own under sixteen clients, then checks everything that was acknowledged. Exits with 1 if
+ * anything is wrong. The seed gives the same faults and requests again, but not the same moments.
  */
 import { readOptions } from "./options.ts";
 import { type Result, runChaos, sumOf, textOf } from "./run.ts";

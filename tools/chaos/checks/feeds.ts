@@ -32,7 +32,7 @@ function storedReactions({ reactions }: Tables): Map<string, Item> {
 const nameOf = (partition: string, userId: string): string =>
   `${partition.slice(2, partition.lastIndexOf("#"))} ${userId}`;
 
-/** Of each person the last reaction is stored; of one without an answer the last or the one before. */
+/** Of each person the last reaction is stored; without an answer, that one or the one before. */
 function wrongReactions(records: Record["reactions"], tables: Tables): string[] {
   const stored = storedReactions(tables);
   const sent = Map.groupBy(records, ({ request: { target, kind, userId } }) =>

@@ -1,4 +1,4 @@
-/** A client that submits bulk grants, approves, rejects or cancels them, and waits for their end. */
+/** A client that submits bulk grants, approves, rejects or cancels them, and awaits their end. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type BulkGrant,
