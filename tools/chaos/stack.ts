@@ -1,6 +1,6 @@
 /**
  * The stack of a run: DynamoDB Local, Temporal with a database file, and two servers and two
- * workers as production starts them, each of which reaches both through connections that faults cut.
+ * workers as production starts them. Each reaches both through connections that faults cut.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
