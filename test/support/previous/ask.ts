@@ -68,7 +68,8 @@ export async function answerTo(
     } catch (thrown) {
       const error = ConnectError.from(thrown);
       const [info] = error.findDetails(ErrorInfoSchema);
-      if (!info || error.findDetails(RetryInfoSchema).length > 0) throw error;
+      const isLate = info?.reason === "DEADLINE";
+      if (!info || isLate || error.findDetails(RetryInfoSchema).length > 0) throw error;
       return { refusal: info.reason };
     }
   });
