@@ -86,13 +86,14 @@ async function start(dynamoEndpoint: string, stops: (() => unknown)[]) {
   await close();
   const clients = createClients({ endpoint: dynamoEndpoint, region: config.region });
   stops.push(clients.close, () => deleteTables(clients.retrying, tableName(config.tablePrefix)));
+  const options = process.env.NODE_OPTIONS ?? "";
   const server = await startService({
     name: "the attacked server",
     entry: "src/server.ts",
     env: {
       ...env,
       TEST_PROBE_PORT: String(probePort),
-      NODE_OPTIONS: `--expose-gc --import ${new URL("probe.ts", import.meta.url)}`,
+      NODE_OPTIONS: `${options} --expose-gc --import ${new URL("probe.ts", import.meta.url)}`,
     },
   });
   stops.push(server.stop);

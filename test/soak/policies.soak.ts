@@ -1,0 +1,199 @@
+/**
+ * Runs setup, doctor, server and worker as real processes under the policies of deploy/policies,
+ * through every RPC and every workflow, and compares what they use with what they may.
+ */
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Http2SessionManager } from "@connectrpc/connect-node";
+import { Client, Connection } from "@temporalio/client";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { workflowTypes } from "../../src/contract/workflow-types.ts";
+import type { Child } from "../../src/dev/stack/child.ts";
+import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
+import { findPorts } from "../../src/dev/stack/free-port.ts";
+import { runToEnd, startService } from "../../src/dev/stack/service.ts";
+import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
+import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
+import { createTables } from "../../src/ops/tables/manage-tables.ts";
+import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
+import { tableName } from "../../src/store/dynamodb/tables.ts";
+import { allowedTo, type Role } from "../support/deploy/policies.ts";
+import { approve, tourBulkGrant, tourHeldUp } from "../support/deploy/tour/bulk-grants.ts";
+import { type Called, noting, type TourClients } from "../support/deploy/tour/called.ts";
+import { tourPoints, tourPrograms } from "../support/deploy/tour/points.ts";
+import { tourNotifications, tourReactions } from "../support/deploy/tour/reactions.ts";
+import { tourReservations } from "../support/deploy/tour/reservations.ts";
+import { services } from "../support/fixtures/descriptors.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { type S3Server, startS3Server } from "../support/servers/s3-server.ts";
+import { connect } from "../support/servers/server.ts";
+
+let folder: string;
+let dynamo: Awaited<ReturnType<typeof startDynamoDbLocal>>;
+let temporal: Temporal;
+let s3: S3Server;
+let env: Record<string, string>;
+const children: Child[] = [];
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "meguri-policies-"));
+  [dynamo, temporal, s3] = await Promise.all([
+    startDynamoDbLocal(),
+    startTemporal({ ignoreRunning: true }),
+    startS3Server("campaigns"),
+  ]);
+  const sources = join(folder, "sources.json");
+  await writeFile(sources, JSON.stringify({ sources: [jobs(s3.endpoint)] }));
+  env = {
+    // Not a loopback address, so that the setup does all that it does on AWS.
+    MEGURI_DYNAMODB_ENDPOINT: `http://0.0.0.0:${dynamo.port}`,
+    AWS_ACCESS_KEY_ID: "policies",
+    AWS_SECRET_ACCESS_KEY: "policies",
+    MEGURI_TABLE_PREFIX: `policies-${randomUUID().slice(0, 8)}-`,
+    MEGURI_TEMPORAL_ADDRESS: temporal.address,
+    MEGURI_TEMPORAL_NAMESPACE: temporal.namespace,
+    MEGURI_WORKFLOW_BUNDLE: inject("workflowBundle"),
+    MEGURI_BULK_SOURCES: sources,
+    MEGURI_METRICS_PORT: "0",
+    MEGURI_OPERATORS_PORT: "0",
+    MEGURI_DRAIN_SECONDS: "1",
+    TEST_USED_ACCESS: join(folder, "used"),
+  };
+});
+afterAll(async () => {
+  for (const child of children.reverse()) await child.stop();
+  await Promise.all([s3?.stop(), temporal?.stop(), dynamo?.stop()]);
+  await rm(folder, { recursive: true });
+});
+
+const jobs = (endpoint: string) => ({
+  name: "jobs",
+  identity: "jobs",
+  programs: ["default"],
+  type: "s3",
+  bucket: "campaigns",
+  prefix: "in/",
+  region: "ap-northeast-1",
+  endpoint,
+  force_path_style: true,
+  pick_up: { program_id: "default", cron: "0 6 * * *", time_zone: "Asia/Tokyo" },
+});
+
+/** Tables of an older version, without global indexes and a time to live. */
+async function createOlderTables(prefix: string): Promise<void> {
+  const { retrying, close } = createClients({ endpoint: dynamo.endpoint, region: "local" });
+  const older = localTableDefinitions(tableName(prefix)).map(({ create, ...definition }) => {
+    const { GlobalSecondaryIndexes: _, LocalSecondaryIndexes: local = [], ...table } = create;
+    const keys = [table, ...local].flatMap(({ KeySchema }) => KeySchema ?? []);
+    const isKey = (name = "") => keys.some(({ AttributeName }) => AttributeName === name);
+    const types = table.AttributeDefinitions?.filter((each) => isKey(each.AttributeName));
+    const rest = local.length > 0 ? { LocalSecondaryIndexes: local } : {};
+    return {
+      ...definition,
+      create: { ...table, ...rest, AttributeDefinitions: types },
+      ttlAttribute: undefined,
+    };
+  });
+  await createTables(retrying, older);
+  close();
+}
+
+async function start(name: string, more: Readonly<Record<string, string>> = {}): Promise<void> {
+  children.push(await startService({ name, entry: `src/${name}.ts`, env: { ...env, ...more } }));
+}
+
+/**
+ * Runs what schedules and batch jobs start, and waits until each workflow type has a run that is
+ * completed. The reconciler's goes on for long.
+ */
+async function tourWorkflows(approver: TourClients): Promise<void> {
+  const connection = await Connection.connect({ address: temporal.address });
+  const client = new Client({ connection, namespace: temporal.namespace });
+  for await (const { scheduleId } of client.schedule.list()) {
+    await client.schedule.getHandle(scheduleId).trigger();
+  }
+  // The second one has the same rows, so those that it has stored are deleted again.
+  for (const workflowId of ["job-1", "job-2"]) {
+    const input = { program_id: "default", bulk_grant_id: "job", source: "jobs/job.csv" };
+    const options = { workflowId, taskQueue: "meguri", args: [input] };
+    await client.workflow.start("bulkGrantFromSource", options);
+  }
+  await approve(approver, "job");
+  await eventually(async () => {
+    const types = new Set<string>(["reconciler"]);
+    for await (const run of client.workflow.list({ query: "ExecutionStatus = 'Completed'" })) {
+      types.add(run.type);
+    }
+    expect([...types].toSorted()).toEqual(Object.values(workflowTypes).toSorted());
+  });
+  await connection.close();
+}
+
+/** What the processes have used, by their roles. */
+async function used(): Promise<Record<Role, string[]>> {
+  const lines = new Set((await readFile(env.TEST_USED_ACCESS ?? "", "utf8")).trimEnd().split("\n"));
+  return ofRoles((role) =>
+    [...lines].flatMap((line) =>
+      line.startsWith(`${role} `) ? [line.slice(role.length + 1)] : [],
+    ),
+  );
+}
+
+function ofRoles(accessOf: (role: Role) => Iterable<string>): Record<Role, string[]> {
+  const sorted = (role: Role) => [...accessOf(role)].toSorted();
+  return { server: sorted("server"), worker: sorted("worker"), setup: sorted("setup") };
+}
+
+/**
+ * What the tour reaches by chance or not at all: workers write Meguri's own notices, and read,
+ * close and begin their notifications anew as servers do, but only after 30 days or beside a call.
+ */
+const rare: Readonly<Record<Role, readonly string[]>> = {
+  server: [],
+  worker: [
+    "dynamodb:ConditionCheckItem notifications",
+    "dynamodb:DeleteItem notifications",
+    "dynamodb:GetItem notifications",
+    "dynamodb:Query reactions/index/by-n",
+  ],
+  setup: [],
+};
+
+test("each process uses all that its policy allows, and nothing else", async () => {
+  const older = { ...env, MEGURI_TABLE_PREFIX: `older-${env.MEGURI_TABLE_PREFIX}` };
+  await createOlderTables(older.MEGURI_TABLE_PREFIX);
+  for (const variables of [older, env]) {
+    await runToEnd({ name: "setup", entry: "src/ops/setup.ts", env: variables });
+  }
+  await runToEnd({ name: "doctor", entry: "src/ops/doctor.ts", env });
+  const [port, http1Port] = await findPorts(0, 0);
+  await Promise.all([
+    start("server", { MEGURI_PORT: String(port), MEGURI_HTTP1_PORT: String(http1Port) }),
+    start("worker"),
+  ]);
+  s3.put("in/job.csv", "user_id,points,reason\ncem,5,r\n");
+  s3.put("in/asked.csv", "user_id,points,reason\nann,5,r\n");
+  s3.put("in/new.csv", "user_id,points,reason\nbob,5,r\n");
+  s3.put("in/wrong.csv", "user_id,points,reason\nbob,many,r\n");
+  const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
+  const called: Called = new Set();
+  const [ada, max] = ["ada", "max"].map((name) => noting(connect(sessions, port, name), called));
+  if (!ada || !max) throw new Error("a caller is missing");
+  await tourPrograms(ada, max);
+  await Promise.all([
+    tourPoints(ada),
+    tourReservations(ada),
+    tourReactions(ada).then(() => tourNotifications(ada)),
+    tourBulkGrant(ada, max).then(() => tourHeldUp(ada, max)),
+  ]);
+  await tourWorkflows(max);
+  sessions.abort();
+
+  const methods = services
+    .filter(({ typeName }) => !typeName.includes("testing"))
+    .flatMap((service) => service.methods.map(({ name }) => name));
+  expect([...called].toSorted()).toEqual(methods.toSorted());
+  const found = await used();
+  expect(ofRoles((role) => new Set([...found[role], ...rare[role]]))).toEqual(ofRoles(allowedTo));
+});

@@ -1,0 +1,59 @@
+/** Calls every RPC of programs and points. */
+import { ExpiredPointsPolicy } from "../../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import type { TourClients } from "./called.ts";
+
+/** Leaves the program `default` with notices of reserved grants. */
+export async function tourPrograms(
+  { programs }: TourClients,
+  approver: TourClients,
+): Promise<void> {
+  const program = { programId: "default" };
+  await programs.createProgram({ programId: "cafe", timeZone: "UTC", lifetimeMonths: 12 });
+  await programs.getProgram(program);
+  await programs.listPrograms({});
+  await programs.updateProgram({
+    program: { ...program, notices: { expiryDays: 7, reservedGrants: true } },
+    updateMask: { paths: ["notices"] },
+  });
+  const propose = async (maxPointsPerRow: bigint) => {
+    const bulkRules = { maxPointsPerRow, requiredApprovalCount: 1, sources: ["jobs"] };
+    await programs.updateProgram({
+      program: { ...program, bulkRules },
+      updateMask: { paths: ["bulk_rules"] },
+    });
+    const { bulkRulesChanges } = await programs.listBulkRulesChanges(program);
+    return bulkRulesChanges[0]?.digest ?? "";
+  };
+  await approver.programs.approveBulkRules({
+    ...program,
+    digest: await propose(1_000n),
+    reason: "r",
+  });
+  await approver.programs.rejectBulkRules({
+    ...program,
+    digest: await propose(2_000n),
+    reason: "r",
+  });
+}
+
+export async function tourPoints({ points }: TourClients): Promise<void> {
+  const account = { programId: "default", userId: "ann" };
+  const event = (eventId: string) => ({ ...account, eventId, reason: "r" });
+  for (const id of ["g1", "g2", "g3"]) await points.grantPoints({ ...event(id), points: 9n });
+  await Promise.all(["g4", "g5"].map((id) => points.grantPoints({ ...event(id), points: 9n })));
+  await points.usePoints({ ...event("u"), points: 5n });
+  const expiredPointsPolicy = ExpiredPointsPolicy.CURRENT_MONTH;
+  const refund = { useEventId: "u", points: 2n, expiredPointsPolicy };
+  await points.refundPoints({ ...event("f"), ...refund });
+  await points.revokePoints({ ...event("v"), grantEvent: { eventId: "g1" } });
+  await points.freezeAccount(event("z"));
+  await points.unfreezeAccount(event("y"));
+  await points.getBalance(account);
+  const inAYear = BigInt(Math.floor(Date.now() / 1_000) + 30_000_000);
+  await points.getForecast({ ...account, time: { seconds: inAYear } });
+  await points.listLedgerEntries(account);
+  await points.getLedgerEntry({ ...account, key: { case: "event", value: { eventId: "g2" } } });
+  await points.verifyAccount(account);
+  await points.verifyProgram({ programId: "default" });
+  await points.getProgramVerification({ programId: "default" });
+}
