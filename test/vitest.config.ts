@@ -32,7 +32,7 @@ export default defineConfig({
     // A part of what test/soak runs, and always the same.
     provide: {
       grpcHistories: { count: 1, seed: 20_261_123 },
-      workloadOperations: 60,
+      workloadOperations: 120,
       workloadSeed: 20_261_101,
       manyLikes: 5_000,
       allAnswers: false,

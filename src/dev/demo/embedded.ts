@@ -2,8 +2,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMeguri } from "@meguri/client";
 import { Client, Connection } from "@temporalio/client";
+import { createMeguri } from "../../../packages/client/src/index.ts";
 import { createWorkflowLinks } from "../../adapters/slack/links.ts";
 import { bundleWorkflows } from "../../worker/bundle.ts";
 import type { Child } from "../stack/child.ts";

@@ -242,6 +242,7 @@ const free = new Set([
   "Header.validate_only",
   "CancelReservationsRequest.force",
   "VerifyAccountRequest.repair",
+  "VerifyProgramRequest.repair",
   "SetTargetMutedRequest.muted",
   "SetPersonMutedRequest.muted",
   "ReactRequest.exclusive",
