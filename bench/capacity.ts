@@ -65,7 +65,7 @@ export function indexWriteUnits(
 }
 
 /** The entry of an item in an index; none while a key attribute of the index is missing. */
-function projection(table: TableModel, index: IndexModel, item?: Item): Item | undefined {
+export function projection(table: TableModel, index: IndexModel, item?: Item): Item | undefined {
   if (!item || index.key.some((name) => item[name] === undefined)) return undefined;
   if (!index.projected) return item;
   const names = new Set([...table.key, ...index.key, ...index.projected]);

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { actions, bulkGrantActions, idleDayActions } from "../../src/ops/capacity/actions.ts";
-import { steps } from "../../workflows/timing.ts";
+import { reconcilerTiming, steps } from "../../workflows/timing.ts";
 import { billableActions, type History } from "../support/fixtures/billable-actions.ts";
 import { historiesFolder } from "../support/fixtures/record-histories.ts";
 
@@ -46,6 +46,10 @@ test("what schedules start costs what the constants say", () => {
 test("an idle day has the passes of the reconciler, and a share of the month", () => {
   const none = { programs: 0, withNotices: 0, pickUps: 0 };
   const { reconciler, ...others } = idleDayActions(none);
+  // Each pass has one heartbeat.
+  const passes = 86_400_000 / reconcilerTiming.intervalMs;
+  const runs = passes / reconcilerTiming.maxPasses;
+  expect(reconciler).toBeCloseTo(passes * (actions.reconcilerPass + 1) + runs);
   expect(others).toEqual({ monthEnds: 0, expiryNotices: 0, pickUps: 0 });
   const year = 365 / 12;
   const month = idleDayActions({ programs: 3, withNotices: 2, pickUps: 24 });

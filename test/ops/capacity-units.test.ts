@@ -3,11 +3,12 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { type Item, tableModel } from "../../bench/capacity.ts";
+import { type Item, projection, type TableModel, tableModel } from "../../bench/capacity.ts";
 import { createMeter, type Meter, type Usage } from "../../bench/meter.ts";
 import { expireDueInShard } from "../../src/app/points/expire-due.ts";
 import { registerTarget } from "../../src/app/reactions/targets.ts";
 import { executeReservation } from "../../src/app/reservations/execute.ts";
+import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
 import { shardCount } from "../../src/contract/points.ts";
 import { costs, measured, stored } from "../../src/ops/capacity/units.ts";
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
@@ -26,14 +27,18 @@ const calls = 4;
 /** Longer than a process keeps records that it has committed. */
 const coldMs = 1_500;
 
-/** AWS adds it to the size of each item that is stored. */
+/** No request for so long: the work behind the answers has ended. */
+const quietMs = 500;
+
+/** AWS adds it to the size of each item that is stored, and to that of each entry in an index. */
 const overheadBytes = 100;
 
 interface Stack {
   readonly server: TestServer;
   readonly proxy: DynamoProxy;
   readonly meter: Meter;
-  /** The bytes of each item by its table and key. */
+  readonly tables: ReadonlyMap<string, TableModel>;
+  /** The bytes of each item and of its index entries, by its table and key. */
   readonly sizes: Map<string, number>;
 }
 
@@ -52,8 +57,9 @@ afterAll(async () => {
 async function open(testClock: boolean): Promise<Stack> {
   const proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint") });
   const server = await startServer({ dynamoEndpoint: proxy.endpoint, testClock });
-  const meter = createMeter(tableDefinitions(tableName(server.config.tablePrefix)).map(tableModel));
-  const started = { server, proxy, meter, sizes: new Map() };
+  const models = tableDefinitions(tableName(server.config.tablePrefix)).map(tableModel);
+  const tables = new Map(models.map((model) => [model.name, model]));
+  const started = { server, proxy, meter: createMeter(models), tables, sizes: new Map() };
   opened.push(started);
   return started;
 }
@@ -68,21 +74,40 @@ const putsOf = ({ request }: CapturedRequest): readonly Put[] => {
   return TransactItems.flatMap(({ Put }) => (Put ? [Put] : []));
 };
 
+/** The bytes of an item, and of its entries in indexes, which are billed likewise. */
+function storedBytes(table: TableModel, item: Item): number {
+  const entries = table.indexes.map((index) => projection(table, index, item));
+  return sum([item, ...entries].map((each) => (each ? itemSize(each) + overheadBytes : 0)));
+}
+
+/** Waits until nothing is under way, and no request has come for a while. */
+async function quiet(proxy: DynamoProxy): Promise<void> {
+  for (let seen = -1, since = 0; ; await sleep(20)) {
+    const { requests, underWay } = proxy.stats();
+    const count = sum(Object.values(requests));
+    if (underWay > 0 || count !== seen) since = performance.now();
+    if (performance.now() - since >= quietMs) return;
+    seen = count;
+  }
+}
+
 /** The units of a call, and the bytes that it has added, its work behind the answer included. */
 async function costOf(
   call: (i: number) => Promise<unknown>,
-  { proxy, meter, sizes }: Stack = stack,
+  { proxy, meter, tables, sizes }: Stack = stack,
 ) {
   await sleep(coldMs);
   const before = sum(sizes.values());
   proxy.capture(true);
   for (let i = 0; i < calls; i += 1) await call(i);
-  await sleep(500);
+  await quiet(proxy);
   proxy.capture(false);
   const captured = proxy.captured();
   for (const { TableName, Item } of captured.flatMap(putsOf)) {
     const key = JSON.stringify([TableName, Item.pk, Item.sk]);
-    sizes.set(key, itemSize(Item) + overheadBytes);
+    const table = tables.get(TableName);
+    if (!table) throw new Error(`no table ${TableName} is known`);
+    sizes.set(key, storedBytes(table, Item));
   }
   const { reads, writes } = meter.addAll(captured);
   const bytes = Math.round((sum(sizes.values()) - before) / calls);
@@ -132,7 +157,8 @@ test("grants, uses and balances", async () => {
 
 test("reservations, and their grants", async () => {
   const { reservations, deps } = stack.server;
-  const executeTime = Date.now() + 15_000;
+  // Due already, so that no wait has to outlast the calls. It costs and stores the same.
+  const executeTime = Date.now() - 60_000;
   const reservationId = (i: number) => `reservation-${i}`;
   const reserve = (i: number) =>
     reservations.createReservation({
@@ -142,10 +168,11 @@ test("reservations, and their grants", async () => {
   const reserved = await costOf(reserve);
   expectCost(reserved.cost, costs.reserve);
   expectStored(reserved.bytes, stored.reserve);
-  await sleep(Math.max(0, executeTime + 200 - Date.now()));
   const name = (i: number) => ({ reservationId: reservationId(i), userId: userName(i) });
   const execute = (i: number) => executeReservation(deps, { programId: "default", ...name(i) });
-  expectCost((await costOf(execute)).cost, costs.execute);
+  const executed = await costOf(execute);
+  expectCost(executed.cost, costs.execute);
+  expectStored(executed.bytes, stored.execute);
 });
 
 test("likes, events, and reading them", async () => {
@@ -195,6 +222,19 @@ test("the month end of an account with points that expire", async () => {
     }
   };
   expect((await costOf(sweep, late)).cost.writes).toBe(costs.expire.writes);
+});
+
+test("a pass of the reconciler that finds nothing makes a heartbeat", async () => {
+  let heartbeats = 0;
+  const none = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
+  const shouldContinue = () => {
+    heartbeats += 1;
+    return true;
+  };
+  const unexpected = () => expect.unreachable("nothing is overdue");
+  const observers = { onDone: unexpected, onFailed: unexpected };
+  await executeOverdue(stack.server.deps, none, shouldContinue, observers);
+  expect(heartbeats).toBeGreaterThan(0);
 });
 
 test("what the benchmarks have measured", () => {

@@ -1,6 +1,8 @@
 /** Tests the options of `npm run capacity`, and its formulas by numbers worked out here. */
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { parseDocument } from "yaml";
 import {
   dueUnits,
   dynamoDollars,
@@ -20,6 +22,7 @@ import {
   workers,
   yearGb,
 } from "../../src/ops/capacity/formulas.ts";
+import { assumed } from "../../src/ops/capacity/units.ts";
 import { readOptions } from "../../src/ops/capacity.ts";
 import { projectRoot } from "../support/markdown.ts";
 
@@ -67,9 +70,15 @@ test("units follow from calls, watchers, and the minute in which reservations ar
   expect(steadyUnits(load, settings)).toEqual({ writes: 3_600, reads: 600 + 3_790 });
   expect(steadyUnits(load, { ...settings, announced: true }).reads).toBeCloseTo(600 + 336);
   expect(dueUnits(loadOf("--reservations", "6000"))).toEqual({ writes: 1_100, reads: 300 });
+  // They are made all day, a reservation a second, and granted in a minute of each day.
+  const reserved = loadOf("--reservations", "86400");
+  expect(steadyUnits(reserved, settings)).toEqual({ writes: 9, reads: 1 });
+  expect(monthUnits(reserved, settings).writes).toBeCloseTo(86_400 * (730 / 24) * (9 + 11));
   const month = monthUnits(loadOf("--rows", "1000", "--members", "10"), settings);
   expect(month).toEqual({ writes: 7_060 + 50, reads: 1_000 + 10 });
   expect(yearGb(loadOf("--grants", "1"))).toBeCloseTo((12 * 2_628_000 * 487) / 1e9);
+  expect(yearGb(loadOf("--reservations", "1e6"))).toBeCloseTo((365 * 1e6 * (897 + 525)) / 1e9);
+  expect(yearGb(loadOf("--members", "1e6"))).toBeCloseTo(0.352);
 });
 
 test("partitions are those of the unit of which there are more", () => {
@@ -82,6 +91,7 @@ test("processes follow from calls, streams and grants of one moment", () => {
   const none = loadOf();
   expect([servers(none, settings), workers(none, settings)]).toEqual([2, 2]);
   expect(servers(loadOf("--balances", "2000"), settings)).toBe(5);
+  expect(servers(loadOf("--reservations", String(2_000 * 86_400)), settings)).toBe(5);
   const watched = loadOf("--watchers", "30000");
   expect(servers(watched, settings)).toBe(3);
   expect(memoryMb(watched, settings).server).toBeCloseTo(250 + 318);
@@ -96,8 +106,11 @@ test("dollars follow from the list prices", () => {
   const load = loadOf("--grants", "1");
   const { onDemand, provisioned } = dynamoDollars(load, settings);
   expect(onDemand).toBeCloseTo(2.628 * (6 * 0.625 + 0.125));
-  expect(provisioned).toBeCloseTo((730 * (6 * 0.00065 + 0.00013)) / 0.7);
-  expect(processDollars(load, settings)).toBeCloseTo(730 * 4 * (0.04048 + 0.004445));
+  expect(provisioned).toBeCloseTo((730 * (6 * 0.00065 + 0.00013)) / 0.6);
+  expect(processDollars(load, settings)).toBeCloseTo(730 * 4 * (0.04048 + 2 * 0.004445));
+  // Servers of 1,204 MB, twice which is 3 GB.
+  const streaming = processDollars(loadOf("--watchers", "60000"), { ...settings, maxStreams: 3e4 });
+  expect(streaming).toBeCloseTo(730 * 2 * (2 * 0.04048 + (3 + 2) * 0.004445));
   // Temporal's own example: 11.25 million in excess of the plan's.
   expect(temporalDollars(13_750_000)).toBeCloseTo(525 + 500);
   expect(temporalDollars(0)).toBe(500);
@@ -106,6 +119,14 @@ test("dollars follow from the list prices", () => {
   expect(temporalDollars(252_500_000)).toBeCloseTo(large * 1.1);
   const { month, onDemand: grants } = postgresBreakEven();
   expect(grants * onDemand).toBeCloseTo(month);
+});
+
+test("provisioned units are used as far as the template of the tables has it", () => {
+  const template = parseDocument(readFileSync(`${projectRoot}deploy/tables.yaml`, "utf8"), {
+    logLevel: "error",
+  });
+  const target = template.getIn(["Parameters", "TargetUtilization", "Default"]);
+  expect(target).toBe(100 * assumed.provisionedShare);
 });
 
 test("actions are those of the reservations, the rows and the idle days", () => {
@@ -120,9 +141,9 @@ test("actions are those of the reservations, the rows and the idle days", () => 
 test("the limit that is met first stands in front", () => {
   const [first, second] = limitUses(loadOf("--reservations", "60000"), settings);
   expect(first).toMatchObject({ name: "actions a second of a Temporal namespace", used: 2_000 });
-  expect(second).toMatchObject({ name: "write units a second of new tables", used: 11_000 });
+  expect(second).toMatchObject({ name: "write units a second of a new table", used: 11_006.25 });
   expect(limitUses(loadOf("--balances", "9000"), settings)[0]).toMatchObject({
-    name: "read units a second of new tables",
+    name: "read units a second of a new table",
     used: 9_000,
   });
 });

@@ -38,6 +38,7 @@ interface Units {
 }
 
 const secondsPerMonth = hoursPerMonth * 3_600;
+const secondsPerDay = 86_400;
 
 /** A campaign of this many rows is the measure for its actions. */
 const sheetRows = 10_000;
@@ -52,6 +53,9 @@ const times = ({ writes, reads }: Units, count: number): Units => ({
   reads: reads * count,
 });
 
+/** Calls of CreateReservation a second: what is due in one minute is reserved all day. */
+const reserves = ({ reservations }: Load): number => reservations / secondsPerDay;
+
 /** Units a second by calls and watchers. */
 export function steadyUnits(load: Load, { announced }: Settings): Units {
   const perHour = announced ? measured.announcedWatcherReads : measured.watcherReads;
@@ -62,6 +66,7 @@ export function steadyUnits(load: Load, { announced }: Settings): Units {
     times(costs.like, load.likes),
     times(costs.notify, load.notifies),
     times(costs.read, load.reads),
+    times(costs.reserve, reserves(load)),
     { writes: 0, reads: (load.watchers * perHour) / 3_600 },
   ]);
 }
@@ -73,15 +78,18 @@ export const dueUnits = ({ reservations }: Load): Units => times(costs.execute, 
 export const monthUnits = (load: Load, settings: Settings): Units =>
   add([
     times(steadyUnits(load, settings), secondsPerMonth),
-    times(add([costs.reserve, costs.execute]), load.reservations * daysPerMonth),
+    times(costs.execute, load.reservations * daysPerMonth),
     { writes: load.rows * measured.rowWrites, reads: load.rows },
     times(costs.expire, load.members),
   ]);
 
-/** GB that a month adds to the tables; ledgers and event keys stay for good. */
+/**
+ * GB that a month adds to the tables and their indexes; ledgers and event keys stay for good.
+ * Notifications, which are deleted in time, and the blocks of bulk rows are left out.
+ */
 export const monthGb = ({ grants, uses, likes, reservations, rows }: Load): number =>
   (secondsPerMonth * (grants * stored.grant + uses * stored.use + likes * stored.like) +
-    reservations * daysPerMonth * (stored.reserve + stored.grant) +
+    reservations * daysPerMonth * (stored.reserve + stored.execute) +
     rows * stored.grant) /
   1e9;
 
@@ -94,13 +102,19 @@ export const partitions = ({ writes, reads }: Units): number =>
   Math.max(1, Math.ceil(writes / limits.partitionWrites), Math.ceil(reads / limits.partitionReads));
 
 const callsOf = (load: Load): number =>
-  load.grants + load.uses + load.balances + load.likes + load.notifies + load.reads;
+  load.grants +
+  load.uses +
+  load.balances +
+  load.likes +
+  load.notifies +
+  load.reads +
+  reserves(load);
 
 /** Servers of one vCPU, two at least. */
 export const servers = (load: Load, { maxStreams }: Settings): number =>
   Math.max(
     2,
-    Math.ceil((callsOf(load) * assumed.callCpuMs) / 1_000 / assumed.utilization),
+    Math.ceil((callsOf(load) * assumed.callCpuMs) / 1_000 / assumed.cpuShare),
     Math.ceil(load.watchers / maxStreams),
   );
 
@@ -142,7 +156,7 @@ export function temporalActions(load: Load, { bulkRowsPerSecond }: Settings) {
 export function dynamoDollars(load: Load, settings: Settings) {
   const { writes, reads } = monthUnits(load, settings);
   const steady = steadyUnits(load, settings);
-  const hours = hoursPerMonth / assumed.utilization;
+  const hours = hoursPerMonth / assumed.provisionedShare;
   return {
     onDemand: (writes / 1e6) * prices.millionWriteUnits + (reads / 1e6) * prices.millionReadUnits,
     /** Calls and watchers only: what comes in bursts is not provisioned for. */
@@ -152,10 +166,14 @@ export function dynamoDollars(load: Load, settings: Settings) {
   };
 }
 
+/** The least GB of memory that Fargate gives one vCPU. */
+const leastGb = 2;
+
 /** Dollars of servers and workers a month, each with one vCPU and whole GB of memory. */
 export function processDollars(load: Load, settings: Settings): number {
   const memory = memoryMb(load, settings);
-  const hour = (mb: number) => prices.vcpuHour + Math.ceil((2 * mb) / 1_024) * prices.memoryGbHour;
+  const gb = (mb: number) => Math.max(leastGb, Math.ceil((2 * mb) / 1_024));
+  const hour = (mb: number) => prices.vcpuHour + gb(mb) * prices.memoryGbHour;
   const perHour =
     servers(load, settings) * hour(memory.server) + workers(load, settings) * hour(memory.worker);
   return hoursPerMonth * perHour;
@@ -184,7 +202,7 @@ export function postgresBreakEven() {
   return {
     month,
     onDemand: month / (onDemand * secondsPerMonth),
-    provisioned: (month * assumed.utilization) / provisioned,
+    provisioned: (month * assumed.provisionedShare) / provisioned,
   };
 }
 
@@ -196,18 +214,21 @@ interface LimitUse {
   readonly raisedBy: string;
 }
 
-/** The limits that others set, the one that is met first in front. */
+/**
+ * The limits that AWS and Temporal set, the one that is met first in front. The limits of one table
+ * are compared with the units of all tables together, which is pessimistic.
+ */
 export function limitUses(load: Load, settings: Settings): LimitUse[] {
   const { writes, reads } = add([steadyUnits(load, settings), dueUnits(load)]);
   const uses: LimitUse[] = [
     {
-      name: "write units a second of new tables",
+      name: "write units a second of a new table",
       used: writes,
       limit: limits.newTableWrites,
       raisedBy: "warm throughput",
     },
     {
-      name: "read units a second of new tables",
+      name: "read units a second of a new table",
       used: reads,
       limit: limits.newTableReads,
       raisedBy: "warm throughput",

@@ -21,7 +21,10 @@ export const prices = {
   memoryGbHour: 0.004445,
   /** A Postgres that survives the loss of a zone, without its storage. */
   postgresHour: 0.956,
-  /** Temporal Cloud's tiers: up to so many million actions a month, and the price of a million. */
+  /**
+   * Temporal Cloud's tiers: up to so many million actions a month, and the price of a million.
+   * Beyond 200 million there is no list price; the last one stands for it.
+   */
   actionTiers: [
     [5, 50],
     [10, 45],
@@ -30,7 +33,7 @@ export const prices = {
     [100, 30],
     [Number.POSITIVE_INFINITY, 25],
   ],
-  /** The plan that production needs: at least so much a month, or this share of the use. */
+  /** The Business plan, which is assumed: so much a month, or this share of the use if it is more. */
   temporalPlan: 500,
   temporalPlanShare: 0.1,
   /** Millions of actions that the plan includes. */

@@ -24,15 +24,20 @@ export const costs = {
   expire: { writes: 5, reads: 1 },
 } as const satisfies Record<string, Cost>;
 
-/** What a call stores, in bytes with DynamoDB's 100 more for each item, measured likewise. */
+/**
+ * What a call stores, in bytes, measured likewise: items and their entries in indexes, each with
+ * the 100 bytes that DynamoDB adds.
+ */
 export const stored = {
   /** A ledger entry and an event key, kept for good. */
   grant: 487,
   use: 470,
-  reserve: 300,
-  like: 218,
+  reserve: 897,
+  /** Beside the reservation. */
+  execute: 525,
+  like: 591,
   /** An account. */
-  member: 208,
+  member: 352,
 } as const;
 
 /** Results of the benchmarks (docs/benchmarks.md, bench/results.json). */
@@ -51,12 +56,17 @@ export const measured = {
 export const assumed = {
   /** MB of a server or worker that does nothing special. */
   processMb: 250,
-  /** Milliseconds of CPU of a call that writes. */
+  /**
+   * Milliseconds of CPU of a call. An estimate: no benchmark measures it, and this is what a row of a
+   * bulk grant takes of a worker.
+   */
   callCpuMs: 1.7,
   /** Grants of one moment that a worker makes a second. */
   grantsPerWorker: 200,
-  /** The share of a vCPU, and of provisioned units, that is planned for. */
-  utilization: 0.7,
+  /** The share of a vCPU that is planned for. */
+  cpuShare: 0.7,
+  /** The share of provisioned units that is used: TargetUtilization of deploy/tables.yaml. */
+  provisionedShare: 0.6,
 } as const;
 
 /** Limits that others set. */
