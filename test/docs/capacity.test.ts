@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { defaults } from "../../src/config/config.ts";
 import { prices } from "../../src/ops/capacity/prices.ts";
-import { costs, measured } from "../../src/ops/capacity/units.ts";
+import { assumed, costs, measured } from "../../src/ops/capacity/units.ts";
 import { projectRoot } from "../support/markdown.ts";
 
 const page = readFileSync(`${projectRoot}docs/capacity.md`, "utf8");
@@ -54,4 +54,8 @@ test("the page names variables that exist, and the date of the prices", () => {
   expect(page).toContain(`${measured.watcherReads} read units an hour`);
   expect(page).toContain(`${measured.streamKb} KB`);
   expect(page).toContain(`${measured.heldGrantKb} KB`);
+  expect(page).toContain(`${100 * assumed.provisionedShare} % of what is provisioned`);
+  expect(page).toContain(`${100 * assumed.cpuShare} % is planned for`);
+  expect(page).toContain(`a call takes ${assumed.callCpuMs} ms`);
+  expect(page).toContain(`so ${costs.reserve.writes} of their write units and one`);
 });

@@ -33,7 +33,7 @@ export const prices = {
     [100, 30],
     [Number.POSITIVE_INFINITY, 25],
   ],
-  /** The Business plan, which is assumed: so much a month, or this share of the use if it is more. */
+  /** The Business plan, which is assumed: so much a month, or this share of the use. */
   temporalPlan: 500,
   temporalPlanShare: 0.1,
   /** Millions of actions that the plan includes. */

@@ -57,8 +57,8 @@ export const assumed = {
   /** MB of a server or worker that does nothing special. */
   processMb: 250,
   /**
-   * Milliseconds of CPU of a call. An estimate: no benchmark measures it, and this is what a row of a
-   * bulk grant takes of a worker.
+   * Milliseconds of CPU of a call. An estimate: no benchmark measures it, and this is what a row
+   * of a bulk grant takes of a worker.
    */
   callCpuMs: 1.7,
   /** Grants of one moment that a worker makes a second. */
