@@ -1,10 +1,17 @@
 /** Tests that wrong bulk grants are found in a recorded run. */
-import { test } from "vitest";
-import { at, entry, found, ledger, type Run } from "./recorded-run.ts";
+import { expect, test } from "vitest";
+import { check } from "./check.ts";
+import { answered, at, entry, found, ledger, type Run, recordedRun } from "./recorded-run.ts";
 import { type Case, expectFound } from "./spoiled-run.ts";
 
 const bulk = ({ state }: Run, id: string) => found(state.bulkGrants.get(id));
 const rowOfEve = { origin: "b", eventId: "b-done_eve" } as const;
+
+/** Adds an acknowledged cancel of the bulk grant that is done. */
+function cancelled({ record }: Run): void {
+  const request = { op: "cancel" } as const;
+  at(record.bulkGrants, 0).sent.push({ request, attempts: [answered(3_500, {})] });
+}
 
 const cases: Case[] = [
   [
@@ -92,6 +99,7 @@ const cases: Case[] = [
     ({ record }) => at(record.bulkGrants, 1).sent.pop(),
     /b-cancelled was cancelled by nobody/,
   ],
+  ["a cancel that is lost", cancelled, /b-done was cancelled, and is DONE/],
   [
     "with failures",
     (run) => {
@@ -107,3 +115,10 @@ const cases: Case[] = [
 ];
 
 test.each(cases)("%s is found", expectFound);
+
+test("a run that has granted its last row when it is cancelled may be done", async () => {
+  const run = await recordedRun();
+  cancelled(run);
+  bulk(run, "b-done").actions = [{ action: "CANCEL" }];
+  expect(check(run.record, run.state)).toEqual([]);
+});

@@ -55,11 +55,18 @@ function wrongAbsence(record: BulkRecord, entries: readonly Granted[]): string[]
 }
 
 /** Its state follows from what was acknowledged. */
-function wrongState(record: BulkRecord, { state }: StoredBulkGrant, now: number): string[] {
+function wrongState(
+  record: BulkRecord,
+  { state, actions = [] }: StoredBulkGrant,
+  now: number,
+): string[] {
   const end = (op: BulkOp) => endOf(record, op);
   const accepts = (op: BulkOp) => end(op) !== undefined && end(op) !== "refused";
   const isEarly = state === "APPROVED" && (record.executeTime ?? 0) > now;
   const isOver = finalStates.has(state) || state === "AWAITING_APPROVAL" || isEarly;
+  // A cancel of a run that has granted its last row is acknowledged, and the run is done.
+  const isCancelled =
+    state === "CANCELLED" || (state === "DONE" && actions.some((each) => each.action === "CANCEL"));
   const isApproved = end("approve") === "acknowledged";
   const refusals = record.sent.flatMap(({ attempts }) =>
     attempts.flatMap(({ error }) => (error && !error.retryable ? [error.reason] : [])),
@@ -71,6 +78,7 @@ function wrongState(record: BulkRecord, { state }: StoredBulkGrant, now: number)
     ...(isApproved && state === "AWAITING_APPROVAL" ? ["was approved, and awaits it"] : []),
     ...(end("reject") === "acknowledged" && state !== "REJECTED" ? [`is ${state}`] : []),
     ...(state === "REJECTED" && !accepts("reject") ? ["was rejected by nobody"] : []),
+    ...(end("cancel") === "acknowledged" && !isCancelled ? [`was cancelled, and is ${state}`] : []),
     ...(state === "CANCELLED" && !accepts("cancel") ? ["was cancelled by nobody"] : []),
     ...(state === "DONE" && !accepts("approve") ? ["was run, and approved by nobody"] : []),
     ...refusals.filter((reason) => reason !== "WRONG_STATE").map((reason) => `refused ${reason}`),

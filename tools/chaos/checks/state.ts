@@ -1,5 +1,5 @@
 /** What is stored when a run is over and everything that was sent has been done. */
-import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
+import type { Action, BulkGrant } from "../../../src/domain/bulk-grant.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import type { Program } from "../../../src/domain/program.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
@@ -29,6 +29,8 @@ export type StoredReservation = Pick<
 >;
 
 export interface StoredBulkGrant extends Pick<BulkGrant, "state" | "endTime" | "result"> {
+  /** The latest ones. */
+  readonly actions?: readonly Pick<Action, "action">[];
   readonly rows: readonly {
     readonly userId: string;
     readonly points: number;
