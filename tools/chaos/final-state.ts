@@ -5,8 +5,11 @@ import { verifyAccount } from "../../src/app/points/verify.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import { bulkGrantRef, programRef, reservationRef } from "../../src/app/ports/records.ts";
 import { defaultProgramId as programId } from "../../src/domain/program.ts";
+import { text } from "../../src/store/dynamodb/sdk/attributes.ts";
 import { allItems } from "../../test/support/fixtures/pages.ts";
+import { eventually } from "../../test/support/fixtures/waiting.ts";
 import { ledgerOf } from "../../test/support/models/fault-workload.ts";
+import type { Server } from "./calls.ts";
 import type { State, StoredBulkGrant } from "./checks/state.ts";
 import type { Record } from "./record.ts";
 import type { Stack } from "./stack.ts";
@@ -49,16 +52,39 @@ async function countOpen({ reader }: Deps, record: Record): Promise<number> {
 
 const minuteMs = 60_000;
 
+/**
+ * Calls each server until it answers, for at most so long: a server that a fault has broken for good
+ * would go unnoticed while the other one answers. Returns what is wrong.
+ */
+export async function callEach(
+  servers: readonly Server[],
+  mostMs: number,
+  stopped: AbortSignal,
+): Promise<string[]> {
+  const wrong = servers.map(async (server, i): Promise<string[]> => {
+    try {
+      await eventually(async () => {
+        if (!stopped.aborted) await server("chaos").points.getBalance({ userId: "nobody" });
+      }, mostMs);
+      return [];
+    } catch (error) {
+      return [`server ${i + 1} does not answer after the last fault: ${error}`];
+    }
+  });
+  return (await Promise.all(wrong)).flat();
+}
+
 /** Reads everything that the checks compare. */
 export async function readState(
   { deps, itemsOf }: Pick<Stack, "deps" | "itemsOf">,
   record: Record,
 ): Promise<State> {
   const { reader } = deps;
+  const accounts = (await itemsOf("points")).map((item) => text(item, "pk"));
   const time = Date.now();
   const ledgers = new Map<string, Awaited<ReturnType<typeof ledgerOf>>>();
   const differences: string[] = [];
-  for (const userId of usersOf(record)) {
+  for (const userId of new Set([...usersOf(record), ...accounts.flatMap(userOf)])) {
     const name = { programId, userId };
     const { differences: found } = await verifyAccount(deps, name, false);
     differences.push(...found.map((each) => `account ${userId}: ${JSON.stringify(each)}`));
@@ -85,13 +111,18 @@ export async function readState(
   };
 }
 
-/** The users whose accounts may have been changed. */
-const usersOf = ({ points, reservations, bulkGrants }: Record): ReadonlySet<string> =>
-  new Set([
-    ...points.map(({ operation }) => operation.userId),
-    ...reservations.map(({ userId }) => userId),
-    ...bulkGrants.flatMap(({ rows }) => rows.map(({ userId }) => userId)),
-  ]);
+/** The users whose accounts the clients may have changed. */
+const usersOf = ({ points, reservations, bulkGrants }: Record): string[] => [
+  ...points.map(({ operation }) => operation.userId),
+  ...reservations.map(({ userId }) => userId),
+  ...bulkGrants.flatMap(({ rows }) => rows.map(({ userId }) => userId)),
+];
+
+const accountPrefix = `A#${programId}#`;
+
+/** The user of an item of the table `points`, if it belongs to an account of the program. */
+const userOf = (partition: string): string[] =>
+  partition.startsWith(accountPrefix) ? [partition.slice(accountPrefix.length)] : [];
 
 /** What is stored under the ids of these records. */
 async function stored<T>(

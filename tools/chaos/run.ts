@@ -9,7 +9,7 @@ import { changePoints } from "./clients/points.ts";
 import { createPrograms } from "./clients/programs.ts";
 import { reserve } from "./clients/reservations.ts";
 import { type Fault, injectFaults, planFaults } from "./faults.ts";
-import { readState, settle } from "./final-state.ts";
+import { callEach, readState, settle } from "./final-state.ts";
 import type { Options } from "./options.ts";
 import { endingOf, type Record, sentBy } from "./record.ts";
 import { type Stack, startStack } from "./stack.ts";
@@ -50,10 +50,13 @@ export async function runChaos(
     say("the faults are over: waiting for what is still to be done");
     await settle(stack.deps, record, settleMs, stopped);
     if (stopped.aborted) return undefined;
+    surprises.push(...(await callEach(stack.servers, settleMs, stopped)));
+    if (stopped.aborted) return undefined;
     await stack.drain();
     say("checking");
-    const wrong = check(record, await readState(stack, record));
-    return { counts: countsOf(record), faults, wrong };
+    const counts = countsOf(record);
+    const wrong = [...check(record, await readState(stack, record)), ...wrongCounts(counts)];
+    return { counts, faults, wrong };
   } finally {
     await stack.stop();
   }
@@ -145,6 +148,18 @@ export const countsOf = (record: Record): Result["counts"] =>
       return [name, counts];
     }),
   );
+
+/** What is wrong with a run in which so little was acknowledged that its checks show nothing. */
+export function wrongCounts(counts: Result["counts"]): string[] {
+  const idle = Object.entries(counts).filter(([, { acknowledged }]) => acknowledged === 0);
+  const { acknowledged, unknown } = sumOf(counts);
+  return [
+    ...idle.map(([name]) => `of ${name} no change was acknowledged`),
+    ...(unknown > acknowledged
+      ? [`${unknown} changes had no answer, and ${acknowledged} were acknowledged`]
+      : []),
+  ];
+}
 
 /** The counts of all services together. */
 export const sumOf = (counts: Result["counts"]): Counts =>

@@ -17,7 +17,7 @@ import { createLogger } from "../../src/log.ts";
 import { setup } from "../../src/ops/setup.ts";
 import type { Item } from "../../src/store/dynamodb/sdk/attributes.ts";
 import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
-import { tableName } from "../../src/store/dynamodb/tables.ts";
+import { type Table, tableName } from "../../src/store/dynamodb/tables.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 import { connect } from "../../test/support/servers/server.ts";
@@ -32,7 +32,7 @@ export interface Stack {
   readonly faults: Faults;
   /** The use cases of this process, which reach the store whatever faults do. */
   readonly deps: Deps;
-  itemsOf(table: "reactions" | "notifications"): Promise<Item[]>;
+  itemsOf(table: Table): Promise<Item[]>;
   /** Lets servers and workers end what they do. */
   drain(): Promise<void>;
   /** Kills everything, and removes what is left. */

@@ -7,6 +7,7 @@ import type { Kind, Ref } from "../../../src/app/ports/records.ts";
 import { DomainError, type Reason } from "../../../src/domain/errors.ts";
 import { codecOf, toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
+import { type Table, tables } from "../../../src/store/dynamodb/tables.ts";
 import { eventsOf, type Request } from "../../../test/support/models/reactions-requests.ts";
 import { answerTo } from "../../../test/support/models/reactions-use-cases.ts";
 import type { Answer, Operation } from "../../../test/support/models/workload-operations.ts";
@@ -261,16 +262,18 @@ async function feedsOf() {
   return { record, tables: tablesOf(store) };
 }
 
-/** The items that a store in memory would have in the tables of reactions and notifications. */
-export function tablesOf(store: Pick<MemoryStore, "dump">): State["tables"] {
+type Tables = Readonly<{ [name in Table]: readonly Item[] }>;
+
+/** The items that a store in memory would have in each table. */
+export function tablesOf(store: Pick<MemoryStore, "dump">): Tables {
   const items = Object.entries(store.dump()).flatMap(([name, { value, version }]) => {
     const [, kind = "", id = ""] = /^([^#]+)#(.*)$/s.exec(name) ?? [];
     const ref = { kind: kind as Kind, id } as Ref;
     return value ? [{ table: codecOf(ref.kind).table, item: toItem(ref, value, version) }] : [];
   });
-  const itemsOf = (wanted: string) =>
+  const itemsOf = (wanted: Table) =>
     items.flatMap(({ table, item }) => (table === wanted ? [item] : []));
-  return { reactions: itemsOf("reactions"), notifications: itemsOf("notifications") };
+  return Object.fromEntries(tables.map((table) => [table, itemsOf(table)])) as Tables;
 }
 
 export const ledger = ({ state }: Run) => state.ledgers.get("ann") ?? [];

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { bulkGrantRef } from "../../../src/app/ports/records.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import { defaultProgramId as programId } from "../../../src/domain/program.ts";
+import type { Table } from "../../../src/store/dynamodb/tables.ts";
 import { completeCheck, completeRun } from "../../../test/support/fixtures/bulk-grant-calls.ts";
 import { eventually } from "../../../test/support/fixtures/waiting.ts";
 import { randomFrom } from "../../../test/support/models/random.ts";
@@ -57,6 +58,12 @@ test("sixteen clients without faults: everything is right", async () => {
   await Promise.all(clients);
   await work(record);
   const { deps, store } = server;
-  const itemsOf = async (table: "reactions" | "notifications") => [...tablesOf(store)[table]];
+  const itemsOf = async (table: Table) => [...tablesOf(store)[table]];
   expect(check(record, await readState({ deps, itemsOf }, record))).toEqual([]);
+
+  // An account that no client has named is read, too.
+  await server.points.grantPoints({ userId: "stranger", eventId: "x", points: 5n });
+  expect(check(record, await readState({ deps, itemsOf }, record))).toEqual([
+    expect.stringMatching(/entry 1 of stranger is c:x, which nobody has sent/),
+  ]);
 });
