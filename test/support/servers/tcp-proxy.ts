@@ -4,11 +4,14 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface TcpProxy {
   readonly port: number;
-  /** Passes nothing on any more, in both directions, while all connections stay open. */
+  /**
+   * Passes nothing on any more, in both directions, while all connections stay open. New ones are
+   * accepted, and wait.
+   */
   hang(): void;
   /** Closes its connections, and those that come later. */
   cut(): void;
-  /** Passes on what new connections send. */
+  /** Passes on what new connections send, and those that wait. One that hung stays silent. */
   restore(): void;
   stop(): Promise<void>;
 }
@@ -16,26 +19,35 @@ export interface TcpProxy {
 /** Starts a proxy on a free port in front of a port of loopback. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
-  let isCut = false;
+  const waiting = new Set<Socket>();
+  let state: "passing" | "hung" | "cut" = "passing";
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      sockets.delete(socket);
+      waiting.delete(socket);
+    });
+  };
+  const pass = (incoming: Socket) => {
+    const outgoing = connect(targetPort, "127.0.0.1");
+    keep(outgoing);
+    incoming.on("close", () => outgoing.destroy());
+    outgoing.on("close", () => incoming.destroy());
+    incoming.pipe(outgoing).pipe(incoming);
+  };
   const server = createServer((incoming) => {
-    if (isCut) {
+    if (state === "cut") {
       incoming.destroy();
       return;
     }
-    const outgoing = connect(targetPort, "127.0.0.1");
-    const pair = [incoming, outgoing];
-    for (const socket of pair) {
-      sockets.add(socket);
-      socket.on("error", () => {});
-      socket.on("close", () => {
-        sockets.delete(socket);
-        for (const other of pair) other.destroy();
-      });
-    }
-    incoming.pipe(outgoing).pipe(incoming);
+    keep(incoming);
+    if (state === "hung") waiting.add(incoming);
+    else pass(incoming);
   });
   const cut = () => {
-    isCut = true;
+    state = "cut";
+    waiting.clear();
     for (const socket of sockets) socket.destroy();
   };
   server.listen(0, "127.0.0.1");
@@ -43,11 +55,14 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   return {
     port: (server.address() as AddressInfo).port,
     hang() {
+      state = "hung";
       for (const socket of sockets) socket.unpipe().pause();
     },
     cut,
     restore() {
-      isCut = false;
+      state = "passing";
+      for (const socket of waiting) pass(socket);
+      waiting.clear();
     },
     async stop() {
       cut();
