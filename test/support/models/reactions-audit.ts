@@ -1,5 +1,5 @@
 /**
- * Checks that the rows of reactions and notifications agree with each other, as docs/keys.md says:
+ * Checks that the records of reactions and notifications agree with each other, as docs/keys.md says:
  * every member has its notification and every notification its members, events are linked, and
  * nothing is left of what has gone.
  */
@@ -7,7 +7,7 @@ import { deepStrictEqual, ok } from "node:assert";
 import { type Item, num, parts, text, texts } from "../../../src/store/dynamodb/sdk/attributes.ts";
 
 /** A reaction or an event of which the owner was notified. */
-interface MemberRow {
+interface Member {
   readonly userId: string;
   readonly displayName: string;
   readonly version: number;
@@ -24,10 +24,10 @@ const isOf = (item: Item, pk: string, sk = ""): boolean =>
   text(item, "pk").startsWith(pk) && text(item, "sk").startsWith(sk);
 
 /** The members by the name of their group: owner, kind, type and id. */
-type Members = ReadonlyMap<string, readonly MemberRow[]>;
+type Members = ReadonlyMap<string, readonly Member[]>;
 
 /**
- * Throws at the first row that does not agree with the rest. `blocked` has people by owner,
+ * Throws at the first record that does not agree with the rest. `blocked` has people by owner,
  * `dismissed` the members, as owner, kind, type, id and version, whose notification was dismissed.
  */
 export function audit(
@@ -36,8 +36,8 @@ export function audit(
   dismissed: readonly string[],
 ): void {
   const members = membersOf(tables);
-  for (const [name, rows] of members) {
-    if (isEventsName(name)) auditEvents(tables, name, rows);
+  for (const [name, own] of members) {
+    if (isEventsName(name)) auditEvents(tables, name, own);
   }
   auditActors(tables, members);
   auditReported(tables, members, { blocked, dismissed });
@@ -50,9 +50,9 @@ function membersOf({ reactions }: Tables): Members {
   const owners = new Map(
     reactions.filter((each) => isOf(each, "T#")).map((each) => [text(each, "pk"), text(each, "o")]),
   );
-  const rows = reactions.filter(({ n, q }) => n && !q);
-  const all = new Map<string, MemberRow[]>();
-  for (const item of rows) {
+  const items = reactions.filter(({ n, q }) => n && !q);
+  const all = new Map<string, Member[]>();
+  for (const item of items) {
     const [table, ...names] = parts(item, "pk") as [string, string, string, string, string];
     const sort = text(item, "sk");
     const isEvent = table === "V";
@@ -69,9 +69,9 @@ function membersOf({ reactions }: Tables): Members {
 }
 
 /** Each event is linked to the actor's event before, and the purge finds the owner. */
-function auditEvents({ reactions }: Tables, name: string, rows: readonly MemberRow[]): void {
+function auditEvents({ reactions }: Tables, name: string, own: readonly Member[]): void {
   const latest = new Map<string, number>();
-  for (const { userId, version, item } of rows) {
+  for (const { userId, version, item } of own) {
     deepStrictEqual(num(item, "p"), latest.get(userId) ?? 0, `${name} ${version} of ${userId}`);
     latest.set(userId, version);
   }
@@ -90,9 +90,9 @@ function auditActors({ reactions }: Tables, members: Members): void {
       .map((each) => [`${text(each, "pk")} ${text(each, "sk")}`, each]),
   );
   const latest = new Map<string, Item>();
-  for (const [name, rows] of members) {
+  for (const [name, own] of members) {
     if (!isEventsName(name)) continue;
-    for (const { userId, item } of rows) latest.set(`${text(item, "pk")} ${userId}`, item);
+    for (const { userId, item } of own) latest.set(`${text(item, "pk")} ${userId}`, item);
   }
   deepStrictEqual([...stored.keys()].sort(), [...latest.keys()].sort());
   for (const [name, event] of latest) {
@@ -128,10 +128,10 @@ function auditReported(
     .filter((each) => isOf(each, "E#") && each.n && !each.r)
     .filter((each) => !isDeleted(text(each, "t")) && !isBlocked(each))
     .map((each) => `${text(each, "pk")} ${text(each, "sk")} ${num(each, "n")}`);
-  const stored = [...members].flatMap(([name, rows]) => {
+  const stored = [...members].flatMap(([name, own]) => {
     if (!isEventsName(name)) return [];
     const [owner] = name.split("#");
-    return rows.map(
+    return own.map(
       ({ item, version }) => `E#${owner}#${text(item, "s")} ${text(item, "i")} ${version}`,
     );
   });
@@ -157,29 +157,25 @@ function auditGroups(
     const name = [owner, kind, type, id].join("#");
     const from = isUnread ? num(item, "g") : Number(generation);
     const to = isUnread && !item.e ? Number.POSITIVE_INFINITY : num(item, isUnread ? "e" : "l");
-    const rows = (members.get(name) ?? []).filter(
-      ({ version }) => from <= version && version <= to,
-    );
-    inGroups.push(...rows.map(({ version }) => `${name} ${version}`));
+    const own = (members.get(name) ?? []).filter(({ version }) => from <= version && version <= to);
+    inGroups.push(...own.map(({ version }) => `${name} ${version}`));
     if (!isUnread) continue;
     // One that was read before counts and shows who had taken a reaction back by then, too.
     if (item.w && !isEventsName(name)) continue;
-    const namesOf = (some: readonly MemberRow[]) =>
+    const namesOf = (some: readonly Member[]) =>
       some.flatMap(({ userId, displayName }) => [userId === "#" ? "" : userId, displayName]);
     deepStrictEqual(
       { l: num(item, "l"), p: num(item, "p"), a: texts(item, "a"), z: texts(item, "z") },
       {
-        l: rows.at(-1)?.version,
-        p: new Set(rows.map(({ userId }) => userId)).size,
-        a: namesOf(rows.slice(0, 2)),
-        z: namesOf(rows.slice(-3).reverse()),
+        l: own.at(-1)?.version,
+        p: new Set(own.map(({ userId }) => userId)).size,
+        a: namesOf(own.slice(0, 2)),
+        z: namesOf(own.slice(-3).reverse()),
       },
       `${name} ${from}`,
     );
   }
-  const all = [...members].flatMap(([name, rows]) =>
-    rows.map(({ version }) => `${name} ${version}`),
-  );
+  const all = [...members].flatMap(([name, own]) => own.map(({ version }) => `${name} ${version}`));
   deepStrictEqual([...inGroups, ...dismissed].sort(), all.sort());
   for (const inbox of notifications.filter((each) => text(each, "sk") === "I")) {
     const own = unread.filter((each) => text(each, "pk") === text(inbox, "pk"));

@@ -24,8 +24,8 @@ type Tables = State["tables"];
 
 /** The items of reactions that were not taken back, by target, kind and person. */
 function storedReactions({ reactions }: Tables): Map<string, Item> {
-  const rows = reactions.filter((each) => text(each, "pk").startsWith("R#") && each.n);
-  return new Map(rows.map((each) => [nameOf(text(each, "pk"), text(each, "sk")), each]));
+  const items = reactions.filter((each) => text(each, "pk").startsWith("R#") && each.n);
+  return new Map(items.map((each) => [nameOf(text(each, "pk"), text(each, "sk")), each]));
 }
 
 /** Without the shard, with which the partition ends. */
