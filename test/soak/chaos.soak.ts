@@ -1,6 +1,8 @@
 /**
  * Runs chaos for ten minutes: two servers, two workers, Temporal and the store are killed, stopped
- * and cut off under clients of all services. TEST_CHAOS_SEED plays the faults of a seed again.
+ * and cut off under clients of all services. What is due is done within three minutes after the last
+ * fault; how late it was under the faults is not checked. TEST_CHAOS_SEED plays the faults of a seed
+ * again.
  */
 import { randomInt } from "node:crypto";
 import { expect, test } from "vitest";
@@ -9,14 +11,11 @@ import { runChaos } from "../../tools/chaos/run.ts";
 const seed = Number(process.env.TEST_CHAOS_SEED ?? randomInt(2 ** 31));
 const minutes = 10;
 
-test(`${minutes} minutes of chaos: nothing is lost, doubled, early or late (${seed})`, async () => {
+test(`${minutes} minutes of chaos: all is done in the end, once, not early (${seed})`, async () => {
   const never = new AbortController().signal;
   const result = await runChaos({ minutes, seed }, console.info, never);
   expect(result?.wrong).toEqual([]);
-  // Each service has taken part, and each kind of fault.
-  for (const [name, { acknowledged }] of Object.entries(result?.counts ?? {})) {
-    expect(acknowledged, name).toBeGreaterThan(0);
-  }
+  // There has been each kind of fault.
   const kinds = new Set(result?.faults.map(({ kind }) => kind.split(" ")[0]));
   expect([...kinds].sort()).toEqual(["cut", "killed", "stopped", "without"]);
 });
