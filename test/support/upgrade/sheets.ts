@@ -6,8 +6,11 @@ import { EventOrigin } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.t
 import { eventually } from "../fixtures/waiting.ts";
 import { ledgerOf } from "./points.ts";
 
-/** The first sheet takes most of a minute, so that it runs while workers are replaced. */
-const firstRows = 400;
+/**
+ * At five rows a second in one lane the first sheet takes 160 s. So it still runs when the workers
+ * are replaced, of which each may take 15 s to stop and 60 s to start on a busy machine.
+ */
+const firstRows = 800;
 const laterRows = 40;
 const points = 3n;
 
