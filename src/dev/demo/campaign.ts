@@ -9,7 +9,7 @@ import {
   BulkGrant_State as State,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { EventOrigin, LedgerEntry_Type } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
-import type { Embedded } from "./embedded.ts";
+import { type Embedded, rowsPerSecond } from "./embedded.ts";
 import { programId } from "./play.ts";
 
 /** The result of the campaign. */
@@ -24,6 +24,8 @@ const name = { programId, bulkGrantId };
 const points = "50";
 /** The wrong row has a letter where a digit should be. */
 const mistyped = "5O";
+/** For what does not depend on the number of rows. */
+const patienceMs = 60_000;
 
 /**
  * Submits the sheet with a wrong row and again without, has it approved and kills the worker when a
@@ -46,7 +48,7 @@ export async function grantCampaign(
 
   await killWhileRunning(stack, userIds, say);
   await meanwhile(stack);
-  await waitFor(stack, [State.DONE, State.DONE_WITH_FAILURES]);
+  await waitFor(stack, [State.DONE, State.DONE_WITH_FAILURES], rowCount);
   say("the new worker has granted the other rows");
   const times = await Promise.all(userIds.map((userId) => timesInLedger(stack, userId)));
   return { rows: rowCount, once: times.filter((count) => count === 1).length };
@@ -62,7 +64,11 @@ async function submit(
   const csv = Buffer.from(["user_id,points,reason", ...lines, ""].join("\n"));
   const title = "Spring campaign";
   await bulkGrants.submitBulkGrant({ ...name, title, content: { case: "csv", value: csv } });
-  return await waitFor({ bulkGrants, ...stack }, [State.INVALID, State.AWAITING_APPROVAL]);
+  return await waitFor(
+    { bulkGrants, ...stack },
+    [State.INVALID, State.AWAITING_APPROVAL],
+    lines.length,
+  );
 }
 
 /** Kills the worker when about a quarter of the rows are granted, and starts another one. */
@@ -72,7 +78,11 @@ async function killWhileRunning(
   say: (line: string) => void,
 ): Promise<void> {
   const quarter = userIds[Math.floor(userIds.length / 4)] as string;
-  while ((await timesInLedger(stack, quarter)) === 0) await sleep(50);
+  const limit = limitFor(userIds.length);
+  while ((await timesInLedger(stack, quarter)) === 0) {
+    if (Date.now() > limit) throw new Error(`the row of ${quarter} was not granted`);
+    await sleep(50);
+  }
   await stack.killWorker();
   const times = await Promise.all(userIds.map((userId) => timesInLedger(stack, userId)));
   const granted = times.filter((count) => count > 0).length;
@@ -81,10 +91,24 @@ async function killWhileRunning(
   say(`worker started again, process id ${pid}; Temporal misses the dead one within 15 s`);
 }
 
-async function waitFor({ bulkGrants }: Embedded, states: readonly State[]): Promise<BulkGrant> {
+/** Until when so many rows are waited for: twice as long as they take at least. */
+const limitFor = (rows: number): number =>
+  Date.now() + patienceMs + (2 * rows * 1_000) / rowsPerSecond;
+
+async function waitFor(
+  { bulkGrants }: Pick<Embedded, "bulkGrants">,
+  states: readonly State[],
+  rows: number,
+): Promise<BulkGrant> {
+  const limit = limitFor(rows);
   for (;;) {
     const { bulkGrant } = await bulkGrants.getBulkGrant(name);
     if (bulkGrant && states.includes(bulkGrant.state)) return bulkGrant;
+    if (Date.now() > limit) {
+      const wanted = states.map((each) => State[each]).join(" or ");
+      const state = bulkGrant && State[bulkGrant.state];
+      throw new Error(`the campaign is ${state} and not ${wanted}`);
+    }
     await sleep(200);
   }
 }

@@ -15,6 +15,8 @@ import { startTemporal } from "../stack/temporal-dev-server.ts";
 export type Embedded = Awaited<ReturnType<typeof startEmbedded>>;
 
 const taskQueue = "demo";
+/** Of a sheet: slow enough to kill the worker in the middle. */
+export const rowsPerSecond = 10;
 /** Long enough for a machine that is busy with other things. */
 const timeoutMs = 120_000;
 
@@ -47,8 +49,7 @@ export async function startEmbedded(say: (line: string) => void) {
       MEGURI_TASK_QUEUE: taskQueue,
       // Built once, because workers are started several times.
       MEGURI_WORKFLOW_BUNDLE: await writeBundle(join(folder, "workflows.js")),
-      // Slow enough to kill the worker in the middle of a sheet.
-      MEGURI_BULK_ROWS_PER_SECOND: "10",
+      MEGURI_BULK_ROWS_PER_SECOND: String(rowsPerSecond),
       MEGURI_PORT: String(port),
       MEGURI_HTTP1_PORT: String(http1Port),
       MEGURI_METRICS_PORT: String(metricsPort),
