@@ -64,9 +64,15 @@ export async function startFleet(version: Version, count: number): Promise<Fleet
     await deleteTables(clients.retrying, tableName(env.MEGURI_TABLE_PREFIX));
     clients.close();
   };
-  await eventually(() => setUp(version));
-  for (const each of ports) servers.push(await startServer(each, version));
-  while (workers.length < count) workers.push(await startWorker(version));
+  try {
+    await eventually(() => setUp(version));
+    for (const each of ports) servers.push(await startServer(each, version));
+    while (workers.length < count) workers.push(await startWorker(version));
+  } catch (error) {
+    // There may be no tables to delete yet: what matters is why it did not start.
+    await stop().catch(() => {});
+    throw error;
+  }
   return {
     urls: ports.map(([port]) => `http://127.0.0.1:${port}`),
     temporal: new Client({ connection, namespace }),

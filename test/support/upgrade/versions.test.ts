@@ -1,11 +1,16 @@
-/** Tests that a commit is found in whole clones and fetched into shallow ones. */
+/**
+ * Tests that a commit is found in whole clones and fetched into shallow ones, and that what killed
+ * runs have left is removed.
+ */
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { fetchCommit } from "./versions.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { fetchCommit, removeLeftovers } from "./versions.ts";
 
 let folder: string;
 let first: string;
@@ -57,4 +62,31 @@ test("a shallow clone without an origin says what it needs", async () => {
       "s",
     ),
   );
+});
+
+test("an origin that does not answer is not waited for", async () => {
+  const silent = createServer((socket) => {
+    socket.on("error", () => {});
+  });
+  silent.listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    silent.close();
+  });
+  await once(silent, "listening");
+  const place = await clone("silent", ["--depth=1"]);
+  const url = `git://127.0.0.1:${(silent.address() as AddressInfo).port}/origin`;
+  await git("-C", place, "remote", "set-url", "origin", url);
+  await expect(fetchCommit(place, first, 2_000)).rejects.toThrow("(no answer within 2 s)");
+});
+
+test("what killed runs have left is removed after a day, and nothing else", async () => {
+  const place = join(folder, "temporary");
+  const now = Date.now() / 1_000;
+  const hours = { "meguri-previous-old": 25, "meguri-previous-new": 23, "meguri-clones-old": 25 };
+  for (const [name, age] of Object.entries(hours)) {
+    await mkdir(join(place, name, "src"), { recursive: true });
+    await utimes(join(place, name), now, now - age * 3_600);
+  }
+  await removeLeftovers(place);
+  expect((await readdir(place)).sort()).toEqual(["meguri-clones-old", "meguri-previous-new"]);
 });

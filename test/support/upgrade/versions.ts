@@ -1,6 +1,6 @@
 /** The two versions of an upgrade: this one, and the previous one in a folder of its own. */
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -17,6 +17,10 @@ export interface Version {
 
 const run = promisify(execFile);
 const project = resolve(import.meta.dirname, "../../..");
+const folderPrefix = "meguri-previous-";
+const dayMs = 24 * 3_600_000;
+const fetchTimeoutMs = 120_000;
+const installTimeoutMs = 300_000;
 
 /**
  * Puts the sources of a commit into a temporary folder, with dependencies of its own, unless they
@@ -25,8 +29,9 @@ const project = resolve(import.meta.dirname, "../../..");
 export async function checkOut(
   commit: string,
 ): Promise<{ version: Version; remove: () => Promise<void> }> {
+  await removeLeftovers(tmpdir());
   await fetchCommit(project, commit);
-  const root = await mkdtemp(join(tmpdir(), "meguri-previous-"));
+  const root = await mkdtemp(join(tmpdir(), folderPrefix));
   const remove = () => rm(root, { recursive: true, force: true });
   try {
     const archive = join(root, "archive.tar");
@@ -43,13 +48,33 @@ export async function checkOut(
   }
 }
 
+/** Removes what killed runs have left in this folder more than a day ago. */
+export async function removeLeftovers(folder: string): Promise<void> {
+  const names = await readdir(folder);
+  for (const name of names.filter((each) => each.startsWith(folderPrefix))) {
+    const path = join(folder, name);
+    try {
+      const { mtimeMs } = await stat(path);
+      if (mtimeMs < Date.now() - dayMs) await rm(path, { recursive: true, force: true });
+    } catch {
+      // Another run has removed it, or it belongs to another user.
+    }
+  }
+}
+
 /**
  * Fetches a commit that a shallow clone does not have. A clone with the history needs no origin.
  *
  * @throws Error that says what to do when there is neither the commit nor an origin that has it.
  */
-export async function fetchCommit(repository: string, commit: string): Promise<void> {
-  const git = (...args: string[]) => run("git", args, { cwd: repository });
+export async function fetchCommit(
+  repository: string,
+  commit: string,
+  timeout = fetchTimeoutMs,
+): Promise<void> {
+  // An origin that wants a password refuses, instead of waiting for one.
+  const env = { ...process.env, GIT_TERMINAL_PROMPT: "0" };
+  const git = (...args: string[]) => run("git", args, { cwd: repository, env, timeout });
   const hasCommit = () =>
     git("cat-file", "-e", `${commit}^{commit}`).then(
       () => true,
@@ -58,7 +83,8 @@ export async function fetchCommit(repository: string, commit: string): Promise<v
   if (await hasCommit()) return;
   const failure = await git("fetch", "--quiet", "--depth=1", "origin", commit).then(
     () => undefined,
-    ({ stderr }) => String(stderr).trim(),
+    ({ killed, stderr }) =>
+      killed ? `no answer within ${timeout / 1_000} s` : String(stderr).trim(),
   );
   if (await hasCommit()) return;
   throw new Error(
@@ -77,7 +103,7 @@ async function installDependencies(root: string): Promise<void> {
     return;
   }
   const options = ["--omit=dev", "--workspaces=false", "--prefer-offline", "--no-audit"];
-  await run("npm", ["ci", ...options], { cwd: root });
+  await run("npm", ["ci", ...options], { cwd: root, timeout: installTimeoutMs });
 }
 
 /** This version, with a bundle of its workflows that has been made already. */
