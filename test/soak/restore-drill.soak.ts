@@ -5,5 +5,5 @@ import { drills, playDrill } from "../support/models/restore-play.ts";
 import { assertSeeded } from "../support/models/seeded.ts";
 
 test("whatever the moments, each call is made once, and the tables agree again", async () => {
-  await assertSeeded(fc.asyncProperty(drills, playDrill), 300, 15 * 60_000);
+  await assertSeeded(fc.asyncProperty(drills, playDrill), 150, 15 * 60_000);
 });

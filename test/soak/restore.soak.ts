@@ -26,6 +26,7 @@ import { approve, comesTo, submit, usersOf } from "../support/fixtures/bulk-gran
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 import { putItems } from "../support/stores/copy-table.ts";
+import { deleteTables } from "../support/stores/delete-tables.ts";
 import { itemsOf } from "../support/stores/dump.ts";
 
 const caller = asService("shop");
@@ -85,6 +86,8 @@ test("the restored tables agree, and each call is made once", async () => {
   await sending;
 
   const prefix = `restored-${randomUUID().slice(0, 8)}-`;
+  // They are gone already unless the test fails before their own stack starts, which deletes them.
+  onTestFinished(() => deleteTables(clients.retrying, tableName(prefix)).catch(() => {}));
   await createTables(clients.retrying, localTableDefinitions(tableName(prefix)));
   for (const [each, items] of copies) {
     await putItems(clients.retrying, tableName(prefix)(each), items);
