@@ -1,7 +1,7 @@
 /**
  * Runs chaos for ten minutes: two servers, two workers, Temporal and the store are killed, stopped
- * and cut off under clients of all services. What is due is done within three minutes after the last
- * fault; how late it was under the faults is not checked. TEST_CHAOS_SEED plays the faults of a seed
+ * and cut off under clients of all services. What is due is done within three minutes after the
+ * last fault; how late it was before is not checked. TEST_CHAOS_SEED plays the faults of a seed
  * again.
  */
 import { randomInt } from "node:crypto";

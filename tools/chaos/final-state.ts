@@ -53,8 +53,8 @@ async function countOpen({ reader }: Deps, record: Record): Promise<number> {
 const minuteMs = 60_000;
 
 /**
- * Calls each server until it answers, for at most so long: a server that a fault has broken for good
- * would go unnoticed while the other one answers. Returns what is wrong.
+ * Calls each server until it answers, for at most so long: a server that a fault has broken for
+ * good would go unnoticed while the other one answers. Returns what is wrong.
  */
 export async function callEach(
   servers: readonly Server[],

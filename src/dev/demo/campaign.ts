@@ -7,6 +7,7 @@ import {
   type BulkGrant,
   BulkGrantRow_State as RowState,
   BulkGrant_State as State,
+  BulkGrant_StateSchema as StateSchema,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { EventOrigin, LedgerEntry_Type } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import { type Embedded, rowsPerSecond } from "./embedded.ts";
@@ -105,9 +106,10 @@ async function waitFor(
     const { bulkGrant } = await bulkGrants.getBulkGrant(name);
     if (bulkGrant && states.includes(bulkGrant.state)) return bulkGrant;
     if (Date.now() > limit) {
-      const wanted = states.map((each) => State[each]).join(" or ");
-      const state = bulkGrant && State[bulkGrant.state];
-      throw new Error(`the campaign is ${state} and not ${wanted}`);
+      const [state, ...wanted] = [bulkGrant?.state ?? State.UNSPECIFIED, ...states].map(
+        (each) => StateSchema.value[each]?.localName,
+      );
+      throw new Error(`the campaign is ${state} and not ${wanted.join(" or ")}`);
     }
     await sleep(200);
   }

@@ -7,7 +7,7 @@ import type { Kind, Ref } from "../../../src/app/ports/records.ts";
 import { DomainError, type Reason } from "../../../src/domain/errors.ts";
 import { codecOf, toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
-import { type Table, tables } from "../../../src/store/dynamodb/tables.ts";
+import type { Table } from "../../../src/store/dynamodb/tables.ts";
 import { eventsOf, type Request } from "../../../test/support/models/reactions-requests.ts";
 import { answerTo } from "../../../test/support/models/reactions-use-cases.ts";
 import type { Answer, Operation } from "../../../test/support/models/workload-operations.ts";
@@ -259,22 +259,20 @@ async function feedsOf() {
   for (const request of events) record.events?.push(await sent(request));
   const again = like("cat");
   record.reactions?.push(await sent(again));
-  return { record, tables: tablesOf(store) };
+  const tables: State["tables"] = {
+    reactions: itemsIn(store, "reactions"),
+    notifications: itemsIn(store, "notifications"),
+  };
+  return { record, tables };
 }
 
-type Tables = Readonly<{ [name in Table]: readonly Item[] }>;
-
-/** The items that a store in memory would have in each table. */
-export function tablesOf(store: Pick<MemoryStore, "dump">): Tables {
-  const items = Object.entries(store.dump()).flatMap(([name, { value, version }]) => {
+/** The items that a store in memory would have in a table. */
+export const itemsIn = (store: Pick<MemoryStore, "dump">, table: Table): Item[] =>
+  Object.entries(store.dump()).flatMap(([name, { value, version }]) => {
     const [, kind = "", id = ""] = /^([^#]+)#(.*)$/s.exec(name) ?? [];
     const ref = { kind: kind as Kind, id } as Ref;
-    return value ? [{ table: codecOf(ref.kind).table, item: toItem(ref, value, version) }] : [];
+    return value && codecOf(ref.kind).table === table ? [toItem(ref, value, version)] : [];
   });
-  const itemsOf = (wanted: Table) =>
-    items.flatMap(({ table, item }) => (table === wanted ? [item] : []));
-  return Object.fromEntries(tables.map((table) => [table, itemsOf(table)])) as Tables;
-}
 
 export const ledger = ({ state }: Run) => state.ledgers.get("ann") ?? [];
 export const entry = (run: Run, number: number) => at(ledger(run), number - 1);

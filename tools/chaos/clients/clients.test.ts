@@ -13,7 +13,7 @@ import { randomFrom } from "../../../test/support/models/random.ts";
 import { type MemoryServer, startMemoryServer } from "../../../test/support/servers/server.ts";
 import { createCalls } from "../calls.ts";
 import { check } from "../checks/check.ts";
-import { tablesOf } from "../checks/recorded-run.ts";
+import { itemsIn } from "../checks/recorded-run.ts";
 import { readState } from "../final-state.ts";
 import type { Record } from "../record.ts";
 import { countsOf, emptyRecord, startClients } from "../run.ts";
@@ -56,14 +56,18 @@ test("sixteen clients without faults: everything is right", async () => {
   });
   over.abort();
   await Promise.all(clients);
+  // What becomes due after this moment is not done.
+  const time = Date.now();
   await work(record);
   const { deps, store } = server;
-  const itemsOf = async (table: Table) => [...tablesOf(store)[table]];
-  expect(check(record, await readState({ deps, itemsOf }, record))).toEqual([]);
+  const itemsOf = async (table: Table) => itemsIn(store, table);
+  const wrong = async () => {
+    const state = await readState({ deps, itemsOf }, record);
+    return check(record, { ...state, time });
+  };
+  expect(await wrong()).toEqual([]);
 
   // An account that no client has named is read, too.
   await server.points.grantPoints({ userId: "stranger", eventId: "x", points: 5n });
-  expect(check(record, await readState({ deps, itemsOf }, record))).toEqual([
-    expect.stringMatching(/entry 1 of stranger is c:x, which nobody has sent/),
-  ]);
+  expect(await wrong()).toEqual(["entry 1 of stranger is c:x, which nobody has sent"]);
 });
