@@ -51,7 +51,7 @@ interface Wait {
   readonly readBuilds: () => Promise<Builds>;
   readonly buildId: string;
   readonly log: Pick<Logger, "info" | "warn">;
-  /** How long it waits while no worker of another build is there. */
+  /** How long it waits after the last sight of a worker of another build. */
   readonly patienceMs?: Milliseconds;
   readonly pauseMs?: Milliseconds;
 }
@@ -62,23 +62,22 @@ interface Wait {
  */
 export async function awaitWorkers(wait: Wait): Promise<void> {
   const { readBuilds, buildId, log, patienceMs = 60_000, pauseMs = 2_000 } = wait;
-  const started = performance.now();
+  let since = performance.now();
   for (let last = ""; ; await sleep(pauseMs)) {
     const builds = await readBuilds();
-    const others = [...new Set(builds?.flatMap((each) => [...each]))].filter(
+    const otherBuilds = [...new Set(builds?.flatMap((each) => [...each]))].filter(
       (each) => each !== buildId,
     );
-    if (others.length === 0) {
-      if (builds?.every((each) => each.has(buildId))) {
-        log.info({ buildId }, "workers of this build poll");
-        return;
-      }
-      if (performance.now() - started >= patienceMs) {
-        log.warn({ buildId }, "no worker of this build was found; going on without");
-        return;
-      }
+    if (otherBuilds.length > 0) {
+      since = performance.now();
+    } else if (builds?.every((each) => each.has(buildId))) {
+      log.info({ buildId }, "workers of this build poll");
+      return;
+    } else if (performance.now() - since >= patienceMs) {
+      log.warn({ buildId }, "no worker of this build was found; going on without");
+      return;
     }
-    const state = { buildId, others, temporal: builds !== undefined };
+    const state = { buildId, otherBuilds, temporal: builds !== undefined };
     if (JSON.stringify(state) !== last) log.info(state, "waiting for the workers");
     last = JSON.stringify(state);
   }
