@@ -4,6 +4,7 @@ import {
   CreateTableCommand,
   type DynamoDBClient,
   ResourceInUseException,
+  type TableDescription,
   UpdateContinuousBackupsCommand,
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
@@ -25,7 +26,7 @@ export async function compareTables(
 }
 
 /**
- * Creates and adds what is missing, as often as it is called and beside others that do the same.
+ * Creates and adds what is missing, as often as it is called and while other setups do the same.
  * Returns the differences that it leaves alone.
  */
 export async function manageTables(
@@ -44,10 +45,21 @@ export async function manageTables(
     if (ttlAttribute !== undefined && found.ttlAttribute === undefined) {
       await enableTimeToLive(client, definition.create.TableName, ttlAttribute);
     }
+    const lacksBackups =
+      definition.hasPointInTimeRecovery && found.hasPointInTimeRecovery === false;
+    if (lacksBackups && isNew(found.description)) {
+      await enableBackups(client, definition.create.TableName, options.pollMs);
+    }
     return differencesOf(definition, await findTable(client, definition));
   };
   return (await Promise.all(definitions.map(manage))).flat();
 }
+
+const dayMs = 86_400_000;
+
+/** Whether a setup may have created the table and been stopped before it enabled its backups. */
+const isNew = ({ CreationDateTime: created }: TableDescription): boolean =>
+  created !== undefined && Date.now() - created.getTime() < dayMs;
 
 /** Creates the tables that do not exist, and waits until all can be used. */
 export async function createTables(

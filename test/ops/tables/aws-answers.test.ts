@@ -162,9 +162,19 @@ test("a new table gets its backups, also when they are not there at once", async
   expect(isBackedUp()).toBe(true);
 });
 
-test("backups of a table that exists are not changed, and named", async () => {
-  const complete = reservations.create as TableDescription;
-  const { client, isBackedUp } = createTable(complete, { hasBackups: false });
+const createdHoursAgo = (hours: number): TableDescription => ({
+  ...(reservations.create as TableDescription),
+  CreationDateTime: new Date(Date.now() - hours * 3_600_000),
+});
+
+test("a table that a stopped setup left without backups gets them", async () => {
+  const { client, isBackedUp } = createTable(createdHoursAgo(1), { hasBackups: false });
+  expect(await manage(client)).toEqual([]);
+  expect(isBackedUp()).toBe(true);
+});
+
+test("backups of a table that exists for longer are not changed, and named", async () => {
+  const { client, isBackedUp } = createTable(createdHoursAgo(25), { hasBackups: false });
   expect((await manage(client)).map(lineOf)).toEqual([
     "shop-reservations: point-in-time recovery is off, and should be on",
   ]);
