@@ -132,7 +132,10 @@ async function checkTemporal({ connection, namespace }: Link, config: Config): P
 async function checkSearchAttributes({ connection, namespace }: Link): Promise<string> {
   const missing = await missingSearchAttributes(connection, namespace);
   if (missing.length === 0) return "all are there";
-  throw new CheckFailed(`missing: ${missing.map(({ name }) => name).join(", ")}`, runSetup);
+  throw new CheckFailed(
+    `missing: ${missing.map(({ name }) => name).join(", ")}`,
+    `${runSetup} On Temporal Cloud, an administrator makes them in the console or by tcld.`,
+  );
 }
 
 /** The schedules of sources and of other programs are made by the servers in the same way. */

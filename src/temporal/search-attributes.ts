@@ -110,7 +110,8 @@ async function requireRegistered(connection: Connection, namespace: string): Pro
   const flags = missing.map(({ name, type }) => `--name ${name} --type ${types[type].name}`);
   throw new Error(
     `the namespace ${namespace} has no search attributes ${names.join(", ")}, and Temporal does ` +
-      "not let this process create them. An administrator creates them with: " +
+      "not let this process create them. An administrator creates them, on Temporal Cloud in the " +
+      "console or by tcld namespace search-attributes add, elsewhere with: " +
       `temporal operator search-attribute create --namespace ${namespace} ${flags.join(" ")}`,
   );
 }
