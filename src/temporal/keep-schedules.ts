@@ -25,7 +25,7 @@ export const ensuringPauses = { failedMs: 5_000, ensuredMs: 3_600_000, handOverM
  * every 5 s until it succeeds, and then every hour. So a server also starts while Temporal or the
  * store is away, and a schedule that was deleted or changed, or was not created together with its
  * program, is right again within an hour. A process that does not reach Temporal for a minute
- * leaves the work to others, which may reach it.
+ * leaves the work to another one, which may reach it.
  */
 export function keepEnsuringSchedules(
   workflows: TemporalWorkflows,
