@@ -9,7 +9,10 @@ import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts
  * Waits with these answers of Temporal, one every 10 s by a clock of its own. The last one is
  * repeated. Returns what it logs, and how often it asked.
  */
-async function waitWith(answers: readonly (readonly string[][] | undefined)[], patienceMs = 60_000) {
+async function waitWith(
+  answers: readonly (readonly string[][] | undefined)[],
+  patienceMs = 60_000,
+) {
   const lines: [message: string, otherBuilds: readonly string[]][] = [];
   const write = (fields: { otherBuilds?: string[] }, text: string) => {
     lines.push([text, fields.otherBuilds ?? []]);

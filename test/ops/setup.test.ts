@@ -193,8 +193,8 @@ describe("search attributes", () => {
         "MeguriUser (Keyword), MeguriExecuteTime (Datetime), MeguriState (Keyword), " +
         "MeguriPoints (Int), MeguriCaller (Keyword), MeguriReason (Keyword), " +
         "MeguriMonth (Keyword), and Temporal does " +
-        "not let this process create them. An administrator creates them, on Temporal Cloud in the " +
-        "console or by tcld namespace search-attributes add, elsewhere with: " +
+        "not let this process create them. An administrator creates them, on Temporal Cloud " +
+        "in the console or by tcld namespace search-attributes add, elsewhere with: " +
         `temporal operator search-attribute create --namespace ${namespace} ` +
         "--name MeguriProgram --type Keyword --name MeguriUser --type Keyword " +
         "--name MeguriExecuteTime --type Datetime --name MeguriState --type Keyword " +
