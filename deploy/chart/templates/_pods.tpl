@@ -74,5 +74,6 @@ topologySpreadConstraints:
 
 {{/* The drain in whole seconds, rounded up. */}}
 {{- define "meguri.drainSeconds" -}}
-{{- ceil (.Values.config.MEGURI_DRAIN_SECONDS | default 20 | float64) | int64 -}}
+{{- $text := include "meguri.text" (get .Values.config "MEGURI_DRAIN_SECONDS") -}}
+{{- ceil ($text | default "20" | float64) | int64 -}}
 {{- end }}
