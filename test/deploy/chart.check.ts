@@ -171,12 +171,15 @@ test.each(examples)("%s runs the setup first, then workers, then servers", async
   const release = await releaseOf(example);
   const { objects, of, podOf, controllers } = release;
   const annotations = (each: KubernetesObject) => each.metadata.annotations ?? {};
-  const before = (each: KubernetesObject) =>
-    annotations(each)["helm.sh/hook"] === "pre-install,pre-upgrade";
+  const hook = "helm.sh/hook";
+  const before = (each: KubernetesObject) => annotations(each)[hook] === "pre-install,pre-upgrade";
   expect(objects.filter(before).map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(
     ["NetworkPolicy", "ServiceAccount", "Job"].map((kind) => `${kind} meguri-setup`),
   );
-  const weight = (each: KubernetesObject) => Number(annotations(each)["helm.sh/hook-weight"]);
+  // Helm keeps the log of the setup, and what a failed one needs, until the next one.
+  const deletion = objects.filter(before).map((each) => annotations(each)[`${hook}-delete-policy`]);
+  expect(deletion).toEqual(Array(3).fill("before-hook-creation"));
+  const weight = (each: KubernetesObject) => Number(annotations(each)[`${hook}-weight`]);
   for (const kind of ["NetworkPolicy", "ServiceAccount"]) {
     expect(weight(of(kind, "setup"))).toBeLessThan(weight(controllers.setup));
   }
@@ -347,6 +350,7 @@ test("everything scales servers by CPU, and workers by the share of used slots",
         metadata: {
           serverAddress: "http://prometheus-operated.monitoring:9090",
           threshold: "50",
+          ignoreNullValues: "false",
           query,
         },
       },
@@ -435,6 +439,13 @@ test("an empty value is left out, and the defaults of the processes hold", async
   const { drainSeconds, taskQueue } = readConfig(env, "server");
   expect({ drainSeconds, taskQueue }).toEqual({ drainSeconds: 20, taskQueue: "meguri" });
   expect(podOf("server").terminationGracePeriodSeconds).toBeGreaterThan(25);
+});
+
+test("a drain of 0 is a drain of 0", async () => {
+  const none = { config: { MEGURI_DRAIN_SECONDS: 0 } };
+  const { podOf, envOf } = readRelease(await render("eks", none, folder));
+  expect(readConfig(envOf("server"), "server").drainSeconds).toBe(0);
+  expect(podOf("worker").terminationGracePeriodSeconds).toBe(15);
 });
 
 test("servers can keep the image before, and start without waiting, for a step back", async () => {

@@ -1,6 +1,6 @@
 {{/*
-Variables and files of the processes. A process gets only those files and secrets that it reads:
-MEGURI_JWT_KEY_FILE and others are the server's, MEGURI_TEMPORAL_APPROVALS is the worker's.
+Variables and files of the processes. A process gets only the files and secrets that it reads: those
+of TLS and of callers are the server's, MEGURI_TEMPORAL_APPROVALS is the worker's.
 */}}
 
 {{/* Whether a process reads a variable: "true" or nothing. Takes a dict of process and name. */}}

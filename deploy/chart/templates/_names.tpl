@@ -30,9 +30,12 @@ labels:
   {{- include "meguri.labels" . | nindent 2 }}
 {{- end }}
 
-{{/* Annotations of what the setup job needs: it is there before the job, and goes with it. */}}
+{{/*
+Annotations of what the setup job needs. It is there before the job, and stays after it: Helm would
+delete it under a job that fails and is looked at.
+*/}}
 {{- define "meguri.beforeSetup" -}}
 helm.sh/hook: pre-install,pre-upgrade
 helm.sh/hook-weight: "-10"
-helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+helm.sh/hook-delete-policy: before-hook-creation
 {{- end }}
