@@ -17,7 +17,7 @@ test.each([
   [{ config: { MEGURI_PORT: 9090 } }, /config.*'MEGURI_PORT' not allowed/],
   [{ config: { MEGURI_TEST_CLOCK: "1" } }, /config.*'MEGURI_TEST_CLOCK' not allowed/],
   [{ config: { MEGURI_SLACK_WEBHOOK_URL: "https://a" } }, /'MEGURI_SLACK_WEBHOOK_URL' not allowed/],
-  [{ config: { MEGURI_TEMPORAL_API_KEY: "key" } }, /'MEGURI_TEMPORAL_API_KEY' not allowed/],
+  [{ config: { AWS_SECRET_ACCESS_KEY: "key" } }, /'AWS_SECRET_ACCESS_KEY' not allowed/],
   [{ config: { MEGURI_CALLERS_FILE: "/callers" } }, /'MEGURI_CALLERS_FILE' not allowed/],
   [{ secrets: { MEGURI_ANNOUNCE_URL: "redis://a" } }, /MEGURI_ANNOUNCE_URL.*want object/],
   [{ files: { MEGURI_TLS_KEY_FILE: { key: "tls.key" } } }, /MEGURI_TLS_KEY_FILE.*minProperties/],
