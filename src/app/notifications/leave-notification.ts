@@ -1,5 +1,4 @@
 /** Takes a person out of one notification: the reaction, or all events of the person. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Event } from "../../domain/event.ts";
 import { isWithin } from "../../domain/event-retraction.ts";
 import { emptyInbox, type Inbox, replaceGroup, withReadChange } from "../../domain/inbox.ts";
@@ -41,7 +40,7 @@ import {
 import { lookUpReadEnds } from "./event-lookups.ts";
 import type { ListedGroup } from "./group-pages.ts";
 import { lookUpEnds } from "./member-lookups.ts";
-import { Outdated, planToTakeBack, refsOfPlan, takeBack } from "./take-back-event.ts";
+import { Outdated, planAgain, planToTakeBack, refsOfPlan, takeBack } from "./take-back-event.ts";
 
 type LeaveDeps = Pick<Deps, "engine" | "reader" | "unreadCounts">;
 
@@ -51,9 +50,6 @@ export interface Leaver {
   readonly userId: string;
   readonly deadline?: number | undefined;
 }
-
-/** How long a call waits before it plans again, in ms: a transaction is applied meanwhile. */
-const planAgainMs = 20;
 
 /**
  * Takes a person out of a group of reactions, unread or read. The reaction stays, as one that has
@@ -184,6 +180,7 @@ async function takeBackOne(
   event: Event,
 ): Promise<boolean> {
   const key = notifiedEventRef(ownerId, event.service, event.eventId);
+  const startTime = performance.now();
   for (;;) {
     const plan = await planToTakeBack(deps, event);
     if (!plan) return false;
@@ -205,6 +202,6 @@ async function takeBackOne(
       if (inbox) deps.unreadCounts.publish(ownerId, inbox);
       return inbox !== undefined;
     }
-    await sleep(planAgainMs);
+    await planAgain(startTime);
   }
 }

@@ -1,5 +1,4 @@
 /** The use case that takes an event back from the owners who were notified of it. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Inbox } from "../../domain/inbox.ts";
@@ -10,7 +9,14 @@ import { inboxRef, notifiedEventRef } from "../ports/records.ts";
 import { requireTime } from "../shared/deadlines.ts";
 import { forEachOwner } from "./many-owners.ts";
 import { ownersOf } from "./notify.ts";
-import { nextInbox, Outdated, planToTakeBack, refsOfPlan, takeBack } from "./take-back-event.ts";
+import {
+  nextInbox,
+  Outdated,
+  planAgain,
+  planToTakeBack,
+  refsOfPlan,
+  takeBack,
+} from "./take-back-event.ts";
 
 type RetractDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "owners">;
 
@@ -29,9 +35,6 @@ interface RetractResult {
   /** Whether the call changed anything. */
   readonly changed: boolean;
 }
-
-/** How long a call waits before it plans again, in ms: a transaction is applied meanwhile. */
-const planAgainMs = 20;
 
 /**
  * Takes an event of the calling service back from owners, each by a transaction of its own: from
@@ -67,6 +70,7 @@ async function retractFrom(
   deadline: number | undefined,
 ): Promise<boolean | undefined> {
   const key = notifiedEventRef(ownerId, service, eventId);
+  const startTime = performance.now();
   for (;;) {
     requireTime(deadline);
     const known = (await deps.reader.get(key))?.value;
@@ -94,6 +98,6 @@ async function retractFrom(
       if (result.inbox) deps.unreadCounts.publish(ownerId, result.inbox);
       return result.changed;
     }
-    await sleep(planAgainMs);
+    await planAgain(startTime);
   }
 }

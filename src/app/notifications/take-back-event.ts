@@ -1,13 +1,14 @@
 /** Takes one event out of an owner's records: what has to be read for it, and the decision. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { closedAt } from "../../domain/closed-group.ts";
+import { DomainError } from "../../domain/errors.ts";
 import type { Event, EventActor, EventsName } from "../../domain/event.ts";
 import { isWithin, type RetractionState, retract } from "../../domain/event-retraction.ts";
 import { emptyInbox, type Inbox } from "../../domain/inbox.ts";
 import type { Instant } from "../../domain/month.ts";
 import { type Ends, endsToRefill, recentMs } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
-import { Missing, type Transaction } from "../ports/engine.ts";
+import { Missing, patienceMs, type Transaction } from "../ports/engine.ts";
 import {
   closedGroupRef,
   closedGroupsRef,
@@ -45,6 +46,20 @@ interface Plan {
 
 /** Returned by a decision whose plan does not have all records: other calls have changed them. */
 export class Outdated {}
+
+/** How long a call waits before it plans again, in ms: a transaction is applied meanwhile. */
+const planAgainMs = 20;
+
+/**
+ * Waits until a call may plan again. Throws CONTENDED when it has done so since `startTime` for as
+ * long as the engine is patient: the records may be damaged, and never agree.
+ */
+export async function planAgain(startTime: number): Promise<void> {
+  if (performance.now() - startTime >= patienceMs) {
+    throw new DomainError("CONTENDED", "the records of the event do not agree; try again");
+  }
+  await sleep(planAgainMs);
+}
 
 /**
  * Plans to take an event back. Undefined if its target is deleted, with all events about it. Plain

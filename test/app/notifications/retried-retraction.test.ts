@@ -1,9 +1,13 @@
 /** Tests what a retraction answers when it is sent again, or its commit has no answer. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
+import { takeBackEvents } from "../../../src/app/notifications/leave-notification.ts";
 import { notify } from "../../../src/app/notifications/notify.ts";
 import { retractEvent } from "../../../src/app/notifications/retract.ts";
+import { eventActorRef, unreadGroupRef } from "../../../src/app/ports/records.ts";
 import { asService } from "../../../src/domain/caller.ts";
+import { noTarget } from "../../../src/domain/event.ts";
+import { eventKind } from "../../../src/domain/kinds.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -19,6 +23,7 @@ async function setUp() {
     await notify(deps, { ...owner, eventId, kind: "comment", actor });
   }
   return {
+    deps,
     store,
     retract: async () => {
       const answer = retractEvent(deps, { ...owner, eventId: "e1" }).then(
@@ -57,4 +62,17 @@ test("of two calls at once, one says that it took the event back", async () => {
   const { retract, people } = await setUp();
   expect((await Promise.all([retract(), retract()])).toSorted()).toEqual([false, true]);
   expect(await people()).toBe(1);
+});
+
+test("a call about records that never agree ends as CONTENDED", async () => {
+  const { deps, store, retract } = await setUp();
+  const events = { ownerId: "owner", target: noTarget, kind: eventKind("comment") };
+  store.force(eventActorRef(events, "e1"), undefined);
+  expect(await retract()).toBe("CONTENDED");
+  const group = await deps.reader.get(unreadGroupRef("owner", noTarget, events.kind));
+  if (!group) throw new Error("there is no group");
+  const leaver = { ownerId: "owner", userId: "e1" };
+  const leaving = takeBackEvents(deps, leaver, group.value).catch(({ reason }) => reason);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await leaving).toBe("CONTENDED");
 });
