@@ -1,4 +1,4 @@
-/** A lease in the store. Who holds it is seen by its beat, so that no clocks are compared. */
+/** A lease in the store. Its holder is seen by its beat, so that no clocks are compared. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "../app/ports/deps.ts";
@@ -10,7 +10,7 @@ import type { Logger } from "../log.ts";
 type StoreDeps = Pick<Deps, "engine" | "reader">;
 
 interface LeaseTiming {
-  /** How often a holder beats, and the others look. */
+  /** How often a holder beats, and the other processes look. */
   readonly beatMs: Milliseconds;
   /** A holder that has not beaten for this time is taken for dead. */
   readonly deadMs: Milliseconds;
@@ -20,8 +20,8 @@ const usual: LeaseTiming = { beatMs: 10_000, deadMs: 30_000 };
 
 /**
  * Creates the lease of this name, as one process holds it. The process that starts last takes it
- * from the others, because it may have a newer version or configuration; it waits for a beat before
- * it holds it, in which the one before stops. Later, any other process replaces a holder that dies.
+ * from its holder, because it may have a newer version or configuration; it waits for a beat before
+ * it holds it, in which the holder stops. Later, any other process replaces a holder that dies.
  *
  * Two processes may hold it for a moment when one of them is slow, so the work has to stand that.
  */
@@ -37,6 +37,7 @@ export function createLease(
   const pause = () => sleep(beatMs, undefined, options).catch(() => {});
   let hasStarted = false;
   let held: AbortController | undefined;
+  let isUnanswered = false;
 
   async function tryToTake(): Promise<boolean> {
     if (!hasStarted) {
@@ -66,12 +67,15 @@ export function createLease(
   async function take(): Promise<AbortSignal | undefined> {
     while (!closed.signal.aborted) {
       try {
-        if (await tryToTake()) {
+        const isTaken = await tryToTake();
+        isUnanswered = false;
+        if (isTaken) {
           held = new AbortController();
           void keep(held);
           return held.signal;
         }
       } catch (err) {
+        isUnanswered = true;
         log.warn({ err, lease: name }, "the lease could not be taken; trying again");
       }
       await pause();
@@ -85,7 +89,7 @@ export function createLease(
     try {
       await record.release();
     } catch (err) {
-      log.warn({ err, lease: name }, "the lease could not be released, so others wait for it");
+      log.warn({ err, lease: name }, "the lease could not be released; other servers wait for it");
     }
   }
 
@@ -93,6 +97,7 @@ export function createLease(
     take,
     release,
     isElsewhere: record.isElsewhere,
+    isUnanswered: () => isUnanswered,
     async close() {
       closed.abort();
       await release();

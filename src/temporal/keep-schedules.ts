@@ -10,7 +10,7 @@ import { ensureSchedules, SchedulesMissing } from "./schedules.ts";
 interface EnsuredSchedules {
   /**
    * How many programs and sources lack schedules since the last attempt; 1 when it could not read
-   * which there are; 0 while another process ensures them.
+   * which there are, or the lease; 0 while another process ensures them.
    */
   notEnsured(): number;
   /** Ends the check, so that another process begins with it. */
@@ -25,7 +25,7 @@ export const ensuringPauses = { failedMs: 5_000, ensuredMs: 3_600_000, handOverM
  * every 5 s until it succeeds, and then every hour. So a server also starts while Temporal or the
  * store is away, and a schedule that was deleted or changed, or was not created together with its
  * program, is right again within an hour. A process that does not reach Temporal for a minute
- * leaves the work to another one, which may reach it.
+ * releases the lease for a minute, so that another process takes it, which may reach Temporal.
  */
 export function keepEnsuringSchedules(
   workflows: TemporalWorkflows,
@@ -77,7 +77,10 @@ export function keepEnsuringSchedules(
   }
   void run();
   return {
-    notEnsured: () => (lease.isElsewhere() ? 0 : notEnsured),
+    notEnsured() {
+      if (lease.isUnanswered()) return Math.max(notEnsured, 1);
+      return lease.isElsewhere() ? 0 : notEnsured;
+    },
     async stop() {
       stopped.abort();
       await lease.close();

@@ -63,9 +63,12 @@ function connect(address = stack.config.temporalAddress) {
 }
 
 /** A server that keeps the schedules ensured. */
-function startServer(deps: Deps, { address, handOverMs = 60_000 }: Partial<Options> = {}) {
+function startServer(
+  deps: Deps,
+  { address, handOverMs = 60_000, isCutOff = false }: Partial<Options> = {},
+) {
   const { workflows, requests } = connect(address);
-  const link = { isCutOff: false };
+  const link = { isCutOff };
   const engine: Deps["engine"] = {
     transact: (request) =>
       link.isCutOff ? Promise.reject(new Error("cut off")) : deps.engine.transact(request),
@@ -81,6 +84,8 @@ function startServer(deps: Deps, { address, handOverMs = 60_000 }: Partial<Optio
 interface Options {
   readonly address: string;
   readonly handOverMs: number;
+  /** Whether it does not reach the lease. */
+  readonly isCutOff: boolean;
 }
 
 type Server = ReturnType<typeof startServer>;
@@ -102,6 +107,13 @@ async function expectAlone(server: Server, others: readonly Server[]): Promise<v
   await ensures(server);
   expect(others.map(({ requests }) => requests.length)).toEqual(before);
 }
+
+test("a server that cannot take the lease counts as one without ensured schedules", async () => {
+  const { ensured, link } = startServer(createStore(1).process(), { isCutOff: true });
+  await eventually(async () => expect(ensured.notEnsured()).toBe(1));
+  link.isCutOff = false;
+  await eventually(async () => expect(ensured.notEnsured()).toBe(0));
+});
 
 test("of several servers the latest ensures the schedules, and another if it dies", async () => {
   const store = createStore(2);

@@ -11,6 +11,8 @@ export interface Lease {
   release(): Promise<void>;
   /** Whether another process holds it, as far as this one has seen. */
   isElsewhere(): boolean;
+  /** Whether the last attempt to take it has failed, so that nobody knows who holds it. */
+  isUnanswered(): boolean;
   /** Gives the lease up for good. */
   close(): Promise<void>;
 }
