@@ -2,26 +2,41 @@
  * `npm run compare-restored [-- --repair]`: compares tables that were restored each by itself, says
  * what was lost, and with `--repair` mends what one of the tables still knows. Reads a tool's
  * variables, among them the prefix of the restored tables. No server and no worker may use them
- * meanwhile. Ends with 1 if anything is left that it has not mended.
+ * meanwhile; `--repair` refuses to begin while a server does. Ends with 1 if anything is left that
+ * it has not mended.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { ResourceNotFoundException } from "@aws-sdk/client-dynamodb";
+import type { Deps } from "../app/ports/deps.ts";
+import { leaseRef } from "../app/ports/records.ts";
 import { compareTables } from "../app/restore/compare.ts";
 import { type Finding, findingKinds } from "../app/restore/findings.ts";
 import { compose, composeWorkflows } from "../compose.ts";
 import { readConfig } from "../config/config.ts";
-import { ConfigError } from "../config/config-error.ts";
+import { OperatorError, runProcess } from "../config/config-error.ts";
+import { DomainError } from "../domain/errors.ts";
+import type { Milliseconds } from "../domain/units.ts";
 import { createLogger } from "../log.ts";
 import { createTableScan } from "../store/dynamodb/scan.ts";
 import { createClients } from "../store/dynamodb/sdk/client.ts";
 import { tableName } from "../store/dynamodb/tables.ts";
 
-/** Prints a line for each finding, then their numbers. Returns the exit code. */
+/** A server that holds the lease of the schedules beats every 10 s, and may be late. */
+const usualBeatWaitMs: Milliseconds = 25_000;
+
+/**
+ * Prints a line for each finding, then their numbers. Returns the exit code. Throws OperatorError
+ * when the tables are in use or missing, or the store refuses or does not answer.
+ */
 export async function compareRestored(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   print: (line: string) => void,
+  beatWaitMs = usualBeatWaitMs,
 ): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { repair: { type: "boolean" } } });
+  const { repair = false } = values;
   const config = readConfig(env, "setup");
   const counts = { FOUND: 0, MENDED: 0, REFUSED: 0 };
   const report = (finding: Finding) => {
@@ -33,8 +48,11 @@ export async function compareRestored(
   const { deps, close } = compose(config, workflows, log);
   const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
   try {
+    if (repair) await requireUnused(deps, beatWaitMs);
     const tables = createTableScan(clients.retrying, tableName(config.tablePrefix));
-    await compareTables({ ...deps, ...tables, repair: values.repair ?? false, report });
+    await compareTables({ ...deps, ...tables, repair, report });
+  } catch (error) {
+    throw shown(error, config.tablePrefix);
   } finally {
     clients.close();
     await close();
@@ -51,12 +69,28 @@ function lineOf({ kind, name, detail, outcome }: Finding): string {
   return `${words[outcome]}  ${kind}  ${name}: ${detail || findingKinds[kind]}`;
 }
 
+/**
+ * Throws when a server beats for the lease of the schedules. A restored lease may have a holder as
+ * well, but nobody beats for it. Workers hold no lease, so this does not find them.
+ */
+async function requireUnused({ reader }: Deps, beatWaitMs: Milliseconds): Promise<void> {
+  const read = async () => (await reader.get(leaseRef("schedules")))?.value;
+  const before = await read();
+  if (!before?.holder) return;
+  await sleep(beatWaitMs);
+  if ((await read())?.beat === before.beat) return;
+  throw new OperatorError("a server uses these tables: stop all servers and workers first");
+}
+
+/** An error that an operator can do something about, as one line. */
+function shown(error: unknown, prefix: string): unknown {
+  if (error instanceof DomainError) return new OperatorError(`${error.reason}: ${error.message}`);
+  if (!(error instanceof ResourceNotFoundException)) return error;
+  return new OperatorError(`a table ${prefix}* does not exist; MEGURI_TABLE_PREFIX names them`);
+}
+
 if (import.meta.main) {
-  try {
+  await runProcess(async () => {
     process.exitCode = await compareRestored(process.argv.slice(2), process.env, console.log);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    console.error(error.message);
-    process.exitCode = 1;
-  }
+  });
 }

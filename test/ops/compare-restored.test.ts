@@ -5,12 +5,14 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Deps } from "../../src/app/ports/deps.ts";
+import { leaseRef } from "../../src/app/ports/records.ts";
 import { compose } from "../../src/compose.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { createLogger } from "../../src/log.ts";
 import { compareRestored } from "../../src/ops/compare-restored.ts";
 import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { createTables } from "../../src/ops/tables/manage-tables.ts";
+import { createLease } from "../../src/runtime/lease.ts";
 import type { Item } from "../../src/store/dynamodb/sdk/attributes.ts";
 import { type Table, tableName, tables } from "../../src/store/dynamodb/tables.ts";
 import { randomFrom } from "../support/models/random.ts";
@@ -41,6 +43,13 @@ const env = () => ({
   AWS_REGION: "local",
   MEGURI_LOG_LEVEL: "silent",
 });
+
+/** What the command says when it does not begin. */
+const refusal = (args: string[], variables: NodeJS.ProcessEnv = {}, beatWaitMs?: number) =>
+  compareRestored(args, { ...env(), ...variables }, () => {}, beatWaitMs).then(
+    () => "none",
+    ({ name, message }: Error) => `${name}: ${message}`,
+  );
 
 async function compare(...args: string[]) {
   const lines: string[] = [];
@@ -100,4 +109,28 @@ test("says what differs, mends it, and each call is made once", async () => {
     await finishAll(restored, []);
   });
   expect(await compare()).toMatchObject(nothing);
+}, 120_000);
+
+test("repairs no tables that a server uses, and none that are missing", async () => {
+  await onRestored(async (restored) => {
+    const lease = createLease(restored, "schedules", quiet, { beatMs: 20, deadMs: 60_000 });
+    await lease.take();
+    expect(await refusal(["--repair"], {}, 2_000)).toMatch(/^OperatorError: a server uses /);
+    await lease.close();
+  });
+  expect(await refusal(["--repair"], {}, 2_000)).toBe("none");
+  expect(await refusal([], { MEGURI_TABLE_PREFIX: `${prefix}none-` })).toBe(
+    `OperatorError: a table ${prefix}none-* does not exist; MEGURI_TABLE_PREFIX names them`,
+  );
+}, 120_000);
+
+test("repairs tables whose lease has a holder of the past", async () => {
+  await onRestored(async ({ engine }) => {
+    const ref = leaseRef("schedules");
+    await engine.transact({
+      ...{ key: ref, readSet: [ref], expectAbsent: [], deadline: undefined },
+      decide: (tx) => tx.put(ref, { holder: "gone", beat: 7 }),
+    });
+  });
+  expect(await refusal(["--repair"], {}, 50)).toBe("none");
 }, 120_000);
