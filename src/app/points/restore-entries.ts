@@ -10,10 +10,11 @@ import { requireTime } from "../shared/deadlines.ts";
 import type { VerifiedAccount } from "./verify-account.ts";
 
 /**
- * At most this many entries are restored, by one transaction. The loss of one item loses at most 16
- * entries; a larger loss needs a backup.
+ * At most this many entries are restored, by one transaction: DynamoDB's limit of 100 items without
+ * the account. A transaction of a busy account writes up to about 93 entries, which a restore of
+ * the table may lose together. A larger loss needs a backup.
  */
-const maxRestored = 50;
+export const maxRestored = 99;
 
 /** The number of items of one read. */
 const pageSize = 1_000;

@@ -3,6 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { rebuildFromLedger } from "../../domain/rebuild.ts";
 import { repairVerified } from "../points/repair-account.ts";
+import { maxRestored } from "../points/restore-entries.ts";
 import { type VerifiedAccount, verifyOneAccount } from "../points/verify-account.ts";
 import { allPages } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
@@ -34,8 +35,9 @@ export async function compareAccount(deps: CompareDeps, account: AccountName): P
 
 /**
  * Repairs an account as VerifyAccount does. An account that is ahead of a ledger without a fault,
- * whose last entries have no copies either, is set back to its ledger: the event keys of these
- * changes are lost as well, so who sends the calls again makes each change once.
+ * of whose last entries not every one has a copy, is set back to its ledger. The event keys of
+ * these changes are lost as well, or deleted by `compareLateKey`, so a call that is sent again
+ * makes its change once. More entries than one repair restores may have copies, so they are left.
  */
 async function mendAccount(
   deps: CompareDeps,
@@ -48,17 +50,34 @@ async function mendAccount(
     const isDamaged = error instanceof DomainError && error.reason === "LEDGER_DAMAGED";
     const isAhead = (verified.account?.last ?? 0) > verified.sum.last;
     if (!isDamaged || !isAhead || verified.sum.faultCount > 0) throw error;
+    if ((verified.account?.last ?? 0) - verified.sum.last > maxRestored) throw error;
     await setBack(deps, account, verified);
   }
 }
 
-function setBack(
+/**
+ * Requires that an account agrees with its ledger, before its points change by what an event key
+ * says or does not say. Throws LEDGER_DAMAGED: an account that differs may have the change without
+ * its entry and key, and would get it twice.
+ */
+export async function requireAgreement(
+  deps: CompareDeps,
+  { programId, userId }: AccountName,
+): Promise<void> {
+  const { differenceCount } = await verifyOneAccount(deps, { programId, userId }, undefined);
+  if (differenceCount === 0) return;
+  const message = "the account differs from its ledger, and may have this change already";
+  throw new DomainError("LEDGER_DAMAGED", message);
+}
+
+async function setBack(
   { engine, programs }: CompareDeps,
   { programId, userId }: AccountName,
   { version, sum }: VerifiedAccount,
 ): Promise<void> {
   const ref = accountRef(programId, userId);
-  return engine.transact({
+  await programs.get(programId);
+  await engine.transact({
     key: ref,
     readSet: [ref],
     expectAbsent: [],
@@ -142,23 +161,24 @@ async function compareReversed(
   if (stored === undefined || stored === byLedger) return;
   const detail = `${byLedger} points reversed by the ledger, not ${stored}`;
   const name = `${textOf(account)} ${event}`;
-  await found(deps, { kind: "EVENT_KEY_DIFFERS", name, detail }, () =>
-    deps.engine.transact({
+  await found(deps, { kind: "EVENT_KEY_DIFFERS", name, detail }, async () => {
+    if (byLedger < stored) await requireAgreement(deps, account);
+    await deps.engine.transact({
       key: accountRef(programId, userId),
       readSet: [ref],
       expectAbsent: [],
       deadline: undefined,
       decide(tx) {
         const key = tx.get(ref);
-        if (key) tx.put(ref, { ...key, reversedPoints: byLedger });
+        if (key?.reversedPoints === stored) tx.put(ref, { ...key, reversedPoints: byLedger });
       },
-    }),
-  );
+    });
+  });
 }
 
 /**
  * Compares an event key whose entry is behind the last one of its account. The account and its
- * ledger do not have the change, so the key is deleted: who sends the call again makes it once.
+ * ledger do not have the change, so the key is deleted, and a call that is sent again makes it.
  */
 export async function compareLateKey(
   deps: CompareDeps,

@@ -5,13 +5,14 @@ import { rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import { executeRow, rowEventKey } from "../bulk-grants/execute-row.ts";
 import { readStoredBlock } from "../bulk-grants/stored-block.ts";
 import { bulkGrantRef, bulkRevisionRef, programRef } from "../ports/records.ts";
+import { requireAgreement } from "./compare-accounts.ts";
 import { bulkGrantOf, foundKey, type GrantedRows } from "./compare-points.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { scanTable } from "./scan-table.ts";
 
 /**
- * Compares all bulk grants. `granted` has the rows that the points table has as granted; those that
- * are in no sheet are named as well.
+ * Compares all bulk grants. `granted` has the rows that the points table has as granted; granted
+ * rows that are in no sheet are named as well.
  */
 export async function compareBulkGrants(deps: CompareDeps, granted: GrantedRows): Promise<void> {
   const users = new Map<string, ReadonlySet<string>>();
@@ -122,9 +123,10 @@ const mayBeBehind = ({ state, startTime }: BulkGrant): boolean =>
 
 /**
  * Executes a row again whose grant is lost, under the event of the row: if it is granted, nothing
- * happens. Throws the refusal of the row.
+ * happens. Throws the refusal of the row, and LEDGER_DAMAGED.
  */
 async function grantAgain(deps: CompareDeps, bulkGrant: BulkGrant, row: SheetRow): Promise<void> {
+  await requireAgreement(deps, { programId: bulkGrant.programId, userId: row.userId });
   const lease = { isHeld: true, decided: <T>(send: () => Promise<T>) => send() };
   const unpaced = { ...deps, awaitRowSlot: async () => undefined };
   let unexpected: unknown;

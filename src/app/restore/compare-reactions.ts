@@ -31,7 +31,7 @@ const maxGroups = 90;
 interface Ahead {
   /** The latest version of the owner's reactions and events. */
   version: number;
-  /** The kinds and targets of those that have notified the owner, by the ids of their groups. */
+  /** The kinds and targets of what has notified the owner, by the ids of their groups. */
   readonly groups: Map<string, { readonly target: TargetName; readonly kind: StoredKind }>;
 }
 
@@ -104,7 +104,7 @@ async function compareCount(
       deadline: undefined,
       decide(tx) {
         const stored = tx.get(ref);
-        if (!stored) return;
+        if (!stored || countIn(stored.counts, kind) !== counted) return;
         const { [kind]: _, ...others } = stored.counts;
         const counts = count > 0 ? { ...others, [kind]: count } : others;
         tx.put(ref, { ...stored, counts });
@@ -113,7 +113,7 @@ async function compareCount(
   );
 }
 
-/** The reactions, and the places of those that were taken back, with their owners. */
+/** The reactions, and the places of reactions that were taken back, with their owners. */
 async function versionedReactions(
   deps: CompareDeps,
   records: readonly { readonly id: string; readonly value: Records["reaction"] }[],
@@ -160,37 +160,59 @@ async function noteAhead(
 /**
  * Sets an inbox to the latest version of its owner's reactions and events, so that no further one
  * gets a version twice, and begins the notifications that are lost with what is later than the
- * inbox. A notification that is open is compared with its members afterwards.
+ * inbox. A notification that is open is compared with its members afterwards. The version is set
+ * with the last groups, because nothing is later than the inbox then, and finds the rest.
  */
 async function notifyAgain(deps: CompareDeps, ownerId: string, ahead: Ahead): Promise<void> {
   const ref = inboxRef(ownerId);
   const inbox = (await deps.reader.get(ref))?.value ?? emptyInbox;
   const detail = `version ${inbox.version}, and ${ahead.version} among reactions and events`;
   await found(deps, { kind: "INBOX_BEHIND", name: ownerId, detail }, async () => {
-    const names = [...ahead.groups.values()].slice(0, maxGroups);
+    const names = [...ahead.groups.values()];
     const generation = inbox.version + 1;
-    const groups = await Promise.all(
-      names.map((name) => rebuildGroup(deps.reader, { ownerId, ...name, generation })),
-    );
-    const refs = names.map(({ target, kind }) => unreadGroupRef(ownerId, target, kind));
-    await deps.engine.transact({
-      key: ref,
-      readSet: [ref, ...refs],
-      expectAbsent: [],
-      deadline: undefined,
-      decide(tx) {
-        let after: Inbox = tx.get(ref) ?? emptyInbox;
-        if (after.version !== inbox.version) return;
-        const begun = groups.flatMap((group, i) => {
-          const groupRef = refs[i] as (typeof refs)[number];
-          return group && !tx.get(groupRef) ? [group] : [];
-        });
-        for (const group of begun) after = replaceGroup(after, undefined, countedOf(group));
-        const version = Math.max(after.version, ahead.version);
-        for (const group of begun) putUnread(tx, ownerId, undefined, group, version);
-        tx.put(ref, { ...after, version, changeVersion: version });
-      },
-    });
+    do {
+      const batch = names.splice(0, maxGroups);
+      const isLast = names.length === 0;
+      await beginGroups(deps, ownerId, batch, { generation, version: ahead.version, isLast });
+    } while (names.length > 0);
+  });
+}
+
+/** Begins lost notifications of an inbox that is behind; the last ones set its version. */
+async function beginGroups(
+  { engine, reader }: CompareDeps,
+  ownerId: string,
+  names: readonly { readonly target: TargetName; readonly kind: StoredKind }[],
+  to: { readonly generation: number; readonly version: number; readonly isLast: boolean },
+): Promise<void> {
+  const { generation } = to;
+  const ref = inboxRef(ownerId);
+  const groups = await Promise.all(
+    names.map((name) => rebuildGroup(reader, { ownerId, ...name, generation })),
+  );
+  const refs = names.map(({ target, kind }) => unreadGroupRef(ownerId, target, kind));
+  await engine.transact({
+    key: ref,
+    readSet: [ref, ...refs],
+    expectAbsent: [],
+    deadline: undefined,
+    decide(tx) {
+      const before = tx.get(ref) ?? emptyInbox;
+      if (before.version !== generation - 1) return;
+      const begun = groups.flatMap((group, i) => {
+        const groupRef = refs[i] as (typeof refs)[number];
+        return group && !tx.get(groupRef) ? [group] : [];
+      });
+      const after = begun.reduce<Inbox>(
+        (inbox, group) => replaceGroup(inbox, undefined, countedOf(group)),
+        before,
+      );
+      const version = Math.max(after.version, to.version);
+      for (const group of begun) putUnread(tx, ownerId, undefined, group, version);
+      const { changeVersion } = before;
+      if (to.isLast) tx.put(ref, { ...after, version, changeVersion: version });
+      else tx.put(ref, { ...after, version: before.version, changeVersion });
+    },
   });
 }
 

@@ -1,9 +1,11 @@
 /** Compares the records of reservations with the event keys of their grants. */
+import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, eventName } from "../../domain/ledger.ts";
 import { complete, type Reservation } from "../../domain/reservation.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, eventRef, programRef, type Ref, reservationRef } from "../ports/records.ts";
 import { executeReservation } from "../reservations/execute.ts";
+import { requireAgreement } from "./compare-accounts.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { scanTable } from "./scan-table.ts";
 
@@ -54,10 +56,12 @@ async function compareReservation(
 
 /**
  * Sets a reservation whose grant is lost back to pending, and executes it. Where that ends in
- * between, the reconciler executes it, because its time has come.
+ * between, the reconciler executes it, because its time has come. Throws the refusal that set the
+ * record FAILED, and WRONG_STATE when the record waits because its program is paused.
  */
 async function grantAgain(deps: CompareDeps, reservation: Reservation): Promise<void> {
   const { programId, reservationId, userId } = reservation;
+  await requireAgreement(deps, reservation);
   const [ref, key] = [reservationRef(programId, reservationId), grantKey(reservation)];
   await deps.engine.transact({
     key: accountRef(programId, userId),
@@ -71,7 +75,11 @@ async function grantAgain(deps: CompareDeps, reservation: Reservation): Promise<
       tx.put(ref, { ...pending, state: "PENDING" });
     },
   });
-  await executeReservation(deps, { programId, reservationId, userId });
+  const executed = await executeReservation(deps, { programId, reservationId, userId });
+  if (executed.outcome === "DONE") return;
+  const { state, failure } = executed.reservation;
+  const cause = failure?.message ?? executed.outcome;
+  throw new DomainError(failure?.reason ?? "WRONG_STATE", `the record is ${state} now: ${cause}`);
 }
 
 /** Sets a granted reservation DONE by the entry of its grant. */

@@ -1,4 +1,6 @@
 /** Rebuilds an unread notification from the reactions or events that are its members. */
+import pRetry from "p-retry";
+import { DomainError } from "../../domain/errors.ts";
 import { countsActor } from "../../domain/event.ts";
 import type { StoredKind } from "../../domain/kinds.ts";
 import type { Instant } from "../../domain/month.ts";
@@ -9,6 +11,9 @@ import type { MemberReader, MemberRecord } from "../ports/notifications.ts";
 
 /** The number of members of one read. */
 const pageSize = 500;
+
+/** A read that is throttled or not answered is retried this often: within about 10 s. */
+const retries = { retries: 5, minTimeout: 200, factor: 2, randomize: true };
 
 /** Which members a group has: those from a version on, and in a closed one up to its end. */
 interface GroupRange {
@@ -28,7 +33,10 @@ export async function rebuildGroup(
   let group: UnreadGroup | undefined;
   let after = name.generation - 1;
   for (;;) {
-    const page = await reader.membersAfter(members, after, pageSize);
+    const page = await pRetry(() => reader.membersAfter(members, after, pageSize), {
+      ...retries,
+      shouldRetry: ({ error }) => error instanceof DomainError && error.retryable,
+    });
     for (const member of page) {
       if (member.version > endVersion) return group;
       group = withMember(group, member, name);

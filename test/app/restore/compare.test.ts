@@ -1,6 +1,7 @@
 /** Tests what a comparison of restored tables finds that a drill meets seldom or never. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { freezeAccount } from "../../../src/app/points/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import {
   accountRef,
@@ -17,6 +18,9 @@ import {
 import { react } from "../../../src/app/reactions/commands.ts";
 import { registerTarget, setTargetMuted } from "../../../src/app/reactions/targets.ts";
 import { createReservation } from "../../../src/app/reservations/commands.ts";
+import { executeReservation } from "../../../src/app/reservations/execute.ts";
+import { pauseProgramReservations } from "../../../src/app/reservations/pause.ts";
+import { compareTables } from "../../../src/app/restore/compare.ts";
 import { type Finding, findingKinds } from "../../../src/app/restore/findings.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import {
@@ -28,6 +32,7 @@ import {
 import { openStore, runAll, start, submit, validate } from "../../support/fixtures/bulk-steps.ts";
 import { programId } from "../../support/models/bulk-use-cases.ts";
 import { compareAll } from "../../support/models/restore-drill.ts";
+import type { MemoryDeps } from "../../support/stores/memory-store.ts";
 
 const linesOf = (findings: readonly Finding[]) =>
   findings.map(({ kind, name, outcome }) => `${kind} ${name} ${outcome}`).sort();
@@ -183,4 +188,195 @@ test("the list of muted targets follows the targets", async () => {
   ]);
   expect(await deps.reader.get(two)).toBeUndefined();
   expect(await compareAll(fixture, false)).toEqual([]);
+});
+
+/** An account with a granted reservation, `r`, and the account as it was before the grant. */
+async function withGrantedReservation() {
+  const fixture = createAccountFixture();
+  const { deps, stored } = fixture;
+  await grant(deps, "g", 10);
+  await createReservation(deps, {
+    ...{ programId: "p", reservationId: "r", userId: "u", points: 5, reason: "" },
+    ...{ executeTime: 0, creator: asService("test") },
+  });
+  const before = await stored();
+  await executeReservation(deps, { programId: "p", reservationId: "r", userId: "u" });
+  return { ...fixture, before };
+}
+
+/** The points are restored to before the grant, and the reservation to after it. */
+async function withLostGrant() {
+  const { before, ...fixture } = await withGrantedReservation();
+  const { store, process } = fixture;
+  store.force(accountRef("p", "u"), before);
+  store.force(entryRef("p", "u", 2), undefined);
+  store.force(eventRef("p", "u", "r:r"), undefined);
+  return { ...fixture, deps: process() };
+}
+
+test("a lost grant that the account refuses is named, and its record is FAILED", async () => {
+  const fixture = await withLostGrant();
+  const { deps, store } = fixture;
+  const input = { programId: "p", userId: "u", reason: "", caller: asService("test") };
+  await freezeAccount(deps, { ...input, eventId: "f", deadline: undefined });
+  // Another pass follows, which finds nothing of the reservation any more.
+  store.force(eventRef("p", "u", "c:g"), undefined);
+  const findings = await compareAll({ ...fixture, deps: fixture.process() }, true);
+  expect(linesOf(findings)).toEqual([
+    "EVENT_KEY_LOST p/u c:g MENDED",
+    "RESERVATION_GRANT_LOST p/r REFUSED",
+  ]);
+  expect(findings.at(-1)?.detail).toContain("ACCOUNT_FROZEN: the record is FAILED now");
+  expect((await deps.reader.get(reservationRef("p", "r")))?.value.state).toBe("FAILED");
+});
+
+test("a lost grant of a program that is paused is named, and its record waits", async () => {
+  const fixture = await withLostGrant();
+  const { deps } = fixture;
+  const by = { reason: "", caller: asService("test"), deadline: undefined };
+  await pauseProgramReservations(deps, { programId: "p", ...by });
+  const findings = await compareAll(fixture, true);
+  expect(linesOf(findings)).toEqual(["RESERVATION_GRANT_LOST p/r REFUSED"]);
+  expect(findings[0]?.detail).toContain("WRONG_STATE: the record is PENDING now: PAUSED");
+  expect((await deps.reader.get(reservationRef("p", "r")))?.value.state).toBe("PENDING");
+});
+
+test("a grant whose points the account has is not made again from a damaged ledger", async () => {
+  const fixture = await withGrantedReservation();
+  const { deps, store, stored } = fixture;
+  await grant(deps, "h", 1);
+  const before = await stored();
+  store.force(entryRef("p", "u", 2), undefined);
+  store.force(eventRef("p", "u", "r:r"), undefined);
+  const findings = await compareAll({ ...fixture, deps: fixture.process() }, true);
+  expect(linesOf(findings)).toEqual([
+    "ACCOUNT_DIFFERS p/u REFUSED",
+    "RESERVATION_GRANT_LOST p/r REFUSED",
+  ]);
+  expect(await stored()).toEqual(before);
+  expect((await deps.reader.get(reservationRef("p", "r")))?.value.state).toBe("DONE");
+});
+
+test("a row whose points the account has is not granted again from a damaged ledger", async () => {
+  const memory = await openStore();
+  const { deps, store } = memory;
+  await grant(deps, "g", 1, { userId: "ada" });
+  await submit(deps, "spring", { ada: 5 });
+  await validate(deps, "spring", 1);
+  await start(deps, "spring", 1);
+  await runAll(deps, "spring", 1, 1);
+  await grant(deps, "h", 1, { userId: "ada" });
+  const account = accountRef(programId, "ada");
+  const before = (await deps.reader.get(account))?.value;
+  store.force(entryRef(programId, "ada", 2), undefined);
+  store.force(eventRef(programId, "ada", "b:spring_ada"), undefined);
+  const findings = await compareAll({ ...memory, deps: memory.process() }, true);
+  expect(linesOf(findings)).toEqual([
+    "ACCOUNT_DIFFERS p/ada REFUSED",
+    "BULK_ROW_GRANT_LOST p/spring REFUSED",
+  ]);
+  expect((await deps.reader.get(account))?.value).toEqual(before);
+});
+
+test("a refund that a damaged ledger has lost cannot be made once more", async () => {
+  const fixture = createAccountFixture();
+  const { deps, store } = fixture;
+  await grant(deps, "g", 10);
+  await use(deps, "u", 4);
+  await refund(deps, "x", "u");
+  await grant(deps, "h", 1);
+  store.force(entryRef("p", "u", 3), undefined);
+  store.force(eventRef("p", "u", "c:x"), undefined);
+  expect(linesOf(await compareAll({ ...fixture, deps: fixture.process() }, true))).toEqual([
+    "ACCOUNT_DIFFERS p/u REFUSED",
+    "EVENT_KEY_DIFFERS p/u c:u REFUSED",
+  ]);
+  const again = refund(fixture.process(), "x", "u");
+  await expect(again).rejects.toMatchObject({ reason: "LIMIT_EXCEEDED" });
+});
+
+test("the entries of a busy account's transaction come back from their copies", async () => {
+  const fixture = await withLostEntries(93);
+  expect(linesOf(await compareAll(fixture, true))).toEqual(["ACCOUNT_DIFFERS p/u MENDED"]);
+  expect(await fixture.stored()).toMatchObject({ last: 94 });
+  expect(await compareAll(fixture, false)).toEqual([]);
+});
+
+test("an account with more lost entries than can be restored is left, and so are keys", async () => {
+  const fixture = await withLostEntries(100);
+  expect(linesOf(await compareAll(fixture, true))).toEqual(["ACCOUNT_DIFFERS p/u REFUSED"]);
+  expect(await fixture.stored()).toMatchObject({ last: 101 });
+  expect(await fixture.deps.reader.get(eventRef("p", "u", "c:g100"))).toBeDefined();
+});
+
+/** An account whose ledger has lost so many of its last entries, and no event key. */
+async function withLostEntries(count: number) {
+  const fixture = createAccountFixture();
+  for (let i = 0; i <= count; i++) await grant(fixture.deps, `g${i}`, 1);
+  for (let i = 0; i < count; i++) fixture.store.force(entryRef("p", "u", 2 + i), undefined);
+  return { ...fixture, deps: fixture.process() };
+}
+
+test("an inbox that has lost more notifications than a transaction begins has them all", async () => {
+  const fixture = createAccountFixture();
+  const { deps, store } = fixture;
+  const count = 200;
+  for (let i = 0; i < count; i++) {
+    const target = { type: "post", id: `post-${i}` };
+    await registerTarget(deps, { target, ownerId: "o", title: "", link: "" });
+    await react(deps, { target, kind: "like", userId: "ann", displayName: "ann" });
+    store.force(unreadGroupRef("o", target, "like"), undefined);
+  }
+  store.force(inboxRef("o"), undefined);
+  const again = { ...fixture, deps: fixture.process() };
+  expect(linesOf(await compareAll(again, true))).toEqual(["INBOX_BEHIND o MENDED"]);
+  expect((await deps.reader.get(inboxRef("o")))?.value).toMatchObject({
+    ...{ version: count, notificationCount: count, actorCount: count },
+  });
+  expect(await compareAll(again, false)).toEqual([]);
+});
+
+/** An owner with one unread notification and an inbox that counts none, which `spoil` writes. */
+async function withWrongInbox() {
+  const fixture = createAccountFixture();
+  const { deps, store } = fixture;
+  const target = { type: "post", id: "one" };
+  await registerTarget(deps, { target, ownerId: "o", title: "", link: "" });
+  await react(deps, { target, kind: "like", userId: "ann", displayName: "ann" });
+  const inbox = (await deps.reader.get(inboxRef("o")))?.value;
+  if (!inbox) throw new Error("there is no inbox");
+  const spoil = () => store.force(inboxRef("o"), { ...inbox, notificationCount: 0 });
+  spoil();
+  return { ...fixture, deps: fixture.process(), spoil };
+}
+
+/** Repairs, and calls `onMended` whenever something was mended. Returns what was reported. */
+async function repair({ deps, store }: MemoryDeps, onMended: () => void) {
+  const lines: string[] = [];
+  const report = (finding: Finding) => {
+    lines.push(...linesOf([finding]));
+    if (finding.outcome === "MENDED") onMended();
+  };
+  const ended = await compareTables({ ...deps, scan: store.scan, repair: true, report }).then(
+    () => "agreed",
+    ({ reason }) => reason,
+  );
+  return { lines, ended };
+}
+
+test("what is not found again is not reported as left", async () => {
+  const fixture = await withWrongInbox();
+  const { deps, store } = fixture;
+  await grant(deps, "g", 10);
+  const program = (await deps.reader.get(programRef("p")))?.value;
+  store.force(programRef("p"), undefined);
+  const onMended = () => store.force(programRef("p"), program);
+  const lines = ["INBOX_DIFFERS o MENDED"];
+  expect(await repair(fixture, onMended)).toEqual({ lines, ended: "agreed" });
+});
+
+test("what is mended again and again is no agreement", async () => {
+  const fixture = await withWrongInbox();
+  const lines = Array(5).fill("INBOX_DIFFERS o MENDED");
+  expect(await repair(fixture, fixture.spoil)).toEqual({ lines, ended: "CONTENDED" });
 });
