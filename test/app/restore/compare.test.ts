@@ -241,7 +241,7 @@ test("a lost grant of a program that is paused is named, and its record waits", 
   expect((await deps.reader.get(reservationRef("p", "r")))?.value.state).toBe("PENDING");
 });
 
-test("a grant whose points the account has is not made again from a damaged ledger", async () => {
+test("a grant whose points the account has is not made again beside a gap", async () => {
   const fixture = await withGrantedReservation();
   const { deps, store, stored } = fixture;
   await grant(deps, "h", 1);
@@ -257,7 +257,7 @@ test("a grant whose points the account has is not made again from a damaged ledg
   expect((await deps.reader.get(reservationRef("p", "r")))?.value.state).toBe("DONE");
 });
 
-test("a row whose points the account has is not granted again from a damaged ledger", async () => {
+test("a row whose points the account has is not granted again beside a gap", async () => {
   const memory = await openStore();
   const { deps, store } = memory;
   await grant(deps, "g", 1, { userId: "ada" });
@@ -302,7 +302,7 @@ test("the entries of a busy account's transaction come back from their copies", 
   expect(await compareAll(fixture, false)).toEqual([]);
 });
 
-test("an account with more lost entries than can be restored is left, and so are keys", async () => {
+test("an account with more lost entries than can be restored is left, as are keys", async () => {
   const fixture = await withLostEntries(100);
   expect(linesOf(await compareAll(fixture, true))).toEqual(["ACCOUNT_DIFFERS p/u REFUSED"]);
   expect(await fixture.stored()).toMatchObject({ last: 101 });
@@ -317,7 +317,7 @@ async function withLostEntries(count: number) {
   return { ...fixture, deps: fixture.process() };
 }
 
-test("an inbox that has lost more notifications than a transaction begins has them all", async () => {
+test("an inbox that lost more notifications than a transaction begins has them all", async () => {
   const fixture = createAccountFixture();
   const { deps, store } = fixture;
   const count = 200;
