@@ -1,6 +1,6 @@
 /**
  * The drill of docs/restore.md with real workers: tables copied one after another under a workload,
- * the command in a process of its own, an empty namespace, and every call once more.
+ * the command in a process of its own, an empty namespace, and every call once more before workers.
  */
 
 import { execFile } from "node:child_process";
@@ -13,7 +13,7 @@ import type { Deps } from "../../src/app/ports/deps.ts";
 import { allPages } from "../../src/app/ports/pages.ts";
 import { react } from "../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../src/app/reactions/targets.ts";
-import { createReservation } from "../../src/app/reservations/commands.ts";
+import { cancelReservation, createReservation } from "../../src/app/reservations/commands.ts";
 import { getReservation } from "../../src/app/reservations/queries.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { eventName } from "../../src/domain/ledger.ts";
@@ -76,6 +76,13 @@ test("the restored tables agree, and each call is made once", async () => {
   await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
   await submit(deps, programId, { id: "spring", userIds: rows });
   await approve(deps, await comesTo(original, "spring", "AWAITING_APPROVAL"));
+  // Cancelled after its table was copied, and due before the restored workers start.
+  const cancelled = { programId, reservationId: "cancelled", reason: "", creator: caller };
+  const cancelledDue = Date.now() + 60_000;
+  const [userId = ""] = users;
+  await createReservation(deps, { ...cancelled, userId, points: 5, executeTime: cancelledDue });
+  const cancel = (from: Deps) =>
+    cancelReservation(from, { ...cancelled, caller, deadline: undefined });
   const dueTime = Date.now() + 2_000;
   const sending = sendAll(original, dueTime);
   const copies = new Map<Table, Item[]>();
@@ -83,6 +90,7 @@ test("the restored tables agree, and each call is made once", async () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     copies.set(each, await itemsOf(clients.retrying, table(each)));
   }
+  await cancel(deps);
   await sending;
 
   const prefix = `restored-${randomUUID().slice(0, 8)}-`;
@@ -96,12 +104,18 @@ test("the restored tables agree, and each call is made once", async () => {
   expect(await compare(prefix, "--repair")).toMatch(/[1-9]\d* mended/);
   expect(await compare(prefix, "--repair")).toContain(" 0 mended");
 
-  const restored = await startWorkerStack({ programId, env: { MEGURI_TABLE_PREFIX: prefix } });
+  const env = { MEGURI_TABLE_PREFIX: prefix };
+  const restored = await startWorkerStack({ programId, env, worker: false });
   onTestFinished(() => restored.stop());
   await ensureSchedules(restored.workflows, restored.deps.reader, []);
   await sendAll(restored, dueTime);
+  await cancel(restored.deps);
+  await new Promise((resolve) => setTimeout(resolve, Math.max(cancelledDue - Date.now(), 0)));
+  await restored.startWorker();
   await comesTo(restored, "spring", "DONE");
   for (let number = 0; number < count; number++) await isGranted(restored, `r${number}`);
+  const { reservation } = await getReservation(restored.deps, cancelled);
+  expect(reservation.state).toBe("CANCELLED");
   expect(await compare(prefix)).toContain(" 0 mended, 0 left");
   await expectEachOnce(restored);
 });
