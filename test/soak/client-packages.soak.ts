@@ -20,6 +20,8 @@ let folder: string;
 let client: string;
 let cli: string;
 beforeAll(async () => {
+  // The guard of deploy/policies is TypeScript, which the older versions of Node cannot load.
+  delete process.env.NODE_OPTIONS;
   server = await startServer();
   await fetchProtos();
   folder = await mkdtemp(join(tmpdir(), "meguri-packages-"));

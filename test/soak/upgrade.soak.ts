@@ -5,7 +5,6 @@
 import { join } from "node:path";
 import { createMeguri, type Meguri } from "@meguri/client";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { bulkGrantWorkflowId } from "../../src/contract/bulk-grants.ts";
 import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import { previousCommit } from "../../src/dev/releases.ts";
 import { defaultProgramId } from "../../src/domain/program.ts";
@@ -45,7 +44,6 @@ afterAll(async () => {
 });
 
 const runOf = (i: number) => reservationWorkflowId(defaultProgramId, `sleeper-${i}`);
-const sheetRun = bulkGrantWorkflowId(defaultProgramId, "sheet-0");
 
 /** The builds whose workers have completed the tasks of a run, in their order. */
 async function buildsOf(workflowId: string): Promise<string[]> {
@@ -142,6 +140,5 @@ test("servers and workers are replaced and come back, and no call fails", async 
   // Runs went on with the other version, and came back.
   expect(await buildsOf(runOf(0))).toEqual(["previous", "present"]);
   expect(await buildsOf(runOf(first))).toEqual(["previous", "present", "previous"]);
-  expect((await buildsOf(sheetRun)).slice(0, 2)).toEqual(["previous", "present"]);
   for (const each of [...clients.both, clients.approver]) each.close();
 });
