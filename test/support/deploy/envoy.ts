@@ -19,7 +19,8 @@ export interface Envoy {
 
 /**
  * Starts one on a free port of loopback. All else is as in the recipe, but for the addresses of the
- * servers, which are these ports of loopback. Waits until it has found all of them healthy.
+ * servers, which are these ports of loopback, and a ring that follows their health at once. Waits
+ * until it has found all of them healthy.
  */
 export async function startEnvoy(serverPorts: readonly number[]): Promise<Envoy> {
   const folder = mkdtempSync(join(tmpdir(), "meguri-envoy-"));
@@ -33,6 +34,8 @@ export async function startEnvoy(serverPorts: readonly number[]): Promise<Envoy>
   clusters[0].load_assignment.endpoints[0].lb_endpoints = serverPorts.map((port) => ({
     endpoint: { address: loopback(port) },
   }));
+  // Envoy collects changes of health for a second before its ring follows, and tells them at once.
+  clusters[0].common_lb_config = { ...clusters[0].common_lb_config, update_merge_window: "0s" };
   const file = join(folder, "envoy.json");
   writeFileSync(file, JSON.stringify(recipe));
   const adminFile = join(folder, "admin");
