@@ -107,7 +107,7 @@ async function findHomes(of: readonly MemoryServer[], envoy: Envoy, eventId: str
   return after.map((row, user) => row.findIndex((each, server) => each !== before[user]?.[server]));
 }
 
-test("a server that stops fails no call, and most keys of the others stay", async () => {
+test("a server that stops fails no call, and most keys of the other servers stay", async () => {
   const [first, second] = envoys as [Envoy, Envoy];
   const homes = await findHomes(servers, first, "event-4");
   const sessions = new Http2SessionManager(`http://127.0.0.1:${first.port}`);

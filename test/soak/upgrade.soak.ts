@@ -57,7 +57,7 @@ async function buildsOf(workflowId: string): Promise<string[]> {
 interface Clients {
   /** Clients of this version and of the previous one. */
   readonly both: readonly [Meguri, Meguri];
-  /** One that may approve what the others submit. */
+  /** A client that may approve what the other clients submit. */
   readonly approver: Meguri;
 }
 

@@ -9,9 +9,10 @@ import {
   BulkGrant_State as State,
   BulkGrant_StateSchema as StateSchema,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
-import { EventOrigin, LedgerEntry_Type } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
+import { EventOrigin } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import { type Embedded, rowsPerSecond } from "./embedded.ts";
 import { programId } from "./play.ts";
+import { timesInLedger } from "./times-in-ledger.ts";
 
 /** The result of the campaign. */
 interface Granted {
@@ -51,7 +52,7 @@ export async function grantCampaign(
   await meanwhile(stack);
   await waitFor(stack, [State.DONE, State.DONE_WITH_FAILURES], rowCount);
   say("the new worker has granted the other rows");
-  const times = await Promise.all(userIds.map((userId) => timesInLedger(stack, userId)));
+  const times = await Promise.all(userIds.map((userId) => timesGranted(stack, userId)));
   return { rows: rowCount, once: times.filter((count) => count === 1).length };
 }
 
@@ -80,12 +81,12 @@ async function killWhileRunning(
 ): Promise<void> {
   const quarter = userIds[Math.floor(userIds.length / 4)] as string;
   const limit = limitFor(userIds.length);
-  while ((await timesInLedger(stack, quarter)) === 0) {
+  while ((await timesGranted(stack, quarter)) === 0) {
     if (Date.now() > limit) throw new Error(`the row of ${quarter} was not granted`);
     await sleep(50);
   }
   await stack.killWorker();
-  const times = await Promise.all(userIds.map((userId) => timesInLedger(stack, userId)));
+  const times = await Promise.all(userIds.map((userId) => timesGranted(stack, userId)));
   const granted = times.filter((count) => count > 0).length;
   say(`worker killed (SIGKILL) when ${granted} of ${userIds.length} rows were granted`);
   const pid = await stack.restartWorker();
@@ -115,8 +116,5 @@ async function waitFor(
   }
 }
 
-async function timesInLedger(stack: Embedded, userId: string): Promise<number> {
-  const types = [LedgerEntry_Type.ISSUED];
-  const { entries } = await stack.points.listLedgerEntries({ programId, userId, types });
-  return entries.filter(({ event }) => event?.origin === EventOrigin.BULK_GRANT).length;
-}
+const timesGranted = (stack: Embedded, userId: string): Promise<number> =>
+  timesInLedger(stack, userId, EventOrigin.BULK_GRANT);

@@ -1,10 +1,11 @@
 /** Reserves grants and kills the worker before they are due, to show that none is lost. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { EventOrigin, LedgerEntry_Type } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
+import { EventOrigin } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import { Reservation_State } from "../../gen/meguri/reservations/v1/reservation_pb.ts";
 import type { Embedded } from "./embedded.ts";
 import { programId } from "./play.ts";
+import { timesInLedger } from "./times-in-ledger.ts";
 
 /** The result of the reserved grants. */
 interface Landed {
@@ -63,17 +64,11 @@ async function waitFor(stack: Embedded, userId: string) {
     const { reservation } = await stack.reservations.getReservation(name);
     if (reservation?.state === Reservation_State.DONE) {
       const latenessMs = reservation.lateness ? durationMs(reservation.lateness) : 0;
-      return { times: await timesInLedger(stack, userId), latenessMs };
+      return { times: await timesInLedger(stack, userId, EventOrigin.RESERVATION), latenessMs };
     }
     if (Date.now() > limit) throw new Error(`the reservation of ${userId} did not land`);
     await sleep(200);
   }
-}
-
-async function timesInLedger(stack: Embedded, userId: string): Promise<number> {
-  const types = [LedgerEntry_Type.ISSUED];
-  const { entries } = await stack.points.listLedgerEntries({ programId, userId, types });
-  return entries.filter(({ event }) => event?.origin === EventOrigin.RESERVATION).length;
 }
 
 export const reservationIdOf = (userId: string): string => `birthday-${userId}`;

@@ -1,6 +1,6 @@
 /**
  * A proxy that ends TLS in front of a Temporal and asks for an API key, as Temporal Cloud does: it
- * passes on the calls with one of the accepted keys, and refuses the others.
+ * passes on the calls with one of the accepted keys, and refuses all other calls.
  */
 import { once } from "node:events";
 import {

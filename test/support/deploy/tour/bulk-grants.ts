@@ -14,7 +14,7 @@ async function drain(messages: Drained): Promise<void> {
   for await (const _ of messages);
 }
 
-/** One bulk grant from its sheet to its failed rows, and what is asked of it. */
+/** One bulk grant from its sheet to its failed rows, and each call that reads it. */
 export async function tourBulkGrant(submitter: TourClients, approver: TourClients) {
   const { bulkGrants, points } = submitter;
   const isIn = stateWaiter(submitter);

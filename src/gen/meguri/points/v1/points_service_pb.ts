@@ -1278,7 +1278,7 @@ export const PointsService: GenService<{
   /**
    * VerifyProgram starts a workflow that compares every account of a program with its ledger, and
    * returns at once. With repair, the workflow repairs each account that differs as VerifyAccount
-   * does; an account whose repair is refused is left as it is and named, and the others go on.
+   * does; an account whose repair is refused is left as it is and named, and the run goes on.
    * Idempotent while the workflow runs: a further call returns the same run; after its end, a call
    * starts another one. A repaired account has no differences, so a repair that was stopped may be
    * started again.
