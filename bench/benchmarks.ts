@@ -28,6 +28,7 @@ import { likeHot, likeHotLocked } from "./cases/like-hot.ts";
 import { likeCosts } from "./cases/like-units.ts";
 import { markAllCommits } from "./cases/mark-all-commits.ts";
 import { markReadContended } from "./cases/mark-read-contended.ts";
+import { reconcilePrograms } from "./cases/reconcile-programs.ts";
 import { reconcileStarts } from "./cases/reconcile-starts.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationHistory } from "./cases/reservation-history.ts";
@@ -62,6 +63,7 @@ export const benchmarks: readonly Benchmark[] = [
   reservationHistory,
   holdMemory,
   reconcileStarts,
+  reconcilePrograms,
   bulkThroughput,
   bulkUnits,
   bulkLease,

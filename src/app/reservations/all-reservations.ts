@@ -33,13 +33,23 @@ export const pendingParts: Selection["parts"] = [
   { state: "PENDING", unsynced: true },
 ];
 
-/** Returns a function that reads the page at a cursor; pages may be empty. */
+/**
+ * How many shards are read at once. Most of them are empty, so a sweep over many programs mainly
+ * waits for these reads.
+ */
+const shardsAtOnce = 16;
+
+/**
+ * Returns a function that reads the page at a cursor; pages may be empty. It reads the following
+ * shards ahead. One that could not be read fails the call that comes to it, and no other one.
+ */
 export function reservationPages(
   { reader }: Pick<Deps, "reader">,
   { window, parts, isWanted }: Selection,
 ): (cursor: string | undefined) => Promise<Page<Reservation>> {
   const shards = parts.length * shardCount;
   let programIds: string[] | undefined;
+  const ahead = new Map<string, Promise<Page<Reservation>>>();
 
   async function wantedPrograms(): Promise<string[]> {
     const ids: string[] = [];
@@ -55,18 +65,36 @@ export function reservationPages(
     return firstPlace(programIds?.find((each) => each > programId));
   }
 
+  function readAt({ programId, shard, after }: ShardPlace): Promise<Page<Reservation>> {
+    const part = parts[Math.floor(shard / shardCount)] as Selection["parts"][number];
+    const name = { ...part, programId, shard: shard % shardCount };
+    return reader.reservationsInShard(name, window, { size: reservationPageSize, cursor: after });
+  }
+
+  /** Begins to read a place and the shards after it, unless their reads have begun. */
+  function readAhead(from: ShardPlace): void {
+    let place: ShardPlace | undefined = from;
+    for (let i = 0; i < shardsAtOnce && place; i++) {
+      const key = JSON.stringify(place);
+      if (!ahead.has(key)) {
+        const page = readAt(place);
+        // The call that comes to this place gets the error; until then nobody waits for it.
+        page.catch(() => {});
+        ahead.set(key, page);
+      }
+      place = nextPlace(place);
+    }
+  }
+
   return async (cursor) => {
     programIds ??= await wantedPrograms();
     const place =
       cursor === undefined ? firstPlace(programIds[0]) : (JSON.parse(cursor) as ShardPlace);
     if (!place) return { items: [] };
-    const { programId, shard, after } = place;
-    const part = parts[Math.floor(shard / shardCount)] as Selection["parts"][number];
-    const page = await reader.reservationsInShard(
-      { ...part, programId, shard: shard % shardCount },
-      window,
-      { size: reservationPageSize, cursor: after },
-    );
+    readAhead(place);
+    const key = JSON.stringify(place);
+    const page = await (ahead.get(key) as Promise<Page<Reservation>>);
+    ahead.delete(key);
     const next = page.cursor === undefined ? nextPlace(place) : { ...place, after: page.cursor };
     return { items: page.items, ...(next && { cursor: JSON.stringify(next) }) };
   };

@@ -248,6 +248,41 @@ describe("the pages of pending records", () => {
     expect(programs).toHaveBeenCalledTimes(1);
   });
 
+  test("are read of 16 shards at once, and one that fails does so in its turn", async () => {
+    const { deps, addProgram } = createReservationFixture();
+    for (const id of ["q", "r"]) addProgram(id);
+    let running = 0;
+    let most = 0;
+    const reader: Deps["reader"] = {
+      ...deps.reader,
+      async reservationsInShard(shard, window, options) {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running -= 1;
+        if (shard.programId === "q" && shard.shard === 3) throw new Error("throttled");
+        return deps.reader.reservationsInShard(shard, window, options);
+      },
+    };
+    const window = { start: undefined, end: undefined };
+    const page = reservationPages(
+      { reader },
+      { window, parts: pendingParts, isWanted: () => true },
+    );
+    let cursor: string | undefined;
+    let pages = 0;
+    const readAll = async () => {
+      do {
+        ({ cursor } = await page(cursor));
+        pages += 1;
+      } while (cursor !== undefined);
+    };
+    await expect(readAll()).rejects.toThrow("throttled");
+    expect(most).toBe(16);
+    // Those of the first program, and three shards of the second one.
+    expect(pages).toBe(2 * 16 + 3);
+  });
+
   test("are as many as the records need", async () => {
     const { deps, reserve } = createReservationFixture();
     const reservations = 1_000;

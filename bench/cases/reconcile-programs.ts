@@ -1,0 +1,61 @@
+/** Measures a pass of the reconciler over many programs that have nothing overdue. */
+import { setTimeout as sleep } from "node:timers/promises";
+import pLimit from "p-limit";
+import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
+import type { Program } from "../../src/domain/program.ts";
+import type { Benchmark } from "../benchmark.ts";
+import { byTurns } from "../support/load.ts";
+import { median, round } from "../support/numbers.ts";
+import { type Stack, withStack } from "../support/stack.ts";
+
+/** How long a read travels to DynamoDB and back. The emulator is on the same machine. */
+const networkMs = 3;
+
+const nothing = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
+
+/** A pass that reads 16 shards at once, over one that reads them one after another. */
+export const reconcilePrograms: Benchmark = {
+  names: ["reconcile.programs"],
+  run: (scale) =>
+    withStack({}, async (stack) => {
+      const programs = scale.pick(50, 2);
+      const ofOne = () => pass(stack, programs, 1);
+      const ofMany = () => pass(stack, programs, 16);
+      await ofMany();
+      const { a, b } = await byTurns(scale.pick(5, 1), ofOne, ofMany);
+      scale.note(
+        `${programs} programs: ${median(a).toFixed(0)} ms, ${median(b).toFixed(0)} ms at once`,
+      );
+      return [
+        {
+          name: "reconcile.programs",
+          value: round(median(b) / median(a)),
+          unit: `ratio of times of a pass over ${programs} programs, reads ${networkMs} ms away`,
+          target: "<= 0.5",
+          baseline: "the same pass, one shard after another",
+        },
+      ];
+    }),
+};
+
+/** Returns the time of a pass in ms, of which at most `width` reads of shards run at once. */
+async function pass({ deps }: Stack, programs: number, width: number): Promise<number> {
+  const [program] = (await deps.reader.programs({ size: 1, cursor: undefined })).items;
+  const named = (_: unknown, i: number) => ({ ...program, programId: `many-${i}` }) as Program;
+  const items = Array.from({ length: programs }, named);
+  const { reservationsInShard } = deps.reader;
+  const limit = pLimit(width);
+  const reader: typeof deps.reader = {
+    ...deps.reader,
+    programs: async () => ({ items }),
+    reservationsInShard: (...args) =>
+      limit(async () => {
+        await sleep(networkMs);
+        return reservationsInShard(...args);
+      }),
+  };
+  const start = performance.now();
+  const observers = { onDone: () => {}, onFailed: () => {} };
+  await executeOverdue({ ...deps, reader }, nothing, () => true, observers);
+  return performance.now() - start;
+}
