@@ -21,6 +21,7 @@ import { growth } from "./cases/growth.ts";
 import { grpcJs } from "./cases/grpc-js.ts";
 import { holdMemory } from "./cases/hold-memory.ts";
 import { hostile } from "./cases/hostile.ts";
+import { hostilePause } from "./cases/hostile-pause.ts";
 import { latestActors } from "./cases/latest-actors.ts";
 import { likeConflicts } from "./cases/like-conflicts.ts";
 import { likeGrowth } from "./cases/like-growth.ts";
@@ -57,6 +58,7 @@ export const benchmarks: readonly Benchmark[] = [
   throttle,
   sweepThrottled,
   hostile,
+  hostilePause,
   growth,
   reservationLateness,
   reservationBurst,
