@@ -49,7 +49,9 @@ export function reservationPages(
 ): (cursor: string | undefined) => Promise<Page<Reservation>> {
   const shards = parts.length * shardCount;
   let programIds: string[] | undefined;
-  const ahead = new Map<string, Promise<Page<Reservation>>>();
+  /** The reads that have begun, by their cursors, and the place where the next one begins. */
+  const reads = new Map<string, Promise<Page<Reservation>>>();
+  let ahead: ShardPlace | undefined;
 
   async function wantedPrograms(): Promise<string[]> {
     const ids: string[] = [];
@@ -65,36 +67,35 @@ export function reservationPages(
     return firstPlace(programIds?.find((each) => each > programId));
   }
 
-  function readAt({ programId, shard, after }: ShardPlace): Promise<Page<Reservation>> {
+  function beginRead(place: ShardPlace): void {
+    const { programId, shard, after } = place;
     const part = parts[Math.floor(shard / shardCount)] as Selection["parts"][number];
-    const name = { ...part, programId, shard: shard % shardCount };
-    return reader.reservationsInShard(name, window, { size: reservationPageSize, cursor: after });
-  }
-
-  /** Begins to read a place and the shards after it, unless their reads have begun. */
-  function readAhead(from: ShardPlace): void {
-    let place: ShardPlace | undefined = from;
-    for (let i = 0; i < shardsAtOnce && place; i++) {
-      const key = JSON.stringify(place);
-      if (!ahead.has(key)) {
-        const page = readAt(place);
-        // The call that comes to this place gets the error; until then nobody waits for it.
-        page.catch(() => {});
-        ahead.set(key, page);
-      }
-      place = nextPlace(place);
-    }
+    const page = reader.reservationsInShard(
+      { ...part, programId, shard: shard % shardCount },
+      window,
+      { size: reservationPageSize, cursor: after },
+    );
+    // The call that comes to this place gets the error; until then nobody waits for it.
+    page.catch(() => {});
+    reads.set(JSON.stringify(place), page);
   }
 
   return async (cursor) => {
+    const isFirst = programIds === undefined;
     programIds ??= await wantedPrograms();
     const place =
       cursor === undefined ? firstPlace(programIds[0]) : (JSON.parse(cursor) as ShardPlace);
     if (!place) return { items: [] };
-    readAhead(place);
+    if (isFirst) ahead = nextPlace(place);
     const key = JSON.stringify(place);
-    const page = await (ahead.get(key) as Promise<Page<Reservation>>);
-    ahead.delete(key);
+    if (!reads.has(key)) beginRead(place);
+    while (reads.size < shardsAtOnce && ahead) {
+      beginRead(ahead);
+      ahead = nextPlace(ahead);
+    }
+    const read = reads.get(key) as Promise<Page<Reservation>>;
+    reads.delete(key);
+    const page = await read;
     const next = page.cursor === undefined ? nextPlace(place) : { ...place, after: page.cursor };
     return { items: page.items, ...(next && { cursor: JSON.stringify(next) }) };
   };
