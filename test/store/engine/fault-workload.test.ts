@@ -145,8 +145,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
       expect(faults[kind]).toBeGreaterThan(operations / 42);
     }
     const counts = await checkOutcomes(direct.deps, outcomes);
-    // Far fewer than on a quiet machine: a busy one lets more of them end at their deadlines.
-    expect(counts.acknowledged).toBeGreaterThan(operations * 0.3);
+    expect(counts.acknowledged).toBeGreaterThan(operations * 0.6);
     expect(counts.refused).toBeGreaterThan(operations / 20);
   });
 
