@@ -1,17 +1,15 @@
 /** Measures a pass of the reconciler over many programs that have nothing overdue. */
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
-import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
 import type { Program } from "../../src/domain/program.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { byTurns } from "../support/load.ts";
 import { median, round } from "../support/numbers.ts";
+import { executeAllOverdue } from "../support/passes.ts";
 import { type Stack, withStack } from "../support/stack.ts";
 
 /** How long a read travels to DynamoDB and back. The emulator is on the same machine. */
 const networkMs = 3;
-
-const nothing = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
 
 /** A pass that reads 16 shards at once, over one that reads them one after another. */
 export const reconcilePrograms: Benchmark = {
@@ -20,7 +18,7 @@ export const reconcilePrograms: Benchmark = {
     withStack({}, async (stack) => {
       const programs = scale.pick(50, 2);
       const ofOne = () => pass(stack, programs, 1);
-      const ofMany = () => pass(stack, programs, 16);
+      const ofMany = () => pass(stack, programs, Number.POSITIVE_INFINITY);
       await ofMany();
       const { a, b } = await byTurns(scale.pick(5, 1), ofOne, ofMany);
       scale.note(
@@ -55,7 +53,6 @@ async function pass({ deps }: Stack, programs: number, width: number): Promise<n
       }),
   };
   const start = performance.now();
-  const observers = { onDone: () => {}, onFailed: () => {} };
-  await executeOverdue({ ...deps, reader }, nothing, () => true, observers);
+  await executeAllOverdue({ ...deps, reader });
   return performance.now() - start;
 }

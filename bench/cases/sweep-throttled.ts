@@ -1,6 +1,5 @@
 /** Measures how much longer a pass of the reconciler takes when an account is throttled. */
 import { reservationRef } from "../../src/app/ports/records.ts";
-import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { createDynamoItemStore } from "../../src/store/dynamodb/item-store.ts";
 import { tableName } from "../../src/store/dynamodb/tables.ts";
@@ -8,11 +7,11 @@ import { CommitEngine } from "../../src/store/engine/engine.ts";
 import type { ItemStore } from "../../src/store/engine/item-store.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { median, round } from "../support/numbers.ts";
+import { executeAllOverdue } from "../support/passes.ts";
 import { type Seed, seed } from "../support/seed.ts";
 import { type Stack, withStack } from "../support/stack.ts";
 
 const overdue = 100;
-const nothing = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
 
 /** Passes over 100 overdue reservations of as many accounts, with one throttled and with none. */
 export const sweepThrottled: Benchmark = {
@@ -52,10 +51,7 @@ function createPasses(stack: Stack) {
   };
   const engine = new CommitEngine({ store: throttling, clock: stack.deps.clock });
   const deps = { ...stack.deps, engine };
-  const execute = () => {
-    const observers = { onDone: () => {}, onFailed: () => {} };
-    return executeOverdue(deps, nothing, () => true, observers);
-  };
+  const execute = () => executeAllOverdue(deps);
   return {
     /** Returns the time of a pass in ms, and grants what it has left. */
     async run(name: string, isThrottled: boolean): Promise<number> {

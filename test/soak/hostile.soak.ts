@@ -4,7 +4,7 @@
  * `npm run bench -- --only hostile`.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { services } from "../support/fixtures/descriptors.ts";
+import { methodsWithoutClock } from "../support/fixtures/descriptors.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { fight } from "../support/hostile/attack.ts";
 import { attacks, frameAttacks } from "../support/hostile/attacks.ts";
@@ -51,11 +51,7 @@ test.each(Object.keys({ ...attacks, ...frameAttacks }))(
   },
 );
 
-const methods = services
-  .flatMap((service) => service.methods)
-  .filter(({ parent }) => parent.name !== "ClockService");
-
-describe.each(methods)("the largest inputs of $name", (method) => {
+describe.each(methodsWithoutClock)("the largest inputs of $name", (method) => {
   test.each(["with", "without"])("%s a token never end as INTERNAL or UNKNOWN", async (kind) => {
     const token = kind === "with" ? await target.tokenOf(method.name) : undefined;
     const session = await openSession(target.port);

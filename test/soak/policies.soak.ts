@@ -25,7 +25,7 @@ import { type Called, noting, type TourClients } from "../support/deploy/tour/ca
 import { tourPoints, tourPrograms } from "../support/deploy/tour/points.ts";
 import { tourNotifications, tourReactions } from "../support/deploy/tour/reactions.ts";
 import { tourReservations } from "../support/deploy/tour/reservations.ts";
-import { services } from "../support/fixtures/descriptors.ts";
+import { methodsWithoutClock } from "../support/fixtures/descriptors.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { type S3Server, startS3Server } from "../support/servers/s3-server.ts";
 import { connect } from "../support/servers/server.ts";
@@ -190,9 +190,7 @@ test("each process uses all that its policy allows, and nothing else", async () 
   await tourWorkflows(max);
   sessions.abort();
 
-  const methods = services
-    .filter(({ typeName }) => !typeName.includes("testing"))
-    .flatMap((service) => service.methods.map(({ name }) => name));
+  const methods = methodsWithoutClock.map(({ name }) => name);
   expect([...called].toSorted()).toEqual(methods.toSorted());
   const found = await used();
   expect(ofRoles((role) => new Set([...found[role], ...rare[role]]))).toEqual(ofRoles(allowedTo));
