@@ -10,6 +10,7 @@ import { join } from "node:path";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import { compose } from "../../src/compose.ts";
 import { type Config, readConfig } from "../../src/config/config.ts";
+import { previousCommit } from "../../src/dev/releases.ts";
 import { adopt, type Child, waitUntilReady } from "../../src/dev/stack/child.ts";
 import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
 import { nodeFlags } from "../../src/dev/stack/service.ts";
@@ -19,6 +20,7 @@ import { setup, setupProgram, setupTables } from "../../src/ops/setup.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
+import { checkOut, type Version } from "../../test/support/upgrade/versions.ts";
 import { type Channel, openChannel } from "./rpc.ts";
 
 /** A process that is ready. */
@@ -39,6 +41,8 @@ export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments of Node itself. */
   readonly node?: readonly string[];
+  /** Another version of the project, such as the previous one. */
+  readonly version?: Version;
 }
 
 export interface Stack {
@@ -81,7 +85,7 @@ export async function startStack(options: { temporal?: boolean } = {}): Promise<
     if (!temporal) await setupProgram(deps);
     const start = async (entry: string, given: ProcessOptions) => {
       const store = given.dynamoEndpoint && { MEGURI_DYNAMODB_ENDPOINT: given.dynamoEndpoint };
-      const started = await startProcess(entry, { ...env, ...store, ...given.env }, given.node);
+      const started = await startProcess(entry, { ...env, ...store, ...given.env }, given);
       stops.push(started.stop);
       return started;
     };
@@ -100,7 +104,9 @@ export async function startStack(options: { temporal?: boolean } = {}): Promise<
       },
       async startWorker(given = {}) {
         // As in production: a worker that bundles keeps the bundler in its memory.
-        const bundle = given.entry ? {} : { MEGURI_WORKFLOW_BUNDLE: await bundleFile() };
+        const bundle = given.entry
+          ? {}
+          : { MEGURI_WORKFLOW_BUNDLE: given.version?.bundle ?? (await bundleFile()) };
         const options = { ...given, env: { ...bundle, ...given.env } };
         return start(given.entry ?? "src/worker.ts", options);
       },
@@ -125,6 +131,18 @@ function bundleFile(): Promise<string> {
     return file;
   })();
   return bundle;
+}
+
+let previous: Promise<Version> | undefined;
+
+/** Checks out the version before this one (src/dev/releases.ts), for as long as this process. */
+export function previousVersion(): Promise<Version> {
+  previous ??= (async () => {
+    const { version } = await checkOut(previousCommit);
+    process.once("exit", () => rmSync(version.root, { recursive: true, force: true }));
+    return version;
+  })();
+  return previous;
 }
 
 /** Runs `use` on a stack of its own, and stops the stack in any case. */
@@ -154,15 +172,15 @@ const environment = (dynamo: string, temporal = "127.0.0.1:9") => ({
   AWS_REGION: "local",
 });
 
-/** Starts a process of this project and waits for its log line `ready`. */
+/** Starts a process of this project, or of another version, and waits for its log line `ready`. */
 export async function startProcess(
   entry: string,
   env: Readonly<Record<string, string>>,
-  node: readonly string[] = [],
+  { node = [], version }: Pick<ProcessOptions, "node" | "version"> = {},
 ): Promise<Process & { readonly ready: Record<string, unknown> }> {
   let ready: Record<string, unknown> | undefined;
   const process_ = spawn(process.execPath, [...nodeFlags(entry), ...node, entry], {
-    cwd: root,
+    cwd: version?.root ?? root,
     env: { ...process.env, ...env },
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
