@@ -507,8 +507,12 @@ describe.each(stores)("%s: lists", (kind, open) => {
     const { store, reader } = open();
     const p = newProgram();
     const at = (i: number) => 1_790_000_000_000 + Math.floor(i / 2) * 1_000;
+    const states = ["PENDING", "DONE", "PENDING", "FAILED", "CANCELLED"] as const;
     const rows = Array.from({ length: 20 }, (_, i) =>
-      reservation(p, `r${String(i).padStart(2, "0")}`, { executeTime: at(i) }),
+      reservation(p, `r${String(i).padStart(2, "0")}`, {
+        executeTime: at(i),
+        state: states[i % states.length] as Reservation["state"],
+      }),
     );
     const foreign = reservation(p, "foreign", { userId: "someone" });
     await fill(
@@ -526,6 +530,42 @@ describe.each(stores)("%s: lists", (kind, open) => {
     // The start belongs to the window, the end does not.
     expect(await list({ start: at(4), end: at(8) })).toEqual(rows.slice(4, 8));
     expect(await list({ start: at(18), end: undefined })).toEqual(rows.slice(18));
+    for (const state of new Set(states)) {
+      const ask = (page: PageRequest) =>
+        reader.reservationsOfUserInState(
+          { programId: p, userId: "u" },
+          state,
+          { start: at(4), end: at(18) },
+          page,
+        );
+      const wanted = rows.slice(4, 18).filter((row) => row.state === state);
+      expect((await pages(ask, 2)).flat(), state).toEqual(wanted);
+    }
+  });
+
+  test("a page token of a user's list belongs to this user", async () => {
+    const { store, reader } = open();
+    const p = newProgram();
+    const rows = ["r1", "r2"].map((id, i) => reservation(p, id, { executeTime: 1_000 + i }));
+    await fill(
+      store,
+      rows.map((row) => write(reservationRef(p, row.reservationId), row)),
+    );
+    const list = (userId: string, cursor?: string) =>
+      reader.reservationsOfUser(
+        { programId: p, userId },
+        { start: undefined, end: undefined },
+        { size: 1, cursor },
+      );
+    const first = await vi.waitFor(async () => {
+      const page = await list("u");
+      expect(page).toEqual({ items: [rows[0]], cursor: expect.any(String) });
+      return page;
+    }, patience);
+    expect((await list("u", first.cursor)).items).toEqual([rows[1]]);
+    await expect(list("someone", first.cursor)).rejects.toMatchObject({
+      reason: "INVALID_REQUEST",
+    });
   });
 
   test("reservations in a state, merged over the shards", async () => {

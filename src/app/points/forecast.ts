@@ -51,7 +51,9 @@ async function pendingIds(
 ): Promise<string[]> {
   const ids: string[] = [];
   const window = { start: undefined, end: time + 1 };
-  const pages = allPages(pageSize, (page) => reader.reservationsOfUser(name, window, page));
+  const pages = allPages(pageSize, (page) =>
+    reader.reservationsOfUserInState(name, "PENDING", window, page),
+  );
   for await (const reservations of pages) {
     requireTime(deadline);
     const pending = reservations.filter(({ state }) => state === "PENDING");

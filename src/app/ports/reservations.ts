@@ -20,10 +20,20 @@ export interface ReservationFilter extends Window {
  * empty, although it has a cursor.
  */
 export interface ReservationReader {
-  /** Lists a user's reservations by execute time. Lags behind by moments. */
+  /** Lists a user's reservations by execute time, merged from all states. Lags behind by moments. */
   reservationsOfUser(
     name: AccountName,
     filter: ReservationFilter,
+    page: PageRequest,
+  ): Promise<Page<Reservation>>;
+  /**
+   * Lists a user's reservations in a state by execute time. With PENDING, it may have ended ones,
+   * which an earlier version has written. Lags behind by moments.
+   */
+  reservationsOfUserInState(
+    name: AccountName,
+    state: Reservation["state"],
+    window: Window,
     page: PageRequest,
   ): Promise<Page<Reservation>>;
   /** Lists by execute time, merged from all shards. Lags behind by moments. */

@@ -120,39 +120,33 @@ async function cancelEach(
 const isIn = (filter: CancelFilter, { executeTime }: Reservation): boolean =>
   "userId" in filter || (executeTime >= filter.start && executeTime < filter.end);
 
-/** One page of records that may have to be cancelled. */
-function candidates(
+/**
+ * One page of records that may have to be cancelled: the pending ones, then the failed ones, so
+ * that one that fails meanwhile is found. The cursor is the state and the cursor of its list, which
+ * is empty at its beginning.
+ */
+async function candidates(
   { reader }: CancelDeps,
   { programId, filter }: CancelRequest,
-  page: PageRequest,
-): Promise<Page<Reservation>> {
-  if (!("userId" in filter)) return byReason(reader, programId, filter, page);
-  const window = { start: undefined, end: undefined };
-  return reader.reservationsOfUser({ programId, userId: filter.userId }, window, page);
-}
-
-/**
- * Lists the pending reservations, then the failed ones, so that one that fails meanwhile is found.
- * The cursor is the state and the cursor of its list, which is empty at its beginning.
- */
-async function byReason(
-  reader: Deps["reader"],
-  programId: string,
-  filter: Exclude<CancelFilter, { userId: string }>,
   { size, cursor }: PageRequest,
 ): Promise<Page<Reservation>> {
-  const [, state, inner] = /^(PENDING|FAILED) (.*)$/.exec(cursor ?? "PENDING ") ?? [];
-  if (state === undefined) {
+  const [, from, inner] = /^(PENDING|FAILED) (.*)$/.exec(cursor ?? "PENDING ") ?? [];
+  if (from === undefined) {
     throw new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
       field: "page_token",
     });
   }
-  const { items, cursor: next } = await reader.reservationsInState(
-    programId,
-    state as "PENDING" | "FAILED",
-    filter,
-    { size, cursor: inner || undefined },
-  );
+  const state = from as "PENDING" | "FAILED";
+  const page = { size, cursor: inner || undefined };
+  const { items, cursor: next } =
+    "userId" in filter
+      ? await reader.reservationsOfUserInState(
+          { programId, userId: filter.userId },
+          state,
+          { start: undefined, end: undefined },
+          page,
+        )
+      : await reader.reservationsInState(programId, state, filter, page);
   if (next !== undefined) return { items, cursor: `${state} ${next}` };
   return state === "PENDING" ? { items, cursor: "FAILED " } : { items };
 }

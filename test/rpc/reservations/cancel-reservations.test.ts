@@ -61,7 +61,7 @@ describe("of a user", () => {
     const expected = {
       cancelledCount: 3,
       cancelledPoints: 30n,
-      reservationIds: ["l-due", "l-failed", "l-later"],
+      reservationIds: ["l-due", "l-later", "l-failed"],
       skippedCount: 0,
       errorCount: 0,
       errors: [],

@@ -121,6 +121,16 @@ function reservationReads(records: ReadonlyMap<string, Stored>): ReservationRead
       return { ...found, items: found.items.filter(hasReason(filter)) };
     },
 
+    reservationsOfUserInState: async ({ programId, userId }, state, window, page) =>
+      pageOf(
+        `reservations ${programId}#${userId}#${state}`,
+        inState(programId, state)
+          .filter((record) => record.userId === userId)
+          .filter(isWithin(window))
+          .map(sorted),
+        page,
+      ),
+
     async reservationsInState(programId, state, filter, { size, cursor }) {
       const list = inState(programId, state)
         .filter(isWithin(filter))

@@ -1,4 +1,5 @@
 /** How reservations are stored. */
+import type { AccountName } from "../../../app/ports/points.ts";
 import type { ReservationShard } from "../../../app/ports/reservations.ts";
 import type { Caller } from "../../../domain/caller.ts";
 import type { Reason } from "../../../domain/errors.ts";
@@ -11,7 +12,7 @@ export const reservation: Codec<"reservation"> = {
   table: "reservations",
   key: (id) => ({ pk: S(id) }),
   encode: (value) => ({
-    iu: S(`${value.programId}#${value.userId}`),
+    iu: S(userKey(value, value.state)),
     is: S(stateKey({ ...value, unsynced: !!value.unsynced }, shardOf(value.reservationId))),
     ix: S(`${executeKey(value.executeTime)}#${value.reservationId}`),
     u: S(value.userId),
@@ -91,6 +92,14 @@ const decodeChange = (item: Item): NonNullable<Reservation["lastChange"]> => ({
 
 const isSameCaller = (a: Caller, b: Caller): boolean =>
   a.service === b.service && a.subject === b.subject;
+
+/**
+ * The hash key of the user index. Each state has a key of its own, by its first letter, so that what is pending is found
+ * without reading what has ended. That of pending records may have ended ones, too, which a version
+ * without these keys has written.
+ */
+export const userKey = ({ programId, userId }: AccountName, state: ReservationState): string =>
+  `${programId}#${userId}${state === "PENDING" ? "" : `#${state[0]}`}`;
 
 /**
  * The hash key of the state index. Records that are not synced have keys of their own, so that the

@@ -5,21 +5,37 @@ import {
   type QueryCommandInput,
 } from "@aws-sdk/client-dynamodb";
 import type { Page, Window } from "../../../app/ports/pages.ts";
-import { shardCount } from "../../../app/ports/points.ts";
+import { type AccountName, shardCount } from "../../../app/ports/points.ts";
 import type { ReservationFilter, ReservationReader } from "../../../app/ports/reservations.ts";
 import type { Reservation, ReservationState } from "../../../domain/reservation.ts";
-import { executeKey, reservation, stateKey } from "../codecs/reservations.ts";
-import { text } from "../sdk/attributes.ts";
-import { badCursor, pageAnswer, query } from "../sdk/query-pages.ts";
+import { executeKey, reservation, stateKey, userKey } from "../codecs/reservations.ts";
+import { S, text } from "../sdk/attributes.ts";
+import { badCursor, cursorOf, pageAnswer, query, startOf } from "../sdk/query-pages.ts";
 import { byStateIndex, byUserIndex } from "../tables.ts";
 
 export function reservationReads(client: DynamoDBClient, TableName: string): ReservationReader {
   return {
-    reservationsOfUser: ({ programId, userId }, filter, page) =>
+    async reservationsOfUser(name, filter, { size, cursor }) {
+      const after = cursor === undefined ? undefined : placeInList(name, filter, cursor);
+      const states = await Promise.all(
+        reservationStates.map((state) =>
+          firstRecordsOf(client, cursor, {
+            TableName,
+            IndexName: byUserIndex,
+            Limit: size,
+            ...matching("iu", userKey(name, state), filter, after),
+          }),
+        ),
+      );
+      const { items, cursor: last } = merged(states, size);
+      return { items, ...(last !== undefined && { cursor: cursorInList(name, last) }) };
+    },
+
+    reservationsOfUserInState: (name, state, window, page) =>
       query(client, page, reservation.decode, {
         TableName,
         IndexName: byUserIndex,
-        ...matching("iu", `${programId}#${userId}`, filter),
+        ...matching("iu", userKey(name, state), window),
       }),
 
     async reservationsInState(programId, state, filter, { size, cursor }) {
@@ -28,9 +44,11 @@ export function reservationReads(client: DynamoDBClient, TableName: string): Res
       if (isEmpty(filter)) return { items: [] };
       const shards = await Promise.all(
         keysOf(programId, state).map((key) =>
-          firstRecordsOf(client, size, cursor, {
+          firstRecordsOf(client, cursor, {
             TableName,
             IndexName: byStateIndex,
+            // One more than a page has, to find out whether a next page exists.
+            Limit: size + 1,
             ...matching("is", key, filter, cursor),
           }),
         ),
@@ -46,6 +64,8 @@ export function reservationReads(client: DynamoDBClient, TableName: string): Res
       }),
   };
 }
+
+const reservationStates: readonly ReservationState[] = ["PENDING", "DONE", "FAILED", "CANCELLED"];
 
 /** The hash keys of a state in the index by state. */
 const keysOf = (programId: string, state: ReservationState) =>
@@ -71,6 +91,24 @@ function merged(shards: readonly ShardRecords[], size: number): Page<Reservation
   const found = records.slice(0, size);
   const cursor = records.length > size ? found.at(-1)?.sort : complete;
   return { items: found.map(({ record }) => record), ...(cursor !== undefined && { cursor }) };
+}
+
+/**
+ * The cursor behind a record in the list of a user. It is the key of a pending record, whose list
+ * had all states in earlier versions, so that the page token of any version belongs to the list.
+ */
+function cursorInList(name: AccountName, sort: string): string {
+  const id = sort.slice(sort.indexOf("#") + 1);
+  const pk = S(`${name.programId}#${id}`);
+  return cursorOf({ pk, iu: S(userKey(name, "PENDING")), ix: S(sort) });
+}
+
+/** The range key of a cursor. Throws INVALID_REQUEST if it is of another list. */
+function placeInList(name: AccountName, window: Window, cursor: string): string {
+  const { iu, ix } = startOf(cursor).ExclusiveStartKey ?? {};
+  const sort = ix?.S ?? "";
+  if (iu?.S !== userKey(name, "PENDING") || !isCursorIn(window, sort)) throw badCursor();
+  return sort;
 }
 
 /** Whether a cursor is a range key of the index by state (execute time, id) before the end. */
@@ -106,22 +144,20 @@ function matching(
   };
 }
 
-/** The first records of one shard, with their range keys. */
+/** The first records of one shard or state, with their range keys. */
 interface ShardRecords {
   readonly records: readonly { readonly sort: string; readonly record: Reservation }[];
   /** The range key of the last record that was read. Absent when the shard has no further ones. */
   readonly stop: string | undefined;
 }
 
-/** Reads one record more than a page has, to find out whether a next page exists. */
 async function firstRecordsOf(
   client: DynamoDBClient,
-  size: number,
   cursor: string | undefined,
   input: QueryCommandInput,
 ): Promise<ShardRecords> {
-  const command = new QueryCommand({ ...input, Limit: size + 1 });
-  const { Items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), cursor);
+  const sent = client.send(new QueryCommand(input));
+  const { Items = [], LastEvaluatedKey } = await pageAnswer(sent, cursor);
   const records = Items.map((item) => ({
     sort: text(item, "ix"),
     record: reservation.decode(item),

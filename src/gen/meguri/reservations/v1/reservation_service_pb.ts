@@ -625,8 +625,8 @@ export type CancelReservationsResponse = Message<"meguri.reservations.v1.CancelR
   cancelledPoints: bigint;
 
   /**
-   * The ids of the first 100 of them, in the order of their execute_time; of a reason, the pending
-   * ones come first.
+   * The ids of the first 100 of them: the pending ones, then the failed ones, each in the order of
+   * their execute_time.
    *
    * @generated from field: repeated string reservation_ids = 3;
    */
