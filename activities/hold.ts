@@ -11,13 +11,18 @@ import { grantTiming } from "../workflows/timing.ts";
  * that Temporal retries on another worker.
  */
 export async function holdUntil(clock: Clock, time: Instant): Promise<void> {
-  const { cancellationSignal: signal } = Context.current();
   for (;;) {
-    if (signal.aborted) throw ApplicationFailure.retryable("the worker stops", "WORKER_STOPPING");
+    failIfStopping();
     const { wall } = await clock.now();
     if (wall >= time) return;
     await sleep(Math.min(time - wall, grantTiming.clockMs)).catch(() => {});
   }
+}
+
+/** Throws a failure that Temporal retries on another worker when this one stops. */
+export function failIfStopping(): void {
+  const { aborted } = Context.current().cancellationSignal;
+  if (aborted) throw ApplicationFailure.retryable("the worker stops", "WORKER_STOPPING");
 }
 
 /**

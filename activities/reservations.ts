@@ -29,15 +29,18 @@ import type {
   ReservationView,
 } from "../src/contract/reservations.ts";
 import { DomainError } from "../src/domain/errors.ts";
+import type { Instant } from "../src/domain/month.ts";
 import type { ChangeRequest } from "../src/domain/reservation.ts";
 import type { Milliseconds } from "../src/domain/units.ts";
 import { grantTiming } from "../workflows/timing.ts";
 import { answerTo } from "./answers.ts";
+import { createBeats } from "./beats.ts";
 import { check } from "./checks.ts";
 import { unexpectedMessage } from "./failures.ts";
-import { holdUntil, notDue } from "./hold.ts";
+import { failIfStopping, holdUntil, notDue } from "./hold.ts";
 import { fromTemporal } from "./operators.ts";
 import { toStep } from "./reservation-steps.ts";
+import { createTurns } from "./turns.ts";
 
 const { firstMs, attemptMs, silentMs, lookMs } = grantTiming;
 
@@ -45,7 +48,8 @@ export function reservationActivities(
   deps: Deps,
   { onDone, pastDue }: Pick<Observers, "onDone" | "pastDue">,
 ) {
-  const depsWithoutSignal = withoutSignal(deps);
+  const beats = createBeats();
+  const inTurn = createTurns();
 
   async function execute(input: GrantInput, deadline?: number): Promise<Execution> {
     const execution = await executeReservation(deps, {
@@ -87,6 +91,18 @@ export function reservationActivities(
     }
   }
 
+  async function holdAndAttempt(input: GrantInput, executeTime: Instant): Promise<ReservationStep> {
+    try {
+      await holdUntil(deps.clock, executeTime);
+    } catch (error) {
+      return toRetry(error);
+    }
+    return inTurn(async () => {
+      failIfStopping();
+      return attempt(input);
+    });
+  }
+
   /**
    * Returns what follows from the record for a run that was reset: its history may end before a
    * move, so that it waits for another time than the record's. Returns undefined when the time is
@@ -108,19 +124,18 @@ export function reservationActivities(
     grantWhenDue: async (input: GrantInput): Promise<ReservationAnswer> => {
       const executeTime = Date.parse(check(input, grantFields).execute_time);
       return held(pastDue, input, async () => {
+        let leftMs: Milliseconds;
         try {
-          const { wall } = await deps.clock.now();
-          const waitMs = executeTime - input.lead_ms - wall;
-          if (waitMs > 0) {
+          leftMs = executeTime - (await deps.clock.now()).wall;
+          if (leftMs > input.lead_ms) {
             const step = await stepAfterReset(input);
             if (step) return step;
-            throw notDue(input.execute_time, waitMs);
+            throw notDue(input.execute_time, leftMs - input.lead_ms);
           }
-          await holdUntil(deps.clock, executeTime);
         } catch (error) {
           return toRetry(error);
         }
-        return attempt(input);
+        return beats.during({ executeTime, leftMs }, () => holdAndAttempt(input, executeTime));
       });
     },
 
@@ -132,6 +147,14 @@ export function reservationActivities(
     grantAgain: async (input: GrantInput): Promise<ReservationAnswer> =>
       held(pastDue, check(input, grantFields), async () => stepOf(await execute(input))),
 
+    ...changeActivities(deps),
+  };
+}
+
+/** The activities that change a reservation for operators. */
+function changeActivities(deps: Deps) {
+  const depsWithoutSignal = withoutSignal(deps);
+  return {
     /** Cancels the reservation, as the RPC does. */
     cancelReservation: async (
       key: ReservationAsked,

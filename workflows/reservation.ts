@@ -24,7 +24,7 @@ import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
 import { reservationTiming } from "./timing.ts";
 
-const { minLeadMs, leadSpreadMs, graceMs, pausedMs } = reservationTiming;
+const { minLeadMs, leadSpreadMs, graceMs, longestMs, pausedMs } = reservationTiming;
 
 /** Reads the record after a change: a local activity, which adds one event to the history. */
 const { grantNow } = proxyLocalActivities<Activities>(reservationTiming.grantNow);
@@ -111,7 +111,9 @@ async function proceed(step: ReservationStep, input: GrantInput): Promise<Reserv
  */
 function grantWhenDue(input: GrantInput): Promise<ReservationAnswer> {
   const { grantWhenDue } = proxyActivities<Activities>({
-    startToCloseTimeout: heldMs(input) + graceMs,
+    startToCloseTimeout: heldMs(input) + longestMs,
+    // The activity sends heartbeats only after the execute time.
+    heartbeatTimeout: heldMs(input) + graceMs,
     ...reservationTiming.grantWhenDue,
     summary: `at ${input.execute_time}`,
   });

@@ -39,10 +39,13 @@ export const reservationTiming = {
   minLeadMs: 3_000,
   leadSpreadMs: 6_000,
   /**
-   * After this time, a grant whose worker was killed starts again on another worker: within 3 s of
-   * the execute time, because Temporal may take a second to start the next attempt.
+   * After this time without a heartbeat, a grant whose worker was killed starts again on another
+   * worker: within 3 s of the execute time, because Temporal may take a second to start the next
+   * attempt.
    */
   graceMs: 1_200,
+  /** The longest time of a grant in a burst, from the execute time on, with heartbeats. */
+  longestMs: 120_000,
   /** How long the run of a paused program waits at most before it reads the record again. */
   pausedMs: 600_000,
   grantWhenDue: {
@@ -64,17 +67,29 @@ export const grantTiming = {
   /** The clock is read again after this time, in case it is corrected while a grant is held. */
   clockMs: 1_000,
   /**
+   * An attempt that takes longer than this sends heartbeats. The first one reaches Temporal before
+   * `reservationTiming.graceMs` also from a busy worker.
+   */
+  beatMs: 600,
+  /** A worker makes so many attempts at a time, so that the store answers each of them in time. */
+  atOnce: 64,
+  /** A longer attempt goes on, but no other one waits for it. */
+  turnMs: 1_000,
+  /** How many grants of one second a worker completes before their first heartbeats are due. */
+  crowd: 50,
+  /** Further grants of that second send their first heartbeats within this time before it. */
+  spreadMs: 2_500,
+  /**
    * For this time after it is due, an attempt with a retryable error fails, so that Temporal makes
-   * another one, and an attempt that takes too long goes on beside the next one. RETRY needs
-   * workflow tasks, which a worker that grants many reservations of one moment completes late.
+   * another one. RETRY needs workflow tasks, which a worker that grants many reservations of one
+   * moment completes late.
    */
   firstMs: 10_000,
   /** From `firstMs` on, an attempt ends after this time, before the timeout of the activity. */
   attemptMs: 1_000,
   /**
    * While the store has answered nothing for this time, an attempt returns RETRY also before
-   * `firstMs`: there is no burst that workflow tasks could slow down, and the next attempt would
-   * only time out.
+   * `firstMs`: there is no burst that workflow tasks could slow down.
    */
   silentMs: 2_000,
   /** How often an attempt looks whether the store is silent. */
@@ -119,7 +134,8 @@ export const reconcilerTiming = {
 /** The sweeps over the accounts of a program, and the purges of targets. */
 export const sweepTiming = {
   month: short,
-  shard: inSteps,
+  /** A page waits for its turn among those of all programs whose month ends at that moment. */
+  shard: { ...inSteps, startToCloseTimeout: "30 minutes" },
   verifySegment: {
     startToCloseTimeout: "5 minutes",
     heartbeatTimeout: "30 seconds",

@@ -19,3 +19,5 @@ export function median(values: readonly number[]): number {
 export const round = (value: number): number => Number(value.toPrecision(3));
 
 export const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+
+export const mean = (values: readonly number[]): number => sum(values) / values.length;

@@ -51,6 +51,19 @@ test("a run says since when it is due while the store hangs and attempts time ou
   expect(await handle.result()).toMatchObject({ step: "DONE" });
 });
 
+test("a worker that is slow is not taken for a dead one", async () => {
+  const { proxy } = stack;
+  const handle = await reserveAndStart(stack, { id: "slow", inMs: 1_500 });
+  // Longer than a killed worker's grant waits, and shorter than a store counts as silent.
+  proxy.faults({ delay: 1, delayMs: [1_700, 1_700], operations: ["TransactWriteItems"] });
+  await expectGrantedOnce(stack, "slow");
+  proxy.faults({});
+  expect(await handle.result()).toMatchObject({ step: "DONE" });
+  const { events } = await handle.fetchHistory();
+  const started = events?.flatMap((event) => event.activityTaskStartedEventAttributes ?? []);
+  expect(started).toMatchObject([{ attempt: 1 }]);
+});
+
 test("a failure with an ambiguous result stays a failure", async () => {
   const { proxy } = stack;
   await freeze(stack, "lost", true);

@@ -1,0 +1,68 @@
+/** Tests when a held grant sends heartbeats. */
+import { MockActivityEnvironment } from "@temporalio/testing";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createBeats } from "../../activities/beats.ts";
+import { grantTiming } from "../../workflows/timing.ts";
+
+const { beatMs, crowd, spreadMs } = grantTiming;
+
+const executeTime = 1_790_000_000_500;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+interface Grant {
+  readonly leftMs: number;
+  readonly tookMs: number;
+  readonly heartbeatTimeoutMs?: number;
+}
+
+/** Runs a grant that ends `tookMs` after its time. Returns when it sent heartbeats, in ms. */
+async function beatsOf(
+  beats: ReturnType<typeof createBeats>,
+  { leftMs, tookMs, ...info }: Grant,
+): Promise<number[]> {
+  const start = performance.now();
+  const sent: number[] = [];
+  const environment = new MockActivityEnvironment(info);
+  environment.on("heartbeat", () => sent.push(performance.now() - start - leftMs));
+  const work = () => new Promise<void>((resolve) => setTimeout(resolve, leftMs + tookMs));
+  const done = environment.run(() => beats.during({ executeTime, leftMs }, work));
+  await vi.advanceTimersByTimeAsync(leftMs + tookMs);
+  await done;
+  return sent;
+}
+
+const held = { leftMs: 3_000, heartbeatTimeoutMs: 4_200 };
+
+test("a grant that ends soon after its time sends none", async () => {
+  expect(await beatsOf(createBeats(), { ...held, tookMs: beatMs - 1 })).toEqual([]);
+});
+
+test("a slow one sends the first a moment after its time, and the next in half the timeout", async () => {
+  const sent = await beatsOf(createBeats(), { ...held, tookMs: 5_000 });
+  expect(sent).toEqual([beatMs, beatMs + 2_100, beatMs + 4_200]);
+});
+
+test("an activity that an earlier version has scheduled sends none", async () => {
+  const { leftMs } = held;
+  expect(await beatsOf(createBeats(), { leftMs, tookMs: 5_000 })).toEqual([]);
+});
+
+test("those of a crowd send the first before their time", async () => {
+  const beats = createBeats();
+  const all = await Promise.all(
+    Array.from({ length: crowd + 20 }, () => beatsOf(beats, { ...held, tookMs: 1_000 })),
+  );
+  expect(all.slice(0, crowd)).toEqual(Array.from({ length: crowd }, () => [beatMs]));
+  for (const [first] of all.slice(crowd)) {
+    expect(first).toBeGreaterThanOrEqual(-spreadMs);
+    expect(first).toBeLessThanOrEqual(0);
+  }
+  // They have ended, so the next one is not in a crowd.
+  expect(await beatsOf(beats, { ...held, tookMs: 1_000 })).toEqual([beatMs]);
+});
