@@ -14,6 +14,7 @@ import { deleteGrowth } from "./cases/delete-growth.ts";
 import { eventUnits } from "./cases/event-units.ts";
 import { expiryReads } from "./cases/expiry-reads.ts";
 import { expiryUnchanged } from "./cases/expiry-unchanged.ts";
+import { forecastGrowth } from "./cases/forecast-growth.ts";
 import { grantConflicts } from "./cases/grant-conflicts.ts";
 import { grantHot, grantHotLocked } from "./cases/grant-hot.ts";
 import { grantOverhead } from "./cases/grant-overhead.ts";
@@ -29,11 +30,13 @@ import { likeHot, likeHotLocked } from "./cases/like-hot.ts";
 import { likeCosts } from "./cases/like-units.ts";
 import { markAllCommits } from "./cases/mark-all-commits.ts";
 import { markReadContended } from "./cases/mark-read-contended.ts";
+import { monthEndPartitions, monthEndWorkers } from "./cases/month-end-width.ts";
 import { reconcilePrograms } from "./cases/reconcile-programs.ts";
 import { reconcileStarts } from "./cases/reconcile-starts.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationHistory } from "./cases/reservation-history.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
+import { reservationSlowWorker } from "./cases/reservation-slow-worker.ts";
 import { reservationUnderBulk } from "./cases/reservation-under-bulk.ts";
 import { streamMemory } from "./cases/stream-memory.ts";
 import { sweepThrottled } from "./cases/sweep-throttled.ts";
@@ -60,8 +63,10 @@ export const benchmarks: readonly Benchmark[] = [
   hostile,
   hostilePause,
   growth,
+  forecastGrowth,
   reservationLateness,
   reservationBurst,
+  reservationSlowWorker,
   reservationHistory,
   holdMemory,
   reconcileStarts,
@@ -75,6 +80,8 @@ export const benchmarks: readonly Benchmark[] = [
   reservationUnderBulk,
   expiryReads,
   expiryUnchanged,
+  monthEndPartitions,
+  monthEndWorkers,
   likeHot,
   likeHotLocked,
   likeConflicts,

@@ -2,6 +2,7 @@
 import { ApplicationFailure, defineSearchAttributeKey } from "@temporalio/common";
 import {
   continueAsNew,
+  patched,
   proxyActivities,
   setCurrentDetails,
   upsertSearchAttributes,
@@ -25,8 +26,11 @@ import { sweepTiming } from "./timing.ts";
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 const monthKey = defineSearchAttributeKey(searchAttributes.month, "KEYWORD");
 
-/** The number of shards that are processed concurrently. */
-const concurrency = 4;
+/** Runs that began before this patch process so many shards concurrently. */
+const fewShards = 4;
+
+/** Each shard is a partition of the index, whose rate limits it, so all are processed at once. */
+const allAtOnce = "all-shards-at-once";
 
 const { readMonthEnd, recordMonthEnd } = proxyActivities<Activities>(sweepTiming.month);
 const { expireShard } = proxyActivities<Activities>(sweepTiming.shard);
@@ -58,6 +62,7 @@ async function sweep({ program_id, so_far }: MonthEndInput): Promise<MonthEndRes
   const shards = so_far?.shards ?? allShards();
   const report = (progress: string) => reportOf(months, counts, progress);
   setCurrentDetails(escapeMarkdown(report("runs")));
+  const concurrency = patched(allAtOnce) ? shardCount : fewShards;
   const left = await workOn(shards, concurrency, async (part) => {
     const summary = `shard ${part.shard + 1} of ${shardCount}`;
     const result = await orRefusal(

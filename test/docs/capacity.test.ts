@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { defaults } from "../../src/config/config.ts";
+import { monthEndTable } from "../../src/ops/capacity/month-ends.ts";
 import { prices } from "../../src/ops/capacity/prices.ts";
 import { assumed, costs, measured } from "../../src/ops/capacity/units.ts";
 import { projectRoot } from "../support/markdown.ts";
@@ -44,6 +45,10 @@ test("the table of calls has the measured units", () => {
     },
     rows: { writes: measured.rowWrites, reads: 1 },
   });
+});
+
+test("the table of month ends is that of the code", () => {
+  expect(page).toContain(monthEndTable());
 });
 
 test("the page names variables that exist, and the date of the prices", () => {

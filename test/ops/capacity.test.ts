@@ -69,11 +69,11 @@ test("units follow from calls, watchers, and the minute in which reservations ar
   const load = loadOf("--grants", "500", "--uses", "100", "--watchers", "36000");
   expect(steadyUnits(load, settings)).toEqual({ writes: 3_600, reads: 600 + 3_790 });
   expect(steadyUnits(load, { ...settings, announced: true }).reads).toBeCloseTo(600 + 336);
-  expect(dueUnits(loadOf("--reservations", "6000"))).toEqual({ writes: 1_100, reads: 300 });
+  expect(dueUnits(loadOf("--reservations", "6000"))).toEqual({ writes: 1_200, reads: 300 });
   // They are made all day, a reservation a second, and granted in a minute of each day.
   const reserved = loadOf("--reservations", "86400");
   expect(steadyUnits(reserved, settings)).toEqual({ writes: 9, reads: 1 });
-  expect(monthUnits(reserved, settings).writes).toBeCloseTo(86_400 * (730 / 24) * (9 + 11));
+  expect(monthUnits(reserved, settings).writes).toBeCloseTo(86_400 * (730 / 24) * (9 + 12));
   const month = monthUnits(loadOf("--rows", "1000", "--members", "10"), settings);
   expect(month).toEqual({ writes: 7_060 + 50, reads: 1_000 + 10 });
   expect(yearGb(loadOf("--grants", "1"))).toBeCloseTo((12 * 2_628_000 * 487) / 1e9);
@@ -141,7 +141,7 @@ test("actions are those of the reservations, the rows and the idle days", () => 
 test("the limit that is met first stands in front", () => {
   const [first, second] = limitUses(loadOf("--reservations", "60000"), settings);
   expect(first).toMatchObject({ name: "actions a second of a Temporal namespace", used: 2_000 });
-  expect(second).toMatchObject({ name: "write units a second of a new table", used: 11_006.25 });
+  expect(second).toMatchObject({ name: "write units a second of a new table", used: 12_006.25 });
   expect(limitUses(loadOf("--balances", "9000"), settings)[0]).toMatchObject({
     name: "read units a second of a new table",
     used: 9_000,

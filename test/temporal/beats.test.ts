@@ -43,7 +43,7 @@ test("a grant that ends soon after its time sends none", async () => {
   expect(await beatsOf(createBeats(), { ...held, tookMs: beatMs - 1 })).toEqual([]);
 });
 
-test("a slow one sends the first a moment after its time, and the next in half the timeout", async () => {
+test("a slow one sends the first after its time, and the next in half the timeout", async () => {
   const sent = await beatsOf(createBeats(), { ...held, tookMs: 5_000 });
   expect(sent).toEqual([beatMs, beatMs + 2_100, beatMs + 4_200]);
 });

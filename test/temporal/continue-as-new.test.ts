@@ -1,5 +1,5 @@
 /** Tests workflows that continue as new, on a Temporal that suggests it after a few events. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
@@ -15,6 +15,7 @@ import {
   stateKey,
   userKey,
 } from "../../src/temporal/search-attributes.ts";
+import { steps } from "../../workflows/timing.ts";
 import { recordOf, showsDetails } from "../support/fixtures/operators.ts";
 import {
   change,
@@ -23,6 +24,7 @@ import {
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { usersOfShard } from "../support/fixtures/shards.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
@@ -96,8 +98,12 @@ test("a continued run still shows how much goes to whom, and can be cancelled", 
 
 test("a month-end sweep and a verification finish all their parts", async () => {
   const { deps, programId, client, config } = stack;
+  // Steps of one page, and a shard of three pages.
+  const { limitMs } = steps;
+  Object.assign(steps, { limitMs: 0 });
+  onTestFinished(() => void Object.assign(steps, { limitMs }));
   await setTime(deps, Date.UTC(2027, 0, 10));
-  const userIds = Array.from({ length: 60 }, (_, i) => `user-${i}`);
+  const userIds = usersOfShard(0, 70);
   for (const userId of userIds) {
     const change = { programId, userId, eventId: "e", reason: "", caller: asService("tests") };
     await grantPoints(deps, { ...change, points: 7, deadline: undefined });

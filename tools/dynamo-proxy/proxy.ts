@@ -10,6 +10,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomFrom } from "../../test/support/models/random.ts";
 import type { Isolation } from "./isolation.ts";
+import { createPartitions, type PartitionLimit } from "./partitions.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import {
   type Answer,
@@ -114,6 +115,8 @@ export type DynamoProxy = {
    * draws the same delays.
    */
   isolation(isolation: Isolation | undefined): void;
+  /** Limits the changes a second of each partition of an index; undefined switches it off. */
+  limitPartitions(limit: PartitionLimit | undefined): void;
   /** While down every connection is destroyed; requests on their way to the store arrive there. */
   down(isDown: boolean): void;
   /** Sets the Date header of every answer to now + ms; undefined keeps the store's. */
@@ -152,6 +155,7 @@ export async function startDynamoProxy(options: {
     stopping: stopping.signal,
   });
   const context = { counters, faults, transactions, forward, stopping: stopping.signal };
+  const partitions = createPartitions(stopping.signal);
   let isDown = false;
   let underWay = 0;
   let skewMs: number | undefined;
@@ -162,10 +166,9 @@ export async function startDynamoProxy(options: {
     const operation = operationOf(req);
     counters.add("requests", operation);
     hook?.(operation, body);
-    const outcome = await answerRequest(
-      { operation, rawHeaders: req.rawHeaders, body },
-      context,
-    ).catch(refuseUnsupported);
+    const request = { operation, rawHeaders: req.rawHeaders, body };
+    await partitions.awaitTurn(request);
+    const outcome = await answerRequest(request, context).catch(refuseUnsupported);
     recorder.keep(operation, body, outcome);
     if (outcome.lost === "silence") return;
     if (outcome.lost === "stall") return sendHalf(res, outcome.answer);
@@ -198,6 +201,7 @@ export async function startDynamoProxy(options: {
     faults: faults.set,
     lock: transactions.lock,
     isolation: transactions.isolation,
+    limitPartitions: partitions.set,
     down(value) {
       isDown = value;
       if (value) server.closeAllConnections();

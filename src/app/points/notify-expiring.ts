@@ -14,6 +14,8 @@ import {
   sweepDueAccounts,
 } from "./sweep-due-accounts.ts";
 
+const concurrency = 32;
+
 /** The counts of accounts whose owners were notified, or of which nothing expires. */
 type NotifiedCounts = DueAccountsCounts<"notified" | "unaffected">;
 
@@ -53,7 +55,7 @@ export async function notifyExpiringInShard(
   const process = (account: AccountName) => notifyExpiring(brief, account, month);
   return sweepDueAccounts(
     deps,
-    { programId, shard, month: upTo, process, onFailed },
+    { programId, shard, month: upTo, concurrency, process, onFailed },
     { notified, unaffected, failed, failures },
     input,
     shouldContinue,

@@ -5,7 +5,6 @@ import type { AccountName } from "../ports/points.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import { type SweepCounts, type SweepPlace, sweep } from "../shared/sweep.ts";
 
-/** The number of accounts that are processed concurrently. */
 const pageSize = 32;
 
 /** An account in heartbeats and reports. */
@@ -30,6 +29,8 @@ export interface DueAccountsShard {
 interface DueAccountsWork<Outcome extends string> extends DueAccountsShard {
   /** Accounts are due whose oldest month may be this one or an earlier one. */
   readonly month: Month;
+  /** The number of accounts of the shard that are processed concurrently. */
+  readonly concurrency: number;
   /** Returns which of the counts the account adds to. */
   process(account: AccountName): Promise<Outcome>;
   onFailed(userId: string, error: unknown): void;
@@ -41,7 +42,7 @@ interface DueAccountsWork<Outcome extends string> extends DueAccountsShard {
  */
 export function sweepDueAccounts<Outcome extends string, Counts extends DueAccountsCounts<Outcome>>(
   { reader }: Pick<Deps, "reader">,
-  { programId, shard, month, process, onFailed }: DueAccountsWork<Outcome>,
+  { programId, shard, month, concurrency, process, onFailed }: DueAccountsWork<Outcome>,
   start: Counts,
   place: DueAccountsPlace,
   shouldContinue: (progress: Counts & DueAccountsPlace) => boolean,
@@ -57,7 +58,7 @@ export function sweepDueAccounts<Outcome extends string, Counts extends DueAccou
       nameOf: ({ userId }) => ({ userId }),
       keyOf: ({ userId }) => userId,
       onFailed: ({ userId }, error) => onFailed(userId, error),
-      concurrency: pageSize,
+      concurrency,
       outages: storeOutages,
       outageAfter: pageSize,
     },

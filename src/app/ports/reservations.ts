@@ -20,7 +20,7 @@ export interface ReservationFilter extends Window {
  * empty, although it has a cursor.
  */
 export interface ReservationReader {
-  /** Lists a user's reservations by execute time, merged from all states. Lags behind by moments. */
+  /** Lists a user's reservations in all states by execute time. Lags behind by moments. */
   reservationsOfUser(
     name: AccountName,
     filter: ReservationFilter,

@@ -18,7 +18,7 @@ export const actions = {
   cancelledReservation: 5,
   /** One that is approved by a call, without the steps over its blocks. */
   bulkGrant: 9,
-  monthEnd: 21,
+  monthEnd: 23,
   expiryNotices: 19,
   /** A check for new files that finds none. */
   emptyPickUp: 2,

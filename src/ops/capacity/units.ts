@@ -19,7 +19,7 @@ export const costs = {
   read: { writes: 18, reads: 22 },
   /** A reservation with the confirmation that its run has started. */
   reserve: { writes: 9, reads: 1 },
-  execute: { writes: 11, reads: 3 },
+  execute: { writes: 12, reads: 3 },
   /** The points of an account that expire at a month's end. */
   expire: { writes: 5, reads: 1 },
 } as const satisfies Record<string, Cost>;

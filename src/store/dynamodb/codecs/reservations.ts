@@ -94,9 +94,9 @@ const isSameCaller = (a: Caller, b: Caller): boolean =>
   a.service === b.service && a.subject === b.subject;
 
 /**
- * The hash key of the user index. Each state has a key of its own, by its first letter, so that what is pending is found
- * without reading what has ended. That of pending records may have ended ones, too, which a version
- * without these keys has written.
+ * The hash key of the user index. Each state has a key of its own, by its first letter, so that
+ * what is pending is found without reading what has ended. That of pending records may have ended
+ * ones, too, which a version without these keys has written.
  */
 export const userKey = ({ programId, userId }: AccountName, state: ReservationState): string =>
   `${programId}#${userId}${state === "PENDING" ? "" : `#${state[0]}`}`;
