@@ -112,7 +112,7 @@ async function proceed(step: ReservationStep, input: GrantInput): Promise<Reserv
 function grantWhenDue(input: GrantInput): Promise<ReservationAnswer> {
   const { grantWhenDue } = proxyActivities<Activities>({
     startToCloseTimeout: heldMs(input) + longestMs,
-    // The activity sends heartbeats only after the execute time.
+    // Most grants send none: a slow one begins after the execute time, one of a crowd before it.
     heartbeatTimeout: heldMs(input) + graceMs,
     ...reservationTiming.grantWhenDue,
     summary: `at ${input.execute_time}`,

@@ -5,7 +5,7 @@ import { asService } from "../../src/domain/caller.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import type { Benchmark } from "../benchmark.ts";
-import { compare, compareUnits } from "../support/compare.ts";
+import { compare, compareUnits, growthResults } from "../support/compare.ts";
 import { withMeteredStack } from "../support/metered.ts";
 import { seed } from "../support/seed.ts";
 
@@ -39,22 +39,7 @@ export const forecastGrowth: Benchmark = {
         return usage.reads;
       });
       const baseline = `the same with ${few} granted reservations`;
-      return [
-        {
-          name: "forecast.growth",
-          value: latency,
-          unit: "ratio of median latencies",
-          target: "<= 1.1",
-          baseline,
-        },
-        {
-          name: "forecast.growth.units",
-          value: units,
-          unit: "ratio of read units",
-          target: "<= 1.1",
-          baseline,
-        },
-      ];
+      return growthResults("forecast.growth", baseline, { latency, units });
     }),
 };
 

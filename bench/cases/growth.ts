@@ -7,7 +7,7 @@ import { grant as decideGrant } from "../../src/domain/points.ts";
 import type { Program } from "../../src/domain/program.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { balance, use } from "../support/calls.ts";
-import { compare, compareUnits } from "../support/compare.ts";
+import { compare, compareUnits, growthResults } from "../support/compare.ts";
 import { type MeteredStack, withMeteredStack } from "../support/metered.ts";
 import type { Channel } from "../support/rpc.ts";
 import { type Seed, seed } from "../support/seed.ts";
@@ -67,20 +67,5 @@ async function grown(
     return usage.reads + usage.writes;
   });
   const baseline = "the same account with 10 ledger entries";
-  return [
-    {
-      name: `${name}.growth`,
-      value: latency,
-      unit: "ratio of median latencies",
-      target: "<= 1.1",
-      baseline,
-    },
-    {
-      name: `${name}.growth.units`,
-      value: units,
-      unit: "ratio of capacity units",
-      target: "<= 1.1",
-      baseline,
-    },
-  ];
+  return growthResults(`${name}.growth`, baseline, { latency, units });
 }

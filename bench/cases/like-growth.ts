@@ -1,7 +1,7 @@
 /** Measures whether the cost of likes and read marks grows with the number of likers. */
 import type { ReactionState } from "../../src/domain/reaction.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
-import { compare, compareUnits } from "../support/compare.ts";
+import { compare, compareUnits, growthResults } from "../support/compare.ts";
 import { inboxSeeds, seedLikers } from "../support/likers.ts";
 import {
   commentOf,
@@ -50,7 +50,11 @@ export const likeGrowth: Benchmark = {
       const readingUnits = await unreadUnits(stack, metered.channel, sides);
       // Last, because these likes stay, and the seeded groups of the readers have no such members.
       const likingUnits = await likeUnits(stack, metered.channel, sides);
-      return results([liking, likingUnits, reading, readingUnits]);
+      const baseline = `the same with ${few} likers`;
+      return [
+        ...growthResults("like.growth", baseline, { latency: liking, units: likingUnits }),
+        ...growthResults("unread.growth", baseline, { latency: reading, units: readingUnits }),
+      ];
     }),
 };
 
@@ -135,15 +139,3 @@ const unreadUnits = (stack: MeteredStack, channel: Channel, sides: Sides) =>
     const { usage } = await stack.meter(() => readAndMark(channel, reader));
     return usage.reads + usage.writes;
   });
-
-function results(ratios: readonly [number, number, number, number]) {
-  const baseline = `the same with ${few} likers`;
-  const names = likeGrowth.names;
-  return ratios.map((value, i) => ({
-    name: names[i] as string,
-    value,
-    unit: i % 2 === 0 ? "ratio of median latencies" : "ratio of capacity units",
-    target: "<= 1.1",
-    baseline,
-  }));
-}

@@ -1,5 +1,5 @@
 /** Compares the cost of one thing on two sides. */
-import type { Scale } from "../benchmark.ts";
+import type { Result, Scale } from "../benchmark.ts";
 import { median, round } from "./numbers.ts";
 
 /** Times both sides in turn. Returns the ratio of the medians, without the first rounds. */
@@ -29,4 +29,17 @@ export async function compareUnits<S>(
 ): Promise<number> {
   const few = await units(sides[0]);
   return round((await units(sides[1])) / few);
+}
+
+/** The results of both comparisons: the cost may hardly grow. */
+export function growthResults(
+  name: string,
+  baseline: string,
+  { latency, units }: { readonly latency: number; readonly units: number },
+): Result[] {
+  const target = "<= 1.1";
+  return [
+    { name, value: latency, unit: "ratio of median latencies", target, baseline },
+    { name: `${name}.units`, value: units, unit: "ratio of capacity units", target, baseline },
+  ];
 }

@@ -20,7 +20,6 @@ import type { GrantInput } from "../../src/contract/reservations.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { pauseReadMs } from "../../src/domain/program.ts";
-import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
 import { expectNothingGranted, showsDetails } from "../support/fixtures/operators.ts";
 import {
   eventsOf,
@@ -30,6 +29,7 @@ import {
   stateOf,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { usersOfShard } from "../support/fixtures/shards.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
@@ -177,12 +177,6 @@ test("a worker that stands still in a grant until after a pause grants nothing",
   await resumeProgramReservations(deps, change);
   await expectGrantedOnce(stack, "frozen");
 });
-
-/** User ids that fall into one shard of the expiry index. */
-const usersOfShard = (shard: number, count: number) =>
-  Array.from({ length: count * 50 }, (_, i) => `sweep-${i}`)
-    .filter((userId) => shardOf(userId) === shard)
-    .slice(0, count);
 
 function grantTo(userId: string) {
   const { deps, programId } = stack;

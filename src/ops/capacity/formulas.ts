@@ -48,7 +48,7 @@ const add = (parts: readonly Units[]): Units => ({
   reads: parts.reduce((sum, { reads }) => sum + reads, 0),
 });
 
-const times = ({ writes, reads }: Units, count: number): Units => ({
+export const times = ({ writes, reads }: Units, count: number): Units => ({
   writes: writes * count,
   reads: reads * count,
 });
@@ -110,13 +110,13 @@ const callsOf = (load: Load): number =>
   load.reads +
   reserves(load);
 
+/** vCPUs that so many calls a second need. */
+export const vcpus = (callsPerSecond: number): number =>
+  Math.ceil((callsPerSecond * assumed.callCpuMs) / 1_000 / assumed.cpuShare);
+
 /** Servers of one vCPU, two at least. */
 export const servers = (load: Load, { maxStreams }: Settings): number =>
-  Math.max(
-    2,
-    Math.ceil((callsOf(load) * assumed.callCpuMs) / 1_000 / assumed.cpuShare),
-    Math.ceil(load.watchers / maxStreams),
-  );
+  Math.max(2, vcpus(callsOf(load)), Math.ceil(load.watchers / maxStreams));
 
 /** Grants that all workers hold while they wait for their time. */
 export const heldGrants = ({ reservations }: Load, { leadSeconds }: Settings): number =>
@@ -152,13 +152,16 @@ export function temporalActions(load: Load, { bulkRowsPerSecond }: Settings) {
   };
 }
 
+/** Dollars of units on demand. */
+export const onDemandDollars = ({ writes, reads }: Units): number =>
+  (writes * prices.millionWriteUnits + reads * prices.millionReadUnits) / 1e6;
+
 /** Dollars of DynamoDB a month: for units on demand or provisioned, and for what is stored. */
 export function dynamoDollars(load: Load, settings: Settings) {
-  const { writes, reads } = monthUnits(load, settings);
   const steady = steadyUnits(load, settings);
   const hours = hoursPerMonth / assumed.provisionedShare;
   return {
-    onDemand: (writes / 1e6) * prices.millionWriteUnits + (reads / 1e6) * prices.millionReadUnits,
+    onDemand: onDemandDollars(monthUnits(load, settings)),
     /** Calls and watchers only: what comes in bursts is not provisioned for. */
     provisioned:
       hours * (steady.writes * prices.writeUnitHour + steady.reads * prices.readUnitHour),
@@ -197,11 +200,10 @@ export function temporalDollars(monthActions: number): number {
 export function postgresBreakEven() {
   const month = prices.postgresHour * hoursPerMonth;
   const { writes, reads } = costs.grant;
-  const onDemand = (writes * prices.millionWriteUnits + reads * prices.millionReadUnits) / 1e6;
   const provisioned = (writes * prices.writeUnitHour + reads * prices.readUnitHour) * hoursPerMonth;
   return {
     month,
-    onDemand: month / (onDemand * secondsPerMonth),
+    onDemand: month / (onDemandDollars(costs.grant) * secondsPerMonth),
     provisioned: (month * assumed.provisionedShare) / provisioned,
   };
 }

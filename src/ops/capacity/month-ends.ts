@@ -1,7 +1,7 @@
 /** How long a month end takes, and what it costs (docs/capacity.md). */
 import { shardCount } from "../../contract/points.ts";
-import { prices } from "./prices.ts";
-import { assumed, costs, limits } from "./units.ts";
+import { onDemandDollars, times, vcpus } from "./formulas.ts";
+import { costs, limits } from "./units.ts";
 
 /** Units of the expiry index for an account whose oldest month changes: a deletion and a put. */
 const indexWrites = 2;
@@ -18,25 +18,19 @@ function formatTime(seconds: number): string {
   return hours >= 2 ? `${hours.toPrecision(2)} hours` : `${(seconds / 60).toPrecision(2)} minutes`;
 }
 
-/** Workers of one vCPU that expire so many accounts a second. */
-const workers = (rate: number): number =>
-  Math.ceil((rate * assumed.callCpuMs) / 1_000 / assumed.cpuShare);
-
 /** The table of docs/capacity.md. */
 export function monthEndTable(): string {
   const rates = [limits.newTableWrites, limits.tableWrites].map((writes) => {
     const rate = accountsPerSecond(writes);
-    return { writes, rate, workers: workers(rate) };
+    return { writes, rate, workers: vcpus(rate) };
   });
   const heads = rates.map(
     (each) => `${each.writes.toLocaleString("en")} write units a second, ${each.workers} workers`,
   );
   const rows = [1e6, 1e8].map((accounts) => {
-    const { writes, reads } = costs.expire;
-    const dollars =
-      (accounts / 1e6) * (writes * prices.millionWriteUnits + reads * prices.millionReadUnits);
-    const times = rates.map(({ rate }) => formatTime(accounts / rate));
-    return `| ${[accounts.toLocaleString("en"), ...times, `$${dollars.toFixed(0)}`].join(" | ")} |`;
+    const dollars = onDemandDollars(times(costs.expire, accounts)).toFixed(0);
+    const durations = rates.map(({ rate }) => formatTime(accounts / rate));
+    return `| ${[accounts.toLocaleString("en"), ...durations, `$${dollars}`].join(" | ")} |`;
   });
   return [`| accounts | ${heads.join(" | ")} | on demand |`, "|---|---|---|---|", ...rows].join(
     "\n",
