@@ -67,7 +67,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await Promise.all([temporal.stop(), dynamodb.stop()]);
     const violations = existsSync(denied) ? readFileSync(denied, "utf8") : "";
     // Processes that end may still write what they have compiled.
-    await rm(folder, { recursive: true, maxRetries: 5 });
+    await rm(folder, { recursive: true, maxRetries: 20 });
     if (violations)
       throw new Error(`deploy/policies do not allow what processes use:\n${violations}`);
   };
