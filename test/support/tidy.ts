@@ -60,6 +60,6 @@ function longLines(text: string): string[] {
 }
 
 /** The text without block comments and without lines that are a comment. */
-function withoutComments(text: string): string {
+export function withoutComments(text: string): string {
   return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, "").replace(/^\s*\/\/.*$/gm, "");
 }
