@@ -1,89 +1,102 @@
 /**
- * `npm run bench [-- --only NAME] [--quick]`: runs the benchmarks one after another, prints a table
- * and writes `bench/results.json`. With `--only`, the results of other benchmarks stay as they
- * were. With `--quick`, which only shows that everything runs, nothing is written.
+ * Runs the benchmarks one after another, prints a table, and writes `bench/results.json` and the
+ * tables of `docs/benchmarks.md`.
+ *
+ *   npm run bench                    all of them
+ *   npm run bench -- --only NAME     some of them; the results of the others stay as they were
+ *   npm run bench -- --quick         shows that everything runs; writes nothing
+ *   npm run bench -- --docs          runs nothing; writes the tables from the stored results
+ *   npm run bench -- --check         changes nothing; exits 1 and prints what --docs would change
  */
-import { readFile, writeFile } from "node:fs/promises";
+import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { meets, type Result, type Scale } from "./benchmark.ts";
+import type { Scale } from "./benchmark.ts";
 import { benchmarks } from "./benchmarks.ts";
+import { codeHashes } from "./report/code.ts";
+import { differences, type Report, withTables, wrongNames } from "./report/docs.ts";
+import { measure, readConditions } from "./report/measure.ts";
+import { print } from "./report/print.ts";
+import { merge, readResults, type StoredResult, writeResults } from "./report/stored.ts";
+import { tables } from "./tables.ts";
 
-const file = `${import.meta.dirname}/results.json`;
+const document = `${import.meta.dirname}/../docs/benchmarks.md`;
 
 const { values } = parseArgs({
   options: {
     only: { type: "string", multiple: true },
     quick: { type: "boolean", default: false },
+    docs: { type: "boolean", default: false },
+    check: { type: "boolean", default: false },
   },
 });
 
-const chosen = benchmarks.filter(
-  ({ names }) =>
-    !values.only ||
-    values.only.some((only) => names.some((name) => name === only || name.startsWith(`${only}.`))),
-);
-if (chosen.length === 0) {
-  const names = benchmarks.flatMap((benchmark) => benchmark.names);
-  console.error(`no such benchmark; there are:\n${names.join("\n")}`);
-  process.exit(2);
-}
+const declared = benchmarks.flatMap(({ names }) => names);
+const code = await codeHashes(benchmarks);
 
-const scale: Scale = {
-  quick: values.quick,
-  pick: (real, quick) => (values.quick ? quick : real),
-  note: (line) => console.error(`  ${line}`),
-};
-
-// Child processes end with this process (see src/dev/stack/child.ts); its exit removes the files.
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
-
-let results = values.only ? await before() : [];
-const fresh: Result[] = [];
-for (const benchmark of chosen) {
-  console.error(`${benchmark.names.join(", ")} …`);
-  try {
-    fresh.push(...(await benchmark.run(scale)));
-  } catch (error) {
-    console.error(error);
-    process.exitCode = 1;
-  }
-  results = merge(results, fresh);
-  if (!values.quick) await writeFile(file, `${JSON.stringify(results, null, 2)}\n`);
-}
-print(fresh);
+if (values.check) check();
+else if (values.docs) writeDocs(readResults());
+else await run();
+// Some cases leave connections open.
 process.exit();
 
-async function before(): Promise<Result[]> {
-  try {
-    return JSON.parse(await readFile(file, "utf8"));
-  } catch {
-    return [];
+function check(): void {
+  const report = reportOf(readResults());
+  const text = readFileSync(document, "utf8");
+  const wrong = wrongNames(text, report);
+  const different = differences(text, withTables(text, report));
+  if (wrong.length + different.length === 0) return;
+  console.error(wrong.join("\n"));
+  if (different.length > 0) {
+    console.error("docs/benchmarks.md is not as generated; run `npm run bench -- --docs`:");
+    console.error(different.join("\n"));
   }
+  process.exitCode = 1;
 }
 
-/** In the order of the benchmarks. */
-function merge(old: readonly Result[], now: readonly Result[]): Result[] {
-  const all = new Map([...old, ...now].map((result) => [result.name, result]));
-  return benchmarks.flatMap(({ names }) => names.flatMap((name) => all.get(name) ?? []));
+function writeDocs(results: readonly StoredResult[]): void {
+  writeFileSync(document, withTables(readFileSync(document, "utf8"), reportOf(results)));
 }
 
-function print(rows: readonly Result[]): void {
-  const head = ["name", "value", "unit", "target", "", "baseline"];
-  const cells = rows.map((row) => [
-    row.name,
-    String(row.value),
-    row.unit,
-    row.target,
-    row.target === "" ? "" : meets(row) ? "met" : "MISSED",
-    row.baseline,
-  ]);
-  const widths = head.map((_, i) => Math.max(...[head, ...cells].map((c) => (c[i] ?? "").length)));
-  for (const row of [head, ...cells]) {
-    console.log(
-      row
-        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    );
+function reportOf(results: readonly StoredResult[]): Report {
+  return { declared, results, tables, code };
+}
+
+async function run(): Promise<void> {
+  const chosen = benchmarks.filter(
+    ({ names }) =>
+      !values.only ||
+      values.only.some((only) =>
+        names.some((name) => name === only || name.startsWith(`${only}.`)),
+      ),
+  );
+  if (chosen.length === 0) {
+    console.error(`no such benchmark; there are:\n${declared.join("\n")}`);
+    process.exit(2);
   }
+  // Child processes end with this process (src/dev/stack/child.ts); its exit removes the files.
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => process.exit(130));
+  const scale: Scale = {
+    quick: values.quick,
+    pick: (real, quick) => (values.quick ? quick : real),
+    note: (line) => console.error(`  ${line}`),
+  };
+  const conditions = readConditions();
+  let results = values.only ? readResults() : [];
+  const fresh: StoredResult[] = [];
+  for (const benchmark of chosen) {
+    const { names } = benchmark;
+    console.error(`${names.join(", ")} …`);
+    try {
+      fresh.push(...(await measure(benchmark, scale, conditions, code.get(names[0] ?? "") ?? "")));
+    } catch (error) {
+      console.error(error);
+      process.exitCode = 1;
+    }
+    results = merge(declared, results, fresh);
+    if (values.quick) continue;
+    writeResults(results);
+    writeDocs(results);
+  }
+  print(fresh);
 }

@@ -79,7 +79,9 @@ function parsed(path: string, read: ReadFile): SourceFile | undefined {
   // The versions of packages are counted where they are imported.
   if (text === undefined || path === "package.json") return undefined;
   if (!path.endsWith(".ts")) return { code: text, files: [], packages: [] };
-  const code = withoutComments(text).replace(typeImport, "").replace(/\n\s*\n+/g, "\n");
+  const code = withoutComments(text)
+    .replace(typeImport, "")
+    .replace(/\n\s*\n+/g, "\n");
   const fromFolder = (relative: string) => posix.join(posix.dirname(path), relative);
   const files = [...code.matchAll(named)].map(([file]) => file as string);
   for (const [, file = ""] of code.matchAll(beside)) files.push(fromFolder(file));

@@ -27,8 +27,11 @@ export async function readCpuTimes(pid = process.pid): Promise<CpuTimes | undefi
 
 /** The same from the text of /proc/stat and those of /proc/PID/stat. */
 export function cpuTimesOf(machine: string, processes: readonly string[], pid: number): CpuTimes {
-  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softIrq = 0, stolen = 0] =
-    (/^cpu +(.*)$/m.exec(machine)?.[1] ?? "").split(" ").map(Number);
+  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softIrq = 0, stolen = 0] = (
+    /^cpu +(.*)$/m.exec(machine)?.[1] ?? ""
+  )
+    .split(" ")
+    .map(Number);
   // Interrupts belong to no process: those of the benchmark's own packets are among them.
   const used = user + nice + system + stolen;
   return { total: used + idle + wait + irq + softIrq, used, own: timeOfTree(processes, pid) };
@@ -52,7 +55,10 @@ function timeOfTree(processes: readonly string[], root: number): number {
   const all = new Map(
     processes.flatMap((text) => {
       // The name is in parentheses and may contain any character.
-      const fields = text.slice(text.lastIndexOf(")") + 2).split(" ").map(Number);
+      const fields = text
+        .slice(text.lastIndexOf(")") + 2)
+        .split(" ")
+        .map(Number);
       const [, parent = 0] = fields;
       // utime, stime, and both of the children that have ended and their descendants.
       const [a = 0, b = 0, c = 0, d = 0] = fields.slice(11, 15);

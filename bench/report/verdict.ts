@@ -1,18 +1,27 @@
-/** Says what a result is worth: whether it is within its target, and what speaks against it. */
+/** Judges a result: whether it is within its target, and whether it is that of the present code. */
 import type { Result } from "../benchmark.ts";
 import { median } from "../support/numbers.ts";
-import type { StoredResult } from "./stored.ts";
+import type { RunInfo, StoredResult } from "./stored.ts";
 
 /** Above this share of the machine's CPU time, other processes may have set the value. */
 const noisyAbove = 0.1;
 
-/** `met` or `MISSED`, unless it is `noisy` or has no target, and why the value may not be today's. */
-export function verdictOf(result: StoredResult, currentCode: string | undefined): string[] {
+/** `met` or `MISSED`; `noisy` when other processes may have set the value; empty without a target. */
+export function verdictOf(result: StoredResult): string {
   const { run, counted, target } = result;
-  const isNoisy = !counted && (run?.foreignLoad ?? 0) > noisyAbove;
-  const judged = isNoisy ? ["noisy"] : target === "" ? [] : [meets(result) ? "met" : "MISSED"];
-  if (!run) return [...judged, "no run known"];
-  return run.code === currentCode ? judged : [...judged, "older than the code"];
+  if (!counted && (run?.foreignLoad ?? 0) > noisyAbove) return "noisy";
+  if (target === "") return "";
+  return meets(result) ? "met" : "MISSED";
+}
+
+/** The share of the CPU time that other processes used, in percent. */
+export const loadOf = ({ foreignLoad }: RunInfo): string =>
+  foreignLoad === null ? "not measured" : `${(100 * foreignLoad).toFixed(1)} %`;
+
+/** What speaks against taking the value for that of the present code; empty for nothing. */
+export function ageOf({ run }: StoredResult, currentCode: string | undefined): string {
+  if (!run) return "no run known";
+  return run.code === currentCode ? "" : "older than the code";
 }
 
 function meets({ value, target }: Result): boolean {
