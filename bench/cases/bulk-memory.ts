@@ -3,7 +3,7 @@ import type { Benchmark } from "../benchmark.ts";
 import { bulkCalls } from "../support/bulk.ts";
 import { byTurns } from "../support/load.ts";
 import { mostResidentMb } from "../support/memory.ts";
-import { median, round } from "../support/numbers.ts";
+import { ratioByTurns } from "../support/numbers.ts";
 import { type Stack, withStack } from "../support/stack.ts";
 
 /** A sheet of 200,000 rows over one of 10,000, each the first upload of a server of its own. */
@@ -18,7 +18,7 @@ export const bulkMemory: Benchmark = {
       return [
         {
           name: "bulk.memory.server",
-          value: round(median(a) / median(b)),
+          ...ratioByTurns(a, b),
           unit: "ratio of the most resident memory, an upload of 200,000 rows over 10,000",
           target: "<= 1.2",
           baseline: "a sheet of 10,000 rows, in a process of its own",

@@ -5,7 +5,7 @@ import type { Benchmark } from "../benchmark.ts";
 import { bulkCalls, unlimited } from "../support/bulk.ts";
 import { cpuSeconds } from "../support/cpu.ts";
 import { byTurns } from "../support/load.ts";
-import { median, round, sum } from "../support/numbers.ts";
+import { ratioByTurns, sum } from "../support/numbers.ts";
 import { type Process, type Stack, withStack } from "../support/stack.ts";
 
 const rounds = 3;
@@ -69,19 +69,22 @@ export const bulkThroughput: Benchmark = {
       await connection.close();
       scale.note(`one activity a row: ${show(a)}; bulk: ${show(b)}`);
       const ratio = (of: keyof Cost) =>
-        round(median(b.map((cost) => cost[of])) / median(a.map((cost) => cost[of])));
+        ratioByTurns(
+          b.map((cost) => cost[of]),
+          a.map((cost) => cost[of]),
+        );
       const baselineText = "a workflow with one activity for each row, 64 at a time";
       return [
         {
           name: "bulk.throughput",
-          value: ratio("ms"),
+          ...ratio("ms"),
           unit: "ratio of the CPU time of worker and server a row",
           target: "<= 0.5",
           baseline: baselineText,
         },
         {
           name: "bulk.throughput.rate",
-          value: ratio("rowsPerSecond"),
+          ...ratio("rowsPerSecond"),
           unit: "ratio of rows a second, which the emulator bounds",
           target: "",
           baseline: baselineText,

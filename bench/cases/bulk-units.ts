@@ -70,4 +70,5 @@ const perRow = (
   unit: `${unit} a granted row`,
   target,
   baseline: "",
+  counted: true,
 });

@@ -4,7 +4,7 @@ import type { Benchmark } from "../benchmark.ts";
 import { callers, times } from "../support/conflicts.ts";
 import { commentOf, displayName, newPerson, register } from "../support/likes.ts";
 import { byTurns, type Load, load } from "../support/load.ts";
-import { median, percentile, round } from "../support/numbers.ts";
+import { percentile, ratioByTurns } from "../support/numbers.ts";
 import { startLockingProxy } from "../support/proxy.ts";
 import { type Stack, withStack } from "../support/stack.ts";
 
@@ -68,11 +68,11 @@ function affinityOf(name: string, prepare: (stack: Stack) => Promise<Call>): Ben
               )
               .join(", ");
           scale.note(`${processes} servers: ${format(a)}; one: ${format(b)}`);
-          const ratios = a.map(({ rate }, i) => rate / (b[i]?.rate ?? Number.NaN));
+          const rates = (loads: readonly Load[]) => loads.map(({ rate }) => rate);
           return [
             {
               name,
-              value: round(median(ratios)),
+              ...ratioByTurns(rates(a), rates(b)),
               unit: "ratio of rates",
               target: ">= 0.9",
               baseline: "the same clients and callers on one server",

@@ -6,7 +6,7 @@ import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.
 import type { Benchmark } from "../benchmark.ts";
 import { userName } from "../support/calls.ts";
 import { byTurns, load } from "../support/load.ts";
-import { median, round } from "../support/numbers.ts";
+import { ratioByTurns } from "../support/numbers.ts";
 import { withStack } from "../support/stack.ts";
 
 const callers = 16;
@@ -30,13 +30,15 @@ export const clientOverhead: Benchmark = {
           () => load({ ...both, call: (i) => meguri.points.getBalance({ userId: userName(i) }) }),
           () => load({ ...both, call: (i) => bare.getBalance({ userId: userName(i) }, options) }),
         );
-        const rates = (loads: typeof a) => loads.map(({ rate }) => rate.toFixed(0)).join(" ");
+        const rates = (loads: typeof a) => loads.map(({ rate }) => rate);
         const errors = [...a, ...b].map((one) => one.errors).join(" ");
-        scale.note(`client ${rates(a)}/s, bare ${rates(b)}/s, errors ${errors}`);
+        scale.note(
+          `client ${rates(a).map(Math.round)}/s, bare ${rates(b).map(Math.round)}/s, errors ${errors}`,
+        );
         return [
           {
             name: "client.overhead",
-            value: round(median(a.map(({ rate }, i) => rate / (b[i]?.rate ?? Number.NaN)))),
+            ...ratioByTurns(rates(a), rates(b)),
             unit: "ratio of rates",
             target: ">= 0.95",
             baseline: "connect-node's gRPC client, with the same header and deadline",

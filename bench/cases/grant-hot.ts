@@ -8,7 +8,7 @@ const hot: Hot = {
   callers: 64,
   rounds: 8,
   target: ">= 3",
-  plain: "plain-server",
+  plain: "bench/baselines/plain-server.ts",
   bare: "a transaction for each grant, without a version",
   queue: "with the calls of one account in a queue",
   async prepare(_, ours) {

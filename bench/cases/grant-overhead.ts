@@ -3,7 +3,7 @@ import { type BareAccount, bareGrant } from "../baselines/bare-sdk-loop.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { grant, userName } from "../support/calls.ts";
 import { byTurns, load } from "../support/load.ts";
-import { median, round } from "../support/numbers.ts";
+import { ratioByTurns } from "../support/numbers.ts";
 import { withStack } from "../support/stack.ts";
 
 const callers = 64;
@@ -31,16 +31,15 @@ export const grantOverhead: Benchmark = {
       // The first seconds are not measured, because the emulator's compiler is still at work.
       await byTurns(scale.pick(2, 0), ours, theirs);
       const { a, b } = await byTurns(scale.pick(12, 1), ours, theirs);
-      const ratios = a.map(({ rate }, i) => rate / (b[i]?.rate ?? Number.NaN));
+      const rates = (loads: typeof a) => loads.map(({ rate }) => rate);
       scale.note(
-        `ours ${a.map(({ rate }) => rate.toFixed(0))}/s, bare ${b.map(({ rate }) =>
-          rate.toFixed(0),
-        )}/s, errors ${[...a, ...b].map(({ errors }) => errors)}`,
+        `ours ${rates(a).map(Math.round)}/s, bare ${rates(b).map(Math.round)}/s, ` +
+          `errors ${[...a, ...b].map(({ errors }) => errors)}`,
       );
       return [
         {
           name: "grant.overhead",
-          value: round(median(ratios)),
+          ...ratioByTurns(rates(a), rates(b)),
           unit: "ratio of rates",
           target: ">= 0.75",
           baseline: "bare-sdk-loop: the same transactions, sent by the SDK alone",

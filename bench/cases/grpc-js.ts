@@ -1,9 +1,9 @@
 /** Measures the rate and the CPU time of gRPC calls, served by the server and behind grpc-js. */
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { balance, grant, userName } from "../support/calls.ts";
-import { cpuSeconds } from "../support/cpu.ts";
-import { byTurns, load } from "../support/load.ts";
-import { median, round } from "../support/numbers.ts";
+import { loadWithCpu } from "../support/cpu.ts";
+import { byTurns } from "../support/load.ts";
+import { ratioByTurns } from "../support/numbers.ts";
 import type { Channel } from "../support/rpc.ts";
 import { type ServerProcess, withStack } from "../support/stack.ts";
 
@@ -18,17 +18,18 @@ export const grpcJs: Benchmark = {
       const grpc = await stack.startServer({ entry: "bench/baselines/grpc-js-server.ts" });
       const reads = await compare(scale, own, grpc, "balance", balance);
       const grants = await compare(scale, own, grpc, "grant", grant);
-      const result = (name: string, value: number, unit: string, target = "") => ({
+      const result = (name: string, ratio: typeof reads.cpu, unit: string, target = "") => ({
         name,
-        value: round(value),
+        ...ratio,
         unit,
         target,
         baseline: "grpc-js-server: the same handlers behind grpc-js",
       });
+      const unit = "ratio of the server's CPU a call";
       return [
-        result("balance.cpu.over_grpc_js", reads.cpu, "ratio of the server's CPU a call"),
-        result("grant.cpu.over_grpc_js", grants.cpu, "ratio of the server's CPU a call"),
-        result("balance.rate.over_grpc_js", reads.rate, "ratio of rates", ">= 0.85"),
+        result("balance.cpu.over_grpc_js", reads.cpu, unit, "<= 1.15"),
+        result("grant.cpu.over_grpc_js", grants.cpu, unit, "<= 1.15"),
+        result("balance.rate.over_grpc_js", reads.rate, "ratio of rates"),
       ];
     }),
 };
@@ -40,24 +41,19 @@ async function compare(
   name: string,
   call: (channel: Channel, userId: string) => Promise<void>,
 ) {
-  const measure = async ({ pid, channel }: ServerProcess) => {
-    const times = { warmMs: scale.pick(1_000, 300), ms: scale.pick(4_000, 1_000) };
-    let calls = 0;
-    const counted = async (i: number) => {
-      await call(channel, userName(i));
-      calls += 1;
-    };
-    const before = await cpuSeconds(pid);
-    const { rate } = await load({ callers, ...times, call: counted });
-    return { rate, cpu: ((await cpuSeconds(pid)) - before) / calls };
-  };
+  const times = { warmMs: scale.pick(1_000, 300), ms: scale.pick(4_000, 1_000) };
+  const measure = ({ pid, channel }: ServerProcess) =>
+    loadWithCpu(pid, { callers, ...times, call: (i) => call(channel, userName(i)) });
   const turns = await byTurns(
     scale.pick(6, 2),
     () => measure(a),
     () => measure(b),
   );
   const of = (what: "rate" | "cpu") =>
-    median(turns.a.map((one, i) => one[what] / (turns.b[i]?.[what] ?? Number.NaN)));
+    ratioByTurns(
+      turns.a.map((one) => one[what]),
+      turns.b.map((one) => one[what]),
+    );
   const µs = (runs: typeof turns.a) => runs.map((one) => (one.cpu * 1e6).toFixed(0)).join(" ");
   const rates = (runs: typeof turns.a) => runs.map(({ rate }) => rate.toFixed(0)).join(" ");
   scale.note(`${name}: own ${µs(turns.a)} µs (${rates(turns.a)}/s)`);

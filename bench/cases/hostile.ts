@@ -4,8 +4,10 @@ import { attacks } from "../../test/support/hostile/attacks.ts";
 import { createGoodClient } from "../../test/support/hostile/good-client.ts";
 import { startTarget } from "../../test/support/hostile/target.ts";
 import type { Benchmark } from "../benchmark.ts";
-import { median, percentile, round } from "../support/numbers.ts";
+import { median, ofTurns, percentile } from "../support/numbers.ts";
 import { withStack } from "../support/stack.ts";
+
+type Slowdown = ReturnType<typeof ofTurns>;
 
 /** The worst attack's p99 of a client that reads balances, over its p99 right before. */
 export const hostile: Benchmark = {
@@ -15,7 +17,7 @@ export const hostile: Benchmark = {
       const target = await startTarget(dynamo.endpoint);
       const client = createGoodClient(target, await target.tokenOf("good"));
       const ms = scale.pick(4_000, 500);
-      const slowdowns: number[] = [];
+      const slowdowns: Slowdown[] = [];
       await client.callFor(ms);
       for (const attack of Object.keys(attacks)) {
         const turns: number[] = [];
@@ -27,18 +29,24 @@ export const hostile: Benchmark = {
           const p99 = (of: typeof alone) => percentile(of.latencies, 0.99);
           turns.push(p99(during) / p99(alone));
         }
-        slowdowns.push(median(turns));
+        slowdowns.push(ofTurns(turns));
         scale.note(`${attack}: ${turns.map((turn) => turn.toFixed(2)).join(" ")}`);
       }
       client.close();
       await target.stop();
+      const byValue = slowdowns.toSorted((a, b) => a.value - b.value);
       const result = {
         unit: "ratio of p99 latencies of a good client",
         baseline: "the same client on the same server right before the attack",
       };
       return [
-        { name: "hostile.p99", value: round(Math.max(...slowdowns)), target: "<= 3", ...result },
-        { name: "hostile.p99.median", value: round(median(slowdowns)), target: "", ...result },
+        { name: "hostile.p99", ...(byValue.at(-1) as Slowdown), target: "<= 3", ...result },
+        {
+          name: "hostile.p99.median",
+          value: median(byValue.map(({ value }) => value)),
+          target: "",
+          ...result,
+        },
       ];
     }),
 };

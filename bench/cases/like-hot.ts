@@ -10,7 +10,7 @@ const hot: Hot = {
   callers: 128,
   rounds: 6,
   target: ">= 4",
-  plain: "plain-likes",
+  plain: "bench/baselines/plain-likes.ts",
   bare: "a transaction for each like, without versions",
   queue: "with the likes for one owner in a queue",
   async prepare(stack) {

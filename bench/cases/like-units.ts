@@ -90,6 +90,7 @@ async function summaryUnits(stack: MeteredStack, channel: Channel): Promise<Resu
     unit: "read units for 100 targets and a viewer",
     target: "",
     baseline: "counts on the target and a row for each like: the same",
+    counted: true,
   };
 }
 
@@ -105,6 +106,7 @@ const count = (
   unit: `${unit} a call`,
   target,
   baseline,
+  counted: true,
 });
 
 const units = (name: string, { usage }: Metered, baseline: string, target?: string) =>

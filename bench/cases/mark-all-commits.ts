@@ -12,7 +12,7 @@ import {
   unreadVersion,
 } from "../support/likes.ts";
 import { inParallel } from "../support/load.ts";
-import { round } from "../support/numbers.ts";
+import { greatestOf } from "../support/numbers.ts";
 import { startLockingProxy } from "../support/proxy.ts";
 import type { Channel } from "../support/rpc.ts";
 import { type Stack, withStack } from "../support/stack.ts";
@@ -112,14 +112,14 @@ async function markAll(
 const results = (runs: readonly MarkAll[]) => [
   {
     name: "mark_all.commits",
-    value: round(Math.max(...runs.map(({ commits, groups }) => (100 * commits) / groups))),
+    ...greatestOf(runs.map(({ commits, groups }) => (100 * commits) / groups)),
     unit: "commits for 100 groups with a newcomer each",
     target: "<= 10",
     baseline: "a commit for each group: 100",
   },
   {
     name: "mark_all.commits.like_wait",
-    value: round(Math.max(...runs.map(({ longestMs }) => longestMs))),
+    ...greatestOf(runs.map(({ longestMs }) => longestMs)),
     unit: "ms, of a like to the owner at another process meanwhile",
     target: "<= 250",
     baseline: "",

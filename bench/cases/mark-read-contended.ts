@@ -5,7 +5,7 @@ import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { startArrivals } from "../support/arrivals.ts";
 import { likerName, seedLikers } from "../support/likers.ts";
 import { commentOf, like, markRead, unlike } from "../support/likes.ts";
-import { median, percentile, round } from "../support/numbers.ts";
+import { greatestOf, median, percentile } from "../support/numbers.ts";
 import { startLockingProxy } from "../support/proxy.ts";
 import type { Channel } from "../support/rpc.ts";
 import { type Stack, withStack } from "../support/stack.ts";
@@ -84,7 +84,7 @@ async function measured(
   const taken = unlikes > 0 ? ` and ${unlikes} unlikes` : "";
   return {
     name: `mark_read.contended${end}`,
-    value: round(Math.max(...waits) / 1_000),
+    ...greatestOf(waits.map((ms) => ms / 1_000)),
     unit: `s, ${before} people before and ${newcomers} after, ${likes} likes${taken} a second`,
     target: end === "" ? "<= 1.5" : "",
     baseline: "",

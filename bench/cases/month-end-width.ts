@@ -12,7 +12,7 @@ import { usersOfShard } from "../../test/support/fixtures/shards.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { byTurns } from "../support/load.ts";
 import { type MeteredStack, withMeteredStack } from "../support/metered.ts";
-import { median, round } from "../support/numbers.ts";
+import { ratioByTurns, round } from "../support/numbers.ts";
 import { type Seed, seed } from "../support/seed.ts";
 import { previousVersion } from "../support/stack.ts";
 
@@ -41,12 +41,12 @@ export const monthEndPartitions: Benchmark = {
           (turn) => present.run(scale, `turn-${turn}`),
           (turn) => previous.run(scale, `turn-${turn}`),
         );
-        const ratios = a.map((seconds, i) => (b[i] as number) / seconds);
-        scale.note(`now ${a.map(round)} s, before ${b.map(round)} s, ratios ${ratios.map(round)}`);
+        const ratio = ratioByTurns(b, a);
+        scale.note(`now ${a.map(round)} s, before ${b.map(round)} s, ratios ${ratio.turns}`);
         return [
           {
             name: "month_end.partitions",
-            value: round(median(ratios)),
+            ...ratio,
             unit: `ratio of accounts a second, ${perSecond} changes a second for each partition`,
             target: ">= 3.5",
             baseline: "the previous version",
@@ -81,12 +81,11 @@ export const monthEndWorkers: Benchmark = {
           return run(scale, `two-${turn}`);
         },
       );
-      const ratio = median(a) / median(b);
       scale.note(`one worker ${a.map(round)} s, two ${b.map(round)} s`);
       return [
         {
           name: "month_end.workers",
-          value: round(ratio),
+          ...ratioByTurns(a, b),
           unit: `ratio of accounts a second, writes ${writeMs} ms away`,
           target: ">= 1.7",
           baseline: "one worker",

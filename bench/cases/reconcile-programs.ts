@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import type { Program } from "../../src/domain/program.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { byTurns } from "../support/load.ts";
-import { median, round } from "../support/numbers.ts";
+import { median, ratioByTurns } from "../support/numbers.ts";
 import { executeAllOverdue } from "../support/passes.ts";
 import { type Stack, withStack } from "../support/stack.ts";
 
@@ -27,7 +27,7 @@ export const reconcilePrograms: Benchmark = {
       return [
         {
           name: "reconcile.programs",
-          value: round(median(b) / median(a)),
+          ...ratioByTurns(b, a),
           unit: `ratio of times of a pass over ${programs} programs, reads ${networkMs} ms away`,
           target: "<= 0.5",
           baseline: "the same pass, one shard after another",

@@ -6,7 +6,7 @@ import { latenessOf } from "../../src/domain/reservation.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { type Reserved, reserve, userName } from "../support/calls.ts";
 import { byTurns, inParallel } from "../support/load.ts";
-import { median, percentile, round } from "../support/numbers.ts";
+import { percentile, ratioByTurns } from "../support/numbers.ts";
 import { allDone } from "../support/reservations.ts";
 import { type ServerProcess, type Stack, withStack } from "../support/stack.ts";
 
@@ -30,12 +30,12 @@ export const reservationBurst: Benchmark = {
         (turn) => ours(stack, server, scale, turn),
         (turn) => scanners(stack, scale, turn),
       );
-      const ratios = a.map((ms, i) => ms / (b[i] as number));
-      scale.note(`ours ${a} ms, scanner ${b} ms, ratios ${ratios.map(round)}`);
+      const ratio = ratioByTurns(a, b);
+      scale.note(`ours ${a} ms, scanner ${b} ms, ratios ${ratio.turns}`);
       return [
         {
           name: "reservation.burst",
-          value: round(median(ratios)),
+          ...ratio,
           unit: "ratio of times until the last is granted",
           target: "<= 0.4",
           baseline: "polling-scanner: every 10 s, 16 in flight, 5 s before its tick",

@@ -43,6 +43,7 @@ export const reservationHistory: Benchmark = {
           unit: "events a reservation",
           target: "<= 12",
           baseline: "",
+          counted: true,
         },
       ];
     }),

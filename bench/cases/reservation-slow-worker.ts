@@ -8,7 +8,7 @@ import type { Version } from "../../test/support/upgrade/versions.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { type Reserved, reserve, userName } from "../support/calls.ts";
 import { byTurns, inParallel } from "../support/load.ts";
-import { mean, median, percentile, round } from "../support/numbers.ts";
+import { mean, ofTurns, percentile, ratioByTurns, round } from "../support/numbers.ts";
 import { allDone } from "../support/reservations.ts";
 import { previousVersion, type ServerProcess, type Stack, withStack } from "../support/stack.ts";
 
@@ -29,19 +29,18 @@ export const reservationSlowWorker: Benchmark = {
           (turn) => present(scale, `many-${turn}`, count),
           (turn) => previous(scale, `many-${turn}`, count),
         );
-        const attempts = mean(a.map((burst) => burst.attempts)) / few.attempts;
-        const last = median(a.map(({ lastMs }, i) => lastMs / (b[i]?.lastMs ?? Number.NaN)));
+        const lastMs = (bursts: readonly Burst[]) => bursts.map((burst) => burst.lastMs);
         return [
           {
             name: "reservation.burst_attempts",
-            value: round(attempts),
+            ...ofTurns(a.map(({ attempts }) => attempts / few.attempts)),
             unit: "ratio of attempts a grant",
             target: "<= 1.05",
             baseline: `${fewCount} due at once`,
           },
           {
             name: "reservation.burst_last",
-            value: round(last),
+            ...ratioByTurns(lastMs(a), lastMs(b)),
             unit: "ratio of times until the last is granted",
             target: "<= 0.5",
             baseline: "the previous version",

@@ -6,7 +6,7 @@ import type { Benchmark } from "../benchmark.ts";
 import { bulkCalls } from "../support/bulk.ts";
 import { reserve, userName } from "../support/calls.ts";
 import { byTurns, inParallel } from "../support/load.ts";
-import { percentile, round } from "../support/numbers.ts";
+import { percentile, ratioByTurns, round } from "../support/numbers.ts";
 import { allDone } from "../support/reservations.ts";
 import { withStack } from "../support/stack.ts";
 
@@ -67,13 +67,15 @@ export const reservationUnderBulk: Benchmark = {
         () => lateness(async () => {}),
         underBulk,
       );
+      const p99 = (late: readonly number[]) => percentile(late, 0.99);
       const show = (late: readonly number[]) =>
         [0.5, 0.95, 0.99, 1].map((share) => percentile(late, share)).join(", ");
       scale.note(`lateness p50, p95, p99, most in ms: ${show(a.flat())}; under: ${show(b.flat())}`);
       return [
         {
           name: "reservation.lateness.under_bulk",
-          value: round(percentile(b.flat(), 0.99) / percentile(a.flat(), 0.99)),
+          value: round(p99(b.flat()) / p99(a.flat())),
+          turns: ratioByTurns(b.map(p99), a.map(p99)).turns,
           unit: "ratio of the p99 of lateness",
           target: "<= 2",
           baseline: "the same reservations without a bulk grant",

@@ -6,7 +6,7 @@ import { tableName } from "../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../src/store/engine/engine.ts";
 import type { ItemStore } from "../../src/store/engine/item-store.ts";
 import type { Benchmark } from "../benchmark.ts";
-import { median, round } from "../support/numbers.ts";
+import { median, ratioByTurns } from "../support/numbers.ts";
 import { executeAllOverdue } from "../support/passes.ts";
 import { type Seed, seed } from "../support/seed.ts";
 import { type Stack, withStack } from "../support/stack.ts";
@@ -30,7 +30,7 @@ export const sweepThrottled: Benchmark = {
       return [
         {
           name: "sweep.throttled",
-          value: round(of / without),
+          ...ratioByTurns(throttled, free),
           unit: `ratio of times of a pass, 1 of ${overdue} records throttled all the time`,
           target: "<= 1.5",
           baseline: "the same pass without throttling",

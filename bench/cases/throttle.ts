@@ -4,7 +4,7 @@ import type { Benchmark } from "../benchmark.ts";
 import { grant, userName } from "../support/calls.ts";
 import { inParallel } from "../support/load.ts";
 import { withMeteredStack } from "../support/metered.ts";
-import { median, round, sum } from "../support/numbers.ts";
+import { greatestOf, ofTurns, sum } from "../support/numbers.ts";
 
 const callers = 50;
 
@@ -66,14 +66,14 @@ export const throttle: Benchmark = {
       return [
         {
           name: "throttle.attempts",
-          value: round(Math.max(...attempts)),
+          ...greatestOf(attempts),
           unit: `requests a call, ${callers} callers on as many accounts, all throttled for 5 s`,
           target: "<= 10",
           baseline: "",
         },
         {
           name: "throttle.recovery",
-          value: round(median(ratios)),
+          ...ofTurns(ratios),
           unit: `ratio of times for ${timedGrants} grants`,
           target: "<= 1.5",
           baseline: "the same callers without throttling",

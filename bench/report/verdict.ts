@@ -1,6 +1,6 @@
 /** Judges a result: whether it is within its target, and whether it is that of the present code. */
 import type { Result } from "../benchmark.ts";
-import { median } from "../support/numbers.ts";
+import { median, round } from "../support/numbers.ts";
 import type { RunInfo, StoredResult } from "./stored.ts";
 
 /** Above this share of the machine's CPU time, other processes may have set the value. */
@@ -33,5 +33,6 @@ function meets({ value, target }: Result): boolean {
 
 /** The least, the middle and the greatest turn; empty without turns. */
 export function spreadOf({ turns = [] }: Pick<Result, "turns">): number[] {
-  return turns.length === 0 ? [] : [Math.min(...turns), median(turns), Math.max(...turns)];
+  if (turns.length === 0) return [];
+  return [Math.min(...turns), round(median(turns)), Math.max(...turns)];
 }

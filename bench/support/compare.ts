@@ -1,25 +1,42 @@
 /** Compares the cost of one thing on two sides. */
 import type { Result, Scale } from "../benchmark.ts";
-import { median, round } from "./numbers.ts";
+import { median, ratioByTurns, round } from "./numbers.ts";
 
-/** Times both sides in turn. Returns the ratio of the medians, without the first rounds. */
+/** The turns into which the rounds of a comparison are divided. */
+const turnCount = 10;
+
+/**
+ * Times both sides in turn. Returns the ratio of the medians, without the first rounds, and that of
+ * each tenth of the rounds.
+ */
 export async function compare<S>(
   scale: Scale,
   what: string,
   rounds: { readonly all: number; readonly first: number },
   sides: readonly [few: S, many: S],
   time: (side: S, round: number) => Promise<number>,
-): Promise<number> {
+): Promise<Pick<Result, "value" | "turns">> {
   const times = new Map<S, number[]>(sides.map((side) => [side, []]));
   for (let n = 0; n < rounds.all; n++) {
     for (const side of n % 2 === 0 ? sides : sides.toReversed()) {
       times.get(side)?.push(await time(side, n));
     }
   }
-  const middle = (side: S) => median((times.get(side) ?? []).slice(rounds.first));
-  const [few, many] = sides.map(middle) as [number, number];
-  scale.note(`${what}: ${few.toFixed(2)} ms with few, ${many.toFixed(2)} ms with many`);
-  return round(many / few);
+  const [few, many] = sides.map((side) => (times.get(side) ?? []).slice(rounds.first)) as [
+    number[],
+    number[],
+  ];
+  const [of, over] = [median(many), median(few)];
+  scale.note(`${what}: ${over.toFixed(2)} ms with few, ${of.toFixed(2)} ms with many`);
+  const { turns } = ratioByTurns(mediansOf(many), mediansOf(few));
+  return { value: round(of / over), turns };
+}
+
+/** The median of each of so many equal parts. */
+function mediansOf(times: readonly number[]): number[] {
+  const length = Math.ceil(times.length / turnCount);
+  const parts = Math.ceil(times.length / length);
+  return Array.from({ length: parts }, (_, i) => median(times.slice(i * length, (i + 1) * length)));
 }
 
 /** Meters both sides. Returns the ratio of the capacity units. */
@@ -35,11 +52,18 @@ export async function compareUnits<S>(
 export function growthResults(
   name: string,
   baseline: string,
-  { latency, units }: { readonly latency: number; readonly units: number },
+  { latency, units }: { readonly latency: Pick<Result, "value" | "turns">; readonly units: number },
 ): Result[] {
   const target = "<= 1.1";
   return [
-    { name, value: latency, unit: "ratio of median latencies", target, baseline },
-    { name: `${name}.units`, value: units, unit: "ratio of capacity units", target, baseline },
+    { name, ...latency, unit: "ratio of median latencies", target, baseline },
+    {
+      name: `${name}.units`,
+      value: units,
+      unit: "ratio of capacity units",
+      target,
+      baseline,
+      counted: true,
+    },
   ];
 }

@@ -1,6 +1,6 @@
 /** Benchmarks of one key that several processes write. */
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
-import { median, round, sum } from "./numbers.ts";
+import { greatestOf, ratioByTurns, sum } from "./numbers.ts";
 import { startLockingProxy } from "./proxy.ts";
 import { type ServerProcess, type Stack, withStack } from "./stack.ts";
 
@@ -65,11 +65,11 @@ export function conflictsOf<R extends Run>(conflicts: Conflicts<R>): Benchmark {
   };
 }
 
-const rate = (runs: readonly Run[], processes: number) =>
-  median(runs.filter((one) => one.processes === processes).map((one) => one.rate));
+const ratesOf = (runs: readonly Run[], processes: number) =>
+  runs.filter((one) => one.processes === processes).map((one) => one.rate);
 
 const over = (processes: number, target: string) => (runs: readonly Run[]) => ({
-  value: round(rate(runs, processes) / rate(runs, 1)),
+  ...ratioByTurns(ratesOf(runs, processes), ratesOf(runs, 1)),
   unit: "ratio of rates",
   target,
   baseline: "the same on one process",
@@ -85,7 +85,7 @@ export const rates = {
 /** The longest wait of a call, and the number of calls that fail. */
 export const waits = {
   longest_wait: (runs: readonly Run[]) => ({
-    value: round(Math.max(...runs.map((one) => one.longestMs)) / 1_000),
+    ...greatestOf(runs.map((one) => one.longestMs / 1_000)),
     unit: "s, of any call on 1 to 8 processes",
     target: "<= 5",
     baseline: "",

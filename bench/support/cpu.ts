@@ -1,5 +1,6 @@
-/** Reads the CPU time of a process. */
+/** Reads the CPU time of a process, alone and for each call of a load. */
 import { readFile } from "node:fs/promises";
+import { type Load, type LoadOptions, load } from "./load.ts";
 
 /** Linux counts CPU time in hundredths of a second. */
 const ticksPerSecond = 100;
@@ -10,4 +11,19 @@ export async function cpuSeconds(pid: number): Promise<number> {
   // The name is in parentheses and may contain any character.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+/** Runs load, and measures the CPU time that a process uses for a call, in seconds. */
+export async function loadWithCpu(
+  pid: number,
+  options: LoadOptions,
+): Promise<Load & { readonly cpu: number }> {
+  let calls = 0;
+  const call = async (...args: Parameters<typeof options.call>) => {
+    await options.call(...args);
+    calls += 1;
+  };
+  const before = await cpuSeconds(pid);
+  const result = await load({ ...options, call });
+  return { ...result, cpu: ((await cpuSeconds(pid)) - before) / calls };
 }

@@ -1,7 +1,8 @@
 /** Benchmarks of one key with many callers on one process. */
+import { parse } from "node:path";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { byTurns, load } from "./load.ts";
-import { median, round } from "./numbers.ts";
+import { ratioByTurns } from "./numbers.ts";
 import { startLockingProxy } from "./proxy.ts";
 import type { Channel } from "./rpc.ts";
 import { type Stack, withStack } from "./stack.ts";
@@ -13,7 +14,7 @@ export interface Hot {
   readonly callers: number;
   readonly rounds: number;
   readonly target: string;
-  /** The server of the baseline, by its file in `bench/baselines`. */
+  /** The file of the baseline server, from the project's root. */
   readonly plain: string;
   /** The descriptions of the baseline: on the bare emulator, and with its calls in a queue. */
   readonly bare: string;
@@ -21,6 +22,8 @@ export interface Hot {
   /** Prepares unused keys. Returns the service's call and the baseline's. */
   prepare(stack: Stack, ours: Channel): Promise<readonly [HotCall, HotCall]>;
 }
+
+const nameOf = ({ plain }: Hot) => parse(plain).name;
 
 type HotCall = (channel: Channel) => Promise<unknown>;
 
@@ -31,10 +34,10 @@ export const hotOf = (hot: Hot): Benchmark => ({
     withStack({}, async (stack) => [
       {
         name: hot.name,
-        value: await ratio(hot, stack, scale, undefined),
+        ...(await ratio(hot, stack, scale, undefined)),
         unit: "ratio of rates",
         target: hot.target,
-        baseline: `${hot.plain}: ${hot.bare}`,
+        baseline: `${nameOf(hot)}: ${hot.bare}`,
       },
     ]),
 });
@@ -53,17 +56,17 @@ export const hotLockedOf = (hot: Hot): Benchmark => {
           return [
             {
               name,
-              value: await ratio(hot, stack, scale, proxy.endpoint),
+              ...(await ratio(hot, stack, scale, proxy.endpoint)),
               unit,
               target: ">= 10",
-              baseline: `${hot.plain}: ${hot.bare.replace(/, without .*/, "")}, ${again}`,
+              baseline: `${nameOf(hot)}: ${hot.bare.replace(/, without .*/, "")}, ${again}`,
             },
             {
               name: `${name}.queued`,
-              value: await ratio(hot, stack, scale, proxy.endpoint, { BENCH_QUEUE: "1" }),
+              ...(await ratio(hot, stack, scale, proxy.endpoint, { BENCH_QUEUE: "1" })),
               unit,
               target: "",
-              baseline: `${hot.plain}, ${hot.queue}`,
+              baseline: `${nameOf(hot)}, ${hot.queue}`,
             },
           ] satisfies Result[];
         } finally {
@@ -79,11 +82,10 @@ async function ratio(
   scale: Scale,
   dynamoEndpoint: string | undefined,
   env: Readonly<Record<string, string>> = {},
-): Promise<number> {
+): Promise<Pick<Result, "value" | "turns">> {
   const options = { ...(dynamoEndpoint && { dynamoEndpoint }) };
   const ours = await stack.startServer(options);
-  const entry = `bench/baselines/${hot.plain}.ts`;
-  const plain = await stack.startServer({ ...options, entry, env });
+  const plain = await stack.startServer({ ...options, entry: hot.plain, env });
   const [ourCall, plainCall] = await hot.prepare(stack, ours.channel);
   const { callers } = hot;
   const times = { callers, warmMs: scale.pick(1_000, 500), ms: scale.pick(3_000, 1_000) };
@@ -96,10 +98,12 @@ async function ratio(
   // The first seconds are not measured, because the emulator's compiler is still at work.
   await loads(scale.pick(4, 0));
   const { a, b } = await loads(scale.pick(hot.rounds, 1));
-  const rates = (loads: typeof a) => loads.map(({ rate }) => rate.toFixed(0)).join(" ");
+  const rates = (loads: typeof a) => loads.map(({ rate }) => rate);
   const errors = [...a, ...b].map((one) => one.errors).join(" ");
-  scale.note(`ours ${rates(a)}/s, plain ${rates(b)}/s, errors ${errors}`);
+  scale.note(
+    `ours ${rates(a).map(Math.round)}/s, plain ${rates(b).map(Math.round)}/s, errors ${errors}`,
+  );
   await plain.stop();
   await ours.stop();
-  return round(median(a.map(({ rate }, i) => rate / (b[i]?.rate ?? Number.NaN))));
+  return ratioByTurns(rates(a), rates(b));
 }

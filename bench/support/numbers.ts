@@ -15,6 +15,22 @@ export function median(values: readonly number[]): number {
   return (pair[0] + pair[1]) / 2;
 }
 
+/** The value of a result that is measured several times: the median of its turns. */
+export const ofTurns = (turns: readonly number[]) => ({
+  value: round(median(turns)),
+  turns: turns.map(round),
+});
+
+/** The same of the ratios of two sides that were measured by turns. */
+export const ratioByTurns = (over: readonly number[], under: readonly number[]) =>
+  ofTurns(over.map((value, turn) => value / (under[turn] ?? Number.NaN)));
+
+/** The value of a result that is the greatest of its turns. */
+export const greatestOf = (turns: readonly number[]) => ({
+  value: round(Math.max(...turns)),
+  turns: turns.map(round),
+});
+
 /** Rounds to three significant digits, which is more precise than any of the measurements. */
 export const round = (value: number): number => Number(value.toPrecision(3));
 
