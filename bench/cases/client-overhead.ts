@@ -33,7 +33,8 @@ export const clientOverhead: Benchmark = {
         const rates = (loads: typeof a) => loads.map(({ rate }) => rate);
         const errors = [...a, ...b].map((one) => one.errors).join(" ");
         scale.note(
-          `client ${rates(a).map(Math.round)}/s, bare ${rates(b).map(Math.round)}/s, errors ${errors}`,
+          `client ${rates(a).map(Math.round)}/s, bare ${rates(b).map(Math.round)}/s, ` +
+            `errors ${errors}`,
         );
         return [
           {

@@ -4,10 +4,8 @@ import { attacks } from "../../test/support/hostile/attacks.ts";
 import { createGoodClient } from "../../test/support/hostile/good-client.ts";
 import { startTarget } from "../../test/support/hostile/target.ts";
 import type { Benchmark } from "../benchmark.ts";
-import { median, ofTurns, percentile } from "../support/numbers.ts";
+import { median, ofTurns, percentile, type Turns } from "../support/numbers.ts";
 import { withStack } from "../support/stack.ts";
-
-type Slowdown = ReturnType<typeof ofTurns>;
 
 /** The worst attack's p99 of a client that reads balances, over its p99 right before. */
 export const hostile: Benchmark = {
@@ -17,7 +15,7 @@ export const hostile: Benchmark = {
       const target = await startTarget(dynamo.endpoint);
       const client = createGoodClient(target, await target.tokenOf("good"));
       const ms = scale.pick(4_000, 500);
-      const slowdowns: Slowdown[] = [];
+      const slowdowns: Turns[] = [];
       await client.callFor(ms);
       for (const attack of Object.keys(attacks)) {
         const turns: number[] = [];
@@ -40,7 +38,7 @@ export const hostile: Benchmark = {
         baseline: "the same client on the same server right before the attack",
       };
       return [
-        { name: "hostile.p99", ...(byValue.at(-1) as Slowdown), target: "<= 3", ...result },
+        { name: "hostile.p99", ...(byValue.at(-1) as Turns), target: "<= 3", ...result },
         {
           name: "hostile.p99.median",
           value: median(byValue.map(({ value }) => value)),

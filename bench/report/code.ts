@@ -1,7 +1,7 @@
 /**
  * Computes a hash of the code that a benchmark measures: its case and all files that it imports or
- * starts as processes, without comments and types. It needs no history of commits, so that it is the
- * same in a shallow clone.
+ * starts as processes, without comments and types. It needs no history of commits, so that it is
+ * the same in a shallow clone.
  */
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
@@ -81,7 +81,7 @@ function parsed(path: string, read: ReadFile): SourceFile | undefined {
   if (!path.endsWith(".ts")) return { code: text, files: [], packages: [] };
   const code = withoutComments(text)
     .replace(typeImport, "")
-    .replace(/\n\s*\n+/g, "\n");
+    .replace(/^\s*\n/gm, "");
   const fromFolder = (relative: string) => posix.join(posix.dirname(path), relative);
   const files = [...code.matchAll(named)].map(([file]) => file as string);
   for (const [, file = ""] of code.matchAll(beside)) files.push(fromFolder(file));

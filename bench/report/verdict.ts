@@ -6,7 +6,7 @@ import type { RunInfo, StoredResult } from "./stored.ts";
 /** Above this share of the machine's CPU time, other processes may have set the value. */
 const noisyAbove = 0.1;
 
-/** `met` or `MISSED`; `noisy` when other processes may have set the value; empty without a target. */
+/** `met`, `MISSED`, or `noisy` when other processes may have set the value; empty: no target. */
 export function verdictOf(result: StoredResult): string {
   const { run, counted, target } = result;
   if (!counted && (run?.foreignLoad ?? 0) > noisyAbove) return "noisy";

@@ -1,6 +1,6 @@
 /** Compares the cost of one thing on two sides. */
 import type { Result, Scale } from "../benchmark.ts";
-import { median, ratioByTurns, round } from "./numbers.ts";
+import { median, ratioByTurns, round, type Turns } from "./numbers.ts";
 
 /** The turns into which the rounds of a comparison are divided. */
 const turnCount = 10;
@@ -15,7 +15,7 @@ export async function compare<S>(
   rounds: { readonly all: number; readonly first: number },
   sides: readonly [few: S, many: S],
   time: (side: S, round: number) => Promise<number>,
-): Promise<Pick<Result, "value" | "turns">> {
+): Promise<Turns> {
   const times = new Map<S, number[]>(sides.map((side) => [side, []]));
   for (let n = 0; n < rounds.all; n++) {
     for (const side of n % 2 === 0 ? sides : sides.toReversed()) {
@@ -26,10 +26,10 @@ export async function compare<S>(
     number[],
     number[],
   ];
-  const [of, over] = [median(many), median(few)];
-  scale.note(`${what}: ${over.toFixed(2)} ms with few, ${of.toFixed(2)} ms with many`);
+  const medians = [median(few), median(many)] as const;
+  scale.note(`${what}: ${medians.map((ms) => ms.toFixed(2))} ms with few, with many`);
   const { turns } = ratioByTurns(mediansOf(many), mediansOf(few));
-  return { value: round(of / over), turns };
+  return { value: round(medians[1] / medians[0]), turns };
 }
 
 /** The median of each of so many equal parts. */
@@ -52,7 +52,7 @@ export async function compareUnits<S>(
 export function growthResults(
   name: string,
   baseline: string,
-  { latency, units }: { readonly latency: Pick<Result, "value" | "turns">; readonly units: number },
+  { latency, units }: { readonly latency: Turns; readonly units: number },
 ): Result[] {
   const target = "<= 1.1";
   return [

@@ -2,7 +2,7 @@
 import { parse } from "node:path";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { byTurns, load } from "./load.ts";
-import { ratioByTurns } from "./numbers.ts";
+import { ratioByTurns, type Turns } from "./numbers.ts";
 import { startLockingProxy } from "./proxy.ts";
 import type { Channel } from "./rpc.ts";
 import { type Stack, withStack } from "./stack.ts";
@@ -82,7 +82,7 @@ async function ratio(
   scale: Scale,
   dynamoEndpoint: string | undefined,
   env: Readonly<Record<string, string>> = {},
-): Promise<Pick<Result, "value" | "turns">> {
+): Promise<Turns> {
   const options = { ...(dynamoEndpoint && { dynamoEndpoint }) };
   const ours = await stack.startServer(options);
   const plain = await stack.startServer({ ...options, entry: hot.plain, env });

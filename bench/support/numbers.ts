@@ -1,4 +1,4 @@
-/** Percentiles, medians and rounding. */
+/** Percentiles, medians, turns and rounding. */
 
 /** The value below which `share` of the numbers lie (nearest rank); NaN for none. */
 export function percentile(values: readonly number[], share: number): number {
@@ -15,18 +15,24 @@ export function median(values: readonly number[]): number {
   return (pair[0] + pair[1]) / 2;
 }
 
-/** The value of a result that is measured several times: the median of its turns. */
-export const ofTurns = (turns: readonly number[]) => ({
+/** The value of a result that is measured several times, and the same value of each turn. */
+export interface Turns {
+  readonly value: number;
+  readonly turns: readonly number[];
+}
+
+/** The value is the median of the turns. */
+export const ofTurns = (turns: readonly number[]): Turns => ({
   value: round(median(turns)),
   turns: turns.map(round),
 });
 
-/** The same of the ratios of two sides that were measured by turns. */
-export const ratioByTurns = (over: readonly number[], under: readonly number[]) =>
+/** The same of the ratios of two sides, each turn of one over that of the other. */
+export const ratioByTurns = (over: readonly number[], under: readonly number[]): Turns =>
   ofTurns(over.map((value, turn) => value / (under[turn] ?? Number.NaN)));
 
-/** The value of a result that is the greatest of its turns. */
-export const greatestOf = (turns: readonly number[]) => ({
+/** The value is the greatest of the turns. */
+export const greatestOf = (turns: readonly number[]): Turns => ({
   value: round(Math.max(...turns)),
   turns: turns.map(round),
 });

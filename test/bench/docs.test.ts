@@ -1,4 +1,4 @@
-/** Tests that docs/benchmarks.md says what bench/results.json has, and that a wrong row is found. */
+/** Tests that docs/benchmarks.md has the stored results, and that a wrong row is found. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";

@@ -1,4 +1,4 @@
-/** Tests the share of the CPU time that other processes use, by recorded and by real /proc files. */
+/** Tests the share of the CPU time that others use, by recorded and by real files of /proc. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpus } from "node:os";
@@ -11,7 +11,7 @@ import { projectRoot } from "../support/markdown.ts";
 
 /** A line of /proc/PID/stat: its own times are 5 and 2 ticks, those of its children `ended`. */
 const stat = (pid: number, parent: number, ended = 0, user = 5) =>
-  `${pid} (node (a b) c) S ${parent} ${pid} ${pid} 0 -1 4194304 98 0 0 0 ${user} 2 ${ended} 0 20 0 1 0`;
+  `${pid} (node (a b) c) S ${parent} 1 1 0 -1 4194304 98 0 0 0 ${user} 2 ${ended} 0 20 0 1 0`;
 
 /** /proc/stat: user, nice, system, idle, wait for I/O, interrupts, soft ones, stolen. */
 const machine = (user: number, idle: number) =>
