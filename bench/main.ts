@@ -42,14 +42,13 @@ process.exit();
 function check(): void {
   const report = reportOf(readResults());
   const text = readFileSync(document, "utf8");
-  const wrong = wrongNames(text, report);
   const different = differences(text, withTables(text, report));
-  if (wrong.length + different.length === 0) return;
-  console.error(wrong.join("\n"));
   if (different.length > 0) {
-    console.error("docs/benchmarks.md is not as generated; run `npm run bench -- --docs`:");
-    console.error(different.join("\n"));
+    different.unshift("docs/benchmarks.md is not as generated; run `npm run bench -- --docs`:");
   }
+  const problems = [...wrongNames(text, report), ...different];
+  if (problems.length === 0) return;
+  console.error(problems.join("\n"));
   process.exitCode = 1;
 }
 
