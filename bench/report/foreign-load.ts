@@ -11,15 +11,15 @@ export interface CpuTimes {
   readonly own: number;
 }
 
-/** The CPU times of a process and its descendants. Returns undefined where there is no /proc. */
-export async function readCpuTimes(pid = process.pid): Promise<CpuTimes | undefined> {
+/** The CPU times of this process and its descendants. Returns undefined where there is no /proc. */
+export async function readCpuTimes(): Promise<CpuTimes | undefined> {
   try {
     const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
     const stats = await Promise.all(
       // A process may end meanwhile; its parent then has its time.
       pids.map((each) => readFile(`/proc/${each}/stat`, "utf8").catch(() => "")),
     );
-    return cpuTimesOf(await readFile("/proc/stat", "utf8"), stats, pid);
+    return cpuTimesOf(await readFile("/proc/stat", "utf8"), stats, process.pid);
   } catch {
     return undefined;
   }
@@ -27,11 +27,9 @@ export async function readCpuTimes(pid = process.pid): Promise<CpuTimes | undefi
 
 /** The same from the text of /proc/stat and those of /proc/PID/stat. */
 export function cpuTimesOf(machine: string, processes: readonly string[], pid: number): CpuTimes {
-  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softIrq = 0, stolen = 0] = (
-    /^cpu +(.*)$/m.exec(machine)?.[1] ?? ""
-  )
-    .split(" ")
-    .map(Number);
+  const ticks = /^cpu +(.*)$/m.exec(machine)?.[1]?.split(" ").map(Number) ?? [];
+  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softIrq = 0, stolen = 0] =
+    ticks;
   // Interrupts belong to no process: those of the benchmark's own packets are among them.
   const used = user + nice + system + stolen;
   return { total: used + idle + wait + irq + softIrq, used, own: timeOfTree(processes, pid) };
