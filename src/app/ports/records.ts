@@ -23,6 +23,7 @@ import type {
 import type { ReadGroup, UnreadGroup } from "../../domain/unread-group.ts";
 import type { BlockCheck, BlockOutcome, PendingUpload } from "./bulk-grants.ts";
 import type { LeaseHolder } from "./lease.ts";
+import type { PendingStart, ReservationName } from "./reservations.ts";
 
 /** The records by kind. Every kind has its own form of key. */
 export interface Records {
@@ -31,6 +32,7 @@ export interface Records {
   entry: LedgerEntry;
   event: EventKey;
   reservation: Reservation;
+  pendingStart: PendingStart;
   target: Target;
   pendingPurge: PendingPurge;
   reaction: Reaction | WithdrawnReaction;
@@ -132,6 +134,10 @@ export const eventRef = (programId: string, userId: string, name: string): Ref<"
   ref("event", programId, userId, name);
 export const reservationRef = (programId: string, reservationId: string): Ref<"reservation"> =>
   ref("reservation", programId, reservationId);
+export const pendingStartRef = ({
+  programId,
+  reservationId,
+}: ReservationName): Ref<"pendingStart"> => ref("pendingStart", programId, reservationId);
 export const targetRef = ({ type, id }: TargetName): Ref<"target"> => ref("target", type, id);
 export const pendingPurgeRef = ({ type, id }: TargetName): Ref<"pendingPurge"> =>
   ref("pendingPurge", type, id);

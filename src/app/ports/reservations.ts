@@ -1,4 +1,5 @@
 /** Lists of reservations. */
+import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Page, PageRequest, Window } from "./pages.ts";
 import type { AccountName } from "./points.ts";
@@ -7,6 +8,15 @@ import type { AccountName } from "./points.ts";
 export interface ReservationName {
   readonly programId: string;
   readonly reservationId: string;
+}
+
+/**
+ * A reservation whose first run may not have been started yet. The record is written before the
+ * reservation and deleted after the start, so that a start that is lost with its process is found.
+ */
+export interface PendingStart extends ReservationName {
+  /** When the reservation was about to be written. */
+  readonly time: Instant;
 }
 
 /** Which reservations to list: those due in the window and, if given, with such a reason. */
@@ -49,6 +59,8 @@ export interface ReservationReader {
     window: Window,
     page: PageRequest,
   ): Promise<Page<Reservation>>;
+  /** Lists the pending starts of one shard, 0 to `shardCount` - 1. Lags behind by moments. */
+  pendingStarts(shard: number, page: PageRequest): Promise<Page<PendingStart>>;
 }
 
 /** A part of the index by state, in which records that are not synced are apart from the others. */

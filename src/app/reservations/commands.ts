@@ -18,7 +18,7 @@ import { requestHash } from "../shared/idempotency.ts";
 import { doEach, type ItemResult, type OnFailed } from "./batches.ts";
 import { changeReservation } from "./change-reservation.ts";
 import { type ReservationCall, type VisibleReservation, visible } from "./visible-reservation.ts";
-import { startRun, syncRun } from "./workflow-runs.ts";
+import { markStart, startMarked } from "./workflow-runs.ts";
 
 /** What a caller reserves. */
 interface NewReservation {
@@ -32,11 +32,12 @@ interface NewReservation {
 /** A reservation, and whether an earlier call had created it. */
 type CreatedReservation = VisibleReservation & { readonly replayed: boolean };
 
-type CommandDeps = Pick<Deps, "engine" | "programs" | "workflows" | "background">;
+type CommandDeps = Pick<Deps, "engine" | "clock" | "programs" | "workflows" | "background">;
 
 /**
  * Writes the record, then starts its workflow in the background, so that the caller does not wait
- * for Temporal. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as `checkExecuteTime`, ID_REUSED.
+ * for Temporal. A mark is written before the record, and deleted after the start: the reconciler
+ * finds by it what a process that ended in between has not started. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as `checkExecuteTime`, ID_REUSED.
  */
 export async function createReservation(
   deps: CommandDeps,
@@ -50,6 +51,8 @@ export async function createReservation(
   const { programId, reservationId, userId, points, reason, executeTime, creator, traceparent } =
     input;
   await deps.programs.get(programId);
+  checkExecuteTime(executeTime, (await deps.clock.now()).wall);
+  await markStart(deps, input);
   const hash = requestHash("reserve", creator, { user: userId, points, reason, executeTime });
   const { record, isChanged, now } = await changeRecord(
     deps,
@@ -59,7 +62,6 @@ export async function createReservation(
       if (existing) {
         throw new DomainError("ID_REUSED", "this reservation_id was used for another request");
       }
-      checkExecuteTime(executeTime, wall);
       return {
         programId,
         reservationId,
@@ -73,12 +75,11 @@ export async function createReservation(
         createTime: wall,
         updateTime: wall,
         ...(traceparent && { traceparent }),
-        unsynced: true,
       };
     },
   );
-  if (isChanged) deps.background(() => startRun(deps, record));
-  else if (record.unsynced) deps.background(() => syncRun(deps, record));
+  // Also when an earlier call has created it, because that call may not have come to its end.
+  deps.background(() => startMarked(deps, record));
   return { ...visible(record, now.wall), replayed: !isChanged };
 }
 

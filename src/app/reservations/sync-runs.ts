@@ -2,13 +2,15 @@
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
-import { allPages } from "../ports/pages.ts";
-import { reservationRef } from "../ports/records.ts";
-import type { ReservationName } from "../ports/reservations.ts";
+import { allPages, type PageRequest } from "../ports/pages.ts";
+import { shardCount } from "../ports/points.ts";
+import { pendingStartRef, reservationRef } from "../ports/records.ts";
+import type { PendingStart, ReservationName } from "../ports/reservations.ts";
 import type { ReservationRun } from "../ports/workflows.ts";
+import { changeRecord } from "../shared/change-record.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import { reservationPageSize, reservationPages } from "./all-reservations.ts";
-import { startRun, syncRun } from "./workflow-runs.ts";
+import { startMarked, startRun, syncRun } from "./workflow-runs.ts";
 
 type SyncDeps = Pick<Deps, "engine" | "reader" | "clock" | "programs" | "workflows">;
 
@@ -25,6 +27,9 @@ interface SyncCounts {
 
 /** A change of this age should have reached its run: the background task for it has failed. */
 const unsyncedMs = 10_000;
+
+/** A mark of this age without a reservation is of a call that has failed. */
+const abandonedMs = 3_600_000;
 
 /** A run whose record has been final for this long makes no progress. */
 const stuckMs = 120_000;
@@ -58,6 +63,9 @@ export async function syncRuns(
   for await (const reservation of unsyncedReservations(deps, wall)) {
     await count("synced", reservation, () => syncRun(brief, reservation).then(() => true));
   }
+  for await (const mark of pendingStarts(deps, wall)) {
+    await count("synced", mark, () => startPending(brief, mark, wall));
+  }
   for await (const run of deps.workflows.brokenRuns(since)) {
     await count("restarted", run, () => restart(brief, run));
   }
@@ -82,6 +90,30 @@ async function* unsyncedReservations(
   for await (const reservations of allPages(reservationPageSize, ({ cursor }) => read(cursor))) {
     yield* reservations.filter(({ updateTime }) => updateTime < wall - unsyncedMs);
   }
+}
+
+async function* pendingStarts(
+  { reader }: Pick<Deps, "reader">,
+  wall: Instant,
+): AsyncGenerator<PendingStart, void> {
+  for (let shard = 0; shard < shardCount; shard += 1) {
+    const read = (page: PageRequest) => reader.pendingStarts(shard, page);
+    for await (const marks of allPages(reservationPageSize, read)) {
+      yield* marks.filter(({ time }) => time < wall - unsyncedMs);
+    }
+  }
+}
+
+/** Starts the run of a marked reservation. One that was never written loses its mark in time. */
+async function startPending(deps: SyncDeps, mark: PendingStart, wall: Instant): Promise<boolean> {
+  const reservation = await readReservation(deps, mark);
+  if (reservation) await startMarked(deps, reservation);
+  else if (mark.time < wall - abandonedMs) {
+    await changeRecord(deps, { ref: pendingStartRef(mark) }, (found) =>
+      found?.time === mark.time ? undefined : found,
+    );
+  }
+  return reservation !== undefined;
 }
 
 /** Starts a run again if its reservation is pending. */

@@ -1,12 +1,38 @@
 /** Brings the workflow run of a reservation in line with its record. */
 import { type Reservation, synced } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
-import { reservationRef } from "../ports/records.ts";
+import { pendingStartRef, reservationRef } from "../ports/records.ts";
+import type { ReservationName } from "../ports/reservations.ts";
 import { changeRecord } from "../shared/change-record.ts";
 
 type SyncDeps = Pick<Deps, "engine" | "programs" | "workflows">;
 
-/** Starts the run of a new reservation. */
+/** Marks a reservation that is about to be written, until `startMarked` has started its run. */
+export async function markStart(
+  deps: Pick<Deps, "engine">,
+  name: ReservationName & { readonly deadline?: number | undefined },
+): Promise<void> {
+  const { programId, reservationId, deadline } = name;
+  const ref = pendingStartRef(name);
+  await deps.engine.transact({
+    key: ref,
+    readSet: [],
+    expectAbsent: [ref],
+    deadline,
+    // A mark that is there already is written again, so that nobody deletes it as an old one. Its
+    // first version is the time: a deletion that arrives late never meets a later mark.
+    decide: (tx, { wall }) => tx.put(ref, { programId, reservationId, time: wall }, wall),
+  });
+}
+
+/** Starts the run of a marked reservation, unless it has one or needs none, and ends the mark. */
+export async function startMarked(deps: SyncDeps, reservation: Reservation): Promise<void> {
+  if (reservation.unsynced) await syncRun(deps, reservation);
+  else if (reservation.state === "PENDING") await startRun(deps, reservation);
+  await changeRecord(deps, { ref: pendingStartRef(reservation) }, () => undefined);
+}
+
+/** Starts the run of a reservation that has none. */
 export async function startRun(deps: SyncDeps, reservation: Reservation): Promise<void> {
   const { timeZone } = await deps.programs.get(reservation.programId);
   await deps.workflows.startReservation(reservation, timeZone);

@@ -2,9 +2,12 @@
 import {
   type AttributeValue,
   BatchGetItemCommand,
+  ConditionalCheckFailedException,
+  DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
   type KeysAndAttributes,
+  PutItemCommand,
   TransactGetItemsCommand,
   TransactionCanceledException,
   type TransactWriteItem,
@@ -68,12 +71,8 @@ export function createDynamoItemStore(client: DynamoDBClient, tableName: TableNa
 
     async commit(writes, token): Promise<CommitResult> {
       const packed = pack(writes);
-      const command = new TransactWriteItemsCommand({
-        ClientRequestToken: token,
-        TransactItems: packed.map((item) => toAction(item, tableName)),
-      });
       try {
-        await client.send(command);
+        await send(client, tableName, packed, token);
         return { kind: "committed" };
       } catch (error) {
         return resultOf(error, packed);
@@ -91,6 +90,41 @@ function toLoaded(ref: Ref, item: Item | undefined): Loaded {
 }
 
 const isEntry = ({ kind }: Ref) => kind === "entry";
+
+/** Sends a transaction, or the plain write that does the same. */
+function send(
+  client: DynamoDBClient,
+  tableName: TableName,
+  packed: readonly (readonly Write[])[],
+  token: string,
+): Promise<unknown> {
+  const TransactItems = packed.map((item) => toAction(item, tableName));
+  const [{ Put, Delete } = {}] = TransactItems;
+  if (isPlain(packed) && Delete) return client.send(new DeleteItemCommand(Delete));
+  if (isPlain(packed) && Put) return client.send(new PutItemCommand(withToken(Put, token)));
+  return client.send(new TransactWriteItemsCommand({ ClientRequestToken: token, TransactItems }));
+}
+
+/** Whether a plain write does the same as the transaction (see `Codec.plainWrites`). */
+function isPlain(packed: readonly (readonly Write[])[]): boolean {
+  const { ref, op, version } = packed[0]?.[0] as Write;
+  if (packed.length > 1 || !codecOf(ref.kind).plainWrites) return false;
+  return op === "delete" || (op === "put" && version === 0);
+}
+
+/**
+ * Keeps the token of a creation in the item, as a transaction keeps it for ten minutes: the same
+ * creation, sent again, overwrites what it has written itself. The next write drops the token.
+ */
+const withToken = (put: NonNullable<TransactWriteItem["Put"]>, token: string) => {
+  const k = { B: Buffer.from(token.replaceAll("-", ""), "hex") };
+  return {
+    ...put,
+    Item: { ...put.Item, k },
+    ConditionExpression: `${put.ConditionExpression} OR k = :k`,
+    ExpressionAttributeValues: { ":k": k },
+  };
+};
 
 /** The action on the item that writes are packed into. */
 function toAction(packed: readonly Write[], name: TableName): TransactWriteItem {
@@ -117,13 +151,18 @@ function toAction(packed: readonly Write[], name: TableName): TransactWriteItem 
 }
 
 /**
- * Maps an error of TransactWriteItems to a result. Throws LIMIT_EXCEEDED for a target whose
+ * Maps an error of a transaction or of a plain write to a result. Throws LIMIT_EXCEEDED for a target whose
  * reactions fill a partition, and the error itself if it is an unknown one.
  */
 function resultOf(error: unknown, packed: readonly (readonly Write[])[]): CommitResult {
   if (error instanceof TransactionCanceledException) return cancelled(error, packed);
+  if (error instanceof ConditionalCheckFailedException) {
+    const [{ ref }] = packed[0] as [Write];
+    return { kind: "failed", found: new Map([[ref, toLoaded(ref, error.Item)]]) };
+  }
   const { name } = error as Error;
   if (throttleErrors.has(name)) return { kind: "throttled" };
+  if (name === "TransactionConflictException") return { kind: "conflict" };
   if (name === "TransactionInProgressException" || isTransient(error)) return { kind: "unknown" };
   throw error;
 }

@@ -156,6 +156,15 @@ function reservationReads(records: ReadonlyMap<string, Stored>): ReservationRead
           .map(sorted),
         page,
       ),
+
+    pendingStarts: async (shard, page) =>
+      pageOf(
+        `pending starts ${shard}`,
+        allOf(records, "pendingStart")
+          .map((record) => ({ sort: `${record.programId}#${record.reservationId}`, record }))
+          .filter(({ sort }) => shardOf(sort) === shard),
+        page,
+      ),
   };
 }
 

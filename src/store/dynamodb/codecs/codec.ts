@@ -7,6 +7,12 @@ import type { Table } from "../tables.ts";
 /** How records of one kind are stored. docs/keys.md lists the attributes. */
 export interface Codec<K extends Kind> {
   readonly table: Table;
+  /**
+   * Whether a transaction that only creates or deletes one such record may be a plain write, which
+   * costs half of it. DynamoDB does not know a plain write again that arrives twice, however late:
+   * that has to be harmless.
+   */
+  readonly plainWrites?: true;
   /** The primary key of the record. */
   key(id: string): Item;
   /** All attributes but key and version. */

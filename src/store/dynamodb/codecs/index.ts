@@ -26,7 +26,7 @@ import {
 } from "./notifications.ts";
 import { account, entry, event, lease, program, testClock } from "./points.ts";
 import { pendingPurge, reaction, target } from "./reactions.ts";
-import { reservation } from "./reservations.ts";
+import { pendingStart, reservation } from "./reservations.ts";
 
 export type { Item } from "../sdk/attributes.ts";
 
@@ -36,6 +36,7 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
   entry,
   event,
   reservation,
+  pendingStart,
   target,
   pendingPurge,
   reaction,

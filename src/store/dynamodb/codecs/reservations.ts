@@ -1,6 +1,6 @@
 /** How reservations are stored. */
 import type { AccountName } from "../../../app/ports/points.ts";
-import type { ReservationShard } from "../../../app/ports/reservations.ts";
+import type { PendingStart, ReservationShard } from "../../../app/ports/reservations.ts";
 import type { Caller } from "../../../domain/caller.ts";
 import type { Reason } from "../../../domain/errors.ts";
 import type { Reservation, ReservationState } from "../../../domain/reservation.ts";
@@ -10,6 +10,8 @@ import { type Codec, shardOf } from "./codec.ts";
 
 export const reservation: Codec<"reservation"> = {
   table: "reservations",
+  // A reservation is never deleted, so that a creation that arrives late finds it.
+  plainWrites: true,
   key: (id) => ({ pk: S(id) }),
   encode: (value) => ({
     iu: S(userKey(value, value.state)),
@@ -55,6 +57,21 @@ export const reservation: Codec<"reservation"> = {
       ...(item.y && { unsynced: true as const }),
       ...(item.mt && { lastChange: decodeChange(item) }),
     };
+  },
+};
+
+/** The partition of the pending starts of a shard. */
+export const pendingStartsKey = (shard: number) => S(`S#${shard}`);
+
+export const pendingStart: Codec<"pendingStart"> = {
+  table: "points",
+  // A mark that is set again is found and deleted by the reconciler. A deletion has its version.
+  plainWrites: true,
+  key: (id) => ({ pk: pendingStartsKey(shardOf(id)), sk: S(id) }),
+  encode: ({ time }) => ({ t: N(time) }),
+  decode: (item): PendingStart => {
+    const [programId, reservationId] = parts(item, "sk") as [string, string];
+    return { programId, reservationId, time: num(item, "t") };
   },
 };
 

@@ -18,7 +18,7 @@ export function createDynamoReader({ retrying, single }: Clients, tableName: Tab
   return {
     ...recordReads(createDynamoItemStore(retrying, tableName)),
     ...pointsReads(retrying, tableName("points")),
-    ...reservationReads(retrying, tableName("reservations")),
+    ...reservationReads(retrying, tableName),
     ...reactionReads(retrying, tableName("reactions")),
     ...latestReads(single, tableName("reactions")),
     ...eventReads(retrying, tableName("reactions")),

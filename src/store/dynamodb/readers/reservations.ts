@@ -8,19 +8,27 @@ import type { Page, Window } from "../../../app/ports/pages.ts";
 import { type AccountName, shardCount } from "../../../app/ports/points.ts";
 import type { ReservationFilter, ReservationReader } from "../../../app/ports/reservations.ts";
 import type { Reservation, ReservationState } from "../../../domain/reservation.ts";
-import { executeKey, reservation, stateKey, userKey } from "../codecs/reservations.ts";
+import {
+  executeKey,
+  pendingStart,
+  pendingStartsKey,
+  reservation,
+  stateKey,
+  userKey,
+} from "../codecs/reservations.ts";
 import { S, text } from "../sdk/attributes.ts";
 import { badCursor, cursorOf, pageAnswer, query, startOf } from "../sdk/query-pages.ts";
-import { byStateIndex, byUserIndex } from "../tables.ts";
+import { byStateIndex, byUserIndex, type TableName } from "../tables.ts";
 
-export function reservationReads(client: DynamoDBClient, TableName: string): ReservationReader {
+export function reservationReads(client: DynamoDBClient, tableName: TableName): ReservationReader {
+  const reservations = tableName("reservations");
   return {
     async reservationsOfUser(name, filter, { size, cursor }) {
       const after = cursor === undefined ? undefined : placeInList(name, filter, cursor);
       const states = await Promise.all(
         reservationStates.map((state) =>
           firstRecordsOf(client, cursor, {
-            TableName,
+            TableName: reservations,
             IndexName: byUserIndex,
             Limit: size,
             ...matching("iu", userKey(name, state), filter, after),
@@ -33,7 +41,7 @@ export function reservationReads(client: DynamoDBClient, TableName: string): Res
 
     reservationsOfUserInState: (name, state, window, page) =>
       query(client, page, reservation.decode, {
-        TableName,
+        TableName: reservations,
         IndexName: byUserIndex,
         ...matching("iu", userKey(name, state), window),
       }),
@@ -45,7 +53,7 @@ export function reservationReads(client: DynamoDBClient, TableName: string): Res
       const shards = await Promise.all(
         keysOf(programId, state).map((key) =>
           firstRecordsOf(client, cursor, {
-            TableName,
+            TableName: reservations,
             IndexName: byStateIndex,
             // One more than a page has, to find out whether a next page exists.
             Limit: size + 1,
@@ -58,9 +66,16 @@ export function reservationReads(client: DynamoDBClient, TableName: string): Res
 
     reservationsInShard: ({ shard, ...part }, window, page) =>
       query(client, page, reservation.decode, {
-        TableName,
+        TableName: reservations,
         IndexName: byStateIndex,
         ...matching("is", stateKey(part, shard), window),
+      }),
+
+    pendingStarts: (shard, page) =>
+      query(client, page, pendingStart.decode, {
+        TableName: tableName("points"),
+        KeyConditionExpression: "pk = :p",
+        ExpressionAttributeValues: { ":p": pendingStartsKey(shard) },
       }),
   };
 }
