@@ -11,6 +11,7 @@ import { compose } from "../../src/compose.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
 import { createLogger } from "../../src/log.ts";
 import { createWorker } from "../../src/worker.ts";
+import { markedIds } from "../support/fixtures/pending-starts.ts";
 import {
   change,
   endsAsCanceled,
@@ -112,7 +113,6 @@ async function isTerminatedByCheck(id: string, ms: number): Promise<void> {
 describe("a run that makes no progress", () => {
   test("on a queue without workers is granted without it, and then terminated", async () => {
     const handle = await reserveAndStart(stack, { id: "unpolled", inMs: -5 * minute });
-    await eventually(async () => expect(await recordOf("unpolled")).not.toHaveProperty("unsynced"));
     expect(await executeAll()).toMatchObject({ overdue: 1, granted: 1 });
     await expectGrantedOnce(stack, "unpolled");
     await syncAll(minute);
@@ -160,14 +160,13 @@ describe("a call to Temporal that was lost", () => {
   test("when a reservation was created is made again", async () => {
     const { deps, programId } = stack;
     await reserve(withoutTemporal(deps), programId, { id: "unstarted", inMs: hour });
-    const unsynced = await recordOf("unstarted");
-    expect(unsynced).toMatchObject({ state: "PENDING", unsynced: true });
+    const created = await recordOf("unstarted");
+    expect(created).toMatchObject({ state: "PENDING" });
     await syncAll(9_000);
     await expect(handleOf(stack, "unstarted").describe()).rejects.toThrow();
     expect(await syncAll(11_000)).toMatchObject({ synced: 1 });
     expect((await handleOf(stack, "unstarted").describe()).status.name).toBe("RUNNING");
-    const { unsynced: _, ...synced } = unsynced;
-    expect(await recordOf("unstarted")).toEqual(synced);
+    expect(await recordOf("unstarted")).toEqual(created);
     expect(await syncAll(11_000)).toMatchObject({ synced: 0 });
   });
 
@@ -184,9 +183,7 @@ describe("a call to Temporal that was lost", () => {
     stopWorker = await stack.startWorker();
     await reserveAndStart(stack, { id: "lost-move", inMs: hour });
     await reserveAndStart(stack, { id: "lost-cancel", inMs: hour });
-    for (const id of ["lost-move", "lost-cancel"]) {
-      await eventually(async () => expect(await recordOf(id)).not.toHaveProperty("unsynced"));
-    }
+    await eventually(async () => expect(await markedIds(deps)).toEqual([]));
     const executeTime = Date.now() + 2_000;
     const move = { ...change, programId, reservationId: "lost-move", executeTime };
     await rescheduleReservation(withoutTemporal(deps), move);

@@ -60,11 +60,11 @@ export async function syncRuns(
   };
   const { wall } = await deps.clock.now();
   const brief = failingSoon(deps);
-  for await (const reservation of unsyncedReservations(deps, wall)) {
-    await count("synced", reservation, () => syncRun(brief, reservation).then(() => true));
-  }
   for await (const mark of pendingStarts(deps, wall)) {
     await count("synced", mark, () => startPending(brief, mark, wall));
+  }
+  for await (const reservation of unsyncedReservations(deps, wall)) {
+    await count("synced", reservation, () => syncRun(brief, reservation).then(() => true));
   }
   for await (const run of deps.workflows.brokenRuns(since)) {
     await count("restarted", run, () => restart(brief, run));

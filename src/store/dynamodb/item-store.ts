@@ -20,6 +20,7 @@ import type { CommitResult, ItemStore, Loaded, Write } from "../engine/item-stor
 import { codecOf, type Item, versionOf } from "./codecs/index.ts";
 import { reactionsFull } from "./codecs/reactions.ts";
 import { itemOf, pack, readEntry, startPacking } from "./ledger-items.ts";
+import { isPlain, withToken } from "./plain-writes.ts";
 import { untilDone } from "./sdk/batch-requests.ts";
 import { isTransient, orUnavailable, throttled } from "./sdk/client.ts";
 import { throttleErrors } from "./sdk/requests.ts";
@@ -104,27 +105,6 @@ function send(
   if (isPlain(packed) && Put) return client.send(new PutItemCommand(withToken(Put, token)));
   return client.send(new TransactWriteItemsCommand({ ClientRequestToken: token, TransactItems }));
 }
-
-/** Whether a plain write does the same as the transaction (see `Codec.plainWrites`). */
-function isPlain(packed: readonly (readonly Write[])[]): boolean {
-  const { ref, op, version } = packed[0]?.[0] as Write;
-  if (packed.length > 1 || !codecOf(ref.kind).plainWrites) return false;
-  return op === "delete" || (op === "put" && version === 0);
-}
-
-/**
- * Keeps the token of a creation in the item, as a transaction keeps it for ten minutes: the same
- * creation, sent again, overwrites what it has written itself. The next write drops the token.
- */
-const withToken = (put: NonNullable<TransactWriteItem["Put"]>, token: string) => {
-  const k = { B: Buffer.from(token.replaceAll("-", ""), "hex") };
-  return {
-    ...put,
-    Item: { ...put.Item, k },
-    ConditionExpression: `${put.ConditionExpression} OR k = :k`,
-    ExpressionAttributeValues: { ":k": k },
-  };
-};
 
 /** The action on the item that writes are packed into. */
 function toAction(packed: readonly Write[], name: TableName): TransactWriteItem {

@@ -172,7 +172,11 @@ async function reservationsWithoutRuns(
     },
   });
   const ids = namesOf(400);
-  for (const id of ids) await fixture.reserve(id, { inMs: 3_600_000 });
+  for (const id of ids) {
+    await fixture.reserve(id, { inMs: 3_600_000 });
+    // As the version before creates them, which confirms a start in the record.
+    await fixture.force(id, (reservation) => ({ ...reservation, unsynced: true }));
+  }
   return { ...fixture, ids, started, callCount: () => calls };
 }
 

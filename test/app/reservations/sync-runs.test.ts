@@ -7,6 +7,7 @@ import {
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import { syncRuns } from "../../../src/app/reservations/sync-runs.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import type { Reservation } from "../../../src/domain/reservation.ts";
 import {
   change,
   createReservationFixture,
@@ -43,15 +44,15 @@ describe("a change that may be lost", () => {
     await reserve("young", { inMs: hour });
     clock.time += 1;
     expect(await syncRuns(deps, 0, noFailure)).toEqual({ ...nothing, synced: 3 });
-    const refreshed = workflows.refreshReservation.mock.calls.map(([reservation, timeZone]) => [
-      reservation.reservationId,
-      reservation.executeTime,
-      timeZone,
-    ]);
-    expect(refreshed.toSorted()).toEqual([
-      ["created", clock.time - 10_001 + hour, "Asia/Tokyo"],
-      ["moved", executeTime, "Asia/Tokyo"],
-    ]);
+    const sent = (spy: { mock: { calls: [Reservation, string][] } }) =>
+      spy.mock.calls.map(([reservation, timeZone]) => [
+        reservation.reservationId,
+        reservation.executeTime,
+        timeZone,
+      ]);
+    const created = ["created", clock.time - 10_001 + hour, "Asia/Tokyo"];
+    expect(sent(workflows.startReservation)).toEqual([created]);
+    expect(sent(workflows.refreshReservation)).toEqual([["moved", executeTime, "Asia/Tokyo"]]);
     expect(workflows.cancelReservationRun).toHaveBeenCalledTimes(1);
     expect(workflows.cancelReservationRun.mock.calls[0]?.[0]).toMatchObject({
       reservationId: "cancelled",
@@ -59,8 +60,9 @@ describe("a change that may be lost", () => {
     for (const id of ["created", "moved", "cancelled"]) {
       expect(await recordOf(id)).not.toHaveProperty("unsynced");
     }
-    expect(await recordOf("young")).toMatchObject({ unsynced: true });
     expect(await syncRuns(deps, 0, noFailure)).toEqual(nothing);
+    clock.time += 10_000;
+    expect(await syncRuns(deps, 0, noFailure)).toEqual({ ...nothing, synced: 1 });
   });
 
   test("stays marked when it cannot be sent, and when the record changes meanwhile", async () => {
@@ -72,12 +74,19 @@ describe("a change that may be lost", () => {
       },
     });
     const { deps, clock, reserve, recordOf } = createReservationFixture(workflows);
-    for (const id of ["away", "moved-meanwhile"]) await reserve(id, { inMs: hour });
+    const ids = ["away", "moved-meanwhile"];
+    for (const id of ids) await reserve(id, { inMs: hour });
+    clock.time += 20_000;
+    expect(await syncRuns(deps, 0, noFailure)).toEqual({ ...nothing, synced: 2 });
+    const executeTime = clock.time + 3 * hour;
+    for (const reservationId of ids) {
+      await rescheduleReservation(deps, { ...change, reservationId, executeTime });
+    }
     clock.time += 20_000;
     const onFailed = vi.fn();
     expect(await syncRuns(deps, 0, onFailed)).toEqual({ ...nothing, synced: 1, failed: 1 });
     expect(onFailed.mock.calls[0]?.[0]).toMatchObject({ programId, reservationId: "away" });
-    for (const id of ["away", "moved-meanwhile"]) {
+    for (const id of ids) {
       expect(await recordOf(id)).toMatchObject({ unsynced: true });
     }
   });

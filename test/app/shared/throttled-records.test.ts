@@ -130,13 +130,17 @@ test("overdue reservations, also many of the throttled account", async () => {
 });
 
 test("the runs of reservations", async () => {
-  const { deps, store, clock, reserve, recordOf } = createReservationFixture({
+  const { deps, store, clock, reserve, recordOf, force } = createReservationFixture({
     startReservation: async () => {},
     refreshReservation: async () => {},
     async *brokenRuns() {},
     async *overdueRuns() {},
   });
   for (const id of userIds) await settled(reserve(id, { inMs: 3_600_000 }));
+  clock.time += 60_000;
+  const ended = await settled(syncRuns(deps, 0, () => undefined));
+  expect(ended).toMatchObject({ synced: 100, failed: 0 });
+  for (const id of userIds) await force(id, (record) => ({ ...record, unsynced: true }));
   throttle(store, "reservation", `#${hot}`);
   const none = { started: 0, failed: 0, failures: [] };
   expect(await soon(() => startAllRuns(deps, none, goOn, () => {}))).toEqual({

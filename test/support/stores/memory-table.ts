@@ -1,6 +1,7 @@
 /** The records of the store in memory, and transactions on them with DynamoDB's isolation. */
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import { pack } from "../../../src/store/dynamodb/ledger-items.ts";
+import { isPlain } from "../../../src/store/dynamodb/plain-writes.ts";
 import {
   type CommitResult,
   type Loaded,
@@ -73,9 +74,15 @@ export function createTable(beforeItem: () => BeforeItem | undefined): Table {
   const loadAtomically = (refs: readonly Ref[]) =>
     refs.some(isLocked) ? undefined : refs.map(load);
 
+  /** A plain write is not known by its token, but a creation by what it has written. */
+  function isForgotten(writes: readonly Write[]): boolean {
+    const [{ ref, op, next }] = writes as [Write];
+    return isPlain(pack(writes)) && (op === "delete" || load(ref).version !== next);
+  }
+
   function commit(writes: readonly Write[], token: string): Committed {
     const text = JSON.stringify(writes);
-    const known = tokens.get(token);
+    const known = isForgotten(writes) ? undefined : tokens.get(token);
     if (known && known.text !== text) throw invalid("IdempotentParameterMismatchException");
     // DynamoDB answers TransactionInProgress until the first one with this token is applied.
     if (known) return { result: { kind: known.isApplied ? "committed" : "unknown" } };

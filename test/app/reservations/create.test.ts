@@ -1,0 +1,173 @@
+/** Tests that a reservation has its run wherever the process that creates it ends. */
+import { expect, test } from "vitest";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { programRef, reservationRef } from "../../../src/app/ports/records.ts";
+import { createReservation } from "../../../src/app/reservations/commands.ts";
+import { syncRuns } from "../../../src/app/reservations/sync-runs.ts";
+import { asService } from "../../../src/domain/caller.ts";
+import { CommitEngine } from "../../../src/store/engine/engine.ts";
+import type { ItemStore } from "../../../src/store/engine/item-store.ts";
+import { beforeItemOf } from "../../support/fixtures/account-fixture.ts";
+import { markedIds } from "../../support/fixtures/pending-starts.ts";
+import { noWorkflows } from "../../support/servers/no-workflows.ts";
+import { memoryDeps } from "../../support/stores/memory-store.ts";
+
+const programId = "p";
+const hour = 3_600_000;
+const noFailure = (_: unknown, error: unknown) => expect.unreachable(String(error));
+
+function setUp() {
+  const { store, clock, deps: base, process } = memoryDeps();
+  store.force(programRef(programId), {
+    programId,
+    timeZone: "Asia/Tokyo",
+    lifetimes: [{ lifetimeMonths: 12, effectiveTime: 0 }],
+    createTime: 0,
+  });
+  /** How often the run of each reservation was started. */
+  const starts = new Map<string, number>();
+  const workflows = {
+    ...noWorkflows,
+    async startReservation({ reservationId }: { readonly reservationId: string }) {
+      starts.set(reservationId, (starts.get(reservationId) ?? 0) + 1);
+    },
+  };
+  const executeTime = clock.time + hour;
+  return {
+    store,
+    clock,
+    starts,
+    workflows,
+    deps: { ...base, workflows },
+    process: (): Deps => ({ ...process(), workflows }),
+    create: (deps: Deps, points = 10) =>
+      createReservation(deps, {
+        ...{ programId, reservationId: "r", userId: "u", reason: "", executeTime, points },
+        creator: asService("tests"),
+      }),
+    exists: () => store.reader.get(reservationRef(programId, "r")).then((found) => !!found),
+  };
+}
+
+/** A process that ends at its n-th write or start of a run: without this step, or just after it. */
+function dyingProcess(
+  { deps, store, workflows }: ReturnType<typeof setUp>,
+  at: number,
+  done: boolean,
+) {
+  const { promise: died, resolve: die } = Promise.withResolvers<void>();
+  let steps = 0;
+  async function step<T>(work: () => Promise<T>): Promise<T> {
+    steps += 1;
+    if (steps < at) return work();
+    if (steps === at && done) await work();
+    die();
+    return new Promise<never>(() => {});
+  }
+  const itemStore: ItemStore = {
+    ...store.itemStore,
+    commit: (writes, token) => step(() => store.itemStore.commit(writes, token)),
+  };
+  const dying: Deps = {
+    ...deps,
+    engine: new CommitEngine({ store: itemStore, clock: deps.clock }),
+    workflows: {
+      ...workflows,
+      startReservation: (reservation) => step(() => workflows.startReservation(reservation)),
+    },
+  };
+  return { dying, died };
+}
+
+/** The steps: the mark, the record, the start of the run, the end of the mark. */
+const crashes = [1, 2, 3, 4].flatMap((at) => [false, true].map((done) => ({ at, done })));
+
+test.each(crashes)("a process that ends at step $at, done: $done", async ({ at, done }) => {
+  const all = setUp();
+  const { deps, clock, starts, create, exists } = all;
+  const { dying, died } = dyingProcess(all, at, done);
+  create(dying).catch(() => undefined);
+  await died;
+  const isWritten = at > 2 || (at === 2 && done);
+  const isMarked = (at > 1 || done) && !(at === 4 && done);
+  expect(await exists()).toBe(isWritten);
+  expect(await markedIds(deps)).toEqual(isMarked ? ["r"] : []);
+
+  clock.time += 10_001;
+  await syncRuns(deps, 0, noFailure);
+  expect(starts.has("r")).toBe(isWritten);
+  expect(await markedIds(deps)).toEqual(isMarked && !isWritten ? ["r"] : []);
+
+  expect(await create(deps)).toMatchObject({ replayed: isWritten });
+  await expect.poll(() => markedIds(deps)).toEqual([]);
+  expect(starts.has("r")).toBe(true);
+});
+
+test("a mark without a reservation is deleted after an hour", async () => {
+  const all = setUp();
+  const { deps, clock, starts, create, exists } = all;
+  const { dying, died } = dyingProcess(all, 1, true);
+  create(dying).catch(() => undefined);
+  await died;
+  clock.time += hour;
+  await syncRuns(deps, 0, noFailure);
+  expect(await markedIds(deps)).toEqual(["r"]);
+  clock.time += 1;
+  await syncRuns(deps, 0, noFailure);
+  expect(await markedIds(deps)).toEqual([]);
+  expect({ starts: starts.size, exists: await exists() }).toEqual({ starts: 0, exists: false });
+});
+
+test("a call under way keeps the mark that an earlier one has left an hour ago", async () => {
+  const all = setUp();
+  const { deps, store, clock, starts, create } = all;
+  const early = dyingProcess(all, 1, true);
+  create(early.dying).catch(() => undefined);
+  await early.died;
+  clock.time += hour + 1;
+  const { reader } = deps;
+  // Between the list of marks and the deletion, another process marks, creates and ends.
+  const racing = {
+    ...deps,
+    reader: {
+      ...reader,
+      async get(ref: Parameters<typeof reader.get>[0]) {
+        const found = await reader.get(ref);
+        // Its mark is written at the second try: the first one takes it as absent.
+        const late = dyingProcess(all, 4, false);
+        create(late.dying).catch(() => undefined);
+        await late.died;
+        return found;
+      },
+    },
+  } as Deps;
+  await syncRuns(racing, 0, noFailure);
+  expect(await markedIds(deps)).toEqual(["r"]);
+  expect(starts.size).toBe(0);
+  clock.time += 10_001;
+  await syncRuns(deps, 0, noFailure);
+  expect(starts.get("r")).toBe(1);
+  expect(store.stored().filter(({ ref }) => ref.kind === "reservation")).toHaveLength(1);
+});
+
+test("of two processes one creates, the other one has the same answer or ID_REUSED", async () => {
+  for (const points of [10, 11]) {
+    const { deps, store, clock, starts, process, create } = setUp();
+    const other = process();
+    for (const round of Array.from({ length: 20 }, (_, i) => i)) {
+      store.force(reservationRef(programId, "r"), undefined);
+      clock.time += 2_000;
+      store.beforeItem = beforeItemOf("item by item");
+      const both = await Promise.allSettled([create(deps), create(other, points)]);
+      store.beforeItem = undefined;
+      const results = both.map((each) =>
+        each.status === "fulfilled" ? String(each.value.replayed) : each.reason.reason,
+      );
+      const second = points === 10 ? "true" : "ID_REUSED";
+      expect(results.toSorted(), `round ${round}`).toEqual(["false", second].toSorted());
+    }
+    clock.time += 10_001;
+    await expect.poll(() => syncRuns(deps, 0, noFailure).then(() => markedIds(deps))).toEqual([]);
+    expect(starts.get("r")).toBeGreaterThan(0);
+  }
+});
