@@ -18,7 +18,7 @@ import { requestHash } from "../shared/idempotency.ts";
 import { doEach, type ItemResult, type OnFailed } from "./batches.ts";
 import { changeReservation } from "./change-reservation.ts";
 import { type ReservationCall, type VisibleReservation, visible } from "./visible-reservation.ts";
-import { markStart, startMarked } from "./workflow-runs.ts";
+import { markStart, startMarked, withdrawMark } from "./workflow-runs.ts";
 
 /** What a caller reserves. */
 interface NewReservation {
@@ -52,17 +52,13 @@ export async function createReservation(
     input;
   await deps.programs.get(programId);
   checkExecuteTime(executeTime, (await deps.clock.now()).wall);
-  await markStart(deps, input);
+  const mark = await markStart(deps, input);
   const hash = requestHash("reserve", creator, { user: userId, points, reason, executeTime });
   const { record, isChanged, now } = await changeRecord(
     deps,
     { ref: reservationRef(programId, reservationId), expectAbsent: true, deadline: input.deadline },
-    (existing, { wall }): Reservation => {
-      if (existing?.hash === hash) return existing;
-      if (existing) {
-        throw new DomainError("ID_REUSED", "this reservation_id was used for another request");
-      }
-      return {
+    (existing, { wall }): Reservation =>
+      existing ?? {
         programId,
         reservationId,
         userId,
@@ -75,11 +71,14 @@ export async function createReservation(
         createTime: wall,
         updateTime: wall,
         ...(traceparent && { traceparent }),
-      };
-    },
+      },
   );
-  // Also when an earlier call has created it, because that call may not have come to its end.
-  deps.background(() => startMarked(deps, record));
+  // The run of an earlier call's reservation was started if no mark was left of that call.
+  const hasRun = !isChanged && !mark.wasMarked && !record.unsynced;
+  deps.background(() => (hasRun ? withdrawMark(deps, mark) : startMarked(deps, record)));
+  if (record.hash !== hash) {
+    throw new DomainError("ID_REUSED", "this reservation_id was used for another request");
+  }
   return { ...visible(record, now.wall), replayed: !isChanged };
 }
 

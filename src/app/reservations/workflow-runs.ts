@@ -1,27 +1,54 @@
 /** Brings the workflow run of a reservation in line with its record. */
 import { type Reservation, synced } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
-import { pendingStartRef, reservationRef } from "../ports/records.ts";
+import { pendingStartRef, type Ref, reservationRef } from "../ports/records.ts";
 import type { ReservationName } from "../ports/reservations.ts";
 import { changeRecord } from "../shared/change-record.ts";
 
 type SyncDeps = Pick<Deps, "engine" | "programs" | "workflows">;
 
+/** The mark of one call: a later mark of the same reservation has another version. */
+export interface StartMark {
+  readonly ref: Ref<"pendingStart">;
+  readonly version: number;
+  /** Whether the reservation was marked before, so that its run may not have been started. */
+  readonly wasMarked: boolean;
+}
+
 /** Marks a reservation that is about to be written, until `startMarked` has started its run. */
-export async function markStart(
-  deps: Pick<Deps, "engine">,
+export function markStart(
+  { engine }: Pick<Deps, "engine">,
   name: ReservationName & { readonly deadline?: number | undefined },
-): Promise<void> {
+): Promise<StartMark> {
   const { programId, reservationId, deadline } = name;
   const ref = pendingStartRef(name);
-  await deps.engine.transact({
+  return engine.transact({
     key: ref,
     readSet: [],
     expectAbsent: [ref],
     deadline,
-    // A mark that is there already is written again, so that nobody deletes it as an old one. Its
-    // first version is the time: a deletion that arrives late never meets a later mark.
-    decide: (tx, { wall }) => tx.put(ref, { programId, reservationId, time: wall }, wall),
+    decide(tx, { wall }) {
+      const wasMarked = tx.get(ref) !== undefined;
+      // It begins at the time, so that what deletes an earlier mark never meets this one.
+      tx.put(ref, { programId, reservationId, time: wall }, wall);
+      return { ref, version: tx.recordVersion(ref), wasMarked };
+    },
+  });
+}
+
+/** Deletes a mark, unless another call has marked the reservation since. */
+export function withdrawMark(
+  { engine }: Pick<Deps, "engine">,
+  { ref, version }: Pick<StartMark, "ref" | "version">,
+): Promise<void> {
+  return engine.transact({
+    key: ref,
+    readSet: [ref],
+    expectAbsent: [],
+    deadline: undefined,
+    decide(tx) {
+      if (tx.recordVersion(ref) === version) tx.delete(ref);
+    },
   });
 }
 
