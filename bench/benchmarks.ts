@@ -38,6 +38,7 @@ import { reservationHistory } from "./cases/reservation-history.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
 import { reservationSlowWorker } from "./cases/reservation-slow-worker.ts";
 import { reservationUnderBulk } from "./cases/reservation-under-bulk.ts";
+import { reservationUnits } from "./cases/reservation-units.ts";
 import { streamMemory } from "./cases/stream-memory.ts";
 import { sweepThrottled } from "./cases/sweep-throttled.ts";
 import { throttle } from "./cases/throttle.ts";
@@ -68,6 +69,7 @@ export const benchmarks: readonly Benchmark[] = [
   reservationBurst,
   reservationSlowWorker,
   reservationHistory,
+  reservationUnits,
   holdMemory,
   reconcileStarts,
   reconcilePrograms,

@@ -1,7 +1,7 @@
 /** A stack whose requests to the store are metered. */
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { tableName } from "../../src/store/dynamodb/tables.ts";
-import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
+import { type CapturedRequest, type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { tableModel } from "../capacity.ts";
 import { createMeter, type Usage } from "../meter.ts";
 import { sum } from "./numbers.ts";
@@ -17,8 +17,14 @@ export interface Metered {
 
 export interface MeteredStack extends Stack {
   readonly proxy: DynamoProxy;
-  /** Runs `work` and returns its cost. All writes have to pass the proxy from the first call on. */
-  meter(work: () => Promise<unknown>): Promise<Metered>;
+  /**
+   * Runs `work` and returns its cost. All writes of the items that it changes have to pass the proxy
+   * from the first call on. Leaves out requests that are not counted.
+   */
+  meter(
+    work: () => Promise<unknown>,
+    isCounted?: (captured: CapturedRequest) => boolean,
+  ): Promise<Metered>;
 }
 
 /**
@@ -42,11 +48,11 @@ export function withMeteredStack<T>(
           stack.startServer({ dynamoEndpoint: proxy.endpoint, ...given }),
         startWorker: (given = {}) =>
           stack.startWorker({ dynamoEndpoint: proxy.endpoint, ...given }),
-        async meter(work) {
+        async meter(work, isCounted = () => true) {
           proxy.capture(true);
           await work();
           proxy.capture(false);
-          const captured = proxy.captured();
+          const captured = proxy.captured().filter(isCounted);
           const operations: Record<string, number> = {};
           for (const { operation } of captured) {
             operations[operation] = (operations[operation] ?? 0) + 1;

@@ -69,7 +69,14 @@ interface Put {
   readonly Item: Item;
 }
 
-const putsOf = ({ request }: CapturedRequest): readonly Put[] => {
+interface Delete {
+  readonly TableName: string;
+  readonly Key: Item;
+}
+
+/** The puts and deletes of a request, in a transaction or plain. */
+const changesOf = ({ operation, request }: CapturedRequest): readonly (Put | Delete)[] => {
+  if (operation === "PutItem" || operation === "DeleteItem") return [request as Put | Delete];
   const { TransactItems = [] } = request as { TransactItems?: readonly { Put?: Put }[] };
   return TransactItems.flatMap(({ Put }) => (Put ? [Put] : []));
 };
@@ -103,11 +110,14 @@ async function costOf(
   await quiet(proxy);
   proxy.capture(false);
   const captured = proxy.captured();
-  for (const { TableName, Item } of captured.flatMap(putsOf)) {
-    const key = JSON.stringify([TableName, Item.pk, Item.sk]);
+  for (const change of captured.flatMap(changesOf)) {
+    const { TableName } = change;
+    const { pk, sk } = "Item" in change ? change.Item : change.Key;
+    const key = JSON.stringify([TableName, pk, sk]);
     const table = tables.get(TableName);
     if (!table) throw new Error(`no table ${TableName} is known`);
-    sizes.set(key, storedBytes(table, Item));
+    if ("Item" in change) sizes.set(key, storedBytes(table, change.Item));
+    else sizes.delete(key);
   }
   const { reads, writes } = meter.addAll(captured);
   const bytes = Math.round((sum(sizes.values()) - before) / calls);

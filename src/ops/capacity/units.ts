@@ -17,8 +17,8 @@ export const costs = {
   notify: { writes: 15, reads: 5 },
   /** A list of two notifications that are then marked as read, one after another. */
   read: { writes: 18, reads: 22 },
-  /** A reservation with the confirmation that its run has started. */
-  reserve: { writes: 9, reads: 1 },
+  /** A reservation with the mark until its run has started. */
+  reserve: { writes: 5, reads: 1 },
   execute: { writes: 12, reads: 3 },
   /** The points of an account that expire at a month's end. */
   expire: { writes: 5, reads: 1 },
