@@ -1,7 +1,11 @@
 /** A stack whose requests to the store are metered. */
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { tableName } from "../../src/store/dynamodb/tables.ts";
-import { type CapturedRequest, type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
+import {
+  type CapturedRequest,
+  type DynamoProxy,
+  startDynamoProxy,
+} from "../../tools/dynamo-proxy/proxy.ts";
 import { tableModel } from "../capacity.ts";
 import { createMeter, type Usage } from "../meter.ts";
 import { sum } from "./numbers.ts";

@@ -54,6 +54,7 @@ describe("what calls store", () => {
     ["event key", "event"],
     ["test clock", "testClock"],
     ["reservation", "reservation"],
+    ["pending start", "pendingStart"],
   ])("%s", (what, kind) => {
     const stored = recorder.stored.filter((each) => each.kind === kind && each.op === "put");
     expect(listedFor(what)).toEqual(attributesOf(stored.map(({ item }) => item)));

@@ -9,6 +9,7 @@ import {
   entryRef,
   eventRef,
   type Kind,
+  pendingStartRef,
   programRef,
   type Records,
   type Ref,
@@ -27,7 +28,14 @@ import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import type { ItemStore } from "../../src/store/engine/item-store.ts";
 import { patience } from "../support/fixtures/waiting.ts";
-import { bothStores, fill, pages, rejection, write } from "../support/stores/both-stores.ts";
+import {
+  bothStores,
+  fill,
+  pages,
+  rejection,
+  remove,
+  write,
+} from "../support/stores/both-stores.ts";
 
 const { stores } = bothStores();
 
@@ -181,6 +189,47 @@ describe.each(stores)("%s: transactions", (kind, open) => {
     expect(await store.commit(early, other)).toEqual({ kind: "committed" });
     expect(await store.commit(early, other)).toEqual({ kind: "committed" });
     expect((await store.read([b]))[0]?.version).toBe(2);
+  });
+
+  test("a reservation is created once under its token, and found by other ones", async () => {
+    const { store, p } = setUp();
+    const [ref, token] = [reservationRef(p, "r"), randomUUID()];
+    const [first, second] = [reservation(p, "r"), reservation(p, "r", { state: "CANCELLED" })];
+    const create = () => store.commit([write(ref, first)], token);
+    expect(await create()).toEqual({ kind: "committed" });
+    expect(await create()).toEqual({ kind: "committed" });
+    expect(await store.read([ref])).toEqual([{ value: first, version: 1 }]);
+    // The same item under another token is of another call.
+    const other = await store.commit([write(ref, first)], randomUUID());
+    expect(other).toEqual({
+      kind: "failed",
+      found: new Map([[ref, { value: first, version: 1 }]]),
+    });
+
+    await fill(store, [write(ref, second, 1)]);
+    const late = await create();
+    expect(late).toEqual({
+      kind: "failed",
+      found: new Map([[ref, { value: second, version: 2 }]]),
+    });
+    expect(await store.read([ref])).toEqual([{ value: second, version: 2 }]);
+  });
+
+  test("a mark is deleted with its version only, and nobody deletes a later one", async () => {
+    const { store, p } = setUp();
+    const ref = pendingStartRef({ programId: p, reservationId: "r" });
+    const mark = (time: number) => ({ programId: p, reservationId: "r", time });
+    const marked = (time: number) => ({ ...write(ref, mark(time)), next: time });
+    const token = randomUUID();
+    await fill(store, [marked(5)]);
+    expect(await store.commit([remove(ref, 5)], token)).toEqual({ kind: "committed" });
+    const absent = { value: undefined, version: 0 };
+    const again = await store.commit([remove(ref, 5)], token);
+    expect(again).toEqual({ kind: "failed", found: new Map([[ref, absent]]) });
+    await fill(store, [marked(6)]);
+    const late = await store.commit([remove(ref, 5)], token);
+    const found = new Map([[ref, { value: mark(6), version: 6 }]]);
+    expect(late).toEqual({ kind: "failed", found });
   });
 
   test("100 items pass, 101 do not, and no item twice", async () => {

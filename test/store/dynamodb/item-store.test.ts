@@ -1,15 +1,25 @@
 /** Tests the store with answers of DynamoDB that DynamoDB Local never gives. */
+import { randomUUID } from "node:crypto";
 import {
   BatchGetItemCommand,
   BatchWriteItemCommand,
+  DeleteItemCommand,
   DynamoDBServiceException,
   InternalServerError,
   ProvisionedThroughputExceededException,
+  PutItemCommand,
   TransactionCanceledException,
+  TransactionConflictException,
   TransactionInProgressException,
+  TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import { accountRef, type Ref, reactionRef } from "../../../src/app/ports/records.ts";
+import {
+  accountRef,
+  pendingStartRef,
+  type Ref,
+  reactionRef,
+} from "../../../src/app/ports/records.ts";
 import type { Item } from "../../../src/store/dynamodb/codecs/index.ts";
 import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
@@ -152,6 +162,36 @@ test.each(["ThrottlingError", "ProvisionedThroughputExceeded"])(
     await expect(read).rejects.toMatchObject({ reason: "THROTTLED" });
   },
 );
+
+describe("a plain write", () => {
+  const mark = { programId: "p", reservationId: "r", time: 7 };
+  const markRef = pendingStartRef(mark);
+  const created: Write = { ref: markRef, op: "put", value: mark, version: 0, next: 7 };
+  const deleted: Write = { ref: markRef, op: "delete", value: undefined, version: 7, next: 0 };
+  const checked: Write = { ref: markRef, op: "check", value: undefined, version: 7, next: 7 };
+  const newAccount: Write = { ref, op: "put", value: account, version: 0, next: 1 };
+
+  test.each<[string, unknown, readonly Write[]]>([
+    ["creates one record of its kinds", PutItemCommand, [created]],
+    ["deletes one", DeleteItemCommand, [deleted]],
+    ["changes none", TransactWriteItemsCommand, [{ ...created, version: 7, next: 8 }]],
+    ["checks none", TransactWriteItemsCommand, [checked]],
+    ["is of no other kind", TransactWriteItemsCommand, [newAccount]],
+    ["is alone", TransactWriteItemsCommand, [created, newAccount]],
+  ])("%s", async (_, kind, writes) => {
+    const sent: unknown[] = [];
+    const store = storeOn((command) => sent.push(command));
+    expect(await store.commit(writes, randomUUID())).toEqual({ kind: "committed" });
+    expect(sent).toEqual([expect.any(kind)]);
+  });
+
+  test("waits while its item is in a transaction", async () => {
+    const store = storeOn(() => {
+      throw new TransactionConflictException({ message: "", $metadata });
+    });
+    expect(await store.commit([created], randomUUID())).toEqual({ kind: "conflict" });
+  });
+});
 
 describe("the result of a transaction", () => {
   const other = accountRef("p", "u2");
