@@ -34,8 +34,11 @@ export function createBeats() {
         context.heartbeat();
         timer = setTimeout(beat, heartbeatTimeoutMs / 2);
       };
-      const firstMs = leftMs + (held < crowd ? beatMs : -Math.random() * spreadMs);
-      let timer = setTimeout(beat, Math.max(0, firstMs));
+      const firstMs =
+        held < crowd
+          ? Math.max(0, leftMs) + beatMs
+          : Math.max(0, leftMs - Math.random() * spreadMs);
+      let timer = setTimeout(beat, firstMs);
       try {
         return await work();
       } finally {

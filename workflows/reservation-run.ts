@@ -47,8 +47,8 @@ export interface Run {
   cancelIfRequested(): Promise<void>;
   /** Has Temporal asked to cancel the run, unless it was asked already. */
   requestCancellation(): Promise<void>;
-  /** Shows what the run does, in the Web UI and as the answer of the query `details`. */
-  showDetails(text: string): void;
+  /** Shows what the run does as the answer of the query `details`, and with more in the Web UI. */
+  showDetails(text: string, more: readonly string[]): void;
 }
 
 /** Sets the handlers of a run. To be called in the run's outermost scope. */
@@ -106,9 +106,9 @@ export function createRun({ program_id, reservation_id }: ReservationInput): Run
         await untilAnswered.cancelReservationRun(key);
         await condition(() => isCancelRequested);
       }),
-    showDetails(text) {
+    showDetails(text, more) {
       shown = text;
-      setCurrentDetails(text);
+      setCurrentDetails([text, ...more].join("\n\n"));
     },
   };
 }

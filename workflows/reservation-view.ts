@@ -2,7 +2,11 @@
 import { defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 import type { ChangeView } from "../src/contract/changes.ts";
-import type { ReservationInput, ReservationStep } from "../src/contract/reservations.ts";
+import {
+  isFinal,
+  type ReservationInput,
+  type ReservationStep,
+} from "../src/contract/reservations.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { displayCaller } from "../src/domain/caller.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
@@ -19,7 +23,7 @@ export interface View {
 
 /** What the list of workflows shows of a run. */
 interface Listed {
-  readonly state: string;
+  readonly state: string | undefined;
   readonly reason: string | undefined;
   readonly executeTime: Date;
 }
@@ -31,15 +35,42 @@ export function createView(input: ReservationInput, run: Run): View {
   let listed = listedAtStart();
   return {
     show(step) {
-      const what = escapeMarkdown(`${input.points} points for ${input.user_id}`);
       if (step.step === "WAIT" || step.step === "DONE") executeTime = step.execute_time;
-      run.showDetails(`${what}. ${detailsOf(step, run, executeTime)}`);
-      const next = { ...stateOf(step), executeTime: new Date(executeTime) };
+      showDetails(run, input, step, executeTime);
+      const { state, reason } = stateOf(step);
+      const next = {
+        state: isPlain(listed, state) ? undefined : state,
+        ...{ reason, executeTime: new Date(executeTime) },
+      };
       upsertChanges(listed, next);
       listed = next;
     },
   };
 }
+
+/** Shows a step, and what never changes of the reservation. */
+export function showDetails(
+  run: Run,
+  input: ReservationInput,
+  step: ReservationStep,
+  executeTime: string,
+): void {
+  const what = escapeMarkdown(`${input.points} points for ${input.user_id}`);
+  run.showDetails(`${what}. ${detailsOf(step, run, executeTime)}`, [
+    ...originOf(input),
+    ...(isFinal(step) ? [] : [howToEnd]),
+  ]);
+}
+
+/**
+ * Whether the status of the run says the state: Running that it is PENDING, Completed that it is
+ * DONE. An upsert at the end would be one of four billed actions. A run has a state from the first
+ * other one on; those that an earlier version or an operator has started have it from the start.
+ */
+const isPlain = (before: AtStart, state: string): boolean =>
+  before.state === undefined &&
+  before.executeTime !== undefined &&
+  (state === "PENDING" || state === "DONE");
 
 /** A run that continues another one has its values, and a run that was started by hand has none. */
 function listedAtStart(): AtStart {
@@ -51,7 +82,7 @@ function listedAtStart(): AtStart {
   };
 }
 
-function stateOf(step: ReservationStep): Pick<Listed, "state" | "reason"> {
+function stateOf(step: ReservationStep): { state: string; reason: string | undefined } {
   switch (step.step) {
     case "WAIT":
       return { state: "PENDING", reason: undefined };
@@ -69,7 +100,7 @@ function stateOf(step: ReservationStep): Pick<Listed, "state" | "reason"> {
 /** One command, with the values that differ. An attribute is removed by the value null. */
 function upsertChanges(before: AtStart, after: Listed): void {
   const changes = [
-    ...(after.state !== before.state ? [{ key: stateKey, value: after.state }] : []),
+    ...(after.state !== before.state ? [{ key: stateKey, value: after.state ?? null }] : []),
     ...(after.reason !== before.reason ? [{ key: reasonKey, value: after.reason ?? null }] : []),
     ...(after.executeTime.getTime() !== before.executeTime?.getTime()
       ? [{ key: executeTimeKey, value: after.executeTime }]
@@ -110,6 +141,22 @@ function detailsOf(step: ReservationStep, run: Run, executeTime: string): string
       );
   }
 }
+
+/** Why and by whom it was reserved. Earlier versions have put it into the static details. */
+function originOf({ reason = "", reserved_by, traceparent }: ReservationInput): string[] {
+  if (reserved_by === undefined) return [];
+  const [, traceId] = traceparent?.split("-") ?? [];
+  const lines = [
+    `- reason: ${escapeMarkdown(reason) || "none given"}`,
+    `- reserved by: ${escapeMarkdown(reserved_by)}`,
+    ...(traceId ? [`- trace: ${escapeMarkdown(traceId)}`] : []),
+  ];
+  return [lines.join("\n")];
+}
+
+const howToEnd =
+  "**Request Cancellation** cancels the reservation. **Terminate** does not: the reservation " +
+  "is still pending, and a new run starts within a minute.";
 
 const lastChange = (change: ChangeView | undefined) =>
   change ? ` Changed last ${byOf(change)}.` : "";

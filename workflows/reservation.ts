@@ -11,11 +11,13 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type {
-  GrantInput,
-  ReservationAnswer,
-  ReservationInput,
-  ReservationStep,
+import {
+  type FinalStep,
+  type GrantInput,
+  isFinal,
+  type ReservationAnswer,
+  type ReservationInput,
+  type ReservationStep,
 } from "../src/contract/reservations.ts";
 import { asking } from "./answers.ts";
 import { orRefusal, refuse } from "./failures.ts";
@@ -28,8 +30,6 @@ const { minLeadMs, leadSpreadMs, graceMs, longestMs, pausedMs } = reservationTim
 
 /** Reads the record after a change: a local activity, which adds one event to the history. */
 const { grantNow } = proxyLocalActivities<Activities>(reservationTiming.grantNow);
-
-type FinalStep = Extract<ReservationStep, { step: "DONE" | "CANCELLED" | "FAILED" }>;
 
 /**
  * Waits until a reservation is due and has its points granted. The record decides, and this
@@ -54,8 +54,9 @@ export async function reservation(input: ReservationInput): Promise<ReservationS
 async function followRecord(input: ReservationInput, run: Run): Promise<FinalStep> {
   const view = createView(input, run);
   let executeTime = input.execute_time_at_start;
+  const { program_id, reservation_id, user_id } = input;
   const fixed = {
-    ...input,
+    ...{ program_id, reservation_id, user_id },
     lead_ms: minLeadMs + Math.floor(Math.random() * leadSpreadMs),
     ...asking(),
   };
@@ -79,9 +80,6 @@ async function followRecord(input: ReservationInput, run: Run): Promise<FinalSte
     step = believedStep(answer, grantInput) ?? (await readChangedRecord(grantInput, run));
   }
 }
-
-const isFinal = (step: ReservationStep): step is FinalStep =>
-  step.step === "DONE" || step.step === "CANCELLED" || step.step === "FAILED";
 
 /** Ends the run: with the result, or with the failure that has the reason of the refusal. */
 function end(step: FinalStep): FinalStep {
@@ -115,7 +113,6 @@ function grantWhenDue(input: GrantInput): Promise<ReservationAnswer> {
     // Most grants send none: a slow one begins after the execute time, one of a crowd before it.
     heartbeatTimeout: heldMs(input) + graceMs,
     ...reservationTiming.grantWhenDue,
-    summary: `at ${input.execute_time}`,
   });
   return orRefusal(grantWhenDue(input));
 }

@@ -53,8 +53,6 @@ const inputOf = (i: number, executeTime: number): GrantInput => ({
   program_id: "default",
   reservation_id: `r-${i}`,
   user_id: `u-${i}`,
-  points: 10,
-  execute_time_at_start: new Date(executeTime).toISOString(),
   execute_time: new Date(executeTime).toISOString(),
   lead_ms: 2 * dueInMs,
   original_run_id: "run",

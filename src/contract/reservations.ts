@@ -35,10 +35,17 @@ export interface ReservationInput extends ReservationKey {
   readonly points: Points;
   /** RFC 3339, in the zone of the program. The record may have another one by now. */
   readonly execute_time_at_start: string;
+  /** Why it was reserved. Absent when no reason was given. */
+  readonly reason?: string;
+  /** Who reserved it, as people read it. Absent in runs of earlier versions, and by hand. */
+  readonly reserved_by?: string;
+  /** The header `traceparent` of the call that reserved. Absent where that call was not traced. */
+  readonly traceparent?: string;
 }
 
-/** The input of the activities that grant a reservation. */
-export interface GrantInput extends ReservationInput, Asking {
+/** The input of the activities that grant a reservation. It is stored until the execute time. */
+export interface GrantInput extends ReservationKey, Asking {
+  readonly user_id: string;
   /** The execute time that the workflow has read last, as RFC 3339. */
   readonly execute_time: string;
   /** How long before the execute time the activity wakes up, in ms. */
@@ -67,6 +74,12 @@ export type ReservationStep =
       /** The run that has read this. A run that was reset finds the id of another run here. */
       readonly run_id: string;
     };
+
+/** A step that ends the run. */
+export type FinalStep = Extract<ReservationStep, { step: "DONE" | "CANCELLED" | "FAILED" }>;
+
+export const isFinal = (step: ReservationStep): step is FinalStep =>
+  step.step === "DONE" || step.step === "CANCELLED" || step.step === "FAILED";
 
 /** A step as a grant activity answers it. */
 export type ReservationAnswer = Answer<ReservationStep>;

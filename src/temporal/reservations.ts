@@ -5,7 +5,6 @@ import {
   WorkflowNotFoundError,
   type WorkflowStartOptions,
 } from "@temporalio/client";
-import { parseTraceparent } from "../app/ports/tracing.ts";
 import type { ReservationRun, Workflows } from "../app/ports/workflows.ts";
 import {
   type ReservationInput,
@@ -16,18 +15,10 @@ import {
 import { searchAttributes as names } from "../contract/search-attributes.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
 import { displayCaller } from "../domain/caller.ts";
-import { escapeMarkdown } from "../domain/markdown.ts";
 import { formatInstant } from "../domain/month.ts";
 import type { Reservation } from "../domain/reservation.ts";
 import type { Link } from "./connection.ts";
-import {
-  callerKey,
-  executeTimeKey,
-  pointsKey,
-  programKey,
-  stateKey,
-  userKey,
-} from "./search-attributes.ts";
+import { callerKey, executeTimeKey, pointsKey, programKey, userKey } from "./search-attributes.ts";
 
 type Port = Pick<
   Workflows,
@@ -98,7 +89,8 @@ export function createReservationRuns(link: Link): Port {
     overdueRuns: (before) =>
       list(
         link,
-        `${isReservation} AND ExecutionStatus = "Running" AND ${names.state} != "PAUSED"` +
+        `${isReservation} AND ExecutionStatus = "Running"` +
+          ` AND (${names.state} IS NULL OR ${names.state} != "PAUSED")` +
           ` AND ${names.executeTime} < "${new Date(before).toISOString()}"`,
       ),
 
@@ -139,8 +131,12 @@ async function* list(link: Link, query: string): AsyncGenerator<ReservationRun, 
   }
 }
 
+/**
+ * Says each thing once, because all of it is stored until the execute time: the input has what
+ * never changes, which the workflow shows in its current details.
+ */
 function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: string) {
-  const { programId, reservationId, userId, points, creator, executeTime, traceparent } =
+  const { programId, reservationId, userId, points, reason, creator, executeTime, traceparent } =
     reservation;
   const input: ReservationInput = {
     program_id: programId,
@@ -148,9 +144,10 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
     user_id: userId,
     points,
     execute_time_at_start: formatInstant(executeTime, timeZone),
+    ...(reason && { reason }),
+    reserved_by: displayCaller(creator),
+    ...(traceparent && { traceparent }),
   };
-  // Without the execute time, which may change while the summary cannot.
-  const summary = `${points} points for ${userId}`;
   const options: WorkflowStartOptions<Start> = {
     workflowId: reservationWorkflowId(programId, reservationId),
     taskQueue,
@@ -158,36 +155,14 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
     // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",
-    staticSummary: escapeMarkdown(summary),
-    staticDetails: details(reservation),
-    // A run that continues as new loses its summary and details, but keeps its memo.
-    memo: { summary, ...(traceparent && { traceparent }) },
+    // Without a state: the status of the run says whether it waits or has granted.
     typedSearchAttributes: [
       { key: programKey, value: programId },
       { key: userKey, value: userId },
       { key: pointsKey, value: points },
       { key: callerKey, value: creator.service },
       { key: executeTimeKey, value: new Date(executeTime) },
-      { key: stateKey, value: "PENDING" },
     ],
   };
   return options;
 }
-
-/** What never changes of a reservation, and what an operator can do. */
-const details = (reservation: Reservation) => {
-  const { programId, reservationId, userId, points, reason, creator, traceparent } = reservation;
-  const trace = parseTraceparent(traceparent);
-  return [
-    `- reservation: ${escapeMarkdown(reservationId)}`,
-    `- program: ${escapeMarkdown(programId)}`,
-    `- user: ${escapeMarkdown(userId)}`,
-    `- points: ${points}`,
-    `- reason: ${escapeMarkdown(reason) || "none given"}`,
-    `- reserved by: ${escapeMarkdown(displayCaller(creator))}`,
-    ...(trace ? [`- trace: ${trace.traceId}`] : []),
-    "",
-    "**Request Cancellation** cancels the reservation. **Terminate** does not: the reservation " +
-      "is still pending, and a new run starts within a minute.",
-  ].join("\n");
-};

@@ -114,9 +114,8 @@ test("an attempt to grant ends when the store is silent, before it can time out"
     scheduledTimestampMs: Date.now() + 3_600_000,
   });
   const attempt = environment.run(grantWhenDue, {
-    ...{ program_id: "p", reservation_id: "r", user_id: "u", points: 10, lead_ms: 0 },
+    ...{ program_id: "p", reservation_id: "r", user_id: "u", lead_ms: 0 },
     ...{ original_run_id: "run", execute_time: new Date(0).toISOString() },
-    execute_time_at_start: new Date(0).toISOString(),
   } satisfies GrantInput);
   const first = await Promise.race([attempt, setTimeout(1_000, "it waits")]);
   expect(first).toBe("it waits");

@@ -48,6 +48,14 @@ test("a slow one sends the first after its time, and the next in half the timeou
   expect(sent).toEqual([beatMs, beatMs + 2_100, beatMs + 4_200]);
 });
 
+test("one that begins after its time sends the first as late after its beginning", async () => {
+  const overdue = { leftMs: -5_000, heartbeatTimeoutMs: 4_200 };
+  // A grant that ends soon after its beginning sends none.
+  expect(await beatsOf(createBeats(), { ...overdue, tookMs: 5_000 + beatMs - 1 })).toEqual([]);
+  const sent = await beatsOf(createBeats(), { ...overdue, tookMs: 5_000 + beatMs });
+  expect(sent).toEqual([5_000 + beatMs]);
+});
+
 test("an activity that an earlier version has scheduled sends none", async () => {
   const { leftMs } = held;
   expect(await beatsOf(createBeats(), { leftMs, tookMs: 5_000 })).toEqual([]);

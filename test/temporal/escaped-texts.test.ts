@@ -7,6 +7,7 @@ import { createBulkGrantRuns } from "../../src/temporal/bulk-grants.ts";
 import type { Link } from "../../src/temporal/connection.ts";
 import { createPurges } from "../../src/temporal/purges.ts";
 import { createReservationRuns } from "../../src/temporal/reservations.ts";
+import { showDetails } from "../../workflows/reservation-view.ts";
 
 const id = "[pay](http://evil.test)";
 const reason = "<img src=x> **done**";
@@ -42,13 +43,19 @@ test("of a reservation", async () => {
     ...{ creator: submitter, executeTime: 0 },
   };
   await createReservationRuns(link).startReservation(reservation as never, "UTC");
-  const { staticSummary, staticDetails, memo } = started();
-  expect(staticSummary).toBe(`5 points for ${escapedId}`);
-  expect(memo).toEqual({ summary: `5 points for ${id}` });
-  expect(staticDetails).toContain(`- reservation: ${escapedId}\n`);
-  expect(staticDetails).toContain(`- user: ${escapedId}\n`);
-  expect(staticDetails).toContain(`- reason: ${escapedReason}\n`);
-  expect(staticDetails).toContain(`- reserved by: ${shownSubmitter}\n`);
+  const { args = [], staticSummary, staticDetails } = started();
+  expect([staticSummary, staticDetails]).toEqual([undefined, undefined]);
+  let details = "";
+  const run = {
+    showDetails: (text: string, more: readonly string[]) => {
+      details = [text, ...more].join("\n");
+    },
+  };
+  const time = "2026-12-01T00:00:00Z";
+  showDetails(run as never, args[0], { step: "WAIT", execute_time: time }, time);
+  expect(details).toContain(`5 points for ${escapedId}. Waits`);
+  expect(details).toContain(`- reason: ${escapedReason}\n`);
+  expect(details).toContain(`- reserved by: ${shownSubmitter}\n`);
 });
 
 test("of a bulk grant, and its current details", async () => {

@@ -53,9 +53,7 @@ function runActivity(id: string, run: string, original = run): Promise<Reservati
     program_id: programId,
     reservation_id: id,
     user_id: id,
-    points: 10,
     execute_time: new Date().toISOString(),
-    execute_time_at_start: new Date().toISOString(),
     lead_ms: 1_000,
     original_run_id: original,
   });

@@ -98,7 +98,7 @@ describe.each(["first", "last"] as const)("a reset to the %s workflow task grant
     const id = `quick-${to}`;
     await fail(id);
     await expectResetGrants(id);
-    await isListed(stack, id, 'MeguriState = "DONE" AND ExecutionStatus = "Completed"');
+    await isListed(stack, id, 'MeguriState IS NULL AND ExecutionStatus = "Completed"');
   });
 
   test("after a refusal that came when the store was back", async () => {

@@ -37,9 +37,7 @@ function attempt({ dueMs, scheduledMs, now }: Attempt) {
     program_id: programId,
     reservation_id: "r",
     user_id: "r",
-    points: 10,
     execute_time,
-    execute_time_at_start: execute_time,
     lead_ms: 0,
     original_run_id: "run",
   });

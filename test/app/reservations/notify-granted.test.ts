@@ -58,9 +58,7 @@ async function dueReservation({ notifies = true } = {}) {
       program_id: programId,
       reservation_id: id,
       user_id: id,
-      points: 10,
       execute_time,
-      execute_time_at_start: execute_time,
       lead_ms: 0,
       original_run_id: "run",
     });
