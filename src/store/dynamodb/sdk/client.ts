@@ -12,13 +12,17 @@ import type { Milliseconds } from "../../../domain/units.ts";
 import { createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
 import { countRequests, createStoreTallies } from "./request-counts.ts";
 import { throttleErrors } from "./requests.ts";
+import { useThinTransport } from "./thin-transport.ts";
 import { createThrottleCounts } from "./throttle-counts.ts";
 import { traceRequests } from "./trace-requests.ts";
 
-/** Where DynamoDB is. Without an endpoint: AWS in this region. */
+/** Where DynamoDB is, and by which code requests of hot paths go there. */
 interface DynamoConfig {
+  /** Undefined: AWS in this region. */
   readonly endpoint: string | undefined;
   readonly region: string;
+  /** Thin by default. */
+  readonly transport?: "thin" | "sdk";
 }
 
 /** The clients of one process, which share a pool of connections. */
@@ -46,7 +50,7 @@ export function usesLocalCredentials(endpoint: string | undefined): boolean {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
 }
 
-export function createClients({ endpoint, region }: DynamoConfig): Clients {
+export function createClients({ endpoint, region, transport = "thin" }: DynamoConfig): Clients {
   const config: DynamoDBClientConfig = {
     region,
     // Resolves the middleware once per kind of command, not once per request. Concurrent requests
@@ -85,6 +89,7 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
     throttleCounts.observe(client);
     countRequests(client, tallies);
     traceRequests(client);
+    if (transport === "thin") useThinTransport(client);
   }
   return {
     retrying,
@@ -123,7 +128,7 @@ function removeMiddleware(client: DynamoDBClient): void {
       headers["user-agent"] = "meguri";
       return next(args);
     },
-    { step: "build", name: "meguriUserAgent" },
+    { step: "finalizeRequest", name: "meguriUserAgent", priority: "low" },
   );
 }
 
