@@ -33,9 +33,11 @@ import { markReadContended } from "./cases/mark-read-contended.ts";
 import { monthEndPartitions, monthEndWorkers } from "./cases/month-end-width.ts";
 import { reconcilePrograms } from "./cases/reconcile-programs.ts";
 import { reconcileStarts } from "./cases/reconcile-starts.ts";
+import { reservationAsleep } from "./cases/reservation-asleep.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationHistory } from "./cases/reservation-history.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
+import { reservationLatenessTurns } from "./cases/reservation-lateness-turns.ts";
 import { reservationSlowWorker } from "./cases/reservation-slow-worker.ts";
 import { reservationUnderBulk } from "./cases/reservation-under-bulk.ts";
 import { reservationUnits } from "./cases/reservation-units.ts";
@@ -66,10 +68,12 @@ export const benchmarks: readonly Benchmark[] = [
   growth,
   forecastGrowth,
   reservationLateness,
+  reservationLatenessTurns,
   reservationBurst,
   reservationSlowWorker,
   reservationHistory,
   reservationUnits,
+  reservationAsleep,
   holdMemory,
   reconcileStarts,
   reconcilePrograms,

@@ -1,13 +1,11 @@
 /** Measures how much later reservations are granted while a bulk grant runs. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { BulkGrant } from "../../src/domain/bulk-grant.ts";
-import { latenessOf } from "../../src/domain/reservation.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { bulkCalls } from "../support/bulk.ts";
-import { reserve, userName } from "../support/calls.ts";
-import { byTurns, inParallel } from "../support/load.ts";
+import { userName } from "../support/calls.ts";
+import { byTurns } from "../support/load.ts";
 import { percentile, ratioByTurns, round } from "../support/numbers.ts";
-import { allDone } from "../support/reservations.ts";
+import { latenessWhile } from "../support/reservations.ts";
 import { withStack } from "../support/stack.ts";
 
 const perSecond = 5;
@@ -40,18 +38,7 @@ export const reservationUnderBulk: Benchmark = {
           executeTime: from + (i * 1_000) / perSecond,
         }));
         reserved += all.length;
-        await inParallel(8, all, (one) => reserve(server.channel, one));
-        await sleep(Math.max(from - 2_000 - Date.now(), 0));
-        await start();
-        // Polling for results would delay the measured grants.
-        await sleep(Math.max(from + seconds * 1_000 - Date.now(), 0));
-        return (
-          await allDone(
-            stack,
-            all.map(({ id }) => id),
-            60_000,
-          )
-        ).map(latenessOf);
+        return latenessWhile(stack, server, all, start);
       }
 
       async function underBulk(n: number): Promise<number[]> {

@@ -1,9 +1,30 @@
-/** Waits until reservations are granted. */
+/** Reserves, waits until reservations are granted, and measures how late they were. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { reservationRef } from "../../src/app/ports/records.ts";
-import type { Reservation } from "../../src/domain/reservation.ts";
+import { latenessOf, type Reservation } from "../../src/domain/reservation.ts";
+import { type Reserved, reserve } from "./calls.ts";
 import { inParallel } from "./load.ts";
-import type { Stack } from "./stack.ts";
+import type { ServerProcess, Stack } from "./stack.ts";
+
+/**
+ * Reserves all of them, which are due one after another, and calls `onDue` soon before the first
+ * one is due. Returns how late they were, in ms.
+ */
+export async function latenessWhile(
+  stack: Stack,
+  { channel }: ServerProcess,
+  all: readonly Reserved[],
+  onDue: () => Promise<void>,
+): Promise<number[]> {
+  const times = all.map(({ executeTime }) => executeTime);
+  await inParallel(8, all, (one) => reserve(channel, one));
+  await sleep(Math.max(Math.min(...times) - 2_000 - Date.now(), 0));
+  await onDue();
+  // Polling for results would delay the measured grants.
+  await sleep(Math.max(Math.max(...times) - Date.now(), 0));
+  const ids = all.map(({ id }) => id);
+  return (await allDone(stack, ids, 60_000)).map(latenessOf);
+}
 
 /** Waits until all reservations are granted. Returns their records. */
 export async function allDone(

@@ -12,9 +12,9 @@ const scheduledStart = 2;
 /** The actions of one run, from its start to its end. */
 export const actions = {
   /** One that sleeps until its time. */
-  reservation: 4,
+  reservation: 3,
   /** Those of them that come when it is due. */
-  reservationDue: 2,
+  reservationDue: 1,
   cancelledReservation: 5,
   /** One that is approved by a call, without the steps over its blocks. */
   bulkGrant: 9,

@@ -1,0 +1,78 @@
+/** Measures what a reservation costs in Temporal: billed actions, and bytes while it sleeps. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, Connection, type WorkflowHandle } from "@temporalio/client";
+import { reservationWorkflowId } from "../../src/contract/reservations.ts";
+import { defaultProgramId } from "../../src/domain/program.ts";
+import { billableActions, type History } from "../../test/support/fixtures/billable-actions.ts";
+import type { Version } from "../../test/support/upgrade/versions.ts";
+import type { Benchmark } from "../benchmark.ts";
+import { reserve, userName } from "../support/calls.ts";
+import { round } from "../support/numbers.ts";
+import { previousVersion, withStack } from "../support/stack.ts";
+
+const dayMs = 86_400_000;
+
+/** Longer than any lead, so that the run sleeps. */
+const soonMs = 15_000;
+
+/** The events of a run that sleeps: its start, its first workflow task and its activity. */
+const eventsAsleep = 5;
+
+/** The actions of a reservation that has slept, and the bytes of a history asleep. */
+export const reservationAsleep: Benchmark = {
+  names: ["reservation.actions", "reservation.bytes_asleep"],
+  async run(scale) {
+    const present = await costOf(undefined);
+    const previous = await costOf(await previousVersion());
+    scale.note(`actions ${present.actions} and ${previous.actions} in the previous version`);
+    scale.note(`bytes asleep ${present.bytes} and ${previous.bytes} in the previous version`);
+    return [
+      {
+        name: "reservation.actions",
+        value: present.actions,
+        unit: "actions of a reservation that sleeps and is granted",
+        target: "<= 3",
+        baseline: "",
+      },
+      {
+        name: "reservation.bytes_asleep",
+        value: round(present.bytes / previous.bytes),
+        unit: "ratio of the bytes of a history asleep",
+        target: "<= 0.65",
+        baseline: "the previous version",
+      },
+    ];
+  },
+};
+
+/** What one reservation of a version costs, with ids of the same lengths. */
+const costOf = (version: Version | undefined) =>
+  withStack({ temporal: true }, async (stack) => {
+    const processes = { ...(version && { version }) };
+    const { channel } = await stack.startServer(processes);
+    await stack.startWorker(processes);
+    const connection = await Connection.connect({ address: stack.config.temporalAddress });
+    const client = new Client({ connection, namespace: stack.config.temporalNamespace });
+    const reserved = async (id: string, inMs: number): Promise<WorkflowHandle> => {
+      await reserve(channel, { id, userId: userName(0), executeTime: Date.now() + inMs });
+      return client.workflow.getHandle(reservationWorkflowId(defaultProgramId, id));
+    };
+    try {
+      const bytes = await bytesAsleep(await reserved("reservation-later", 30 * dayMs));
+      const granted = await reserved("reservation-soon", soonMs);
+      await granted.result();
+      const { events } = await granted.fetchHistory();
+      const printed: History["events"] = JSON.parse(JSON.stringify(events));
+      return { actions: billableActions(printed), bytes };
+    } finally {
+      await connection.close();
+    }
+  });
+
+async function bytesAsleep(handle: WorkflowHandle): Promise<number> {
+  for (;;) {
+    const { historyLength, historySize } = await handle.describe();
+    if (historyLength === eventsAsleep && historySize !== undefined) return historySize;
+    await sleep(200);
+  }
+}
