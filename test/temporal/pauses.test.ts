@@ -14,7 +14,6 @@ import {
   isListed,
   isPending,
   recordOf,
-  showsDetails,
 } from "../support/fixtures/operators.ts";
 import {
   change,
@@ -70,7 +69,7 @@ test("what is due while the program is paused is granted after the resume", asyn
   }
   for (const id of ids) {
     await isListed(stack, id, isPaused);
-    expect(await showsDetails(handleOf(stack, id), "paused")).toBe(
+    expect(await handleOf(stack, id).query("details")).toBe(
       `10 points for ${id}. The program is paused by desk (an audit). ` +
         "The points are granted after ResumeProgramReservations.",
     );
