@@ -37,7 +37,10 @@ import { reservationAsleep } from "./cases/reservation-asleep.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationHistory } from "./cases/reservation-history.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
-import { reservationLatenessTurns } from "./cases/reservation-lateness-turns.ts";
+import {
+  reservationLatenessTurns,
+  reservationUnderCreations,
+} from "./cases/reservation-lateness-turns.ts";
 import { reservationSlowWorker } from "./cases/reservation-slow-worker.ts";
 import { reservationUnderBulk } from "./cases/reservation-under-bulk.ts";
 import { reservationUnits } from "./cases/reservation-units.ts";
@@ -69,6 +72,7 @@ export const benchmarks: readonly Benchmark[] = [
   forecastGrowth,
   reservationLateness,
   reservationLatenessTurns,
+  reservationUnderCreations,
   reservationBurst,
   reservationSlowWorker,
   reservationHistory,

@@ -1,9 +1,8 @@
-/** Measures how late grants are beside creations, and beside those of the previous version. */
-import { setTimeout as sleep } from "node:timers/promises";
+/** Measures how late grants are beside those of the previous version, and beside creations. */
 import type { Version } from "../../test/support/upgrade/versions.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { reserve, userName } from "../support/calls.ts";
-import { byTurns } from "../support/load.ts";
+import { byTurns, load } from "../support/load.ts";
 import { percentile, round } from "../support/numbers.ts";
 import { latenessWhile } from "../support/reservations.ts";
 import { previousVersion, withStack } from "../support/stack.ts";
@@ -12,53 +11,55 @@ const perSecond = 5;
 const dayMs = 86_400_000;
 
 /** Callers that create reservations, each as soon as its last one is answered. */
-const creators = 16;
+const creators = 8;
 
-/** The p99 of lateness, by turns with the previous version and with and without creations. */
+/** The lateness of this version over that of the previous one, on a stack each. */
 export const reservationLatenessTurns: Benchmark = {
-  names: ["reservation.lateness_p99", "reservation.under_creations"],
+  names: ["reservation.lateness_p99"],
   run: (scale) =>
     withLateness(scale, undefined, (present) =>
-      withLateness(scale, previousVersion(), async (previous) => {
-        const turns = scale.pick(3, 1);
-        const versions = await byTurns(
-          turns,
-          () => present("alone"),
-          () => previous("alone"),
-        );
-        const creations = await byTurns(
-          turns,
-          () => present("creating"),
-          () => previous("creating"),
-        );
-        const [ours, theirs] = [versions.a.flat(), versions.b.flat()];
-        const [oursBeside, theirsBeside] = [creations.a.flat(), creations.b.flat()];
-        const show = (late: readonly number[]) =>
-          [0.5, 0.95, 0.99, 1].map((share) => percentile(late, share)).join(", ");
-        scale.note(`lateness p50, p95, p99, most in ms: ${show(ours)}; before: ${show(theirs)}`);
-        scale.note(`beside creations: ${show(oursBeside)}; before: ${show(theirsBeside)}`);
-        const ratio = (a: readonly number[], b: readonly number[]) =>
-          round(percentile(a, 0.99) / percentile(b, 0.99));
-        const unit = "ratio of the p99 of lateness";
-        return [
-          {
-            name: "reservation.lateness_p99",
-            value: ratio(ours, theirs),
-            unit,
-            target: "<= 1.1",
-            baseline: "the previous version",
-          },
-          {
-            name: "reservation.under_creations",
-            value: ratio(oursBeside, ours),
-            unit,
-            target: "<= 2",
-            baseline: "the same reservations without creations",
-          },
-        ];
-      }),
+      withLateness(scale, previousVersion(), async (previous) => [
+        await compared(
+          scale,
+          { name: "reservation.lateness_p99", target: "<= 1.1", baseline: "the previous version" },
+          [() => present("alone"), () => previous("alone")],
+        ),
+      ]),
     ),
 };
+
+/** The lateness while reservations for later are created as fast as they can be, over that without. */
+export const reservationUnderCreations: Benchmark = {
+  names: ["reservation.under_creations"],
+  run: (scale) =>
+    withLateness(scale, undefined, async (present) => [
+      await compared(
+        scale,
+        {
+          name: "reservation.under_creations",
+          target: "<= 2",
+          baseline: "the same reservations without creations",
+        },
+        [() => present("creating"), () => present("alone")],
+      ),
+    ]),
+};
+
+type Turn = () => Promise<number[]>;
+
+/** The p99 of the first over that of the second, by turns. */
+async function compared(
+  scale: Scale,
+  named: { readonly name: string; readonly target: string; readonly baseline: string },
+  [first, second]: readonly [Turn, Turn],
+) {
+  const { a, b } = await byTurns(scale.pick(3, 1), first, second);
+  const show = (late: readonly number[]) =>
+    [0.5, 0.95, 0.99, 1].map((share) => percentile(late, share)).join(", ");
+  scale.note(`p50, p95, p99, most in ms: ${show(a.flat())}; baseline: ${show(b.flat())}`);
+  const value = round(percentile(a.flat(), 0.99) / percentile(b.flat(), 0.99));
+  return { ...named, value, unit: "ratio of the p99 of lateness" };
+}
 
 type Measure = (way: "alone" | "creating") => Promise<number[]>;
 
@@ -68,46 +69,42 @@ async function withLateness<T>(
   given: Promise<Version> | undefined,
   use: (measure: Measure) => Promise<T>,
 ): Promise<T> {
-  const version = await given;
+  const processes = { ...(given && { version: await given }) };
   return withStack({ temporal: true }, async (stack) => {
-    const processes = { ...(version && { version }) };
     const server = await stack.startServer(processes);
     await stack.startWorker(processes);
     const seconds = scale.pick(40, 5);
-    let reserved = 0;
-    let created = 0;
+    let turn = 0;
 
-    async function createUntil(end: number): Promise<void> {
-      while (Date.now() < end) {
-        const id = `later-${++created}`;
-        const executeTime = Date.now() + 30 * dayMs;
-        await reserve(server.channel, { id, userId: userName(created), executeTime });
-      }
-    }
+    /** Creates reservations until the last measured one is due. */
+    const create = async () => {
+      const executeTime = Date.now() + 30 * dayMs;
+      const { rate, errors } = await load({
+        callers: creators,
+        call: (caller, n) =>
+          reserve(server.channel, {
+            ...{ id: `later-${turn}-${caller}-${n}`, executeTime },
+            userId: `later-${caller}-${userName(n)}`,
+          }),
+        warmMs: 0,
+        ms: seconds * 1_000,
+      });
+      scale.note(`${round(rate)} creations a second, ${errors} errors`);
+    };
 
     return use(async (way) => {
+      turn += 1;
       const from = Date.now() + scale.pick(20_000, 6_000);
       const all = Array.from({ length: perSecond * seconds }, (_, i) => ({
-        id: `due-${reserved + i}`,
-        userId: `due-${userName(reserved + i)}`,
+        id: `due-${turn}-${i}`,
+        userId: `due-${turn}-${userName(i)}`,
         executeTime: from + (i * 1_000) / perSecond,
       }));
-      reserved += all.length;
-      const end = from + seconds * 1_000;
-      const before = created;
-      let creating: Promise<unknown> = Promise.resolve();
+      let creating: Promise<void> | undefined;
       const late = await latenessWhile(stack, server, all, async () => {
-        if (way === "alone") return;
-        creating = Promise.all(Array.from({ length: creators }, () => createUntil(end)));
-        // Those that are under way when the measurement ends are none of it.
-        creating.catch(() => {});
+        if (way === "creating") creating = create();
       });
       await creating;
-      if (way === "creating") {
-        scale.note(`${round((created - before) / seconds)} creations a second`);
-        // Their runs start before the next turn.
-        await sleep(scale.pick(10_000, 1_000));
-      }
       return late;
     });
   });
