@@ -9,6 +9,7 @@ import { readAllPrograms } from "../src/app/programs/queries.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
 import { countPausedReservations } from "../src/app/reservations/pause.ts";
 import {
+  divideOverdue,
   executeOverdue,
   type OverdueCounts,
   type ReservationsPlace,
@@ -17,7 +18,8 @@ import {
 } from "../src/app/reservations/reconcile.ts";
 import { syncRuns } from "../src/app/reservations/sync-runs.ts";
 import type {
-  OverdueProgress,
+  OverdueStep,
+  OverdueStepResult,
   ReconcilerInput,
   StartProgress,
   SyncCounts,
@@ -26,6 +28,7 @@ import type { BulkGrantName } from "../src/domain/bulk-grant.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import type { Instant } from "../src/domain/month.ts";
 import type { TargetName } from "../src/domain/target.ts";
+import { reconcilerTiming } from "../workflows/timing.ts";
 import { check } from "./checks.ts";
 import { camelCased } from "./spelling.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
@@ -39,17 +42,32 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
   const onFailed = (name: ReservationName, err: unknown) =>
     log.warn("a reservation is left to the next pass", { ...name, err });
   return {
-    /** Executes overdue reservations, for one step. A retry continues from the last heartbeat. */
-    async executeOverdue(input: OverdueProgress): Promise<OverdueProgress> {
-      check(input, { overdue: "number", cursor: "string?" });
-      const start = camelCased<Overdue>(input);
+    /**
+     * Executes overdue reservations, for one step, and may divide what is left into lanes. A retry
+     * continues from the last heartbeat.
+     */
+    async executeOverdue(input: OverdueStep): Promise<OverdueStepResult> {
+      const fields = { overdue: "number", cursor: "string?", until: "string?", ways: "number?" };
+      const { until, ways, ...progress } = check(input, fields);
+      const start = camelCased<Overdue>(progress);
       try {
-        const result = await runStep<Overdue, Overdue>(start, (from, shouldContinue) =>
-          executeOverdue(deps, { ...start, ...from }, shouldContinue, { onDone, onFailed }),
+        const result = await runStep<Overdue, Overdue>(
+          start,
+          (from, shouldContinue) =>
+            executeOverdue(
+              deps,
+              { ...start, ...from },
+              shouldContinue,
+              { onDone, onFailed },
+              until,
+            ),
+          reconcilerTiming.overdueStepMs,
         );
-        const isWhole = result.cursor === undefined;
+        const { cursor } = result;
+        const isWhole = cursor === undefined && until === undefined;
         onOverdue({ count: result.overdue + result.failed, oldestMs: result.oldest_ms, isWhole });
-        return result;
+        if (cursor === undefined || ways === undefined) return result;
+        return { ...result, lanes: await divideOverdue(deps, { cursor, until }, ways) };
       } catch (error) {
         onOverdue(undefined);
         throw error;

@@ -1,11 +1,12 @@
 /** Runs the steps of activities on many records: heartbeats, the time limit, and where to go on. */
 import { activityInfo, Context } from "@temporalio/activity";
+import type { Milliseconds } from "../src/domain/units.ts";
 import { steps } from "../workflows/timing.ts";
 import { camelCased, type SnakeCased, snakeCased } from "./spelling.ts";
 
 /**
  * Runs one step: from the progress of the last heartbeat of an earlier attempt, or from `start`,
- * until the time is over, the activity is cancelled or the worker shuts down. Heartbeats continue
+ * until `limitMs` are over, the activity is cancelled or the worker shuts down. Heartbeats continue
  * while a page takes long. The progress of an attempt that fails is kept for the next one.
  *
  * Heartbeats contain the progress, and the history the result, in snake_case.
@@ -16,11 +17,12 @@ export async function runStep<Progress, Result>(
     from: Partial<Progress>,
     shouldContinue: (progress: Progress) => boolean,
   ) => Promise<Result>,
+  limitMs: Milliseconds = steps.limitMs,
 ): Promise<SnakeCased<Result>> {
   const context = Context.current();
   const kept = activityInfo().heartbeatDetails;
   const from = kept === undefined ? start : camelCased<Partial<Progress>>(kept);
-  const limit = performance.now() + steps.limitMs;
+  const limit = performance.now() + limitMs;
   let latest: unknown = kept ?? snakeCased(start);
   const work = run(from, (progress) => {
     latest = snakeCased(progress);

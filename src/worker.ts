@@ -1,4 +1,4 @@
-/** The worker process: runs the workflows and activities, and the rows of bulk grants apart. */
+/** The worker process: runs workflows and activities; bulk grants and month ends have own slots. */
 import { type NativeConnection, Worker, type WorkflowBundleOption } from "@temporalio/worker";
 import { createActivities } from "../activities/index.ts";
 import type { ApproverOf } from "../activities/operators.ts";
@@ -8,6 +8,8 @@ import { compose, composeApprovers, composeWorkflows } from "./compose.ts";
 import { type Config, readConfigToStart } from "./config/config.ts";
 import { runProcess } from "./config/config-error.ts";
 import { bulkTaskQueue } from "./contract/bulk-grants.ts";
+import { monthEndTaskQueue } from "./contract/month-ends.ts";
+import { shardCount } from "./contract/points.ts";
 import { latenessOf } from "./domain/reservation.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { exportKeyAges } from "./probes/keys.ts";
@@ -47,8 +49,15 @@ type Workers = Pick<Worker, "run" | "shutdown">;
 const maxBulkSteps = 4;
 
 /**
- * Creates a worker with these dependencies, and one for the rows of bulk grants, which have their
- * own task queue and slots, so that they never delay a reservation. They poll from `run` on.
+ * Temporal gives each task to the poll that waits longest. Workers with the same few polls get as
+ * many shards of a month end each; with polls that autoscale, a busy worker gets most of them.
+ */
+const monthEndPolls = 2;
+
+/**
+ * Creates a worker with these dependencies, and one each for the rows of bulk grants and for the
+ * shards of month ends, which have their own task queues and slots, so that they never delay a
+ * reservation. They poll from `run` on.
  */
 export async function createWorker(parts: WorkerDeps): Promise<Workers> {
   const { connection, config, deps, metrics, log } = parts;
@@ -90,13 +99,20 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
       taskQueue: bulkTaskQueue(config.taskQueue),
       maxConcurrentActivityTaskExecutions: maxBulkSteps,
     }),
+    await Worker.create({
+      ...options,
+      interceptors,
+      taskQueue: monthEndTaskQueue(config.taskQueue),
+      maxConcurrentActivityTaskExecutions: shardCount,
+      activityTaskPollerBehavior: { type: "simple-maximum", maximum: monthEndPolls },
+    }),
   ];
   const shutdown = () => {
     for (const worker of workers) if (worker.getState() === "RUNNING") worker.shutdown();
   };
   return {
     async run() {
-      // When one of them fails, the process ends, so the other one has to end, too.
+      // When one of them fails, the process ends, so the others have to end, too.
       const runs = workers.map((worker) => runToEnd(worker, log).finally(shutdown));
       await Promise.allSettled(runs);
       await Promise.all(runs);
@@ -123,11 +139,12 @@ const mainOptions = ({ config, bundle }: Pick<WorkerDeps, "config" | "bundle">) 
     // (docs/decisions/0009).
   }) as const;
 
-/** The types of tasks that both workers together poll for, by task queue. */
+/** The types of tasks that all workers together poll for, by task queue. */
 const pollsOf = ({ taskQueue }: Pick<Config, "taskQueue">) =>
   ({
     [taskQueue]: ["workflow_task", "activity_task"],
     [bulkTaskQueue(taskQueue)]: ["activity_task"],
+    [monthEndTaskQueue(taskQueue)]: ["activity_task"],
   }) as const;
 
 if (import.meta.main) await runProcess(main);

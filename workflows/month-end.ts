@@ -6,6 +6,7 @@ import {
   proxyActivities,
   setCurrentDetails,
   upsertSearchAttributes,
+  workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import {
@@ -15,6 +16,7 @@ import {
   type MonthEndMonths,
   type MonthEndResult,
   monthEndIncomplete,
+  monthEndTaskQueue,
 } from "../src/contract/month-ends.ts";
 import { maxReports, shardCount } from "../src/contract/points.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
@@ -29,7 +31,10 @@ const monthKey = defineSearchAttributeKey(searchAttributes.month, "KEYWORD");
 /** Runs that began before this patch process so many shards concurrently. */
 const fewShards = 4;
 
-/** Each shard is a partition of the index, whose rate limits it, so all are processed at once. */
+/**
+ * Each shard is a partition of the index, whose rate limits it, so all are processed at once, on a
+ * task queue of their own. A worker that knows this patch also polls that task queue.
+ */
 const allAtOnce = "all-shards-at-once";
 
 const { readMonthEnd, recordMonthEnd } = proxyActivities<Activities>(sweepTiming.month);
@@ -62,11 +67,13 @@ async function sweep({ program_id, so_far }: MonthEndInput): Promise<MonthEndRes
   const shards = so_far?.shards ?? allShards();
   const report = (progress: string) => reportOf(months, counts, progress);
   setCurrentDetails(escapeMarkdown(report("runs")));
-  const concurrency = patched(allAtOnce) ? shardCount : fewShards;
+  const isAtOnce = patched(allAtOnce);
+  const concurrency = isAtOnce ? shardCount : fewShards;
+  const queue = isAtOnce && { taskQueue: monthEndTaskQueue(workflowInfo().taskQueue) };
   const left = await workOn(shards, concurrency, async (part) => {
     const summary = `shard ${part.shard + 1} of ${shardCount}`;
     const result = await orRefusal(
-      expireShard.executeWithOptions({ summary }, [{ program_id, ...part }]),
+      expireShard.executeWithOptions({ summary, ...queue }, [{ program_id, ...part }]),
     );
     counts = added(counts, result);
     setCurrentDetails(escapeMarkdown(report("runs")));

@@ -10,19 +10,23 @@ import {
 import type { Activities } from "../activities/index.ts";
 import type {
   OverdueCounts,
-  OverdueProgress,
+  OverdueStepResult,
   ReconcilerInput,
   SyncCounts,
 } from "../src/contract/reconciler.ts";
 import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal } from "./failures.ts";
+import { workOnLanes } from "./overdue-lanes.ts";
 import { reconcilerTiming } from "./timing.ts";
 
 const { intervalMs, minPauseMs, overlapMs, firstMs, maxPasses } = reconcilerTiming;
 
 const { executeOverdue } = proxyActivities<Activities>(reconcilerTiming.executeOverdue);
 const { syncRuns } = proxyActivities<Activities>(reconcilerTiming.syncRuns);
+
+/** The lanes of the program that a pass has come to, and those of the programs behind it. */
+const ways = 8;
 
 /**
  * Executes the reservations that are overdue, every 30 s, and corrects workflow runs that are not
@@ -49,9 +53,11 @@ export async function reconciler({ since }: ReconcilerInput): Promise<void> {
   do {
     const start = Date.now();
     if (!isSyncing) void sync(start);
-    pass = describePass(start, await executeAll());
+    const { counts, wasDivided } = await executeAll();
+    pass = describePass(start, counts);
     show();
-    passes += 1;
+    // Only a worker that knows lanes can replay them, so they do not stay in the history for long.
+    passes = wasDivided ? maxPasses : passes + 1;
     await sleep(Math.max(minPauseMs, start + intervalMs - Date.now()));
   } while (isSyncing || !(passes >= maxPasses || workflowInfo().continueAsNewSuggested));
   await continueAsNew<typeof reconciler>({ since: new Date(from).toISOString() });
@@ -66,11 +72,17 @@ const nothing: OverdueCounts = {
   failures: [],
 };
 
-async function executeAll(): Promise<OverdueCounts> {
-  let step: OverdueProgress = nothing;
-  do step = await orRefusal(executeOverdue(step));
-  while (step.cursor !== undefined);
-  return step;
+/**
+ * One step, or as many as a worker of the previous version needs. What is left after the first step
+ * of a current worker is divided into lanes, which all workers share.
+ */
+async function executeAll(): Promise<{ counts: OverdueCounts; wasDivided: boolean }> {
+  let step: OverdueStepResult = nothing;
+  do step = await orRefusal(executeOverdue({ ...step, ways }));
+  while (step.cursor !== undefined && !step.lanes);
+  const { lanes, cursor: _, ...counts } = step;
+  if (!lanes) return { counts, wasDivided: false };
+  return { counts: await workOnLanes(lanes, counts), wasDivided: true };
 }
 
 /** Returns undefined when Temporal does not answer the activity. The next pass tries again. */

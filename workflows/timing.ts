@@ -122,6 +122,8 @@ export const reconcilerTiming = {
   /** A first run, after an outage of the reconciler, checks what ended during this time. */
   firstMs: 86_400_000,
   executeOverdue: inSteps,
+  /** A pass that takes longer than one such step is divided into lanes. */
+  overdueStepMs: 5_000,
   /** Attempts are limited, because the next pass does the same. */
   syncRuns: {
     startToCloseTimeout: "10 minutes",
@@ -134,8 +136,7 @@ export const reconcilerTiming = {
 /** The sweeps over the accounts of a program, and the purges of targets. */
 export const sweepTiming = {
   month: short,
-  /** A page waits for its turn among those of all programs whose month ends at that moment. */
-  shard: { ...inSteps, startToCloseTimeout: "30 minutes" },
+  shard: inSteps,
   verifySegment: {
     startToCloseTimeout: "5 minutes",
     heartbeatTimeout: "30 seconds",

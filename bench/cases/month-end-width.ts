@@ -19,7 +19,7 @@ import { previousVersion } from "../support/stack.ts";
 /** As many as the emulator can take from 16 partitions. AWS takes 500 transactions a second. */
 const perSecond = 12;
 
-/** So slow that the 128 accounts that a worker expires at a time limit it, and not the emulator. */
+/** So slow that the 64 accounts that a worker expires at a time limit it, and not the emulator. */
 const writeMs = 1_500;
 
 /** The rate of 16 shards at once over that of 4 at a time: 4, less what a run takes besides. */
@@ -48,7 +48,7 @@ export const monthEndPartitions: Benchmark = {
             name: "month_end.partitions",
             ...ratio,
             unit: `ratio of accounts a second, ${perSecond} changes a second for each partition`,
-            target: ">= 3.5",
+            target: ">= 4",
             baseline: "the previous version",
           },
         ];
@@ -115,7 +115,9 @@ function withMonthEnds<T>(use: (monthEnds: MonthEnds) => Promise<T>): Promise<T>
           taskQueue: stack.config.taskQueue,
           args: [{ program_id: programId }],
         });
-        if (result.expired !== count) throw new Error(`expired ${result.expired} of ${count}`);
+        // What was expired by a write without an answer in time is found unchanged.
+        const { expired, unchanged } = result;
+        if (expired + unchanged < count) throw new Error(`expired ${expired} of ${count}`);
         return (performance.now() - start) / 1_000;
       };
       try {

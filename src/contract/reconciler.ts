@@ -39,6 +39,29 @@ export interface OverdueProgress extends OverdueCounts {
   readonly cursor?: string;
 }
 
+/** A part of a sweep over overdue reservations, up to the cursor `until`. */
+export interface OverdueLane {
+  readonly cursor: string;
+  readonly until: string;
+}
+
+/** A step of such a sweep. A worker of the previous version knows only the progress. */
+export interface OverdueStep extends OverdueProgress {
+  /** Present in a lane. */
+  readonly until?: string;
+  /**
+   * What is left after the step is divided into so many lanes of the program at its cursor, and so
+   * many of the programs behind it. Into one way it is divided only inside a long shard.
+   */
+  readonly ways?: number;
+}
+
+/** The progress after a step. */
+export interface OverdueStepResult extends OverdueProgress {
+  /** What is left, if the step should divide it. */
+  readonly lanes?: readonly OverdueLane[];
+}
+
 /** The counts of a sweep that starts the run of every pending reservation. */
 export interface StartCounts {
   /** The number of runs that were started or found running. */

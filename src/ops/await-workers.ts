@@ -8,6 +8,7 @@ import { composeWorkflows } from "../compose.ts";
 import { readConfig } from "../config/config.ts";
 import { runProcess } from "../config/config-error.ts";
 import { bulkTaskQueue } from "../contract/bulk-grants.ts";
+import { monthEndTaskQueue } from "../contract/month-ends.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import { createLogger, type Logger } from "../log.ts";
@@ -29,6 +30,7 @@ export async function buildsOf(link: Link): Promise<Builds> {
     { name: link.taskQueue, taskQueueType: workflowTasks },
     { name: link.taskQueue, taskQueueType: activityTasks },
     { name: bulkTaskQueue(link.taskQueue), taskQueueType: activityTasks },
+    { name: monthEndTaskQueue(link.taskQueue), taskQueueType: activityTasks },
   ];
   const { namespace, connection } = link;
   const describe = async ({ name, taskQueueType }: (typeof queues)[number]) => {

@@ -1,10 +1,14 @@
 /** Reads the reservations of all programs, shard by shard, so that each record is read once. */
+
+import { DomainError } from "../../domain/errors.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
-import { allPages, type Page, type Window } from "../ports/pages.ts";
+import { allPages, inBatches, type Page, type Window } from "../ports/pages.ts";
 import { shardCount } from "../ports/points.ts";
-import type { ReservationShard } from "../ports/reservations.ts";
+import type { ReservationName, ReservationShard } from "../ports/reservations.ts";
+import { storeOutages } from "../shared/suspects.ts";
+import type { SweepPage } from "../shared/sweep.ts";
 
 /** Which records to read. */
 interface Selection {
@@ -15,6 +19,12 @@ interface Selection {
   isWanted(program: Program): boolean;
 }
 
+/** A part of the records: from a cursor up to the shard of another cursor, which is excluded. */
+export interface ReservationLane {
+  readonly cursor: string;
+  readonly until: string;
+}
+
 /** A place in the records. Cursors contain it as JSON. */
 interface ShardPlace {
   readonly programId: string;
@@ -23,6 +33,12 @@ interface ShardPlace {
   /** The reader's cursor within the shard. */
   readonly after?: string | undefined;
 }
+
+/** A page, and the shard that could not be read, if it was not an outage. */
+type ReservationPage = SweepPage<Reservation, ReservationName>;
+
+/** The cursor behind all records: no program id is greater. */
+const behindAll = JSON.stringify({ programId: "~", shard: 0 } satisfies ShardPlace);
 
 /** The largest number of records in a page. */
 export const reservationPageSize = 200;
@@ -41,30 +57,29 @@ const shardsAtOnce = 16;
 
 /**
  * Returns a function that reads the page at a cursor; pages may be empty. It reads the following
- * shards ahead. One that could not be read fails the call that comes to it, and no other one.
+ * shards ahead, up to the cursor `until`. The page of a shard that cannot be read says so, and the
+ * shards behind it are read all the same. An outage fails the call that comes to it.
  */
 export function reservationPages(
-  { reader }: Pick<Deps, "reader">,
+  deps: Pick<Deps, "reader">,
   { window, parts, isWanted }: Selection,
-): (cursor: string | undefined) => Promise<Page<Reservation>> {
+  until: string = behindAll,
+): (cursor: string | undefined) => Promise<ReservationPage> {
+  const { reader } = deps;
   const shards = parts.length * shardCount;
+  const end = placeAt(until);
   let programIds: string[] | undefined;
   /** The reads that have begun, by their cursors, and the place where the next one begins. */
   const reads = new Map<string, Promise<Page<Reservation>>>();
   let ahead: ShardPlace | undefined;
 
-  async function wantedPrograms(): Promise<string[]> {
-    const ids: string[] = [];
-    for await (const programs of allPages(200, (page) => reader.programs(page))) {
-      ids.push(...programs.filter(isWanted).map(({ programId }) => programId));
-    }
-    return ids.sort();
-  }
-
   /** The place after a shard: its next shard, or the first one of the next program. */
   function nextPlace({ programId, shard }: ShardPlace): ShardPlace | undefined {
-    if (shard + 1 < shards) return { programId, shard: shard + 1 };
-    return firstPlace(programIds?.find((each) => each > programId));
+    const next =
+      shard + 1 < shards
+        ? { programId, shard: shard + 1 }
+        : firstPlace(programIds?.find((each) => each > programId));
+    return next && isBefore(next, end) ? next : undefined;
   }
 
   function beginRead(place: ShardPlace): void {
@@ -82,10 +97,9 @@ export function reservationPages(
 
   return async (cursor) => {
     const isFirst = programIds === undefined;
-    programIds ??= await wantedPrograms();
-    const place =
-      cursor === undefined ? firstPlace(programIds[0]) : (JSON.parse(cursor) as ShardPlace);
-    if (!place) return { items: [] };
+    programIds ??= await wantedPrograms(deps, isWanted);
+    const place = cursor === undefined ? firstPlace(programIds[0]) : placeAt(cursor);
+    if (!place || !isBefore(place, end)) return { items: [] };
     if (isFirst) ahead = nextPlace(place);
     const key = JSON.stringify(place);
     if (!reads.has(key)) beginRead(place);
@@ -95,11 +109,67 @@ export function reservationPages(
     }
     const read = reads.get(key) as Promise<Page<Reservation>>;
     reads.delete(key);
-    const page = await read;
+    const page: ReservationPage = await read.catch((error) => unreadPage(place, error));
     const next = page.cursor === undefined ? nextPlace(place) : { ...place, after: page.cursor };
-    return { items: page.items, ...(next && { cursor: JSON.stringify(next) }) };
+    return {
+      items: page.items,
+      ...(page.unread && { unread: page.unread }),
+      ...(next && { cursor: JSON.stringify(next) }),
+    };
   };
 }
+
+/**
+ * Divides what is left of a sweep, from a cursor up to `until`, into lanes: up to `ways` of the
+ * program at the cursor, and as many of the programs behind it, so that these do not wait for a
+ * program with very many records. Into one way it divides only inside a shard of many pages.
+ */
+export async function divideIntoLanes(
+  deps: Pick<Deps, "reader">,
+  { parts, isWanted }: Pick<Selection, "parts" | "isWanted">,
+  { cursor, until = behindAll }: { readonly cursor: string; readonly until?: string | undefined },
+  ways: number,
+): Promise<ReservationLane[]> {
+  const place = placeAt(cursor);
+  if (ways === 1 && place.after === undefined) return [{ cursor, until }];
+  const end = placeAt(until);
+  const programIds = await wantedPrograms(deps, isWanted);
+  const all = [...new Set([place.programId, ...programIds])]
+    .sort()
+    .flatMap((programId) =>
+      Array.from({ length: parts.length * shardCount }, (_, shard) => ({ programId, shard })),
+    );
+  const left = all.filter((each) => !isBefore(each, place) && isBefore(each, end));
+  const own = left.filter(({ programId }) => programId === place.programId);
+  const starts = [own, left.slice(own.length)]
+    .flatMap((places) => inBatches(places, Math.ceil(places.length / ways)))
+    .map(([start]) => JSON.stringify(start));
+  starts[0] = cursor;
+  return starts.map((start, i) => ({ cursor: start, until: starts[i + 1] ?? until }));
+}
+
+/** Returns the ids of the programs whose records are read, in their order. */
+async function wantedPrograms(
+  { reader }: Pick<Deps, "reader">,
+  isWanted: Selection["isWanted"],
+): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const programs of allPages(200, (page) => reader.programs(page))) {
+    ids.push(...programs.filter(isWanted).map(({ programId }) => programId));
+  }
+  return ids.sort();
+}
+
+/** The page of a shard that cannot be read. Throws the error of an outage. */
+function unreadPage({ programId, shard }: ShardPlace, error: unknown): ReservationPage {
+  if (error instanceof DomainError && storeOutages.has(error.reason)) throw error;
+  return { items: [], unread: { name: { programId, reservationId: `(shard ${shard})` }, error } };
+}
+
+const placeAt = (cursor: string): ShardPlace => JSON.parse(cursor);
+
+const isBefore = (a: ShardPlace, b: ShardPlace): boolean =>
+  a.programId === b.programId ? a.shard < b.shard : a.programId < b.programId;
 
 const firstPlace = (programId: string | undefined): ShardPlace | undefined =>
   programId === undefined ? undefined : { programId, shard: 0 };

@@ -9,6 +9,7 @@ import type { PendingStart, ReservationName } from "../ports/reservations.ts";
 import type { ReservationRun } from "../ports/workflows.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
+import type { SweepPage } from "../shared/sweep.ts";
 import { reservationPageSize, reservationPages } from "./all-reservations.ts";
 import { startMarked, startRun, syncRun } from "./workflow-runs.ts";
 
@@ -24,6 +25,8 @@ interface SyncCounts {
   readonly terminated: number;
   readonly failed: number;
 }
+
+type Unread = NonNullable<SweepPage<Reservation, ReservationName>["unread"]>;
 
 /** A change of this age should have reached its run: the background task for it has failed. */
 const unsyncedMs = 10_000;
@@ -60,10 +63,14 @@ export async function syncRuns(
   };
   const { wall } = await deps.clock.now();
   const brief = failingSoon(deps);
+  const onUnread = ({ name, error }: Unread) => {
+    onFailed(name, error);
+    counts.failed += 1;
+  };
   for await (const mark of pendingStarts(deps, wall)) {
     await count("synced", mark, () => startPending(brief, mark, wall));
   }
-  for await (const reservation of unsyncedReservations(deps, wall)) {
+  for await (const reservation of unsyncedReservations(deps, wall, onUnread)) {
     await count("synced", reservation, () => syncRun(brief, reservation).then(() => true));
   }
   for await (const run of deps.workflows.brokenRuns(since)) {
@@ -78,8 +85,9 @@ export async function syncRuns(
 async function* unsyncedReservations(
   deps: SyncDeps,
   wall: Instant,
+  onUnread: (unread: Unread) => void,
 ): AsyncGenerator<Reservation, void> {
-  const read = reservationPages(deps, {
+  const readPage = reservationPages(deps, {
     window: { start: undefined, end: undefined },
     parts: [
       { state: "PENDING", unsynced: true },
@@ -87,7 +95,12 @@ async function* unsyncedReservations(
     ],
     isWanted: () => true,
   });
-  for await (const reservations of allPages(reservationPageSize, ({ cursor }) => read(cursor))) {
+  const read = async ({ cursor }: { readonly cursor: string | undefined }) => {
+    const page = await readPage(cursor);
+    if (page.unread) onUnread(page.unread);
+    return page;
+  };
+  for await (const reservations of allPages(reservationPageSize, read)) {
     yield* reservations.filter(({ updateTime }) => updateTime < wall - unsyncedMs);
   }
 }

@@ -19,10 +19,16 @@ export interface SweepCounts<Name> {
   readonly failures: readonly (Name & { readonly reason: string })[];
 }
 
+/** A page of a sweep. */
+export interface SweepPage<T, Name> extends Page<T> {
+  /** What could not be read, which counts as failed. The sweep goes on behind it. */
+  readonly unread?: { readonly name: Name; readonly error: unknown };
+}
+
 /** What is done with the records. `Name` identifies one as plain JSON, such as `{ userId }`. */
 interface Sweep<T, Name, Outcome, Counts> extends OutageRules<T> {
   /** Reads the page at a cursor; undefined for the first page. Its error ends the sweep. */
-  read(cursor: string | undefined): Promise<Page<T>>;
+  read(cursor: string | undefined): Promise<SweepPage<T, Name>>;
   /**
    * Processes a record; may be called again for it. A long record that is alone on its page gives
    * cursors inside itself to `checkpoint`, and returns at once when that returns false.
@@ -59,7 +65,7 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
   readonly #suspects: Suspects<T>;
   #counts: Counts;
   #cursor: string | undefined;
-  #page: Page<T> = { items: [] };
+  #page: SweepPage<T, Name> = { items: [] };
   /** The records of the page that are done or have failed by themselves. */
   #ended: Set<T>;
   /** The progress before the first suspect, if that is on an earlier page. */
@@ -114,6 +120,8 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
     const isPast = (record: T) => this.#past.has(JSON.stringify(this.#work.nameOf(record)));
     this.#ended = new Set(this.#page.items.filter(isPast));
     this.#past.clear();
+    const { unread } = this.#page;
+    if (unread) this.#addFailure(unread.name, unread.error);
   }
 
   /** Processes records, and after them those that are to be processed again. */
@@ -170,17 +178,19 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
   }
 
   #fail(record: T, error: unknown): void {
-    const { nameOf, onFailed } = this.#work;
-    const name = nameOf(record);
+    this.#addFailure(this.#work.nameOf(record), error);
+    this.#ended.add(record);
+  }
+
+  #addFailure(name: Name, error: unknown): void {
     const reason = error instanceof DomainError ? error.reason : "INTERNAL";
-    onFailed(name, error);
+    this.#work.onFailed(name, error);
     const { failed, failures } = this.#counts;
     this.#counts = {
       ...this.#counts,
       failed: failed + 1,
       failures: [...failures, { ...name, reason }].slice(0, maxReports),
     };
-    this.#ended.add(record);
   }
 
   #report(): boolean {
