@@ -31,7 +31,7 @@ import { likeCosts } from "./cases/like-units.ts";
 import { markAllCommits } from "./cases/mark-all-commits.ts";
 import { markReadContended } from "./cases/mark-read-contended.ts";
 import { monthEndPartitions, monthEndWorkers } from "./cases/month-end-width.ts";
-import { reconcilePrograms } from "./cases/reconcile-programs.ts";
+import { reconcilePrograms, reconcilePrograms200 } from "./cases/reconcile-programs.ts";
 import { reconcileStarts } from "./cases/reconcile-starts.ts";
 import { reservationAsleep } from "./cases/reservation-asleep.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
@@ -81,6 +81,7 @@ export const benchmarks: readonly Benchmark[] = [
   holdMemory,
   reconcileStarts,
   reconcilePrograms,
+  reconcilePrograms200,
   bulkThroughput,
   bulkUnits,
   bulkLease,

@@ -36,6 +36,28 @@ export const reconcilePrograms: Benchmark = {
     }),
 };
 
+/** A pass over 200 programs, over one over a single program. */
+export const reconcilePrograms200: Benchmark = {
+  names: ["reconcile.programs_200"],
+  run: (scale) =>
+    withStack({}, async (stack) => {
+      const ofOne = () => pass(stack, 1, Number.POSITIVE_INFINITY);
+      const ofMany = () => pass(stack, scale.pick(200, 4), Number.POSITIVE_INFINITY);
+      await ofMany();
+      const { a, b } = await byTurns(scale.pick(5, 1), ofOne, ofMany);
+      scale.note(`one program: ${a.map(round)} ms, 200: ${b.map(round)} ms`);
+      return [
+        {
+          name: "reconcile.programs_200",
+          value: round(median(b) / median(a)),
+          unit: `ratio of times of a pass in one worker, reads ${networkMs} ms away`,
+          target: "<= 15",
+          baseline: "a pass over one program",
+        },
+      ];
+    }),
+};
+
 /** Returns the time of a pass in ms, of which at most `width` reads of shards run at once. */
 async function pass({ deps }: Stack, programs: number, width: number): Promise<number> {
   const [program] = (await deps.reader.programs({ size: 1, cursor: undefined })).items;

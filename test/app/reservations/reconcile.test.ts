@@ -5,7 +5,11 @@ import { describe, expect, test, vi } from "vitest";
 import { createActivities } from "../../../activities/index.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { ReservationName } from "../../../src/app/ports/reservations.ts";
-import { pendingParts, reservationPages } from "../../../src/app/reservations/all-reservations.ts";
+import {
+  divideIntoLanes,
+  pendingParts,
+  reservationPages,
+} from "../../../src/app/reservations/all-reservations.ts";
 import { executeOverdue, type OverdueCounts } from "../../../src/app/reservations/reconcile.ts";
 import type { StartProgress } from "../../../src/contract/reconciler.ts";
 import { asService } from "../../../src/domain/caller.ts";
@@ -182,6 +186,90 @@ async function reservationsWithoutRuns(
 
 const unavailable = () => new DomainError("WORKFLOWS_UNAVAILABLE", "for a moment");
 
+describe("the lanes of overdue reservations", () => {
+  const selection = { parts: pendingParts, isWanted: () => true };
+  const observers = { onDone: () => {}, onFailed: () => expect.unreachable("none fails") };
+
+  test("together execute what a step has left, each record once", async () => {
+    const { deps, reserve, addProgram, recordOf } = createReservationFixture();
+    const programs = ["a", "b", programId, "z"];
+    for (const id of programs) addProgram(id);
+    const ids = namesOf(60);
+    for (const of of programs) for (const id of ids) await reserve(id, { programId: of });
+    let pages = 0;
+    const first = await executeOverdue(deps, nothing, () => ++pages < 20, observers);
+    const { cursor = "" } = first;
+    const lanes = await divideIntoLanes(deps, selection, { cursor }, 8);
+    // Twelve shards of the first program are left, and those of three programs behind it.
+    expect(lanes.length).toBe(6 + 8);
+    let { granted } = first;
+    const queue = [...lanes];
+    for (let lane = queue.shift(); lane; lane = queue.shift()) {
+      const from = { ...nothing, cursor: lane.cursor };
+      const step = await executeOverdue(deps, from, () => false, observers, lane.until);
+      granted += step.granted;
+      const { cursor: next } = step;
+      if (next !== undefined) {
+        const left = { cursor: next, until: lane.until };
+        queue.push(...(await divideIntoLanes(deps, selection, left, 1)));
+      }
+    }
+    expect(granted).toBe(4 * 60);
+    for (const of of programs) {
+      for (const id of ids) expect(await recordOf(id, of)).toMatchObject({ state: "DONE" });
+    }
+  });
+
+  test("keep what is behind a long shard apart from it", async () => {
+    const { deps, addProgram } = createReservationFixture();
+    for (const id of ["q", "r"]) addProgram(id);
+    const at = (programId: string, shard: number, after?: string) =>
+      JSON.stringify({ programId, shard, ...(after && { after }) });
+    const divide = (cursor: string, until?: string) =>
+      divideIntoLanes(deps, selection, { cursor, until }, 1);
+    const end = at("~", 0);
+    expect(await divide(at("p", 5))).toEqual([{ cursor: at("p", 5), until: end }]);
+    expect(await divide(at("p", 5, "r-1"))).toEqual([
+      { cursor: at("p", 5, "r-1"), until: at("q", 0) },
+      { cursor: at("q", 0), until: end },
+    ]);
+    // The last program of the lane, and a program that was paused or ended meanwhile.
+    expect(await divide(at("p", 5, "r-1"), at("p", 9))).toEqual([
+      { cursor: at("p", 5, "r-1"), until: at("p", 9) },
+    ]);
+    expect(await divide(at("o", 5, "r-1"), at("q", 9))).toEqual([
+      { cursor: at("o", 5, "r-1"), until: at("p", 0) },
+      { cursor: at("p", 0), until: at("q", 9) },
+    ]);
+  });
+
+  test("a shard with a damaged record is named, and all others are executed", async () => {
+    const { deps, reserve, addProgram } = createReservationFixture();
+    addProgram("damaged");
+    for (const id of namesOf(40)) {
+      await reserve(id, { programId: "damaged" });
+      await reserve(id);
+    }
+    let skipped = 0;
+    const reader: Deps["reader"] = {
+      ...deps.reader,
+      async reservationsInShard(shard, window, page) {
+        const found = await deps.reader.reservationsInShard(shard, window, page);
+        const isDamaged = shard.programId === "damaged" && shard.unsynced && shard.shard === 3;
+        if (!isDamaged) return found;
+        skipped = found.items.length;
+        throw new TypeError("no number");
+      },
+    };
+    const counts = await executeAll({ ...deps, reader }, {});
+    expect(skipped).toBeGreaterThan(0);
+    expect(counts).toMatchObject({ granted: 80 - skipped, failed: 1 });
+    expect(counts.failures).toEqual([
+      { programId: "damaged", reservationId: "(shard 19)", reason: "INTERNAL" },
+    ]);
+  });
+});
+
 describe("startAllRuns", () => {
   test("starts few runs twice when 0.5 % of the starts fail", async () => {
     const random = randomFrom(3);
@@ -252,7 +340,7 @@ describe("the pages of pending records", () => {
     expect(programs).toHaveBeenCalledTimes(1);
   });
 
-  test("are read of 16 shards at once, and one that fails does so in its turn", async () => {
+  test("are read of 16 shards at once, and an outage fails the read that comes to it", async () => {
     const { deps, addProgram } = createReservationFixture();
     for (const id of ["q", "r"]) addProgram(id);
     let running = 0;
@@ -264,7 +352,9 @@ describe("the pages of pending records", () => {
         most = Math.max(most, running);
         await new Promise((resolve) => setImmediate(resolve));
         running -= 1;
-        if (shard.programId === "q" && shard.shard === 3) throw new Error("throttled");
+        if (shard.programId === "q" && shard.shard === 3) {
+          throw new DomainError("STORE_UNAVAILABLE", "away");
+        }
         return deps.reader.reservationsInShard(shard, window, options);
       },
     };
@@ -281,7 +371,7 @@ describe("the pages of pending records", () => {
         pages += 1;
       } while (cursor !== undefined);
     };
-    await expect(readAll()).rejects.toThrow("throttled");
+    await expect(readAll()).rejects.toThrow("away");
     expect(most).toBe(16);
     // Those of the first program, and three shards of the second one.
     expect(pages).toBe(2 * 16 + 3);
