@@ -33,15 +33,20 @@ const polls = (queue: string, type: string, count = 2) =>
   `temporal_num_pollers{namespace="n",poller_type="${type}",task_queue="${queue}"} ${count}\n`;
 
 const queuesOf = (queue: string) =>
-  ({ [queue]: ["workflow_task", "activity_task"], [`${queue}-bulk`]: ["activity_task"] }) as const;
+  ({
+    [queue]: ["workflow_task", "activity_task"],
+    [`${queue}-bulk`]: ["activity_task"],
+    [`${queue}-month-ends`]: ["activity_task"],
+  }) as const;
 
 const allPolls = [
   polls("q", "workflow_task"),
   polls("q", "activity_task"),
   polls("q-bulk", "activity_task"),
+  polls("q-month-ends", "activity_task"),
 ].join("");
 
-/** A page of a worker that serves, polls `q` and `q-bulk`, and has just reached Temporal. */
+/** A page of a worker that serves, polls the queues of `q`, and has just reached Temporal. */
 const pageOf = (changed: Partial<Parameters<typeof createWorkerReadiness>[0]>) =>
   createWorkerReadiness({
     states: { current: "SERVING" },
@@ -53,7 +58,7 @@ const pageOf = (changed: Partial<Parameters<typeof createWorkerReadiness>[0]>) =
 
 const isReady = {
   status: 200,
-  text: "worker: ok\ntemporal: ok\nqueue q: ok\nqueue q-bulk: ok\n",
+  text: "worker: ok\ntemporal: ok\nqueue q: ok\nqueue q-bulk: ok\nqueue q-month-ends: ok\n",
 };
 
 test("a worker is ready up to the last of 60 s without Temporal", async () => {
@@ -68,6 +73,7 @@ test.each([
   ["q", "workflow_task", "q: no poll for workflow_task"],
   ["q", "activity_task", "q: no poll for activity_task"],
   ["q-bulk", "activity_task", "q-bulk: no poll for activity_task"],
+  ["q-month-ends", "activity_task", "q-month-ends: no poll for activity_task"],
 ])("a worker without polls of %s for a %s is not ready", async (queue, type, line) => {
   const poll = polls(queue, type);
   const text = isReady.text.replace(`${queue}: ok`, line);
@@ -132,7 +138,8 @@ test("a process is ready from its polls on until SIGTERM", async () => {
   const { metricsPort, worker } = await startWorker();
   const noPolls =
     `queue ${queue}: no poll for workflow_task, activity_task\n` +
-    `queue ${queue}-bulk: no poll for activity_task\n`;
+    `queue ${queue}-bulk: no poll for activity_task\n` +
+    `queue ${queue}-month-ends: no poll for activity_task\n`;
   const readyz = () => readPage(metricsPort, "/readyz");
   await eventually(async () => {
     const text = `worker: starting\ntemporal: not reached yet\n${noPolls}`;
@@ -140,7 +147,8 @@ test("a process is ready from its polls on until SIGTERM", async () => {
   });
   expect(await readPage(metricsPort, "/livez")).toEqual({ status: 200, text: "alive\n" });
   proxy.restore();
-  const text = `worker: ok\ntemporal: ok\nqueue ${queue}: ok\nqueue ${queue}-bulk: ok\n`;
+  const isPolled = ["", "-bulk", "-month-ends"].map((suffix) => `queue ${queue}${suffix}: ok\n`);
+  const text = `worker: ok\ntemporal: ok\n${isPolled.join("")}`;
   await eventually(async () => expect(await readyz()).toEqual({ status: 200, text }));
   const silence = /^meguri_temporal_silence_seconds \d/m;
   expect((await readPage(metricsPort, "/metrics")).text).toMatch(silence);
