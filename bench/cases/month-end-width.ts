@@ -26,8 +26,8 @@ const writeMs = 1_500;
 export const monthEndPartitions: Benchmark = {
   names: ["month_end.partitions"],
   run: (scale) =>
-    withMonthEnds(async (present) =>
-      withMonthEnds(async (previous) => {
+    withMonthEnds(120, async (present) =>
+      withMonthEnds(120, async (previous) => {
         const version = await previousVersion();
         for (const { stack } of [present, previous]) {
           stack.proxy.limitPartitions({ attribute: "xp", perSecond });
@@ -60,7 +60,7 @@ export const monthEndPartitions: Benchmark = {
 export const monthEndWorkers: Benchmark = {
   names: ["month_end.workers"],
   run: (scale) =>
-    withMonthEnds(async ({ stack, run }) => {
+    withMonthEnds(60, async ({ stack, run }) => {
       stack.proxy.faults({
         delay: 1,
         delayMs: [writeMs, writeMs],
@@ -100,14 +100,18 @@ interface MonthEnds {
   run(scale: Scale, name: string): Promise<number>;
 }
 
-function withMonthEnds<T>(use: (monthEnds: MonthEnds) => Promise<T>): Promise<T> {
+/** Month ends of programs with so many due accounts in each shard. */
+function withMonthEnds<T>(
+  perShard: number,
+  use: (monthEnds: MonthEnds) => Promise<T>,
+): Promise<T> {
   return withMeteredStack(
     async (stack) => {
       const connection = await Connection.connect({ address: stack.config.temporalAddress });
       const client = new Client({ connection, namespace: stack.config.temporalNamespace });
       const program = await stack.deps.programs.get("default");
       const run = async (scale: Scale, programId: string) => {
-        const count = shardCount * scale.pick(120, 4);
+        const count = shardCount * scale.pick(perShard, 4);
         await seed(stack, dueAccounts({ ...program, programId }, count));
         const start = performance.now();
         const result: MonthEndResult = await client.workflow.execute("monthEnd", {

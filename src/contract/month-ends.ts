@@ -4,10 +4,7 @@ import type { FailedAccount, ShardLeft } from "./points.ts";
 /** The id of a program's month-end schedule. */
 export const monthEndId = (programId: string): string => `month-end/${programId}`;
 
-/**
- * The task queue of the shards of month ends. Their worker has few slots and pollers, so that
- * several workers share the shards of one month end.
- */
+/** The task queue of the shards of month ends, of which all workers get the same number. */
 export const monthEndTaskQueue = (taskQueue: string): string => `${taskQueue}-month-ends`;
 
 /** The failure type of a month end in which accounts failed. */

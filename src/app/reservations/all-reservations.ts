@@ -1,5 +1,5 @@
 /** Reads the reservations of all programs, shard by shard, so that each record is read once. */
-
+import pLimit from "p-limit";
 import { DomainError } from "../../domain/errors.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
@@ -55,6 +55,9 @@ export const pendingParts: Selection["parts"] = [
  */
 const shardsAtOnce = 16;
 
+/** So many reads at a time for all lanes of this process, which has more to do than these. */
+const inTurn = pLimit(2 * shardsAtOnce);
+
 /**
  * Returns a function that reads the page at a cursor; pages may be empty. It reads the following
  * shards ahead, up to the cursor `until`. The page of a shard that cannot be read says so, and the
@@ -85,11 +88,9 @@ export function reservationPages(
   function beginRead(place: ShardPlace): void {
     const { programId, shard, after } = place;
     const part = parts[Math.floor(shard / shardCount)] as Selection["parts"][number];
-    const page = reader.reservationsInShard(
-      { ...part, programId, shard: shard % shardCount },
-      window,
-      { size: reservationPageSize, cursor: after },
-    );
+    const name = { ...part, programId, shard: shard % shardCount };
+    const request = { size: reservationPageSize, cursor: after };
+    const page = inTurn(() => reader.reservationsInShard(name, window, request));
     // The call that comes to this place gets the error; until then nobody waits for it.
     page.catch(() => {});
     reads.set(JSON.stringify(place), page);
