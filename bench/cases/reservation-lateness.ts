@@ -1,11 +1,8 @@
-/** Measures how late reservations are granted. */
-import { setTimeout as sleep } from "node:timers/promises";
-import { latenessOf } from "../../src/domain/reservation.ts";
+/** Measures how late reservations are granted that are due one after another. */
 import type { Benchmark } from "../benchmark.ts";
-import { reserve, userName } from "../support/calls.ts";
-import { inParallel } from "../support/load.ts";
-import { percentile, round } from "../support/numbers.ts";
-import { allDone } from "../support/reservations.ts";
+import { grantDue, scannerWay, temporalWay, type Way } from "../support/due.ts";
+import { byTurns } from "../support/load.ts";
+import { median, percentile, round } from "../support/numbers.ts";
 import { withStack } from "../support/stack.ts";
 
 const perSecond = 5;
@@ -13,35 +10,41 @@ const perSecond = 5;
 /** The unit of lateness in the design. */
 const unitMs = 1_500;
 
-/** The lateness of reservations that are due one after another. */
+/** The lateness of reservations that are due one after another, alone and beside the scanner's. */
 export const reservationLateness: Benchmark = {
-  names: ["reservation.lateness.spread"],
+  names: ["reservation.lateness.spread", "reservation.lateness.scanner"],
   run: (scale) =>
-    withStack({ temporal: true }, async (stack) => {
-      const server = await stack.startServer();
-      await stack.startWorker();
-      const seconds = scale.pick(60, 5);
-      const start = Date.now() + scale.pick(15_000, 5_000);
-      const all = Array.from({ length: perSecond * seconds }, (_, i) => ({
-        id: `spread-${i}`,
-        userId: userName(i),
-        executeTime: start + (i * 1_000) / perSecond,
-      }));
-      await inParallel(8, all, (one) => reserve(server.channel, one));
-      // Polling for results would delay the measured grants.
-      await sleep(start + seconds * 1_000 - Date.now());
-      const ids = all.map(({ id }) => id);
-      const late = (await allDone(stack, ids, 60_000)).map(latenessOf);
-      const [p50, p95, most] = [0.5, 0.95, 1].map((share) => percentile(late, share)) as number[];
-      scale.note(`lateness p50 ${p50}, p95 ${p95}, at most ${most} ms`);
-      return [
-        {
-          name: "reservation.lateness.spread",
-          value: round((p95 ?? Number.NaN) / unitMs),
-          unit: "p95, in units of 1.5 s",
-          target: "<= 0.1",
-          baseline: "",
-        },
-      ];
-    }),
+    withStack({ temporal: true }, (stack) =>
+      withStack({}, async (plainStack) => {
+        const ours = await temporalWay(stack);
+        const scanner = await scannerWay(plainStack);
+        const p95 = async (way: Way, name: string) => {
+          const count = perSecond * scale.pick(30, 3);
+          const due = { name, count, apartMs: 1_000 / perSecond };
+          return percentile((await grantDue(way, scale, due)).late, 0.95);
+        };
+        const { a, b } = await byTurns(
+          scale.pick(3, 1),
+          (turn) => p95(ours, `ours-${turn}`),
+          (turn) => p95(scanner, `scanner-${turn}`),
+        );
+        const ratios = a.map((ms, i) => ms / (b[i] ?? Number.NaN));
+        return [
+          {
+            name: "reservation.lateness.spread",
+            value: round(median(a) / unitMs),
+            unit: "p95, in units of 1.5 s",
+            target: "<= 0.1",
+            baseline: "",
+          },
+          {
+            name: "reservation.lateness.scanner",
+            value: round(median(ratios)),
+            unit: "ratio of the p95 of lateness",
+            target: "<= 0.1",
+            baseline: "polling-scanner: every second, 64 in flight, without Temporal",
+          },
+        ];
+      }),
+    ),
 };

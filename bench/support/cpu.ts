@@ -1,15 +1,14 @@
-/** Reads the CPU time of a process, alone and for each call of a load. */
+/** Reads the CPU time of processes, alone and for each call of a load. */
 import { readFile } from "node:fs/promises";
 import { type Load, type LoadOptions, load } from "./load.ts";
+import { sum } from "./numbers.ts";
 
 /** Linux counts CPU time in hundredths of a second. */
 const ticksPerSecond = 100;
 
 /** The CPU time that a process and its threads have used so far, in seconds. */
 export async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-  // The name is in parentheses and may contain any character.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const fields = await statOf(pid);
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
@@ -26,4 +25,14 @@ export async function loadWithCpu(
   const before = await cpuSeconds(pid);
   const result = await load({ ...options, call });
   return { ...result, cpu: ((await cpuSeconds(pid)) - before) / calls };
+}
+
+/** The same of several processes together. */
+export const cpuSecondsOf = async (pids: readonly number[]): Promise<number> =>
+  sum(await Promise.all(pids.map(cpuSeconds)));
+
+/** The fields of `/proc/<pid>/stat` after the name, which may contain any character. */
+async function statOf(pid: number): Promise<string[]> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
