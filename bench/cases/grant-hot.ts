@@ -8,9 +8,10 @@ const hot: Hot = {
   callers: 64,
   rounds: 8,
   target: ">= 3",
+  locked: { 2: ">= 4", 4: ">= 6", 8: ">= 8" },
   plain: "bench/baselines/plain-server.ts",
   bare: "a transaction for each grant, without a version",
-  queue: "with the calls of one account in a queue",
+  queue: "a transaction each, the calls of one account one after another",
   async prepare(_, ours) {
     const [userId, plainUser] = [userName(1), userName(2)];
     // The baseline updates an account in place, so the account has to exist.

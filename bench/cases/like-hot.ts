@@ -10,9 +10,10 @@ const hot: Hot = {
   callers: 128,
   rounds: 6,
   target: ">= 4",
+  locked: { 2: ">= 4", 4: ">= 6", 8: ">= 8" },
   plain: "bench/baselines/plain-likes.ts",
   bare: "a transaction for each like, without versions",
-  queue: "with the likes for one owner in a queue",
+  queue: "a transaction each, the likes for one owner one after another",
   async prepare(stack) {
     const [comment, plainComment] = [commentOf(++comments), commentOf(++comments)];
     for (const each of [comment, plainComment]) await register(stack, each);

@@ -9,11 +9,13 @@ import { type Stack, withStack } from "./stack.ts";
 
 /** One call on one key from many callers, compared with a baseline. */
 export interface Hot {
-  /** The name of the benchmark, also with the ends `.locked` and `.locked.queued`. */
+  /** The name of the benchmark, also with the ends `.locked_2ms`, `.locked_4ms` and so on. */
   readonly name: string;
   readonly callers: number;
   readonly rounds: number;
   readonly target: string;
+  /** The targets by the number of milliseconds for which a transaction locks its items. */
+  readonly locked: Readonly<Record<number, string>>;
   /** The file of the baseline server, from the project's root. */
   readonly plain: string;
   /** The descriptions of the baseline: on the bare emulator, and with its calls in a queue. */
@@ -42,36 +44,33 @@ export const hotOf = (hot: Hot): Benchmark => ({
     ]),
 });
 
-/** Runs through the proxy that locks the items of transactions. */
+/**
+ * Runs through the proxy that locks the items of transactions, for several durations, because AWS
+ * documents none. The baseline sends the transactions of one key one after another, as fast as it
+ * can: it meets no lock.
+ */
 export const hotLockedOf = (hot: Hot): Benchmark => {
-  const name = `${hot.name}.locked`;
+  const rows = Object.entries(hot.locked).map(([ms, target]) => ({
+    name: `${hot.name}.locked_${ms}ms`,
+    ms: Number(ms),
+    target,
+  }));
   return {
-    names: [name, `${name}.queued`],
+    names: rows.map(({ name }) => name),
     run: (scale) =>
       withStack({}, async (stack) => {
-        const proxy = await startLockingProxy(stack.dynamo.endpoint);
-        const unit = "ratio of rates";
-        const again = "tried again until it wins";
-        try {
-          return [
-            {
-              name,
-              ...(await ratio(hot, stack, scale, proxy.endpoint)),
-              unit,
-              target: ">= 10",
-              baseline: `${nameOf(hot)}: ${hot.bare.replace(/, without .*/, "")}, ${again}`,
-            },
-            {
-              name: `${name}.queued`,
-              ...(await ratio(hot, stack, scale, proxy.endpoint, { BENCH_QUEUE: "1" })),
-              unit,
-              target: "",
-              baseline: `${nameOf(hot)}, ${hot.queue}`,
-            },
-          ] satisfies Result[];
-        } finally {
-          await proxy.stop();
+        const results: Result[] = [];
+        for (const { name, ms, target } of rows) {
+          const proxy = await startLockingProxy(stack.dynamo.endpoint, ms);
+          try {
+            const turns = await ratio(hot, stack, scale, proxy.endpoint, { BENCH_QUEUE: "1" });
+            const baseline = `${nameOf(hot)}, ${hot.queue}`;
+            results.push({ name, ...turns, unit: "ratio of rates", target, baseline });
+          } finally {
+            await proxy.stop();
+          }
         }
+        return results;
       }),
   };
 };

@@ -4,14 +4,9 @@
  */
 import { startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 
-const {
-  BENCH_UPSTREAM: upstream = "",
-  BENCH_LOCK_MS: lockMs = "0",
-  BENCH_ISOLATION: isolation,
-} = process.env;
+const { BENCH_UPSTREAM: upstream = "", BENCH_LOCK_MS: lockMs = "0" } = process.env;
 const proxy = await startDynamoProxy({ upstream });
 proxy.lock(Number(lockMs));
-if (isolation !== undefined) proxy.isolation(JSON.parse(isolation));
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.once(signal, () => {
     console.log(JSON.stringify({ msg: "stats", ...proxy.stats() }));

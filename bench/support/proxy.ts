@@ -1,5 +1,4 @@
 /** Starts the locking proxy in front of a benchmark's store. */
-import type { Isolation } from "../../tools/dynamo-proxy/isolation.ts";
 import { type Process, startProcess } from "./stack.ts";
 
 /** An estimate of how long a transaction locks its items on AWS, which does not document it. */
@@ -9,19 +8,9 @@ export interface LockingProxy extends Process {
   readonly endpoint: string;
 }
 
-/**
- * Starts a proxy in a process of its own that locks the items of transactions as AWS does, and with
- * `isolation` also applies them item by item.
- */
-export async function startLockingProxy(
-  upstream: string,
-  isolation?: Isolation,
-): Promise<LockingProxy> {
-  const env = {
-    BENCH_UPSTREAM: upstream,
-    BENCH_LOCK_MS: String(lockMs),
-    ...(isolation && { BENCH_ISOLATION: JSON.stringify(isolation) }),
-  };
+/** Starts a proxy in a process of its own that locks the items of transactions as AWS does. */
+export async function startLockingProxy(upstream: string, ms = lockMs): Promise<LockingProxy> {
+  const env = { BENCH_UPSTREAM: upstream, BENCH_LOCK_MS: String(ms) };
   const { pid, stop, ready } = await startProcess("bench/support/proxy-process.ts", env);
   return { pid, stop, endpoint: String(ready.endpoint) };
 }
