@@ -30,6 +30,7 @@ import { likeHot, likeHotLocked } from "./cases/like-hot.ts";
 import { likeCosts } from "./cases/like-units.ts";
 import { markAllCommits } from "./cases/mark-all-commits.ts";
 import { markReadContended } from "./cases/mark-read-contended.ts";
+import { monthEndCost } from "./cases/month-end-cost.ts";
 import { monthEndPartitions, monthEndWorkers } from "./cases/month-end-width.ts";
 import { reconcilePrograms, reconcilePrograms200 } from "./cases/reconcile-programs.ts";
 import { reconcileStarts } from "./cases/reconcile-starts.ts";
@@ -91,6 +92,7 @@ export const benchmarks: readonly Benchmark[] = [
   reservationUnderBulk,
   expiryReads,
   expiryUnchanged,
+  monthEndCost,
   monthEndPartitions,
   monthEndWorkers,
   likeHot,

@@ -1,19 +1,9 @@
 /** Measures how long a month end takes when its index partitions or its workers limit it. */
-import { Client, Connection } from "@temporalio/client";
-import { accountRef, entryRef, programRef } from "../../src/app/ports/records.ts";
-import { type MonthEndResult, monthEndId } from "../../src/contract/month-ends.ts";
-import { shardCount } from "../../src/contract/points.ts";
-import type { Account } from "../../src/domain/account.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { monthAt, monthStart } from "../../src/domain/month.ts";
-import { grant } from "../../src/domain/points.ts";
-import { lifetimeAt, type Program } from "../../src/domain/program.ts";
-import { usersOfShard } from "../../test/support/fixtures/shards.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { byTurns } from "../support/load.ts";
 import { type MeteredStack, withMeteredStack } from "../support/metered.ts";
+import { expectNoneDue, runMonthEnd, seedMonthEnd } from "../support/month-ends.ts";
 import { ratioByTurns, round } from "../support/numbers.ts";
-import { type Seed, seed } from "../support/seed.ts";
 import { previousVersion } from "../support/stack.ts";
 
 /** As many as the emulator can take from 16 partitions. AWS takes 500 transactions a second. */
@@ -105,54 +95,16 @@ function withMonthEnds<T>(
   perShard: number,
   use: (monthEnds: MonthEnds) => Promise<T>,
 ): Promise<T> {
+  const run = async (stack: MeteredStack, scale: Scale, programId: string) => {
+    await seedMonthEnd(stack, programId, scale.pick(perShard, 4));
+    const start = performance.now();
+    await runMonthEnd(stack, programId);
+    const seconds = (performance.now() - start) / 1_000;
+    await expectNoneDue(stack, programId);
+    return seconds;
+  };
   return withMeteredStack(
-    async (stack) => {
-      const connection = await Connection.connect({ address: stack.config.temporalAddress });
-      const client = new Client({ connection, namespace: stack.config.temporalNamespace });
-      const program = await stack.deps.programs.get("default");
-      const run = async (scale: Scale, programId: string) => {
-        const count = shardCount * scale.pick(perShard, 4);
-        await seed(stack, dueAccounts({ ...program, programId }, count));
-        const start = performance.now();
-        const result: MonthEndResult = await client.workflow.execute("monthEnd", {
-          workflowId: monthEndId(programId),
-          taskQueue: stack.config.taskQueue,
-          args: [{ program_id: programId }],
-        });
-        // What was expired by a write without an answer in time is found unchanged.
-        const { expired, unchanged } = result;
-        if (expired + unchanged < count) throw new Error(`expired ${expired} of ${count}`);
-        return (performance.now() - start) / 1_000;
-      };
-      try {
-        return await use({ stack, run });
-      } finally {
-        await connection.close();
-      }
-    },
+    (stack) => use({ stack, run: (scale, programId) => run(stack, scale, programId) }),
     { temporal: true },
   );
-}
-
-/** A program, and accounts some of whose points have expired, as many in each shard. */
-function* dueAccounts(program: Program, count: number): Generator<Seed> {
-  const { programId, timeZone } = program;
-  yield { ref: programRef(programId), value: program, version: 1 };
-  const now = Date.now();
-  const month = monthAt(timeZone, now) - lifetimeAt(program, now);
-  // What is granted in the second month stays, so the account stays in the index.
-  const times = [month, month + 1].map((each) => monthStart(timeZone, each) + 3_600_000);
-  const shards = Array.from({ length: shardCount }, (_, shard) => shard);
-  for (const userId of shards.flatMap((shard) => usersOfShard(shard, count / shardCount))) {
-    const request = { reason: "seed", caller: asService("bench") };
-    let account: Account | undefined;
-    for (const [n, time] of times.entries()) {
-      const event = { origin: "c", eventId: `seed-${n}` } as const;
-      const state = { program, userId, account, now: time };
-      const change = grant(state, { ...request, event }, 500);
-      ({ account } = change);
-      yield { ref: entryRef(programId, userId, n + 1), value: change.entry, version: 1 };
-    }
-    if (account) yield { ref: accountRef(programId, userId), value: account, version: 2 };
-  }
 }

@@ -1,0 +1,71 @@
+/** Seeds accounts whose points expire, and runs month ends over them. */
+import { Client, Connection } from "@temporalio/client";
+import { accountRef, entryRef, programRef } from "../../src/app/ports/records.ts";
+import { monthEndId } from "../../src/contract/month-ends.ts";
+import { shardCount } from "../../src/contract/points.ts";
+import type { Account } from "../../src/domain/account.ts";
+import { asService } from "../../src/domain/caller.ts";
+import { monthAt, monthStart } from "../../src/domain/month.ts";
+import { grant } from "../../src/domain/points.ts";
+import { expiredMonth, lifetimeAt, type Program } from "../../src/domain/program.ts";
+import { usersOfShard } from "../../test/support/fixtures/shards.ts";
+import { type Seed, seed } from "./seed.ts";
+import type { Stack } from "./stack.ts";
+
+/** Writes a new program with so many accounts in each shard, all of them due. */
+export async function seedMonthEnd(
+  stack: Stack,
+  programId: string,
+  perShard: number,
+): Promise<void> {
+  const program = await stack.deps.programs.get("default");
+  await seed(stack, dueAccounts({ ...program, programId }, perShard));
+}
+
+/** Runs the month end of a program. */
+export async function runMonthEnd({ config }: Stack, programId: string): Promise<void> {
+  const connection = await Connection.connect({ address: config.temporalAddress });
+  try {
+    const client = new Client({ connection, namespace: config.temporalNamespace });
+    await client.workflow.execute("monthEnd", {
+      workflowId: monthEndId(programId),
+      taskQueue: config.taskQueue,
+      args: [{ program_id: programId }],
+    });
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Throws an error when an account is still due: counts of a run miss what it had to repeat. */
+export async function expectNoneDue({ deps }: Stack, programId: string): Promise<void> {
+  const month = expiredMonth(await deps.programs.get(programId), Date.now());
+  for (let shard = 0; shard < shardCount; shard++) {
+    const page = { size: 1, cursor: undefined };
+    const { items } = await deps.reader.dueAccounts(programId, shard, month, page);
+    if (items.length > 0) throw new Error(`${items[0]?.userId} of ${programId} has not expired`);
+  }
+}
+
+/** A program, and accounts some of whose points have expired, as many in each shard. */
+function* dueAccounts(program: Program, perShard: number): Generator<Seed> {
+  const { programId, timeZone } = program;
+  yield { ref: programRef(programId), value: program, version: 1 };
+  const now = Date.now();
+  const month = monthAt(timeZone, now) - lifetimeAt(program, now);
+  // What is granted in the second month stays, so the account stays in the index.
+  const times = [month, month + 1].map((each) => monthStart(timeZone, each) + 3_600_000);
+  const shards = Array.from({ length: shardCount }, (_, shard) => shard);
+  for (const userId of shards.flatMap((shard) => usersOfShard(shard, perShard))) {
+    const request = { reason: "seed", caller: asService("bench") };
+    let account: Account | undefined;
+    for (const [n, time] of times.entries()) {
+      const event = { origin: "c", eventId: `seed-${n}` } as const;
+      const state = { program, userId, account, now: time };
+      const change = grant(state, { ...request, event }, 500);
+      ({ account } = change);
+      yield { ref: entryRef(programId, userId, n + 1), value: change.entry, version: 1 };
+    }
+    if (account) yield { ref: accountRef(programId, userId), value: account, version: 2 };
+  }
+}
