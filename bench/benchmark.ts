@@ -28,5 +28,7 @@ export interface Scale {
 export interface Benchmark {
   /** The names of its results. `--only` takes one of them or their common beginning. */
   readonly names: readonly string[];
+  /** Compares with another system that has to be installed: it runs only with `--peers`. */
+  readonly peers?: true;
   run(scale: Scale): Promise<readonly Result[]>;
 }

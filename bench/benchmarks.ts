@@ -32,6 +32,8 @@ import { markAllCommits } from "./cases/mark-all-commits.ts";
 import { markReadContended } from "./cases/mark-read-contended.ts";
 import { monthEndCost } from "./cases/month-end-cost.ts";
 import { monthEndPartitions, monthEndWorkers } from "./cases/month-end-width.ts";
+import { peerGrant } from "./cases/peer-grant.ts";
+import { peerReservation } from "./cases/peer-reservation.ts";
 import { reconcilePrograms, reconcilePrograms200 } from "./cases/reconcile-programs.ts";
 import { reconcileStarts } from "./cases/reconcile-starts.ts";
 import { reservationAsleep } from "./cases/reservation-asleep.ts";
@@ -117,4 +119,6 @@ export const benchmarks: readonly Benchmark[] = [
   grpcJs,
   clientOverhead,
   authOverhead,
+  peerGrant,
+  peerReservation,
 ];

@@ -4,6 +4,7 @@
  *
  *   npm run bench                    all of them
  *   npm run bench -- --only NAME     some of them; the results of the others stay as they were
+ *   npm run bench -- --peers         also the comparisons with Postgres, which has to be installed
  *   npm run bench -- --quick         shows that everything runs; writes nothing
  *   npm run bench -- --docs          runs nothing; writes the tables from the stored results
  *   npm run bench -- --check         changes nothing; exits 1 and prints what --docs would change
@@ -17,6 +18,7 @@ import { differences, type Report, withTables, wrongNames } from "./report/docs.
 import { measure, readConditions } from "./report/measure.ts";
 import { print } from "./report/print.ts";
 import { merge, readResults, type StoredResult, writeResults } from "./report/stored.ts";
+import { findPostgres } from "./support/postgres.ts";
 import { tables } from "./tables.ts";
 
 const document = `${import.meta.dirname}/../docs/benchmarks.md`;
@@ -27,6 +29,7 @@ const { values } = parseArgs({
     quick: { type: "boolean", default: false },
     docs: { type: "boolean", default: false },
     check: { type: "boolean", default: false },
+    peers: { type: "boolean", default: false },
   },
 });
 
@@ -61,15 +64,20 @@ function reportOf(results: readonly StoredResult[]): Report {
 }
 
 async function run(): Promise<void> {
+  if (values.peers && !(await findPostgres())) {
+    console.error("--peers: Postgres is not installed (looked for pg_config, /usr/lib/postgresql)");
+    process.exit(2);
+  }
   const chosen = benchmarks.filter(
-    ({ names }) =>
-      !values.only ||
-      values.only.some((only) =>
-        names.some((name) => name === only || name.startsWith(`${only}.`)),
-      ),
+    ({ names, peers }) =>
+      (!peers || values.peers) &&
+      (!values.only ||
+        values.only.some((only) =>
+          names.some((name) => name === only || name.startsWith(`${only}.`)),
+        )),
   );
   if (chosen.length === 0) {
-    console.error(`no such benchmark; there are:\n${declared.join("\n")}`);
+    console.error(`no such benchmark (or --peers is missing); there are:\n${declared.join("\n")}`);
     process.exit(2);
   }
   // Child processes end with this process (src/dev/stack/child.ts); its exit removes the files.
@@ -81,7 +89,8 @@ async function run(): Promise<void> {
     note: (line) => console.error(`  ${line}`),
   };
   const conditions = readConditions();
-  let results = values.only ? readResults() : [];
+  const isChosen = (result: string) => chosen.some(({ names }) => names.includes(result));
+  let results = readResults().filter(({ name }) => !isChosen(name));
   const fresh: StoredResult[] = [];
   for (const benchmark of chosen) {
     const { names } = benchmark;

@@ -31,6 +31,15 @@ export async function loadWithCpu(
 export const cpuSecondsOf = async (pids: readonly number[]): Promise<number> =>
   sum(await Promise.all(pids.map(cpuSeconds)));
 
+/** The same of a process, its children, and those of them that have ended, as Postgres has many. */
+export async function cpuSecondsWithChildren(pid: number): Promise<number> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+  const running = children.split(" ").filter(Boolean).map(Number);
+  const fields = await statOf(pid);
+  const ended = (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
+  return ended + (await cpuSecondsOf([pid, ...running]));
+}
+
 /** The fields of `/proc/<pid>/stat` after the name, which may contain any character. */
 async function statOf(pid: number): Promise<string[]> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
