@@ -37,6 +37,7 @@ import { peerReservation } from "./cases/peer-reservation.ts";
 import { reconcilePrograms, reconcilePrograms200 } from "./cases/reconcile-programs.ts";
 import { reconcileStarts } from "./cases/reconcile-starts.ts";
 import { reservationAsleep } from "./cases/reservation-asleep.ts";
+import { reservationAsleepMemory } from "./cases/reservation-asleep-memory.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationHistory } from "./cases/reservation-history.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
@@ -55,7 +56,6 @@ import { useProcesses } from "./cases/use-processes.ts";
 import { useRefused } from "./cases/use-refused.ts";
 import { watchDelay, watchPush, watchQuietUnits, watchUnits } from "./cases/watch.ts";
 import { watchReturn } from "./cases/watch-return.ts";
-import { workerMemory } from "./cases/worker-memory.ts";
 
 /** All benchmarks, in the order of the table. */
 export const benchmarks: readonly Benchmark[] = [
@@ -82,6 +82,7 @@ export const benchmarks: readonly Benchmark[] = [
   reservationUnits,
   reservationAsleep,
   holdMemory,
+  reservationAsleepMemory,
   reconcileStarts,
   reconcilePrograms,
   reconcilePrograms200,
@@ -114,7 +115,6 @@ export const benchmarks: readonly Benchmark[] = [
   watchQuietUnits,
   streamMemory,
   watchReturn,
-  workerMemory,
   cpu,
   grpcJs,
   clientOverhead,
