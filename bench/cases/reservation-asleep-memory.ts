@@ -43,7 +43,7 @@ export const reservationAsleepMemory: Benchmark = {
         return kb;
       };
       try {
-        const [first, last] = [scale.pick(1_000, 50), scale.pick(100_000, 200)];
+        const [first, last] = [scale.pick(1_000, 50), scale.pick(20_000, 200)];
         const few = await upTo(first);
         const many = await upTo(last);
         const result = (process: "worker" | "temporal", target: string) => ({
