@@ -1,7 +1,7 @@
 /**
- * A baseline for reservations, without Temporal: at each full second a process queries the index for
- * due rows and grants them, 64 at a time, by the same use case and in the same transactions as the
- * worker. It queries the next page after it has granted the rows of the last one.
+ * A baseline for reservations, without Temporal: each full second a process queries the index for
+ * due records and grants them, 64 at a time, by the same use case and in the same transactions as
+ * the worker. It queries the next page after it has granted the records of the last one.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { executeReservation } from "../../src/app/reservations/execute.ts";

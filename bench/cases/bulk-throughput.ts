@@ -125,6 +125,6 @@ const show = (costs: readonly Cost[]) =>
   costs
     .map(
       ({ ms, withTemporalMs, rowsPerSecond }) =>
-        `${ms.toFixed(2)} ms (with Temporal ${withTemporalMs.toFixed(2)}, ${rowsPerSecond.toFixed(0)}/s)`,
+        `${round(ms)} ms (with Temporal ${round(withTemporalMs)}, ${round(rowsPerSecond)}/s)`,
     )
     .join(", ");

@@ -60,7 +60,7 @@ export const peerReservation: Benchmark = {
             result(
               "cpu",
               ratio(bursts, (one) => one.cpuMs),
-              "ratio of the CPU time of worker and Temporal a reservation, over worker and Postgres",
+              "ratio of the CPU time a reservation of worker and Temporal over worker and Postgres",
             ),
           ];
         }),
