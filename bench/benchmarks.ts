@@ -20,6 +20,7 @@ import { grantHot, grantHotLocked } from "./cases/grant-hot.ts";
 import { grantOverhead } from "./cases/grant-overhead.ts";
 import { growth } from "./cases/growth.ts";
 import { grpcJs } from "./cases/grpc-js.ts";
+import { hardHour } from "./cases/hard-hour.ts";
 import { holdMemory } from "./cases/hold-memory.ts";
 import { hostile } from "./cases/hostile.ts";
 import { hostilePause } from "./cases/hostile-pause.ts";
@@ -93,6 +94,7 @@ export const benchmarks: readonly Benchmark[] = [
   bulkScale,
   bulkMemory,
   reservationUnderBulk,
+  hardHour,
   expiryReads,
   expiryUnchanged,
   monthEndCost,

@@ -6,7 +6,7 @@ export interface Arrived {
   readonly sent: number;
   /** Answered calls a second while the load was on. */
   readonly rate: number;
-  /** The latencies of the calls, in ms. */
+  /** From the time at which each call was due until its answer, in ms. */
   readonly latencies: readonly number[];
 }
 
@@ -15,24 +15,26 @@ export interface Arrivals {
   stop(): Promise<Arrived>;
 }
 
-/** Sends call `n` at its time, `rate` calls a second from now on. */
+/**
+ * Sends call `n` at its time, `rate` calls a second from now on. A latency begins at that time, so
+ * that it has what a call waited for in a process too busy to send it.
+ */
 export function startArrivals(rate: number, call: (n: number) => Promise<unknown>): Arrivals {
   const ending = new AbortController();
   const latencies: number[] = [];
   const calls: Promise<void>[] = [];
   const start = performance.now();
 
-  async function send(n: number): Promise<void> {
-    const sent = performance.now();
+  async function send(n: number, due: number): Promise<void> {
     await call(n);
-    latencies.push(performance.now() - sent);
+    latencies.push(performance.now() - due);
   }
 
   async function run(): Promise<void> {
     for (let n = 0; rate > 0; n++) {
-      const wait = start + (n * 1_000) / rate - performance.now();
-      await sleep(Math.max(wait, 0), undefined, { signal: ending.signal });
-      calls.push(send(n));
+      const due = start + (n * 1_000) / rate;
+      await sleep(Math.max(due - performance.now(), 0), undefined, { signal: ending.signal });
+      calls.push(send(n, due));
       // A failure is reported by `stop`.
       calls[n]?.catch(() => {});
     }

@@ -104,10 +104,8 @@ export async function startStack(options: { temporal?: boolean } = {}): Promise<
       },
       async startWorker(given = {}) {
         // As in production: a worker that bundles keeps the bundler in its memory.
-        const bundle = given.entry
-          ? {}
-          : { MEGURI_WORKFLOW_BUNDLE: given.version?.bundle ?? (await bundleFile()) };
-        const options = { ...given, env: { ...bundle, ...given.env } };
+        const bundle = given.version?.bundle ?? (await bundleFile());
+        const options = { ...given, env: { MEGURI_WORKFLOW_BUNDLE: bundle, ...given.env } };
         return start(given.entry ?? "src/worker.ts", options);
       },
       stop,

@@ -1,0 +1,254 @@
+/** Measures what calls notice of a month end, a bulk grant and a burst of reservations at once. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { shardCount } from "../../src/contract/points.ts";
+import { latenessOf } from "../../src/domain/reservation.ts";
+import type { Benchmark, Result, Scale } from "../benchmark.ts";
+import { startArrivals } from "../support/arrivals.ts";
+import { bulkCalls } from "../support/bulk.ts";
+import { balance, grant, type Reserved, reserve, userName } from "../support/calls.ts";
+import { commentOf, type Liked, like, register } from "../support/likes.ts";
+import { inParallel, load } from "../support/load.ts";
+import { residentKb } from "../support/memory.ts";
+import { monthEnds } from "../support/month-ends.ts";
+import { percentile, round } from "../support/numbers.ts";
+import { allDone } from "../support/reservations.ts";
+import { type ServerProcess, type Stack, withStack } from "../support/stack.ts";
+
+const callers = 16;
+const users = 1_000;
+const comments = 200;
+
+/** Users of rows and of reservations have numbers from these on; callers have the numbers below. */
+const firstRow = 1_000_000;
+const firstReserved = 2_000_000;
+
+const kinds = ["grant", "balance", "like"] as const;
+type Kind = (typeof kinds)[number];
+
+/** The calls of one kind by number. */
+type Calls = Readonly<Record<Kind, (n: number) => Promise<void>>>;
+
+/** What runs beside the calls. */
+interface Work {
+  readonly accounts: number;
+  readonly rows: number;
+  readonly reservations: number;
+}
+
+/**
+ * Grants, balances and likes arrive at half of the rate that one server reaches, whether or not
+ * earlier ones are answered: without anything else, and by turns while a month end, a bulk grant
+ * and reservations that are due at once run on one worker.
+ */
+export const hardHour: Benchmark = {
+  names: [
+    ...kinds.map((kind) => `hard_hour.${kind}.p99`),
+    "hard_hour.errors",
+    "hard_hour.lateness",
+    "hard_hour.memory.server",
+    "hard_hour.memory.worker",
+  ],
+  run: (scale) =>
+    withStack({ temporal: true }, async (stack) => {
+      const server = await stack.startServer();
+      const worker = await stack.startWorker();
+      const calls = await callsOf(stack, server);
+      const neighbours = await startNeighbours(stack, server, scale);
+      const kilobytes = async () => {
+        await sleep(scale.pick(20_000, 1_000));
+        return { server: await residentKb(server.pid), worker: await residentKb(worker.pid) };
+      };
+      const ms = scale.pick(150_000, 8_000);
+      const work = scale.pick(
+        { accounts: shardCount * 120, rows: 10_000, reservations: 500 },
+        { accounts: shardCount, rows: 100, reservations: 20 },
+      );
+      try {
+        const perSecond = await peakOf(scale, calls);
+        const hour = new OpenLoop(calls, perSecond / 2 / kinds.length);
+        const few = { accounts: shardCount, rows: 100, reservations: 20 };
+        await neighbours.run("warm", few, () => hour.run("warm", scale.pick(20_000, 3_000)));
+        const before = await kilobytes();
+        const alone: number[] = [];
+        const late: number[] = [];
+        for (let turn = 0; turn < scale.pick(2, 1); turn++) {
+          await hour.run("quiet", ms);
+          const hard = () => hour.run("hard", ms);
+          late.push(...(await neighbours.run(`hard-${turn}`, work, hard)));
+          const onlyReservations = { ...work, accounts: 0, rows: 0 };
+          alone.push(...(await neighbours.run(`alone-${turn}`, onlyReservations, async () => {})));
+        }
+        const after = await kilobytes();
+        scale.note(`peak ${round(perSecond)} calls/s; lateness alone ${spread(alone)}`);
+        scale.note(`lateness beside the rest ${spread(late)}`);
+        scale.note(`resident KB before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
+        return results(scale, hour, { late, alone }, { before, after });
+      } finally {
+        await neighbours.close();
+      }
+    }),
+};
+
+/** Many accounts, and comments of as many owners, so that no key is hot. */
+async function callsOf(stack: Stack, { channel }: ServerProcess): Promise<Calls> {
+  const liked = Array.from({ length: comments }, (_, i) => commentOf(i));
+  await inParallel(8, liked, (one) => register(stack, one));
+  return {
+    grant: (n) => grant(channel, userName(n % users)),
+    balance: (n) => balance(channel, userName(n % users)),
+    like: (n) => like(channel, liked[n % comments] as Liked),
+  };
+}
+
+/** The calls a second, of all kinds in turn, that callers who wait for their answers reach. */
+async function peakOf(scale: Scale, calls: Calls): Promise<number> {
+  let count = 0;
+  const { rate, errors, error } = await load({
+    callers,
+    warmMs: scale.pick(10_000, 1_000),
+    ms: scale.pick(20_000, 2_000),
+    call: () => calls[kinds[count++ % kinds.length] as Kind](count),
+  });
+  if (errors > 0) throw error;
+  return rate;
+}
+
+/** Latencies and errors by the label of the run, from the times at which the calls were due. */
+class OpenLoop {
+  readonly latencies = new Map<string, number[]>();
+  readonly errors = new Map<string, number>();
+  readonly #calls: Calls;
+  /** Of each kind. */
+  readonly #perSecond: number;
+  #sent = 0;
+
+  constructor(calls: Calls, perSecond: number) {
+    this.#calls = calls;
+    this.#perSecond = perSecond;
+  }
+
+  async run(label: string, ms: number): Promise<void> {
+    const running = kinds.map((kind) => {
+      const send = async () => {
+        try {
+          await this.#calls[kind](this.#sent++);
+        } catch (error) {
+          console.error(`  ${label} ${kind}: ${error}`);
+          this.errors.set(label, (this.errors.get(label) ?? 0) + 1);
+        }
+      };
+      return { key: `${label} ${kind}`, arrivals: startArrivals(this.#perSecond, send) };
+    });
+    await sleep(ms);
+    for (const { key, arrivals } of running) {
+      const { latencies } = await arrivals.stop();
+      this.latencies.set(key, [...(this.latencies.get(key) ?? []), ...latencies]);
+    }
+  }
+}
+
+/** Prepares the month end, the bulk grant and the reservations, so that they begin together. */
+async function startNeighbours(stack: Stack, server: ServerProcess, scale: Scale) {
+  const monthEnd = await monthEnds(stack);
+  const bulk = bulkCalls(stack, server);
+  let reserved = 0;
+  let rows = 0;
+  return {
+    /** Runs `meanwhile` beside them. Returns the lateness of the reservations, in ms. */
+    async run(name: string, work: Work, meanwhile: () => Promise<void>): Promise<number[]> {
+      if (work.accounts > 0) await monthEnd.prepare(name, work.accounts);
+      const submitted =
+        work.rows > 0 &&
+        (await bulk.submit({ id: name, first: firstRow + rows, count: work.rows }));
+      rows += work.rows;
+      // Time enough to reserve all of them, and then to start the rest.
+      const executeTime = Date.now() + 10_000 + work.reservations * 100;
+      const due: Reserved[] = Array.from({ length: work.reservations }, (_, i) => ({
+        id: `${name}-${i}`,
+        userId: userName(firstReserved + reserved + i),
+        executeTime,
+      }));
+      reserved += due.length;
+      await inParallel(8, due, (one) => reserve(server.channel, one));
+      const leftMs = executeTime - 5_000 - Date.now();
+      if (leftMs < 0) scale.note(`${name}: the reservations were made late`);
+      await sleep(Math.max(leftMs, 0));
+      const start = performance.now();
+      const seconds = () => round((performance.now() - start) / 1_000);
+      const grantRows = async () => {
+        if (!submitted) return 0;
+        await bulk.approve(submitted);
+        await bulk.done(name);
+        return seconds();
+      };
+      const ids = due.map(({ id }) => id);
+      const [monthEndSeconds, bulkSeconds] = await Promise.all([
+        work.accounts > 0 ? monthEnd.run(name, work.accounts) : 0,
+        grantRows(),
+        meanwhile(),
+      ]);
+      // Polling for results before the end would slow the measured calls down.
+      await sleep(Math.max(executeTime + 15_000 - Date.now(), 0));
+      const late = (await allDone(stack, ids, 120_000)).map(latenessOf);
+      scale.note(`${name}: month end ${round(monthEndSeconds)} s, bulk grant ${bulkSeconds} s`);
+      return late;
+    },
+    close: monthEnd.close,
+  };
+}
+
+interface Kilobytes {
+  readonly server: number;
+  readonly worker: number;
+}
+
+function results(
+  scale: Scale,
+  { latencies, errors }: OpenLoop,
+  { late, alone }: { readonly late: readonly number[]; readonly alone: readonly number[] },
+  { before, after }: { readonly before: Kilobytes; readonly after: Kilobytes },
+): Result[] {
+  const p99Of = (key: string) => percentile(latencies.get(key) ?? [], 0.99);
+  const p99s = kinds.map((kind): Result => {
+    for (const label of ["quiet", "hard"]) {
+      scale.note(`${kind} ${label}: ${spread(latencies.get(`${label} ${kind}`) ?? [])}`);
+    }
+    return {
+      name: `hard_hour.${kind}.p99`,
+      value: round(p99Of(`hard ${kind}`) / p99Of(`quiet ${kind}`)),
+      unit: "ratio of p99 latencies at half of the peak",
+      target: "",
+      baseline: "the same arrivals alone",
+    };
+  });
+  const memory = (["server", "worker"] as const).map(
+    (name): Result => ({
+      name: `hard_hour.memory.${name}`,
+      value: round(after[name] / before[name]),
+      unit: "ratio of resident memory, after over before",
+      target: "",
+      baseline: "the same process before",
+    }),
+  );
+  return [
+    ...p99s,
+    {
+      name: "hard_hour.errors",
+      value: (errors.get("hard") ?? 0) + (errors.get("quiet") ?? 0),
+      unit: "failed calls",
+      target: "<= 0",
+      baseline: "",
+    },
+    {
+      name: "hard_hour.lateness",
+      value: round(percentile(late, 0.99) / percentile(alone, 0.99)),
+      unit: "ratio of the p99 of lateness, 500 due at once",
+      target: "",
+      baseline: "the same reservations alone",
+    },
+    ...memory,
+  ];
+}
+
+const spread = (ms: readonly number[]): string =>
+  `${ms.length}: p50, p99, most ${[0.5, 0.99, 1].map((share) => round(percentile(ms, share))).join(", ")} ms`;
