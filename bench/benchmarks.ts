@@ -9,6 +9,7 @@ import { bulkThroughput } from "./cases/bulk-throughput.ts";
 import { bulkUnits } from "./cases/bulk-units.ts";
 import { grantAffinity, likeAffinity } from "./cases/client-affinity.ts";
 import { clientOverhead } from "./cases/client-overhead.ts";
+import { serverStart, workerStart } from "./cases/cold-start.ts";
 import { cpu } from "./cases/cpu.ts";
 import { deleteGrowth } from "./cases/delete-growth.ts";
 import { eventUnits } from "./cases/event-units.ts";
@@ -49,7 +50,7 @@ import {
 import { reservationSlowWorker } from "./cases/reservation-slow-worker.ts";
 import { reservationUnderBulk } from "./cases/reservation-under-bulk.ts";
 import { reservationUnits } from "./cases/reservation-units.ts";
-import { streamMemory } from "./cases/stream-memory.ts";
+import { streams } from "./cases/streams.ts";
 import { sweepThrottled } from "./cases/sweep-throttled.ts";
 import { throttle } from "./cases/throttle.ts";
 import { units } from "./cases/units.ts";
@@ -115,8 +116,10 @@ export const benchmarks: readonly Benchmark[] = [
   watchPush,
   watchUnits,
   watchQuietUnits,
-  streamMemory,
+  streams,
   watchReturn,
+  serverStart,
+  workerStart,
   cpu,
   grpcJs,
   clientOverhead,
