@@ -1,44 +1,40 @@
 /** Measures how long a server and a worker take to start. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { balance, userName } from "../support/calls.ts";
 import { cpuSeconds } from "../support/cpu.ts";
-import { byTurns } from "../support/load.ts";
 import { median, round } from "../support/numbers.ts";
-import { type Process, withStack } from "../support/stack.ts";
+import { type Process, type ProcessOptions, withStack } from "../support/stack.ts";
 
-const names = (what: "server" | "worker") => [`start.${what}.cpu`, `start.${what}.time`];
+type Role = "server" | "worker";
+type Side = "own" | "compiled" | "bare";
 
-/** From the start of a server to its first answer, over one that loads the libraries only. */
+const namesOf = (role: Role) => [
+  `start.${role}.cpu`,
+  `start.${role}.time`,
+  `start.${role}.cpu.compiled`,
+];
+
+/** From the start of a server to its first answer, over one that does no more than a balance. */
 export const serverStart: Benchmark = {
-  names: names("server"),
+  names: namesOf("server"),
   run: (scale) =>
-    withStack({}, async (stack) => {
-      const start = async (entry?: string) => {
-        const server = await stack.startServer(entry === undefined ? {} : { entry });
+    withStack({}, (stack) =>
+      compare(scale, "server", async (options) => {
+        const server = await stack.startServer(options);
         await balance(server.channel, userName(0));
         return server;
-      };
-      return compare(
-        scale,
-        "server",
-        () => start(),
-        () => start("bench/baselines/bare-server.ts"),
-      );
-    }),
+      }),
+    ),
 };
 
-/** From the start of a worker until it polls, over one that loads the libraries only. */
+/** From the start of a worker until it is about to poll, over one without activities. */
 export const workerStart: Benchmark = {
-  names: names("worker"),
+  names: namesOf("worker"),
   run: (scale) =>
-    withStack({ temporal: true }, (stack) =>
-      compare(
-        scale,
-        "worker",
-        () => stack.startWorker(),
-        () => stack.startWorker({ entry: "bench/baselines/bare-worker.ts" }),
-      ),
-    ),
+    withStack({ temporal: true }, (stack) => compare(scale, "worker", stack.startWorker)),
 };
 
 /** One start, in seconds. */
@@ -49,38 +45,54 @@ interface Start {
 
 async function compare(
   scale: Scale,
-  what: "server" | "worker",
-  own: () => Promise<Process>,
-  bare: () => Promise<Process>,
+  role: Role,
+  start: (options: ProcessOptions) => Promise<Process>,
 ): Promise<Result[]> {
-  // The first starts read the files from the disk, and bundle the workflows.
-  await timed(own);
-  await timed(bare);
-  const { a, b } = await byTurns(
-    scale.pick(9, 1),
-    () => timed(own),
-    () => timed(bare),
-  );
-  return (["cpu", "time"] as const).map((part) => {
-    const ratios = a.map((start, i) => start[part] / (b[i]?.[part] ?? Number.NaN));
-    for (const [name, starts] of Object.entries({ own: a, bare: b })) {
-      scale.note(`${what}, ${name}: ${part} ${starts.map((start) => round(start[part]))} s`);
+  const folder = await mkdtemp(join(tmpdir(), "meguri-bench-"));
+  const options: Readonly<Record<Side, ProcessOptions>> = {
+    own: {},
+    compiled: { env: { NODE_COMPILE_CACHE: folder } },
+    bare: { entry: `bench/baselines/bare-${role}.ts` },
+  };
+  const sides: readonly Side[] = ["own", "compiled", "bare"];
+  const starts: Record<Side, Start[]> = { own: [], compiled: [], bare: [] };
+  try {
+    // The first starts read the files from the disk, bundle the workflows and compile the modules.
+    for (const side of sides) await timed(() => start(options[side]));
+    for (let turn = 0; turn < scale.pick(5, 1); turn++) {
+      for (const side of turn % 2 === 0 ? sides : sides.toReversed()) {
+        starts[side].push(await timed(() => start(options[side])));
+      }
     }
-    return {
-      name: `start.${what}.${part}`,
-      value: round(median(ratios)),
-      unit: part === "cpu" ? "ratio of CPU times of a start" : "ratio of times of a start",
-      target: "",
-      baseline: `bare-${what}: the libraries alone`,
-    };
-  });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+  for (const side of sides) {
+    const show = (part: keyof Start) => starts[side].map((each) => round(each[part])).join(" ");
+    scale.note(`${role}, ${side}: ${show("cpu")} s of CPU, ${show("time")} s`);
+  }
+  const ratio = (part: keyof Start, a: Side, b: Side) =>
+    round(median(starts[a].map((one, i) => one[part] / (starts[b][i]?.[part] ?? Number.NaN))));
+  const bare = { target: "", baseline: `bare-${role}: the libraries alone` };
+  const [cpu, time, compiled] = namesOf(role) as [string, string, string];
+  return [
+    { name: cpu, value: ratio("cpu", "own", "bare"), unit: "ratio of CPU times", ...bare },
+    { name: time, value: ratio("time", "own", "bare"), unit: "ratio of times", ...bare },
+    {
+      name: compiled,
+      value: ratio("cpu", "compiled", "own"),
+      unit: "ratio of CPU times, modules compiled before",
+      target: "<= 0.85",
+      baseline: "the same start without NODE_COMPILE_CACHE",
+    },
+  ];
 }
 
 async function timed(start: () => Promise<Process>): Promise<Start> {
   const from = performance.now();
-  const process_ = await start();
+  const started = await start();
   const time = (performance.now() - from) / 1_000;
-  const cpu = await cpuSeconds(process_.pid);
-  await process_.stop();
+  const cpu = await cpuSeconds(started.pid);
+  await started.stop();
   return { cpu, time };
 }

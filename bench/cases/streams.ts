@@ -17,7 +17,7 @@ const collectionMs = 3_000;
 /** The streams of an owner without news are polled more often in their first minute. */
 const quietAfterMs = 60_000;
 
-const balancesPerSecond = 50;
+const balancesPerSecond = 20;
 
 /**
  * What each of 10,000 quiet streams, one owner each, adds to the resident memory of a server. It is

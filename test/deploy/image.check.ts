@@ -85,6 +85,15 @@ test("processes are process 1 and not root, and cannot write", async () => {
   expect(lines).toEqual(["1 1000 1000 1000", "EROFS", "EROFS"]);
 });
 
+test.each(["server", "worker"] as const)("the modules of the %s are compiled", async (name) => {
+  const { command } = services[name];
+  const script = `
+    const folder = require("node:module").getCompileCacheDir();
+    console.log(fs.readdirSync(folder).length > 1_000);`;
+  const flags = (command ?? []).slice(0, -1);
+  expect(await runContainer({ image, args: [...flags, "--eval", script] })).toEqual(["true"]);
+});
+
 test("Temporal's native code has authorities to trust", () => {
   const file = join(image.root, "etc/ssl/certs/ca-certificates.crt");
   expect(readFileSync(file, "utf8").match(/BEGIN CERTIFICATE/g)?.length).toBeGreaterThan(100);
