@@ -6,7 +6,7 @@ import { startArrivals } from "../support/arrivals.ts";
 import { bulkCalls } from "../support/bulk.ts";
 import { balance, grant, type Reserved, reserve, userName } from "../support/calls.ts";
 import { commentOf, type Liked, like, register } from "../support/likes.ts";
-import { inParallel, load } from "../support/load.ts";
+import { byTurns, inParallel, load } from "../support/load.ts";
 import { residentKb } from "../support/memory.ts";
 import { monthEnds } from "../support/month-ends.ts";
 import { percentile, round, sum } from "../support/numbers.ts";
@@ -78,13 +78,17 @@ export const hardHour: Benchmark = {
         const before = await kilobytes();
         const alone: number[] = [];
         const late: number[] = [];
-        for (let turn = 0; turn < scale.pick(2, 1); turn++) {
-          await hour.run("quiet", ms);
-          const hard = () => hour.run("hard", ms);
-          late.push(...(await neighbours.run(`hard-${turn}`, work, hard)));
-          const onlyReservations = { ...work, accounts: 0, rows: 0 };
-          alone.push(...(await neighbours.run(`alone-${turn}`, onlyReservations, async () => {})));
-        }
+        await byTurns(
+          scale.pick(2, 1),
+          () => hour.run("quiet", ms),
+          async (turn) => {
+            const hard = () => hour.run("hard", ms);
+            late.push(...(await neighbours.run(`hard-${turn}`, work, hard)));
+            const onlyReservations = { ...work, accounts: 0, rows: 0 };
+            const nothing = async () => {};
+            alone.push(...(await neighbours.run(`alone-${turn}`, onlyReservations, nothing)));
+          },
+        );
         const after = await kilobytes();
         scale.note(`peak ${round(perSecond)} calls/s; lateness alone ${spread(alone)}`);
         scale.note(`lateness beside the rest ${spread(late)}`);
