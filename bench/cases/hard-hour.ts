@@ -8,7 +8,7 @@ import { balance, grant, type Reserved, reserve, userName } from "../support/cal
 import { commentOf, type Liked, like, register } from "../support/likes.ts";
 import { byTurns, inParallel, load } from "../support/load.ts";
 import { residentKb } from "../support/memory.ts";
-import { monthEnds } from "../support/month-ends.ts";
+import { expectNoneDue, runMonthEnd, seedMonthEnd } from "../support/month-ends.ts";
 import { percentile, round, sum } from "../support/numbers.ts";
 import { allDone } from "../support/reservations.ts";
 import { type ServerProcess, type Stack, withStack } from "../support/stack.ts";
@@ -63,7 +63,7 @@ export const hardHour: Benchmark = {
       const worker = await stack.startWorker({
         env: { MEGURI_BULK_ROWS_PER_SECOND: String(rowsPerSecond) },
       });
-      const neighbours = await startNeighbours(stack, server, scale);
+      const neighbours = neighboursOf(stack, server, scale);
       const kilobytes = async () => {
         await sleep(scale.pick(20_000, 1_000));
         return { server: await residentKb(server.pid), worker: await residentKb(worker.pid) };
@@ -72,31 +72,27 @@ export const hardHour: Benchmark = {
       const few = { accounts: 10, rows: 100, reservations: 20 };
       const rows = rowsPerSecond * 100;
       const work = scale.pick({ accounts: 1_000, rows, reservations: 500 }, few);
-      try {
-        const hour = openLoop(scale, calls, perSecond / 2 / kinds.length);
-        await neighbours.run("warm", few, () => hour.run("warm", scale.pick(20_000, 3_000)));
-        const before = await kilobytes();
-        const alone: number[] = [];
-        const late: number[] = [];
-        await byTurns(
-          scale.pick(2, 1),
-          () => hour.run("quiet", ms),
-          async (turn) => {
-            const hard = () => hour.run("hard", ms);
-            late.push(...(await neighbours.run(`hard-${turn}`, work, hard)));
-            const onlyReservations = { ...work, accounts: 0, rows: 0 };
-            const nothing = async () => {};
-            alone.push(...(await neighbours.run(`alone-${turn}`, onlyReservations, nothing)));
-          },
-        );
-        const after = await kilobytes();
-        scale.note(`peak ${round(perSecond)} calls/s; lateness alone ${spread(alone)}`);
-        scale.note(`lateness beside the rest ${spread(late)}`);
-        scale.note(`resident KB before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
-        return results(scale, hour, { late, alone }, { before, after });
-      } finally {
-        await neighbours.close();
-      }
+      const hour = openLoop(scale, calls, perSecond / 2 / kinds.length);
+      await neighbours.run("warm", few, () => hour.run("warm", scale.pick(20_000, 3_000)));
+      const before = await kilobytes();
+      const alone: number[] = [];
+      const late: number[] = [];
+      await byTurns(
+        scale.pick(2, 1),
+        () => hour.run("quiet", ms),
+        async (turn) => {
+          const hard = () => hour.run("hard", ms);
+          late.push(...(await neighbours.run(`hard-${turn}`, work, hard)));
+          const onlyReservations = { ...work, accounts: 0, rows: 0 };
+          const nothing = async () => {};
+          alone.push(...(await neighbours.run(`alone-${turn}`, onlyReservations, nothing)));
+        },
+      );
+      const after = await kilobytes();
+      scale.note(`peak ${round(perSecond)} calls/s; lateness alone ${spread(alone)}`);
+      scale.note(`lateness beside the rest ${spread(late)}`);
+      scale.note(`resident KB before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
+      return results(scale, hour, { late, alone }, { before, after });
     }),
 };
 
@@ -154,15 +150,14 @@ function openLoop(scale: Scale, calls: Calls, perSecondOfEach: number) {
 }
 
 /** Prepares the month end, the bulk grant and the reservations, so that they begin together. */
-async function startNeighbours(stack: Stack, server: ServerProcess, scale: Scale) {
-  const monthEnd = await monthEnds(stack);
+function neighboursOf(stack: Stack, server: ServerProcess, scale: Scale) {
   const bulk = bulkCalls(stack, server);
   let reserved = 0;
   let rows = 0;
   return {
     /** Runs `meanwhile` beside them. Returns the lateness of the reservations, in ms. */
     async run(name: string, work: Work, meanwhile: () => Promise<void>): Promise<number[]> {
-      if (work.accounts > 0) await monthEnd.prepare(name, work.accounts, shards);
+      if (work.accounts > 0) await seedMonthEnd(stack, name, work.accounts / shards, shards);
       const submitted =
         work.rows > 0 &&
         (await bulk.submit({ id: name, first: firstRow + rows, count: work.rows }));
@@ -187,19 +182,25 @@ async function startNeighbours(stack: Stack, server: ServerProcess, scale: Scale
         await bulk.done(name);
         return seconds();
       };
+      const expire = async () => {
+        if (work.accounts === 0) return 0;
+        await runMonthEnd(stack, name);
+        const taken = seconds();
+        await expectNoneDue(stack, name);
+        return taken;
+      };
       const ids = due.map(({ id }) => id);
       const [monthEndSeconds, bulkSeconds] = await Promise.all([
-        work.accounts > 0 ? monthEnd.run(name, work.accounts) : 0,
+        expire(),
         grantRows(),
         meanwhile(),
       ]);
       // Polling for results before the end would slow the measured calls down.
       await sleep(Math.max(executeTime + 15_000 - Date.now(), 0));
       const late = (await allDone(stack, ids, 120_000)).map(latenessOf);
-      scale.note(`${name}: month end ${round(monthEndSeconds)} s, bulk grant ${bulkSeconds} s`);
+      scale.note(`${name}: month end ${monthEndSeconds} s, bulk grant ${bulkSeconds} s`);
       return late;
     },
-    close: monthEnd.close,
   };
 }
 
