@@ -36,8 +36,9 @@ type CommandDeps = Pick<Deps, "engine" | "clock" | "programs" | "workflows" | "b
 
 /**
  * Writes the record, then starts its workflow in the background, so that the caller does not wait
- * for Temporal. A mark is written before the record, and deleted after the start: the reconciler
- * finds by it what a process that ended in between has not started. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as `checkExecuteTime`, ID_REUSED.
+ * for Temporal. A mark is written before the record, and deleted after the start: by it the
+ * reconciler finds the start that a process has not come to. Refusals: PROGRAM_NOT_FOUND,
+ * INVALID_REQUEST as `checkExecuteTime`, ID_REUSED.
  */
 export async function createReservation(
   deps: CommandDeps,

@@ -8,7 +8,7 @@ import { changeRecord } from "../shared/change-record.ts";
 type SyncDeps = Pick<Deps, "engine" | "programs" | "workflows">;
 
 /** The mark of one call: a later mark of the same reservation has another version. */
-export interface StartMark {
+interface StartMark {
   readonly ref: Ref<"pendingStart">;
   readonly version: number;
   /** Whether the reservation was marked before, so that its run may not have been started. */

@@ -32,9 +32,9 @@ export const stored = {
   /** A ledger entry and an event key, kept for good. */
   grant: 487,
   use: 470,
-  reserve: 897,
-  /** Beside the reservation. */
-  execute: 525,
+  reserve: 948,
+  /** Beside the reservation, which loses the token of its creation. */
+  execute: 474,
   like: 591,
   /** An account. */
   member: 352,

@@ -1,7 +1,7 @@
 /**
- * Plain writes: PutItem and DeleteItem under the condition of a transaction with this one action,
- * at half its units. A plain write has no ClientRequestToken: a creation that is sent again is known
- * by the item.
+ * Plain writes: PutItem and DeleteItem under the condition of a transaction with this one action, at
+ * half its units. They have no ClientRequestToken: a creation that is sent again is known by its
+ * item.
  */
 import type { Put } from "@aws-sdk/client-dynamodb";
 import type { Write } from "../engine/item-store.ts";
