@@ -91,10 +91,7 @@ interface MonthEnds {
 }
 
 /** Month ends of programs with so many due accounts in each shard. */
-function withMonthEnds<T>(
-  perShard: number,
-  use: (monthEnds: MonthEnds) => Promise<T>,
-): Promise<T> {
+function withMonthEnds<T>(perShard: number, use: (monthEnds: MonthEnds) => Promise<T>): Promise<T> {
   const run = async (stack: MeteredStack, scale: Scale, programId: string) => {
     await seedMonthEnd(stack, programId, scale.pick(perShard, 4));
     const start = performance.now();
