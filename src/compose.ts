@@ -174,7 +174,8 @@ export function compose(
   log: Logger,
   maxTabBytes?: number,
 ): Composed {
-  const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
+  const { dynamoEndpoint: endpoint, region, dynamoTransport: transport } = config;
+  const clients = createClients({ endpoint, region, transport });
   const names = tableName(config.tablePrefix);
   const reader = createDynamoReader(clients, names);
   const clock: Clock = config.testClock

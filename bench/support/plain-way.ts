@@ -18,7 +18,8 @@ const queued = process.env.BENCH_QUEUE === "1";
 export const config = readConfig(process.env, "server");
 export const log = createLogger("plain", config.logLevel);
 export const { deps } = compose(config, noWorkflows, log);
-const { single } = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
+const { dynamoEndpoint: endpoint, region } = config;
+const { single } = createClients({ endpoint, region, transport: "sdk" });
 
 /** Commits one transaction, with BENCH_QUEUE=1 after the earlier ones of the same key. */
 export const commit = (key: string, actions: TransactWriteItem[]): Promise<void> =>

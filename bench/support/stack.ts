@@ -80,7 +80,7 @@ export async function startStack(options: { temporal?: boolean } = {}): Promise<
     const { deps, close } = compose(config, noWorkflows, quiet);
     stops.push(close);
     const { dynamoEndpoint: endpoint, region } = config;
-    const clients = createClients({ endpoint, region });
+    const clients = createClients({ endpoint, region, transport: "sdk" });
     stops.push(async () => clients.close());
     if (!temporal) await setupProgram(deps);
     const start = async (entry: string, given: ProcessOptions) => {

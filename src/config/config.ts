@@ -52,6 +52,7 @@ const variables = z.object({
   ...announceVariables,
   ...tracingVariables,
   MEGURI_DYNAMODB_ENDPOINT: webUrl.optional(),
+  MEGURI_DYNAMODB_TRANSPORT: oneOf(["thin", "sdk"]).prefault("thin"),
   MEGURI_TABLE_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_.-]{1,64}$/, { error: "has to have 1 to 64 of A-Z, a-z, 0-9, _, . and -" })
@@ -103,6 +104,8 @@ const toConfig = (env: Env, report: Report) => ({
   /** Absent: AWS. */
   dynamoEndpoint: env.MEGURI_DYNAMODB_ENDPOINT,
   region: env.AWS_REGION,
+  /** How requests of hot paths go to DynamoDB: by the thin transport, or as all others. */
+  dynamoTransport: env.MEGURI_DYNAMODB_TRANSPORT,
   tablePrefix: env.MEGURI_TABLE_PREFIX,
   /** Whether the setup creates tables and indexes that are missing, or only compares. */
   manageTables: env.MEGURI_MANAGE_TABLES,

@@ -46,7 +46,8 @@ export async function compareRestored(
   const log = createLogger("compare-restored", config.logLevel);
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
-  const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
+  const { dynamoEndpoint: endpoint, region, dynamoTransport: transport } = config;
+  const clients = createClients({ endpoint, region, transport });
   try {
     if (repair) await requireUnused(deps, beatWaitMs);
     const tables = createTableScan(clients.retrying, tableName(config.tablePrefix));

@@ -182,7 +182,7 @@ function createReader(config: Config, context: Context) {
   function parsed(text: string): object | undefined {
     try {
       const value = /"BS?"/.test(text) ? JSON.parse(text, decodeBinary) : JSON.parse(text);
-      return typeof value === "object" && value !== null ? value : undefined;
+      return isObject(value) ? value : undefined;
     } catch {
       return undefined;
     }
@@ -203,21 +203,25 @@ function createReader(config: Config, context: Context) {
   };
 }
 
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((each) => typeof each === "string");
 
-/** Reads a body. Its errors say, as those of the SDK, that an answer has begun. */
-function textOf({ body, statusCode }: HttpResponse): Promise<string> {
+/** Reads a body. Its errors have, as those of the SDK, the answer that has begun. */
+function textOf(response: HttpResponse): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";
-    (body as Readable)
+    (response.body as Readable)
       .setEncoding("utf8")
       .on("data", (part: string) => {
         text += part;
       })
       .on("end", () => resolve(text))
       .on("error", (error) => {
-        reject(Object.assign(error, { $metadata: { httpStatusCode: statusCode } }));
+        Object.defineProperty(error, "$response", { value: response });
+        reject(Object.assign(error, { $metadata: { httpStatusCode: response.statusCode } }));
       });
   });
 }

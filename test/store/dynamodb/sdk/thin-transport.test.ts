@@ -1,0 +1,7 @@
+/** Tests that the thin transport sends what the SDK sends, and reads what it reads. */
+import { test } from "vitest";
+import { compareTransports } from "../../../support/stores/transports.ts";
+
+test("3,000 random commands are sent and answered as by the SDK", async () => {
+  await compareTransports(3_000);
+});
