@@ -53,6 +53,7 @@ import { reservationUnits } from "./cases/reservation-units.ts";
 import { streams } from "./cases/streams.ts";
 import { sweepThrottled } from "./cases/sweep-throttled.ts";
 import { throttle } from "./cases/throttle.ts";
+import { transport } from "./cases/transport.ts";
 import { units } from "./cases/units.ts";
 import { useProcesses } from "./cases/use-processes.ts";
 import { useRefused } from "./cases/use-refused.ts";
@@ -121,6 +122,7 @@ export const benchmarks: readonly Benchmark[] = [
   serverStart,
   workerStart,
   cpu,
+  transport,
   grpcJs,
   clientOverhead,
   authOverhead,

@@ -19,7 +19,12 @@ import { itemByItem } from "../../tools/dynamo-proxy/isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { allItems } from "../support/fixtures/pages.ts";
 import { patiently } from "../support/fixtures/waiting.ts";
-import { type Process, settle, startProcess } from "../support/models/fault-workload.ts";
+import {
+  type Process,
+  settle,
+  startProcess,
+  transports,
+} from "../support/models/fault-workload.ts";
 import { randomFrom } from "../support/models/random.ts";
 import { audit } from "../support/models/reactions-audit.ts";
 import { purge } from "../support/models/reactions-memory.ts";
@@ -66,7 +71,7 @@ beforeAll(async () => {
   await createTables(clients.retrying, localTableDefinitions(names));
   proxy = await startDynamoProxy({ upstream, seed });
   direct = startProcess(upstream, names);
-  processes = [1, 2].map(() => startProcess(proxy.endpoint, names));
+  processes = transports.map((each) => startProcess(proxy.endpoint, names, each));
 });
 
 afterAll(async () => {

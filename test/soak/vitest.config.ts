@@ -13,7 +13,7 @@ const sideBySide = [
   "test/soak/{announcements,cancel-races,console,dev-stack}.soak.ts",
   "test/soak/feeds-killed-servers.soak.ts",
   "test/soak/missed-work-alerts.soak.ts",
-  "test/soak/{chaos,demo,policies,purge-target,rolling-restart,upgrade}.soak.ts",
+  "test/soak/{chaos,demo,policies,purge-target,rolling-restart,transports,upgrade}.soak.ts",
 ];
 
 /** Soak tests, which run for long. Those that use the whole machine run one at a time. */

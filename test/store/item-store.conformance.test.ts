@@ -37,7 +37,7 @@ import {
   write,
 } from "../support/stores/both-stores.ts";
 
-const { stores } = bothStores();
+const { stores, transports } = bothStores();
 
 /** A new program id, so that tests with the same tables do not share records. */
 const newProgram = () => `p-${randomUUID().slice(0, 23)}`;
@@ -103,7 +103,7 @@ const reservation = (
   ...more,
 });
 
-describe.each(stores)("%s: transactions", (kind, open) => {
+describe.each(transports)("%s: transactions", (kind, open) => {
   const setUp = () => {
     const p = newProgram();
     const a = accountRef(p, "a");
@@ -310,7 +310,7 @@ describe.each(stores)("%s: transactions", (kind, open) => {
   });
 });
 
-describe.each(stores)("%s: records", (_, open) => {
+describe.each(transports)("%s: records", (_, open) => {
   const id = (length: number) => `${"!~:/@".repeat(26)}`.slice(0, length);
   const extremes = (p: string): [string, Ref, Records[Kind]][] => {
     const userId = id(64);

@@ -44,9 +44,11 @@ let proxy: DynamoProxy;
 let direct: Process;
 let started: Process[];
 
-/** Starts processes that reach the store through the proxy. */
+/** Starts processes that reach the store through the proxy, by both transports in turn. */
 function processes(count: number): Process[] {
-  const all = Array.from({ length: count }, () => startProcess(proxy.endpoint, names));
+  const all = Array.from({ length: count }, (_, i) =>
+    startProcess(proxy.endpoint, names, i % 2 === 0 ? "thin" : "sdk"),
+  );
   started.push(...all);
   return all;
 }

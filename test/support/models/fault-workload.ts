@@ -46,8 +46,15 @@ export interface Process {
   close(): void;
 }
 
-export function startProcess(endpoint: string, names: TableName): Process {
-  const clients = createClients({ endpoint, region: "ap-northeast-1" });
+/** The ways to DynamoDB. */
+export const transports = ["thin", "sdk"] as const;
+
+export function startProcess(
+  endpoint: string,
+  names: TableName,
+  transport: (typeof transports)[number] = "thin",
+): Process {
+  const clients = createClients({ endpoint, region: "ap-northeast-1", transport });
   const store = createDynamoItemStore(clients.single, names);
   const reader = createDynamoReader(clients, names);
   const clock = createSystemClock(clients);

@@ -33,33 +33,39 @@ export interface OpenStore {
 export function bothStores() {
   const names: TableName = tableName(`conformance-${randomUUID().slice(0, 8)}-`);
   let clients: Clients;
+  let sdkClients: Clients;
 
   beforeAll(async () => {
-    clients = createClients({ endpoint: inject("dynamodbEndpoint"), region: "ap-northeast-1" });
+    const place = { endpoint: inject("dynamodbEndpoint"), region: "ap-northeast-1" };
+    clients = createClients(place);
+    sdkClients = createClients({ ...place, transport: "sdk" });
     await createTables(clients.retrying, localTableDefinitions(names));
   });
 
   afterAll(async () => {
     await deleteTables(clients.retrying, names);
     clients.close();
+    sdkClients.close();
   });
 
   const openMemory = (): OpenStore => {
     const { itemStore, reader, purger, sheets, scan } = createMemoryStore();
     return { store: itemStore, reader, purger, sheets, scan };
   };
-  const openDynamo = (): OpenStore => ({
-    store: createDynamoItemStore(clients.single, names),
-    reader: createDynamoReader(clients, names),
-    purger: createDynamoPurger(clients, names),
-    sheets: createDynamoSheetStore(clients, names),
-    ...createTableScan(clients.retrying, names),
+  const openDynamo = (by: Clients): OpenStore => ({
+    store: createDynamoItemStore(by.single, names),
+    reader: createDynamoReader(by, names),
+    purger: createDynamoPurger(by, names),
+    sheets: createDynamoSheetStore(by, names),
+    ...createTableScan(by.retrying, names),
   });
   const stores = [
     ["memory", openMemory],
-    ["DynamoDB", openDynamo],
+    ["DynamoDB", () => openDynamo(clients)],
   ] as const;
-  return { stores, names, client: () => clients.retrying };
+  /** The stores, and DynamoDB without the thin transport. */
+  const transports = [...stores, ["DynamoDB by the SDK", () => openDynamo(sdkClients)]] as const;
+  return { stores, transports, names, client: () => clients.retrying };
 }
 
 export const write = <K extends Kind>(ref: Ref<K>, value: Records[K], version = 0): Write => ({

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type Clients,
   createClients,
@@ -24,65 +24,71 @@ let clients: Clients;
 let requests: Request[];
 let status: number;
 
-beforeEach(async () => {
-  requests = [];
-  status = 200;
-  server = createServer(async (request, response) => {
-    requests.push({ headers: request.headers, body: await text(request) });
-    response.writeHead(status).end("{}");
+describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
+  beforeEach(async () => {
+    requests = [];
+    status = 200;
+    server = createServer(async (request, response) => {
+      requests.push({ headers: request.headers, body: await text(request) });
+      response.writeHead(status).end("{}");
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    clients = createClients({ endpoint: `http://127.0.0.1:${port}`, region, transport });
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  clients = createClients({ endpoint: `http://127.0.0.1:${port}`, region });
-});
 
-afterEach(() => {
-  clients.close();
-  server.close();
-});
+  afterEach(() => {
+    clients.close();
+    server.close();
+  });
 
-const get = (id: number) =>
-  new GetItemCommand({ TableName: "points", Key: { pk: { S: `A#${id}` } } });
+  const get = (id: number) =>
+    new GetItemCommand({ TableName: "points", Key: { pk: { S: `A#${id}` } } });
 
-const put = (id: number) =>
-  new PutItemCommand({ TableName: "points", Item: { pk: { S: `A#${id}` } } });
+  const put = (id: number) =>
+    new PutItemCommand({ TableName: "points", Item: { pk: { S: `A#${id}` } } });
 
-test("concurrent requests are each signed for their own content", async () => {
-  const { single, retrying } = clients;
-  const ids = Array.from({ length: 20 }, (_, i) => i);
-  await Promise.all(ids.flatMap((id) => [single.send(put(id)), retrying.send(get(id))]));
-  expect(requests).toHaveLength(40);
-  for (const request of requests) {
-    expect(request.headers["user-agent"]).toBe("meguri");
-    expect(request.headers.authorization).toMatch(/Signature=[0-9a-f]{64}$/);
-    expect(request.headers.authorization).toContain(`Signature=${signature(request)}`);
-  }
-  const keys = requests.map(({ body }) => JSON.parse(body).Key?.pk.S).filter(Boolean);
-  expect(new Set(keys)).toEqual(new Set(ids.map((id) => `A#${id}`)));
-});
+  test("concurrent requests are each signed for their own content", async () => {
+    const { single, retrying } = clients;
+    const ids = Array.from({ length: 20 }, (_, i) => i);
+    await Promise.all(ids.flatMap((id) => [single.send(put(id)), retrying.send(get(id))]));
+    expect(requests).toHaveLength(40);
+    for (const request of requests) {
+      expect(request.headers["user-agent"]).toBe("meguri");
+      expect(request.headers.authorization).toMatch(/Signature=[0-9a-f]{64}$/);
+      expect(request.headers.authorization).toContain(`Signature=${signature(request)}`);
+    }
+    const keys = requests.map(({ body }) => JSON.parse(body).Key?.pk.S).filter(Boolean);
+    expect(new Set(keys)).toEqual(new Set(ids.map((id) => `A#${id}`)));
+  });
 
-test("one client sends a request once, the other one retries", async () => {
-  status = 500;
-  await expect(clients.single.send(get(1))).rejects.toThrow();
-  expect(requests).toHaveLength(1);
-  await expect(clients.retrying.send(get(1))).rejects.toThrow();
-  expect(requests).toHaveLength(1 + 4);
-});
+  test("one client sends a request once, the other one retries", async () => {
+    status = 500;
+    await expect(clients.single.send(get(1))).rejects.toThrow();
+    expect(requests).toHaveLength(1);
+    await expect(clients.retrying.send(get(1))).rejects.toThrow();
+    expect(requests).toHaveLength(1 + 4);
+  });
 
-test.each([
-  ["127.0.0.1", "local"],
-  ["localhost", "local"],
-  // Reaches this machine, but is not one of its loopback addresses.
-  ["0.0.0.0", "of-the-chain"],
-])("requests to %s are signed with the key %s", async (host, key) => {
-  vi.stubEnv("AWS_ACCESS_KEY_ID", "of-the-chain");
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const { port } = server.address() as AddressInfo;
-  const { single, close } = createClients({ endpoint: `http://${host}:${port}`, region });
-  onTestFinished(close);
-  await single.send(get(1));
-  expect(requests[0]?.headers.authorization).toContain(`Credential=${key}/`);
+  test.each([
+    ["127.0.0.1", "local"],
+    ["localhost", "local"],
+    // Reaches this machine, but is not one of its loopback addresses.
+    ["0.0.0.0", "of-the-chain"],
+  ])("requests to %s are signed with the key %s", async (host, key) => {
+    vi.stubEnv("AWS_ACCESS_KEY_ID", "of-the-chain");
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { port } = server.address() as AddressInfo;
+    const { single, close } = createClients({
+      endpoint: `http://${host}:${port}`,
+      region,
+      transport,
+    });
+    onTestFinished(close);
+    await single.send(get(1));
+    expect(requests[0]?.headers.authorization).toContain(`Credential=${key}/`);
+  });
 });
 
 test.each([

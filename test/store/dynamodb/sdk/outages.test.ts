@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { programRef } from "../../../../src/app/ports/records.ts";
 import { createDynamoItemStore } from "../../../../src/store/dynamodb/item-store.ts";
 import {
@@ -54,102 +54,109 @@ const mistakes: Record<string, Answer> = {
   "no permission": refused("AccessDeniedException"),
 };
 
-/** Runs `use` with clients of a server that answers every request in one way. */
-async function against<T>(answer: Answer, use: (clients: Clients) => Promise<T>): Promise<T> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => undefined);
-    socket.once("data", () => answer(socket));
+describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
+  /** Runs `use` with clients of a server that answers every request in one way. */
+  async function against<T>(answer: Answer, use: (clients: Clients) => Promise<T>): Promise<T> {
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("error", () => undefined);
+      socket.once("data", () => answer(socket));
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const clients = createClients({
+      endpoint: `http://127.0.0.1:${port}`,
+      region: "local",
+      transport,
+    });
+    try {
+      return await use(clients);
+    } finally {
+      clients.close();
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    }
+  }
+
+  const read = ({ single }: Clients): Promise<unknown> =>
+    orUnavailable(
+      single.send(new GetItemCommand({ TableName: "t", Key: { pk: { S: "P" }, sk: { S: "p" } } })),
+    );
+
+  function commit(clients: Clients) {
+    const ref = programRef("p");
+    const write = { ref, op: "check", version: 1, value: undefined, next: 1 } as const;
+    return createDynamoItemStore(clients.single, tableName("t-")).commit([write], "token");
+  }
+
+  test.concurrent.each(Object.entries(outages))("a store that %s", async (name, answer) => {
+    const isThrottled = name.startsWith("throttles");
+    const reason = isThrottled ? "THROTTLED" : "STORE_UNAVAILABLE";
+    await expect(against(answer, read)).rejects.toMatchObject({ reason });
+    const kind = isThrottled ? "throttled" : "unknown";
+    expect(await against(answer, commit)).toEqual({ kind });
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  const clients = createClients({ endpoint: `http://127.0.0.1:${port}`, region: "local" });
-  try {
-    return await use(clients);
-  } finally {
+
+  test.each(Object.entries(mistakes))("a store that says: %s", async (_, answer) => {
+    for (const use of [read, commit]) {
+      const error: unknown = await against(answer, use).catch((reason) => reason);
+      expect(String(error)).toMatch(/^\w+Exception: /);
+      expect(error).not.toHaveProperty("reason");
+    }
+  });
+
+  test("a store that is not there", async () => {
+    const clients = createClients({ endpoint: "http://127.0.0.1:1", region: "local", transport });
+    await expect(read(clients)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     clients.close();
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  }
-}
-
-const read = ({ single }: Clients): Promise<unknown> =>
-  orUnavailable(
-    single.send(new GetItemCommand({ TableName: "t", Key: { pk: { S: "P" }, sk: { S: "p" } } })),
-  );
-
-function commit(clients: Clients) {
-  const ref = programRef("p");
-  const write = { ref, op: "check", version: 1, value: undefined, next: 1 } as const;
-  return createDynamoItemStore(clients.single, tableName("t-")).commit([write], "token");
-}
-
-test.concurrent.each(Object.entries(outages))("a store that %s", async (name, answer) => {
-  const isThrottled = name.startsWith("throttles");
-  const reason = isThrottled ? "THROTTLED" : "STORE_UNAVAILABLE";
-  await expect(against(answer, read)).rejects.toMatchObject({ reason });
-  const kind = isThrottled ? "throttled" : "unknown";
-  expect(await against(answer, commit)).toEqual({ kind });
-});
-
-test.each(Object.entries(mistakes))("a store that says: %s", async (_, answer) => {
-  for (const use of [read, commit]) {
-    const error: unknown = await against(answer, use).catch((reason) => reason);
-    expect(String(error)).toMatch(/^\w+Exception: /);
-    expect(error).not.toHaveProperty("reason");
-  }
-});
-
-test("a store that is not there", async () => {
-  const clients = createClients({ endpoint: "http://127.0.0.1:1", region: "local" });
-  await expect(read(clients)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
-  clients.close();
-});
-
-test("the time without an answer grows while attempts are lost, until an answer", async () => {
-  let isAway = true;
-  const answer: Answer = (socket) =>
-    isAway ? socket.resetAndDestroy() : status("200 OK", "{}")(socket);
-  await against(answer, async (clients) => {
-    let now = Math.ceil(performance.now());
-    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
-    onTestFinished(() => clock.mockRestore());
-    const lose = () => expect(read(clients)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
-    await lose();
-    expect(clients.unansweredMs()).toBe(0);
-    now += 9_000;
-    await lose();
-    now += 9_000;
-    expect(clients.unansweredMs()).toBe(18_000);
-    // Nobody has asked the store for a while.
-    now += 1_001;
-    expect(clients.unansweredMs()).toBe(0);
-    await lose();
-    expect(clients.unansweredMs()).toBe(19_001);
-    // Attempts with a longer pause in between tell nothing of the time between them.
-    now += 61_000;
-    await lose();
-    now += 1_000;
-    expect(clients.unansweredMs()).toBe(1_000);
-    expect(clients.silenceMs()).toBe(0);
-    isAway = false;
-    await read(clients);
-    expect(clients.unansweredMs()).toBe(0);
   });
-});
 
-test("an error of the program while a request is being sent", async () => {
-  const broken = (clients: Clients) => {
-    const fail = () => () => {
-      throw Buffer.from(5 as never);
+  test("the time without an answer grows while attempts are lost, until an answer", async () => {
+    let isAway = true;
+    const answer: Answer = (socket) =>
+      isAway ? socket.resetAndDestroy() : status("200 OK", "{}")(socket);
+    await against(answer, async (clients) => {
+      let now = Math.ceil(performance.now());
+      const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+      onTestFinished(() => clock.mockRestore());
+      const lose = () =>
+        expect(read(clients)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+      await lose();
+      expect(clients.unansweredMs()).toBe(0);
+      now += 9_000;
+      await lose();
+      now += 9_000;
+      expect(clients.unansweredMs()).toBe(18_000);
+      // Nobody has asked the store for a while.
+      now += 1_001;
+      expect(clients.unansweredMs()).toBe(0);
+      await lose();
+      expect(clients.unansweredMs()).toBe(19_001);
+      // Attempts with a longer pause in between tell nothing of the time between them.
+      now += 61_000;
+      await lose();
+      now += 1_000;
+      expect(clients.unansweredMs()).toBe(1_000);
+      expect(clients.silenceMs()).toBe(0);
+      isAway = false;
+      await read(clients);
+      expect(clients.unansweredMs()).toBe(0);
+    });
+  });
+
+  test("an error of the program while a request is being sent", async () => {
+    const broken = (clients: Clients) => {
+      const fail = () => () => {
+        throw Buffer.from(5 as never);
+      };
+      clients.single.middlewareStack.add(fail, { step: "finalizeRequest" });
+      return read(clients);
     };
-    clients.single.middlewareStack.add(fail, { step: "finalizeRequest" });
-    return read(clients);
-  };
-  await expect(against(status("200 OK", "{}"), broken)).rejects.toMatchObject({
-    name: "TypeError",
-    code: "ERR_INVALID_ARG_TYPE",
+    await expect(against(status("200 OK", "{}"), broken)).rejects.toMatchObject({
+      name: "TypeError",
+      code: "ERR_INVALID_ARG_TYPE",
+    });
   });
 });
 
