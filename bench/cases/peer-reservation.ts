@@ -68,20 +68,20 @@ export const peerReservation: Benchmark = {
     ),
 };
 
-/** A server that reserves, and a worker: what both store is in one database. */
+/** A server that reserves and a worker that grants, with one database. */
 async function pgBossWay(peer: Peer): Promise<Way> {
   const { channel } = await peer.startServer();
   const worker = await peer.startWorker();
   return {
     reserve: (one) => reserve(channel, one),
     async lateness(ids) {
-      const { rows } = await peer.pool.query<{ ms: number | null }>(
+      const { rows } = await peer.pool.query<{ ms: number }>(
         `SELECT (extract(epoch FROM grant_time - execute_time) * 1000)::float8 AS ms
          FROM reservations WHERE reservation_id = ANY($1) AND grant_time IS NOT NULL`,
         [ids],
       );
       if (rows.length < ids.length) throw new Error(`granted ${rows.length} of ${ids.length}`);
-      return rows.map(({ ms }) => Number(ms));
+      return rows.map(({ ms }) => ms);
     },
     cpuSeconds: async () =>
       (await cpuSeconds(worker.pid)) + (await cpuSecondsWithChildren(peer.postgresPid)),
