@@ -30,8 +30,10 @@ export const tables: Tables = {
   ],
   "hot-account": [
     { what: "grants/s on one account over a transaction each", of: ["grant.hot"] },
-    { what: "the same, store locking", of: ["grant.hot.locked"] },
-    { what: "the same, transactions queued by account", of: ["grant.hot.locked.queued"] },
+    {
+      what: "the same over transactions queued by account, items locked for 2 ms; 4 ms; 8 ms",
+      of: ["grant.hot.locked_2ms", "grant.hot.locked_4ms", "grant.hot.locked_8ms"],
+    },
     {
       what: "grants/s on one account, 4 processes over 1, store locking",
       of: ["grant.conflicts.rate_4_over_1"],
@@ -140,9 +142,12 @@ export const tables: Tables = {
       what: "lateness, 5 due a second, p95 in units of 1.5 s",
       of: ["reservation.lateness.spread"],
     },
+    { what: "the same, p95 over a scanner", of: ["reservation.lateness.scanner"] },
+    { what: "the same, p99 over the previous version", of: ["reservation.lateness_p99"] },
+    { what: "the same, p99 beside creations over that alone", of: ["reservation.under_creations"] },
     {
-      what: "500 due at once, time to the last over a 10-second scanner",
-      of: ["reservation.burst"],
+      what: "500 due at once, time to the last over a scanner; CPU time of each",
+      of: ["reservation.burst", "reservation.burst.cpu"],
     },
     {
       what: "2,000 due at once, attempts a grant over those of 20 due at once",
@@ -153,7 +158,17 @@ export const tables: Tables = {
       of: ["reservation.burst_last"],
     },
     { what: "history events of a reservation", of: ["reservation.history_events"] },
-    { what: "worker memory, 10,000 asleep over 1,000", of: ["worker.memory"] },
+    { what: "write units of a reservation, until it is granted", of: ["reservation.write_units"] },
+    { what: "billed actions of Temporal", of: ["reservation.actions"] },
+    {
+      what: "bytes of a history asleep over the previous version",
+      of: ["reservation.bytes_asleep"],
+    },
+    {
+      what: "memory of a sleeping reservation, 20,000 asleep: worker; Temporal",
+      of: ["reservation.asleep.worker", "reservation.asleep.temporal"],
+      in: "KB",
+    },
     {
       what: "resident memory of a grant that is held until its time, 10,000 held",
       of: ["reservation.hold.memory"],
@@ -167,9 +182,11 @@ export const tables: Tables = {
       what: "a pass over 50 programs, reads 3 ms away, 16 shards at once over one after another",
       of: ["reconcile.programs"],
     },
+    { what: "a pass over 200 programs over one", of: ["reconcile.programs_200"] },
   ],
   "bulk-grants": [
     { what: "CPU time a row over one activity for each row", of: ["bulk.throughput"] },
+    { what: "the same with Temporal's CPU time", of: ["bulk.throughput.temporal"] },
     { what: "rows/s over one activity for each row", of: ["bulk.throughput.rate"] },
     {
       what: "requests to the store of a run, for each row, accounts cold",
@@ -201,8 +218,13 @@ export const tables: Tables = {
     },
   ],
   "month-ends": [
-    { what: "index reads over a full scan, 1 % due", of: ["expiry.index_reads"] },
     { what: "reads of a due account", of: ["expiry.account_reads"] },
+    {
+      what: "read units of a due account, 1 % due; write units",
+      of: ["expiry.read_units", "expiry.write_units"],
+    },
+    { what: "CPU time an account over a loop", of: ["month_end.cpu"] },
+    { what: "accounts a second over a loop", of: ["month_end.rate"] },
     {
       what: "accounts visited and left unchanged, no bound stale; in the demo's shop",
       of: ["expiry.read_unchanged", "expiry.visited_unchanged"],
@@ -221,8 +243,10 @@ export const tables: Tables = {
   ],
   reactions: [
     { what: "likes/s on one comment over a transaction each", of: ["like.hot"] },
-    { what: "the same, store locking", of: ["like.hot.locked"] },
-    { what: "the same, transactions queued by owner", of: ["like.hot.locked.queued"] },
+    {
+      what: "the same over transactions queued by owner, items locked for 2 ms; 4 ms; 8 ms",
+      of: ["like.hot.locked_2ms", "like.hot.locked_4ms", "like.hot.locked_8ms"],
+    },
     {
       what: "the same, its owner reading, 4 processes over 1, store locking",
       of: ["like.conflicts.rate_4_over_1"],
@@ -312,6 +336,14 @@ export const tables: Tables = {
       in: "KB",
     },
     {
+      what: "CPU time of 10,000 quiet streams, in balances a second that take as much",
+      of: ["streams.10000.cpu"],
+    },
+    {
+      what: "p99 of a balance beside 10,000 quiet streams over a server without them",
+      of: ["streams.10000.balance"],
+    },
+    {
       what: "p99 of a balance while 10,000 streams come back after a drain, over before",
       of: ["watch.return"],
     },
@@ -360,5 +392,60 @@ export const tables: Tables = {
       of: ["mark_all.commits.like_wait"],
       in: "ms",
     },
+  ],
+  transport: [
+    {
+      what: "CPU time of the server over the SDK's transport: a grant; a balance",
+      of: ["transport.grant.cpu", "transport.balance.cpu"],
+    },
+    { what: "CPU time of a GetItem over a bare POST", of: ["transport.request.cpu"] },
+  ],
+  starts: [
+    {
+      what: "a server's start over the baseline: CPU time; time",
+      of: ["start.server.cpu", "start.server.time"],
+    },
+    {
+      what: "a worker's start over the baseline: CPU time; time",
+      of: ["start.worker.cpu", "start.worker.time"],
+    },
+    {
+      what: "CPU time of a start with compiled modules over one without: server; worker",
+      of: ["start.server.cpu.compiled", "start.worker.cpu.compiled"],
+    },
+  ],
+  "hard-hour": [
+    {
+      what: "p99 beside all of it over that of the same arrivals alone: grant; balance; like",
+      of: ["hard_hour.grant.p99", "hard_hour.balance.p99", "hard_hour.like.p99"],
+    },
+    { what: "failed calls", of: ["hard_hour.errors"] },
+    {
+      what: "lateness of the 500 reservations, p99, over that of the same alone",
+      of: ["hard_hour.lateness"],
+    },
+    {
+      what: "resident memory after over before: server; worker",
+      of: ["hard_hour.memory.server", "hard_hour.memory.worker"],
+    },
+  ],
+  peers: [
+    {
+      what: "grants/s over Postgres: distinct accounts; one account",
+      of: ["peers.grant.postgres.rate", "peers.grant.postgres.hot.rate"],
+    },
+    {
+      what: "CPU time of the server a grant, the same",
+      of: ["peers.grant.postgres.cpu", "peers.grant.postgres.hot.cpu"],
+    },
+    {
+      what: "the same with Postgres on its side",
+      of: ["peers.grant.postgres.cpu_database", "peers.grant.postgres.hot.cpu_database"],
+    },
+    {
+      what: "reservations over pg-boss: lateness, p99; 500 due at once, time to the last",
+      of: ["peers.reservation.pg_boss.lateness", "peers.reservation.pg_boss.burst"],
+    },
+    { what: "CPU time of each, the same", of: ["peers.reservation.pg_boss.cpu"] },
   ],
 };
