@@ -5,7 +5,7 @@ import type { Benchmark } from "../benchmark.ts";
 import { bulkCalls, unlimited } from "../support/bulk.ts";
 import { cpuSecondsOf } from "../support/cpu.ts";
 import { byTurns } from "../support/load.ts";
-import { ratioByTurns } from "../support/numbers.ts";
+import { ratioByTurns, round } from "../support/numbers.ts";
 import { type Process, type Stack, withStack } from "../support/stack.ts";
 
 const rounds = 3;

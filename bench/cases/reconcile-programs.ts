@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import type { Program } from "../../src/domain/program.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { byTurns } from "../support/load.ts";
-import { median, ratioByTurns } from "../support/numbers.ts";
+import { median, ratioByTurns, round } from "../support/numbers.ts";
 import { executeAllOverdue } from "../support/passes.ts";
 import { type Stack, withStack } from "../support/stack.ts";
 
@@ -49,7 +49,7 @@ export const reconcilePrograms200: Benchmark = {
       return [
         {
           name: "reconcile.programs_200",
-          value: round(median(b) / median(a)),
+          ...ratioByTurns(b, a),
           unit: `ratio of times of a pass in one worker, reads ${networkMs} ms away`,
           target: "<= 15",
           baseline: "a pass over one program",
