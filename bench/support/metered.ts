@@ -22,8 +22,8 @@ export interface Metered {
 export interface MeteredStack extends Stack {
   readonly proxy: DynamoProxy;
   /**
-   * Runs `work` and returns the cost of the requests that are counted. All writes of their items have
-   * to pass the proxy from the first call on.
+   * Runs `work` and returns the cost of the requests that are counted. All writes of their items
+   * have to pass the proxy from the first call on.
    */
   meter(
     work: () => Promise<unknown>,

@@ -29,6 +29,17 @@ test.each(names)("%s.json allows actions one by one, on tables, indexes and obje
   expect(resources).toEqual(expect.arrayContaining(used.map((each) => each.split(" ")[1])));
 });
 
+test.each(["server", "worker"])("%s.json deletes nothing of points but marks", (name) => {
+  const deleting = statementsOf(name).filter(
+    ({ Action, Resource }) =>
+      Action.some((action) => /DeleteItem|BatchWriteItem/.test(action)) &&
+      Resource.some((resource) => resource.endsWith("points")),
+  );
+  expect(deleting.map(({ Condition }) => Condition)).toEqual([
+    { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["S#*"] } },
+  ]);
+});
+
 test("a command needs the actions that AWS documents for it", () => {
   const one = { TableName: "points" };
   expect(dynamoDbAccess("GetItem", one)).toEqual(["dynamodb:GetItem points"]);

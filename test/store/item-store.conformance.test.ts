@@ -216,12 +216,14 @@ describe.each(transports)("%s: transactions", (kind, open) => {
   });
 
   test("a mark is deleted with its version only, and nobody deletes a later one", async () => {
-    const { store, p } = setUp();
+    const { store, reader, p } = setUp();
     const ref = pendingStartRef({ programId: p, reservationId: "r" });
     const mark = (time: number) => ({ programId: p, reservationId: "r", time });
     const marked = (time: number) => ({ ...write(ref, mark(time)), next: time });
     const token = randomUUID();
     await fill(store, [marked(5)]);
+    const listed = await pages((page) => reader.pendingStarts(shardOf(`${p}#r`), page), 4);
+    expect(listed.flat()).toContainEqual(mark(5));
     expect(await store.commit([remove(ref, 5)], token)).toEqual({ kind: "committed" });
     const absent = { value: undefined, version: 0 };
     const again = await store.commit([remove(ref, 5)], token);

@@ -131,8 +131,8 @@ function toAction(packed: readonly Write[], name: TableName): TransactWriteItem 
 }
 
 /**
- * Maps an error of a transaction or of a plain write to a result. Throws LIMIT_EXCEEDED for a target
- * whose reactions fill a partition, and the error itself if it is an unknown one.
+ * Maps an error of a transaction or of a plain write to a result. Throws LIMIT_EXCEEDED for a
+ * target whose reactions fill a partition, and the error itself if it is an unknown one.
  */
 function resultOf(error: unknown, packed: readonly (readonly Write[])[]): CommitResult {
   if (error instanceof TransactionCanceledException) return cancelled(error, packed);

@@ -1,6 +1,6 @@
 /**
- * Plain writes: PutItem and DeleteItem under the condition of a transaction with this one action, at
- * half its units. They have no ClientRequestToken: a creation that is sent again is known by its
+ * Plain writes: PutItem and DeleteItem under the condition of a transaction with this one action,
+ * at half its units. They have no ClientRequestToken: a creation that is sent again is known by its
  * item.
  */
 import type { Put } from "@aws-sdk/client-dynamodb";

@@ -58,9 +58,9 @@ export interface ItemStore {
   readAtomically(refs: readonly Ref[]): Promise<readonly Loaded[] | undefined>;
   /**
    * Writes everything or nothing. A second commit of the same writes under the same token does
-   * nothing and has the result of the first; of writes that only create or delete one record, it may
-   * fail when the record has changed since. Throws an error that is no result, and LIMIT_EXCEEDED
-   * when the records of a target fill a partition: nothing is written then.
+   * nothing and has the result of the first; of writes that only create or delete one record, it
+   * may fail when the record has changed since. Throws an error that is no result, and
+   * LIMIT_EXCEEDED when the records of a target fill a partition: nothing is written then.
    */
   commit(writes: readonly Write[], token: string): Promise<CommitResult>;
 }

@@ -17,6 +17,7 @@ export interface Statement {
   readonly Effect: string;
   readonly Action: readonly string[];
   readonly Resource: readonly string[];
+  readonly Condition?: unknown;
 }
 
 /** The statements of a policy by the name of its file. */
