@@ -143,10 +143,11 @@ function openLoop(scale: Scale, calls: Calls, perSecondOfEach: number) {
         return { key: `${label} ${kind}`, arrivals: startArrivals(perSecondOfEach, send) };
       });
       await sleep(ms);
-      for (const { key, arrivals } of running) {
+      const stopped = running.map(async ({ key, arrivals }) => {
         const { latencies: added } = await arrivals.stop();
         latencies.set(key, [...(latencies.get(key) ?? []), ...added]);
-      }
+      });
+      await Promise.all(stopped);
     },
   };
 }
@@ -261,5 +262,7 @@ function results(
   ];
 }
 
-const spread = (ms: readonly number[]): string =>
-  `${ms.length}: p50, p99, most ${[0.5, 0.99, 1].map((share) => round(percentile(ms, share))).join(", ")} ms`;
+function spread(ms: readonly number[]): string {
+  const shown = [0.5, 0.99, 1].map((share) => round(percentile(ms, share)));
+  return `${ms.length}: p50, p99, most ${shown.join(", ")} ms`;
+}

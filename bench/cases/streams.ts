@@ -65,7 +65,7 @@ export const streams: Benchmark = {
           `${after} KB after garbage collections`,
       );
       scale.note(
-        `${round(streamsCpu)} s of CPU a second; a balance takes ${round(balanceCpu * 1_000)} ms; ` +
+        `${round(streamsCpu)} s of CPU a second, ${round(balanceCpu * 1_000)} ms a balance; ` +
           `p99 beside them ${a.map(({ p99 }) => round(p99))} ms, ` +
           `without ${b.map(({ p99 }) => round(p99))} ms, ratios ${ratios.map(round)}`,
       );
