@@ -57,11 +57,11 @@ async function measure(
   const usage = async () => ({ server: await cpuSeconds(pid), store: await storeSeconds() });
   const before = await usage();
   const run = { callers, warmMs: 0, ms: scale.pick(4_000, 1_000) };
-  const { latencies, rate, errors } = await load({
+  const { latencies, rate, errors, error } = await load({
     ...run,
     call: (i) => grant(channel, accountOf(i)),
   });
-  if (errors > 0) scale.note(`${errors} calls failed`);
+  if (errors > 0) throw error;
   const after = await usage();
   const each = (part: "server" | "store") =>
     ((after[part] - before[part]) * 1_000) / latencies.length;

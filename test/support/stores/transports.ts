@@ -222,7 +222,10 @@ const dayMs = 86_400_000;
 
 /** Any time, and those around midnight. */
 const times = fc
-  .tuple(fc.integer({ min: 18_000, max: 40_000 }), fc.oneof(fc.nat(dayMs), fc.integer({ min: -2_000, max: 2_000 })))
+  .tuple(
+    fc.integer({ min: 18_000, max: 40_000 }),
+    fc.oneof(fc.nat(dayMs), fc.integer({ min: -2_000, max: 2_000 })),
+  )
   .map(([day, ms]) => day * dayMs + ms);
 
 /** They expire at once, so that the SDK asks for others before each request. */
