@@ -312,7 +312,7 @@ describe.each(transports)("%s: transactions", (kind, open) => {
   });
 });
 
-describe.each(transports)("%s: records", (_, open) => {
+describe.each(stores)("%s: records", (_, open) => {
   const id = (length: number) => `${"!~:/@".repeat(26)}`.slice(0, length);
   const extremes = (p: string): [string, Ref, Records[Kind]][] => {
     const userId = id(64);
