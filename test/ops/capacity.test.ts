@@ -132,17 +132,17 @@ test("provisioned units are used as far as the template of the tables has it", (
 test("actions are those of the reservations, the rows and the idle days", () => {
   const idle = temporalActions(loadOf(), settings).month;
   const { month, due } = temporalActions(loadOf("--reservations", "6000"), settings);
-  expect(month - idle).toBeCloseTo((6_000 * 4 * 730) / 24);
-  expect(due).toBe(200);
+  expect(month - idle).toBeCloseTo((6_000 * 3 * 730) / 24);
+  expect(due).toBe(100);
   const rows = temporalActions(loadOf("--rows", "20000"), settings).month;
   expect(rows - idle).toBeCloseTo(2 * 273);
 });
 
 test("the limit that is met first stands in front", () => {
   const [first, second] = limitUses(loadOf("--reservations", "60000"), settings);
-  expect(first).toMatchObject({ name: "actions a second of a Temporal namespace", used: 2_000 });
   const used = 12_000 + (5 * 60_000) / 86_400;
-  expect(second).toMatchObject({ name: "write units a second of a new table", used });
+  expect(first).toMatchObject({ name: "write units a second of a new table", used });
+  expect(second).toMatchObject({ name: "actions a second of a Temporal namespace", used: 1_000 });
   expect(limitUses(loadOf("--balances", "9000"), settings)[0]).toMatchObject({
     name: "read units a second of a new table",
     used: 9_000,

@@ -255,7 +255,7 @@ describe("the lanes of overdue reservations", () => {
       ...deps.reader,
       async reservationsInShard(shard, window, page) {
         const found = await deps.reader.reservationsInShard(shard, window, page);
-        const isDamaged = shard.programId === "damaged" && shard.unsynced && shard.shard === 3;
+        const isDamaged = shard.programId === "damaged" && !shard.unsynced && shard.shard === 3;
         if (!isDamaged) return found;
         skipped = found.items.length;
         throw new TypeError("no number");
@@ -265,7 +265,7 @@ describe("the lanes of overdue reservations", () => {
     expect(skipped).toBeGreaterThan(0);
     expect(counts).toMatchObject({ granted: 80 - skipped, failed: 1 });
     expect(counts.failures).toEqual([
-      { programId: "damaged", reservationId: "(shard 19)", reason: "INTERNAL" },
+      { programId: "damaged", reservationId: "(shard 3)", reason: "INTERNAL" },
     ]);
   });
 });
