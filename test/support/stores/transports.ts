@@ -220,12 +220,10 @@ const answers = (command: Command, now: number): fc.Arbitrary<Answer> =>
 
 const dayMs = 86_400_000;
 
-/** Any time, and those around midnight. */
+/** Any time of a day, and those around midnight. */
+const timesOfDay = fc.oneof(fc.nat(dayMs), fc.integer({ min: -2_000, max: 2_000 }));
 const times = fc
-  .tuple(
-    fc.integer({ min: 18_000, max: 40_000 }),
-    fc.oneof(fc.nat(dayMs), fc.integer({ min: -2_000, max: 2_000 })),
-  )
+  .tuple(fc.integer({ min: 18_000, max: 40_000 }), timesOfDay)
   .map(([day, ms]) => day * dayMs + ms);
 
 /** They expire at once, so that the SDK asks for others before each request. */

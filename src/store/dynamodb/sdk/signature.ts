@@ -1,4 +1,4 @@
-/** Signs requests to DynamoDB by Signature Version 4, with a signing key that is kept for its day. */
+/** Signs requests to DynamoDB by Signature Version 4. The signing key is kept for its day. */
 import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { escapeUriPath, type HttpRequest } from "@smithy/core/protocols";
@@ -52,7 +52,9 @@ ${sha256(body)}`;
       const scope = `${time.slice(0, 8)}/${await region()}/dynamodb/aws4_request`;
       const toSign = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${sha256(canonical)}`;
       const signature = hmac(keyOf(secretAccessKey, scope), toSign).toString("hex");
-      headers.authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
+      const credential = `Credential=${accessKeyId}/${scope}`;
+      const signed = `SignedHeaders=${names}, Signature=${signature}`;
+      headers.authorization = `AWS4-HMAC-SHA256 ${credential}, ${signed}`;
       return request;
     },
   };

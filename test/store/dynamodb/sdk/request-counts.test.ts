@@ -64,7 +64,7 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
       count,
     ]);
 
-  test("each attempt counts for its tables by its result; DynamoDB is asked for units", async () => {
+  test("each attempt counts for its tables by its result, and asks for its units", async () => {
     answers = [
       ok({ ConsumedCapacity: { TableName: "points", CapacityUnits: 0.5 } }),
       error(500, "InternalServerError"),
