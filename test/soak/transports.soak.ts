@@ -2,7 +2,9 @@
 import { test } from "vitest";
 import { compareTransports } from "../support/stores/transports.ts";
 
-test("100,000 random commands are sent and answered as by the SDK", async () => {
+const timeout = 40 * 60_000;
+
+test("100,000 random commands are sent and answered as by the SDK", { timeout }, async () => {
   const seed = Date.now() % 2 ** 31;
   console.info(`seed ${seed}`);
   await compareTransports(100_000, seed);
