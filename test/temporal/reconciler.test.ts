@@ -186,7 +186,7 @@ describe("a call to Temporal that was lost", () => {
     // An earlier test has left the mark of a reservation that was granted without a run.
     await eventually(async () => {
       await syncAll(11_000);
-      expect(await markedIds(deps)).toEqual([]);
+      expect(await markedIds(deps, programId)).toEqual([]);
     });
     const executeTime = Date.now() + 2_000;
     const move = { ...change, programId, reservationId: "lost-move", executeTime };

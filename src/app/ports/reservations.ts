@@ -59,8 +59,8 @@ export interface ReservationReader {
     window: Window,
     page: PageRequest,
   ): Promise<Page<Reservation>>;
-  /** Lists the pending starts of one shard, 0 to `shardCount` - 1. Lags behind by moments. */
-  pendingStarts(shard: number, page: PageRequest): Promise<Page<PendingStart>>;
+  /** Lists the pending starts of one shard of a program. Lags behind by moments. */
+  pendingStarts(programId: string, shard: number, page: PageRequest): Promise<Page<PendingStart>>;
 }
 
 /** A part of the index by state, in which records that are not synced are apart from the others. */

@@ -12,7 +12,7 @@ import {
 } from "../../domain/reservation.ts";
 import type { Points } from "../../domain/units.ts";
 import type { Deps } from "../ports/deps.ts";
-import { reservationRef } from "../ports/records.ts";
+import { type Ref, reservationRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import { requestHash } from "../shared/idempotency.ts";
 import { doEach, type ItemResult, type OnFailed } from "./batches.ts";
@@ -32,7 +32,10 @@ interface NewReservation {
 /** A reservation, and whether an earlier call had created it. */
 type CreatedReservation = VisibleReservation & { readonly replayed: boolean };
 
-type CommandDeps = Pick<Deps, "engine" | "clock" | "programs" | "workflows" | "background">;
+type CommandDeps = Pick<
+  Deps,
+  "engine" | "reader" | "clock" | "programs" | "workflows" | "background"
+>;
 
 /**
  * Writes the record, then starts its workflow in the background, so that the caller does not wait
@@ -51,13 +54,14 @@ export async function createReservation(
 ): Promise<CreatedReservation> {
   const { programId, reservationId, userId, points, reason, executeTime, creator, traceparent } =
     input;
+  const ref = reservationRef(programId, reservationId);
   await deps.programs.get(programId);
-  checkExecuteTime(executeTime, (await deps.clock.now()).wall);
+  await checkNew(deps, ref, executeTime);
   const mark = await markStart(deps, input);
   const hash = requestHash("reserve", creator, { user: userId, points, reason, executeTime });
   const { record, isChanged, now } = await changeRecord(
     deps,
-    { ref: reservationRef(programId, reservationId), expectAbsent: true, deadline: input.deadline },
+    { ref, expectAbsent: true, deadline: input.deadline },
     (existing, { wall }): Reservation =>
       existing ?? {
         programId,
@@ -81,6 +85,22 @@ export async function createReservation(
     throw new DomainError("ID_REUSED", "this reservation_id was used for another request");
   }
   return { ...visible(record, now.wall), replayed: !isChanged };
+}
+
+/**
+ * Refuses a bad execute time before anything is written, unless the reservation exists: the clock
+ * of another server, a little ahead of this one, may have let the same request pass.
+ */
+async function checkNew(
+  { clock, reader }: Pick<Deps, "clock" | "reader">,
+  ref: Ref<"reservation">,
+  executeTime: Instant,
+): Promise<void> {
+  try {
+    checkExecuteTime(executeTime, (await clock.now()).wall);
+  } catch (error) {
+    if (!(await reader.get(ref))) throw error;
+  }
 }
 
 /**

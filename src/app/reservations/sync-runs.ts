@@ -1,8 +1,9 @@
 /** Finds workflow runs that are not in line with their records, and corrects them. */
+import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
-import { allPages, type PageRequest } from "../ports/pages.ts";
+import { allPages, type Page } from "../ports/pages.ts";
 import { shardCount } from "../ports/points.ts";
 import { pendingStartRef, reservationRef } from "../ports/records.ts";
 import type { PendingStart, ReservationName } from "../ports/reservations.ts";
@@ -32,7 +33,7 @@ type Unread = NonNullable<SweepPage<Reservation, ReservationName>["unread"]>;
 const unsyncedMs = 10_000;
 
 /** A mark of this age without a reservation is of a call that has failed. */
-const abandonedMs = 3_600_000;
+const abandonedMs = 300_000;
 
 /** A run whose record has been final for this long makes no progress. */
 const stuckMs = 120_000;
@@ -67,8 +68,8 @@ export async function syncRuns(
     onFailed(name, error);
     counts.failed += 1;
   };
-  for await (const mark of pendingStarts(deps, wall)) {
-    await count("synced", mark, () => startPending(brief, mark, wall));
+  for await (const marked of pendingStarts(deps, wall, onUnread)) {
+    await count("synced", marked[0], () => startPending(brief, marked, wall));
   }
   for await (const reservation of unsyncedReservations(deps, wall, onUnread)) {
     await count("synced", reservation, () => syncRun(brief, reservation).then(() => true));
@@ -105,21 +106,53 @@ async function* unsyncedReservations(
   }
 }
 
+/** A mark, and its reservation if that was written. */
+type Marked = readonly [mark: PendingStart, reservation: Reservation | undefined];
+
+/**
+ * Reads the marks of all programs with their reservations, the first page of each shard of a
+ * program at once. A shard that cannot be read is left to the next pass.
+ */
 async function* pendingStarts(
   { reader }: Pick<Deps, "reader">,
   wall: Instant,
-): AsyncGenerator<PendingStart, void> {
-  for (let shard = 0; shard < shardCount; shard += 1) {
-    const read = (page: PageRequest) => reader.pendingStarts(shard, page);
-    for await (const marks of allPages(reservationPageSize, read)) {
-      yield* marks.filter(({ time }) => time < wall - unsyncedMs);
+  onUnread: (unread: Unread) => void,
+): AsyncGenerator<Marked, void> {
+  async function read(programId: string, shard: number, after?: string): Promise<Page<Marked>> {
+    try {
+      const page = { size: reservationPageSize, cursor: after };
+      const { items, cursor } = await reader.pendingStarts(programId, shard, page);
+      const marks = items.filter(({ time }) => time < wall - unsyncedMs);
+      const reservations = await reader.many(marks.map(reservationRefOf));
+      return { items: marks.map((mark, i) => [mark, reservations[i]]), ...(cursor && { cursor }) };
+    } catch (error) {
+      if (error instanceof DomainError && error.reason === "STORE_UNAVAILABLE") throw error;
+      onUnread({ name: { programId, reservationId: `(marks of shard ${shard})` }, error });
+      return { items: [] };
+    }
+  }
+  const shards = Array.from({ length: shardCount }, (_, shard) => shard);
+  for await (const programs of allPages(200, (page) => reader.programs(page))) {
+    for (const { programId } of programs) {
+      const first = await Promise.all(shards.map((shard) => read(programId, shard)));
+      for (const [shard, page] of first.entries()) {
+        yield* page.items;
+        for (let { cursor } = page; cursor !== undefined; ) {
+          const next = await read(programId, shard, cursor);
+          yield* next.items;
+          ({ cursor } = next);
+        }
+      }
     }
   }
 }
 
 /** Starts the run of a marked reservation. One that was never written loses its mark in time. */
-async function startPending(deps: SyncDeps, mark: PendingStart, wall: Instant): Promise<boolean> {
-  const reservation = await readReservation(deps, mark);
+async function startPending(
+  deps: SyncDeps,
+  [mark, reservation]: Marked,
+  wall: Instant,
+): Promise<boolean> {
   if (reservation) await startMarked(deps, reservation);
   else if (mark.time < wall - abandonedMs) {
     await changeRecord(deps, { ref: pendingStartRef(mark) }, (found) =>
@@ -154,9 +187,12 @@ async function terminateStuck(
   return true;
 }
 
+const reservationRefOf = ({ programId, reservationId }: ReservationName) =>
+  reservationRef(programId, reservationId);
+
 async function readReservation(
   { reader }: Pick<Deps, "reader">,
-  { programId, reservationId }: ReservationName,
+  name: ReservationName,
 ): Promise<Reservation | undefined> {
-  return (await reader.get(reservationRef(programId, reservationId)))?.value;
+  return (await reader.get(reservationRefOf(name)))?.value;
 }

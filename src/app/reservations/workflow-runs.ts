@@ -30,7 +30,8 @@ export function markStart(
     decide(tx, { wall }) {
       const wasMarked = tx.get(ref) !== undefined;
       // It begins at the time, so that what deletes an earlier mark never meets this one.
-      tx.put(ref, { programId, reservationId, time: wall }, wall);
+      const version = Math.max(wall, tx.recordVersion(ref) + 1);
+      tx.put(ref, { programId, reservationId, time: wall }, version);
       return { ref, version: tx.recordVersion(ref), wasMarked };
     },
   });

@@ -4,7 +4,10 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import { programRef, reservationRef } from "../../../src/app/ports/records.ts";
 import { createReservation } from "../../../src/app/reservations/commands.ts";
 import { syncRuns } from "../../../src/app/reservations/sync-runs.ts";
+import { markStart, withdrawMark } from "../../../src/app/reservations/workflow-runs.ts";
 import { asService } from "../../../src/domain/caller.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { latestExecuteTime } from "../../../src/domain/reservation.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import type { ItemStore } from "../../../src/store/engine/item-store.ts";
 import { beforeItemOf } from "../../support/fixtures/account-fixture.ts";
@@ -14,6 +17,7 @@ import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 const programId = "p";
 const hour = 3_600_000;
+const fiveMinutes = 300_000;
 const noFailure = (_: unknown, error: unknown) => expect.unreachable(String(error));
 
 function setUp() {
@@ -91,48 +95,49 @@ test.each(crashes)("a process that ends at step $at, done: $done", async ({ at, 
   const isWritten = at > 2 || (at === 2 && done);
   const isMarked = (at > 1 || done) && !(at === 4 && done);
   expect(await exists()).toBe(isWritten);
-  expect(await markedIds(deps)).toEqual(isMarked ? ["r"] : []);
+  expect(await markedIds(deps, programId)).toEqual(isMarked ? ["r"] : []);
 
   clock.time += 10_001;
   await syncRuns(deps, 0, noFailure);
   expect(starts.has("r")).toBe(isWritten);
-  expect(await markedIds(deps)).toEqual(isMarked && !isWritten ? ["r"] : []);
+  expect(await markedIds(deps, programId)).toEqual(isMarked && !isWritten ? ["r"] : []);
 
   expect(await create(deps)).toMatchObject({ replayed: isWritten });
-  await expect.poll(() => markedIds(deps)).toEqual([]);
+  await expect.poll(() => markedIds(deps, programId)).toEqual([]);
   expect(starts.has("r")).toBe(true);
 });
 
-test("a mark without a reservation is deleted after an hour", async () => {
+test("a mark without a reservation is deleted after five minutes", async () => {
   const all = setUp();
   const { deps, clock, starts, create, exists } = all;
   const { dying, died } = dyingProcess(all, 1, true);
   create(dying).catch(() => undefined);
   await died;
-  clock.time += hour;
+  clock.time += fiveMinutes;
   await syncRuns(deps, 0, noFailure);
-  expect(await markedIds(deps)).toEqual(["r"]);
+  expect(await markedIds(deps, programId)).toEqual(["r"]);
   clock.time += 1;
   await syncRuns(deps, 0, noFailure);
-  expect(await markedIds(deps)).toEqual([]);
+  expect(await markedIds(deps, programId)).toEqual([]);
   expect({ starts: starts.size, exists: await exists() }).toEqual({ starts: 0, exists: false });
 });
 
-test("a call under way keeps the mark that an earlier one has left an hour ago", async () => {
+test("a call under way keeps the mark that an earlier one has left long ago", async () => {
   const all = setUp();
   const { deps, store, clock, starts, create } = all;
   const early = dyingProcess(all, 1, true);
   create(early.dying).catch(() => undefined);
   await early.died;
-  clock.time += hour + 1;
+  clock.time += fiveMinutes + 1;
   const { reader } = deps;
   // Between the list of marks and the deletion, another process marks, creates and ends.
   const racing = {
     ...deps,
     reader: {
       ...reader,
-      async get(ref: Parameters<typeof reader.get>[0]) {
-        const found = await reader.get(ref);
+      async many(refs: Parameters<typeof reader.many>[0]) {
+        const found = await reader.many(refs);
+        if (refs.length === 0) return found;
         // Its mark is written at the second try: the first one takes it as absent.
         const late = dyingProcess(all, 4, false);
         create(late.dying).catch(() => undefined);
@@ -142,12 +147,68 @@ test("a call under way keeps the mark that an earlier one has left an hour ago",
     },
   } as Deps;
   await syncRuns(racing, 0, noFailure);
-  expect(await markedIds(deps)).toEqual(["r"]);
+  expect(await markedIds(deps, programId)).toEqual(["r"]);
   expect(starts.size).toBe(0);
   clock.time += 10_001;
   await syncRuns(deps, 0, noFailure);
   expect(starts.get("r")).toBe(1);
   expect(store.stored().filter(({ ref }) => ref.kind === "reservation")).toHaveLength(1);
+});
+
+test("two calls of one id in one batch have a mark each", async () => {
+  const { deps } = setUp();
+  const name = { programId, reservationId: "r" };
+  const [first, second] = await Promise.all([markStart(deps, name), markStart(deps, name)]);
+  expect(second.version).toBeGreaterThan(first.version);
+  await withdrawMark(deps, first);
+  expect(await markedIds(deps, programId)).toEqual(["r"]);
+  await withdrawMark(deps, second);
+  expect(await markedIds(deps, programId)).toEqual([]);
+});
+
+test.each([
+  ["a damaged record", new TypeError("no number")],
+  ["a hot key", new DomainError("THROTTLED", "too many requests")],
+])("marks that cannot be read for %s hold up no other program", async (_, error) => {
+  const all = setUp();
+  const { deps, store, clock, starts, create } = all;
+  store.force(programRef("a"), {
+    programId: "a",
+    timeZone: "Asia/Tokyo",
+    lifetimes: [{ lifetimeMonths: 12, effectiveTime: 0 }],
+    createTime: 0,
+  });
+  const { dying, died } = dyingProcess(all, 3, false);
+  create(dying).catch(() => undefined);
+  await died;
+  clock.time += 10_001;
+  const failed: unknown[] = [];
+  const reader: Deps["reader"] = {
+    ...deps.reader,
+    async pendingStarts(programId, shard, page) {
+      if (programId === "a" && shard === 3) throw error;
+      return deps.reader.pendingStarts(programId, shard, page);
+    },
+  };
+  const counts = await syncRuns({ ...deps, reader }, 0, (...each) => failed.push(each));
+  expect(counts).toMatchObject({ synced: 1, failed: 1 });
+  expect(starts.get("r")).toBe(1);
+  expect(failed).toEqual([[{ programId: "a", reservationId: "(marks of shard 3)" }, error]]);
+});
+
+test("a repeated request is answered by a process whose clock is behind", async () => {
+  const { deps, clock } = setUp();
+  const latest = latestExecuteTime(clock.time);
+  const create = (deps: Deps, executeTime: number) =>
+    createReservation(deps, {
+      ...{ programId, reservationId: "r", userId: "u", reason: "", executeTime, points: 10 },
+      creator: asService("tests"),
+    });
+  await expect(create(deps, latest + 1)).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
+  expect(await markedIds(deps, programId)).toEqual([]);
+  expect(await create(deps, latest)).toMatchObject({ replayed: false });
+  clock.time -= 5;
+  expect(await create(deps, latest)).toMatchObject({ replayed: true });
 });
 
 test("of two processes one creates, the other one has the same answer or ID_REUSED", async () => {
@@ -167,7 +228,9 @@ test("of two processes one creates, the other one has the same answer or ID_REUS
       expect(results.toSorted(), `round ${round}`).toEqual(["false", second].toSorted());
     }
     clock.time += 10_001;
-    await expect.poll(() => syncRuns(deps, 0, noFailure).then(() => markedIds(deps))).toEqual([]);
+    await expect
+      .poll(() => syncRuns(deps, 0, noFailure).then(() => markedIds(deps, programId)))
+      .toEqual([]);
     expect(starts.get("r")).toBeGreaterThan(0);
   }
 });

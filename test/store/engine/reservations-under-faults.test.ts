@@ -107,7 +107,7 @@ test("exactly one creation of an id wins, whatever answers are lost", async () =
   };
   const failed = (_: unknown, error: unknown) => expect.unreachable(String(error));
   await expect
-    .poll(() => syncRuns(later, 0, failed).then(() => markedIds(first)), patience)
+    .poll(() => syncRuns(later, 0, failed).then(() => markedIds(first, programId)), patience)
     .toEqual([]);
   expect([...started].toSorted()).toEqual(ids.toSorted());
 });

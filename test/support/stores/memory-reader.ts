@@ -157,12 +157,12 @@ function reservationReads(records: ReadonlyMap<string, Stored>): ReservationRead
         page,
       ),
 
-    pendingStarts: async (shard, page) =>
+    pendingStarts: async (programId, shard, page) =>
       pageOf(
-        `pending starts ${shard}`,
+        `pending starts ${programId}#${shard}`,
         allOf(records, "pendingStart")
-          .map((record) => ({ sort: `${record.programId}#${record.reservationId}`, record }))
-          .filter(({ sort }) => shardOf(sort) === shard),
+          .filter((each) => each.programId === programId && shardOf(each.reservationId) === shard)
+          .map((record) => ({ sort: record.reservationId, record })),
         page,
       ),
   };

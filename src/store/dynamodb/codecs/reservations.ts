@@ -60,14 +60,17 @@ export const reservation: Codec<"reservation"> = {
   },
 };
 
-/** The partition of the pending starts of a shard. */
-export const pendingStartsKey = (shard: number) => S(`S#${shard}`);
+/** The partition of the pending starts of a shard: one of its own for each program. */
+export const pendingStartsKey = (programId: string, shard: number) => S(`S#${programId}#${shard}`);
 
 export const pendingStart: Codec<"pendingStart"> = {
   table: "points",
   // A mark that is set again is found and deleted by the reconciler. A deletion has its version.
   plainWrites: true,
-  key: (id) => ({ pk: pendingStartsKey(shardOf(id)), sk: S(id) }),
+  key(id) {
+    const [programId, reservationId] = id.split("#") as [string, string];
+    return { pk: pendingStartsKey(programId, shardOf(reservationId)), sk: S(id) };
+  },
   encode: ({ time }) => ({ t: N(time) }),
   decode: (item): PendingStart => {
     const [programId, reservationId] = parts(item, "sk") as [string, string];

@@ -71,11 +71,11 @@ export function reservationReads(client: DynamoDBClient, tableName: TableName): 
         ...matching("is", stateKey(part, shard), window),
       }),
 
-    pendingStarts: (shard, page) =>
+    pendingStarts: (programId, shard, page) =>
       query(client, page, pendingStart.decode, {
         TableName: tableName("points"),
         KeyConditionExpression: "pk = :p",
-        ExpressionAttributeValues: { ":p": pendingStartsKey(shard) },
+        ExpressionAttributeValues: { ":p": pendingStartsKey(programId, shard) },
       }),
   };
 }
