@@ -1,6 +1,6 @@
 /** Measures what a reservation costs in Temporal: billed actions, and bytes while it sleeps. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, Connection, type WorkflowHandle } from "@temporalio/client";
+import { Client, Connection, type WorkflowHandle, WorkflowNotFoundError } from "@temporalio/client";
 import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import { defaultProgramId } from "../../src/domain/program.ts";
 import { billableActions, type History } from "../../test/support/fixtures/billable-actions.ts";
@@ -60,6 +60,7 @@ const costOf = (version: Version | undefined) =>
     try {
       const bytes = await bytesAsleep(await reserved("reservation-later", 30 * dayMs));
       const granted = await reserved("reservation-soon", soonMs);
+      await bytesAsleep(granted);
       await granted.result();
       const { events } = await granted.fetchHistory();
       const printed: History["events"] = JSON.parse(JSON.stringify(events));
@@ -69,10 +70,20 @@ const costOf = (version: Version | undefined) =>
     }
   });
 
+/** Waits until a run sleeps, which the server starts after its answer. Returns its bytes. */
 async function bytesAsleep(handle: WorkflowHandle): Promise<number> {
   for (;;) {
-    const { historyLength, historySize } = await handle.describe();
+    const { historyLength, historySize } = await describe(handle);
     if (historyLength === eventsAsleep && historySize !== undefined) return historySize;
     await sleep(200);
+  }
+}
+
+async function describe(handle: WorkflowHandle) {
+  try {
+    return await handle.describe();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { historyLength: 0, historySize: undefined };
+    throw error;
   }
 }
