@@ -19,7 +19,8 @@ const concurrency = 16;
  * Works on the lanes in bounded steps, which take turns, and returns the counts of the whole pass.
  * A step that ends inside a long shard divides its lane, so that what is behind the shard does not
  * wait for it. When the history is so long that the workflow should continue as new, the lanes that
- * are left are dropped: the next pass begins at the start, where nothing is overdue any more.
+ * are left are dropped: the next pass begins at the start, where nothing is overdue any more. It is
+ * not divided in this run.
  */
 export async function workOnLanes(
   lanes: readonly OverdueLane[],

@@ -74,12 +74,16 @@ const nothing: OverdueCounts = {
 
 /**
  * One step, or as many as a worker of the previous version needs. What is left after the first step
- * of a current worker is divided into lanes, which all workers share.
+ * of a current worker is divided into lanes, which all workers share. A run with so long a history
+ * that it would drop them, and which waits for `syncRuns` before it continues as new, takes step
+ * after step instead.
  */
 async function executeAll(): Promise<{ counts: OverdueCounts; wasDivided: boolean }> {
   let step: OverdueStepResult = nothing;
-  do step = await orRefusal(executeOverdue({ ...step, ways }));
-  while (step.cursor !== undefined && !step.lanes);
+  do {
+    const isLong = workflowInfo().continueAsNewSuggested;
+    step = await orRefusal(executeOverdue({ ...step, ...(!isLong && { ways }) }));
+  } while (step.cursor !== undefined && !step.lanes);
   const { lanes, cursor: _, ...counts } = step;
   if (!lanes) return { counts, wasDivided: false };
   return { counts: await workOnLanes(lanes, counts), wasDivided: true };

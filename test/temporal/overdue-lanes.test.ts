@@ -120,6 +120,25 @@ test("a worker of the previous version divides no pass", async () => {
   expect(isContinued).toBe(false);
 });
 
+test("a run whose history is too long for lanes takes step after step to the end", async () => {
+  const steps: OverdueStep[] = [];
+  // Temporal suggests to continue as new from 4 MB on.
+  const failure = { program_id: "p".repeat(1e6), reservation_id: "r", reason: "INTERNAL" };
+  const executeOverdue = async (step: OverdueStep): Promise<OverdueStepResult> => {
+    steps.push(step);
+    const { cursor: _, ways, ...before } = step;
+    const counts = { ...before, overdue: before.overdue + 1, failures: [failure] };
+    // The first steps are those of a worker of the previous version.
+    const wereLong = steps.filter((each) => each.ways === undefined).length;
+    return wereLong < 3 ? { ...counts, cursor: `${steps.length}` } : { ...counts, failures: [] };
+  };
+  const { details } = await reconcile("long", executeOverdue, () => {
+    expect(steps.at(-1)?.ways).toBeUndefined();
+    expect(steps.filter((each) => each.ways === undefined).length).toBe(3);
+  });
+  expect(details).toContain(`Overdue: ${steps.length}`);
+});
+
 test("two workers share the lanes, and one takes over those of a killed one", async () => {
   const { client, config, proxy, deps, programId } = stack;
   const ids = Array.from({ length: 400 }, (_, i) => `r-${i}`);
