@@ -123,7 +123,8 @@ export function reservationPages(
 /**
  * Divides what is left of a sweep, from a cursor up to `until`, into lanes: up to `ways` of the
  * program at the cursor, and as many of the programs behind it, so that these do not wait for a
- * program with very many records. Into one way it divides only inside a shard of many pages.
+ * program with very many records. Into one way it divides only inside a shard of many pages: into
+ * the rest of that shard and what is behind it.
  */
 export async function divideIntoLanes(
   deps: Pick<Deps, "reader">,
@@ -142,9 +143,13 @@ export async function divideIntoLanes(
     );
   const left = all.filter((each) => !isBefore(each, place) && isBefore(each, end));
   const own = left.filter(({ programId }) => programId === place.programId);
-  const starts = [own, left.slice(own.length)]
-    .flatMap((places) => inBatches(places, Math.ceil(places.length / ways)))
-    .map(([start]) => JSON.stringify(start));
+  const firsts =
+    ways === 1
+      ? left.slice(0, 2)
+      : [own, left.slice(own.length)].flatMap((places) =>
+          inBatches(places, Math.ceil(places.length / ways)).map(([first]) => first),
+        );
+  const starts = firsts.map((first) => JSON.stringify(first));
   starts[0] = cursor;
   return starts.map((start, i) => ({ cursor: start, until: starts[i + 1] ?? until }));
 }

@@ -11,6 +11,7 @@ import {
   reservationPages,
 } from "../../../src/app/reservations/all-reservations.ts";
 import { executeOverdue, type OverdueCounts } from "../../../src/app/reservations/reconcile.ts";
+import { shardCount } from "../../../src/contract/points.ts";
 import type { StartProgress } from "../../../src/contract/reconciler.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
@@ -230,16 +231,22 @@ describe("the lanes of overdue reservations", () => {
     const end = at("~", 0);
     expect(await divide(at("p", 5))).toEqual([{ cursor: at("p", 5), until: end }]);
     expect(await divide(at("p", 5, "r-1"))).toEqual([
-      { cursor: at("p", 5, "r-1"), until: at("q", 0) },
-      { cursor: at("q", 0), until: end },
+      { cursor: at("p", 5, "r-1"), until: at("p", 6) },
+      { cursor: at("p", 6), until: end },
     ]);
-    // The last program of the lane, and a program that was paused or ended meanwhile.
-    expect(await divide(at("p", 5, "r-1"), at("p", 9))).toEqual([
-      { cursor: at("p", 5, "r-1"), until: at("p", 9) },
+    // The last shard of a program, and the last one of the lane.
+    const last = pendingParts.length * shardCount - 1;
+    expect(await divide(at("p", last, "r-1"), at("q", 9))).toEqual([
+      { cursor: at("p", last, "r-1"), until: at("q", 0) },
+      { cursor: at("q", 0), until: at("q", 9) },
     ]);
+    expect(await divide(at("p", 5, "r-1"), at("p", 6))).toEqual([
+      { cursor: at("p", 5, "r-1"), until: at("p", 6) },
+    ]);
+    // A program that was paused or ended meanwhile.
     expect(await divide(at("o", 5, "r-1"), at("q", 9))).toEqual([
-      { cursor: at("o", 5, "r-1"), until: at("p", 0) },
-      { cursor: at("p", 0), until: at("q", 9) },
+      { cursor: at("o", 5, "r-1"), until: at("o", 6) },
+      { cursor: at("o", 6), until: at("q", 9) },
     ]);
   });
 
