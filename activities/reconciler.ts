@@ -67,7 +67,8 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
         const isWhole = cursor === undefined && until === undefined;
         onOverdue({ count: result.overdue + result.failed, oldestMs: result.oldest_ms, isWhole });
         if (cursor === undefined || ways === undefined) return result;
-        return { ...result, lanes: await divideOverdue(deps, { cursor, until }, ways) };
+        const dividing = divideOverdue(deps, { cursor, until }, ways);
+        return { ...result, lanes: await heartbeatWhile(dividing, () => result) };
       } catch (error) {
         onOverdue(undefined);
         throw error;
