@@ -9,6 +9,12 @@ const defaultLimitMs = 60_000;
 /** As the SDK names them in its metrics. */
 type TaskType = "workflow_task" | "activity_task";
 
+/** As it names them where it counts slots. */
+const workerTypes: Readonly<Record<TaskType, string>> = {
+  workflow_task: "WorkflowWorker",
+  activity_task: "ActivityWorker",
+};
+
 interface ReadinessDeps {
   readonly states: Pick<ServerStates, "current">;
   /** The types of tasks that the worker polls for, by task queue. */
@@ -46,17 +52,25 @@ function silenceProblem({ silenceMs, limitMs = defaultLimitMs }: ReadinessDeps):
 }
 
 /**
- * Tells whether the SDK has polls under way for a type of tasks of a queue. It counts a poll until
- * its answer, and sends it again while Temporal is away.
+ * Tells whether the SDK polls for a type of tasks of a queue, or would if it had a free slot. It
+ * counts a poll until its answer, and sends it again while Temporal is away. It takes the slot
+ * before the poll, so a worker whose slots are all in use has no poll.
  */
-function pollsIn(sdkMetrics: string): (queue: string, type: string) => boolean {
-  const samples = sdkMetrics.matchAll(/^temporal_num_pollers\{(.*)\} (\d+)$/gm);
-  const polled = [...samples]
-    .filter(([, , count]) => Number(count) > 0)
-    .map(([, labels]) => labels);
-  return (queue, type) =>
-    polled.some(
-      (labels = "") =>
-        labels.includes(`task_queue="${queue}"`) && labels.includes(`poller_type="${type}"`),
+function pollsIn(sdkMetrics: string): (queue: string, type: TaskType) => boolean {
+  const polled = labelsOf("num_pollers", (count) => count > 0);
+  const full = labelsOf("worker_task_slots_available", (count) => count === 0);
+
+  function labelsOf(metric: string, isMeant: (count: number) => boolean): string[] {
+    const samples = sdkMetrics.matchAll(new RegExp(`^temporal_${metric}\\{(.*)\\} (\\d+)$`, "gm"));
+    return [...samples].filter(([, , n]) => isMeant(Number(n))).map(([, labels = ""]) => labels);
+  }
+
+  return (queue, type) => {
+    const isOf = (label: string) => (labels: string) =>
+      labels.includes(`task_queue="${queue}"`) && labels.includes(label);
+    return (
+      polled.some(isOf(`poller_type="${type}"`)) ||
+      full.some(isOf(`worker_type="${workerTypes[type]}"`))
     );
+  };
 }

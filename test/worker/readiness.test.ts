@@ -83,6 +83,28 @@ test.each([
   }
 });
 
+test.each([
+  ["q", "workflow_task", "WorkflowWorker"],
+  ["q-bulk", "activity_task", "ActivityWorker"],
+  ["q-month-ends", "activity_task", "ActivityWorker"],
+])("a worker whose slots of %s for a %s are all in use is ready", async (queue, type, worker) => {
+  const text = isReady.text.replace(`${queue}: ok`, `${queue}: no poll for ${type}`);
+  const pageWith = (slots: string) => {
+    const metrics = allPolls.replace(polls(queue, type), polls(queue, type, 0) + slots);
+    return pageOf({ readSdkMetrics: async () => metrics });
+  };
+  const slots = (of: string, by: string, count: number) =>
+    `temporal_worker_task_slots_available{task_queue="${of}",worker_type="${by}"} ${count}\n`;
+  expect(await pageWith(slots(queue, worker, 0))).toEqual(isReady);
+  for (const other of [
+    slots(queue, worker, 1),
+    slots(queue, "LocalActivityWorker", 0),
+    slots(`${queue}-x`, worker, 0),
+  ]) {
+    expect(await pageWith(other)).toEqual({ status: 503, text });
+  }
+});
+
 test.each(["STARTING", "DRAINING"] as const)(
   "a worker that is %s is not ready",
   async (current) => {
