@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { balance, userName } from "../support/calls.ts";
 import { cpuSeconds } from "../support/cpu.ts";
-import { median, round } from "../support/numbers.ts";
+import { ratioByTurns, round } from "../support/numbers.ts";
 import { type Process, type ProcessOptions, withStack } from "../support/stack.ts";
 
 type Role = "server" | "worker";
@@ -72,15 +72,18 @@ async function compare(
     scale.note(`${role}, ${side}: ${show("cpu")} s of CPU, ${show("time")} s`);
   }
   const ratio = (part: keyof Start, a: Side, b: Side) =>
-    round(median(starts[a].map((one, i) => one[part] / (starts[b][i]?.[part] ?? Number.NaN))));
+    ratioByTurns(
+      starts[a].map((one) => one[part]),
+      starts[b].map((one) => one[part]),
+    );
   const bare = { target: "", baseline: `bare-${role}: the libraries alone` };
   const [cpu, time, compiled] = namesOf(role) as [string, string, string];
   return [
-    { name: cpu, value: ratio("cpu", "own", "bare"), unit: "ratio of CPU times", ...bare },
-    { name: time, value: ratio("time", "own", "bare"), unit: "ratio of times", ...bare },
+    { name: cpu, ...ratio("cpu", "own", "bare"), unit: "ratio of CPU times", ...bare },
+    { name: time, ...ratio("time", "own", "bare"), unit: "ratio of times", ...bare },
     {
       name: compiled,
-      value: ratio("cpu", "compiled", "own"),
+      ...ratio("cpu", "compiled", "own"),
       unit: "ratio of CPU times, modules compiled before",
       target: "<= 0.85",
       baseline: "the same start without NODE_COMPILE_CACHE",

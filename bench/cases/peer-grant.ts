@@ -3,7 +3,7 @@ import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { grant, userName } from "../support/calls.ts";
 import { cpuSeconds, cpuSecondsWithChildren } from "../support/cpu.ts";
 import { byTurns, load } from "../support/load.ts";
-import { median, round } from "../support/numbers.ts";
+import { ratioByTurns, round, type Turns } from "../support/numbers.ts";
 import { withPeer } from "../support/peers.ts";
 import { type ServerProcess, withStack } from "../support/stack.ts";
 
@@ -81,32 +81,30 @@ function ratiosOf(
         `store ${show("storeMs")}`,
     );
   }
-  const ratio = (of: (one: Run) => number, theirs = of) =>
-    round(median(a.map((one, i) => of(one) / theirs(b[i] as Run))));
+  const ratio = (of: (one: Run) => number, theirs = of) => ratioByTurns(a.map(of), b.map(theirs));
   const values = [
     {
       end: "rate",
-      value: ratio(({ rate }) => rate),
+      ...ratio(({ rate }) => rate),
       unit: "ratio of rates, which the emulator bounds",
     },
     {
       end: "cpu",
-      value: ratio(({ cpuMs }) => cpuMs),
+      ...ratio(({ cpuMs }) => cpuMs),
       unit: "ratio of the server's CPU time a call",
     },
     {
       end: "cpu_database",
-      value: ratio(
+      ...ratio(
         ({ cpuMs }) => cpuMs,
         ({ cpuMs, storeMs }) => cpuMs + storeMs,
       ),
       unit: "ratio of the CPU time a call of our server, over the peer's with its database",
     },
-  ] satisfies { end: (typeof ends)[number]; value: number; unit: string }[];
-  return values.map(({ end, value, unit }) => ({
+  ] satisfies (Turns & { end: (typeof ends)[number]; unit: string })[];
+  return values.map(({ end, ...measured }) => ({
     name: `${name}.${end}`,
-    value,
-    unit,
+    ...measured,
     target: "",
     baseline: "peer: a Postgres ledger with row locks, a statement for each grant",
   }));

@@ -4,7 +4,7 @@ import { reserve } from "../support/calls.ts";
 import { cpuSeconds, cpuSecondsWithChildren } from "../support/cpu.ts";
 import { grantDue, temporalWay, type Way } from "../support/due.ts";
 import { byTurns } from "../support/load.ts";
-import { median, percentile, round } from "../support/numbers.ts";
+import { percentile, ratioByTurns, type Turns } from "../support/numbers.ts";
 import { type Peer, withPeer } from "../support/peers.ts";
 import { withStack } from "../support/stack.ts";
 
@@ -40,10 +40,10 @@ export const peerReservation: Benchmark = {
           );
           type One = (typeof late.a)[number];
           const ratio = ({ a, b }: typeof late, of: (one: One) => number) =>
-            round(median(a.map((one, i) => of(one) / of(b[i] as One))));
-          const result = (end: string, value: number, unit: string) => ({
+            ratioByTurns(a.map(of), b.map(of));
+          const result = (end: string, measured: Turns, unit: string) => ({
             name: `peers.reservation.pg_boss.${end}`,
-            ...{ value, unit, target: "" },
+            ...{ ...measured, unit, target: "" },
             baseline: "peer: pg-boss, polling every 0.5 s, batches of 64 in a Postgres ledger",
           });
           return [

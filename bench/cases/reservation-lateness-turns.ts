@@ -3,7 +3,7 @@ import type { Version } from "../../test/support/upgrade/versions.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { reserve, userName } from "../support/calls.ts";
 import { byTurns, load } from "../support/load.ts";
-import { percentile, round } from "../support/numbers.ts";
+import { percentile, ratioByTurns, round } from "../support/numbers.ts";
 import { latenessWhile } from "../support/reservations.ts";
 import { previousVersion, withStack } from "../support/stack.ts";
 
@@ -58,7 +58,9 @@ async function compared(
     [0.5, 0.95, 0.99, 1].map((share) => percentile(late, share)).join(", ");
   scale.note(`p50, p95, p99, most in ms: ${show(a.flat())}; baseline: ${show(b.flat())}`);
   const value = round(percentile(a.flat(), 0.99) / percentile(b.flat(), 0.99));
-  return { ...named, value, unit: "ratio of the p99 of lateness" };
+  const p99s = (turns: readonly number[][]) => turns.map((late) => percentile(late, 0.99));
+  const { turns } = ratioByTurns(p99s(a), p99s(b));
+  return { ...named, value, turns, unit: "ratio of the p99 of lateness" };
 }
 
 type Measure = (way: "alone" | "creating") => Promise<number[]>;

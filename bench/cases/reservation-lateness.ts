@@ -2,7 +2,7 @@
 import type { Benchmark } from "../benchmark.ts";
 import { grantDue, scannerWay, temporalWay, type Way } from "../support/due.ts";
 import { byTurns } from "../support/load.ts";
-import { median, percentile, round } from "../support/numbers.ts";
+import { ofTurns, percentile, ratioByTurns } from "../support/numbers.ts";
 import { withStack } from "../support/stack.ts";
 
 const perSecond = 5;
@@ -28,18 +28,17 @@ export const reservationLateness: Benchmark = {
           (turn) => p95(ours, `ours-${turn}`),
           (turn) => p95(scanner, `scanner-${turn}`),
         );
-        const ratios = a.map((ms, i) => ms / (b[i] ?? Number.NaN));
         return [
           {
             name: "reservation.lateness.spread",
-            value: round(median(a) / unitMs),
+            ...ofTurns(a.map((ms) => ms / unitMs)),
             unit: "p95, in units of 1.5 s",
             target: "<= 0.1",
             baseline: "",
           },
           {
             name: "reservation.lateness.scanner",
-            value: round(median(ratios)),
+            ...ratioByTurns(a, b),
             unit: "ratio of the p95 of lateness",
             target: "<= 0.1",
             baseline: "polling-scanner: every second, 64 in flight, without Temporal",

@@ -48,6 +48,7 @@ export const reservationUnits: Benchmark = {
             unit: "write units a reservation",
             target: "<= 17",
             baseline: "",
+            counted: true,
           },
         ];
       },

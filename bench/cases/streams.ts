@@ -7,7 +7,7 @@ import { balance, userName } from "../support/calls.ts";
 import { cpuSeconds } from "../support/cpu.ts";
 import { byTurns } from "../support/load.ts";
 import { residentKb } from "../support/memory.ts";
-import { median, percentile, round } from "../support/numbers.ts";
+import { median, percentile, ratioByTurns, round } from "../support/numbers.ts";
 import { type ServerProcess, withStack } from "../support/stack.ts";
 import { ownerIds, places } from "../support/watches.ts";
 
@@ -58,7 +58,11 @@ export const streams: Benchmark = {
       );
       watches.close();
       const balanceCpu = median(b.map(({ cpu }) => cpu));
-      const ratios = a.map(({ p99 }, i) => p99 / (b[i]?.p99 ?? Number.NaN));
+      const [beside, without] = [a, b].map((all) => all.map(({ p99 }) => p99)) as [
+        number[],
+        number[],
+      ];
+      const ratios = ratioByTurns(beside, without);
       const each = (kb: number) => round((kb - before) / (count - warm));
       scale.note(
         `${before} KB with ${warm} streams; with ${count}: ${opened} KB (${each(opened)} each), ` +
@@ -66,8 +70,7 @@ export const streams: Benchmark = {
       );
       scale.note(
         `${round(streamsCpu)} s of CPU a second, ${round(balanceCpu * 1_000)} ms a balance; ` +
-          `p99 beside them ${a.map(({ p99 }) => round(p99))} ms, ` +
-          `without ${b.map(({ p99 }) => round(p99))} ms, ratios ${ratios.map(round)}`,
+          `p99 beside them ${beside.map(round)} ms, without ${without.map(round)} ms`,
       );
       return [
         {
@@ -86,7 +89,7 @@ export const streams: Benchmark = {
         },
         {
           name: "streams.10000.balance",
-          value: round(median(ratios)),
+          ...ratios,
           unit: "ratio of p99 latencies of a balance",
           target: "",
           baseline: "a server without streams, on the same store",

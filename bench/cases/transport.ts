@@ -5,9 +5,9 @@ import type { HttpRequest } from "@smithy/core/protocols";
 import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { balance, grant, userName } from "../support/calls.ts";
-import { cpuSeconds } from "../support/cpu.ts";
-import { byTurns, inParallel, load } from "../support/load.ts";
-import { median, round } from "../support/numbers.ts";
+import { loadWithCpu } from "../support/cpu.ts";
+import { byTurns, inParallel } from "../support/load.ts";
+import { ratioByTurns } from "../support/numbers.ts";
 import type { Channel } from "../support/rpc.ts";
 import { type ServerProcess, type Stack, withStack } from "../support/stack.ts";
 
@@ -40,7 +40,7 @@ async function compareServers(scale: Scale, stack: Stack): Promise<Result[]> {
     scale.note(`${name}, µs a call: thin ${shown(a)}, SDK ${shown(b)}`);
     results.push({
       name: `transport.${name}.cpu`,
-      value: ratioOf(a, b),
+      ...ratioByTurns(a, b),
       unit: "ratio of the server's CPU a call",
       target,
       baseline: "the same server with MEGURI_DYNAMODB_TRANSPORT=sdk",
@@ -54,13 +54,12 @@ async function cpuOfCall(
   { pid, channel }: ServerProcess,
   call: (channel: Channel, userId: string) => Promise<void>,
 ): Promise<number> {
-  const before = await cpuSeconds(pid);
-  const { latencies, errors, error } = await load({
+  const { cpu, errors, error } = await loadWithCpu(pid, {
     ...{ callers, warmMs: 0, ms: scale.pick(3_000, 1_000) },
     call: (i) => call(channel, userName(i)),
   });
   if (errors > 0) throw error;
-  return ((await cpuSeconds(pid)) - before) / latencies.length;
+  return cpu;
 }
 
 /** GetItem with all that counts and traces it, over the same bytes posted with node:http. */
@@ -100,7 +99,7 @@ async function compareRequests(scale: Scale, { config, dynamo }: Stack): Promise
   scale.note(`GetItem, µs a request: thin ${shown(a)}, bare ${shown(b)}`);
   return {
     name: "transport.request.cpu",
-    value: ratioOf(a, b),
+    ...ratioByTurns(a, b),
     unit: "ratio of CPU a request",
     target: "<= 3",
     baseline: "the same signed bytes, posted with node:http",
@@ -117,9 +116,6 @@ const post = ({ hostname, port, path, headers, body }: HttpRequest, agent: Agent
       .on("error", reject)
       .end(body);
   });
-
-const ratioOf = (a: readonly number[], b: readonly number[]): number =>
-  round(median(a.map((cpu, i) => cpu / (b[i] ?? Number.NaN))));
 
 const shown = (seconds: readonly number[]): string =>
   seconds.map((each) => (each * 1e6).toFixed(0)).join(" ");
