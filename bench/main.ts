@@ -3,7 +3,7 @@
  * tables of `docs/benchmarks.md`.
  *
  *   npm run bench                    all of them
- *   npm run bench -- --only NAME     some of them; the results of the others stay as they were
+ *   npm run bench -- --only NAME     some of them; all other results stay as they were
  *   npm run bench -- --peers         also the comparisons with Postgres, which has to be installed
  *   npm run bench -- --quick         shows that everything runs; writes nothing
  *   npm run bench -- --docs          runs nothing; writes the tables from the stored results

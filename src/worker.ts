@@ -112,7 +112,7 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
   };
   return {
     async run() {
-      // When one of them fails, the process ends, so the others have to end, too.
+      // When one of them fails, the process ends, so all of them have to end.
       const runs = workers.map((worker) => runToEnd(worker, log).finally(shutdown));
       await Promise.allSettled(runs);
       await Promise.all(runs);

@@ -40,7 +40,7 @@ describe("the times of the recorded files", () => {
   });
 });
 
-test("the share is that of the others, and of other machines", () => {
+test("the share is that of other processes, and of other machines", () => {
   const before = cpuTimesOf(machine(1_000, 1_000), [stat(10, 1), stat(20, 1)], 10);
   const after = cpuTimesOf(machine(1_150, 1_850), [stat(10, 1, 0, 105), stat(20, 1)], 10);
   expect(foreignShare(before, after)).toBe(0.05);
