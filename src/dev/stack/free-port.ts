@@ -1,9 +1,16 @@
 /** Finds free ports. */
+import { randomInt } from "node:crypto";
 import type { Server } from "node:net";
 import { createServer } from "node:net";
 
 const HOST = "127.0.0.1";
 const TRIES = 100;
+
+/**
+ * Below the ports that systems give to outgoing connections and to whoever asks for any port: one
+ * of those may be taken again before it is used.
+ */
+const ANY = { from: 20_000, to: 30_000 };
 
 /**
  * Finds one free port for each preferred port: that port or the next free one above it, any port
@@ -14,11 +21,19 @@ export async function findPorts<const T extends readonly number[]>(
 ): Promise<{ [K in keyof T]: number }> {
   const held: Server[] = [];
   try {
-    for (const port of preferred) held.push(await holdFrom(port));
+    for (const port of preferred) held.push(await (port === 0 ? holdAny() : holdFrom(port)));
     return held.map(portOf) as { [K in keyof T]: number };
   } finally {
     await Promise.all(held.map(close));
   }
+}
+
+async function holdAny(): Promise<Server> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const server = await hold(randomInt(ANY.from, ANY.to));
+    if (server !== undefined) return server;
+  }
+  throw new Error(`no free port between ${ANY.from} and ${ANY.to}`);
 }
 
 async function holdFrom(first: number): Promise<Server> {
