@@ -4,9 +4,10 @@ import { DomainError } from "../../domain/errors.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
-import { allPages, inBatches, type Page, type Window } from "../ports/pages.ts";
+import { inBatches, type Page, type Window } from "../ports/pages.ts";
 import { shardCount } from "../ports/points.ts";
 import type { ReservationName, ReservationShard } from "../ports/reservations.ts";
+import { readAllPrograms } from "../programs/queries.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import type { SweepPage } from "../shared/sweep.ts";
 
@@ -156,14 +157,14 @@ export async function divideIntoLanes(
 
 /** Returns the ids of the programs whose records are read, in their order. */
 async function wantedPrograms(
-  { reader }: Pick<Deps, "reader">,
+  deps: Pick<Deps, "reader">,
   isWanted: Selection["isWanted"],
 ): Promise<string[]> {
-  const ids: string[] = [];
-  for await (const programs of allPages(200, (page) => reader.programs(page))) {
-    ids.push(...programs.filter(isWanted).map(({ programId }) => programId));
-  }
-  return ids.sort();
+  const programs = await readAllPrograms(deps);
+  return programs
+    .filter(isWanted)
+    .map(({ programId }) => programId)
+    .sort();
 }
 
 /** The page of a shard that cannot be read. Throws the error of an outage. */

@@ -8,6 +8,7 @@ import { shardCount } from "../ports/points.ts";
 import { pendingStartRef, reservationRef } from "../ports/records.ts";
 import type { PendingStart, ReservationName } from "../ports/reservations.ts";
 import type { ReservationRun } from "../ports/workflows.ts";
+import { readAllPrograms } from "../programs/queries.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import type { SweepPage } from "../shared/sweep.ts";
@@ -132,16 +133,14 @@ async function* pendingStarts(
     }
   }
   const shards = Array.from({ length: shardCount }, (_, shard) => shard);
-  for await (const programs of allPages(200, (page) => reader.programs(page))) {
-    for (const { programId } of programs) {
-      const first = await Promise.all(shards.map((shard) => read(programId, shard)));
-      for (const [shard, page] of first.entries()) {
-        yield* page.items;
-        for (let { cursor } = page; cursor !== undefined; ) {
-          const next = await read(programId, shard, cursor);
-          yield* next.items;
-          ({ cursor } = next);
-        }
+  for (const { programId } of await readAllPrograms({ reader })) {
+    const first = await Promise.all(shards.map((shard) => read(programId, shard)));
+    for (const [shard, page] of first.entries()) {
+      yield* page.items;
+      for (let { cursor } = page; cursor !== undefined; ) {
+        const next = await read(programId, shard, cursor);
+        yield* next.items;
+        ({ cursor } = next);
       }
     }
   }
