@@ -398,6 +398,10 @@ export const tables: Tables = {
       what: "CPU time of the server over the SDK's transport: a grant; a balance",
       of: ["transport.grant.cpu", "transport.balance.cpu"],
     },
+    {
+      what: "the same of a grant, on a store that commits at once",
+      of: ["transport.grant.instant.cpu"],
+    },
     { what: "CPU time of a GetItem over a bare POST", of: ["transport.request.cpu"] },
   ],
   starts: [

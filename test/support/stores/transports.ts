@@ -12,7 +12,9 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { HttpRequest, HttpResponse } from "@smithy/core/protocols";
 import fc from "fast-check";
+import type { Dispatcher } from "undici";
 import { expect, vi } from "vitest";
+import { createConnections } from "../../../src/store/dynamodb/sdk/connections.ts";
 import { useThinTransport } from "../../../src/store/dynamodb/sdk/thin-transport.ts";
 
 type Credentials = Awaited<ReturnType<DynamoDBClient["config"]["credentials"]>>;
@@ -285,16 +287,23 @@ function createSide(endpoint: string | undefined, isThin: boolean) {
     requestHandler: {
       async handle(request: HttpRequest) {
         sent.push(HttpRequest.clone(request));
-        return { response: responseOf(exchange?.answer as Answer) };
+        const answer = exchange?.answer as Answer;
+        if (isThin) return createConnections(dispatcherOf(answer)).handle(request);
+        return { response: responseOf(answer) };
       },
     },
   });
-  if (isThin) useThinTransport(client);
+  if (isThin) useThinTransport(client, { retries: false });
   return {
     async run(next: Exchange) {
       exchange = next;
       sent = [];
       const outcome = await client.send(next.command as GetItemCommand).catch(fieldsOf);
+      // Counts of the retries, which are left out of a client that sends once.
+      if ("$metadata" in outcome) {
+        delete outcome.$metadata.attempts;
+        delete outcome.$metadata.totalRetryDelay;
+      }
       expect(sent).toHaveLength(1);
       return { outcome, request: sent[0] as HttpRequest };
     },
@@ -319,18 +328,43 @@ function createSide(endpoint: string | undefined, isThin: boolean) {
   };
 }
 
-function responseOf({ status: statusCode, headers, body, isCut, code }: Answer): HttpResponse {
+/** An answer as the SDK's own connections return it. */
+function responseOf(answer: Answer): HttpResponse {
+  const { status: statusCode, headers, isCut, code } = answer;
   if (code) throw Object.assign(new Error(code), { code });
   function* parts() {
-    const whole = Buffer.from(body);
-    // A character may be divided.
-    yield whole.subarray(0, body.length / 2);
-    yield whole.subarray(body.length / 2);
-    if (isCut) throw Object.assign(new Error("aborted"), { code: "ECONNRESET" });
+    yield* partsOfBody(answer);
+    if (isCut) throw cutOff();
   }
-  const stream = Readable.from(parts());
-  return new HttpResponse({ statusCode, headers: { ...headers }, body: stream });
+  return new HttpResponse({ statusCode, headers: { ...headers }, body: Readable.from(parts()) });
 }
+
+/** The same as undici tells it. */
+function dispatcherOf(answer: Answer): Dispatcher {
+  const { status, headers, isCut, code } = answer;
+  const controller = {} as Dispatcher.DispatchController;
+  const dispatch: Dispatcher["dispatch"] = (_, handler) => {
+    handler.onRequestStart?.(controller, {});
+    if (code) {
+      handler.onResponseError?.(controller, Object.assign(new Error(code), { code }));
+      return true;
+    }
+    handler.onResponseStart?.(controller, status, { ...headers });
+    for (const part of partsOfBody(answer)) handler.onResponseData?.(controller, part);
+    if (isCut) handler.onResponseError?.(controller, cutOff());
+    else handler.onResponseEnd?.(controller, {});
+    return true;
+  };
+  return { dispatch } as Dispatcher;
+}
+
+/** Two parts of a body, which may divide a character. */
+function partsOfBody({ body }: Answer): readonly Buffer[] {
+  const whole = Buffer.from(body);
+  return [whole.subarray(0, body.length / 2), whole.subarray(body.length / 2)];
+}
+
+const cutOff = (): Error => Object.assign(new Error("aborted"), { code: "ECONNRESET" });
 
 /** An error as callers see it: its class and its fields, but the SDK's hint for its own users. */
 function fieldsOf(error: Error & { readonly $metadata?: { readonly httpStatusCode?: number } }) {

@@ -10,6 +10,7 @@ import type { StoreTallies } from "../../../app/ports/tallies.ts";
 import { DomainError } from "../../../domain/errors.ts";
 import type { Milliseconds } from "../../../domain/units.ts";
 import { createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
+import { createConnections } from "./connections.ts";
 import { countRequests, createStoreTallies } from "./request-counts.ts";
 import { throttleErrors } from "./requests.ts";
 import { useThinTransport } from "./thin-transport.ts";
@@ -56,17 +57,7 @@ export function createClients({ endpoint, region, transport = "thin" }: DynamoCo
     // Resolves the middleware once per kind of command, not once per request. Concurrent requests
     // then share its context, which is the same for all requests of one client.
     cacheMiddleware: true,
-    requestHandler: {
-      connectionTimeout: 1_000,
-      requestTimeout: requestMs,
-      throwOnRequestTimeout: true,
-      // The request timeout ends with the headers; this one also covers a body that stalls.
-      socketTimeout: requestMs,
-      ...(endpoint?.startsWith("http:") && {
-        httpAgent: new Agent({ keepAlive: true, maxSockets: 512 }),
-      }),
-      httpsAgent: { keepAlive: true, maxSockets: 512 },
-    },
+    requestHandler: transport === "thin" ? createConnections() : connectionsOfSdk(endpoint),
     ...(endpoint && { endpoint }),
     ...(usesLocalCredentials(endpoint) && {
       credentials: { accessKeyId: "local", secretAccessKey: "local" },
@@ -89,7 +80,7 @@ export function createClients({ endpoint, region, transport = "thin" }: DynamoCo
     throttleCounts.observe(client);
     countRequests(client, tallies);
     traceRequests(client);
-    if (transport === "thin") useThinTransport(client);
+    if (transport === "thin") useThinTransport(client, { retries: client === retrying });
   }
   return {
     retrying,
@@ -106,6 +97,19 @@ export function createClients({ endpoint, region, transport = "thin" }: DynamoCo
     },
   };
 }
+
+/** The SDK's own connections, by `node:http`, with the limits of the thin transport's. */
+const connectionsOfSdk = (endpoint: string | undefined) => ({
+  connectionTimeout: 1_000,
+  requestTimeout: requestMs,
+  throwOnRequestTimeout: true,
+  // The request timeout ends with the headers; this one also covers a body that stalls.
+  socketTimeout: requestMs,
+  ...(endpoint?.startsWith("http:") && {
+    httpAgent: new Agent({ keepAlive: true, maxSockets: 512 }),
+  }),
+  httpsAgent: { keepAlive: true, maxSockets: 512 },
+});
 
 /** Middleware of the SDK without use here; together it takes a fourth of a request's CPU. */
 const needless: readonly string[] = [

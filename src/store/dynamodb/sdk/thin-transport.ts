@@ -3,18 +3,16 @@
  * takes most of a request's CPU.
  *
  * This file does what a request needs that succeeds: the input as JSON, its headers, the JSON of
- * the answer. `signature.ts` signs. The SDK does everything else:
+ * the answer. `signature.ts` signs, and `connections.ts` sends. The SDK does everything else:
  *
  * - `send`, and all other commands, such as those on tables
  * - credentials and their refresh, region, endpoint
  * - retries: classification, backoff, tokens
  * - the date of signatures, which it corrects by the store's clock
- * - connections and their timeouts
  * - answers that are errors or not JSON
  *
  * What the client's own middleware counts and traces, it counts and traces here, too.
  */
-import type { Readable } from "node:stream";
 import {
   type DynamoDBClient,
   GetItemCommand,
@@ -22,7 +20,7 @@ import {
   type ServiceOutputTypes,
   type TransactWriteItemsCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import { constructStack, getSmithyContext } from "@smithy/core/client";
+import { constructStack } from "@smithy/core/client";
 import { getEndpointFromInstructions, toEndpointV1 } from "@smithy/core/endpoints";
 import { HttpRequest, type HttpResponse } from "@smithy/core/protocols";
 import { getSchemaSerdePlugin } from "@smithy/core/schema";
@@ -56,8 +54,15 @@ type Stack = DynamoDBClient["middlewareStack"];
 type Context = Parameters<Stack["resolve"]>[1];
 type Endpoint = ReturnType<typeof toEndpointV1>;
 
-/** Has a client send the six commands by the thin transport. */
-export function useThinTransport({ config, middlewareStack }: DynamoDBClient): void {
+/**
+ * Has a client send the six commands by the thin transport. A client that sends once passes no
+ * retries either, which make an error with a stack for each request in advance.
+ */
+export function useThinTransport(
+  { config, middlewareStack }: DynamoDBClient,
+  { retries }: { readonly retries: boolean },
+): void {
+  const bypassed = retries ? replaced : [...replaced, "retryMiddleware"];
   const write = createWriter(config);
   const sign = createSigning(config);
   middlewareStack.add(
@@ -65,7 +70,7 @@ export function useThinTransport({ config, middlewareStack }: DynamoDBClient): v
       const { commandName = "" } = context;
       if (!commands.has(commandName)) return next;
       const stack = middlewareStack.clone();
-      for (const each of replaced) {
+      for (const each of bypassed) {
         if (!stack.remove(each)) throw new Error(`the SDK has no ${each}`);
       }
       // Within the retries, because each attempt has a signature of its own.
@@ -84,10 +89,8 @@ export function useThinTransport({ config, middlewareStack }: DynamoDBClient): v
         },
         { step: "deserialize", name: "meguriParsing" },
       );
-      const { abortSignal } = getSmithyContext(context) as { abortSignal?: AbortSignal };
-      const options = abortSignal && { abortSignal };
       const send = stack.resolve(
-        ({ request }) => config.requestHandler.handle(request as HttpRequest, options),
+        ({ request }) => config.requestHandler.handle(request as HttpRequest),
         context,
       );
       // The SDK makes a token for a transaction without one, the same for all of its attempts.
@@ -101,6 +104,9 @@ const isWithoutToken = (commandName: string, input: ServiceInputTypes): boolean 
   commandName === "TransactWriteItemsCommand" &&
   (input as TransactWriteItemsCommandInput).ClientRequestToken === undefined;
 
+/** Bytes in JSON: `{}`, `{"0":…` or, of a Buffer, `{"type":…`, and a list of these. */
+const bytes = /"B":\{(?:\}|"0":|"type":)|"BS":\[\{/;
+
 /** Writes the request of an input, without a signature. */
 function createWriter(config: Config) {
   const endpointOf = createEndpoints(config);
@@ -113,7 +119,9 @@ function createWriter(config: Config) {
   return async (commandName: string, input: ServiceInputTypes): Promise<HttpRequest> => {
     const endpoint = await endpointOf();
     const { hostname, port } = endpoint;
-    const body = JSON.stringify(input, encodeBinary);
+    const text = JSON.stringify(input);
+    // A function that JSON.stringify calls for each member takes as long as all the rest.
+    const body = bytes.test(text) ? JSON.stringify(input, encodeBinary) : text;
     return new HttpRequest({
       ...endpoint,
       method: "POST",
@@ -191,13 +199,11 @@ function createReader(config: Config, context: Context) {
   return async (response: HttpResponse) => {
     const { statusCode, headers } = response;
     if (statusCode === 200) {
-      const text = await textOf(response);
-      const output = parsed(text);
+      const output = parsed(String(response.body));
       const $metadata = { httpStatusCode: statusCode, requestId: headers["x-amzn-requestid"] };
       if (output) {
         return { response, output: Object.assign(output, { $metadata }) as ServiceOutputTypes };
       }
-      response.body = Buffer.from(text);
     }
     return stack.resolve(async () => ({ response }), context)({ input: {} as ServiceInputTypes });
   };
@@ -208,20 +214,3 @@ const isObject = (value: unknown): value is object =>
 
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((each) => typeof each === "string");
-
-/** Reads a body. Its errors have, as those of the SDK, the answer that has begun. */
-function textOf(response: HttpResponse): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = "";
-    (response.body as Readable)
-      .setEncoding("utf8")
-      .on("data", (part: string) => {
-        text += part;
-      })
-      .on("end", () => resolve(text))
-      .on("error", (error) => {
-        Object.defineProperty(error, "$response", { value: response });
-        reject(Object.assign(error, { $metadata: { httpStatusCode: response.statusCode } }));
-      });
-  });
-}
