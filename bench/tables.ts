@@ -182,7 +182,10 @@ export const tables: Tables = {
       what: "a pass over 50 programs, reads 3 ms away, 16 shards at once over one after another",
       of: ["reconcile.programs"],
     },
-    { what: "a pass over 200 programs over one", of: ["reconcile.programs_200"] },
+    {
+      what: "a pass over 200 programs over one; over one whose shards are read one by one",
+      of: ["reconcile.programs_200", "reconcile.programs_200.one_by_one"],
+    },
   ],
   "bulk-grants": [
     { what: "CPU time a row over one activity for each row", of: ["bulk.throughput"] },

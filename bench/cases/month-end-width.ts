@@ -46,11 +46,11 @@ export const monthEndPartitions: Benchmark = {
     ),
 };
 
-/** The rate of two workers over that of one. */
+/** The rate of two workers over that of one, in 12 and 24 rounds and no part of one. */
 export const monthEndWorkers: Benchmark = {
   names: ["month_end.workers"],
   run: (scale) =>
-    withMonthEnds(60, async ({ stack, run }) => {
+    withMonthEnds(96, async ({ stack, run }) => {
       stack.proxy.faults({
         delay: 1,
         delayMs: [writeMs, writeMs],

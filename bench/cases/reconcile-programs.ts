@@ -38,21 +38,36 @@ export const reconcilePrograms: Benchmark = {
 
 /** A pass over 200 programs, over one over a single program. */
 export const reconcilePrograms200: Benchmark = {
-  names: ["reconcile.programs_200"],
+  names: ["reconcile.programs_200", "reconcile.programs_200.one_by_one"],
   run: (scale) =>
     withStack({}, async (stack) => {
-      const ofOne = () => pass(stack, 1, Number.POSITIVE_INFINITY);
+      const ofOne = async () => ({
+        atOnce: await pass(stack, 1, Number.POSITIVE_INFINITY),
+        oneByOne: await pass(stack, 1, 1),
+      });
       const ofMany = () => pass(stack, scale.pick(200, 4), Number.POSITIVE_INFINITY);
       await ofMany();
       const { a, b } = await byTurns(scale.pick(5, 1), ofOne, ofMany);
-      scale.note(`one program: ${a.map(round)} ms, 200: ${b.map(round)} ms`);
+      const [atOnce, oneByOne] = [a.map((each) => each.atOnce), a.map((each) => each.oneByOne)];
+      scale.note(
+        `one program: ${atOnce.map(round)} ms, one by one ${oneByOne.map(round)} ms, ` +
+          `200: ${b.map(round)} ms`,
+      );
+      const unit = `ratio of times of a pass in one worker, reads ${networkMs} ms away`;
       return [
         {
           name: "reconcile.programs_200",
-          ...ratioByTurns(b, a),
-          unit: `ratio of times of a pass in one worker, reads ${networkMs} ms away`,
+          ...ratioByTurns(b, atOnce),
+          unit,
           target: "<= 15",
           baseline: "a pass over one program",
+        },
+        {
+          name: "reconcile.programs_200.one_by_one",
+          ...ratioByTurns(b, oneByOne),
+          unit,
+          target: "<= 15",
+          baseline: "a pass over one program that reads one shard after another, as before",
         },
       ];
     }),
