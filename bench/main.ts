@@ -89,12 +89,13 @@ async function run(): Promise<void> {
     note: (line) => console.error(`  ${line}`),
   };
   const conditions = readConditions();
-  const isChosen = (result: string) => chosen.some(({ names }) => names.includes(result));
-  let results = readResults().filter(({ name }) => !isChosen(name));
+  let results = readResults();
   const fresh: StoredResult[] = [];
   for (const benchmark of chosen) {
     const { names } = benchmark;
     console.error(`${names.join(", ")} …`);
+    // What was not reached stays when a run is ended, and no old result stays when one fails.
+    results = results.filter(({ name }) => !names.includes(name));
     try {
       fresh.push(...(await measure(benchmark, scale, conditions, code.get(names[0] ?? "") ?? "")));
     } catch (error) {
