@@ -37,6 +37,7 @@ export default defineConfig({
       manyLikes: 5_000,
       allAnswers: false,
       hasShortWaits: true,
+      dynamoTransport: "thin",
     },
     sequence: { sequencer: LongestFirst },
     pool: "forks",

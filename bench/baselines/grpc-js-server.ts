@@ -48,7 +48,7 @@ function serve(method: DescMethodUnary, handler: Handler): handleUnaryCall<Messa
     const deadline = call.getDeadline();
     const limit = deadline instanceof Date ? deadline.getTime() : deadline;
     const leftMs = Number.isFinite(limit) ? limit - Date.now() : defaultTimeLimitMs;
-    const context = { values, timeoutMs: () => leftMs } as unknown as HandlerContext;
+    const context = { values, method, timeoutMs: () => leftMs } as unknown as HandlerContext;
     let timer: NodeJS.Timeout | undefined;
     const interrupted = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error("too late")), leftMs);

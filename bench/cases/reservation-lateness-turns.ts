@@ -1,11 +1,14 @@
 /** Measures how late grants are beside those of the previous version, and beside creations. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, Connection } from "@temporalio/client";
+import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import type { Version } from "../../test/support/upgrade/versions.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { reserve, userName } from "../support/calls.ts";
 import { byTurns, load } from "../support/load.ts";
 import { percentile, ratioByTurns, round } from "../support/numbers.ts";
 import { latenessWhile } from "../support/reservations.ts";
-import { previousVersion, withStack } from "../support/stack.ts";
+import { previousVersion, type ServerProcess, type Stack, withStack } from "../support/stack.ts";
 
 const perSecond = 5;
 const dayMs = 86_400_000;
@@ -63,6 +66,27 @@ async function compared(
   return { ...named, value, turns, unit: "ratio of the p99 of lateness" };
 }
 
+/** Waits for the first task of a run that is started now: workers then have no older ones left. */
+async function firstTaskDone(
+  { config }: Stack,
+  { channel }: ServerProcess,
+  id: string,
+): Promise<void> {
+  await reserve(channel, { id, userId: id, executeTime: Date.now() + 30 * dayMs });
+  const connection = await Connection.connect({ address: config.temporalAddress });
+  try {
+    const client = new Client({ connection, namespace: config.temporalNamespace });
+    const handle = client.workflow.getHandle(reservationWorkflowId("default", id));
+    for (;;) {
+      const { events } = await handle.fetchHistory();
+      if (events?.some((event) => event.workflowTaskCompletedEventAttributes)) return;
+      await sleep(1_000);
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
 type Measure = (way: "alone" | "creating") => Promise<number[]>;
 
 /** Runs `use` with a stack of a version that has one worker. */
@@ -91,6 +115,7 @@ async function withLateness<T>(
         ms,
       });
       scale.note(`${round(rate)} creations a second, ${errors} errors`);
+      await firstTaskDone(stack, server, `last-${turn}`);
     };
 
     // First requests are slower than later ones.

@@ -16,6 +16,13 @@ const sideBySide = [
   "test/soak/{chaos,demo,policies,purge-target,rolling-restart,transports,upgrade}.soak.ts",
 ];
 
+/** The tests of whole processes whose store fails; those of clients run on both transports. */
+const storeFaults = [
+  "test/rpc/server/{drain,health,hung-store}.test.ts",
+  "test/rpc/points/contention.test.ts",
+  "test/temporal/store-faults.test.ts",
+];
+
 /** Soak tests, which run for long. Those that use the whole machine run one at a time. */
 export default defineConfig({
   test: {
@@ -28,6 +35,7 @@ export default defineConfig({
       manyLikes: 20_000,
       allAnswers: true,
       hasShortWaits: false,
+      dynamoTransport: "thin",
     },
     globalSetup: "test/support/global-setup.ts",
     sequence: { sequencer: LongestFirst },
@@ -41,6 +49,16 @@ export default defineConfig({
         test: {
           name: "side by side",
           include: sideBySide,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "by the SDK's transport",
+          include: storeFaults,
+          provide: { dynamoTransport: "sdk" },
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },

@@ -27,6 +27,8 @@ declare module "vitest" {
     allAnswers: boolean;
     /** Whether workflows and activities wait for a shorter time than in production. */
     hasShortWaits: boolean;
+    /** How servers and workers send requests to DynamoDB. */
+    dynamoTransport: "thin" | "sdk";
     /** `http://127.0.0.1:<port>` */
     dynamodbEndpoint: string;
     /** `host:port` */

@@ -88,6 +88,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     MEGURI_HTTP1_PORT: "0",
     MEGURI_OPERATORS_PORT: "0",
     MEGURI_DYNAMODB_ENDPOINT: endpoint,
+    MEGURI_DYNAMODB_TRANSPORT: inject("dynamoTransport"),
     MEGURI_TABLE_PREFIX: options.tablePrefix ?? `test-${randomUUID()}-`,
     MEGURI_TEST_CLOCK: options.testClock === false ? "0" : "1",
     MEGURI_LOG_LEVEL: "silent",

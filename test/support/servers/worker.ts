@@ -93,6 +93,7 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   const own = options.temporalAddress === undefined;
   const env = {
     MEGURI_DYNAMODB_ENDPOINT: inject("dynamodbEndpoint"),
+    MEGURI_DYNAMODB_TRANSPORT: inject("dynamoTransport"),
     MEGURI_TABLE_PREFIX: `t-${id}-`,
     MEGURI_TEMPORAL_ADDRESS: options.temporalAddress ?? inject("temporalAddress"),
     MEGURI_TEMPORAL_NAMESPACE: own ? `t-${id}` : "default",
