@@ -1,6 +1,6 @@
 /** Measures how late grants are beside those of the previous version, and beside creations. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { Client, Connection } from "@temporalio/client";
+import pRetry from "p-retry";
 import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import type { Version } from "../../test/support/upgrade/versions.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
@@ -77,11 +77,12 @@ async function firstTaskDone(
   try {
     const client = new Client({ connection, namespace: config.temporalNamespace });
     const handle = client.workflow.getHandle(reservationWorkflowId("default", id));
-    for (;;) {
+    const find = async () => {
       const { events } = await handle.fetchHistory();
-      if (events?.some((event) => event.workflowTaskCompletedEventAttributes)) return;
-      await sleep(1_000);
-    }
+      const done = events?.some((event) => event.workflowTaskCompletedEventAttributes);
+      if (!done) throw new Error("workers are still behind with runs that were started");
+    };
+    await pRetry(find, { retries: 240, minTimeout: 1_000, factor: 1 });
   } finally {
     await connection.close();
   }
