@@ -55,7 +55,8 @@ type Context = Parameters<Stack["resolve"]>[1];
 type Endpoint = ReturnType<typeof toEndpointV1>;
 
 /**
- * Has a client send the six commands by the thin transport. A client that sends once passes no
+ * Has a client send the six commands by the thin transport. The client's request handler has to
+ * return bodies that are read, as that of `connections.ts` does. A client that sends once passes no
  * retries either, which make an error with a stack for each request in advance.
  */
 export function useThinTransport(
