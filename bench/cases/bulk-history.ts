@@ -1,10 +1,11 @@
 /** Measures the length of a bulk grant's history in Temporal. */
-import { Client, Connection } from "@temporalio/client";
+import type { Client } from "@temporalio/client";
 import { bulkGrantWorkflowId } from "../../src/contract/bulk-grants.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { bulkCalls } from "../support/bulk.ts";
 import { round } from "../support/numbers.ts";
 import { withStack } from "../support/stack.ts";
+import { withTemporalClient } from "../support/temporal-client.ts";
 
 /** All events of a bulk grant that one person approves, at the default row rate. */
 export const bulkHistory: Benchmark = {
@@ -14,11 +15,8 @@ export const bulkHistory: Benchmark = {
       const server = await stack.startServer();
       await stack.startWorker();
       const bulk = bulkCalls(stack, server);
-      const { temporalAddress: address, temporalNamespace: namespace } = stack.config;
-      const connection = await Connection.connect({ address });
-      const { workflow } = new Client({ connection, namespace });
 
-      async function eventsOf(id: string, count: number): Promise<number> {
+      async function eventsOf({ workflow }: Client, id: string, count: number): Promise<number> {
         await bulk.run({ id, first: 0, count });
         const handle = workflow.getHandle(bulkGrantWorkflowId("default", id));
         await handle.result();
@@ -36,10 +34,12 @@ export const bulkHistory: Benchmark = {
         return types.length;
       }
 
-      const few = await eventsOf("few", 1_000);
       const rows = scale.pick(10_000, 2_000);
-      const many = await eventsOf("many", rows);
-      await connection.close();
+      const [few, many] = await withTemporalClient(
+        stack,
+        async (client) =>
+          [await eventsOf(client, "few", 1_000), await eventsOf(client, "many", rows)] as const,
+      );
       return [
         {
           name: "bulk.history_events",

@@ -1,5 +1,4 @@
 /** Compares a bulk grant with a workflow that runs one activity for each row. */
-import { Client, Connection } from "@temporalio/client";
 import type { rowActivities } from "../baselines/row-activities.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { bulkCalls, unlimited } from "../support/bulk.ts";
@@ -7,6 +6,7 @@ import { cpuSecondsOf } from "../support/cpu.ts";
 import { byTurns } from "../support/load.ts";
 import { ratioByTurns, round } from "../support/numbers.ts";
 import { type Process, type Stack, withStack } from "../support/stack.ts";
+import { withTemporalClient } from "../support/temporal-client.ts";
 
 const rounds = 3;
 
@@ -34,9 +34,6 @@ export const bulkThroughput: Benchmark = {
         env: { ...unlimited, MEGURI_TASK_QUEUE: taskQueue },
       });
       const bulk = bulkCalls(stack, server);
-      const { temporalAddress: address, temporalNamespace: namespace } = stack.config;
-      const connection = await Connection.connect({ address });
-      const { workflow } = new Client({ connection, namespace });
       const count = scale.pick(4_000, 250);
       let users = 0;
       const take = (rows: number) => {
@@ -46,11 +43,13 @@ export const bulkThroughput: Benchmark = {
 
       const activities = (workflowId: string, rows: number) =>
         costOf(stack, [server, baseline], rows, () =>
-          workflow.execute<typeof rowActivities>("rowActivities", {
-            workflowId,
-            taskQueue,
-            args: [take(rows), rows],
-          }),
+          withTemporalClient(stack, ({ workflow }) =>
+            workflow.execute<typeof rowActivities>("rowActivities", {
+              workflowId,
+              taskQueue,
+              args: [take(rows), rows],
+            }),
+          ),
         );
 
       const bulkGrant = (id: string, rows: number) =>
@@ -66,7 +65,6 @@ export const bulkThroughput: Benchmark = {
         (n) => activities(`rows-${n}`, count),
         (n) => bulkGrant(`bulk-${n}`, count),
       );
-      await connection.close();
       scale.note(`one activity a row: ${show(a)}; bulk: ${show(b)}`);
       const ratio = (of: keyof Cost) =>
         ratioByTurns(

@@ -1,6 +1,6 @@
 /** Measures what a reservation costs in Temporal: billed actions, and bytes while it sleeps. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, Connection, type WorkflowHandle, WorkflowNotFoundError } from "@temporalio/client";
+import { type WorkflowHandle, WorkflowNotFoundError } from "@temporalio/client";
 import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import { defaultProgramId } from "../../src/domain/program.ts";
 import { billableActions, type History } from "../../test/support/fixtures/billable-actions.ts";
@@ -9,6 +9,7 @@ import type { Benchmark } from "../benchmark.ts";
 import { reserve, userName } from "../support/calls.ts";
 import { round } from "../support/numbers.ts";
 import { previousVersion, withStack } from "../support/stack.ts";
+import { withTemporalClient } from "../support/temporal-client.ts";
 
 const dayMs = 86_400_000;
 
@@ -53,13 +54,11 @@ const costOf = (version: Version | undefined) =>
     const processes = { ...(version && { version }) };
     const { channel } = await stack.startServer(processes);
     await stack.startWorker(processes);
-    const connection = await Connection.connect({ address: stack.config.temporalAddress });
-    const client = new Client({ connection, namespace: stack.config.temporalNamespace });
-    const reserved = async (id: string, inMs: number): Promise<WorkflowHandle> => {
-      await reserve(channel, { id, userId: userName(0), executeTime: Date.now() + inMs });
-      return client.workflow.getHandle(reservationWorkflowId(defaultProgramId, id));
-    };
-    try {
+    return withTemporalClient(stack, async ({ workflow }) => {
+      const reserved = async (id: string, inMs: number): Promise<WorkflowHandle> => {
+        await reserve(channel, { id, userId: userName(0), executeTime: Date.now() + inMs });
+        return workflow.getHandle(reservationWorkflowId(defaultProgramId, id));
+      };
       const bytes = await bytesAsleep(await reserved("reservation-later", 30 * dayMs));
       const granted = await reserved("reservation-soon", soonMs);
       await bytesAsleep(granted);
@@ -67,9 +66,7 @@ const costOf = (version: Version | undefined) =>
       const { events } = await granted.fetchHistory();
       const printed: History["events"] = JSON.parse(JSON.stringify(events));
       return { actions: billableActions(printed), bytes };
-    } finally {
-      await connection.close();
-    }
+    });
   });
 
 /** Waits until a run sleeps, which the server starts after its answer. Returns its bytes. */

@@ -1,11 +1,11 @@
 /** Measures the length of a reservation's history in Temporal. */
-import { Client, Connection } from "@temporalio/client";
 import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { reserve, userName } from "../support/calls.ts";
 import { median } from "../support/numbers.ts";
 import { allDone } from "../support/reservations.ts";
 import { withStack } from "../support/stack.ts";
+import { withTemporalClient } from "../support/temporal-client.ts";
 
 const count = 10;
 
@@ -22,20 +22,19 @@ export const reservationHistory: Benchmark = {
         await reserve(server.channel, { id, userId: userName(i), executeTime });
       }
       await allDone(stack, ids, 30_000);
-      const connection = await Connection.connect({ address: stack.config.temporalAddress });
-      const client = new Client({ connection, namespace: stack.config.temporalNamespace });
       const lengths: number[] = [];
-      for (const id of ids) {
-        const handle = client.workflow.getHandle(reservationWorkflowId("default", id));
-        await handle.result();
-        const { events } = await handle.fetchHistory();
-        const types = (events ?? []).map(
-          (event) => Object.keys(event).find((key) => key.endsWith("EventAttributes")) ?? "",
-        );
-        if (lengths.length === 0) scale.note(types.join(" ").replaceAll("EventAttributes", ""));
-        lengths.push(types.length);
-      }
-      await connection.close();
+      await withTemporalClient(stack, async ({ workflow }) => {
+        for (const id of ids) {
+          const handle = workflow.getHandle(reservationWorkflowId("default", id));
+          await handle.result();
+          const { events } = await handle.fetchHistory();
+          const types = (events ?? []).map(
+            (event) => Object.keys(event).find((key) => key.endsWith("EventAttributes")) ?? "",
+          );
+          if (lengths.length === 0) scale.note(types.join(" ").replaceAll("EventAttributes", ""));
+          lengths.push(types.length);
+        }
+      });
       return [
         {
           name: "reservation.history_events",

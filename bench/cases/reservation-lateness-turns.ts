@@ -1,5 +1,4 @@
 /** Measures how late grants are beside those of the previous version, and beside creations. */
-import { Client, Connection } from "@temporalio/client";
 import pRetry from "p-retry";
 import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import type { Version } from "../../test/support/upgrade/versions.ts";
@@ -9,6 +8,7 @@ import { byTurns, load } from "../support/load.ts";
 import { percentile, ratioByTurns, round } from "../support/numbers.ts";
 import { latenessWhile } from "../support/reservations.ts";
 import { previousVersion, type ServerProcess, type Stack, withStack } from "../support/stack.ts";
+import { withTemporalClient } from "../support/temporal-client.ts";
 
 const perSecond = 5;
 const dayMs = 86_400_000;
@@ -67,25 +67,17 @@ async function compared(
 }
 
 /** Waits for the first task of a run that is started now: workers then have no older ones left. */
-async function firstTaskDone(
-  { config }: Stack,
-  { channel }: ServerProcess,
-  id: string,
-): Promise<void> {
+async function firstTaskDone(stack: Stack, { channel }: ServerProcess, id: string): Promise<void> {
   await reserve(channel, { id, userId: id, executeTime: Date.now() + 30 * dayMs });
-  const connection = await Connection.connect({ address: config.temporalAddress });
-  try {
-    const client = new Client({ connection, namespace: config.temporalNamespace });
-    const handle = client.workflow.getHandle(reservationWorkflowId("default", id));
+  await withTemporalClient(stack, async ({ workflow }) => {
+    const handle = workflow.getHandle(reservationWorkflowId("default", id));
     const find = async () => {
       const { events } = await handle.fetchHistory();
       const done = events?.some((event) => event.workflowTaskCompletedEventAttributes);
       if (!done) throw new Error("workers are still behind with runs that were started");
     };
     await pRetry(find, { retries: 240, minTimeout: 1_000, factor: 1 });
-  } finally {
-    await connection.close();
-  }
+  });
 }
 
 type Measure = (way: "alone" | "creating") => Promise<number[]>;

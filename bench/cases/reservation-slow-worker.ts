@@ -1,6 +1,6 @@
 /** Measures what becomes of more grants than a worker completes at once. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, Connection } from "@temporalio/client";
+import type { Client } from "@temporalio/client";
 import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import { defaultProgramId } from "../../src/domain/program.ts";
 import { latenessOf } from "../../src/domain/reservation.ts";
@@ -11,6 +11,7 @@ import { byTurns, inParallel } from "../support/load.ts";
 import { mean, ofTurns, percentile, ratioByTurns, round } from "../support/numbers.ts";
 import { allDone } from "../support/reservations.ts";
 import { previousVersion, type ServerProcess, type Stack, withStack } from "../support/stack.ts";
+import { withTemporalClient } from "../support/temporal-client.ts";
 
 /** A burst that a worker completes at once. */
 const fewCount = 20;
@@ -67,16 +68,12 @@ async function withBursts<T>(
   return withStack({ temporal: true }, async (stack) => {
     const server = await stack.startServer(processes);
     await stack.startWorker(processes);
-    const connection = await Connection.connect({ address: stack.config.temporalAddress });
-    const client = new Client({ connection, namespace: stack.config.temporalNamespace });
     const label = version ? "previous" : "present";
-    try {
-      return await use((scale, name, count) =>
+    return withTemporalClient(stack, (client) =>
+      use((scale, name, count) =>
         runBurst(stack, { server, client }, scale, { name: `${label}-${name}`, count }),
-      );
-    } finally {
-      await connection.close();
-    }
+      ),
+    );
   });
 }
 

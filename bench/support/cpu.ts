@@ -12,7 +12,10 @@ export async function cpuSeconds(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-/** Runs load, and measures the CPU time that a process uses for a call, in seconds. */
+/**
+ * Runs load, and measures the CPU time that a process uses for a call, in seconds. Throws an error
+ * of a call, because a refused call costs less than an answered one.
+ */
 export async function loadWithCpu(
   pid: number,
   options: LoadOptions,
@@ -24,6 +27,7 @@ export async function loadWithCpu(
   };
   const before = await cpuSeconds(pid);
   const result = await load({ ...options, call });
+  if (result.errors > 0) throw result.error;
   return { ...result, cpu: ((await cpuSeconds(pid)) - before) / calls };
 }
 

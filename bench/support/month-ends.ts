@@ -1,5 +1,4 @@
 /** Seeds accounts whose points expire, and runs month ends over them. */
-import { Client, Connection } from "@temporalio/client";
 import { accountRef, entryRef, programRef } from "../../src/app/ports/records.ts";
 import { monthEndId } from "../../src/contract/month-ends.ts";
 import { shardCount } from "../../src/contract/points.ts";
@@ -11,6 +10,7 @@ import { expiredMonth, lifetimeAt, type Program } from "../../src/domain/program
 import { usersOfShard } from "../../test/support/fixtures/shards.ts";
 import { type Seed, seed } from "./seed.ts";
 import type { Stack } from "./stack.ts";
+import { withTemporalClient } from "./temporal-client.ts";
 
 /** Writes a new program with so many accounts in each of the first shards, all of them due. */
 export async function seedMonthEnd(
@@ -24,18 +24,14 @@ export async function seedMonthEnd(
 }
 
 /** Runs the month end of a program. */
-export async function runMonthEnd({ config }: Stack, programId: string): Promise<void> {
-  const connection = await Connection.connect({ address: config.temporalAddress });
-  try {
-    const client = new Client({ connection, namespace: config.temporalNamespace });
-    await client.workflow.execute("monthEnd", {
+export async function runMonthEnd(stack: Stack, programId: string): Promise<void> {
+  await withTemporalClient(stack, ({ workflow }) =>
+    workflow.execute("monthEnd", {
       workflowId: monthEndId(programId),
-      taskQueue: config.taskQueue,
+      taskQueue: stack.config.taskQueue,
       args: [{ program_id: programId }],
-    });
-  } finally {
-    await connection.close();
-  }
+    }),
+  );
 }
 
 /** Throws an error when an account is still due: counts of a run miss what it had to repeat. */

@@ -10,7 +10,7 @@ import type { StoreTallies } from "../../../app/ports/tallies.ts";
 import { DomainError } from "../../../domain/errors.ts";
 import type { Milliseconds } from "../../../domain/units.ts";
 import { createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
-import { createConnections } from "./connections.ts";
+import { connectionLimits, createConnections } from "./connections.ts";
 import { countRequests, createStoreTallies } from "./request-counts.ts";
 import { throttleErrors } from "./requests.ts";
 import { useThinTransport } from "./thin-transport.ts";
@@ -100,15 +100,15 @@ export function createClients({ endpoint, region, transport = "thin" }: DynamoCo
 
 /** The SDK's own connections, by `node:http`, with the limits of the thin transport's. */
 const connectionsOfSdk = (endpoint: string | undefined) => ({
-  connectionTimeout: 1_000,
+  connectionTimeout: connectionLimits.connectMs,
   requestTimeout: requestMs,
   throwOnRequestTimeout: true,
   // The request timeout ends with the headers; this one also covers a body that stalls.
   socketTimeout: requestMs,
   ...(endpoint?.startsWith("http:") && {
-    httpAgent: new Agent({ keepAlive: true, maxSockets: 512 }),
+    httpAgent: new Agent({ keepAlive: true, maxSockets: connectionLimits.count }),
   }),
-  httpsAgent: { keepAlive: true, maxSockets: 512 },
+  httpsAgent: { keepAlive: true, maxSockets: connectionLimits.count },
 });
 
 /** Middleware of the SDK without use here; together it takes a fourth of a request's CPU. */

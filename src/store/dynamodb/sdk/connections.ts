@@ -8,11 +8,14 @@ interface Connections {
   destroy(): void;
 }
 
+/** The connections that either transport may have, and how long one may take to open, in ms. */
+export const connectionLimits = { count: 512, connectMs: 1_000 } as const;
+
 const createAgent = (): Agent =>
   new Agent({
-    connections: 512,
+    connections: connectionLimits.count,
     allowH2: false,
-    connect: { timeout: 1_000 },
+    connect: { timeout: connectionLimits.connectMs },
     // Shorter than the 350 s after which NAT gateways forget a connection without a word.
     keepAliveTimeout: 60_000,
     // Below is one timer for all that a request waits for, a free connection included.
