@@ -3,17 +3,18 @@ import pRetry from "p-retry";
 import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import type { Version } from "../../test/support/upgrade/versions.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
+import { type Arrivals, startArrivals } from "../support/arrivals.ts";
 import { reserve, userName } from "../support/calls.ts";
-import { byTurns, load } from "../support/load.ts";
+import { byTurns, inParallel } from "../support/load.ts";
 import { percentile, ratioByTurns, round } from "../support/numbers.ts";
 import { latenessWhile } from "../support/reservations.ts";
-import { previousVersion, type ServerProcess, type Stack, withStack } from "../support/stack.ts";
+import { previousVersion, type Stack, withStack } from "../support/stack.ts";
 import { withTemporalClient } from "../support/temporal-client.ts";
 
 const perSecond = 5;
 const dayMs = 86_400_000;
 
-/** Callers that create reservations, each as soon as its last one is answered. */
+/** Callers that create reservations, each as soon as its last one is answered, for their rate. */
 const creators = 8;
 
 /** The lateness of this version over that of the previous one, on a stack each. */
@@ -31,7 +32,7 @@ export const reservationLatenessTurns: Benchmark = {
     ),
 };
 
-/** The lateness while others are created as fast as they can be, over that without. */
+/** The lateness beside creations at half of the rate that a worker keeps up with, over that without. */
 export const reservationUnderCreations: Benchmark = {
   names: ["reservation.under_creations"],
   run: (scale) =>
@@ -66,19 +67,28 @@ async function compared(
   return { ...named, value, turns, unit: "ratio of the p99 of lateness" };
 }
 
-/** Waits for the first task of a run that is started now: workers then have no older ones left. */
-async function firstTaskDone(stack: Stack, { channel }: ServerProcess, id: string): Promise<void> {
-  await reserve(channel, { id, userId: id, executeTime: Date.now() + 30 * dayMs });
-  await withTemporalClient(stack, async ({ workflow }) => {
+/** Creates a reservation that is due in a month. Returns its id. */
+type Create = () => Promise<string>;
+
+/** How many reservations a second are created until a worker has done the first task of each. */
+async function rateOf(stack: Stack, count: number, create: Create): Promise<number> {
+  const start = performance.now();
+  await inParallel(creators, Array.from({ length: count - 1 }), create);
+  await firstTaskDone(stack, await create());
+  return (count * 1_000) / (performance.now() - start);
+}
+
+/** Waits for the first task of a run, which workers do after those of the runs before it. */
+const firstTaskDone = (stack: Stack, id: string): Promise<void> =>
+  withTemporalClient(stack, async ({ workflow }) => {
     const handle = workflow.getHandle(reservationWorkflowId("default", id));
     const find = async () => {
       const { events } = await handle.fetchHistory();
       const done = events?.some((event) => event.workflowTaskCompletedEventAttributes);
       if (!done) throw new Error("workers are still behind with runs that were started");
     };
-    await pRetry(find, { retries: 240, minTimeout: 1_000, factor: 1 });
+    await pRetry(find, { retries: 600, minTimeout: 200, factor: 1 });
   });
-}
 
 type Measure = (way: "alone" | "creating") => Promise<number[]>;
 
@@ -95,24 +105,19 @@ async function withLateness<T>(
     const seconds = scale.pick(40, 5);
     let turn = 0;
 
-    const create = async (ms: number) => {
+    let created = 0;
+    const create: Create = async () => {
+      created += 1;
+      const id = `later-${created}`;
       const executeTime = Date.now() + 30 * dayMs;
-      const { rate, errors } = await load({
-        callers: creators,
-        call: (caller, n) =>
-          reserve(server.channel, {
-            ...{ id: `later-${turn}-${caller}-${n}`, executeTime },
-            userId: `later-${caller}-${userName(n)}`,
-          }),
-        warmMs: 0,
-        ms,
-      });
-      scale.note(`${round(rate)} creations a second, ${errors} errors`);
-      await firstTaskDone(stack, server, `last-${turn}`);
+      await reserve(server.channel, { id, userId: id, executeTime });
+      return id;
     };
 
-    // First requests are slower than later ones.
-    await create(scale.pick(5_000, 3_000));
+    // The first requests are slower than later ones.
+    await rateOf(stack, scale.pick(1_000, 100), create);
+    const rate = await rateOf(stack, scale.pick(2_000, 200), create);
+    scale.note(`workers keep up with ${round(rate)} creations a second`);
     return use(async (way) => {
       turn += 1;
       const from = Date.now() + scale.pick(20_000, 6_000);
@@ -121,11 +126,11 @@ async function withLateness<T>(
         userId: `due-${turn}-${userName(i)}`,
         executeTime: from + (i * 1_000) / perSecond,
       }));
-      let creating: Promise<void> | undefined;
+      let creating: Arrivals | undefined;
       const late = await latenessWhile(stack, server, all, async () => {
-        if (way === "creating") creating = create(seconds * 1_000);
+        if (way === "creating") creating = startArrivals(rate / 2, create);
       });
-      await creating;
+      await creating?.stop();
       return late;
     });
   });
