@@ -33,7 +33,7 @@ export const reservationLatenessTurns: Benchmark = {
     ),
 };
 
-/** The lateness beside creations at half of the rate that a worker keeps up with, over that without. */
+/** The lateness beside creations at half the rate that a worker keeps up with, over that alone. */
 export const reservationUnderCreations: Benchmark = {
   names: ["reservation.under_creations"],
   run: (scale) =>
