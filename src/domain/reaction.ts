@@ -167,7 +167,11 @@ export function react(
  * Gives an active reaction the person's name of today, also where an unread group shows it. Returns
  * the same state if the name is the same.
  */
-export function rename(state: ReactionState, reaction: Reaction, name: string): ReactionState {
+export function rename(
+  state: ReactionState,
+  reaction: Reaction,
+  { name, now }: { readonly name: string; readonly now: Instant },
+): ReactionState {
   const displayName = cutToBytes(name, maxDisplayNameBytes);
   if (displayName === reaction.displayName) return state;
   const { inbox, group } = state;
@@ -176,8 +180,8 @@ export function rename(state: ReactionState, reaction: Reaction, name: string): 
     return { ...state, inbox: { ...inbox, version: inbox.version + 1 }, reaction: renamed };
   }
   const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(group));
-  const shown = withName(group, reaction.version, displayName);
-  return { ...state, inbox: nextInbox, group: shown, reaction: renamed };
+  const nextGroup = withName(group, renamed, now);
+  return { ...state, inbox: nextInbox, group: nextGroup, reaction: renamed };
 }
 
 /** When the owner has last read an earlier reaction in the place of a new one. */

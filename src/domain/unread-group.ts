@@ -42,11 +42,11 @@ export interface Group {
  */
 export interface UnreadGroup extends Group {
   /**
-   * Grows whenever a member leaves, or comes back to its place: what was counted among earlier
-   * members is then old.
+   * Grows whenever a member leaves, comes back to its place or takes another name: what was read of
+   * the members is then old.
    */
   readonly leaveCount: number;
-  /** When a member has last left or come back; 0 if none has. */
+  /** When a member has last left, come back or taken another name; 0 if none has. */
   readonly leaveTime: Instant;
   readonly recent: Recent;
   /** Set if the group takes in nobody new, who begins another one. */
@@ -265,19 +265,23 @@ export function leave(
   };
 }
 
-/** The group with another name of the member of a version, if it shows this member. */
-export function withName(group: UnreadGroup, version: number, displayName: string): UnreadGroup {
-  const shows = [...group.firstMembers, ...group.latestMembers].some(
-    (each) => each.version === version,
-  );
-  if (!shows) return group;
+/**
+ * The group with another name of the member of a version. A group that does not show this member
+ * changes as well: somebody whose members were read before would put the old name into it.
+ */
+export function withName(
+  group: UnreadGroup,
+  { version, displayName }: Pick<Member, "version" | "displayName">,
+  now: Instant,
+): UnreadGroup {
   const renamed = (members: readonly Member[]) =>
     members.map((each) => (each.version === version ? { ...each, displayName } : each));
-  const { firstMembers, latestMembers } = group;
   return {
     ...group,
-    firstMembers: renamed(firstMembers),
-    latestMembers: renamed(latestMembers),
+    firstMembers: renamed(group.firstMembers),
+    latestMembers: renamed(group.latestMembers),
+    leaveCount: group.leaveCount + 1,
+    leaveTime: now,
   };
 }
 

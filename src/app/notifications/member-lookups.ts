@@ -57,8 +57,8 @@ export function lookUpEnds(
 }
 
 /**
- * Makes a lookup whose result is used until somebody leaves the group or the owner reads it, and,
- * unless it lasts, until somebody joins.
+ * Makes a lookup whose result is used until somebody leaves the group or takes another name, or the
+ * owner reads it, and, unless it lasts, until somebody joins.
  */
 function lookUp<T>(
   looked: LookedUpGroup,
@@ -105,7 +105,7 @@ class MemberQueries {
   readonly #reader: MemberReader;
   readonly #group: UnreadGroup;
   readonly #name: MembersName;
-  /** Whether queries may find members who have left. */
+  /** Whether queries may find members who have left, or names that they had. */
   readonly #hasLeavers: boolean;
   readonly #found: MemberRecord[] = [];
 
@@ -117,8 +117,8 @@ class MemberQueries {
   }
 
   /**
-   * What has to be unchanged. A member who has left a moment ago may have been found, because the
-   * transaction deletes the reaction after it has written the group.
+   * What has to be unchanged. A member who has left or taken another name a moment ago may have
+   * been found as before, because the transaction writes the reaction after the group.
    */
   get toValidate() {
     if (!this.#hasLeavers) return [];

@@ -136,7 +136,7 @@ function reactRequest<U extends UndeclaredKinds = never>(
       const active = unlessWithdrawn(before.reaction);
       let after = before;
       if (active) {
-        after = rename(before, active, displayName);
+        after = rename(before, active, { name: displayName, now: wall });
       } else {
         const isMuted = isPersonMuted(tx, ownerId, before.inbox, userId);
         after = reactTo(before, kind, {

@@ -208,6 +208,15 @@ test("a name that leaves is replaced by the one whose row is applied last", asyn
   expect(await unreadOf(processes)).toEqual([6, "ab", "ged", 6]);
 });
 
+test("a name that leaves is replaced by the name of now, whose row is applied last", async () => {
+  const { store, processes } = await createLikedPost("a", "b", "c", "d", "e", "f");
+  const renaming = (deps: Deps) => react(deps, { ...like, userId: "c", displayName: "Cy" });
+  const leaving = (deps: Deps) => unreact(deps, { ...like, userId: "a" });
+  await whileLate(store, rowOf("c"), processes, renaming, leaving);
+  const group = await processes[0].reader.get(unreadGroupRef(ownerId, like.target, "like"));
+  expect(group?.value.firstMembers.map(({ displayName }) => displayName)).toEqual(["A", "Cy"]);
+});
+
 describe("the recent members of a large group", () => {
   const names = Array.from({ length: 200 }, (_, i) => `u${i + 1}`);
 
