@@ -45,7 +45,7 @@ export function toView(
 ): BulkGrantView {
   const announcement = dueAnnouncement(bulkGrant);
   const { programId, bulkGrantId, state, revision, approvals, run, failedRowsAt } = bulkGrant;
-  const { executeTime, starter, title, source } = revision;
+  const { executeTime, starter, title, cause, source } = revision;
   return {
     program_id: programId,
     bulk_grant_id: bulkGrantId,
@@ -60,6 +60,7 @@ export function toView(
     submitter: revision.submitter,
     ...(starter && { starter }),
     ...(title !== undefined && { title }),
+    ...(cause !== undefined && { cause }),
     ...(source !== undefined && { source }),
     ...(failedRowsAt && { failed_rows_at: addressOf(failedRowsAt) }),
     ...(executeTime !== undefined && { execute_time: formatInstant(executeTime, timeZone) }),

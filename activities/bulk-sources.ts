@@ -36,7 +36,7 @@ export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefi
     /** Submits a sheet from a source. Returns its name, in which `{date}` is replaced. */
     async submitFromSource(input: SubmitFromSourceInput): Promise<Answer<SubmittedFromSource>> {
       const fields = check(input, submitFields);
-      const { program_id, source, title, subject, start_time, execute_time } = fields;
+      const { program_id, source, title, cause, subject, start_time, execute_time } = fields;
       const { timeZone } = await deps.programs.get(program_id);
       const date = formatInstant(toInstant("start_time", start_time), timeZone).slice(0, 10);
       const dated = (text: string) => text.replaceAll("{date}", date);
@@ -46,6 +46,7 @@ export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefi
         bulkGrantId: bulk_grant_id,
         source: dated(source),
         ...(title !== undefined && { title: checkedText("title", dated(title), maxTitleBytes) }),
+        ...(cause !== undefined && { cause: checkedText("cause", dated(cause), maxCauseBytes) }),
         starter: await starterOfRun(
           subject && checkedText("subject", subject, maxNameBytes),
           approverOf,
@@ -146,12 +147,14 @@ const refusalFields = {
 const submitFields = {
   ...pickUpFields,
   title: "string?",
+  cause: "string?",
   subject: "string?",
   execute_time: "string?",
 } as const;
 
-/** The most bytes of the name that an input claims. */
+/** The most bytes of the name that an input claims, and of what led to a bulk grant. */
 const maxNameBytes = 64;
+const maxCauseBytes = 128;
 
 /** Checks a text as the contract does. Throws INVALID_REQUEST. */
 function checkedText(field: string, text: string, maxBytes: number): string {

@@ -16,12 +16,13 @@ export function toStep(execution: Execution, timeZone: string, runId: string): R
     time: at(time),
     reason,
   });
-  const { executeTime, lastChange } = reservation;
+  const { executeTime, points, lastChange } = reservation;
   switch (outcome) {
     case "WAIT":
       return {
         step: "WAIT",
         execute_time: at(finite(executeTime)),
+        points,
         ...(lastChange && { last_change: toChange(lastChange) }),
       };
     case "PAUSED":
@@ -32,7 +33,7 @@ export function toStep(execution: Execution, timeZone: string, runId: string): R
         execute_time: at(executeTime),
         grant_time: at(reservation.grant?.time ?? reservation.updateTime),
         lateness: formatDuration(latenessOf(reservation)),
-        points: reservation.points,
+        points,
         available_points: execution.availablePoints,
         entry_number: reservation.grant?.entryNumber ?? 0,
       };

@@ -7,6 +7,7 @@ import type { Observers } from "../src/app/ports/observers.ts";
 import type { ReservationName } from "../src/app/ports/reservations.ts";
 import {
   cancelReservation,
+  changeReservationPoints,
   rescheduleReservation,
   retryReservation,
 } from "../src/app/reservations/commands.ts";
@@ -20,6 +21,7 @@ import type { VisibleReservation } from "../src/app/reservations/visible-reserva
 import type { Answer } from "../src/contract/answers.ts";
 import type { ChangeInput } from "../src/contract/changes.ts";
 import type {
+  ChangePointsInput,
   GrantInput,
   RescheduleInput,
   ReservationAnswer,
@@ -179,6 +181,15 @@ function changeActivities(deps: Deps) {
       return answerTo(key, toView(await rescheduleReservation(depsWithoutSignal, request)));
     },
 
+    /** Lowers or raises the points of the reservation, as the RPC does. */
+    async changeReservationPoints(
+      key: ReservationAsked,
+      { points, ...change }: ChangePointsInput,
+    ): Promise<Answer<ReservationView>> {
+      const request = { ...toName(key), ...toChange(change), points };
+      return answerTo(key, toView(await changeReservationPoints(depsWithoutSignal, request)));
+    },
+
     /** Retries the reservation, as the RPC does. */
     async retryReservation(
       key: ReservationAsked,
@@ -308,4 +319,5 @@ function toName(key: ReservationKey): ReservationName {
 const toView = ({ reservation, state }: VisibleReservation): ReservationView => ({
   state,
   execute_time: new Date(reservation.executeTime).toISOString(),
+  points: reservation.points,
 });

@@ -25,6 +25,7 @@ export const viewForm: Form<BulkGrantView> = {
   submitter: "object",
   starter: "object?",
   title: "string?",
+  cause: "string?",
   source: "string?",
   failed_rows_at: "string?",
   execute_time: "string?",

@@ -66,7 +66,7 @@ export async function bulkGrantFromSource(
 
 /** A requested cancellation waits for the submission, so that what is submitted is cancelled. */
 function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
-  const { program_id, bulk_grant_id, source, title, subject, execute_time } = input;
+  const { program_id, bulk_grant_id, source, title, cause, subject, execute_time } = input;
   const { startTime, typedSearchAttributes } = workflowInfo();
   const start = typedSearchAttributes.get(scheduledKey) ?? startTime;
   setCurrentDetails(`Submits ${escapeMarkdown(source)}.`);
@@ -78,6 +78,7 @@ function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
           bulk_grant_id,
           source,
           ...(title !== undefined && { title }),
+          ...(cause !== undefined && { cause }),
           ...(subject !== undefined && { subject }),
           ...(execute_time !== undefined && { execute_time }),
           start_time: start.toISOString(),

@@ -87,13 +87,14 @@ function labelOf({ step, state }: BulkGrantView, rowsRun: boolean): string {
 
 /** The state, what is waited for, the digest, people and counts, as an operator reads them. */
 function markdownOf(view: BulkGrantView, label: string, pace: readonly string[]): string {
-  const { details, title, source, submitter, starter, approvals, counts } = view;
+  const { details, title, cause, source, submitter, starter, approvals, counts } = view;
   const from = source === undefined ? "" : ` from ${source}`;
   return [
     `**${label}**: ${details}`,
     "",
     `- digest: \`${view.digest}\``,
     ...(title === undefined ? [] : [`- title: ${escapeMarkdown(title)}`]),
+    ...(cause === undefined ? [] : [`- cause: ${escapeMarkdown(cause)}`]),
     `- in all: ${counted(view.total_points, "point")}, ${counted(view.row_count, "row")}`,
     ...(view.summary ?? []).map((line) => `- ${line}`),
     `- submitted by: ${escapeMarkdown(displayCaller(submitter) + from)}`,

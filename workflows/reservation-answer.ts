@@ -9,7 +9,7 @@ type StepName = ReservationStep["step"];
 const formOf: {
   readonly [Name in StepName]: Form<Omit<Extract<ReservationStep, { step: Name }>, "step">>;
 } = {
-  WAIT: { execute_time: "string", last_change: "object?" },
+  WAIT: { execute_time: "string", points: "number?", last_change: "object?" },
   PAUSED: { pause: "object" },
   RETRY: { reason: "string", message: "string" },
   DONE: {

@@ -13,6 +13,7 @@ import type { Activities } from "../activities/index.ts";
 import type { Answer } from "../src/contract/answers.ts";
 import type { ChangeInput } from "../src/contract/changes.ts";
 import {
+  type ChangePointsInput,
   detailsQuery,
   type RescheduleInput,
   type ReservationAsked,
@@ -21,6 +22,8 @@ import {
   refreshSignal,
 } from "../src/contract/reservations.ts";
 import { hasControls } from "../src/domain/controls.ts";
+import { maxPoints } from "../src/domain/points.ts";
+import { isReservable } from "../src/domain/reservation.ts";
 import { askFor, asking, type Form } from "./answers.ts";
 import { orRefusal, refusalOf, refuse } from "./failures.ts";
 import { changeTiming } from "./timing.ts";
@@ -29,6 +32,7 @@ const refresh = defineSignal(refreshSignal);
 const details = defineQuery<string>(detailsQuery);
 const cancel = defineUpdate<ReservationView, [ChangeInput | undefined]>("cancel");
 const reschedule = defineUpdate<ReservationView, [RescheduleInput]>("reschedule");
+const changePoints = defineUpdate<ReservationView, [ChangePointsInput]>("change_points");
 const retry = defineUpdate<ReservationView, [ChangeInput | undefined]>("retry");
 
 const forUpdates = proxyActivities<Activities>(changeTiming.update);
@@ -117,7 +121,11 @@ const cancellation: ChangeInput = { reason: "cancellation requested in Temporal"
 
 type Change = () => Promise<Answer<ReservationView>>;
 
-const viewForm: Form<ReservationView> = { state: "string", execute_time: "string" };
+const viewForm: Form<ReservationView> = {
+  state: "string",
+  execute_time: "string",
+  points: "number?",
+};
 
 /** The updates change the record, as the RPCs do, and then request a refresh. */
 function setUpdates(key: ReservationAsked, requestRefresh: () => void): void {
@@ -140,6 +148,12 @@ function setUpdates(key: ReservationAsked, requestRefresh: () => void): void {
       'Moves the reservation: {execute_time: "2026-12-01T00:00:00+09:00", subject?, reason?}.',
     validator: checkReschedule,
   });
+  const changeTo = (change: ChangePointsInput) =>
+    afterwards(() => forUpdates.changeReservationPoints(key, change));
+  setHandler(changePoints, changeTo, {
+    description: "Lowers or raises the points: {points: 100, subject?, reason?}.",
+    validator: checkPoints,
+  });
   setHandler(retry, (change) => afterwards(() => forUpdates.retryReservation(key, change)), {
     description:
       "Sets a FAILED reservation to PENDING, and tries one that is RETRYING at once: " +
@@ -156,6 +170,13 @@ function checkReschedule(input: RescheduleInput): void {
       'execute_time: must be RFC 3339 with a zone, such as "2026-12-01T00:00:00+09:00"',
       "INVALID_REQUEST",
     );
+  }
+  checkChange(input);
+}
+
+function checkPoints(input: ChangePointsInput): void {
+  if (!isReservable(input?.points)) {
+    throw refuse(`points: must be a number from 1 to ${maxPoints}`, "INVALID_REQUEST");
   }
   checkChange(input);
 }

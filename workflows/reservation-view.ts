@@ -10,8 +10,10 @@ import {
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { displayCaller } from "../src/domain/caller.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
+import type { Points } from "../src/domain/units.ts";
 import type { Run } from "./reservation-run.ts";
 
+const pointsKey = defineSearchAttributeKey(searchAttributes.points, "INT");
 const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 const reasonKey = defineSearchAttributeKey(searchAttributes.reason, "KEYWORD");
@@ -25,6 +27,7 @@ export interface View {
 interface Listed {
   readonly state: string | undefined;
   readonly reason: string | undefined;
+  readonly points: Points | undefined;
   readonly executeTime: Date;
 }
 
@@ -35,12 +38,16 @@ export function createView(input: ReservationInput, run: Run): View {
   let listed = listedAtStart();
   return {
     show(step) {
-      if (step.step === "WAIT" || step.step === "DONE") executeTime = step.execute_time;
-      showDetails(run, input, step, executeTime);
+      let { points } = listed;
+      if (step.step === "WAIT" || step.step === "DONE") {
+        executeTime = step.execute_time;
+        points = step.points ?? points;
+      }
+      showDetails(run, { ...input, points: points ?? input.points }, step, executeTime);
       const { state, reason } = stateOf(step);
       const next = {
         state: isPlain(listed, state) ? undefined : state,
-        ...{ reason, executeTime: new Date(executeTime) },
+        ...{ reason, points, executeTime: new Date(executeTime) },
       };
       upsertChanges(listed, next);
       listed = next;
@@ -48,7 +55,7 @@ export function createView(input: ReservationInput, run: Run): View {
   };
 }
 
-/** Shows a step, and what never changes of the reservation. */
+/** Shows a step, and of the input what is reserved, for whom, why and by whom. */
 export function showDetails(
   run: Run,
   input: ReservationInput,
@@ -78,6 +85,7 @@ function listedAtStart(): AtStart {
   return {
     state: attributes.get(stateKey),
     reason: attributes.get(reasonKey),
+    points: attributes.get(pointsKey),
     executeTime: attributes.get(executeTimeKey),
   };
 }
@@ -102,6 +110,7 @@ function upsertChanges(before: AtStart, after: Listed): void {
   const changes = [
     ...(after.state !== before.state ? [{ key: stateKey, value: after.state ?? null }] : []),
     ...(after.reason !== before.reason ? [{ key: reasonKey, value: after.reason ?? null }] : []),
+    ...(after.points !== before.points ? [{ key: pointsKey, value: after.points ?? null }] : []),
     ...(after.executeTime.getTime() !== before.executeTime?.getTime()
       ? [{ key: executeTimeKey, value: after.executeTime }]
       : []),
@@ -143,11 +152,12 @@ function detailsOf(step: ReservationStep, run: Run, executeTime: string): string
 }
 
 /** Why and by whom it was reserved. Earlier versions have put it into the static details. */
-function originOf({ reason = "", reserved_by, traceparent }: ReservationInput): string[] {
+function originOf({ reason = "", cause, reserved_by, traceparent }: ReservationInput): string[] {
   if (reserved_by === undefined) return [];
   const [, traceId] = traceparent?.split("-") ?? [];
   const lines = [
     `- reason: ${escapeMarkdown(reason) || "none given"}`,
+    ...(cause ? [`- cause: ${escapeMarkdown(cause)}`] : []),
     `- reserved by: ${escapeMarkdown(reserved_by)}`,
     ...(traceId ? [`- trace: ${escapeMarkdown(traceId)}`] : []),
   ];

@@ -68,6 +68,7 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly submitter: Caller;
   readonly starter?: Caller;
   readonly title?: string;
+  readonly cause?: string;
   readonly source?: string;
   /** The address or the name of what has the rows that were not granted, once it is written. */
   readonly failed_rows_at?: string;

@@ -32,11 +32,14 @@ export type ReservationAsked = ReservationKey & Asking;
 /** Starts the workflow of one reservation. Operators read it as the input of the run. */
 export interface ReservationInput extends ReservationKey {
   readonly user_id: string;
+  /** The record may have others by now. */
   readonly points: Points;
   /** RFC 3339, in the zone of the program. The record may have another one by now. */
   readonly execute_time_at_start: string;
   /** Why it was reserved. Absent when no reason was given. */
   readonly reason?: string;
+  /** What led to it. Absent when none was given. */
+  readonly cause?: string;
   /** Who reserved it, as people read it. Absent in runs of earlier versions, and by hand. */
   readonly reserved_by?: string;
   /** The header `traceparent` of the call that reserved. Absent where that call was not traced. */
@@ -60,7 +63,9 @@ export type ReservationStep =
   | {
       readonly step: "WAIT";
       readonly execute_time: string;
-      /** The last reschedule or retry. Absent when there was none. */
+      /** The points that are reserved. Absent in histories of earlier versions. */
+      readonly points?: Points;
+      /** The last change. Absent when there was none. */
       readonly last_change?: ChangeView;
     }
   | { readonly step: "PAUSED"; readonly pause: ChangeView }
@@ -102,8 +107,15 @@ export interface RescheduleInput extends ChangeInput {
   readonly execute_time: string;
 }
 
+/** The argument of the `change_points` update. */
+export interface ChangePointsInput extends ChangeInput {
+  readonly points: Points;
+}
+
 /** The reservation after an update. */
 export interface ReservationView {
   readonly state: string;
   readonly execute_time: string;
+  /** Absent in histories of earlier versions. */
+  readonly points?: Points;
 }

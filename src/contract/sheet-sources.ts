@@ -7,7 +7,7 @@ export const pickUpId = (sourceName: string): string => `pick-up/${sourceName}`;
 
 /**
  * Starts a bulk grant from a source, by Temporal's client, its CLI or a schedule. `{date}` in
- * `bulk_grant_id`, `source` and `title` stands for the day of the start, such as 2026-12-01, in the
+ * `bulk_grant_id`, `source`, `title` and `cause` stands for the day of the start, such as 2026-12-01, in the
  * time zone of the program: for a schedule, the day for which it was scheduled.
  */
 export interface BulkGrantFromSourceInput extends BulkGrantInput {
@@ -15,6 +15,8 @@ export interface BulkGrantFromSourceInput extends BulkGrantInput {
   readonly source: string;
   /** What people call it: at most 96 bytes. */
   readonly title?: string;
+  /** What led to it, for the ledger entry of every row: at most 128 bytes. */
+  readonly cause?: string;
   /** Who starts the run: at most 64 bytes. Not verified. Absent: the schedule or the client. */
   readonly subject?: string;
   /** RFC 3339 with a zone. Absent: as soon as it is approved. */
@@ -33,6 +35,7 @@ export interface SubmittedFromSource extends BulkGrantRunInput {
 export interface SubmitFromSourceInput extends BulkGrantAsked {
   readonly source: string;
   readonly title?: string;
+  readonly cause?: string;
   readonly subject?: string;
   readonly execute_time?: string;
   /** RFC 3339: the instant whose day `{date}` stands for. */

@@ -119,6 +119,8 @@ export interface Revision {
   readonly submitTime: Instant;
   /** What people call it; absent when it has none. Not part of the content. */
   readonly title?: string;
+  /** What led to it, for the ledger entry of every row; absent when nothing is named. */
+  readonly cause?: string;
   /** The source of the rows, such as a file; absent for an upload. */
   readonly source?: string;
   /** Where people find the source in a browser, also after a move; absent without an address. */

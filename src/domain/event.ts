@@ -28,6 +28,8 @@ export interface Event extends EventsName, Member {
   readonly link: string;
   /** What the service has attached, at most 256 bytes. */
   readonly data: Uint8Array;
+  /** What led to it, such as the id of a post. Absent when none was given. */
+  readonly cause?: string;
   /** The version of the actor's event before among the events of this name; 0 if there is none. */
   readonly previousVersion: number;
   /** From this instant on, its record may be deleted. */
@@ -94,7 +96,9 @@ export interface EventState {
 }
 
 /** What a service reports, or Meguri itself. */
-export interface NewEvent extends EventsName, Pick<Event, "service" | "eventId" | "link" | "data"> {
+export interface NewEvent
+  extends EventsName,
+    Pick<Event, "service" | "eventId" | "link" | "data" | "cause"> {
   /** Without a user id: an event without an actor, whose name is what is displayed. */
   readonly actor: Actor;
 }

@@ -31,7 +31,7 @@ export interface Forecast {
 const maxChanges = 1_000;
 
 /** Throws LIMIT_EXCEEDED for more than 1,000 changes. */
-export function requireForecastable(changes: number): void {
+function requireForecastable(changes: number): void {
   if (changes <= maxChanges) return;
   throw new DomainError("LIMIT_EXCEEDED", `a forecast has at most ${maxChanges} changes`, {
     limit: String(maxChanges),

@@ -27,6 +27,8 @@ export interface LedgerEntry {
   /** The points of the account after this entry. */
   readonly availablePoints: number;
   readonly reason: string;
+  /** What led to the event, such as the id of an order. Absent when none was given. */
+  readonly cause?: string;
   readonly caller: Caller;
   /** Of an issue: when its points expire, as computed when it was written. */
   readonly expireTime?: Instant;

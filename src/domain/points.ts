@@ -37,6 +37,8 @@ export interface State {
 export interface Event {
   readonly event: EventName;
   readonly reason: string;
+  /** What led to it, such as the id of an order. Absent when none was given. */
+  readonly cause?: string;
   readonly caller: Caller;
 }
 

@@ -2,7 +2,9 @@
 import type { Caller } from "./caller.ts";
 import type { Reason } from "./errors.ts";
 import { DomainError } from "./errors.ts";
+import type { LedgerEntry } from "./ledger.ts";
 import type { Instant } from "./month.ts";
+import { maxPoints } from "./points.ts";
 import type { Points } from "./units.ts";
 
 export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";
@@ -21,6 +23,8 @@ export interface Reservation {
   readonly points: Points;
   /** Why the points are granted. May be empty. */
   readonly reason: string;
+  /** What led to it, such as the id of a campaign. Absent when none was given. */
+  readonly cause?: string;
   readonly creator: Caller;
   /** The hash of the first create request. */
   readonly hash: string;
@@ -37,7 +41,7 @@ export interface Reservation {
   };
   /** Why the last grant was refused. It stays when the failed reservation is cancelled. */
   readonly failure?: { readonly reason: Reason; readonly message: string };
-  /** The last reschedule, cancel or retry. Absent when there was none. */
+  /** The last reschedule, change of the points, cancel or retry. Absent when there was none. */
   readonly lastChange?: ReservationChange;
   /**
    * The header `traceparent` of the span of the call that reserved. Absent where that call was not
@@ -124,6 +128,30 @@ export function reschedule(
   return { ...changed(reservation, request, now), executeTime };
 }
 
+/**
+ * Lowers or raises the points of a pending reservation. Refusals: WRONG_STATE, INVALID_REQUEST for
+ * points that are not 1 to `maxPoints`.
+ */
+export function changePoints(
+  reservation: Reservation,
+  points: Points,
+  request: ChangeRequest,
+  now: Instant,
+): Reservation {
+  if (reservation.state !== "PENDING") throw wrongState(reservation, "changed");
+  if (reservation.points === points) return reservation;
+  if (!isReservable(points)) {
+    throw new DomainError("INVALID_REQUEST", `points: must be 1 to ${maxPoints}`, {
+      field: "points",
+    });
+  }
+  return { ...changed(reservation, request, now), points };
+}
+
+/** Whether so many points can be reserved. */
+export const isReservable = (points: unknown): points is Points =>
+  Number.isInteger(points) && Number(points) >= 1 && Number(points) <= maxPoints;
+
 /** Sets a failed reservation to pending. A pending one does not change. Refusal: WRONG_STATE. */
 export function retry(reservation: Reservation, request: ChangeRequest, now: Instant): Reservation {
   if (reservation.state === "PENDING") return reservation;
@@ -154,11 +182,19 @@ export function nextStep(
   return reservation.executeTime <= now ? "GRANT" : "WAIT";
 }
 
-/** Sets a reservation done, by the ledger entry of its grant. */
-export function complete(reservation: Reservation, entryNumber: number, now: Instant): Reservation {
+/**
+ * Sets a reservation done, by the ledger entry of its grant. That of an earlier grant may have other
+ * points than a record that comes from a backup.
+ */
+export function complete(
+  reservation: Reservation,
+  { number: entryNumber, points }: Pick<LedgerEntry, "number" | "points">,
+  now: Instant,
+): Reservation {
   const { failure: _, ...rest } = synced(reservation);
   const dueSince = Math.max(reservation.executeTime, reservation.updateTime);
-  return { ...rest, state: "DONE", updateTime: now, grant: { time: now, entryNumber, dueSince } };
+  const grant = { time: now, entryNumber, dueSince };
+  return { ...rest, points, state: "DONE", updateTime: now, grant };
 }
 
 /**

@@ -136,8 +136,9 @@ async function* list(link: Link, query: string): AsyncGenerator<ReservationRun, 
  * never changes, which the workflow shows in its current details.
  */
 function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: string) {
-  const { programId, reservationId, userId, points, reason, creator, executeTime, traceparent } =
+  const { programId, reservationId, userId, points, reason, cause, creator, executeTime } =
     reservation;
+  const { traceparent } = reservation;
   const input: ReservationInput = {
     program_id: programId,
     reservation_id: reservationId,
@@ -145,6 +146,7 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
     points,
     execute_time_at_start: formatInstant(executeTime, timeZone),
     ...(reason && { reason }),
+    ...(cause && { cause }),
     reserved_by: displayCaller(creator),
     ...(traceparent && { traceparent }),
   };

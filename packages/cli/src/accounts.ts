@@ -23,20 +23,27 @@ export const addBalance: AddCommand = (parent, inSession) => {
     )
     .argument("<user>", "the user")
     .addOption(programOption())
+    .option("--pending", "also show the points that are reserved and not granted yet", false)
     .addHelpText("after", examples("meguri balance alice", "meguri balance alice --json"))
     .action(
-      inSession(async ({ meguri, out, call }, userId, { program: programId }) => {
-        const answer = await meguri.points.getBalance({ programId, userId }, call);
+      inSession(async ({ meguri, out, call }, userId, options) => {
+        const { program: programId, pending: includePending } = options;
+        const answer = await meguri.points.getBalance({ programId, userId, includePending }, call);
         await out.message(GetBalanceResponseSchema, answer, ({ balance }) =>
-          balance ? balanceText(out, balance) : "",
+          balance ? balanceText(out, balance, includePending) : "",
         );
       }),
     );
 };
 
-function balanceText(out: Output, { availablePoints, frozen, totals, buckets }: Balance): string {
+function balanceText(
+  out: Output,
+  { availablePoints, pendingPoints, frozen, totals, buckets }: Balance,
+  hasPending: boolean,
+): string {
   const fields = out.table([
     ["available", availablePoints],
+    ...(hasPending ? [["pending", pendingPoints]] : []),
     ["frozen", frozen],
     ["issued", totals?.issuedPoints],
     ["used", totals?.usedPoints],
@@ -57,6 +64,7 @@ const entryColumns: Columns<LedgerEntry> = {
   event: ({ event }) => event?.eventId,
   caller: ({ caller }) => caller && callerText(caller),
   reason: ({ reason }) => reason,
+  cause: ({ cause }) => cause,
 };
 
 export const addLedger: AddCommand = (parent, inSession) => {

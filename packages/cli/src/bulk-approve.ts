@@ -60,6 +60,7 @@ export const addApprove: AddCommand = (parent, inSession) => {
 
 const facts = (bulkGrant: BulkGrant): Cell[][] => [
   ["title", bulkGrant.title],
+  ["cause", bulkGrant.cause],
   ["state", stateText(bulkGrant)],
   ["revision", bulkGrant.revision],
   ["rows", bulkGrant.rowCount],

@@ -49,7 +49,7 @@ export const addDigest: AddCommand = (parent, inSession) => {
 
 /** The digest of a bulk grant with these rows: docs/bulk-grants.md says over what it is. */
 function digestOf(bulkGrant: BulkGrant, rowsDigest: string): string {
-  const { executeTime } = bulkGrant;
+  const { executeTime, cause } = bulkGrant;
   const approved = {
     program_id: bulkGrant.programId,
     bulk_grant_id: bulkGrant.bulkGrantId,
@@ -58,6 +58,7 @@ function digestOf(bulkGrant: BulkGrant, rowsDigest: string): string {
     required_approval_count: bulkGrant.requiredApprovalCount,
     reversed_bulk_grant_id: bulkGrant.reversedBulkGrantId || null,
     rows_digest: rowsDigest,
+    ...(cause && { cause }),
   };
   return createHash("sha256").update(JSON.stringify(approved)).digest("base64url");
 }

@@ -13,7 +13,7 @@ import { confirm } from "./confirm.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { write } from "./io.ts";
-import { programOption, readCount, readTime, timeFormat } from "./options.ts";
+import { causeOption, programOption, readCount, readTime, timeFormat } from "./options.ts";
 import type { Cell } from "./output.ts";
 
 export const addReverse: AddCommand = (parent, inSession) => {
@@ -29,6 +29,7 @@ export const addReverse: AddCommand = (parent, inSession) => {
     .argument("<reversed-id>", "the bulk grant whose points are taken back")
     .addOption(programOption())
     .option("--title <title>", "what people call it, in any script; at most 96 bytes", "")
+    .addOption(causeOption())
     .option("--at <time>", `revoke at ${timeFormat}; as soon as approved by default`, readTime)
     .option("--replaced-revision <number>", "make a revision of the same content", readCount, 0)
     .option("--force", "submit it without a question")
@@ -36,7 +37,7 @@ export const addReverse: AddCommand = (parent, inSession) => {
     .action(
       inSession(async (session, bulkGrantId, reversedBulkGrantId, options) => {
         const { meguri, out, io, call } = session;
-        const { program: programId, title, at, replacedRevision } = options;
+        const { program: programId, title, cause = "", at, replacedRevision } = options;
         const reversed = await meguri.bulkGrants.getBulkGrant(
           { programId, bulkGrantId: reversedBulkGrantId },
           call,
@@ -59,7 +60,7 @@ export const addReverse: AddCommand = (parent, inSession) => {
         // "+2h" would be another time in the next try, and so another content.
         if (at) session.repeatWith = `--at ${timestampDate(at).toISOString()} --force`;
         const name = { programId, bulkGrantId, reversedBulkGrantId };
-        const request = { ...name, title, replacedRevision, ...(at && { executeTime: at }) };
+        const request = { ...name, title, cause, replacedRevision, ...(at && { executeTime: at }) };
         const answer = await meguri.bulkGrants.reverseBulkGrant(request, call);
         await out.message(
           ReverseBulkGrantResponseSchema,
@@ -80,6 +81,7 @@ const grantedPoints = (
 const facts = (bulkGrant: BulkGrant, progress: BulkGrantProgress | undefined): Cell[][] => [
   ["reversed", bulkGrant.bulkGrantId],
   ["title", bulkGrant.title],
+  ["cause", bulkGrant.cause],
   ["state", stateText(bulkGrant)],
   ["revision", bulkGrant.revision],
   ["rows", bulkGrant.rowCount],

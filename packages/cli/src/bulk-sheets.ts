@@ -16,7 +16,7 @@ import { follow } from "./bulk-watch.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
-import { programOption, readCount, readTime, timeFormat } from "./options.ts";
+import { causeOption, programOption, readCount, readTime, timeFormat } from "./options.ts";
 import { createBar } from "./progress.ts";
 import type { Session } from "./session.ts";
 
@@ -82,6 +82,7 @@ export const addSubmit: AddCommand = (parent, inSession) => {
     .argument("<file>", fileHelp)
     .addOption(programOption())
     .option("--title <title>", "what people call it, in any script; at most 96 bytes", "")
+    .addOption(causeOption())
     .option("--at <time>", `grant at ${timeFormat}; as soon as approved by default`, readTime)
     .option("--replaced-revision <number>", "make a revision of the same content", readCount, 0)
     .option("--wait", "follow it to its end, as meguri bulk watch does")
@@ -95,11 +96,11 @@ export const addSubmit: AddCommand = (parent, inSession) => {
     .action(
       inSession(async (session, bulkGrantId, file, options) => {
         const { out } = session;
-        const { program: programId, title, at, replacedRevision } = options;
+        const { program: programId, title, cause = "", at, replacedRevision } = options;
         const time = at && { executeTime: at };
         // "+2h" would be another time in the next try, and so another content.
         if (at) session.repeatWith = `--at ${timestampDate(at).toISOString()}`;
-        const header = { programId, bulkGrantId, title, replacedRevision, ...time };
+        const header = { programId, bulkGrantId, title, cause, replacedRevision, ...time };
         const answer = await upload(session, header, file);
         await out.message(
           UploadBulkGrantResponseSchema,

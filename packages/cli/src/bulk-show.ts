@@ -96,6 +96,7 @@ const factColumns: Columns<Fact> = { fact: ([name]) => name, value: ([, value]) 
 const facts = (bulkGrant: BulkGrant): Fact[] => [
   ["bulk grant", bulkGrant.bulkGrantId],
   ["title", bulkGrant.title],
+  ["cause", bulkGrant.cause],
   ["state", stateText(bulkGrant)],
   ["waits for", waitsFor(bulkGrant)],
   ["revision", bulkGrant.revision],
@@ -133,6 +134,7 @@ const revisionColumns: Columns<BulkGrantRevision> = {
   points: ({ totalPoints }) => totalPoints,
   source: ({ source }) => source,
   title: ({ title }) => title,
+  cause: ({ cause }) => cause,
   "started by": ({ starter }) => starter && callerText(starter),
 };
 

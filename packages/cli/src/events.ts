@@ -2,7 +2,13 @@
 import { NotifyResponseSchema, RetractEventResponseSchema } from "@meguri/client/notifications";
 import { type AddCommand, examples } from "./action.ts";
 import { UsageError } from "./errors.ts";
-import { eventIdOption, readTarget, regroupAfterOption, targetHelp } from "./options.ts";
+import {
+  causeOption,
+  eventIdOption,
+  readTarget,
+  regroupAfterOption,
+  targetHelp,
+} from "./options.ts";
 
 export const addNotify: AddCommand = (parent, inSession) => {
   parent
@@ -23,6 +29,7 @@ export const addNotify: AddCommand = (parent, inSession) => {
     .option("--link <link>", "where a click leads: a URL, or a path that begins with /")
     .addOption(regroupAfterOption())
     .addOption(eventIdOption())
+    .addOption(causeOption())
     .addHelpText(
       "after",
       examples(
@@ -37,12 +44,12 @@ export const addNotify: AddCommand = (parent, inSession) => {
         if (!targetName && ownerIds.length === 0) {
           throw new UsageError("notify needs --target, --owner or both");
         }
-        const { name: displayName = "", link = "", regroupAfter } = options;
+        const { name: displayName = "", link = "", cause = "", regroupAfter } = options;
         if (userId !== "" && displayName === "") {
           throw new UsageError("notify needs --name with --user: the name that owners see");
         }
         const eventId = await session.chooseId("eventId", options.eventId);
-        const request = { eventId, kind, userId, displayName, link, ownerIds };
+        const request = { eventId, kind, userId, displayName, link, cause, ownerIds };
         const answer = await meguri.notifications.notify(
           { ...request, ...(targetName && { targetName }), ...(regroupAfter && { regroupAfter }) },
           call,

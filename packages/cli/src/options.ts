@@ -17,6 +17,9 @@ export const eventIdOption = () =>
 
 export const reasonOption = () => new Option("--reason <text>", "why, for the ledger entry");
 
+export const causeOption = () =>
+  new Option("--cause <text>", "what led to it, such as the id of an order; at most 128 bytes");
+
 export const changeReasonOption = () =>
   new Option("--reason <text>", "why; it is shown with the change");
 

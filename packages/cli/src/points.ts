@@ -12,7 +12,7 @@ import {
   UsePointsResponseSchema,
 } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
-import { eventIdOption, programOption, readPoints, reasonOption } from "./options.ts";
+import { causeOption, eventIdOption, programOption, readPoints, reasonOption } from "./options.ts";
 import { printable } from "./output.ts";
 import type { Session } from "./session.ts";
 
@@ -23,19 +23,23 @@ const command = (parent: Command, name: string, summary: string) =>
     .summary(summary)
     .addOption(programOption())
     .addOption(eventIdOption())
-    .addOption(reasonOption());
+    .addOption(reasonOption())
+    .addOption(causeOption())
+    .option("--dry-run", "only say what it would do", false);
 
 interface ChangeOptions {
   readonly program: string;
   readonly eventId?: string | undefined;
   readonly reason?: string | undefined;
+  readonly cause?: string | undefined;
+  readonly dryRun: boolean;
 }
 
 /** The fields that all changes of an account have. */
 async function changeOf(session: Session, userId: string, options: ChangeOptions) {
-  const { program: programId, reason = "" } = options;
+  const { program: programId, reason = "", cause = "", dryRun: validateOnly } = options;
   const eventId = await session.chooseId("eventId", options.eventId);
-  return { programId, userId, eventId, reason };
+  return { programId, userId, eventId, reason, cause, validateOnly };
 }
 
 /** The answer to every change of an account. */
@@ -47,11 +51,12 @@ interface ChangeAnswer {
 
 /** The sentence about a change. `done` says what was done with the points of the entry. */
 const sentence =
-  (done: (points: bigint) => string) =>
+  ({ dryRun }: ChangeOptions, done: (points: bigint) => string) =>
   ({ entry, availablePoints, replayed }: ChangeAnswer): string => {
     const event = `event ${entry?.event?.eventId}`;
     const text = `${done(entry?.points ?? 0n)} (${event}), balance ${availablePoints}`;
-    return `${printable(replayed ? `${text}; replayed: an earlier call had done it` : text)}\n`;
+    if (replayed) return `${printable(`${text}; replayed: an earlier call had done it`)}\n`;
+    return `${printable(dryRun ? `dry run, nothing is changed: ${text}` : text)}\n`;
   };
 
 export const addGrant: AddCommand = (parent, inSession) => {
@@ -65,7 +70,7 @@ export const addGrant: AddCommand = (parent, inSession) => {
         const { meguri, out, call } = session;
         const change = await changeOf(session, user, options);
         const answer = await meguri.points.grantPoints({ ...change, points }, call);
-        const text = sentence((granted) => `granted ${granted} points to ${user}`);
+        const text = sentence(options, (granted) => `granted ${granted} points to ${user}`);
         await out.message(GrantPointsResponseSchema, answer, text);
       }),
     );
@@ -84,7 +89,7 @@ export const addUse: AddCommand = (parent, inSession) => {
         const { allowPartial } = options;
         const change = await changeOf(session, user, options);
         const answer = await meguri.points.usePoints({ ...change, points, allowPartial }, call);
-        const text = sentence((used) => `used ${used} points of ${user}`);
+        const text = sentence(options, (used) => `used ${used} points of ${user}`);
         await out.message(UsePointsResponseSchema, answer, text);
       }),
     );
@@ -122,7 +127,7 @@ export const addRefund: AddCommand = (parent, inSession) => {
           ...(points !== undefined && { points }),
         };
         const answer = await meguri.points.refundPoints(request, call);
-        const text = sentence((refunded) => `refunded ${refunded} points to ${user}`);
+        const text = sentence(options, (refunded) => `refunded ${refunded} points to ${user}`);
         await out.message(RefundPointsResponseSchema, answer, text);
       }),
     );
@@ -155,7 +160,7 @@ export const addRevoke: AddCommand = (parent, inSession) => {
         const grantEvent = { origin: origins[options.origin], eventId: grantEventId };
         const change = await changeOf(session, user, options);
         const answer = await meguri.points.revokePoints({ ...change, grantEvent }, call);
-        const text = sentence((revoked) => `revoked ${revoked} points of ${user}`);
+        const text = sentence(options, (revoked) => `revoked ${revoked} points of ${user}`);
         await out.message(RevokePointsResponseSchema, answer, text);
       }),
     );
@@ -174,7 +179,7 @@ export const addFreeze: AddCommand = (parent, inSession) => {
         await out.message(
           FreezeAccountResponseSchema,
           answer,
-          sentence(() => `froze the account of ${user}`),
+          sentence(options, () => `froze the account of ${user}`),
         );
       }),
     );
@@ -193,7 +198,7 @@ export const addUnfreeze: AddCommand = (parent, inSession) => {
         await out.message(
           UnfreezeAccountResponseSchema,
           answer,
-          sentence(() => `unfroze the account of ${user}`),
+          sentence(options, () => `unfroze the account of ${user}`),
         );
       }),
     );

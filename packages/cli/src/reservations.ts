@@ -2,6 +2,7 @@
 import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
 import {
   CancelReservationResponseSchema,
+  ChangeReservationPointsResponseSchema,
   CreateReservationResponseSchema,
   GetReservationResponseSchema,
   RescheduleReservationResponseSchema,
@@ -15,6 +16,7 @@ import { callerText } from "./callers.ts";
 import { addCancelMany } from "./cancel-reservations.ts";
 import { UsageError } from "./errors.ts";
 import {
+  causeOption,
   changeReasonOption,
   enumName,
   enumOption,
@@ -42,6 +44,7 @@ export const addReserve: AddCommand = (parent, inSession) => {
     .option("--reservation-id <id>", "the id of the reservation; a random one by default")
     .addOption(programOption())
     .addOption(reasonOption())
+    .addOption(causeOption())
     .addHelpText(
       "after",
       examples(
@@ -52,12 +55,12 @@ export const addReserve: AddCommand = (parent, inSession) => {
     .action(
       inSession(async (session, userId, points, options) => {
         const { meguri, out, call } = session;
-        const { program: programId, at: executeTime, reason = "" } = options;
+        const { program: programId, at: executeTime, reason = "", cause = "" } = options;
         const reservationId = await session.chooseId("reservationId", options.reservationId);
         // "+2h" would be another time in the next try, and so another reservation.
         const time = timestampDate(executeTime).toISOString();
         session.repeatWith = `--reservation-id ${reservationId} --at ${time}`;
-        const request = { programId, userId, points, reservationId, executeTime, reason };
+        const request = { programId, userId, points, reservationId, executeTime, reason, cause };
         const answer = await meguri.reservations.createReservation(request, call);
         await out.message(
           CreateReservationResponseSchema,
@@ -72,11 +75,10 @@ export const addReserve: AddCommand = (parent, inSession) => {
 export const addReservation: AddCommand = (parent, inSession) => {
   const reservation = parent
     .command("reservation")
-    .summary("list, show, cancel, move and retry reservations")
+    .summary("list, show, cancel, move, change and retry reservations")
     .description("Reservations are grants for a later time. meguri reserve makes one.");
-  for (const add of [addList, addShow, addCancel, addCancelMany, addReschedule, addRetry]) {
-    add(reservation, inSession);
-  }
+  const changes = [addCancel, addCancelMany, addReschedule, addChangePoints, addRetry];
+  for (const add of [addList, addShow, ...changes]) add(reservation, inSession);
 };
 
 const columns: Columns<Reservation> = {
@@ -87,6 +89,7 @@ const columns: Columns<Reservation> = {
   time: ({ executeTime }) => executeTime,
   creator: ({ creator }) => creator && callerText(creator),
   reason: ({ reason }) => reason,
+  cause: ({ cause }) => cause,
 };
 
 const addList: AddCommand = (parent, inSession) => {
@@ -198,6 +201,26 @@ const addReschedule: AddCommand = (parent, inSession) => {
         const request = { programId, reservationId, executeTime, reason };
         const answer = await meguri.reservations.rescheduleReservation(request, call);
         await out.message(RescheduleReservationResponseSchema, answer, changed);
+      }),
+    );
+};
+
+const addChangePoints: AddCommand = (parent, inSession) => {
+  parent
+    .command("change-points")
+    .summary("lower or raise the points of a reservation")
+    .description("Lowers or raises the points of a reservation that are not granted yet.")
+    .argument("<reservation-id>", "the reservation")
+    .argument("<points>", "how many, 1 to 1000000000", readPoints)
+    .addOption(programOption())
+    .addOption(changeReasonOption())
+    .addHelpText("after", examples("meguri reservation change-points xmas-alice 80"))
+    .action(
+      inSession(async ({ meguri, out, call }, reservationId, points, options) => {
+        const { program: programId, reason = "" } = options;
+        const request = { programId, reservationId, points, reason };
+        const answer = await meguri.reservations.changeReservationPoints(request, call);
+        await out.message(ChangeReservationPointsResponseSchema, answer, changed);
       }),
     );
 };

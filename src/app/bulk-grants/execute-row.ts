@@ -104,11 +104,12 @@ async function attempt(
   await deps.awaitRowSlot();
   const { programId, bulkGrantId, revision } = bulkGrant;
   await deps.programs.get(programId);
-  const { submitter: caller, reversedBulkGrantId } = revision;
+  const { submitter: caller, cause, reversedBulkGrantId } = revision;
   const { userId, points, reason } = row;
   const { account, readSet, reversedKey, eventKey } = rowRecords(bulkGrant, revision, row);
   const hash = rowHash(reversedBulkGrantId === undefined ? { points } : { reversedBulkGrantId });
-  const event = { event: rowEvent(bulkGrantId, userId), reason, caller };
+  const why = { reason, ...(cause && { cause }) };
+  const event = { event: rowEvent(bulkGrantId, userId), ...why, caller };
   const request: TransactionRequest<RowOutcome | undefined> = {
     key: account,
     readSet,

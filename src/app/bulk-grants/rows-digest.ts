@@ -30,22 +30,24 @@ export function createRowsDigest(): RowsDigest {
   };
 }
 
-/** The hash of what a submission would grant, and when: one content is one revision. */
+/** The hash of what a submission would grant, when and why: one content is one revision. */
 export const contentHashOf = ({
   rowsDigest,
   executeTime,
   reversedBulkGrantId,
+  cause,
 }: {
   readonly rowsDigest: string;
   readonly executeTime?: Instant | undefined;
   readonly reversedBulkGrantId?: string | undefined;
-}): string => sha256Of([rowsDigest, executeTime, reversedBulkGrantId]);
+  readonly cause?: string | undefined;
+}): string => sha256Of([rowsDigest, executeTime, reversedBulkGrantId, ...(cause ? [cause] : [])]);
 
 /** What an approval is about. `revision` is its number; times are in ms since 1970. */
 interface Approvable
   extends Pick<
     Revision,
-    "executeTime" | "requiredApprovalCount" | "reversedBulkGrantId" | "rowsDigest"
+    "cause" | "executeTime" | "requiredApprovalCount" | "reversedBulkGrantId" | "rowsDigest"
   > {
   readonly programId: string;
   readonly bulkGrantId: string;
@@ -56,8 +58,8 @@ interface Approvable
  * Returns the digest that an approval names: SHA-256, base64url without padding, over a JSON object
  * without spaces that has these keys in this order: `program_id`, `bulk_grant_id`, `revision`,
  * `execute_time_ms` (null: as soon as it is approved), `required_approval_count`,
- * `reversed_bulk_grant_id` (null for a
- * bulk grant that grants) and `rows_digest`.
+ * `reversed_bulk_grant_id` (null for a bulk grant that grants), `rows_digest` and, only if it has
+ * one, `cause`.
  */
 export function digestOf(approvable: Approvable): string {
   return sha256Of({
@@ -68,5 +70,6 @@ export function digestOf(approvable: Approvable): string {
     required_approval_count: approvable.requiredApprovalCount,
     reversed_bulk_grant_id: approvable.reversedBulkGrantId ?? null,
     rows_digest: approvable.rowsDigest,
+    ...(approvable.cause && { cause: approvable.cause }),
   });
 }

@@ -40,6 +40,8 @@ export interface Submission {
   readonly starter?: Caller | undefined;
   /** What people call it; absent or empty for no title. */
   readonly title?: string | undefined;
+  /** What led to it, for the ledger entry of every row; absent or empty for nothing. */
+  readonly cause?: string | undefined;
   /** Where the rows come from; absent for an upload. */
   readonly source?: string;
   /** Where people find the source in a browser. */
@@ -154,13 +156,13 @@ function commit(
   { submitter, starter, replacedRevision, ...submission }: Submission,
   stored: StoredRows & { readonly uploadId: string },
 ): Promise<Submitted> {
-  const { programId, bulkGrantId, executeTime, title, source, sourceUrl } = submission;
+  const { programId, bulkGrantId, executeTime, title, cause, source, sourceUrl } = submission;
   const { reversedBulkGrantId } = submission;
   const { totalPoints, rowsDigest, uploadId } = stored;
   const ref = bulkGrantRef(programId, bulkGrantId);
   const content = bulkContentRef(programId, rowsDigest);
   const upload = pendingUploadRef(uploadId);
-  const contentHash = contentHashOf({ rowsDigest, executeTime, reversedBulkGrantId });
+  const contentHash = contentHashOf({ rowsDigest, executeTime, reversedBulkGrantId, cause });
   const same = revisionContentRef(programId, bulkGrantId, contentHash);
   return engine.transact({
     key: ref,
@@ -184,6 +186,7 @@ function commit(
         submitTime: wall,
         ...(executeTime !== undefined && { executeTime }),
         ...(title && { title }),
+        ...(cause && { cause }),
         ...(source !== undefined && { source }),
         ...(sourceUrl !== undefined && { sourceUrl }),
         ...(reversedBulkGrantId !== undefined && { reversedBulkGrantId }),

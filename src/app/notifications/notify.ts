@@ -56,6 +56,8 @@ interface EventInput {
   readonly actor: Actor;
   readonly link?: string;
   readonly data?: Uint8Array;
+  /** What led to it, such as the id of a post. Absent when none was given. */
+  readonly cause?: string;
   /** The owners to be notified; without any, the owner of the target. */
   readonly ownerIds?: readonly string[];
   readonly caller: Caller;
@@ -94,12 +96,13 @@ export async function notify(
   deps: NotifyDeps & Pick<Deps, "owners">,
   { target, ownerIds = [], link = "", data = new Uint8Array(), ...input }: EventInput,
 ): Promise<NotifyResult[]> {
-  const { eventId, actor, caller, regroupAfterMs, deadline } = input;
+  const { eventId, actor, cause, caller, regroupAfterMs, deadline } = input;
   if (target) requireUnreserved(target);
   const kind = eventKind(input.kind);
   const { userId, displayName } = actor;
-  const hash = hashOf(caller, { target, kind: input.kind, userId, displayName, link, data });
-  const reported = { kind, actor, service: caller.service, eventId, link, data };
+  const content = { link, data, ...(cause && { cause }) };
+  const hash = hashOf(caller, { target, kind: input.kind, userId, displayName, ...content });
+  const reported = { kind, actor, service: caller.service, eventId, ...content };
   return forEachOwner(await ownersOf(deps, target, ownerIds), (ownerId) => {
     const event = { ...reported, ownerId, target: target ?? noTarget };
     return notifyOwner(deps, { event, hash, regroupAfterMs, deadline });
@@ -107,7 +110,7 @@ export async function notify(
 }
 
 /** What the hash of a reported event covers. */
-interface HashedEvent extends Pick<Event, "userId" | "displayName" | "link" | "data"> {
+interface HashedEvent extends Pick<Event, "userId" | "displayName" | "link" | "data" | "cause"> {
   readonly target: TargetName | undefined;
   /** As callers name it. */
   readonly kind: string;
@@ -126,10 +129,11 @@ const noticeHash = ({ type, id }: TargetName, kind: string): string =>
  * hash of another call.
  */
 export function eventHash(event: HashedEvent & Pick<Event, "service">): string {
-  const { service, target, kind, userId, displayName, link, data } = event;
+  const { service, target, kind, userId, displayName, link, data, cause } = event;
   const name = kindName(kind);
   if (service === noCaller.service && target) return noticeHash(target, name);
-  return hashOf(asService(service), { target, kind: name, userId, displayName, link, data });
+  const content = { link, data, ...(cause && { cause }) };
+  return hashOf(asService(service), { target, kind: name, userId, displayName, ...content });
 }
 
 const textOf = (data: Uint8Array): string => Buffer.from(data).toString("base64");
@@ -252,6 +256,8 @@ interface MemberNotice {
   readonly eventId: string;
   /** What is displayed: the number of points. */
   readonly label: string;
+  /** What led to it. Absent when nothing is named. */
+  readonly cause?: string;
 }
 
 /**
@@ -260,12 +266,12 @@ interface MemberNotice {
  * retryable errors only.
  */
 export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Promise<void> {
-  const { programId, userId: ownerId, eventId, label: displayName } = notice;
+  const { programId, userId: ownerId, eventId, label: displayName, cause } = notice;
   const target = { type: reservedType, id: `${programId}:${ownerId}` };
   const kind = eventKind(notice.kind);
   const hash = noticeHash(target, notice.kind);
   const actor = { userId: noActor, displayName };
-  const content = { link: "", data: new Uint8Array() };
+  const content = { link: "", data: new Uint8Array(), ...(cause && { cause }) };
   const event = { ownerId, target, kind, actor, service: noCaller.service, eventId, ...content };
   const newTarget = { ...target, ownerId, title: "", link: "", counts: {}, muted: false };
   await notifyOwner(deps, { event, hash, newTarget, regroupAfterMs: noticeRegroupMs });

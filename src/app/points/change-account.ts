@@ -19,7 +19,11 @@ export interface ChangeInput {
   /** Chosen by the caller, unique in the account for good. */
   readonly eventId: string;
   readonly reason: string;
+  /** What led to the change, such as the id of an order. Absent when none was given. */
+  readonly cause?: string;
   readonly caller: Caller;
+  /** Returns the result that the change would have, and writes nothing. */
+  readonly validateOnly?: boolean;
   readonly deadline: number | undefined;
 }
 
@@ -44,14 +48,17 @@ interface AccountChange {
 /**
  * Changes an account once for each event id: account, ledger entries and event keys are written by
  * one transaction. Refusals: PROGRAM_NOT_FOUND, ID_REUSED, and those of `decide`.
+ *
+ * With `validateOnly` the decision writes nothing, so the engine proves it as it proves a refusal.
+ * The hash does not cover it: the answer to the id of an earlier change is that change, replayed.
  */
 export async function changeAccount(
   deps: ChangeDeps,
   { input, operation, parameters, reversedEvent, decide }: AccountChange,
 ): Promise<ChangeResult> {
-  const { programId, userId, eventId, reason, caller, deadline } = input;
+  const { programId, userId, eventId, reason, cause, caller, validateOnly, deadline } = input;
   // Event ids are unique in an account, so the ids of program and user need no place in the hash.
-  const hash = requestHash(operation, caller, { ...parameters, reason });
+  const hash = requestHash(operation, caller, { ...parameters, reason, cause });
   await deps.programs.get(programId);
   const event: EventName = { origin: "c", eventId };
   const account = accountRef(programId, userId);
@@ -69,7 +76,8 @@ export async function changeAccount(
       const program = deps.programs.current(programId);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
       const reversed = reversedKey && tx.get(reversedKey);
-      const change = decide(state, { event, reason, caller }, reversed);
+      const change = decide(state, { event, reason, ...(cause && { cause }), caller }, reversed);
+      if (validateOnly) return resultOf(change);
       if (reversedKey && reversed) {
         const reversedPoints = reversed.reversedPoints + change.entry.points;
         tx.put(reversedKey, { ...reversed, reversedPoints });
@@ -84,15 +92,23 @@ export function putChange(
   tx: Transaction,
   eventKey: Ref<"event">,
   hash: string,
-  { account, entries, entry }: Change,
+  change: Change,
 ): ChangeResult {
+  const { account, entries, entry } = change;
   const { programId, userId } = account;
-  const availablePoints = availablePointsOf(account);
+  const result = resultOf(change);
   tx.put(accountRef(programId, userId), account);
   for (const each of entries) tx.put(entryRef(programId, userId, each.number), each);
+  const { availablePoints } = result;
   tx.put(eventKey, { hash, entry, availablePoints, reversedPoints: 0 });
-  return { entry, availablePoints, replayed: false };
+  return result;
 }
+
+const resultOf = ({ account, entry }: Change): ChangeResult => ({
+  entry,
+  availablePoints: availablePointsOf(account),
+  replayed: false,
+});
 
 /** Returns the first result of an event. Throws ID_REUSED when its request was another one. */
 export function replayedResult(existing: EventKey, hash: string): ChangeResult {

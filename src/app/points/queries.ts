@@ -20,6 +20,7 @@ import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef, eventRef } from "../ports/records.ts";
+import { readOutstanding } from "./outstanding.ts";
 
 /** The points of an account at this instant. */
 export interface Balance {
@@ -29,6 +30,8 @@ export interface Balance {
   readonly buckets: readonly (Bucket & { readonly expireTime: Instant })[];
   /** The version of the stored account; 0 when it does not exist. */
   readonly version: number;
+  /** The points of its reservations that are not granted yet; absent unless they were read. */
+  readonly pendingPoints?: number;
 }
 
 /**
@@ -42,8 +45,31 @@ export async function getBalance(
   const program = await deps.programs.get(name.programId);
   const stored = await deps.reader.get(accountRef(name.programId, name.userId));
   const { calendar } = await deps.clock.now();
-  const before = stored?.value ?? emptyAccount(program, name.userId, calendar);
-  const { account } = expireDue(before, program, calendar);
+  return balanceOf(program, name, stored, calendar);
+}
+
+/** As `getBalance`, with the points that are reserved. Refusals: also those of `readOutstanding`. */
+export async function getBalanceWithPending(
+  deps: Pick<Deps, "reader" | "clock" | "programs">,
+  name: AccountName,
+  deadline: number | undefined,
+): Promise<Balance> {
+  const program = await deps.programs.get(name.programId);
+  const { stored, reservations } = await readOutstanding(deps, name, undefined, deadline);
+  const { calendar } = await deps.clock.now();
+  const pendingPoints = reservations.reduce((sum, { points }) => sum + points, 0);
+  return { ...balanceOf(program, name, stored, calendar), pendingPoints };
+}
+
+/** The balance of an account as it is stored, if it is, after the expiry of what is due. */
+function balanceOf(
+  program: Program,
+  { userId }: AccountName,
+  stored: { readonly value: Account; readonly version: number } | undefined,
+  now: Instant,
+): Balance {
+  const before = stored?.value ?? emptyAccount(program, userId, now);
+  const { account } = expireDue(before, program, now);
   return {
     account,
     availablePoints: availablePointsOf(account),

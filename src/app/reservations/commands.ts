@@ -5,6 +5,7 @@ import type { Instant } from "../../domain/month.ts";
 import {
   type ChangeRequest,
   cancel,
+  changePoints,
   checkExecuteTime,
   type Reservation,
   reschedule,
@@ -26,6 +27,8 @@ interface NewReservation {
   readonly userId: string;
   readonly points: Points;
   readonly reason: string;
+  /** What led to it, such as the id of a campaign. Absent when none was given. */
+  readonly cause?: string;
   readonly executeTime: Instant;
 }
 
@@ -49,19 +52,22 @@ export async function createReservation(
     readonly programId: string;
     readonly creator: Caller;
     readonly traceparent?: string | undefined;
+    /** Returns the reservation that it would create, and writes nothing. */
+    readonly validateOnly?: boolean;
     readonly deadline?: number | undefined;
   },
 ): Promise<CreatedReservation> {
-  const { programId, reservationId, userId, points, reason, executeTime, creator, traceparent } =
-    input;
+  const { programId, reservationId, userId, points, reason, cause, executeTime } = input;
+  const { creator, traceparent, validateOnly } = input;
   const ref = reservationRef(programId, reservationId);
   await deps.programs.get(programId);
   await checkNew(deps, ref, executeTime);
-  const mark = await markStart(deps, input);
-  const hash = requestHash("reserve", creator, { user: userId, points, reason, executeTime });
+  const mark = validateOnly ? undefined : await markStart(deps, input);
+  const parameters = { user: userId, points, reason, cause, executeTime };
+  const hash = requestHash("reserve", creator, parameters);
   const { record, isChanged, now } = await changeRecord(
     deps,
-    { ref, expectAbsent: true, deadline: input.deadline },
+    { ref, expectAbsent: true, validateOnly, deadline: input.deadline },
     (existing, { wall }): Reservation =>
       existing ?? {
         programId,
@@ -75,12 +81,15 @@ export async function createReservation(
         state: "PENDING",
         createTime: wall,
         updateTime: wall,
+        ...(cause && { cause }),
         ...(traceparent && { traceparent }),
       },
   );
-  // The run of an earlier call's reservation was started if no mark was left of that call.
-  const hasRun = !isChanged && !mark.wasMarked && !record.unsynced;
-  deps.background(() => (hasRun ? withdrawMark(deps, mark) : startMarked(deps, record)));
+  if (mark) {
+    // The run of an earlier call's reservation was started if no mark was left of that call.
+    const hasRun = !isChanged && !mark.wasMarked && !record.unsynced;
+    deps.background(() => (hasRun ? withdrawMark(deps, mark) : startMarked(deps, record)));
+  }
   if (record.hash !== hash) {
     throw new DomainError("ID_REUSED", "this reservation_id was used for another request");
   }
@@ -142,6 +151,19 @@ export function rescheduleReservation(
 ): Promise<VisibleReservation> {
   return changeReservation(deps, input, (reservation, now) =>
     reschedule(reservation, input.executeTime, input, now),
+  );
+}
+
+/**
+ * Lowers or raises the points of a pending reservation. Refusals: RESERVATION_NOT_FOUND,
+ * WRONG_STATE, INVALID_REQUEST as `changePoints`.
+ */
+export function changeReservationPoints(
+  deps: CommandDeps,
+  input: ReservationCall & ChangeRequest & { readonly points: Points },
+): Promise<VisibleReservation> {
+  return changeReservation(deps, input, (reservation, now) =>
+    changePoints(reservation, input.points, input, now),
   );
 }
 

@@ -2,7 +2,7 @@
 import { DomainError } from "../../domain/errors.ts";
 import { eventName } from "../../domain/ledger.ts";
 import type { Instant } from "../../domain/month.ts";
-import { grant } from "../../domain/points.ts";
+import { type Event, grant } from "../../domain/points.ts";
 import { type Program, pauseReadMs, type ReservationPause } from "../../domain/program.ts";
 import {
   complete,
@@ -110,14 +110,19 @@ const isRefusalOfGrant = (error: unknown): error is DomainError =>
   error.reason !== "RESERVATION_NOT_FOUND" &&
   error.reason !== "INVALID_REQUEST";
 
-const eventOf = ({ reservationId }: Attempt) => ({ origin: "r", eventId: reservationId }) as const;
+const eventKeyOf = ({ programId, userId, reservationId }: Attempt) =>
+  eventRef(programId, userId, eventName({ origin: "r", eventId: reservationId }));
 
-const eventKeyOf = (attempt: Attempt) =>
-  eventRef(attempt.programId, attempt.userId, eventName(eventOf(attempt)));
+/** The event of the grant. */
+const eventOf = ({ reservationId, reason, cause, creator }: Reservation): Event => ({
+  event: { origin: "r", eventId: reservationId },
+  reason,
+  ...(cause && { cause }),
+  caller: creator,
+});
 
 function grantOnce({ engine, programs }: ExecuteDeps, attempt: Attempt): Promise<Decided> {
   const { programId, userId, reservationId, deadline } = attempt;
-  const event = eventOf(attempt);
   const account = accountRef(programId, userId);
   const eventKey = eventKeyOf(attempt);
   const ref = reservationRef(programId, reservationId);
@@ -135,12 +140,12 @@ function grantOnce({ engine, programs }: ExecuteDeps, attempt: Attempt): Promise
       if (pause) return { outcome: "PAUSED", reservation, pause };
       const granted = tx.get(eventKey);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
-      const { reason, creator, points, hash } = reservation;
+      const { points, hash } = reservation;
       // The event key is authoritative: the record may come from a backup.
       const { entry, availablePoints } = granted
         ? replayedResult(granted, hash)
-        : putChange(tx, eventKey, hash, grant(state, { event, reason, caller: creator }, points));
-      const done = complete(reservation, entry.number, now.wall);
+        : putChange(tx, eventKey, hash, grant(state, eventOf(reservation), points));
+      const done = complete(reservation, entry, now.wall);
       tx.put(ref, done);
       const cause = latenessCause(reservation, resumeTime);
       return { outcome: "DONE", reservation: done, availablePoints, cause };

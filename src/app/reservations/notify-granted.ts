@@ -19,7 +19,7 @@ export async function notifyGranted(
   { reservation, notifies }: Granted,
 ): Promise<void> {
   if (!notifies) return;
-  const { programId, reservationId, userId, points } = reservation;
+  const { programId, reservationId, userId, points, cause } = reservation;
   try {
     await notifyMember(deps, {
       programId,
@@ -27,6 +27,7 @@ export async function notifyGranted(
       kind: "points-granted",
       eventId: `r.${programId}.${reservationId}`,
       label: String(points),
+      ...(cause && { cause }),
     });
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;

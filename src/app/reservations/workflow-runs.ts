@@ -86,6 +86,7 @@ async function confirmSync(deps: SyncDeps, sent: Reservation): Promise<void> {
     const isSame =
       found?.state === sent.state &&
       found.executeTime === sent.executeTime &&
+      found.points === sent.points &&
       found.updateTime === sent.updateTime;
     return isSame && found.unsynced ? synced(found) : found;
   });

@@ -94,7 +94,7 @@ function completeRecord({ engine }: CompareDeps, reservation: Reservation): Prom
     decide(tx) {
       const [stored, granted] = [tx.get(ref), tx.get(key)];
       if (!stored || stored.state === "DONE" || !granted) return;
-      tx.put(ref, complete(stored, granted.entry.number, granted.entry.createTime));
+      tx.put(ref, complete(stored, granted.entry, granted.entry.createTime));
     },
   });
 }
@@ -108,7 +108,7 @@ export function recreateReservation(
   { programId, userId }: AccountName,
   { entry, hash }: EventKey,
 ): Promise<void> {
-  const { event, points, reason, caller, createTime, number } = entry;
+  const { event, points, reason, cause, caller, createTime, number } = entry;
   const reservationId = event.eventId;
   const ref = reservationRef(programId, reservationId);
   const finding = {
@@ -126,6 +126,7 @@ export function recreateReservation(
         if (tx.get(ref)) return;
         tx.put(ref, {
           ...{ programId, reservationId, userId, points, reason, creator: caller, hash },
+          ...(cause && { cause }),
           ...{ state: "DONE", createTime, updateTime: createTime, executeTime: createTime },
           grant: { time: createTime, entryNumber: number, dueSince: createTime },
         });

@@ -37,7 +37,7 @@ export async function rebuildEventKey(
 async function hashOf(
   { reader }: Pick<Deps, "reader">,
   { programId, userId }: AccountName,
-  { event, type, points, reason, caller, relatedEvent }: LedgerEntry,
+  { event, type, points, reason, cause, caller, relatedEvent }: LedgerEntry,
 ): Promise<string> {
   if (event.origin === "r") {
     const reservation = await reader.get(reservationRef(programId, event.eventId));
@@ -48,7 +48,7 @@ async function hashOf(
     return rowHash({ reversedBulkGrantId: bulkGrantIdOf(relatedEvent ?? event, userId) });
   }
   const hash = (operation: string, parameters: Parameters<typeof requestHash>[2]) =>
-    requestHash(operation, caller, { ...parameters, reason });
+    requestHash(operation, caller, { ...parameters, reason, cause });
   switch (type) {
     case "ISSUED":
       return hash("grant", { points });

@@ -10,6 +10,8 @@ interface RecordChange<K extends Kind> {
   readonly key?: Ref;
   /** True when the record probably does not exist, so that it is not read before the decision. */
   readonly expectAbsent?: boolean;
+  /** Returns what the change would make of the record, and writes nothing. */
+  readonly validateOnly?: boolean | undefined;
   /** The instant at which the caller stops waiting, in `performance.now()` milliseconds. */
   readonly deadline?: number | undefined;
 }
@@ -27,7 +29,7 @@ interface ChangedRecord<R> {
  */
 export function changeRecord<K extends Kind, R extends Records[K] | undefined>(
   { engine }: Pick<Deps, "engine">,
-  { ref, key = ref, expectAbsent = false, deadline }: RecordChange<K>,
+  { ref, key = ref, expectAbsent = false, validateOnly = false, deadline }: RecordChange<K>,
   change: (record: Records[K] | undefined, now: Now) => R,
 ): Promise<ChangedRecord<R>> {
   return engine.transact({
@@ -39,6 +41,7 @@ export function changeRecord<K extends Kind, R extends Records[K] | undefined>(
       const before = tx.get(ref);
       const record = change(before, now);
       const isChanged = record !== before;
+      if (validateOnly) return { record, isChanged, now };
       if (record === undefined) tx.delete(ref);
       else if (isChanged) tx.put(ref, record);
       return { record, isChanged, now };

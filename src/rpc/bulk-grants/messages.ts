@@ -110,6 +110,7 @@ export function fromBulkGrant(bulkGrant: BulkGrant): MessageInitShape<typeof Bul
     submitter: fromCaller(revision.submitter),
     ...fromStarter(revision),
     title: revision.title ?? "",
+    cause: revision.cause ?? "",
     source: revision.source ?? "",
     sourceUrl: revision.sourceUrl ?? "",
     ...(movedTo && { movedTo: { url: "", ...movedTo } }),
@@ -171,6 +172,7 @@ export const fromRevision = (
   source: revision.source ?? "",
   sourceUrl: revision.sourceUrl ?? "",
   title: revision.title ?? "",
+  cause: revision.cause ?? "",
 });
 
 const fromResult = ({ notRunCount, problemCounts, ...progress }: RunCounts) => ({

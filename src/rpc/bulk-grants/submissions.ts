@@ -78,6 +78,7 @@ interface Submission {
   readonly executeTime?: Timestamp | undefined;
   readonly replacedRevision: number;
   readonly title: string;
+  readonly cause: string;
 }
 
 /** `prefix` precedes the names of fields in a refusal. */
@@ -87,6 +88,7 @@ const toSubmission = (request: Submission, context: HandlerContext, prefix = "")
   submitter: callerOf(context),
   replacedRevision: request.replacedRevision || undefined,
   title: request.title,
+  cause: request.cause,
 });
 
 /** The content of a request. The schema requires it, so an absent sheet does not occur. */

@@ -13,7 +13,8 @@ type Handlers = Pick<ServiceImpl<typeof NotificationService>, "notify" | "retrac
 export function events(deps: Deps): Handlers {
   return {
     async notify(request, context) {
-      const { eventId, kind, userId, displayName, link, data, ownerIds, regroupAfter } = request;
+      const { eventId, kind, userId, displayName, link, data, cause, ownerIds } = request;
+      const { regroupAfter } = request;
       const results = await notify(deps, {
         eventId,
         target: request.targetName && toTargetName(request),
@@ -21,6 +22,7 @@ export function events(deps: Deps): Handlers {
         actor: { userId, displayName },
         link,
         data,
+        ...(cause && { cause }),
         ownerIds,
         regroupAfterMs: regroupAfter && toMilliseconds(regroupAfter, "regroup_after"),
         caller: callerOf(context),

@@ -58,6 +58,7 @@ export const fromEvent = ({
   displayName,
   link,
   data,
+  cause = "",
   createTime,
 }: Event): MessageInitShape<typeof EventSchema> => ({
   eventId,
@@ -65,6 +66,7 @@ export const fromEvent = ({
   displayName,
   link,
   data,
+  cause,
   createTime: fromInstant(createTime),
 });
 

@@ -78,6 +78,8 @@ function toChange(
     readonly userId: string;
     readonly eventId: string;
     readonly reason: string;
+    readonly cause: string;
+    readonly validateOnly: boolean;
   },
   context: HandlerContext,
 ): ChangeInput {
@@ -86,7 +88,9 @@ function toChange(
     userId: request.userId,
     eventId: request.eventId,
     reason: request.reason,
+    ...(request.cause && { cause: request.cause }),
     caller: callerOf(context),
+    validateOnly: request.validateOnly,
     deadline: deadlineOf(context),
   };
 }

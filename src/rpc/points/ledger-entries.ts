@@ -62,6 +62,7 @@ export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEnt
       points: BigInt(points),
     })),
     reason: entry.reason,
+    cause: entry.cause ?? "",
     ...(caller && { caller }),
     availablePoints: BigInt(entry.availablePoints),
     ...(expireTime !== undefined && { expireTime: fromInstant(expireTime) }),

@@ -4,6 +4,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type Balance,
   getBalance,
+  getBalanceWithPending,
   getLedgerEntry,
   listLedgerEntries,
 } from "../../app/points/queries.ts";
@@ -17,6 +18,7 @@ import {
   ListLedgerEntriesRequest_Order as Order,
   type PointsService,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
+import { deadlineOf } from "../server/context.ts";
 import { invalid } from "../server/errors.ts";
 import { requestedPage } from "../shared/page-tokens.ts";
 import { fromInstant, toOptionalInstant, toProgramId, toSafeInteger } from "../shared/scalars.ts";
@@ -26,9 +28,13 @@ type Queries = "getBalance" | "listLedgerEntries" | "getLedgerEntry";
 
 export function pointsQueries(deps: Deps): Pick<ServiceImpl<typeof PointsService>, Queries> {
   return {
-    getBalance: async (request) => ({
-      balance: fromBalance(await getBalance(deps, toAccount(request))),
-    }),
+    async getBalance(request, context) {
+      const account = toAccount(request);
+      const balance = request.includePending
+        ? await getBalanceWithPending(deps, account, deadlineOf(context))
+        : await getBalance(deps, account);
+      return { balance: fromBalance(balance) };
+    },
 
     async listLedgerEntries(request) {
       const { page, next } = requestedPage(ListLedgerEntriesRequestSchema, request);
@@ -71,7 +77,7 @@ function toKey(key: GetLedgerEntryRequest["key"]) {
 }
 
 function fromBalance(balance: Balance): MessageInitShape<typeof BalanceSchema> {
-  const { account, availablePoints, version } = balance;
+  const { account, availablePoints, version, pendingPoints = 0 } = balance;
   const buckets = balance.buckets.map(({ month, points, expireTime }) => ({
     month: formatMonth(month),
     points: BigInt(points),
@@ -92,5 +98,6 @@ function fromBalance(balance: Balance): MessageInitShape<typeof BalanceSchema> {
     },
     frozen: account.frozen,
     version: BigInt(version),
+    pendingPoints: BigInt(pendingPoints),
   };
 }

@@ -109,5 +109,6 @@ const toNewReservation = (item: NewReservation, i: number) => ({
   userId: item.userId,
   points: toSafeInteger(item.points, `reservations[${i}].points`),
   reason: item.reason,
+  ...(item.cause && { cause: item.cause }),
   executeTime: toExecuteTime(item, `reservations[${i}].execute_time`),
 });

@@ -65,6 +65,7 @@ export function fromReservation({
     userId: reservation.userId,
     points: BigInt(reservation.points),
     reason: reservation.reason,
+    cause: reservation.cause ?? "",
     executeTime: fromInstant(reservation.executeTime),
     state: states[state],
     creator: fromCaller(reservation.creator),

@@ -5,6 +5,7 @@ import type { Deps } from "../../app/ports/deps.ts";
 import { activeTraceparent } from "../../app/ports/tracing.ts";
 import {
   cancelReservation,
+  changeReservationPoints,
   createReservation,
   rescheduleReservation,
   retryReservation,
@@ -38,8 +39,10 @@ export function reservationService(
         userId: request.userId,
         points: toSafeInteger(request.points, "points"),
         reason: request.reason,
+        ...(request.cause && { cause: request.cause }),
         executeTime: toExecuteTime(request),
         creator: callerOf(context),
+        validateOnly: request.validateOnly,
         traceparent: activeTraceparent(),
       });
       return { reservation: fromReservation(visible), replayed };
@@ -67,6 +70,12 @@ export function reservationService(
       const nameAndChange = toNameAndChange(request, context);
       const executeTime = toExecuteTime(request);
       return toResponse(await rescheduleReservation(deps, { ...nameAndChange, executeTime }));
+    },
+
+    async changeReservationPoints(request, context) {
+      const nameAndChange = toNameAndChange(request, context);
+      const points = toSafeInteger(request.points, "points");
+      return toResponse(await changeReservationPoints(deps, { ...nameAndChange, points }));
     },
 
     retryReservation: async (request, context) =>

@@ -150,6 +150,7 @@ function encodeEntry(value: LedgerEntry): Item {
     ...(value.total && { a: S(value.total.replace("Points", "")) }),
     ...(value.frozen && { f: { BOOL: true } }),
     ...(value.reason !== "" && { r: S(value.reason) }),
+    ...(value.cause && { o: S(value.cause) }),
     ...(value.expireTime !== undefined && { x: N(value.expireTime) }),
     ...(value.relatedEvent && { d: S(eventName(value.relatedEvent)) }),
   };
@@ -171,6 +172,7 @@ function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
     frozen: item.f?.BOOL === true,
     availablePoints: num(item, "b"),
     reason: text(item, "r"),
+    ...(item.o && { cause: text(item, "o") }),
     caller: decodeCaller(item, "w"),
     ...(expireTime !== undefined && { expireTime }),
     ...(item.d && { relatedEvent: parseEvent(text(item, "d")) }),

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/balance.proto.
  */
 export const file_meguri_points_v1_balance: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tZWd1cmkvcG9pbnRzL3YxL2JhbGFuY2UucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEiuwMKB0JhbGFuY2USGAoQYXZhaWxhYmxlX3BvaW50cxgBIAEoAxIxCgdidWNrZXRzGAIgAygLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBI3Cg1uZXh0X2V4cGlyaW5nGAMgASgLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBIwCgZ0b3RhbHMYBCABKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuVG90YWxzEg4KBmZyb3plbhgFIAEoCBIPCgd2ZXJzaW9uGAYgASgDGlgKBkJ1Y2tldBINCgVtb250aBgBIAEoCRIOCgZwb2ludHMYAiABKAMSLwoLZXhwaXJlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGn0KBlRvdGFscxIVCg1pc3N1ZWRfcG9pbnRzGAEgASgDEhMKC3VzZWRfcG9pbnRzGAIgASgDEhYKDmV4cGlyZWRfcG9pbnRzGAMgASgDEhcKD3JlZnVuZGVkX3BvaW50cxgEIAEoAxIWCg5yZXZva2VkX3BvaW50cxgFIAEoA0IvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Ch5tZWd1cmkvcG9pbnRzL3YxL2JhbGFuY2UucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEi0wMKB0JhbGFuY2USGAoQYXZhaWxhYmxlX3BvaW50cxgBIAEoAxIxCgdidWNrZXRzGAIgAygLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBI3Cg1uZXh0X2V4cGlyaW5nGAMgASgLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBIwCgZ0b3RhbHMYBCABKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuVG90YWxzEg4KBmZyb3plbhgFIAEoCBIPCgd2ZXJzaW9uGAYgASgDEhYKDnBlbmRpbmdfcG9pbnRzGAggASgDGlgKBkJ1Y2tldBINCgVtb250aBgBIAEoCRIOCgZwb2ludHMYAiABKAMSLwoLZXhwaXJlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGn0KBlRvdGFscxIVCg1pc3N1ZWRfcG9pbnRzGAEgASgDEhMKC3VzZWRfcG9pbnRzGAIgASgDEhYKDmV4cGlyZWRfcG9pbnRzGAMgASgDEhcKD3JlZnVuZGVkX3BvaW50cxgEIAEoAxIWCg5yZXZva2VkX3BvaW50cxgFIAEoA0IvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Balance has the points of an account at the instant of the call. Points that have expired by then
@@ -63,6 +63,14 @@ export type Balance = Message<"meguri.points.v1.Balance"> & {
    * @generated from field: int64 version = 6;
    */
   version: bigint;
+
+  /**
+   * The points of the user's reservations that are not granted yet, due ones included and failed
+   * ones not, 0 or more. They are not available. 0 unless include_pending was requested.
+   *
+   * @generated from field: int64 pending_points = 8;
+   */
+  pendingPoints: bigint;
 };
 
 /**

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/reservations/v1/reservation.proto.
  */
 export const file_meguri_reservations_v1_reservation: GenFile = /*@__PURE__*/
-  fileDesc("CihtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uLnByb3RvEhZtZWd1cmkucmVzZXJ2YXRpb25zLnYxIu8GCgtSZXNlcnZhdGlvbhISCgpwcm9ncmFtX2lkGAEgASgJEhYKDnJlc2VydmF0aW9uX2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGcG9pbnRzGAQgASgDEg4KBnJlYXNvbhgFIAEoCRIwCgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBXN0YXRlGAcgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZRIpCgdjcmVhdG9yGAggASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISLwoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI/CgtsYXN0X2NoYW5nZRgLIAEoCzIqLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24uQ2hhbmdlEi4KCmdyYW50X3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCGxhdGVuZXNzGA0gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKDGVudHJ5X251bWJlchgOIAEoAxI8CgdmYWlsdXJlGA8gASgLMisubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5GYWlsdXJlGioKB0ZhaWx1cmUSDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkabAoGQ2hhbmdlEigKBmNhbGxlchgBIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCSJ+CgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1BFTkRJTkcQARIUChBTVEFURV9QUk9DRVNTSU5HEAISDgoKU1RBVEVfRE9ORRADEhAKDFNUQVRFX0ZBSUxFRBAEEhMKD1NUQVRFX0NBTkNFTExFRBAFQjtaOW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3Jlc2VydmF0aW9ucy92MTtyZXNlcnZhdGlvbnN2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
+  fileDesc("CihtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uLnByb3RvEhZtZWd1cmkucmVzZXJ2YXRpb25zLnYxIv4GCgtSZXNlcnZhdGlvbhISCgpwcm9ncmFtX2lkGAEgASgJEhYKDnJlc2VydmF0aW9uX2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGcG9pbnRzGAQgASgDEg4KBnJlYXNvbhgFIAEoCRIwCgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBXN0YXRlGAcgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZRIpCgdjcmVhdG9yGAggASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISLwoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI/CgtsYXN0X2NoYW5nZRgLIAEoCzIqLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24uQ2hhbmdlEi4KCmdyYW50X3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCGxhdGVuZXNzGA0gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKDGVudHJ5X251bWJlchgOIAEoAxI8CgdmYWlsdXJlGA8gASgLMisubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5GYWlsdXJlEg0KBWNhdXNlGBIgASgJGioKB0ZhaWx1cmUSDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkabAoGQ2hhbmdlEigKBmNhbGxlchgBIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCSJ+CgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1BFTkRJTkcQARIUChBTVEFURV9QUk9DRVNTSU5HEAISDgoKU1RBVEVfRE9ORRADEhAKDFNUQVRFX0ZBSUxFRBAEEhMKD1NUQVRFX0NBTkNFTExFRBAFQjtaOW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3Jlc2VydmF0aW9ucy92MTtyZXNlcnZhdGlvbnN2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
 
 /**
  * Reservation is a grant for a later time.
@@ -94,7 +94,7 @@ export type Reservation = Message<"meguri.reservations.v1.Reservation"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * The last reschedule, cancel or retry. Unset when there was none.
+   * The last reschedule, change of the points, cancel or retry. Unset when there was none.
    *
    * @generated from field: meguri.reservations.v1.Reservation.Change last_change = 11;
    */
@@ -129,6 +129,14 @@ export type Reservation = Message<"meguri.reservations.v1.Reservation"> & {
    * @generated from field: meguri.reservations.v1.Reservation.Failure failure = 15;
    */
   failure?: Reservation_Failure | undefined;
+
+  /**
+   * What led to it, as its creator named it, such as the id of a campaign; for the ledger entry.
+   * Empty when nothing was named.
+   *
+   * @generated from field: string cause = 18;
+   */
+  cause: string;
 };
 
 /**
@@ -173,9 +181,9 @@ export const Reservation_FailureSchema: GenMessage<Reservation_Failure> = /*@__P
  */
 export type Reservation_Change = Message<"meguri.reservations.v1.Reservation.Change"> & {
   /**
-   * Who rescheduled, cancelled or retried the reservation. Of an operator's Update of the
-   * workflow, the service is "temporal" and the subject the name that the Update claims, which is
-   * not verified.
+   * Who rescheduled, cancelled or retried the reservation, or changed its points. Of an operator's
+   * Update of the workflow, the service is "temporal" and the subject the name that the Update
+   * claims, which is not verified.
    *
    * @generated from field: meguri.access.v1.Caller caller = 1;
    */
@@ -218,15 +226,15 @@ export const Reservation_State = {
   UNSPECIFIED: 0,
 
   /**
-   * Its execute_time has not come. It can be cancelled and rescheduled.
+   * Its execute_time has not come. It can be cancelled and rescheduled, and its points changed.
    *
    * @generated from enum value: STATE_PENDING = 1;
    */
   PENDING: 1,
 
   /**
-   * Its execute_time has come and its points are not granted yet. It can still be cancelled and
-   * rescheduled until they are.
+   * Its execute_time has come and its points are not granted yet. It can still be changed as a
+   * pending one until they are.
    *
    * @generated from enum value: STATE_PROCESSING = 2;
    */
