@@ -5,6 +5,7 @@ import { DomainError } from "../../src/domain/errors.ts";
 import {
   type ChangeRequest,
   cancel,
+  changePoints,
   checkExecuteTime,
   complete,
   fail,
@@ -48,6 +49,9 @@ const wrongState = (state: string) =>
 
 const desk = { caller: asService("desk"), reason: "asked for" };
 
+/** The ledger entry of the grant. */
+const entry = { number: 7, points: 10 };
+
 /** What a change adds to a reservation. */
 const changedBy = (request: ChangeRequest, time: number) =>
   ({ lastChange: { ...request, time }, updateTime: time, unsynced: true }) as const;
@@ -72,6 +76,25 @@ describe("transitions", () => {
     });
     expect(nextStep(cancelled, later, later + 1)).toBe("CANCELLED");
     expect(() => retry(cancelled, desk, later)).toThrow(wrongState("CANCELLED"));
+  });
+
+  test("change of the points: only PENDING, due or not, to 1 to a billion", () => {
+    for (const points of [1, 9, 11, 1_000_000_000]) {
+      const expected = { ...changedBy(desk, later), points };
+      expect(changePoints(reservation("PENDING"), points, desk, later)).toEqual(
+        reservation("PENDING", expected),
+      );
+    }
+    const same = reservation("PENDING");
+    expect(changePoints(same, 10, desk, later)).toBe(same);
+    for (const state of ["DONE", "FAILED", "CANCELLED"] as const) {
+      expect(() => changePoints(reservation(state), 9, desk, before)).toThrow(wrongState(state));
+    }
+    for (const points of [0, -1, 1.5, 1_000_000_001, Number.NaN]) {
+      expect(() => changePoints(same, points, desk, before)).toThrow(
+        expect.objectContaining({ reason: "INVALID_REQUEST" }),
+      );
+    }
   });
 
   test("reschedule: only PENDING, to any time", () => {
@@ -107,19 +130,19 @@ describe("transitions", () => {
   });
 
   test("complete and fail", () => {
-    expect(complete(reservation("PENDING"), 7, later)).toEqual(
+    expect(complete(reservation("PENDING"), entry, later)).toEqual(
       reservation("DONE", {
         grant: { time: later, entryNumber: 7, dueSince: due },
         updateTime: later,
       }),
     );
     const changed = reservation("PENDING", { unsynced: true });
-    expect(complete(changed, 7, later)).not.toHaveProperty("unsynced");
+    expect(complete(changed, entry, later)).not.toHaveProperty("unsynced");
     expect(fail(changed, new DomainError("ACCOUNT_FROZEN", "m"), later)).not.toHaveProperty(
       "unsynced",
     );
     // A FAILED record that a later run completes keeps no failure.
-    expect(complete(reservation("FAILED"), 7, later)).not.toHaveProperty("failure");
+    expect(complete(reservation("FAILED"), entry, later)).not.toHaveProperty("failure");
     const error = new DomainError("ACCOUNT_FROZEN", "m");
     expect(fail(reservation("PENDING"), error, later)).toEqual(
       reservation("FAILED", { updateTime: later }),
@@ -163,7 +186,7 @@ describe("lateness", () => {
     ["a later creation, when the execute time was past", { updateTime: due + 59_000 }, 1_000],
     ["no negative time, when the last change was made by a faster clock", { updateTime: 2e12 }, 0],
   ])("counts from %s", (_, more, lateness) => {
-    expect(latenessOf(complete(reservation("PENDING", more), 7, later))).toBe(lateness);
+    expect(latenessOf(complete(reservation("PENDING", more), entry, later))).toBe(lateness);
   });
 
   test.each<[string | undefined, string, Reservation, number?]>([
@@ -193,7 +216,7 @@ describe("lateness", () => {
     const days = due + 5 * 86_400_000;
     const moved = reschedule(reservation("PENDING"), before, desk, days);
     for (const changed of [retry(reservation("FAILED"), desk, days), moved]) {
-      expect(latenessOf(complete(changed, 7, days + 80))).toBe(80);
+      expect(latenessOf(complete(changed, entry, days + 80))).toBe(80);
     }
   });
 

@@ -57,7 +57,7 @@ async function open(rules: Rules, start: number): Promise<System> {
   const account = { programId, userId };
   return {
     visible: withoutHidden,
-    send: (request, which) => answerTo(which === 0 ? one : two, programId, request),
+    send: (request, which, dry) => answerTo(which === 0 ? one : two, programId, request, dry),
     pause: (ms) => sleep(ms),
     show: () => show(programId),
     async lines(from) {
@@ -116,9 +116,15 @@ async function show(programId: string) {
   };
 }
 
-async function answerTo(server: TestServer, programId: string, request: Request): Promise<Answer> {
+async function answerTo(
+  server: TestServer,
+  programId: string,
+  request: Request,
+  dry: boolean,
+): Promise<Answer> {
   try {
-    const { entry, availablePoints: balance, replayed } = await send(server, programId, request);
+    const answer = await send(server, programId, request, dry);
+    const { entry, availablePoints: balance, replayed } = answer;
     return { line: lineOf(entry as LedgerEntry), balance: Number(balance), replayed };
   } catch (error) {
     const { reason, metadata, retries } = toRefusal(error);
@@ -128,9 +134,9 @@ async function answerTo(server: TestServer, programId: string, request: Request)
   }
 }
 
-function send({ points }: TestServer, programId: string, request: Request) {
-  const { id: eventId, reason } = request;
-  const input = { programId, userId, eventId, reason };
+function send({ points }: TestServer, programId: string, request: Request, validateOnly: boolean) {
+  const { id: eventId, reason, cause } = request;
+  const input = { programId, userId, eventId, reason, cause, validateOnly };
   switch (request.op) {
     case "grant":
       return points.grantPoints({ ...input, points: BigInt(request.points) });
@@ -179,6 +185,7 @@ const lineOf = (entry: LedgerEntry): Line =>
     frozen: false,
     balance: Number(entry.availablePoints),
     reason: entry.reason,
+    cause: entry.cause,
     expireTime: entry.expireTime && timestampMs(entry.expireTime),
     related: entry.relatedEvent && nameOf(entry.relatedEvent),
   });

@@ -760,6 +760,7 @@ describe("the largest items", () => {
     caller,
     relatedEvent: { origin: "c", eventId: "d".repeat(128) },
   });
+  const cause = "o".repeat(128);
   const callerOf = (serviceBytes: number, subjectBytes: number) => ({
     service: "w".repeat(serviceBytes),
     subject: "s".repeat(subjectBytes),
@@ -800,6 +801,18 @@ describe("the largest items", () => {
     const key = { hash, entry, availablePoints: maxBalance - 1, reversedPoints: 0 };
     check("event key", ref, key, 1_040);
     check("event key by a UUID", ref, { ...key, entry: refund(callerOf(64, uuidBytes)) });
+    check(
+      "entry with a cause",
+      entryRef(programId, userId, entry.number),
+      { ...entry, cause },
+      1_144,
+    );
+    check("event key with a cause", ref, { ...key, entry: { ...entry, cause } }, 1_168);
+    const { relatedEvent: _, ...grant } = { ...entry, changes: entry.changes.slice(0, 1), cause };
+    check("grant with a cause", ref, {
+      ...key,
+      entry: { ...grant, type: "ISSUED", expireTime: late },
+    });
   });
 
   test("program", () => {
@@ -835,6 +848,7 @@ describe("the largest items", () => {
       lastChange: { caller: callerOf(64, 127), time: late, reason: "y".repeat(128) },
     });
     check("reservation", reservationRef(programId, id), row, 1_280);
+    check("reservation with a cause", reservationRef(programId, id), { ...row, cause }, 1_410);
     const changedBy = callerOf(32, uuidBytes + 1);
     const byUuids = {
       creator: callerOf(32, uuidBytes),

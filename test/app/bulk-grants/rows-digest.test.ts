@@ -64,7 +64,26 @@ test("the digest of a bulk grant is that of the documented JSON", () => {
   );
 });
 
-test("rows, time and what is reversed make another content, and nothing else does", () => {
+test("the digest of a bulk grant has its cause only if it has one", () => {
+  const grant = {
+    programId: "p",
+    bulkGrantId: "summer",
+    revision: 1,
+    requiredApprovalCount: 1,
+    rowsDigest: "abc",
+  };
+  expect(digestOf({ ...grant, cause: "camp-7" })).toBe(
+    sha256(
+      '{"program_id":"p","bulk_grant_id":"summer","revision":1,"execute_time_ms":null,' +
+        '"required_approval_count":1,"reversed_bulk_grant_id":null,"rows_digest":"abc",' +
+        '"cause":"camp-7"}',
+    ),
+  );
+  // What versions without causes have stored.
+  expect(contentHashOf({ rowsDigest: "abc" })).toBe(sha256('["abc",null,null]'));
+});
+
+test("rows, time, cause and what is reversed make another content, and nothing else does", () => {
   const content = { rowsDigest: "rows" };
   const hashes = [
     contentHashOf(content),
@@ -72,6 +91,7 @@ test("rows, time and what is reversed make another content, and nothing else doe
     contentHashOf({ ...content, executeTime: 0 }),
     contentHashOf({ ...content, executeTime: 1 }),
     contentHashOf({ ...content, reversedBulkGrantId: "a" }),
+    contentHashOf({ ...content, cause: "a" }),
   ];
   expect(new Set(hashes).size).toBe(hashes.length);
   expect(contentHashOf({ ...content, executeTime: undefined })).toBe(hashes[0]);

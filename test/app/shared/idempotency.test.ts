@@ -11,6 +11,15 @@ test("a hash equals that of versions without subjects, which is stored", () => {
   );
 });
 
+test("a cause is in the hash only if there is one", () => {
+  const hashOf = (cause: string | undefined) =>
+    requestHash("grant", asService("shop"), { ...parameters, cause });
+  expect(new Set([hashOf(undefined), hashOf(""), hashOf("order-1"), hashOf("order-2")]).size).toBe(
+    3,
+  );
+  expect(hashOf(undefined)).toBe("1:zLoMHXg1NFJY0KDFVIbuRVXzv4Ml5gsBkh6bH0zuXBA");
+});
+
 test("the hash covers the service and not the subject", () => {
   const hashOf = (service: string, subject: string) =>
     requestHash("grant", { service, subject }, parameters);

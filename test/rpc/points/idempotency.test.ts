@@ -52,15 +52,15 @@ const operations: readonly Operation[] = [
   {
     name: "GrantPoints",
     schema: method.grantPoints.input,
-    request: { points: 7n, reason: "gift" },
-    others: { points: 8n, reason: "other" },
+    request: { points: 7n, reason: "gift", cause: "order-1" },
+    others: { points: 8n, reason: "other", cause: "order-2" },
     send: ({ points }, request) => points.grantPoints(request),
   },
   {
     name: "UsePoints",
     schema: method.usePoints.input,
-    request: { points: 7n, reason: "order", allowPartial: false },
-    others: { points: 8n, reason: "other", allowPartial: true },
+    request: { points: 7n, reason: "order", allowPartial: false, cause: "order-1" },
+    others: { points: 8n, reason: "other", allowPartial: true, cause: "order-2" },
     send: ({ points }, request) => points.usePoints(request),
   },
   {
@@ -71,43 +71,45 @@ const operations: readonly Operation[] = [
       points: 7n,
       expiredPointsPolicy: ExpiredPointsPolicy.ORIGINAL_EXPIRY,
       reason: "returned",
+      cause: "order-1",
     },
     others: {
       useEventId: "u2",
       points: 8n,
       expiredPointsPolicy: ExpiredPointsPolicy.CURRENT_MONTH,
       reason: "other",
+      cause: "order-2",
     },
     send: ({ points }, request) => points.refundPoints(request),
   },
   {
     name: "RevokePoints",
     schema: method.revokePoints.input,
-    request: { grantEvent: grantRef("g1"), reason: "mistake" },
-    others: { grantEvent: grantRef("g2"), reason: "other" },
+    request: { grantEvent: grantRef("g1"), reason: "mistake", cause: "order-1" },
+    others: { grantEvent: grantRef("g2"), reason: "other", cause: "order-2" },
     send: ({ points }, request) => points.revokePoints(request),
   },
   {
     name: "FreezeAccount",
     schema: method.freezeAccount.input,
-    request: { reason: "suspicious" },
-    others: { reason: "other" },
+    request: { reason: "suspicious", cause: "case-1" },
+    others: { reason: "other", cause: "case-2" },
     send: ({ points }, request) => points.freezeAccount(request),
   },
   {
     name: "UnfreezeAccount",
     schema: method.unfreezeAccount.input,
-    request: { reason: "cleared" },
-    others: { reason: "other" },
+    request: { reason: "cleared", cause: "case-1" },
+    others: { reason: "other", cause: "case-2" },
     send: ({ points }, request) => points.unfreezeAccount(request),
   },
 ];
 
-/** The fields that name the account and the event: another value is another event. */
-const naming = new Set(["programId", "userId", "eventId", "reservationId"]);
+/** The fields that name the event, of which another value is another one, and `validate_only`. */
+const notCompared = new Set(["programId", "userId", "eventId", "validateOnly"]);
 
 const parameters = (schema: DescMessage) =>
-  schema.fields.map(({ localName }) => localName).filter((name) => !naming.has(name));
+  schema.fields.map(({ localName }) => localName).filter((name) => !notCompared.has(name));
 
 describe.each(operations)("$name", ({ name, schema, request, others, send }) => {
   test("no parameter is left out of this test", () => {
@@ -186,19 +188,22 @@ describe("CreateReservation", () => {
     userId: "u1",
     points: 7n,
     reason: "later",
+    cause: "campaign-1",
     executeTime: at("2030-01-01T00:00:00Z"),
   };
   const others: Request = {
     userId: "u2",
     points: 8n,
     reason: "other",
+    cause: "campaign-2",
     executeTime: at("2030-01-02T00:00:00Z"),
   };
 
   test("no parameter is left out of this test", () => {
     const { fields } = ReservationService.method.createReservation.input;
     const names = fields.map(({ localName }) => localName);
-    expect(["programId", "reservationId", ...Object.keys(request)]).toEqual(names);
+    const notCompared = ["programId", "reservationId", "validateOnly"];
+    expect([...notCompared, ...Object.keys(request)].sort()).toEqual(names.sort());
     expect(Object.keys(others)).toEqual(Object.keys(request));
   });
 

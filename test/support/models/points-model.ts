@@ -48,12 +48,14 @@ type RequestTemplate =
     }
   | { readonly op: "revoke"; readonly of: number }
   | { readonly op: "freeze" | "unfreeze" }
-  /** An earlier request once more, with the same content or with another reason. */
-  | { readonly op: "again"; readonly of: number; readonly same: boolean };
+  /** An earlier request once more, with the same content, another reason or another cause. */
+  | { readonly op: "again"; readonly of: number; readonly other?: "reason" | "cause" | undefined };
 
 interface CallTemplate {
   readonly template: RequestTemplate;
   readonly process: number;
+  /** Whether the call only validates. */
+  readonly dry: boolean;
 }
 
 export type Step =
@@ -125,11 +127,22 @@ const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ op: "unfreeze" as const }) },
   {
     weight: 3,
-    arbitrary: fc.record({ op: fc.constant("again" as const), of, same: fc.boolean() }),
+    arbitrary: fc.record({
+      op: fc.constant("again" as const),
+      of,
+      other: fc.constantFrom(undefined, undefined, "reason" as const, "cause" as const),
+    }),
   },
 );
 
-const process = fc.nat(1);
+const call = {
+  template,
+  process: fc.nat(1),
+  dry: fc.oneof(
+    { weight: 5, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.constant(true) },
+  ),
+};
 
 /** In ms: mostly shorter than a call. */
 const delay = fc.oneof({ weight: 4, arbitrary: fc.nat(8) }, { weight: 1, arbitrary: fc.nat(40) });
@@ -137,23 +150,22 @@ const delay = fc.oneof({ weight: 4, arbitrary: fc.nat(8) }, { weight: 1, arbitra
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 12,
-    arbitrary: fc.record({ step: fc.constant("one" as const), template, process }),
+    arbitrary: fc.record({ step: fc.constant("one" as const), ...call }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
       step: fc.constant("together" as const),
-      calls: fc.array(fc.record({ template, process }), { minLength: 2, maxLength: 6 }),
+      calls: fc.array(fc.record(call), { minLength: 2, maxLength: 6 }),
     }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
       step: fc.constant("repeated" as const),
-      template,
-      process,
+      ...call,
       after: delay,
-      others: fc.array(fc.record({ template, process }), { maxLength: 2 }),
+      others: fc.array(fc.record(call), { maxLength: 2 }),
     }),
   },
   {
@@ -234,8 +246,8 @@ export const histories = fc.asyncProperty(history(40), (each) =>
 export interface System {
   /** Leaves out of an oracle's answer, account or line what this system does not show. */
   visible<T extends object>(shown: T): T;
-  /** Sends a request and returns its answer or refusal. */
-  send(request: Request, process: number): Promise<Answer>;
+  /** Sends a request, or only validates it, and returns its answer or refusal. */
+  send(request: Request, process: number, dry: boolean): Promise<Answer>;
   /** Lets about so many milliseconds pass. */
   pause(ms: number): Promise<void>;
   /** Everything that a reader sees. */
@@ -284,8 +296,10 @@ async function playStep(run: Run, step: Step): Promise<void> {
   switch (step.step) {
     case "one": {
       const request = requestOf(run, step.template);
-      const expected = run.system.visible(run.oracle.apply(request, run.now));
-      deepStrictEqual(await run.system.send(request, step.process), expected);
+      const { oracle, now } = run;
+      const expected = step.dry ? oracle.peek(request, now) : oracle.apply(request, now);
+      const answer = await run.system.send(request, step.process, step.dry);
+      deepStrictEqual(answer, run.system.visible(expected));
       return;
     }
     case "together":
@@ -345,6 +359,7 @@ async function lengthen(run: Run, by: number): Promise<void> {
 interface Call {
   readonly request: Request;
   readonly process: number;
+  readonly dry: boolean;
   readonly after: number;
 }
 
@@ -352,12 +367,14 @@ const callsOf = (run: Run, calls: readonly CallTemplate[]): Call[] =>
   calls.map((call) => ({
     request: requestOf(run, call.template),
     process: call.process,
+    dry: call.dry,
     after: 0,
   }));
 
 /** A request and its answer; `start` and `end` are numbers of one sequence of events. */
 interface Answered {
   readonly request: Request;
+  readonly dry: boolean;
   readonly answer: Answer;
   readonly start: number;
   readonly end: number;
@@ -371,15 +388,15 @@ interface Answered {
 async function playTogether(run: Run, calls: readonly Call[]): Promise<void> {
   let sequence = 0;
   const all = await Promise.all(
-    calls.map(async ({ request, process: receiver, after }): Promise<Answered> => {
+    calls.map(async ({ request, process: receiver, dry, after }): Promise<Answered> => {
       if (after > 0) await run.system.pause(after);
       const start = sequence++;
-      const answer = await run.system.send(request, receiver);
-      return { request, answer, start, end: sequence++ };
+      const answer = await run.system.send(request, receiver, dry);
+      return { request, dry, answer, start, end: sequence++ };
     }),
   );
   const wrote = all
-    .filter(({ answer }) => "line" in answer && !answer.replayed)
+    .filter(({ dry, answer }) => !dry && "line" in answer && !answer.replayed)
     .sort((a, b) => numberOf(a.answer) - numberOf(b.answer));
   const others = new Map(
     all.filter((each) => !wrote.includes(each)).map((each) => [each, [] as Answer[]]),
@@ -427,28 +444,32 @@ function requestOf(run: Run, template: RequestTemplate): Request {
   const make = (): Request => {
     switch (template.op) {
       case "grant":
-        return { op: "grant", id, reason: "", points: template.points };
-      case "use":
-        return { op: "use", id, reason: "r", points: template.points, partial: template.partial };
+        return { op: "grant", id, reason: "", cause: "c", points: template.points };
+      case "use": {
+        const { points, partial } = template;
+        return { op: "use", id, reason: "r", cause: "", points, partial };
+      }
       case "refund": {
         const policy = template.current ? "CURRENT_MONTH" : "ORIGINAL_EXPIRY";
         const use = latest(requests, "use", template.of) ?? "nothing";
-        return { op: "refund", id, reason: "", use, points: template.points, policy };
+        return { op: "refund", id, reason: "", cause: id, use, points: template.points, policy };
       }
       case "revoke":
         return {
           op: "revoke",
           id,
           reason: "",
+          cause: "",
           grant: latest(requests, "grant", template.of) ?? "nothing",
         };
       case "again": {
         const before = earlier(template.of);
-        if (!before) return { op: "freeze", id, reason: "" };
-        return template.same ? before : { ...before, reason: `${before.reason}!` };
+        if (!before) return { op: "freeze", id, reason: "", cause: "" };
+        const { other } = template;
+        return other ? { ...before, [other]: `${before[other]}!` } : before;
       }
       default:
-        return { op: template.op, id, reason: "" };
+        return { op: template.op, id, reason: "", cause: "" };
     }
   };
   const request = make();
@@ -483,7 +504,7 @@ export async function openMemory(
   if (delays.length > 0) store.beforeItem = delayedBy(delays);
   return {
     visible: (shown) => shown,
-    send: (request, which) => answerOf(send(processes[which] as Deps, request)),
+    send: (request, which, dry) => answerOf(send(processes[which] as Deps, request, dry)),
     pause,
     async show() {
       const { account, availablePoints: available, buckets } = await getBalance(deps, name);
@@ -525,9 +546,10 @@ export async function openMemory(
   };
 }
 
-function send(deps: Deps, request: Request): Promise<ChangeResult> {
-  const { id: eventId, reason } = request;
-  const input = { programId, userId, eventId, reason, caller, deadline: undefined };
+function send(deps: Deps, request: Request, validateOnly: boolean): Promise<ChangeResult> {
+  const { id: eventId, reason, cause } = request;
+  const why = { reason, ...(cause && { cause }) };
+  const input = { programId, userId, eventId, ...why, caller, validateOnly, deadline: undefined };
   switch (request.op) {
     case "grant":
       return grantPoints(deps, { ...input, points: request.points });
@@ -575,6 +597,7 @@ const lineOf = (entry: LedgerEntry): Line => ({
   frozen: entry.frozen,
   balance: entry.availablePoints,
   reason: entry.reason,
+  cause: entry.cause ?? "",
   expireTime: entry.expireTime,
   related: entry.relatedEvent && eventName(entry.relatedEvent),
 });

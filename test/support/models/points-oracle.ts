@@ -20,7 +20,11 @@ export type Operation =
   | { readonly op: "freeze" }
   | { readonly op: "unfreeze" };
 
-export type Request = Operation & { readonly id: string; readonly reason: string };
+export type Request = Operation & {
+  readonly id: string;
+  readonly reason: string;
+  readonly cause: string;
+};
 
 /** One line of the ledger, with months as text. */
 export interface Line {
@@ -34,6 +38,7 @@ export interface Line {
   readonly frozen: boolean;
   readonly balance: number;
   readonly reason: string;
+  readonly cause: string;
   readonly expireTime: number | undefined;
   readonly related: string | undefined;
 }
@@ -188,7 +193,7 @@ export class Oracle {
     this.#state.totals.issuedPoints = (this.#state.totals.issuedPoints ?? 0) + points;
     const expireTime = this.#expiry(lot);
     const line = this.#write("ISSUED", `c:${request.id}`, points, [[lot, points]], {
-      reason: request.reason,
+      request,
       expireTime,
     });
     return this.#finish(request, content, line, []);
@@ -214,7 +219,7 @@ export class Oracle {
     }
     this.#state.totals.usedPoints = (this.#state.totals.usedPoints ?? 0) + total;
     const changes = taken.map(([lot, part]): [Lot, number] => [lot, -part]);
-    const line = this.#write("USED", `c:${request.id}`, total, changes, { reason: request.reason });
+    const line = this.#write("USED", `c:${request.id}`, total, changes, { request });
     return this.#finish(request, content, line, taken);
   }
 
@@ -238,7 +243,7 @@ export class Oracle {
     }
     this.#state.totals.refundedPoints = (this.#state.totals.refundedPoints ?? 0) + points;
     const line = this.#write("REFUNDED", `c:${request.id}`, points, [...changes], {
-      reason: request.reason,
+      request,
       related: `c:${request.use}`,
     });
     if (request.policy === "ORIGINAL_EXPIRY") {
@@ -261,7 +266,7 @@ export class Oracle {
     this.#state.totals.revokedPoints = (this.#state.totals.revokedPoints ?? 0) + points;
     const changes: [Lot, number][] = points === 0 ? [] : [[lot, -points]];
     const line = this.#write("REVOKED", `c:${request.id}`, points, changes, {
-      reason: request.reason,
+      request,
       related: `c:${grant}`,
     });
     return this.#finish(request, content, line, []);
@@ -272,7 +277,7 @@ export class Oracle {
     this.#advance(now);
     this.#state.frozen = frozen;
     const type = frozen ? "FROZEN" : "UNFROZEN";
-    const line = this.#write(type, `c:${request.id}`, 0, [], { reason: request.reason });
+    const line = this.#write(type, `c:${request.id}`, 0, [], { request });
     return this.#finish(request, content, line, []);
   }
 
@@ -297,7 +302,6 @@ export class Oracle {
     this.#state.lots.delete(lot);
     this.#state.totals.expiredPoints = (this.#state.totals.expiredPoints ?? 0) + points;
     this.#write("EXPIRED", `x:${name(lot)}${cause}`, points, [[lot, -points]], {
-      reason: "",
       effectiveTime: this.#expiry(lot),
     });
   }
@@ -307,7 +311,7 @@ export class Oracle {
     event: string,
     points: number,
     changes: readonly [Lot, number][],
-    more: Partial<Line> & { reason: string },
+    { request, ...more }: Partial<Line> & { readonly request?: Request },
   ): Line {
     const { lines, time, frozen, lots } = this.#state;
     this.#state.exists = true;
@@ -323,6 +327,8 @@ export class Oracle {
       balance: sum(lots.values()),
       expireTime: undefined,
       related: undefined,
+      reason: request?.reason ?? "",
+      cause: request?.cause ?? "",
       ...more,
     };
     lines.push(line);
