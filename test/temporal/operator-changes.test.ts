@@ -5,6 +5,7 @@ import { cancelReservation } from "../../src/app/reservations/commands.ts";
 import { listReservations } from "../../src/app/reservations/queries.ts";
 import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
 import { asService } from "../../src/domain/caller.ts";
+import { pointsKey } from "../../src/temporal/search-attributes.ts";
 import {
   expectNothingGranted,
   isListed,
@@ -53,14 +54,36 @@ describe("an Update", () => {
         args: [{ execute_time, subject: "aki", reason: "earlier" }],
       });
     const later = new Date(Date.now() + 2 * hour).toISOString();
-    expect(await move(later)).toEqual({ state: "PENDING", execute_time: later });
+    expect(await move(later)).toEqual({ state: "PENDING", execute_time: later, points: 10 });
     const now = new Date().toISOString();
-    expect(await move(now)).toEqual({ state: "PROCESSING", execute_time: now });
+    expect(await move(now)).toEqual({ state: "PROCESSING", execute_time: now, points: 10 });
     const reservation = await expectGrantedOnce(stack, "updated");
     expect(reservation).toMatchObject({
       lastChange: { caller: { service: "temporal", subject: "aki" }, reason: "earlier" },
     });
     expect(await handle.result()).toMatchObject({ step: "DONE", points: 10 });
+  });
+
+  test("lowers or raises the points, which the run shows and grants", async () => {
+    const handle = await reserveAndStart(stack, { id: "raised", inMs: hour });
+    const setTo = (points: unknown) =>
+      handle.executeUpdate("change_points", {
+        args: [{ points, subject: "aki", reason: "more" } as object],
+      });
+    expect(await setTo(25)).toMatchObject({ state: "PENDING", points: 25 });
+    await eventually(async () => {
+      const { typedSearchAttributes } = await handle.describe();
+      expect(typedSearchAttributes.get(pointsKey)).toBe(25);
+      expect(await handle.query("details")).toMatch(/^25 points for raised\. .* by aki .*more/);
+    });
+    for (const points of [0, -1, 1.5, 1_000_000_001, "9", null, undefined]) {
+      expect(await refusalOf("raised", "change_points", { points })).toMatchObject(invalid);
+    }
+    const execute_time = new Date().toISOString();
+    await handle.executeUpdate("reschedule", { args: [{ execute_time }] });
+    expect(await handle.result()).toMatchObject({ step: "DONE", points: 25 });
+    expect(await recordOf(stack, "raised")).toMatchObject({ state: "DONE", points: 25 });
+    expect(await verified(stack, "raised")).toEqual({ balance: 25, entries: 1 });
   });
 
   test.each<[string, unknown[]]>([

@@ -1,0 +1,201 @@
+/** Tests that the points of a reservation change until they are granted, and count as pending. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { asService } from "../../../src/domain/caller.ts";
+import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
+import { execute, failReservation } from "../../support/fixtures/failed-reservation.ts";
+import { eventually } from "../../support/fixtures/waiting.ts";
+import { at, reasonOf, refusalOf, toRefusal } from "../../support/servers/refusal.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+let server: MemoryServer;
+beforeAll(async () => {
+  server = await startMemoryServer();
+});
+afterAll(() => server.stop());
+
+const programId = "default";
+const past = at("2020-01-01T00:00:00Z");
+const future = at("2029-01-01T00:00:00Z");
+
+const create = (reservationId: string, executeTime = future, points = 10n) =>
+  server.reservations.createReservation({
+    reservationId,
+    userId: reservationId,
+    points,
+    executeTime,
+  });
+
+const setPoints = (reservationId: string, points: bigint) =>
+  server.reservations.changeReservationPoints({ reservationId, points, reason: "asked" });
+
+const run = (reservationId: string) =>
+  execute(server.deps, { programId, reservationId, userId: reservationId });
+
+/** All that is stored, once nothing is written in the background any more. */
+async function stored(): Promise<string[]> {
+  for (let before = await dump(server); ; ) {
+    await sleep(20);
+    const after = await dump(server);
+    if (isDeepStrictEqual(before, after)) return after;
+    before = after;
+  }
+}
+
+const balanceOf = async (userId: string, includePending = true) => {
+  const { balance } = await server.points.getBalance({ userId, includePending });
+  return [balance?.availablePoints, balance?.pendingPoints];
+};
+
+describe("ChangeReservationPoints", () => {
+  test("lowers and raises, keeps who and why, and brings the run in line", async () => {
+    await create("r-1");
+    for (const points of [4n, 25n]) {
+      const { reservation } = await setPoints("r-1", points);
+      expect(reservation).toMatchObject({
+        points,
+        state: State.PENDING,
+        lastChange: { caller: asService("tests"), reason: "asked" },
+      });
+      expect(await balanceOf("r-1")).toEqual([0n, points]);
+    }
+    await eventually(async () => {
+      expect(server.workflows.calls).toContain(`refreshReservation ${programId} r-1`);
+    });
+  });
+
+  test("to the same points changes nothing", async () => {
+    await create("r-2");
+    const before = await stored();
+    const { reservation } = await setPoints("r-2", 10n);
+    expect(reservation?.lastChange).toBeUndefined();
+    expect(await stored()).toEqual(before);
+  });
+
+  test("of a due reservation before the grant decides what is granted", async () => {
+    await create("r-3", past);
+    const { reservation } = await setPoints("r-3", 7n);
+    expect(reservation?.state).toBe(State.PROCESSING);
+    await run("r-3");
+    expect(await balanceOf("r-3")).toEqual([7n, 0n]);
+    const { entries } = await server.points.listLedgerEntries({ userId: "r-3" });
+    expect(entries.map(({ points }) => points)).toEqual([7n]);
+  });
+
+  test("after the grant is refused, and nothing changes", async () => {
+    await create("r-4", past);
+    await run("r-4");
+    const before = await stored();
+    expect(await refusalOf(setPoints("r-4", 7n))).toMatchObject({
+      reason: "WRONG_STATE",
+      metadata: { state: "DONE" },
+    });
+    expect(await stored()).toEqual(before);
+    expect(await balanceOf("r-4")).toEqual([10n, 0n]);
+  });
+
+  test("at the moment of the grant is either granted or refused", async () => {
+    for (const grantFirst of [true, false]) {
+      const id = `race-${grantFirst}`;
+      await create(id, past);
+      const change = async () => {
+        const answer = await setPoints(id, 3n).catch((error) => toRefusal(error).reason);
+        return typeof answer === "string" ? answer : "changed";
+      };
+      const calls = grantFirst ? [run(id), change()] : [change(), run(id)];
+      const answers = await Promise.all(calls);
+      const [available, pending] = await balanceOf(id);
+      expect(pending).toBe(0n);
+      expect(answers).toContain(available === 3n ? "changed" : "WRONG_STATE");
+      const { reservation } = await server.reservations.getReservation({ reservationId: id });
+      expect(reservation?.points).toBe(available);
+    }
+  });
+
+  test("of an unknown, failed or cancelled one is refused", async () => {
+    expect(await reasonOf(setPoints("unknown", 1n))).toBe("RESERVATION_NOT_FOUND");
+    await failReservation(server, { programId, reservationId: "f", userId: "f" });
+    expect(await reasonOf(setPoints("f", 1n))).toBe("WRONG_STATE");
+    await create("c");
+    await server.reservations.cancelReservation({ reservationId: "c" });
+    expect(await reasonOf(setPoints("c", 1n))).toBe("WRONG_STATE");
+  });
+});
+
+describe("pending points", () => {
+  const userId = "p";
+  const reserve = (reservationId: string, points: bigint, executeTime = future) =>
+    server.reservations.createReservation({ userId, reservationId, points, executeTime });
+
+  test("sum up what is pending or due, and neither ended nor failed", async () => {
+    await server.points.grantPoints({ userId, eventId: "g", points: 1n });
+    await reserve("p-1", 10n);
+    await reserve("p-2", 20n, past);
+    await reserve("p-3", 40n);
+    await server.reservations.cancelReservation({ reservationId: "p-3" });
+    expect(await balanceOf(userId)).toEqual([1n, 30n]);
+    await execute(server.deps, { programId, reservationId: "p-2", userId });
+    expect(await balanceOf(userId)).toEqual([21n, 10n]);
+    await failReservation(server, { programId, reservationId: "p-4", userId });
+    expect(await balanceOf(userId)).toEqual([21n, 10n]);
+  });
+
+  test("of an unknown account are those of its reservations", async () => {
+    await server.reservations.createReservation({
+      userId: "new",
+      reservationId: "n-1",
+      points: 5n,
+      executeTime: future,
+    });
+    expect(await balanceOf("new")).toEqual([0n, 5n]);
+    expect(await balanceOf("nobody")).toEqual([0n, 0n]);
+  });
+
+  test("are left out, and not read, unless they are requested", async () => {
+    expect(await balanceOf(userId, false)).toEqual([21n, 0n]);
+    const none = { userId: "u", programId: "none", includePending: true };
+    expect(await reasonOf(server.points.getBalance(none))).toBe("PROGRAM_NOT_FOUND");
+  });
+});
+
+describe("CreateReservation with validate_only", () => {
+  const sent = { userId: "v", points: 5n, cause: "campaign-1", executeTime: future };
+
+  test("answers what the call then answers, and stores and starts nothing", async () => {
+    const before = await stored();
+    const request = { ...sent, reservationId: "v-1" };
+    const validated = await server.reservations.createReservation({
+      ...request,
+      validateOnly: true,
+    });
+    expect(validated).toMatchObject({ replayed: false, reservation: { cause: "campaign-1" } });
+    expect(await stored()).toEqual(before);
+    expect(server.workflows.calls).not.toContain(`startReservation ${programId} v-1`);
+    const created = await server.reservations.createReservation(request);
+    const times = { createTime: undefined, updateTime: undefined };
+    expect({ ...created.reservation, ...times }).toEqual({ ...validated.reservation, ...times });
+  });
+
+  test("answers a replay and refusals, and stores nothing", async () => {
+    const { reservation } = await server.reservations.createReservation({
+      ...sent,
+      reservationId: "v-2",
+    });
+    const before = await stored();
+    const validate = (more: object) =>
+      server.reservations.createReservation({
+        ...sent,
+        reservationId: "v-2",
+        validateOnly: true,
+        ...more,
+      });
+    expect(await validate({})).toMatchObject({ reservation, replayed: true });
+    expect(await reasonOf(validate({ cause: "campaign-2" }))).toBe("ID_REUSED");
+    expect(await reasonOf(validate({ programId: "none" }))).toBe("PROGRAM_NOT_FOUND");
+    const far = { reservationId: "v-3", executeTime: at("2099-01-01T00:00:00Z") };
+    expect(await reasonOf(validate(far))).toBe("INVALID_REQUEST");
+    expect(await stored()).toEqual(before);
+  });
+});
