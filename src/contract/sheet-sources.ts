@@ -7,8 +7,8 @@ export const pickUpId = (sourceName: string): string => `pick-up/${sourceName}`;
 
 /**
  * Starts a bulk grant from a source, by Temporal's client, its CLI or a schedule. `{date}` in
- * `bulk_grant_id`, `source`, `title` and `cause` stands for the day of the start, such as 2026-12-01, in the
- * time zone of the program: for a schedule, the day for which it was scheduled.
+ * `bulk_grant_id`, `source`, `title` and `cause` stands for the day of the start, such as
+ * 2026-12-01, in the time zone of the program: for a schedule, the day for which it was scheduled.
  */
 export interface BulkGrantFromSourceInput extends BulkGrantInput {
   /** The name of a configured source, `/`, and the path of the file in it. */

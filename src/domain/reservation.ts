@@ -183,8 +183,8 @@ export function nextStep(
 }
 
 /**
- * Sets a reservation done, by the ledger entry of its grant. That of an earlier grant may have other
- * points than a record that comes from a backup.
+ * Sets a reservation done, by the ledger entry of its grant. That of an earlier grant may have
+ * other points than a record that comes from a backup.
  */
 export function complete(
   reservation: Reservation,

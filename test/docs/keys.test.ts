@@ -7,6 +7,7 @@ import { type Item, toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { largestBlock, largestBulkRecords } from "../support/fixtures/largest-bulk-records.ts";
 import { largestRecords } from "../support/fixtures/largest-records.ts";
 import { projectRoot } from "../support/markdown.ts";
+import { storeCauses } from "../support/stored-items/causes.ts";
 import { storePoints, storePrograms } from "../support/stored-items/points.ts";
 import { createRecorder } from "../support/stored-items/recorder.ts";
 import { storeReservations } from "../support/stored-items/reservations.ts";
@@ -45,6 +46,7 @@ describe("what calls store", () => {
     await storePrograms(recorder);
     await storePoints(recorder);
     await storeReservations(recorder);
+    await storeCauses(recorder);
   });
 
   test.each([

@@ -42,7 +42,7 @@ test("is in the entry of its change only, and not in an expiry", async () => {
   expect((await server.points.verifyAccount(account)).differences).toEqual([]);
 });
 
-test("of a reservation is in its lists, in the entry of its grant, and in the notice of it", async () => {
+test("of a reservation is in its lists, in the entry and in the notice of its grant", async () => {
   await server.programs.updateProgram({
     program: { programId, notices: { reservedGrants: true } },
     updateMask: { paths: ["notices"] },

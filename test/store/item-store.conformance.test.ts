@@ -805,9 +805,9 @@ describe("the largest items", () => {
       "entry with a cause",
       entryRef(programId, userId, entry.number),
       { ...entry, cause },
-      1_144,
+      1_112,
     );
-    check("event key with a cause", ref, { ...key, entry: { ...entry, cause } }, 1_168);
+    check("event key with a cause", ref, { ...key, entry: { ...entry, cause } }, 1_164);
     const { relatedEvent: _, ...grant } = { ...entry, changes: entry.changes.slice(0, 1), cause };
     check("grant with a cause", ref, {
       ...key,

@@ -48,7 +48,7 @@ export async function getBalance(
   return balanceOf(program, name, stored, calendar);
 }
 
-/** As `getBalance`, with the points that are reserved. Refusals: also those of `readOutstanding`. */
+/** As `getBalance`, with what is reserved. Refusals: also those of `readOutstanding`. */
 export async function getBalanceWithPending(
   deps: Pick<Deps, "reader" | "clock" | "programs">,
   name: AccountName,

@@ -38,7 +38,7 @@ test("a validated change leaves nothing behind that a later call meets", async (
   expect(await answer(use(deps, "u", 10, { validateOnly }))).toEqual(replayed(10, 0));
 });
 
-test("in a batch it is decided on what the calls before it have written, and changes nothing for those behind it", async () => {
+test("in a batch it sees what the calls before it have written, and the next ones do not see it", async () => {
   const { deps, coalesced, stored } = createAccountFixture();
   const answers = await coalesced(deps, () => [
     answer(grant(deps, "a", 10)),

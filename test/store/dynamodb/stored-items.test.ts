@@ -5,6 +5,7 @@
  */
 import { expect, test } from "vitest";
 import { storeCampaign, storeEndedBulkGrants } from "../../support/stored-items/bulk-grants.ts";
+import { storeCauses } from "../../support/stored-items/causes.ts";
 import { storeLease } from "../../support/stored-items/leases.ts";
 import { storePoints, storePrograms } from "../../support/stored-items/points.ts";
 import { storeEventsAndMutes, storeReactions } from "../../support/stored-items/reactions.ts";
@@ -22,5 +23,6 @@ test("the same calls store the same items", async () => {
   await storeCampaign(recorder);
   await storeEndedBulkGrants(recorder);
   await storeLease(recorder);
+  await storeCauses(recorder);
   await expect(textOf(recorder.stored)).toMatchFileSnapshot("stored-items.txt");
 });
