@@ -64,10 +64,13 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
 
   test("points", async () => {
     const event = (id: string) => ["--event-id", id];
-    expect(await done("grant", user, "120", ...event("g1"), "--reason", "gift")).toBe(
-      `granted 120 points to ${user} (event g1), balance 120\n`,
+    const why = ["--reason", "gift", "--cause", "order-17"];
+    const granted = `granted 120 points to ${user} (event g1), balance 120`;
+    expect(await done("grant", user, "120", ...event("g1"), ...why, "--dry-run")).toBe(
+      `dry run, nothing is changed: ${granted}\n`,
     );
-    expect(await done("grant", user, "120", ...event("g1"), "--reason", "gift")).toContain(
+    expect(await done("grant", user, "120", ...event("g1"), ...why)).toBe(`${granted}\n`);
+    expect(await done("grant", user, "120", ...event("g1"), ...why)).toContain(
       "balance 120; replayed: an earlier call had done it",
     );
     expect(await done("use", user, "80", ...event("u1"))).toContain(`used 80 points of ${user}`);
@@ -99,7 +102,9 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(balance.includes("month")).toBe(isTerminal);
     const oldestFirst = (await done("ledger", user, "--oldest-first")).split("\n");
     const first = oldestFirst[isTerminal ? 1 : 0];
-    expect(first).toEqual(cells("^1", "\\S+", "ISSUED", "120", "120", "g1", "rin", "gift$"));
+    expect(first).toEqual(
+      cells("^1", "\\S+", "ISSUED", "120", "120", "g1", "rin", "gift", "order-17$"),
+    );
     expect(oldestFirst[0]?.startsWith("number")).toBe(isTerminal);
     const since = ["--since", "2020-01-01T00:00Z", "--until", "+1m"];
     const uses = (await done("ledger", user, "--type", "USED", ...since)).trim().split("\n");
@@ -149,10 +154,12 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
       expect(await done("reservation", "list", "--user", user)).toContain(id),
     );
     expect(await done("reservation", "reschedule", id, "+2h")).toContain("PENDING: 50 points");
+    expect(await done("reservation", "change-points", id, "40")).toContain("PENDING: 40 points");
+    expect(await done("balance", user, "--pending")).toMatch(/^pending\s+40$/m);
     expect((await done("reservation", "show", id)).split("\n")).toEqual(
       expect.arrayContaining([cells("^changed by", "rin$")]),
     );
-    expect(await done("reservation", "cancel", id)).toContain("CANCELLED: 50 points");
+    expect(await done("reservation", "cancel", id)).toContain("CANCELLED: 40 points");
     const failing = { programId: "default", reservationId: `${id}-2`, userId: `${user}-frozen` };
     await failReservation(server, failing);
     expect(await done("reservation", "show", failing.reservationId)).toContain("ACCOUNT_FROZEN");

@@ -134,8 +134,8 @@ const revisionColumns: Columns<BulkGrantRevision> = {
   points: ({ totalPoints }) => totalPoints,
   source: ({ source }) => source,
   title: ({ title }) => title,
-  cause: ({ cause }) => cause,
   "started by": ({ starter }) => starter && callerText(starter),
+  cause: ({ cause }) => cause,
 };
 
 const actionColumns: Columns<BulkGrant_Action> = {

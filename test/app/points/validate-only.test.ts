@@ -38,7 +38,7 @@ test("a validated change leaves nothing behind that a later call meets", async (
   expect(await answer(use(deps, "u", 10, { validateOnly }))).toEqual(replayed(10, 0));
 });
 
-test("in a batch it sees what the calls before it have written, and the next ones do not see it", async () => {
+test("in a batch it sees the writes before it, and the calls behind see none of it", async () => {
   const { deps, coalesced, stored } = createAccountFixture();
   const answers = await coalesced(deps, () => [
     answer(grant(deps, "a", 10)),
