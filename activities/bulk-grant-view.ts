@@ -23,7 +23,7 @@ import {
 import { displayCaller } from "../src/domain/caller.ts";
 import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
-import { formatInstant, type Instant } from "../src/domain/month.ts";
+import { formatInstant, formatMonth, type Instant } from "../src/domain/month.ts";
 import { rowsPerBlock } from "../src/domain/sheet.ts";
 
 /** What is read beside the record. */
@@ -103,6 +103,7 @@ function summaryLines(
     ...(pointsExpireTime === undefined
       ? []
       : [`the points expire at ${formatInstant(pointsExpireTime, timeZone)}`]),
+    ...monthLines(summary),
     ...(difference
       ? [
           `since the revision before: ${counted(difference.addedCount, "user")} added, ` +
@@ -119,10 +120,19 @@ const warning = (overlap: Overlap, rowCount: number, timeZone: string): string =
   `${formatInstant(overlap.time, timeZone)}), ` +
   `${number(overlap.samePointsCount)} with the same points`;
 
+const sum = (of: Pick<ReasonTotal, "rowCount" | "points">) =>
+  `${counted(of.rowCount, "row")}, ${counted(of.points, "point")}`;
+
+/** The rows and points by their month of expiry, if any have one. */
+const monthLines = ({ expireMonths = [] }: BulkGrantSummary): string[] =>
+  expireMonths.map(({ expireMonth, ...of }) =>
+    expireMonth === undefined
+      ? `points that last for the whole lifetime: ${sum(of)}`
+      : `points that expire at the end of ${formatMonth(expireMonth)}: ${sum(of)}`,
+  );
+
 /** The rows and points of the reasons with the most points, and of all others. */
 function reasonLines({ reasons, otherReasons }: BulkGrantSummary): string[] {
-  const sum = (of: Pick<ReasonTotal, "rowCount" | "points">) =>
-    `${counted(of.rowCount, "row")}, ${counted(of.points, "point")}`;
   return [
     ...reasons.map((of) => `reason ${escapeMarkdown(of.reason) || "(none)"}: ${sum(of)}`),
     ...(otherReasons

@@ -23,7 +23,7 @@ import type {
 import { hasControls } from "../src/domain/controls.ts";
 import { maxTitleBytes } from "../src/domain/display-text.ts";
 import { DomainError } from "../src/domain/errors.ts";
-import { formatInstant } from "../src/domain/month.ts";
+import { formatInstant, type Month, parseMonth } from "../src/domain/month.ts";
 import { answerTo } from "./answers.ts";
 import { addressOf } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
@@ -37,6 +37,7 @@ export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefi
     async submitFromSource(input: SubmitFromSourceInput): Promise<Answer<SubmittedFromSource>> {
       const fields = check(input, submitFields);
       const { program_id, source, title, cause, subject, start_time, execute_time } = fields;
+      const { expire_month } = fields;
       const { timeZone } = await deps.programs.get(program_id);
       const date = formatInstant(toInstant("start_time", start_time), timeZone).slice(0, 10);
       const dated = (text: string) => text.replaceAll("{date}", date);
@@ -54,6 +55,7 @@ export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefi
         ...(execute_time !== undefined && {
           executeTime: toInstant("execute_time", execute_time),
         }),
+        ...(expire_month !== undefined && { expireMonth: toMonth(expire_month) }),
       };
       await heartbeatWhile(submitFromSource(deps, submission));
       const workflowId = bulkGrantWorkflowId(program_id, bulk_grant_id);
@@ -150,7 +152,16 @@ const submitFields = {
   cause: "string?",
   subject: "string?",
   execute_time: "string?",
+  expire_month: "string?",
 } as const;
+
+/** Parses a month such as 2026-11. Throws INVALID_REQUEST. */
+function toMonth(text: string): Month {
+  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) return parseMonth(text);
+  throw new DomainError("INVALID_REQUEST", "expire_month: a month such as 2026-11", {
+    field: "expire_month",
+  });
+}
 
 /** The most bytes of the name that an input claims, and of what led to a bulk grant. */
 const maxNameBytes = 64;

@@ -67,6 +67,7 @@ export async function bulkGrantFromSource(
 /** A requested cancellation waits for the submission, so that what is submitted is cancelled. */
 function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
   const { program_id, bulk_grant_id, source, title, cause, subject, execute_time } = input;
+  const { expire_month } = input;
   const { startTime, typedSearchAttributes } = workflowInfo();
   const start = typedSearchAttributes.get(scheduledKey) ?? startTime;
   setCurrentDetails(`Submits ${escapeMarkdown(source)}.`);
@@ -81,6 +82,7 @@ function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
           ...(cause !== undefined && { cause }),
           ...(subject !== undefined && { subject }),
           ...(execute_time !== undefined && { execute_time }),
+          ...(expire_month !== undefined && { expire_month }),
           start_time: start.toISOString(),
           ...asking(),
         }),

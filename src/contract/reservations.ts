@@ -36,6 +36,10 @@ export interface ReservationInput extends ReservationKey {
   readonly points: Points;
   /** RFC 3339, in the zone of the program. The record may have another one by now. */
   readonly execute_time_at_start: string;
+  /** When the points expire, such as 2026-11, if that was reserved. */
+  readonly expire_month?: string;
+  /** As if the lifetime had so many months, if that was reserved. */
+  readonly expire_after_months?: number;
   /** Why it was reserved. Absent when no reason was given. */
   readonly reason?: string;
   /** What led to it. Absent when none was given. */

@@ -21,6 +21,8 @@ export interface BulkGrantFromSourceInput extends BulkGrantInput {
   readonly subject?: string;
   /** RFC 3339 with a zone. Absent: as soon as it is approved. */
   readonly execute_time?: string;
+  /** Such as 2026-11: at whose end the points expire of rows without a month of their own. */
+  readonly expire_month?: string;
   /** Set by continue-as-new: what was submitted. */
   readonly submitted?: SubmittedFromSource;
 }
@@ -38,6 +40,7 @@ export interface SubmitFromSourceInput extends BulkGrantAsked {
   readonly cause?: string;
   readonly subject?: string;
   readonly execute_time?: string;
+  readonly expire_month?: string;
   /** RFC 3339: the instant whose day `{date}` stands for. */
   readonly start_time: string;
 }

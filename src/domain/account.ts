@@ -5,7 +5,7 @@ import type { LedgerEntry, NewEntry, Totals } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
 import { formatMonth, monthAt } from "./month.ts";
 import type { Program } from "./program.ts";
-import { expireTime, lifetimeAt } from "./program.ts";
+import { expireTime, firstExpireTime, lifetimeAt } from "./program.ts";
 import type { Points } from "./units.ts";
 
 /**
@@ -84,9 +84,11 @@ export function expireDue(account: Account, program: Program, now: Instant): Exp
   const entries: LedgerEntry[] = [];
   let current = account;
   for (const bucket of buckets(account)) {
-    const effectiveTime = expireTime(program, bucket.month);
+    const effectiveTime = expireTime(program, bucket.month, account.time);
     if (effectiveTime > time) continue;
-    const appended = appendEntry(current, time, expiredEntry(bucket, effectiveTime));
+    const isFirst = effectiveTime === firstExpireTime(program, bucket.month);
+    const suffix = isFirst ? "" : `/${formatMonth(monthAt(program.timeZone, effectiveTime) - 1)}`;
+    const appended = appendEntry(current, time, expiredEntry(bucket, effectiveTime, suffix));
     current = appended.account;
     entries.push(appended.entry);
   }
@@ -96,8 +98,9 @@ export function expireDue(account: Account, program: Program, now: Instant): Exp
 }
 
 /**
- * The EXPIRED entry of a month's points. `suffix` distinguishes the event id of an expiry that
- * follows a refund from that of the month's end.
+ * The EXPIRED entry of a month's points. `suffix` distinguishes the event id from that of the first
+ * end of the month: of an expiry that follows a refund, and of points that end early in a month
+ * whose points had expired before a lengthening.
  */
 export function expiredEntry(bucket: Bucket, effectiveTime: Instant, suffix = ""): NewEntry {
   return {

@@ -1,8 +1,8 @@
 /** What people read of a revision before they approve it, and when they are warned. */
 import type { BulkGrant, BulkGrantState } from "./bulk-grant.ts";
-import type { Instant } from "./month.ts";
-import { monthAt } from "./month.ts";
-import { expireTime, type Program } from "./program.ts";
+import { bucketMonth, whyImpossible } from "./early-expiry.ts";
+import { type Instant, type Month, monthAt } from "./month.ts";
+import { expireTime, lifetimeAt, type Program } from "./program.ts";
 import type { Points } from "./units.ts";
 
 /** The summary of a revision. It never changes. Rows that are wrong in themselves are left out. */
@@ -17,6 +17,8 @@ export interface BulkGrantSummary {
   readonly reasons: readonly ReasonTotal[];
   /** All other reasons; absent when there are none. */
   readonly otherReasons?: ReasonsTotal;
+  /** The rows by their month of expiry, the earliest first; absent when no row has one. */
+  readonly expireMonths?: readonly MonthTotal[];
   /** The rows with the most points, at most `maxLargestRows`. */
   readonly largestRows: readonly UserPoints[];
   /** How many rows have points in each range that has any, by rising points. */
@@ -35,6 +37,14 @@ export interface BulkGrantSummary {
 /** The rows with one reason, and their sum. */
 export interface ReasonTotal {
   readonly reason: string;
+  readonly rowCount: number;
+  readonly points: Points;
+}
+
+/** The rows whose points expire at the end of a month, and their sum. */
+export interface MonthTotal {
+  /** Undefined for the rows whose points last for the whole lifetime. */
+  readonly expireMonth: Month | undefined;
   readonly rowCount: number;
   readonly points: Points;
 }
@@ -84,6 +94,8 @@ export interface Overlap {
 
 export const maxReasons = 10;
 export const maxLargestRows = 10;
+/** A right sheet has at most 37: each month of the longest lifetime, and none. */
+export const maxExpireMonths = 40;
 
 /** Adds an item to those with the most points, which are in falling order, and keeps `size`. */
 export function keepLargest<T extends { readonly points: Points }>(
@@ -118,7 +130,8 @@ export function histogramOf(sortedPoints: Uint32Array): PointsRange[] {
 
 /**
  * Returns when the points of a bulk grant expire, if nothing changes: granted at its execute time,
- * or at `now` when that is later or absent. Undefined for a reversal.
+ * or at `now` when that is later or absent; of rows with a month of their own, see `expireMonths`.
+ * Undefined for a reversal, and when no grant can expire at the month of the bulk grant any more.
  */
 export function grantedPointsExpireTime(
   { revision, startTime }: BulkGrant,
@@ -127,7 +140,9 @@ export function grantedPointsExpireTime(
 ): Instant | undefined {
   if (revision.reversedBulkGrantId !== undefined) return undefined;
   const grantTime = startTime ?? Math.max(revision.executeTime ?? now, now);
-  return expireTime(program, monthAt(program.timeZone, grantTime));
+  const [current, lifetime] = [monthAt(program.timeZone, grantTime), lifetimeAt(program, grantTime)];
+  if (whyImpossible(current, lifetime, revision) !== undefined) return undefined;
+  return expireTime(program, bucketMonth(current, lifetime, revision), grantTime);
 }
 
 /** A warning names a bulk grant that has at least this part of the users. */

@@ -1,7 +1,7 @@
 /** The record of a bulk grant, its states, and what follows from them. */
 import type { Caller } from "./caller.ts";
 import type { CountedPoints } from "./counted-points.ts";
-import type { Instant } from "./month.ts";
+import type { Instant, Month } from "./month.ts";
 import type { RowCode } from "./sheet.ts";
 import type { Milliseconds, Points } from "./units.ts";
 
@@ -110,6 +110,10 @@ export interface Revision {
   readonly digest: string;
   /** Absent: as soon as it is approved. */
   readonly executeTime?: Instant;
+  /** At whose end the points expire of rows without a month of their own; absent without one. */
+  readonly expireMonth?: Month;
+  /** Whether rows have a month of their own. */
+  readonly hasExpireMonths?: true;
   readonly requiredApprovalCount: number;
   /** The cap of the program on the sum, when the sum exceeds it. */
   readonly exceededMaxTotalPoints?: Points;

@@ -32,6 +32,6 @@ export function pointsExpiringAt(
   const expire = monthStart(program.timeZone, month);
   const { account: current } = expireDue(account, program, now);
   return buckets(current)
-    .filter((bucket) => expireTime(program, bucket.month) === expire)
+    .filter((bucket) => expireTime(program, bucket.month, current.time) === expire)
     .reduce((sum, { points }) => sum + points, 0);
 }

@@ -1,9 +1,10 @@
 /** What an account will hold at a later instant, by its buckets and its reservations. */
 import { availablePointsOf, buckets, emptyAccount, expireDue } from "./account.ts";
+import { bucketMonth, whyImpossible } from "./early-expiry.ts";
 import { DomainError } from "./errors.ts";
-import { type Instant, monthAt } from "./month.ts";
+import { type Instant, type Month, monthAt } from "./month.ts";
 import { maxBalance, type State } from "./points.ts";
-import { expireTime } from "./program.ts";
+import { expireTime, lifetimeAt } from "./program.ts";
 import { latestExecuteTime, type Reservation } from "./reservation.ts";
 import type { Points } from "./units.ts";
 
@@ -50,9 +51,9 @@ export function isOutstanding({ state, grant }: Reservation, last: number): bool
  * Plays expiries and outstanding reservations up to `time`. An overdue reservation counts as
  * granted now. At one instant expiries come first, because a grant at that instant belongs to the
  * month that begins. The points of a reservation expire as well. One that would exceed the limit of
- * an account is left out, because its grant would be refused. A freeze is not considered. Refusals:
- * INVALID_REQUEST for a time before `now` or more than five years ahead, LIMIT_EXCEEDED as
- * `requireForecastable`.
+ * an account, or whose month of expiry is over, is left out, because its grant would be refused. A
+ * freeze is not considered. Refusals: INVALID_REQUEST for a time before `now` or more than five
+ * years ahead, LIMIT_EXCEEDED as `requireForecastable`.
  */
 export function forecast(
   { program, userId, account: stored, now }: State,
@@ -72,24 +73,30 @@ export function forecast(
     changes.push({ ...change, availablePoints });
     requireForecastable(changes.length);
   };
-  // The keys are in ascending order: each grant goes to the latest month.
-  const held = new Map(buckets(account).map(({ month, points }) => [month, points]));
+  // Points by the instant of their expiry.
+  const held = new Map<Instant, number>();
+  const hold = (month: Month, points: Points, since: Instant) => {
+    const expire = expireTime(program, month, since);
+    held.set(expire, (held.get(expire) ?? 0) + points);
+  };
+  for (const { month, points } of buckets(account)) hold(month, points, account.time);
   const expireUntil = (instant: Instant) => {
-    for (const [month, points] of held) {
-      const expire = expireTime(program, month);
+    for (const [expire, points] of [...held].sort(([a], [b]) => a - b)) {
       if (expire > instant) return;
-      held.delete(month);
+      held.delete(expire);
       add({ time: expire, cause: "EXPIRY", points: -points });
     }
   };
-  for (const { executeTime, points, reservationId } of outstanding.toSorted(byExecuteTime)) {
+  for (const { executeTime, points, reservationId, expiry } of outstanding.toSorted(byTime)) {
     const due = Math.max(executeTime, start);
     if (due > time) break;
     expireUntil(due);
-    if (Math.max(availablePoints, issuedPoints) + points > maxBalance) continue;
+    const current = Math.max(monthAt(program.timeZone, due), account.month);
+    const lifetime = lifetimeAt(program, due);
+    const isFull = Math.max(availablePoints, issuedPoints) + points > maxBalance;
+    if (isFull || whyImpossible(current, lifetime, expiry) !== undefined) continue;
     issuedPoints += points;
-    const month = Math.max(monthAt(program.timeZone, due), account.month);
-    held.set(month, (held.get(month) ?? 0) + points);
+    hold(bucketMonth(current, lifetime, expiry), points, due);
     add({ time: due, cause: "RESERVATION", points, reservationId });
   }
   expireUntil(time);
@@ -103,5 +110,5 @@ function checkTime(time: Instant, now: Instant): void {
   throw new DomainError("INVALID_REQUEST", message, { field: "time" });
 }
 
-const byExecuteTime = (a: Reservation, b: Reservation): number =>
+const byTime = (a: Reservation, b: Reservation): number =>
   a.executeTime - b.executeTime || (a.reservationId < b.reservationId ? -1 : 1);

@@ -30,9 +30,9 @@ export interface LedgerEntry {
   /** What led to the event, such as the id of an order. Absent when none was given. */
   readonly cause?: string;
   readonly caller: Caller;
-  /** Of an issue: when its points expire, as computed when it was written. */
+  /** Of an issue or an extension: when its points expire, as computed when it was written. */
   readonly expireTime?: Instant;
-  /** The use that a refund reverses, or the grant that a revoke reverses. */
+  /** The use that a refund reverses, or the grant that a revoke reverses or an extension moves. */
   readonly relatedEvent?: EventName;
 }
 
@@ -43,7 +43,8 @@ export type EntryType =
   | "REFUNDED"
   | "REVOKED"
   | "FROZEN"
-  | "UNFROZEN";
+  | "UNFROZEN"
+  | "EXTENDED";
 
 /** The name of an event of one account. Origin and id together are unique in the account. */
 export interface EventName {
@@ -83,7 +84,7 @@ export interface EventKey {
   readonly entry: LedgerEntry;
   /** The points of the account after all entries of the event. */
   readonly availablePoints: number;
-  /** The points of the entry that refunds or revokes have reversed so far. */
+  /** The points of the entry that refunds, revokes or extensions have taken from it so far. */
   readonly reversedPoints: Points;
 }
 

@@ -1,4 +1,4 @@
-/** The rules for changing an account: grant, use, revoke, refund, freeze, and month-end expiry. */
+/** The rules for changing an account: grant, use, revoke, extension, refund, freeze, expiry. */
 import type { Account } from "./account.ts";
 import {
   appendEntry,
@@ -10,10 +10,11 @@ import {
   pointsOf,
 } from "./account.ts";
 import type { Caller } from "./caller.ts";
+import { bucketMonth, type EarlyExpiry } from "./early-expiry.ts";
 import { DomainError } from "./errors.ts";
 import type { EventKey, EventName, LedgerEntry, MonthChange, NewEntry } from "./ledger.ts";
 import { eventName } from "./ledger.ts";
-import type { Instant, Month } from "./month.ts";
+import { formatMonth, type Instant, type Month } from "./month.ts";
 import type { Program } from "./program.ts";
 import { expireTime } from "./program.ts";
 import type { Points } from "./units.ts";
@@ -55,17 +56,19 @@ export interface Change {
 export type ExpiredPointsPolicy = "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
 
 /**
- * Adds points to the current month. Refusals: ACCOUNT_FROZEN, LIMIT_EXCEEDED above `maxBalance`.
+ * Adds points to the current month, or to the earlier one whose points expire as `expiry` says.
+ * Refusals: ACCOUNT_FROZEN, LIMIT_EXCEEDED above `maxBalance` and as `bucketMonth`.
  */
-export function grant(state: State, event: Event, points: Points): Change {
+export function grant(state: State, event: Event, points: Points, expiry?: EarlyExpiry): Change {
   const { account, entries } = requireNotFrozen(state);
+  const month = bucketMonth(account.month, account.slots.length, expiry);
   const appended = appendEntry(account, state.now, {
     ...event,
     type: "ISSUED",
     points,
-    changes: [{ month: account.month, points }],
+    changes: [{ month, points }],
     total: "issuedPoints",
-    expireTime: expireTime(state.program, account.month),
+    expireTime: expireTime(state.program, month, account.time),
   });
   checkLimits(appended.account);
   return {
@@ -94,21 +97,50 @@ export function use(state: State, event: Event, points: Points, allowPartial: bo
 }
 
 /**
- * Takes back what a grant's month still holds of it: min(points − revoked so far, points of that
- * month), which may be 0. Works on a frozen account.
+ * Takes back what is left of a grant or an extension, which may be 0. Works on a frozen account.
  */
 export function revoke(state: State, event: Event, granted: EventKey): Change {
   const { account, entries } = currentAccount(state);
-  const { month, points } = granted.entry.changes[0] as MonthChange;
-  const available = isAlive(state.program, month, account) ? pointsOf(account, month) : 0;
-  const taken = Math.min(points - granted.reversedPoints, available);
+  const left = leftOf(state.program, account, granted);
   return withEntry(state, entries, account, {
     ...event,
     type: "REVOKED",
-    points: taken,
-    changes: taken > 0 ? [{ month, points: -taken }] : [],
+    points: sum(left),
+    changes: left.map(negative),
     relatedEvent: granted.entry.event,
   });
+}
+
+/**
+ * Moves what is left of a grant, or of an earlier extension, to the month whose points expire at
+ * the end of `expireMonth`. 0 points are moved when nothing is left. The moved points belong to the
+ * extension from then on: a revoke or a further extension of them names it. Works on a frozen
+ * account, whose points do not become more. Refusal: LIMIT_EXCEEDED as `bucketMonth`, and for a
+ * month that is not later than that of the points.
+ */
+export function extendExpiry(
+  state: State,
+  event: Event,
+  granted: EventKey,
+  expireMonth: Month,
+): Change {
+  const { account, entries } = currentAccount(state);
+  const target = bucketMonth(account.month, account.slots.length, { expireMonth });
+  const left = leftOf(state.program, account, granted);
+  if (left.some(({ month }) => month >= target)) {
+    const message = `the points last until the end of ${formatMonth(expireMonth)} or longer`;
+    throw new DomainError("LIMIT_EXCEEDED", message);
+  }
+  const points = sum(left);
+  const { account: changed, entry } = appendEntry(account, state.now, {
+    ...event,
+    type: "EXTENDED",
+    points,
+    changes: points > 0 ? [...left.map(negative), { month: target, points }] : [],
+    expireTime: expireTime(state.program, target, account.time),
+    relatedEvent: granted.entry.event,
+  });
+  return { account: changed, entries: [...entries, entry], entry };
 }
 
 /**
@@ -134,7 +166,8 @@ export function refund(
   const { account, entries } = requireNotFrozen(state);
   const newestFirst = used.entry.changes.map(negative).reverse();
   const restored = takeFirst(skipFirst(newestFirst, used.reversedPoints), wanted).reverse();
-  const expired = restored.filter(({ month }) => !isAlive(state.program, month, account));
+  const { createTime } = used.entry;
+  const expired = restored.filter(({ month }) => !isAlive(state.program, account, month, createTime));
   const toCurrent = expiredPointsPolicy === "CURRENT_MONTH" ? sum(expired) : 0;
   const alive = restored.filter((change) => !expired.includes(change));
   const refunded = withEntry(state, entries, account, {
@@ -145,7 +178,7 @@ export function refund(
     changes: toCurrent > 0 ? [...alive, { month: account.month, points: toCurrent }] : restored,
     relatedEvent: used.entry.event,
   });
-  const change = toCurrent > 0 ? refunded : expireAtOnce(state, refunded, expired);
+  const change = toCurrent > 0 ? refunded : expireAtOnce(state, refunded, expired, createTime);
   checkLimits(change.account);
   return { ...change, account: withOldest(change.account) };
 }
@@ -213,13 +246,18 @@ function withEntry(
   return { account: changed, entries: [...before, entry], entry };
 }
 
-/** Appends an EXPIRED entry after the refund for each month that has expired since the use. */
-function expireAtOnce(state: State, change: Change, expired: readonly MonthChange[]): Change {
+/** Appends an EXPIRED entry after the refund for each month that has expired `since` the use. */
+function expireAtOnce(
+  state: State,
+  change: Change,
+  expired: readonly MonthChange[],
+  since: Instant,
+): Change {
   let { account } = change;
   const entries = [...change.entries];
   const suffix = `/${eventName(change.entry.event)}`;
   for (const bucket of expired) {
-    const effectiveTime = expireTime(state.program, bucket.month);
+    const effectiveTime = expireTime(state.program, bucket.month, since);
     const appended = appendEntry(account, state.now, expiredEntry(bucket, effectiveTime, suffix));
     account = appended.account;
     entries.push(appended.entry);
@@ -228,12 +266,26 @@ function expireAtOnce(state: State, change: Change, expired: readonly MonthChang
 }
 
 /**
- * Returns whether the points of a month have not expired. A month that the ring no longer holds has
- * expired, even if the zone data of this server differ: its slot belongs to another month now.
+ * What is left of a grant or an extension in its month, if anything: min(points − reversed so far,
+ * points of that month). The last change of an extension is the month to which it has moved points.
  */
-function isAlive(program: Program, month: Month, account: Account): boolean {
+function leftOf(program: Program, account: Account, granted: EventKey): MonthChange[] {
+  const { changes, createTime } = granted.entry;
+  return changes.slice(-1).flatMap(({ month, points }) => {
+    if (!isAlive(program, account, month, createTime)) return [];
+    const left = Math.min(points - granted.reversedPoints, pointsOf(account, month));
+    return left > 0 ? [{ month, points: left }] : [];
+  });
+}
+
+/**
+ * Returns whether points that were in a month at `since` have not expired. A month that the ring no
+ * longer holds has expired, even if the zone data of this server differ: its slot belongs to
+ * another month now.
+ */
+function isAlive(program: Program, account: Account, month: Month, since: Instant): boolean {
   const isInRing = month <= account.month && month > account.month - account.slots.length;
-  return isInRing && expireTime(program, month) > account.time;
+  return isInRing && expireTime(program, month, since) > account.time;
 }
 
 /** Returns the first `points` of the changes, month by month. */

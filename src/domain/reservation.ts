@@ -1,5 +1,6 @@
 /** The states of a reservation and the rules for changing them. */
 import type { Caller } from "./caller.ts";
+import type { EarlyExpiry } from "./early-expiry.ts";
 import type { Reason } from "./errors.ts";
 import { DomainError } from "./errors.ts";
 import type { LedgerEntry } from "./ledger.ts";
@@ -29,6 +30,8 @@ export interface Reservation {
   /** The hash of the first create request. */
   readonly hash: string;
   readonly executeTime: Instant;
+  /** Absent for points that last for the whole lifetime. */
+  readonly expiry?: EarlyExpiry;
   readonly state: ReservationState;
   readonly createTime: Instant;
   readonly updateTime: Instant;

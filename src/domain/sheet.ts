@@ -1,4 +1,5 @@
 /** The rows of a bulk grant's sheet, and what can be wrong with a row. */
+import { type Month, parseMonth } from "./month.ts";
 import { maxPoints } from "./points.ts";
 import type { Points } from "./units.ts";
 
@@ -11,11 +12,20 @@ export interface SheetRow {
   /** 0 when it is malformed. */
   readonly points: Points;
   readonly reason: string;
+  /** At whose end its points expire, as in the sheet. Absent for that of the bulk grant, if any. */
+  readonly expireMonth?: string;
   /** The malformed points as in the sheet, cut to 256 bytes. */
   readonly rawPoints?: string;
   /** Everything that is wrong with the row itself. Absent when nothing is. */
   readonly problems?: readonly RowProblem[];
 }
+
+/** The month at whose end the points of a row expire; undefined for the whole lifetime. */
+export const expireMonthOf = (
+  row: Pick<SheetRow, "expireMonth">,
+  sheet: { readonly expireMonth?: Month | undefined },
+): Month | undefined =>
+  row.expireMonth === undefined ? sheet.expireMonth : parseMonth(row.expireMonth);
 
 /** Why a row cannot be granted, or was not. */
 export interface RowProblem {
@@ -36,6 +46,9 @@ const texts = {
   REASON_TOO_LONG: (bytes) => `reason: at most 128 bytes; found ${bytes}`,
   REASON_MALFORMED: (found) =>
     `reason: without control characters and bidirectional controls${and(found)}`,
+  EXPIRE_MONTH_MALFORMED: (found) => `expire_month: a month such as 2026-11${and(found)}`,
+  EXPIRE_MONTH_OUT_OF_RANGE: (message) => `expire_month: ${message}`,
+  EXPIRE_MONTH_DIFFERS: () => "expire_month: this bulk grant has granted the row with another one",
   QUOTE_NOT_CLOSED: (found) => `a quote is opened and not closed${and(found)}`,
   CSV_MALFORMED: (found) => `a quote in a cell has to be doubled, in quotes${and(found)}`,
   LINE_TOO_LONG: () => "the line has more than 64 KiB",

@@ -15,7 +15,7 @@ import {
 import { searchAttributes as names } from "../contract/search-attributes.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
 import { displayCaller } from "../domain/caller.ts";
-import { formatInstant } from "../domain/month.ts";
+import { formatInstant, formatMonth } from "../domain/month.ts";
 import type { Reservation } from "../domain/reservation.ts";
 import type { Link } from "./connection.ts";
 import { callerKey, executeTimeKey, pointsKey, programKey, userKey } from "./search-attributes.ts";
@@ -138,13 +138,16 @@ async function* list(link: Link, query: string): AsyncGenerator<ReservationRun, 
 function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: string) {
   const { programId, reservationId, userId, points, reason, cause, creator, executeTime } =
     reservation;
-  const { traceparent } = reservation;
+  const { traceparent, expiry } = reservation;
+  const { expireMonth, expireAfterMonths } = expiry ?? {};
   const input: ReservationInput = {
     program_id: programId,
     reservation_id: reservationId,
     user_id: userId,
     points,
     execute_time_at_start: formatInstant(executeTime, timeZone),
+    ...(expireMonth !== undefined && { expire_month: formatMonth(expireMonth) }),
+    ...(expireAfterMonths !== undefined && { expire_after_months: expireAfterMonths }),
     ...(reason && { reason }),
     ...(cause && { cause }),
     reserved_by: displayCaller(creator),

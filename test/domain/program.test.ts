@@ -4,7 +4,7 @@ import { asService } from "../../src/domain/caller.ts";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
 import {
   expiredMonth,
-  expireTime,
+  firstExpireTime,
   keepMonthEnd,
   lengthen,
   lengtheningDelayMs,
@@ -108,11 +108,11 @@ describe("month ends", () => {
 
 describe("expiry", () => {
   test("is the first instant of month + lifetime", () => {
-    expect(expireTime(program(3), parseMonth("2026-01"))).toBe(startOf("2026-04"));
-    expect(expireTime(program(12), parseMonth("2026-11"))).toBe(startOf("2027-11"));
+    expect(firstExpireTime(program(3), parseMonth("2026-01"))).toBe(startOf("2026-04"));
+    expect(firstExpireTime(program(12), parseMonth("2026-11"))).toBe(startOf("2027-11"));
     // From a leap day's month, and to one.
-    expect(expireTime(program(12), parseMonth("2028-02"))).toBe(startOf("2029-02"));
-    expect(expireTime(program(36), parseMonth("2025-02"))).toBe(startOf("2028-02"));
+    expect(firstExpireTime(program(12), parseMonth("2028-02"))).toBe(startOf("2029-02"));
+    expect(firstExpireTime(program(36), parseMonth("2025-02"))).toBe(startOf("2028-02"));
   });
 
   test("moves for what has not expired when the lengthening takes effect", () => {
@@ -135,7 +135,7 @@ describe("expiry", () => {
       "2026-09": "2027-09",
     };
     for (const [month, expire] of Object.entries(table)) {
-      expect(expireTime(of, parseMonth(month)), month).toBe(startOf(expire));
+      expect(firstExpireTime(of, parseMonth(month)), month).toBe(startOf(expire));
     }
   });
 

@@ -139,7 +139,11 @@ function send({ points }: TestServer, programId: string, request: Request, valid
   const input = { programId, userId, eventId, reason, cause, validateOnly };
   switch (request.op) {
     case "grant":
-      return points.grantPoints({ ...input, points: BigInt(request.points) });
+      return points.grantPoints({
+        ...input,
+        points: BigInt(request.points),
+        expireMonth: request.ends ?? "",
+      });
     case "use":
       return points.usePoints({
         ...input,
@@ -157,6 +161,12 @@ function send({ points }: TestServer, programId: string, request: Request, valid
       return points.revokePoints({
         ...input,
         grantEvent: { origin: EventOrigin.CALLER, eventId: request.grant },
+      });
+    case "extend":
+      return points.extendExpiry({
+        ...input,
+        grantEvent: { origin: EventOrigin.CALLER, eventId: request.grant },
+        expireMonth: request.ends,
       });
     case "freeze":
       return points.freezeAccount(input);

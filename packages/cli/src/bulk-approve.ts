@@ -65,6 +65,7 @@ const facts = (bulkGrant: BulkGrant): Cell[][] => [
   ["revision", bulkGrant.revision],
   ["rows", bulkGrant.rowCount],
   ["points", bulkGrant.totalPoints],
+  ["expire month", bulkGrant.expireMonth],
   ["already granted", bulkGrant.alreadyGrantedCount],
   ["submitter", bulkGrant.submitter && callerText(bulkGrant.submitter)],
   ["started by", bulkGrant.starter && callerText(bulkGrant.starter)],

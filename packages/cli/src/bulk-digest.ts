@@ -57,6 +57,7 @@ function digestOf(bulkGrant: BulkGrant, rowsDigest: string): string {
     execute_time_ms: executeTime ? timestampMs(executeTime) : null,
     required_approval_count: bulkGrant.requiredApprovalCount,
     reversed_bulk_grant_id: bulkGrant.reversedBulkGrantId || null,
+    ...(bulkGrant.expireMonth && { expire_month: bulkGrant.expireMonth }),
     rows_digest: rowsDigest,
     ...(cause && { cause }),
   };

@@ -16,6 +16,7 @@ const columns: Columns<BulkGrantRow> = {
   points: ({ points, rawPoints }) => points || rawPoints,
   state: ({ state }) => enumName(BulkGrantRow_StateSchema, state),
   code: ({ problems }) => problems.map(({ code }) => code).join(", ") || undefined,
+  "expire month": ({ expireMonth }) => expireMonth,
   reason: ({ reason }) => reason,
   problem: ({ problems }) => problems.map(({ message }) => message).join("; ") || undefined,
 };

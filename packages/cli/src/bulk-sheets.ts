@@ -16,7 +16,14 @@ import { follow } from "./bulk-watch.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
-import { causeOption, programOption, readCount, readTime, timeFormat } from "./options.ts";
+import {
+  causeOption,
+  expireMonthOption,
+  programOption,
+  readCount,
+  readTime,
+  timeFormat,
+} from "./options.ts";
 import { createBar } from "./progress.ts";
 import type { Session } from "./session.ts";
 
@@ -33,11 +40,13 @@ export const addCheck: AddCommand = (parent, inSession) => {
     .argument("<id>", "the bulk grant to which it would be submitted")
     .argument("<file>", fileHelp)
     .addOption(programOption())
+    .addOption(expireMonthOption())
     .addHelpText("after", examples("meguri bulk check spring sheet.csv"))
     .action(
-      inSession(async (session, bulkGrantId, file, { program: programId }) => {
+      inSession(async (session, bulkGrantId, file, options) => {
         const { out } = session;
-        const header = { programId, bulkGrantId, validateOnly: true };
+        const { program: programId, expireMonth = "" } = options;
+        const header = { programId, bulkGrantId, expireMonth, validateOnly: true };
         const { check } = await upload(session, header, file);
         await out.message(SheetCheckSchema, check, ({ problems }) =>
           out.table(problems.map(problemCells), ["line", "user", "code", "problem"]),
@@ -83,6 +92,7 @@ export const addSubmit: AddCommand = (parent, inSession) => {
     .addOption(programOption())
     .option("--title <title>", "what people call it, in any script; at most 96 bytes", "")
     .addOption(causeOption())
+    .addOption(expireMonthOption())
     .option("--at <time>", `grant at ${timeFormat}; as soon as approved by default`, readTime)
     .option("--replaced-revision <number>", "make a revision of the same content", readCount, 0)
     .option("--wait", "follow it to its end, as meguri bulk watch does")
@@ -97,10 +107,12 @@ export const addSubmit: AddCommand = (parent, inSession) => {
       inSession(async (session, bulkGrantId, file, options) => {
         const { out } = session;
         const { program: programId, title, cause = "", at, replacedRevision } = options;
+        const { expireMonth = "" } = options;
         const time = at && { executeTime: at };
         // "+2h" would be another time in the next try, and so another content.
         if (at) session.repeatWith = `--at ${timestampDate(at).toISOString()}`;
-        const header = { programId, bulkGrantId, title, cause, replacedRevision, ...time };
+        const fixed = { programId, bulkGrantId, title, cause, replacedRevision, expireMonth };
+        const header = { ...fixed, ...time };
         const answer = await upload(session, header, file);
         await out.message(
           UploadBulkGrantResponseSchema,

@@ -46,6 +46,10 @@ export const summaryCells = (summary: BulkGrantSummary): [name: string, value: C
   ["without an account", summary.withoutAccountCount],
   ["frozen", summary.frozenCount],
   ["points expire", summary.expireTime],
+  ...summary.expireMonths.map(({ expireMonth, rowCount, points }): [string, Cell] => [
+    "expire month",
+    `${expireMonth || "(none)"}: ${count(rowCount)} rows, ${count(points)} points`,
+  ]),
   ...difference(summary),
   ...summary.overlaps
     .filter(({ warned }) => !warned)

@@ -23,6 +23,23 @@ export const causeOption = () =>
 export const changeReasonOption = () =>
   new Option("--reason <text>", "why; it is shown with the change");
 
+export const monthFormat = 'a month such as "2026-11"';
+
+/** Reads a month as the API has it. */
+export function readMonth(text: string): string {
+  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) {
+    throw new InvalidArgumentError(`It has to be ${monthFormat}.`);
+  }
+  return text;
+}
+
+/** At whose end points expire. */
+export const expireMonthOption = () =>
+  new Option(
+    "--expire-month <month>",
+    `let the points expire at the end of ${monthFormat}; after the whole lifetime by default`,
+  ).argParser(readMonth);
+
 /** An option whose value names a value of an enum, such as `FAILED`. */
 export const enumOption = <const Flags extends string>(
   flags: Flags,

@@ -3,6 +3,7 @@ import { type Command, Option } from "@commander-js/extra-typings";
 import {
   EventOrigin,
   ExpiredPointsPolicy,
+  ExtendExpiryResponseSchema,
   FreezeAccountResponseSchema,
   GrantPointsResponseSchema,
   type LedgerEntry,
@@ -12,7 +13,16 @@ import {
   UsePointsResponseSchema,
 } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
-import { causeOption, eventIdOption, programOption, readPoints, reasonOption } from "./options.ts";
+import {
+  causeOption,
+  eventIdOption,
+  expireMonthOption,
+  monthFormat,
+  programOption,
+  readMonth,
+  readPoints,
+  reasonOption,
+} from "./options.ts";
 import { printable } from "./output.ts";
 import type { Session } from "./session.ts";
 
@@ -64,12 +74,20 @@ export const addGrant: AddCommand = (parent, inSession) => {
     .description("Gives a user points. They expire after the lifetime of the program.")
     .argument("<user>", "the user who gets the points")
     .argument("<points>", "how many, 1 to 1000000000", readPoints)
-    .addHelpText("after", examples("meguri grant alice 120 --event-id order-17 --reason welcome"))
+    .addOption(expireMonthOption())
+    .addHelpText(
+      "after",
+      examples(
+        "meguri grant alice 120 --event-id order-17 --reason welcome",
+        "meguri grant alice 50 --event-id xmas-alice --expire-month 2026-12",
+      ),
+    )
     .action(
       inSession(async (session, user, points, options) => {
         const { meguri, out, call } = session;
+        const { expireMonth = "" } = options;
         const change = await changeOf(session, user, options);
-        const answer = await meguri.points.grantPoints({ ...change, points }, call);
+        const answer = await meguri.points.grantPoints({ ...change, points, expireMonth }, call);
         const text = sentence(options, (granted) => `granted ${granted} points to ${user}`);
         await out.message(GrantPointsResponseSchema, answer, text);
       }),
@@ -162,6 +180,30 @@ export const addRevoke: AddCommand = (parent, inSession) => {
         const answer = await meguri.points.revokePoints({ ...change, grantEvent }, call);
         const text = sentence(options, (revoked) => `revoked ${revoked} points of ${user}`);
         await out.message(RevokePointsResponseSchema, answer, text);
+      }),
+    );
+};
+
+export const addExtend: AddCommand = (parent, inSession) => {
+  command(parent, "extend", "let the points of a grant last longer")
+    .description(
+      "Moves the points of a grant, as far as its month still holds any, to a later month. 0 " +
+        "points is no error. To revoke or extend the moved points, name the event id of this call.",
+    )
+    .argument("<user>", "the user who got the points")
+    .argument("<grant-event-id>", "the event id of the grant, or of an earlier extension")
+    .argument("<month>", `at whose end the points expire: ${monthFormat}`, readMonth)
+    .addOption(originOption())
+    .addHelpText("after", examples("meguri extend alice order-17 2027-12 --reason apology"))
+    .action(
+      inSession(async (session, user, grantEventId, expireMonth, options) => {
+        const { meguri, out, call } = session;
+        const grantEvent = { origin: origins[options.origin], eventId: grantEventId };
+        const change = await changeOf(session, user, options);
+        const request = { ...change, grantEvent, expireMonth };
+        const answer = await meguri.points.extendExpiry(request, call);
+        const text = sentence((moved) => `extended ${moved} points of ${user}`);
+        await out.message(ExtendExpiryResponseSchema, answer, text);
       }),
     );
 };

@@ -12,7 +12,15 @@ import { type Io, write } from "./io.ts";
 import { addBlock, addMuted } from "./mutes.ts";
 import { addNotification } from "./notification.ts";
 import { addNotifications } from "./notifications.ts";
-import { addFreeze, addGrant, addRefund, addRevoke, addUnfreeze, addUse } from "./points.ts";
+import {
+  addExtend,
+  addFreeze,
+  addGrant,
+  addRefund,
+  addRevoke,
+  addUnfreeze,
+  addUse,
+} from "./points.ts";
 import { addProgram } from "./programs.ts";
 import { addLike, addUnlike } from "./reactions.ts";
 import { addReservation, addReserve } from "./reservations.ts";
@@ -44,6 +52,7 @@ const groups: readonly (readonly [string, readonly AddCommand[]])[] = [
       addUse,
       addRefund,
       addRevoke,
+      addExtend,
       addFreeze,
       addUnfreeze,
       addLedger,

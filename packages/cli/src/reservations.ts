@@ -21,7 +21,9 @@ import {
   enumName,
   enumOption,
   enumValue,
+  expireMonthOption,
   programOption,
+  readCount,
   readPoints,
   readTime,
   reasonOption,
@@ -42,6 +44,12 @@ export const addReserve: AddCommand = (parent, inSession) => {
     .argument("<points>", "how many, 1 to 1000000000", readPoints)
     .requiredOption("--at <time>", timeFormat, readTime)
     .option("--reservation-id <id>", "the id of the reservation; a random one by default")
+    .addOption(expireMonthOption().conflicts("expireAfter"))
+    .option(
+      "--expire-after <months>",
+      "let the points expire as if the lifetime had so many months; 1 ends with the month of the grant",
+      readCount,
+    )
     .addOption(programOption())
     .addOption(reasonOption())
     .addOption(causeOption())
@@ -60,7 +68,8 @@ export const addReserve: AddCommand = (parent, inSession) => {
         // "+2h" would be another time in the next try, and so another reservation.
         const time = timestampDate(executeTime).toISOString();
         session.repeatWith = `--reservation-id ${reservationId} --at ${time}`;
-        const request = { programId, userId, points, reservationId, executeTime, reason, cause };
+        const content = { points, executeTime, expiry: expiryOf(options), reason, cause };
+        const request = { programId, userId, reservationId, ...content };
         const answer = await meguri.reservations.createReservation(request, call);
         await out.message(
           CreateReservationResponseSchema,
@@ -70,6 +79,17 @@ export const addReserve: AddCommand = (parent, inSession) => {
         );
       }),
     );
+};
+
+interface ExpiryOptions {
+  readonly expireMonth?: string | undefined;
+  readonly expireAfter?: number | undefined;
+}
+
+const expiryOf = ({ expireMonth, expireAfter }: ExpiryOptions) => {
+  if (expireMonth !== undefined) return { case: "expireMonth", value: expireMonth } as const;
+  if (expireAfter !== undefined) return { case: "expireAfterMonths", value: expireAfter } as const;
+  return { case: undefined };
 };
 
 export const addReservation: AddCommand = (parent, inSession) => {

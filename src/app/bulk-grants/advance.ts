@@ -131,10 +131,7 @@ export async function writeFailuresToSource(
   if (source === undefined) return;
   const failedRowsAt = await deps.bulkSources.writeErrors(
     { source, url: sourceUrl },
-    failedRowsSheet(failedRows(deps, bulkGrant), {
-      bulkGrantId: name.bulkGrantId,
-      revision: number,
-    }),
+    failedRowsSheet(failedRows(deps, bulkGrant), bulkGrant),
   );
   await changeBulkGrant(deps, name, (record) =>
     record.revision.number === number && record.run === run ? { ...record, failedRowsAt } : record,

@@ -1,28 +1,39 @@
 /** Compares a block of rows with the store. */
 import type { BulkGrantName } from "../../domain/bulk-grant.ts";
-import type { SheetRow } from "../../domain/sheet.ts";
+import { whyImpossible } from "../../domain/early-expiry.ts";
+import { type Instant, type Month, monthAt } from "../../domain/month.ts";
+import { lifetimeAt } from "../../domain/program.ts";
+import { expireMonthOf, type SheetRow } from "../../domain/sheet.ts";
 import type { BlockCheck, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import { accountRef } from "../ports/records.ts";
+import { getProgram } from "../programs/queries.ts";
 import { idForm } from "./check-row.ts";
-import { rowEventKey } from "./execute-row.ts";
+import { hashOfRow, rowEventKey } from "./execute-row.ts";
 
 /** What the rows of one block are checked for. */
-type CheckedSheet = BulkGrantName & { readonly reversedBulkGrantId?: string | undefined };
+type CheckedSheet = BulkGrantName & {
+  readonly reversedBulkGrantId?: string | undefined;
+  readonly executeTime?: Instant | undefined;
+  readonly expireMonth?: Month | undefined;
+};
 
 /** What a check has found, without the revision to which the rows belong. */
 type FoundInBlock = Omit<BlockCheck, "revision">;
 
 /**
- * Checks rows: their own problems, whether this bulk grant has granted them before, and whether
- * their accounts are frozen. A row that was granted before with other points is a problem. Rows
- * that are wrong by themselves are compared as well, as far as their users and points are right.
+ * Checks rows: their own problems, whether this bulk grant has granted them before, whether points
+ * can expire at their month, and whether their accounts are frozen. A row that was granted before
+ * with other points or another month is a problem. Rows that are wrong by themselves are compared as
+ * well, as far as their users and points are right.
  */
 export async function checkBlock(
-  { reader }: Pick<Deps, "reader">,
-  { programId, bulkGrantId, reversedBulkGrantId }: CheckedSheet,
+  deps: Pick<Deps, "reader" | "clock">,
+  sheet: CheckedSheet,
   rows: readonly SheetRow[],
 ): Promise<FoundInBlock> {
+  const { reader } = deps;
+  const { programId, bulkGrantId, reversedBulkGrantId } = sheet;
   const isReversal = reversedBulkGrantId !== undefined;
   const named = rows.flatMap((row, index) => (idForm.test(row.userId) ? [{ row, index }] : []));
   const [events, accounts] = await Promise.all([
@@ -37,21 +48,52 @@ export async function checkBlock(
   const found: BlockProblem[] = rows.flatMap(({ problems = [] }, index) =>
     problems.map((problem) => ({ index, ...problem })),
   );
+  const monthProblem = await createMonthCheck(deps, sheet, rows);
   for (const [i, { row, index }] of named.entries()) {
-    const points = events[i]?.entry.points;
-    if (points !== undefined && (points === row.points || isReversal)) {
+    const event = events[i];
+    const points = event?.entry.points;
+    const isSame = event && (isReversal || row.problems || event.hash === hashOfRow(row, sheet));
+    if (points !== undefined && (points === row.points || isReversal) && isSame) {
       if (row.problems) continue;
       alreadyGranted.push(index);
       alreadyGrantedPoints += points;
       continue;
     }
     if (points !== undefined && row.points > 0) {
-      found.push({ index, code: "ID_REUSED", detail: String(points) });
+      found.push(
+        points === row.points
+          ? { index, code: "EXPIRE_MONTH_DIFFERS" }
+          : { index, code: "ID_REUSED", detail: String(points) },
+      );
     }
+    const detail = monthProblem(row);
+    if (detail) found.push({ index, code: "EXPIRE_MONTH_OUT_OF_RANGE", detail });
     if (accounts[i]?.frozen && !isReversal) found.push({ index, code: "ACCOUNT_FROZEN" });
   }
   const problems = found.toSorted((a, b) => a.index - b.index);
   return { alreadyGranted, alreadyGrantedPoints, withoutAccountCount, frozenCount, problems };
+}
+
+/**
+ * Returns a function that says why the points of a row cannot expire at its month, when they are
+ * granted at the execute time or, if that is earlier, now. The program is read only for rows with
+ * months. The run decides again.
+ */
+async function createMonthCheck(
+  deps: Pick<Deps, "reader" | "clock">,
+  sheet: CheckedSheet,
+  rows: readonly SheetRow[],
+): Promise<(row: SheetRow) => string | undefined> {
+  const hasMonths = sheet.expireMonth !== undefined || rows.some(({ expireMonth }) => expireMonth);
+  if (!hasMonths) return () => undefined;
+  const program = await getProgram(deps, sheet.programId);
+  const { calendar } = await deps.clock.now();
+  const due = Math.max(sheet.executeTime ?? calendar, calendar);
+  const [current, lifetime] = [monthAt(program.timeZone, due), lifetimeAt(program, due)];
+  return (row) => {
+    if (row.problems?.some(({ code }) => code === "EXPIRE_MONTH_MALFORMED")) return undefined;
+    return whyImpossible(current, lifetime, { expireMonth: expireMonthOf(row, sheet) });
+  };
 }
 
 /** The number of rows that have the problems. */

@@ -11,19 +11,22 @@ export interface RowCells {
   readonly userId: string | undefined;
   readonly points: string | undefined;
   readonly reason: string | undefined;
+  readonly expireMonth: string | undefined;
 }
 
 /** The form of ids that callers choose, such as user ids: visible ASCII characters without `#`. */
 export const idForm = /^[!-"$-~]{1,64}$/;
+const monthForm = /^\d{4}-(0[1-9]|1[0-2])$/;
 const wholeNumber = /^[0-9]+$/;
 const maxReasonBytes = 128;
 /** Malformed values are kept up to this many bytes. */
 const maxMalformedBytes = 256;
+const maxMonthBytes = 32;
 
 /**
  * Returns a function that makes the row of a line from its cells, with all problems that it has:
- * those that were `found` before, and those of the user, the points and the reason. The row has the
- * `kept` cells, of which those of a broken line are not checked. It remembers the users of all rows
+ * those that were `found` before, and those of the user, the points, the reason and the month. The row has
+ * the `kept` cells, of which those of a broken line are not checked. It remembers the users of all rows
  * to find a user that is in the sheet twice.
  */
 export function createRowCheck(maxPointsPerRow: number) {
@@ -55,19 +58,24 @@ export function createRowCheck(maxPointsPerRow: number) {
     kept = cells,
   ): SheetRow => {
     const { userId = "", points: rawPoints = "", reason = "" } = kept;
+    const expireMonth = kept.expireMonth?.trim() ?? "";
     const problems = [
       ...found,
       ...userProblems(cells.userId, line),
       ...pointsProblems(cells.points),
       ...reasonProblems(cells.reason ?? ""),
+      ...monthProblems(cells.expireMonth?.trim() ?? ""),
     ];
     const points = pointsOf(rawPoints);
-    if (problems.length === 0) return { line, userId, points, reason };
+    if (problems.length === 0) {
+      return { line, userId, points, reason, ...(expireMonth && { expireMonth }) };
+    }
     return {
       line,
       userId: cutToBytes(userId, maxMalformedBytes),
       points,
       reason: cutToBytes(reason, maxMalformedBytes),
+      ...(expireMonth && { expireMonth: cutToBytes(expireMonth, maxMonthBytes) }),
       ...(points === 0 && { rawPoints: cutToBytes(rawPoints, maxMalformedBytes) }),
       problems,
     };
@@ -79,6 +87,11 @@ function pointsOf(text: string): number {
   const points = wholeNumber.test(text.trim()) ? Number(text) : 0;
   return points <= maxPoints ? points : 0;
 }
+
+const monthProblems = (month: string): RowProblem[] =>
+  month === "" || monthForm.test(month)
+    ? []
+    : [{ code: "EXPIRE_MONTH_MALFORMED", detail: foundText(month) }];
 
 function reasonProblems(reason: string): RowProblem[] {
   const bytes = Buffer.byteLength(reason);

@@ -52,7 +52,7 @@ const maxProblems = 1_000;
  */
 export async function checkSheet(
   deps: Pick<Deps, "reader" | "clock">,
-  name: Pick<Submission, "programId" | "bulkGrantId" | "executeTime">,
+  name: Pick<Submission, "programId" | "bulkGrantId" | "executeTime" | "expireMonth">,
   content: SheetContent,
 ): Promise<SheetCheck> {
   const { programId, bulkGrantId, executeTime } = name;

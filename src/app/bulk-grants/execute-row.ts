@@ -2,10 +2,12 @@
 import pRetry from "p-retry";
 import type { BulkGrant, BulkGrantName, Revision } from "../../domain/bulk-grant.ts";
 import { noCaller } from "../../domain/caller.ts";
+import { expiryParameters } from "../../domain/early-expiry.ts";
 import { DomainError, type Reason } from "../../domain/errors.ts";
 import { type EventKey, type EventName, eventName } from "../../domain/ledger.ts";
+import type { Month } from "../../domain/month.ts";
 import { grant, revoke, type State } from "../../domain/points.ts";
-import { isRowCode, type RowProblem, type SheetRow } from "../../domain/sheet.ts";
+import { expireMonthOf, isRowCode, type RowProblem, type SheetRow } from "../../domain/sheet.ts";
 import type { Points } from "../../domain/units.ts";
 import { putChange } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -72,13 +74,31 @@ export const bulkGrantIdOf = ({ eventId }: EventName, userId: string): string =>
 export const rowEventKey = (programId: string, bulkGrantId: string, userId: string): Ref<"event"> =>
   eventRef(programId, userId, eventName(rowEvent(bulkGrantId, userId)));
 
+/** What the hash of a row's request covers. */
+type RowParameters =
+  | ({ readonly points: Points } & Partial<ReturnType<typeof expiryParameters>>)
+  | { readonly reversedBulkGrantId: string };
+
 /**
  * The hash of a row's request. Without the submitter and the reason: a row of a later revision with
- * the same points is the same grant.
+ * the same points and the same month of expiry is the same grant.
  */
-export const rowHash = (
-  parameters: { readonly points: Points } | { readonly reversedBulkGrantId: string },
-): string => requestHash("bulk grant", noCaller, parameters);
+export const rowHash = (parameters: RowParameters): string =>
+  requestHash("bulk grant", noCaller, parameters);
+
+/** The hash of a row in a revision. */
+export const hashOfRow = (
+  row: Pick<SheetRow, "points" | "expireMonth">,
+  revision: {
+    readonly reversedBulkGrantId?: string | undefined;
+    readonly expireMonth?: Month | undefined;
+  },
+): string => {
+  const { reversedBulkGrantId } = revision;
+  if (reversedBulkGrantId !== undefined) return rowHash({ reversedBulkGrantId });
+  const expiry = expiryParameters({ expireMonth: expireMonthOf(row, revision) });
+  return rowHash({ points: row.points, ...expiry });
+};
 
 /** The records of a row's transaction. */
 export function rowRecords(
@@ -104,10 +124,11 @@ async function attempt(
   await deps.awaitRowSlot();
   const { programId, bulkGrantId, revision } = bulkGrant;
   await deps.programs.get(programId);
-  const { submitter: caller, cause, reversedBulkGrantId } = revision;
+  const { submitter: caller, cause } = revision;
   const { userId, points, reason } = row;
+  const expireMonth = expireMonthOf(row, revision);
   const { account, readSet, reversedKey, eventKey } = rowRecords(bulkGrant, revision, row);
-  const hash = rowHash(reversedBulkGrantId === undefined ? { points } : { reversedBulkGrantId });
+  const hash = hashOfRow(row, revision);
   const why = { reason, ...(cause && { cause }) };
   const event = { event: rowEvent(bulkGrantId, userId), ...why, caller };
   const request: TransactionRequest<RowOutcome | undefined> = {
@@ -119,11 +140,12 @@ async function attempt(
     decide(tx, now) {
       if (!lease.isHeld) return undefined;
       const existing = tx.get(eventKey);
-      if (existing) return outcomeOf(existing, hash);
+      if (existing) return outcomeOf(existing, hash, row);
       const program = deps.programs.current(programId);
       const state: State = { program, userId, account: tx.get(account), now: now.calendar };
       if (!reversedKey) {
-        return { points: putChange(tx, eventKey, hash, grant(state, event, points)).entry.points };
+        const granted = grant(state, event, points, { expireMonth });
+        return { points: putChange(tx, eventKey, hash, granted).entry.points };
       }
       const reversed = requireGrant(tx.get(reversedKey));
       const change = revoke(state, event, reversed);
@@ -135,9 +157,13 @@ async function attempt(
   return lease.decided(() => deps.engine.transact(request));
 }
 
-/** What an earlier execution has done; another number of points is not this row. */
-const outcomeOf = ({ entry, hash: first }: EventKey, hash: string): RowOutcome =>
-  first === hash ? { points: entry.points } : { code: "ID_REUSED", detail: String(entry.points) };
+/** What an earlier execution has done; other points or another month are not this row. */
+function outcomeOf({ entry, hash: first }: EventKey, hash: string, row: SheetRow): RowOutcome {
+  if (first === hash) return { points: entry.points };
+  return entry.points === row.points
+    ? { code: "EXPIRE_MONTH_DIFFERS" }
+    : { code: "ID_REUSED", detail: String(entry.points) };
+}
 
 function requireGrant(found: EventKey | undefined): EventKey {
   if (found) return found;

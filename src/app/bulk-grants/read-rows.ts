@@ -16,6 +16,8 @@ export interface NewRow {
   readonly userId: string;
   readonly points: Points;
   readonly reason: string;
+  /** Absent or empty for that of the bulk grant, if any. */
+  readonly expireMonth?: string;
 }
 
 /** Yields the rows as they arrive. Refusals: those of `readSheet` and `readNewRows`. */
@@ -34,13 +36,13 @@ async function* readNewRows(
   const check = createRowCheck(maxPointsPerRow);
   let line = 1;
   let byteCount = 0;
-  for await (const { userId, points, reason } of rows) {
+  for await (const { userId, points, reason, expireMonth = "" } of rows) {
     line++;
     if (line - 1 > maxRows) throw unusable("TOO_MANY_ROWS", line, `more than ${maxRows} rows`);
-    const cells = { userId, points: String(points), reason };
+    const cells = { userId, points: String(points), reason, expireMonth };
     byteCount += bytesOf(cells);
     if (byteCount > maxSheetBytes) throw unusable("TOO_LARGE", line, "the rows exceed 32 MiB");
-    if (userId.includes("\0") || reason.includes("\0")) {
+    if (`${userId}${reason}${expireMonth}`.includes("\0")) {
       throw unusable("NUL_BYTE", line, "a NUL character");
     }
     yield check(line, cells);
@@ -48,9 +50,13 @@ async function* readNewRows(
   if (line === 1) throw unusable("EMPTY", line, "there are no rows");
 }
 
-/** The bytes of a row in CSV without quotes: its cells, two commas and the end of the line. */
-const bytesOf = ({ userId, points, reason }: Record<keyof RowCells, string>): number =>
-  Buffer.byteLength(userId) + points.length + Buffer.byteLength(reason) + 3;
+/** The bytes of a row in CSV without quotes: its cells, the commas and the end of the line. */
+const bytesOf = ({ userId, points, reason, expireMonth }: Record<keyof RowCells, string>): number =>
+  Buffer.byteLength(userId) +
+  points.length +
+  Buffer.byteLength(reason) +
+  3 +
+  (expireMonth === "" ? 0 : Buffer.byteLength(expireMonth) + 1);
 
 const unusable = (code: SheetCode, line: number, message: string) =>
   sheetError("rows", { code, line, message });

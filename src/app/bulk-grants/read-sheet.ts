@@ -29,7 +29,15 @@ export interface SheetReport {
 
 const required = ["user_id", "points"] as const;
 /** An export has more columns than a first sheet; those after `bulk_grant_id` are ignored. */
-const optional = ["reason", "bulk_grant_id", "revision", "line", "error_code", "error"] as const;
+const optional = [
+  "reason",
+  "expire_month",
+  "bulk_grant_id",
+  "revision",
+  "line",
+  "error_code",
+  "error",
+] as const;
 
 type Column = (typeof required)[number] | (typeof optional)[number];
 
@@ -38,6 +46,7 @@ const japanese: Readonly<Record<string, Column>> = {
   ユーザーid: "user_id",
   ポイント: "points",
   理由: "reason",
+  失効月: "expire_month",
 };
 
 /** The separators of other formats, by their names. */
@@ -117,6 +126,7 @@ function createRowReader(header: SheetRecord, context: SheetContext) {
     userId: cellOf(cells, "user_id")?.trim(),
     points: cellOf(cells, "points"),
     reason: cellOf(cells, "reason"),
+    expireMonth: cellOf(cells, "expire_month"),
   });
 
   /** What is wrong with a record besides these cells. */

@@ -9,7 +9,7 @@ import { allPages, inBatches } from "../ports/pages.ts";
 import { blockOutcomeRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import { changeBulkGrant, readBulkGrant } from "./bulk-grant-record.ts";
-import { executeRow, rowEventKey, rowRecords } from "./execute-row.ts";
+import { executeRow, hashOfRow, rowEventKey, rowRecords } from "./execute-row.ts";
 import { RunLease, underLease } from "./run-lease.ts";
 import { readStoredBlock } from "./stored-block.ts";
 import type { BlockRange, RangeProgress } from "./validate-blocks.ts";
@@ -235,7 +235,7 @@ async function keepBlockOutcome(
   { programId, bulkGrantId, revision, run, cancelRequest }: BulkGrant,
   block: number,
 ): Promise<boolean> {
-  const { uploadId, reversedBulkGrantId } = revision;
+  const { uploadId } = revision;
   const { rows, before, left } = await readBlock(deps, uploadId, block);
   if (before?.run !== run && !cancelRequest) return false;
   const keys = left.map((index) =>
@@ -244,9 +244,9 @@ async function keepBlockOutcome(
   const events = await deps.reader.many(keys);
   const granted = new Map(
     left.flatMap((index, i) => {
-      const points = events[i]?.entry.points;
-      const isRow = reversedBulkGrantId !== undefined || points === rows[index]?.points;
-      return points !== undefined && isRow ? [[index, points] as const] : [];
+      const event = events[i];
+      const isRow = event?.hash === hashOfRow(rows[index] as SheetRow, revision);
+      return event && isRow ? [[index, event.entry.points] as const] : [];
     }),
   );
   if (granted.size === 0) return true;

@@ -1,15 +1,18 @@
 /** Sums up the rows of a sheet and finds them by user, with a few bytes for each row. */
+import type { Revision } from "../../domain/bulk-grant.ts";
 import {
   type BulkGrantSummary,
   histogramOf,
   keepLargest,
   maxLargestRows,
+  type MonthTotal,
   maxReasons,
   type ReasonsTotal,
   type RevisionDifference,
   type UserPoints,
 } from "../../domain/bulk-grant-summary.ts";
-import type { SheetRow } from "../../domain/sheet.ts";
+import type { Month } from "../../domain/month.ts";
+import { expireMonthOf, type SheetRow } from "../../domain/sheet.ts";
 import type { Points } from "../../domain/units.ts";
 import { createSeenTexts } from "./seen-texts.ts";
 
@@ -38,7 +41,10 @@ export interface SheetIndex {
   add(row: SheetRow, number: number): void;
   summary(): RowsSummary;
   reasons(): ReasonsSummary;
-  compareRevision(): Comparison<RevisionDifference>;
+  /** The rows by their month of expiry, the earliest first. */
+  months(): readonly MonthTotal[];
+  /** Compares with the rows of the revision `before`. */
+  compareRevision(before?: Pick<Revision, "expireMonth">): Comparison<RevisionDifference>;
   compareBulkGrant(): Comparison<CommonUsers>;
 }
 
@@ -54,11 +60,16 @@ interface Comparison<T> {
   result(): T;
 }
 
-/** Creates the index of a sheet with up to `capacity` rows. It takes about 30 bytes for each. */
-export function createSheetIndex(capacity: number): SheetIndex {
+/** Creates the index of a sheet with up to `capacity` rows. It takes about 40 bytes for each. */
+export function createSheetIndex(
+  capacity: number,
+  sheet: Pick<Revision, "expireMonth"> = {},
+): SheetIndex {
   const users = createSeenTexts();
   const points = new Uint32Array(capacity);
   const reasonNumbers = new Uint32Array(capacity);
+  const months = new Float64Array(capacity);
+  const monthTotals = new Map<number, MonthTotal>();
   const reasons = createReasonTotals(capacity);
   const largestRows: UserPoints[] = [];
   let count = 0;
@@ -74,6 +85,8 @@ export function createSheetIndex(capacity: number): SheetIndex {
       users.firstNumber(row.userId, count + 1);
       points[count] = row.points;
       reasonNumbers[count] = reasons.add(row, number);
+      months[count] = expireMonthOf(row, sheet) ?? lifetimeMonth;
+      addTo(monthTotals, row, expireMonthOf(row, sheet));
       keepLargest(largestRows, { userId: row.userId, points: row.points }, maxLargestRows);
       count += 1;
     },
@@ -92,7 +105,10 @@ export function createSheetIndex(capacity: number): SheetIndex {
 
     reasons: reasons.result,
 
-    compareRevision() {
+    months: () =>
+      [...monthTotals.entries()].sort(([a], [b]) => a - b).map(([, total]) => total),
+
+    compareRevision(before = {}) {
       let [sameUserCount, removedCount, changedCount] = [0, 0, 0];
       let [rowCountBefore, pointsBefore] = [0, 0];
       return {
@@ -106,7 +122,9 @@ export function createSheetIndex(capacity: number): SheetIndex {
           }
           sameUserCount += 1;
           const isSame =
-            points[at] === row.points && reasonNumbers[at] === reasons.numberOf(row.reason);
+            points[at] === row.points &&
+            reasonNumbers[at] === reasons.numberOf(row.reason) &&
+            months[at] === (expireMonthOf(row, before) ?? lifetimeMonth);
           if (!isSame) changedCount += 1;
         },
         result: () => ({
@@ -130,6 +148,23 @@ export function createSheetIndex(capacity: number): SheetIndex {
       };
     },
   };
+}
+
+/** Stands for no month of expiry: later than all. */
+const lifetimeMonth = Number.POSITIVE_INFINITY;
+
+function addTo(
+  totals: Map<number, MonthTotal>,
+  { points }: SheetRow,
+  expireMonth: Month | undefined,
+): void {
+  const key = expireMonth ?? lifetimeMonth;
+  const before = totals.get(key) ?? { rowCount: 0, points: 0 };
+  totals.set(key, {
+    expireMonth,
+    rowCount: before.rowCount + 1,
+    points: before.points + points,
+  });
 }
 
 const ones = (flags: Uint8Array): number => flags.reduce((sum, flag) => sum + flag, 0);

@@ -6,7 +6,7 @@ import { approvalsFor, type BulkRules } from "../../domain/bulk-rules.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { approvalsWithin, countedAs } from "../../domain/counted-points.ts";
 import { DomainError } from "../../domain/errors.ts";
-import type { Instant } from "../../domain/month.ts";
+import type { Instant, Month } from "../../domain/month.ts";
 import { checkExecuteTime } from "../../domain/reservation.ts";
 import { rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -35,6 +35,8 @@ export interface Submission {
   readonly bulkGrantId: string;
   /** Absent: as soon as it is approved. */
   readonly executeTime?: Instant | undefined;
+  /** At whose end the points expire of rows without a month of their own. */
+  readonly expireMonth?: Month | undefined;
   readonly submitter: Caller;
   /** Who started the run that submits it from a source. */
   readonly starter?: Caller | undefined;
@@ -124,7 +126,10 @@ export async function submitRows(
   return submitted;
 }
 
-type StoredRows = Pick<Revision, "rowCount" | "totalPoints" | "rowsDigest">;
+type StoredRows = Pick<
+  Revision,
+  "rowCount" | "totalPoints" | "rowsDigest" | "hasExpireMonths"
+>;
 
 async function storeRows(
   { sheets }: Pick<Deps, "sheets">,
@@ -134,6 +139,7 @@ async function storeRows(
   const digest = createRowsDigest();
   let rowCount = 0;
   let totalPoints = 0;
+  let hasExpireMonths = false;
   let block: SheetRow[] = [];
   const putBlock = async () => {
     await sheets.putBlock(uploadId, Math.ceil(rowCount / rowsPerBlock) - 1, block);
@@ -143,11 +149,13 @@ async function storeRows(
     digest.add(row);
     rowCount += 1;
     if (!row.problems) totalPoints += row.points;
+    if (row.expireMonth) hasExpireMonths = true;
     block.push(row);
     if (block.length === rowsPerBlock) await putBlock();
   }
   if (block.length > 0) await putBlock();
-  return { rowCount, totalPoints, rowsDigest: digest.digest() };
+  const rowsDigest = digest.digest();
+  return { rowCount, totalPoints, rowsDigest, ...(hasExpireMonths && { hasExpireMonths }) };
 }
 
 /** Writes the revision, unless there is one with its content. The last step of a submission. */
@@ -157,12 +165,12 @@ function commit(
   stored: StoredRows & { readonly uploadId: string },
 ): Promise<Submitted> {
   const { programId, bulkGrantId, executeTime, title, cause, source, sourceUrl } = submission;
-  const { reversedBulkGrantId } = submission;
+  const { reversedBulkGrantId, expireMonth } = submission;
   const { totalPoints, rowsDigest, uploadId } = stored;
   const ref = bulkGrantRef(programId, bulkGrantId);
   const content = bulkContentRef(programId, rowsDigest);
   const upload = pendingUploadRef(uploadId);
-  const contentHash = contentHashOf({ rowsDigest, executeTime, reversedBulkGrantId, cause });
+  const contentHash = contentHashOf({ rowsDigest, ...submission });
   const same = revisionContentRef(programId, bulkGrantId, contentHash);
   return engine.transact({
     key: ref,
@@ -185,6 +193,7 @@ function commit(
         ...(starter && { starter }),
         submitTime: wall,
         ...(executeTime !== undefined && { executeTime }),
+        ...(expireMonth !== undefined && { expireMonth }),
         ...(title && { title }),
         ...(cause && { cause }),
         ...(source !== undefined && { source }),

@@ -4,6 +4,7 @@ import type { BulkGrant, BulkGrantName } from "../../domain/bulk-grant.ts";
 import {
   type BulkGrantSummary,
   grantedPointsExpireTime,
+  maxExpireMonths,
   type Overlap,
   type ReasonTotal,
   type RevisionDifference,
@@ -52,14 +53,17 @@ async function summarize(
   onDamage: OnDamage,
 ): Promise<BulkGrantSummary> {
   const { revision } = bulkGrant;
-  const index = createSheetIndex(revision.rowCount);
+  const index = createSheetIndex(revision.rowCount, revision);
   for await (const rows of rightRows(deps, revision)) {
     for (const { row, number } of rows) index.add(row, number);
   }
   const comparing = differenceOf(deps, bulkGrant, index);
   const difference = await unlessDamaged(comparing, "the revision before", onDamage);
+  const months = index.months();
+  const hasMonths = months.some(({ expireMonth }) => expireMonth !== undefined);
   return {
     ...index.summary(),
+    ...(hasMonths && { expireMonths: months.slice(0, maxExpireMonths) }),
     ...(await reasonsOf(deps, revision.uploadId, index)),
     ...accounts,
     ...(difference && { difference }),
@@ -91,7 +95,7 @@ async function differenceOf(
   const ref = bulkRevisionRef(programId, bulkGrantId, revision.number - 1);
   const before = await deps.reader.get(ref);
   if (!before) return undefined;
-  const comparison = index.compareRevision();
+  const comparison = index.compareRevision(before.value);
   for await (const rows of rightRows(deps, before.value)) {
     for (const { row } of rows) comparison.add(row);
   }

@@ -38,16 +38,17 @@ export interface RangeProgress {
 
 /** Checks the blocks of a range and stores what it finds, until `shouldContinue` returns false. */
 export async function validateBlocks(
-  deps: Pick<Deps, "engine" | "reader">,
+  deps: Pick<Deps, "engine" | "reader" | "clock">,
   range: BlockRange,
   shouldContinue: (progress: { readonly next: number }) => boolean,
 ): Promise<RangeProgress> {
   const bulkGrant = await readBulkGrant(deps, range);
   if (!isValidating(bulkGrant, range.revision)) return { next: range.from, stopped: true };
-  const { uploadId, reversedBulkGrantId } = bulkGrant.revision;
+  const { revision } = bulkGrant;
+  const { uploadId } = revision;
   for (let block = range.from; block < range.to; ) {
     const rows = await deps.reader.rowsOfBlock(uploadId, block);
-    const found = await checkBlock(deps, { ...range, reversedBulkGrantId }, rows);
+    const found = await checkBlock(deps, { ...revision, ...range }, rows);
     await putCheck(deps, uploadId, block, { revision: range.revision, ...found });
     block += 1;
     if (block < range.to && !shouldContinue({ next: block })) return { next: block };

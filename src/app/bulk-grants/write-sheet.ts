@@ -1,33 +1,26 @@
 /** Writes failed rows as a sheet that can be corrected and sent again. */
+import type { Revision } from "../../domain/bulk-grant.ts";
 import { problemCells } from "../../domain/sheet.ts";
 import type { ErrorSheet, FailedRow, SheetCells } from "../ports/bulk-grants.ts";
 import { writeCsv } from "./write-csv.ts";
 
-const header = [
-  "user_id",
-  "points",
-  "reason",
-  "bulk_grant_id",
-  "revision",
-  "line",
-  "error_code",
-  "error",
-];
+const further = ["bulk_grant_id", "revision", "line", "error_code", "error"];
+
 /** The bulk grant and the revision whose rows have failed. */
-interface RevisionName {
+interface FailedRevision {
   readonly bulkGrantId: string;
-  readonly revision: number;
+  readonly revision: Pick<Revision, "number" | "hasExpireMonths">;
 }
 
 /** Yields a sheet in CSV that `readSheet` reads back with the same values. */
 export const writeSheet = (
   rows: AsyncIterable<FailedRow>,
-  name: RevisionName,
-): AsyncIterable<string> => writeCsv(cellsOf(rows, name));
+  of: FailedRevision,
+): AsyncIterable<string> => writeCsv(cellsOf(rows, of));
 
 /** The failed rows as a sheet that a source can have. */
-export const failedRowsSheet = (rows: AsyncIterable<FailedRow>, name: RevisionName): ErrorSheet =>
-  errorSheet(`failed ${name.bulkGrantId} r${name.revision}`, cellsOf(rows, name));
+export const failedRowsSheet = (rows: AsyncIterable<FailedRow>, of: FailedRevision): ErrorSheet =>
+  errorSheet(`failed ${of.bulkGrantId} r${of.revision.number}`, cellsOf(rows, of));
 
 /** A sheet with these rows, of which the first is the header. */
 export const errorSheet = (title: string, rows: AsyncIterable<SheetCells>): ErrorSheet => ({
@@ -38,17 +31,19 @@ export const errorSheet = (title: string, rows: AsyncIterable<SheetCells>): Erro
 
 async function* cellsOf(
   rows: AsyncIterable<FailedRow>,
-  name: RevisionName,
+  { bulkGrantId, revision: { number, hasExpireMonths } }: FailedRevision,
 ): AsyncGenerator<SheetCells> {
-  yield header;
+  const monthColumn = hasExpireMonths ? ["expire_month"] : [];
+  yield ["user_id", "points", "reason", ...monthColumn, ...further];
   for await (const { row, problems } of rows) {
     const { error_code, error } = problemCells(problems);
     yield [
       row.userId,
       row.rawPoints ?? row.points,
       row.reason,
-      name.bulkGrantId,
-      name.revision,
+      ...(hasExpireMonths ? [row.expireMonth ?? ""] : []),
+      bulkGrantId,
+      number,
       row.line,
       error_code,
       error,

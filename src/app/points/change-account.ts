@@ -40,7 +40,7 @@ interface AccountChange {
   readonly input: ChangeInput;
   readonly operation: string;
   readonly parameters: Parameters<typeof requestHash>[2];
-  /** The event that a refund or revoke reverses. */
+  /** The event that a refund or revoke reverses, or whose points an extension moves. */
   readonly reversedEvent?: EventName;
   decide(state: State, event: Event, reversed: EventKey | undefined): Change;
 }

@@ -1,4 +1,5 @@
 /** The use cases that change an account. */
+import { type EarlyExpiry, expiryParameters } from "../../domain/early-expiry.ts";
 import { DomainError } from "../../domain/errors.ts";
 import {
   type EntryType,
@@ -7,8 +8,10 @@ import {
   eventName,
   type Origin,
 } from "../../domain/ledger.ts";
+import type { Month } from "../../domain/month.ts";
 import {
   type ExpiredPointsPolicy,
+  extendExpiry,
   grant,
   refund,
   revoke,
@@ -24,19 +27,20 @@ import {
 } from "./change-account.ts";
 
 /**
- * Adds points to the current month. Refusals: ACCOUNT_FROZEN, LIMIT_EXCEEDED, ID_REUSED. Each
- * change of an account also refuses with PROGRAM_NOT_FOUND.
+ * Adds points to the current month, or to an earlier one with whose points they expire. Refusals:
+ * ACCOUNT_FROZEN, LIMIT_EXCEEDED, ID_REUSED. Each change of an account also refuses with
+ * PROGRAM_NOT_FOUND.
  */
 export function grantPoints(
   deps: ChangeDeps,
-  input: ChangeInput & { readonly points: Points },
+  input: ChangeInput & Pick<EarlyExpiry, "expireMonth"> & { readonly points: Points },
 ): Promise<ChangeResult> {
-  const { points } = input;
+  const { points, expireMonth } = input;
   return changeAccount(deps, {
     input,
     operation: "grant",
-    parameters: { points },
-    decide: (state, event) => grant(state, event, points),
+    parameters: { points, ...expiryParameters({ expireMonth }) },
+    decide: (state, event) => grant(state, event, points, { expireMonth }),
   });
 }
 
@@ -79,13 +83,13 @@ export function refundPoints(
     parameters: { useEventId, points, expired: expiredPointsPolicy },
     reversedEvent,
     decide: (state, event, used) =>
-      refund(state, event, requireType("USED", reversedEvent, used), points, expiredPointsPolicy),
+      refund(state, event, requireType(["USED"], reversedEvent, used), points, expiredPointsPolicy),
   });
 }
 
 /**
- * Takes back the points of a grant that its month still has. Refusals: LEDGER_ENTRY_NOT_FOUND,
- * WRONG_STATE when the event is no grant, ID_REUSED.
+ * Takes back the points of a grant, or of an extension, that its month still has. Refusals:
+ * LEDGER_ENTRY_NOT_FOUND, WRONG_STATE when the event is neither, ID_REUSED.
  */
 export function revokePoints(
   deps: ChangeDeps,
@@ -98,7 +102,27 @@ export function revokePoints(
     parameters: { grant: eventName(reversedEvent) },
     reversedEvent,
     decide: (state, event, granted) =>
-      revoke(state, event, requireType("ISSUED", reversedEvent, granted)),
+      revoke(state, event, requireType(grantTypes, reversedEvent, granted)),
+  });
+}
+
+/**
+ * Moves the points of a grant, or of an extension, that its month still has to a later month.
+ * Refusals: LEDGER_ENTRY_NOT_FOUND, WRONG_STATE when the event is neither, LIMIT_EXCEEDED as
+ * `extendExpiry`, ID_REUSED.
+ */
+export function extendPoints(
+  deps: ChangeDeps,
+  input: ChangeInput & { readonly grant: EventName; readonly expireMonth: Month },
+): Promise<ChangeResult> {
+  const { grant: reversedEvent, expireMonth } = input;
+  return changeAccount(deps, {
+    input,
+    operation: "extend",
+    parameters: { grant: eventName(reversedEvent), ...expiryParameters({ expireMonth }) },
+    reversedEvent,
+    decide: (state, event, granted) =>
+      extendExpiry(state, event, requireType(grantTypes, reversedEvent, granted), expireMonth),
   });
 }
 
@@ -125,12 +149,19 @@ export function unfreezeAccount(deps: ChangeDeps, input: ChangeInput): Promise<C
   });
 }
 
-/** Requires an event key whose entry has this type. */
-function requireType(type: EntryType, event: EventName, found: EventKey | undefined): EventKey {
+/** The entries that have put points into a month, which they still know as theirs. */
+const grantTypes: readonly EntryType[] = ["ISSUED", "EXTENDED"];
+
+/** Requires an event key whose entry has one of these types. */
+function requireType(
+  types: readonly EntryType[],
+  event: EventName,
+  found: EventKey | undefined,
+): EventKey {
   if (!found) {
     throw new DomainError("LEDGER_ENTRY_NOT_FOUND", `there is no ${textOf(event)}`);
   }
-  if (found.entry.type !== type) {
+  if (!types.includes(found.entry.type)) {
     throw new DomainError("WRONG_STATE", `${textOf(event)} is ${found.entry.type}`, {
       type: found.entry.type,
     });

@@ -14,8 +14,8 @@ import {
   eventName,
   type LedgerEntry,
 } from "../../domain/ledger.ts";
-import { type Instant, parseMonth } from "../../domain/month.ts";
-import { expireTime, maxLifetimeMonths, type Program } from "../../domain/program.ts";
+import { type Instant, monthStart, parseMonth } from "../../domain/month.ts";
+import { expireTime, firstExpireTime, maxLifetimeMonths, type Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
@@ -75,7 +75,7 @@ function balanceOf(
     availablePoints: availablePointsOf(account),
     buckets: buckets(account).map((bucket) => ({
       ...bucket,
-      expireTime: expireTime(program, bucket.month),
+      expireTime: expireTime(program, bucket.month, account.time),
     })),
     version: stored?.version ?? 0,
   };
@@ -138,8 +138,9 @@ async function findByEvent(
 
 /**
  * Finds the entry of an expiry, which has no event key. The expiry of a month, `2026-11`, is among
- * the first entries recorded after the month's points have expired. An expiry that a refund caused,
- * `2026-11/c:id`, follows the entry of the refund.
+ * the first entries recorded after the month's points have expired, a later one, `2026-11/2028-10`,
+ * after the end of the month that it names. An expiry that a refund caused, `2026-11/c:id`, follows
+ * the entry of the refund.
  */
 async function findExpiry(
   deps: Pick<Deps, "reader">,
@@ -147,13 +148,16 @@ async function findExpiry(
   name: AccountName,
   eventId: string,
 ): Promise<LedgerEntry | undefined> {
-  const [, month, refund] = /^([12]\d{3}-\d\d)(?:\/(.+))?$/.exec(eventId) ?? [];
+  const [, month, end, refund] = expiryForm.exec(eventId) ?? [];
   if (month === undefined) return undefined;
+  const expire = end
+    ? monthStart(program.timeZone, parseMonth(end) + 1)
+    : firstExpireTime(program, parseMonth(month));
   const account = await deps.reader.get(accountRef(name.programId, name.userId));
   const last = account?.value.last ?? 0;
   const from = refund
     ? (await deps.reader.get(eventRef(name.programId, name.userId, refund)))?.value.entry.number
-    : await firstSince(deps, name, expireTime(program, parseMonth(month)), last, 1);
+    : await firstSince(deps, name, expire, last, 1);
   if (from === undefined) return undefined;
   const query = {
     from,
@@ -167,6 +171,9 @@ async function findExpiry(
   });
   return page.items.find(({ event }) => event.eventId === eventId);
 }
+
+/** The event id of an expiry: its month, and what distinguishes a further one of that month. */
+const expiryForm = /^([12]\d{3}-\d\d)(?:\/(?:([12]\d{3}-\d\d)|(.+)))?$/;
 
 /**
  * Returns the number of the first entry recorded at `time` or later; `unbounded` without a time.

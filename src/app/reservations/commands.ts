@@ -1,7 +1,9 @@
 /** The use cases that create and change reservations. */
 import type { Caller } from "../../domain/caller.ts";
+import { bucketMonth, type EarlyExpiry, expiryParameters } from "../../domain/early-expiry.ts";
 import { DomainError } from "../../domain/errors.ts";
-import type { Instant } from "../../domain/month.ts";
+import { type Instant, monthAt } from "../../domain/month.ts";
+import { lifetimeAt, type Program } from "../../domain/program.ts";
 import {
   type ChangeRequest,
   cancel,
@@ -30,6 +32,8 @@ interface NewReservation {
   /** What led to it, such as the id of a campaign. Absent when none was given. */
   readonly cause?: string;
   readonly executeTime: Instant;
+  /** Absent for points that last for the whole lifetime. */
+  readonly expiry?: EarlyExpiry | undefined;
 }
 
 /** A reservation, and whether an earlier call had created it. */
@@ -44,7 +48,7 @@ type CommandDeps = Pick<
  * Writes the record, then starts its workflow in the background, so that the caller does not wait
  * for Temporal. A mark is written before the record, and deleted after the start: by it the
  * reconciler finds the start that a process has not come to. Refusals: PROGRAM_NOT_FOUND,
- * INVALID_REQUEST as `checkExecuteTime`, ID_REUSED.
+ * INVALID_REQUEST as `checkExecuteTime`, LIMIT_EXCEEDED as `bucketMonth`, ID_REUSED.
  */
 export async function createReservation(
   deps: CommandDeps,
@@ -58,13 +62,13 @@ export async function createReservation(
   },
 ): Promise<CreatedReservation> {
   const { programId, reservationId, userId, points, reason, cause, executeTime } = input;
-  const { creator, traceparent, validateOnly } = input;
+  const { creator, traceparent, validateOnly, expiry } = input;
   const ref = reservationRef(programId, reservationId);
-  await deps.programs.get(programId);
-  await checkNew(deps, ref, executeTime);
+  const program = await deps.programs.get(programId);
+  await checkNew(deps, ref, program, input);
   const mark = validateOnly ? undefined : await markStart(deps, input);
-  const parameters = { user: userId, points, reason, cause, executeTime };
-  const hash = requestHash("reserve", creator, parameters);
+  const content = { user: userId, points, reason, cause, executeTime, ...expiryParameters(expiry) };
+  const hash = requestHash("reserve", creator, content);
   const { record, isChanged, now } = await changeRecord(
     deps,
     { ref, expectAbsent: true, validateOnly, deadline: input.deadline },
@@ -78,6 +82,7 @@ export async function createReservation(
         creator,
         hash,
         executeTime,
+        ...(expiry && { expiry }),
         state: "PENDING",
         createTime: wall,
         updateTime: wall,
@@ -97,16 +102,21 @@ export async function createReservation(
 }
 
 /**
- * Refuses a bad execute time before anything is written, unless the reservation exists: the clock
- * of another server, a little ahead of this one, may have let the same request pass.
+ * Refuses a bad execute time or expiry before anything is written, unless the reservation exists:
+ * the clock of another server, a little ahead of this one, may have let the same request pass, or
+ * the month of the expiry may be over by now.
  */
 async function checkNew(
   { clock, reader }: Pick<Deps, "clock" | "reader">,
   ref: Ref<"reservation">,
-  executeTime: Instant,
+  program: Program,
+  { executeTime, expiry }: Pick<NewReservation, "executeTime" | "expiry">,
 ): Promise<void> {
   try {
-    checkExecuteTime(executeTime, (await clock.now()).wall);
+    const { wall, calendar } = await clock.now();
+    checkExecuteTime(executeTime, wall);
+    const due = Math.max(executeTime, calendar);
+    bucketMonth(monthAt(program.timeZone, due), lifetimeAt(program, due), expiry);
   } catch (error) {
     if (!(await reader.get(ref))) throw error;
   }

@@ -140,11 +140,11 @@ function grantOnce({ engine, programs }: ExecuteDeps, attempt: Attempt): Promise
       if (pause) return { outcome: "PAUSED", reservation, pause };
       const granted = tx.get(eventKey);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
-      const { points, hash } = reservation;
+      const { points, expiry, hash } = reservation;
       // The event key is authoritative: the record may come from a backup.
       const { entry, availablePoints } = granted
         ? replayedResult(granted, hash)
-        : putChange(tx, eventKey, hash, grant(state, eventOf(reservation), points));
+        : putChange(tx, eventKey, hash, grant(state, eventOf(reservation), points, expiry));
       const done = complete(reservation, entry, now.wall);
       tx.put(ref, done);
       const cause = latenessCause(reservation, resumeTime);

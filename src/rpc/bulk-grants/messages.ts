@@ -30,7 +30,7 @@ import {
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
 import { fromApproval, fromCaller } from "../shared/callers.ts";
-import { fromInstant, toProgramId } from "../shared/scalars.ts";
+import { fromInstant, fromOptionalMonth, toProgramId } from "../shared/scalars.ts";
 
 const states: Readonly<Record<BulkGrantState, State>> = {
   VALIDATING: State.VALIDATING,
@@ -117,6 +117,7 @@ export function fromBulkGrant(bulkGrant: BulkGrant): MessageInitShape<typeof Bul
     ...(failedRowsAt && { failedRowsAt: { url: "", ...failedRowsAt } }),
     reversedBulkGrantId: revision.reversedBulkGrantId ?? "",
     sameContentBulkGrantId: revision.sameContentBulkGrantId ?? "",
+    ...fromExpiry(revision),
     exceededMaxTotalPoints: BigInt(revision.exceededMaxTotalPoints ?? 0),
     invalidCount: checked?.invalidCount ?? 0,
     alreadyGrantedCount: checked?.alreadyGrantedCount ?? 0,
@@ -173,6 +174,12 @@ export const fromRevision = (
   sourceUrl: revision.sourceUrl ?? "",
   title: revision.title ?? "",
   cause: revision.cause ?? "",
+  ...fromExpiry(revision),
+});
+
+const fromExpiry = ({ expireMonth, hasExpireMonths }: Revision) => ({
+  expireMonth: fromOptionalMonth(expireMonth),
+  hasExpireMonths: hasExpireMonths ?? false,
 });
 
 const fromResult = ({ notRunCount, problemCounts, ...progress }: RunCounts) => ({
@@ -202,12 +209,12 @@ export const fromWithProgress = ({ bulkGrant, progress }: BulkGrantWithProgress)
 
 /** The message of a row. */
 export function fromRow({
-  row: { line, userId, points, reason, rawPoints },
+  row: { line, userId, points, reason, rawPoints, expireMonth = "" },
   state,
   problems,
 }: ReadRow): MessageInitShape<typeof BulkGrantRowSchema> {
   return {
-    ...{ line, userId, reason },
+    ...{ line, userId, reason, expireMonth },
     points: BigInt(points),
     rawPoints: rawPoints ?? "",
     state: rowStates[state],

@@ -24,9 +24,8 @@ export const bulkGrantStreams = (
 ): Pick<ServiceImpl<typeof BulkGrantService>, Streams> => ({
   async *exportFailedBulkGrantRows(request) {
     const bulkGrant = await readBulkGrant(deps, toName(request));
-    const { bulkGrantId, revision } = bulkGrant;
     const rows = failedRows(deps, bulkGrant);
-    for await (const text of writeSheet(rows, { bulkGrantId, revision: revision.number })) {
+    for await (const text of writeSheet(rows, bulkGrant)) {
       yield { csvChunk: Buffer.from(text) };
     }
   },

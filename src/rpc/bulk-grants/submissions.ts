@@ -13,7 +13,7 @@ import type {
   SubmitBulkGrantRequest,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { callerOf } from "../server/context.ts";
-import { toOptionalInstant } from "../shared/scalars.ts";
+import { toOptionalInstant, toOptionalMonth } from "../shared/scalars.ts";
 import { fromBulkGrant, fromCheck, toName } from "./messages.ts";
 import { createSourceReads } from "./source-reads.ts";
 import { contentsOf, readContent, readHeader, toNewRow } from "./uploads.ts";
@@ -60,7 +60,7 @@ export function bulkGrantSubmissions(
     },
 
     checkSheet: async (request) => ({
-      check: fromCheck(await checkSheet(deps, toName(request), toContent(request))),
+      check: fromCheck(await checkSheet(deps, toChecked(request), toContent(request))),
     }),
 
     async reverseBulkGrant(request, context) {
@@ -79,6 +79,8 @@ interface Submission {
   readonly replacedRevision: number;
   readonly title: string;
   readonly cause: string;
+  /** Only of requests that grant. */
+  readonly expireMonth?: string;
 }
 
 /** `prefix` precedes the names of fields in a refusal. */
@@ -89,6 +91,12 @@ const toSubmission = (request: Submission, context: HandlerContext, prefix = "")
   replacedRevision: request.replacedRevision || undefined,
   title: request.title,
   cause: request.cause,
+  expireMonth: toOptionalMonth(request.expireMonth ?? ""),
+});
+
+const toChecked = (request: CheckSheetRequest) => ({
+  ...toName(request),
+  expireMonth: toOptionalMonth(request.expireMonth),
 });
 
 /** The content of a request. The schema requires it, so an absent sheet does not occur. */

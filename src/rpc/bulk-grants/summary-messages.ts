@@ -3,7 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ReadSummary } from "../../app/bulk-grants/summarize.ts";
 import type { RevisionDifference } from "../../domain/bulk-grant-summary.ts";
 import type { BulkGrantSummarySchema } from "../../gen/meguri/bulkgrants/v1/bulk_grant_summary_pb.ts";
-import { fromInstant } from "../shared/scalars.ts";
+import { fromInstant, fromOptionalMonth } from "../shared/scalars.ts";
 import { fromState } from "./messages.ts";
 
 /** The message of a summary. */
@@ -20,6 +20,10 @@ export const fromSummary = ({
   maxPoints: BigInt(summary.maxPoints),
   reasons: summary.reasons.map(withBigPoints),
   ...(summary.otherReasons && { otherReasons: withBigPoints(summary.otherReasons) }),
+  expireMonths: (summary.expireMonths ?? []).map(({ expireMonth, ...sum }) => ({
+    ...withBigPoints(sum),
+    expireMonth: fromOptionalMonth(expireMonth),
+  })),
   largestRows: summary.largestRows.map(withBigPoints),
   histogram: summary.histogram.map(({ minPoints, maxPoints, rowCount }) => ({
     minPoints: BigInt(minPoints),

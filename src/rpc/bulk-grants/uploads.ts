@@ -69,10 +69,11 @@ async function* rowsOf(contents: Contents): AsyncGenerator<NewRow, void> {
 }
 
 /** A row of a message. Points beyond 2^53 lose digits, but not that they are too many. */
-export const toNewRow = ({ userId, points, reason }: NewRowMessage): NewRow => ({
-  userId,
+export const toNewRow = ({ points, ...row }: NewRowMessage): NewRow => ({
+  userId: row.userId,
   points: Number(points),
-  reason,
+  reason: row.reason,
+  expireMonth: row.expireMonth,
 });
 
 const misplaced = ({ case: name }: UploadBulkGrantRequest["content"], expected: string) =>

@@ -2,6 +2,7 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ChangeInput, ChangeResult } from "../../app/points/change-account.ts";
 import {
+  extendPoints,
   freezeAccount,
   grantPoints,
   refundPoints,
@@ -10,6 +11,7 @@ import {
   usePoints,
 } from "../../app/points/commands.ts";
 import type { Deps } from "../../app/ports/deps.ts";
+import { parseMonth } from "../../domain/month.ts";
 import type { ExpiredPointsPolicy } from "../../domain/points.ts";
 import type { EventName } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import {
@@ -17,7 +19,7 @@ import {
   ExpiredPointsPolicy as Policy,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
-import { toProgramId, toSafeInteger } from "../shared/scalars.ts";
+import { toOptionalMonth, toProgramId, toSafeInteger } from "../shared/scalars.ts";
 import { fromEntry, toEventName } from "./ledger-entries.ts";
 
 type Commands =
@@ -25,6 +27,7 @@ type Commands =
   | "usePoints"
   | "refundPoints"
   | "revokePoints"
+  | "extendExpiry"
   | "freezeAccount"
   | "unfreezeAccount";
 
@@ -32,7 +35,9 @@ export function pointsCommands(deps: Deps): Pick<ServiceImpl<typeof PointsServic
   return {
     async grantPoints(request, context) {
       const points = toSafeInteger(request.points, "points");
-      return fromChange(await grantPoints(deps, { ...toChange(request, context), points }));
+      const expireMonth = toOptionalMonth(request.expireMonth);
+      const input = { ...toChange(request, context), points, expireMonth };
+      return fromChange(await grantPoints(deps, input));
     },
 
     async usePoints(request, context) {
@@ -57,6 +62,14 @@ export function pointsCommands(deps: Deps): Pick<ServiceImpl<typeof PointsServic
       // The schema requires the field, so it is set.
       const grant = toEventName(request.grantEvent as EventName);
       return fromChange(await revokePoints(deps, { ...toChange(request, context), grant }));
+    },
+
+    async extendExpiry(request, context) {
+      // The schema requires the field, so it is set.
+      const grant = toEventName(request.grantEvent as EventName);
+      const expireMonth = parseMonth(request.expireMonth);
+      const input = { ...toChange(request, context), grant, expireMonth };
+      return fromChange(await extendPoints(deps, input));
     },
 
     freezeAccount: async (request, context) =>

@@ -27,6 +27,7 @@ const types: Readonly<Record<EntryType, Type>> = {
   REVOKED: Type.REVOKED,
   FROZEN: Type.FROZEN,
   UNFROZEN: Type.UNFROZEN,
+  EXTENDED: Type.EXTENDED,
 };
 
 const originOf = reversed(origins);

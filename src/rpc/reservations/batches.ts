@@ -18,7 +18,7 @@ import { callerOf, deadlineOf } from "../server/context.ts";
 import { invalid } from "../server/errors.ts";
 import { requestedPage } from "../shared/page-tokens.ts";
 import { toInstant, toProgramId, toSafeInteger } from "../shared/scalars.ts";
-import { fromReservation, toChange, toExecuteTime } from "./messages.ts";
+import { fromReservation, toChange, toExecuteTime, toExpiry } from "./messages.ts";
 
 type Batches = "batchCreateReservations" | "cancelReservations";
 
@@ -111,4 +111,5 @@ const toNewReservation = (item: NewReservation, i: number) => ({
   reason: item.reason,
   ...(item.cause && { cause: item.cause }),
   executeTime: toExecuteTime(item, `reservations[${i}].execute_time`),
+  expiry: toExpiry(item),
 });

@@ -6,11 +6,14 @@ import type {
   ReservationCall,
   VisibleReservation,
 } from "../../app/reservations/visible-reservation.ts";
+import type { EarlyExpiry } from "../../domain/early-expiry.ts";
+import { formatMonth, parseMonth } from "../../domain/month.ts";
 import { type ChangeRequest, latenessOf, type VisibleState } from "../../domain/reservation.ts";
 import {
   type ReservationSchema,
   Reservation_State as State,
 } from "../../gen/meguri/reservations/v1/reservation_pb.ts";
+import type { NewReservation } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
 import { invalid } from "../server/errors.ts";
 import { fromCaller } from "../shared/callers.ts";
@@ -53,12 +56,29 @@ export const toExecuteTime = (
   field = "execute_time",
 ) => toInstant(request.executeTime as Timestamp, field);
 
+/** When the points of a request expire; undefined for the whole lifetime. */
+export function toExpiry({ expiry }: Pick<NewReservation, "expiry">): EarlyExpiry | undefined {
+  switch (expiry.case) {
+    case "expireMonth":
+      return { expireMonth: parseMonth(expiry.value) };
+    case "expireAfterMonths":
+      return { expireAfterMonths: expiry.value };
+    case undefined:
+      return undefined;
+  }
+}
+
+const fromExpiry = ({ expireMonth, expireAfterMonths = 0 }: EarlyExpiry) =>
+  expireMonth === undefined
+    ? ({ case: "expireAfterMonths", value: expireAfterMonths } as const)
+    : ({ case: "expireMonth", value: formatMonth(expireMonth) } as const);
+
 /** The message of a reservation as its reader gets it. */
 export function fromReservation({
   reservation,
   state,
 }: VisibleReservation): MessageInitShape<typeof ReservationSchema> {
-  const { grant, lastChange, failure } = reservation;
+  const { grant, lastChange, failure, expiry } = reservation;
   return {
     programId: reservation.programId,
     reservationId: reservation.reservationId,
@@ -84,5 +104,6 @@ export function fromReservation({
       entryNumber: BigInt(grant.entryNumber),
     }),
     ...(failure && { failure: { ...failure } }),
+    ...(expiry && { expiry: fromExpiry(expiry) }),
   };
 }

@@ -21,7 +21,7 @@ import { callerOf } from "../server/context.ts";
 import { requestedPage } from "../shared/page-tokens.ts";
 import { toOptionalInstant, toProgramId, toSafeInteger } from "../shared/scalars.ts";
 import { reservationBatches } from "./batches.ts";
-import { fromReservation, toChange, toExecuteTime, toName, toState } from "./messages.ts";
+import { fromReservation, toChange, toExecuteTime, toExpiry, toName, toState } from "./messages.ts";
 import { programPauses } from "./program-pauses.ts";
 
 /** The handlers of all methods. */
@@ -41,6 +41,7 @@ export function reservationService(
         reason: request.reason,
         ...(request.cause && { cause: request.cause }),
         executeTime: toExecuteTime(request),
+        expiry: toExpiry(request),
         creator: callerOf(context),
         validateOnly: request.validateOnly,
         traceparent: activeTraceparent(),

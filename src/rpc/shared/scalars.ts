@@ -1,6 +1,6 @@
 /** Maps times, integers and program ids between messages and the domain. */
 import { type Duration, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { Instant } from "../../domain/month.ts";
+import { formatMonth, type Instant, type Month, parseMonth } from "../../domain/month.ts";
 import { defaultProgramId } from "../../domain/program.ts";
 import { invalid } from "../server/errors.ts";
 
@@ -29,6 +29,13 @@ export function toSafeInteger(value: bigint, field: string): number {
   if (!Number.isSafeInteger(number)) throw invalid(field, "at most 9,007,199,254,740,991");
   return number;
 }
+
+/** A month such as `2026-11`, whose form the schema requires; undefined for an empty text. */
+export const toOptionalMonth = (text: string): Month | undefined =>
+  text === "" ? undefined : parseMonth(text);
+
+export const fromOptionalMonth = (month: Month | undefined): string =>
+  month === undefined ? "" : formatMonth(month);
 
 /** The program of a request; an empty program_id means the default program. */
 export const toProgramId = (programId: string): string => programId || defaultProgramId;

@@ -186,9 +186,8 @@ async function exported(deps: World["deps"], name: string): Promise<string | und
   const found = await getBulkGrant(deps, idOf(name)).catch(() => undefined);
   if (!found) return undefined;
   const { bulkGrant } = found;
-  const of = { bulkGrantId: name, revision: bulkGrant.revision.number };
   const pieces: string[] = [];
-  for await (const piece of writeSheet(failedRows(deps, bulkGrant), of)) pieces.push(piece);
+  for await (const piece of writeSheet(failedRows(deps, bulkGrant), bulkGrant)) pieces.push(piece);
   return pieces.length > 1 ? pieces.join("") : undefined;
 }
 

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { ChangeResult } from "../../../src/app/points/change-account.ts";
 import {
+  extendPoints,
   freezeAccount,
   grantPoints,
   refundPoints,
@@ -21,13 +22,14 @@ import { updateProgram } from "../../../src/app/programs/commands.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../../src/domain/ledger.ts";
-import { formatMonth } from "../../../src/domain/month.ts";
+import { formatMonth, parseMonth } from "../../../src/domain/month.ts";
 import { delayedBy, pause } from "../stores/item-by-item.ts";
 import { type Fault, memoryDeps } from "../stores/memory-store.ts";
 import {
   type Answer,
   type Line,
   lotAt,
+  name,
   Oracle,
   type Request,
   type Rules,
@@ -37,7 +39,8 @@ import { inVirtualTime } from "./virtual-time.ts";
 
 /** A request with numbers in place of the ids that are not known yet. */
 type RequestTemplate =
-  | { readonly op: "grant"; readonly points: number }
+  /** `ends` counts months from the current one on; absent: the whole lifetime. */
+  | { readonly op: "grant"; readonly points: number; readonly ends: number | undefined }
   | { readonly op: "use"; readonly points: number; readonly partial: boolean }
   | {
       readonly op: "refund";
@@ -47,6 +50,7 @@ type RequestTemplate =
       readonly current: boolean;
     }
   | { readonly op: "revoke"; readonly of: number }
+  | { readonly op: "extend"; readonly of: number; readonly ends: number }
   | { readonly op: "freeze" | "unfreeze" }
   /** An earlier request once more, with the same content, another reason or another cause. */
   | { readonly op: "again"; readonly of: number; readonly other?: "reason" | "cause" | undefined };
@@ -107,8 +111,23 @@ const part = fc.oneof(
   { weight: 2, arbitrary: fc.constant(undefined) },
 );
 
+/** A month at whose end points expire, counted from the current one on: mostly a possible one. */
+const ends = fc.oneof(
+  { weight: 5, arbitrary: fc.integer({ min: 0, max: 3 }) },
+  { weight: 2, arbitrary: fc.integer({ min: -1, max: 12 }) },
+  { weight: 1, arbitrary: fc.integer({ min: -2, max: 37 }) },
+);
+
 const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
-  { weight: 7, arbitrary: fc.record({ op: fc.constant("grant" as const), points }) },
+  {
+    weight: 7,
+    arbitrary: fc.record({
+      op: fc.constant("grant" as const),
+      points,
+      ends: fc.option(ends, { nil: undefined }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant("extend" as const), of, ends }) },
   {
     weight: 5,
     arbitrary: fc.record({ op: fc.constant("use" as const), points, partial: fc.boolean() }),
@@ -441,17 +460,23 @@ function requestOf(run: Run, template: RequestTemplate): Request {
   const { requests } = run;
   const earlier = (back: number) => requests.at(-1 - (back % Math.max(requests.length, 1)));
   const id = `e${requests.length}`;
+  const monthIn = (ends: number) => name(lotAt(run.rules.timeZone, run.now) + ends);
+  const endsOf = (ends: number | undefined) => (ends === undefined ? {} : { ends: monthIn(ends) });
   const make = (): Request => {
     switch (template.op) {
       case "grant":
-        return { op: "grant", id, reason: "", cause: "c", points: template.points };
+        return {
+          ...{ op: "grant", id, reason: "", cause: "c" },
+          points: template.points,
+          ...endsOf(template.ends),
+        };
       case "use": {
         const { points, partial } = template;
         return { op: "use", id, reason: "r", cause: "", points, partial };
       }
       case "refund": {
         const policy = template.current ? "CURRENT_MONTH" : "ORIGINAL_EXPIRY";
-        const use = latest(requests, "use", template.of) ?? "nothing";
+        const use = latest(requests, ["use"], template.of) ?? "nothing";
         return { op: "refund", id, reason: "", cause: id, use, points: template.points, policy };
       }
       case "revoke":
@@ -460,8 +485,12 @@ function requestOf(run: Run, template: RequestTemplate): Request {
           id,
           reason: "",
           cause: "",
-          grant: latest(requests, "grant", template.of) ?? "nothing",
+          grant: latest(requests, ["grant", "extend"], template.of) ?? "nothing",
         };
+      case "extend": {
+        const grant = latest(requests, ["grant", "extend"], template.of) ?? "nothing";
+        return { op: "extend", id, reason: "", cause: "", grant, ends: monthIn(template.ends) };
+      }
       case "again": {
         const before = earlier(template.of);
         if (!before) return { op: "freeze", id, reason: "", cause: "" };
@@ -477,9 +506,13 @@ function requestOf(run: Run, template: RequestTemplate): Request {
   return request;
 }
 
-/** The id of an earlier request with this operation; of any operation if there are too few. */
-function latest(requests: readonly Request[], op: Request["op"], back: number): string | undefined {
-  const fitting = requests.filter((request) => request.op === op);
+/** The id of an earlier request with these operations; of any operation if there are too few. */
+function latest(
+  requests: readonly Request[],
+  ops: readonly Request["op"][],
+  back: number,
+): string | undefined {
+  const fitting = requests.filter(({ op }) => ops.includes(op));
   return (fitting.at(-1 - back) ?? requests.at(-1 - (back % Math.max(requests.length, 1))))?.id;
 }
 
@@ -552,7 +585,11 @@ function send(deps: Deps, request: Request, validateOnly: boolean): Promise<Chan
   const input = { programId, userId, eventId, ...why, caller, validateOnly, deadline: undefined };
   switch (request.op) {
     case "grant":
-      return grantPoints(deps, { ...input, points: request.points });
+      return grantPoints(deps, {
+        ...input,
+        points: request.points,
+        expireMonth: request.ends === undefined ? undefined : parseMonth(request.ends),
+      });
     case "use":
       return usePoints(deps, { ...input, points: request.points, allowPartial: request.partial });
     case "refund":
@@ -564,6 +601,12 @@ function send(deps: Deps, request: Request, validateOnly: boolean): Promise<Chan
       });
     case "revoke":
       return revokePoints(deps, { ...input, grant: { origin: "c", eventId: request.grant } });
+    case "extend":
+      return extendPoints(deps, {
+        ...input,
+        grant: { origin: "c", eventId: request.grant },
+        expireMonth: parseMonth(request.ends),
+      });
     case "freeze":
       return freezeAccount(deps, input);
     case "unfreeze":

@@ -8,7 +8,8 @@
 type Lot = number;
 
 export type Operation =
-  | { readonly op: "grant"; readonly points: number }
+  /** Without `ends`, a month as text, the points last for the whole lifetime. */
+  | { readonly op: "grant"; readonly points: number; readonly ends?: string | undefined }
   | { readonly op: "use"; readonly points: number; readonly partial: boolean }
   | {
       readonly op: "refund";
@@ -17,6 +18,7 @@ export type Operation =
       readonly policy: "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
     }
   | { readonly op: "revoke"; readonly grant: string }
+  | { readonly op: "extend"; readonly grant: string; readonly ends: string }
   | { readonly op: "freeze" }
   | { readonly op: "unfreeze" };
 
@@ -68,8 +70,8 @@ interface Done {
   readonly balance: number;
   /** Of a use: what it took and no refund has restored, in the order of taking. */
   readonly taken: [Lot, number][];
-  /** Of a grant: how much of it was revoked. */
-  revoked: number;
+  /** Of a grant or an extension: how much of it was revoked or moved. */
+  gone: number;
 }
 
 interface State {
@@ -156,7 +158,11 @@ export class Oracle {
       lots: [...lots]
         .filter(([, points]) => points !== 0)
         .sort(([a], [b]) => a - b)
-        .map(([lot, points]) => ({ month: name(lot), points, expireTime: this.#expiry(lot) })),
+        .map(([lot, points]) => ({
+          month: name(lot),
+          points,
+          expireTime: this.#expiry(lot, this.#state.time),
+        })),
       totals: { ...totals },
       frozen,
       last: lines.length,
@@ -173,25 +179,29 @@ export class Oracle {
     if (known) return { line: known.line, balance: known.balance, replayed: true };
     switch (request.op) {
       case "grant":
-        return this.#grant(request, request.points, content, now);
+        return this.#grant(request, content, now);
       case "use":
         return this.#use(request, request.points, request.partial, content, now);
       case "refund":
         return this.#refund(request, content, now);
       case "revoke":
         return this.#revoke(request, request.grant, content, now);
+      case "extend":
+        return this.#extend(request, content, now);
       default:
         return this.#freeze(request, request.op === "freeze", content, now);
     }
   }
 
-  #grant(request: Request, points: number, content: string, now: number): Answer {
+  #grant(request: Request & { op: "grant" }, content: string, now: number): Answer {
     if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
     this.#advance(now);
-    const lot = this.#today();
+    const { points, ends } = request;
+    const lot = ends === undefined ? this.#today() : this.#lotEnding(ends);
+    if (lot === undefined) return { refused: "LIMIT_EXCEEDED" };
     this.#add(lot, points);
     this.#state.totals.issuedPoints = (this.#state.totals.issuedPoints ?? 0) + points;
-    const expireTime = this.#expiry(lot);
+    const expireTime = this.#expiry(lot, this.#state.time);
     const line = this.#write("ISSUED", `c:${request.id}`, points, [[lot, points]], {
       request,
       expireTime,
@@ -233,7 +243,8 @@ export class Oracle {
     if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
     this.#advance(now);
     const back = giveBack(used.taken, points);
-    const expired = [...back.keys()].filter((lot) => this.#expiry(lot) <= this.#state.time);
+    const since = used.line.createTime;
+    const expired = [...back.keys()].filter((lot) => this.#expiry(lot, since) <= this.#state.time);
     const changes = new Map<Lot, number>();
     for (const [lot, part] of back) {
       const target =
@@ -247,7 +258,9 @@ export class Oracle {
       related: `c:${request.use}`,
     });
     if (request.policy === "ORIGINAL_EXPIRY") {
-      for (const lot of expired.sort((a, b) => a - b)) this.#expire(lot, `/c:${request.id}`);
+      for (const lot of expired.sort((a, b) => a - b)) {
+        this.#expire(lot, back.get(lot) ?? 0, since, `/c:${request.id}`);
+      }
     }
     return this.#finish(request, content, line, []);
   }
@@ -255,13 +268,10 @@ export class Oracle {
   #revoke(request: Request, grant: string, content: string, now: number): Answer {
     const granted = this.#state.done.get(grant);
     if (!granted) return { refused: "LEDGER_ENTRY_NOT_FOUND" };
-    if (granted.line.type !== "ISSUED") return { refused: "WRONG_STATE" };
+    if (!bringsPoints(granted)) return { refused: "WRONG_STATE" };
     this.#advance(now);
-    const [month] = granted.line.changes[0] as readonly [string, number];
-    const lot = lotOf(month);
-    const held = this.#state.lots.get(lot) ?? 0;
-    const points = Math.min(granted.line.points - granted.revoked, held);
-    granted.revoked += points;
+    const { lot, points } = this.#left(granted);
+    granted.gone += points;
     this.#add(lot, -points);
     this.#state.totals.revokedPoints = (this.#state.totals.revokedPoints ?? 0) + points;
     const changes: [Lot, number][] = points === 0 ? [] : [[lot, -points]];
@@ -270,6 +280,48 @@ export class Oracle {
       related: `c:${grant}`,
     });
     return this.#finish(request, content, line, []);
+  }
+
+  #extend(request: Request & { op: "extend" }, content: string, now: number): Answer {
+    const granted = this.#state.done.get(request.grant);
+    if (!granted) return { refused: "LEDGER_ENTRY_NOT_FOUND" };
+    if (!bringsPoints(granted)) return { refused: "WRONG_STATE" };
+    this.#advance(now);
+    const target = this.#lotEnding(request.ends);
+    if (target === undefined) return { refused: "LIMIT_EXCEEDED" };
+    const { lot, points } = this.#left(granted);
+    if (points > 0 && lot >= target) return { refused: "LIMIT_EXCEEDED" };
+    granted.gone += points;
+    this.#add(lot, -points);
+    this.#add(target, points);
+    const moved: [Lot, number][] = [
+      [lot, -points],
+      [target, points],
+    ];
+    const line = this.#write("EXTENDED", `c:${request.id}`, points, points === 0 ? [] : moved, {
+      reason: request.reason,
+      expireTime: this.#expiry(target, this.#state.time),
+      related: `c:${request.grant}`,
+    });
+    return this.#finish(request, content, line, []);
+  }
+
+  /** What a grant or an extension still has in the lot into which it has put points. */
+  #left(granted: Done): { lot: Lot; points: number } {
+    const [month] = granted.line.changes.at(-1) ?? [undefined];
+    const lot = month === undefined ? this.#today() : lotOf(month);
+    if (this.#expiry(lot, granted.line.createTime) <= this.#state.time) return { lot, points: 0 };
+    const held = this.#state.lots.get(lot) ?? 0;
+    return { lot, points: Math.min(granted.line.points - granted.gone, held) };
+  }
+
+  /** The lot that ends with a month, by the lifetime of now, unless that is not possible. */
+  #lotEnding(month: string): Lot | undefined {
+    const { lifetimes } = this.#rules;
+    const now = lifetimes.findLast(({ effectiveTime }) => effectiveTime <= this.#state.time);
+    const months = (now ?? lifetimes[0])?.lifetimeMonths ?? 0;
+    const lots = Array.from({ length: months }, (_, back) => this.#today() - back);
+    return lots.find((lot) => lot + months === lotOf(month) + 1);
   }
 
   #freeze(request: Request, frozen: boolean, content: string, now: number): Answer {
@@ -283,26 +335,31 @@ export class Oracle {
 
   #finish(request: Request, content: string, line: Line, taken: [Lot, number][]): Answer {
     const balance = sum(this.#state.lots.values());
-    this.#state.done.set(request.id, { content, line, balance, taken, revoked: 0 });
+    this.#state.done.set(request.id, { content, line, balance, taken, gone: 0 });
     return { line, balance, replayed: false };
   }
 
   /** Sets the time and expires every lot that is due, the oldest first. */
   #advance(now: number): void {
     const state = this.#state;
+    const since = state.time;
     if (now > state.time) state.time = now;
     if (!state.exists) return;
     for (const lot of [...state.lots.keys()].sort((a, b) => a - b)) {
-      if ((state.lots.get(lot) ?? 0) > 0 && this.#expiry(lot) <= state.time) this.#expire(lot, "");
+      const end = this.#expiry(lot, since);
+      if (end > state.time) continue;
+      // Points that were granted after the first ones of the lot had expired have a name of theirs.
+      const isFirst = end === this.#expiry(lot, Number.NEGATIVE_INFINITY);
+      const cause = isFirst ? "" : `/${name(lotAt(this.#rules.timeZone, end) - 1)}`;
+      this.#expire(lot, state.lots.get(lot) ?? 0, since, cause);
     }
   }
 
-  #expire(lot: Lot, cause: string): void {
-    const points = this.#state.lots.get(lot) ?? 0;
-    this.#state.lots.delete(lot);
+  #expire(lot: Lot, points: number, since: number, cause: string): void {
+    this.#add(lot, -points);
     this.#state.totals.expiredPoints = (this.#state.totals.expiredPoints ?? 0) + points;
     this.#write("EXPIRED", `x:${name(lot)}${cause}`, points, [[lot, -points]], {
-      effectiveTime: this.#expiry(lot),
+      effectiveTime: this.#expiry(lot, since),
     });
   }
 
@@ -345,17 +402,23 @@ export class Oracle {
     return lotAt(this.#rules.timeZone, this.#state.time);
   }
 
-  /** The instant of expiry: each lengthening moves only instants after it takes effect. */
-  #expiry(lot: Lot): number {
+  /**
+   * The instant at which points expire that are in a lot at `since`: each lengthening moves only
+   * instants after it takes effect, and one that was in effect at `since` has moved them.
+   */
+  #expiry(lot: Lot, since: number): number {
     const [first, ...later] = this.#rules.lifetimes as [Rules["lifetimes"][0]];
     let instant = startOfMonth(this.#rules.timeZone, lot + first.lifetimeMonths);
     for (const { lifetimeMonths, effectiveTime } of later as Rules["lifetimes"]) {
-      if (instant > effectiveTime)
+      if (instant > effectiveTime || effectiveTime <= since)
         instant = startOfMonth(this.#rules.timeZone, lot + lifetimeMonths);
     }
     return instant;
   }
 }
+
+/** Whether a request has put points into a lot. */
+const bringsPoints = ({ line }: Done): boolean => ["ISSUED", "EXTENDED"].includes(line.type);
 
 /** Removes `points` from the end of what a use took: what was taken last is restored first. */
 function giveBack(taken: [Lot, number][], points: number): Map<Lot, number> {

@@ -122,6 +122,8 @@ function encodeRevision(value: Revision): Item {
     g: S(value.rowsDigest),
     h: S(value.digest),
     ...(value.executeTime !== undefined && { x: N(value.executeTime) }),
+    ...(value.expireMonth !== undefined && { em: N(value.expireMonth) }),
+    ...(value.hasExpireMonths && { er: { BOOL: true } }),
     a: N(value.requiredApprovalCount),
     ...(value.exceededMaxTotalPoints !== undefined && { e: N(value.exceededMaxTotalPoints) }),
     ...encodeCaller("w", value.submitter),
@@ -145,6 +147,8 @@ function decodeRevision(item: Item): Revision {
     rowsDigest: text(item, "g"),
     digest: text(item, "h"),
     ...(item.x && { executeTime: num(item, "x") }),
+    ...(item.em && { expireMonth: num(item, "em") }),
+    ...(item.er && { hasExpireMonths: true as const }),
     requiredApprovalCount: num(item, "a"),
     ...(item.e && { exceededMaxTotalPoints: num(item, "e") }),
     submitter: decodeCaller(item, "w"),
@@ -290,8 +294,8 @@ export const rowsKey = (uploadId: string, block: number): Item =>
   blockKey("R", `${uploadId}#${block}`);
 
 /**
- * The attributes of a block of rows: lists of lines, users, points and reasons, and a map for each
- * row that has more. Values of a list are stored as they are. A JSON text would escape them, and
+ * The attributes of a block of rows: lists of lines, users, points, reasons and, if any row has one,
+ * months of expiry, and a map for each row that has more. Values of a list are stored as they are. A JSON text would escape them, and
  * malformed values could make it longer than an item may be.
  */
 export const encodeRows = (rows: readonly SheetRow[]): Item => ({
@@ -299,18 +303,23 @@ export const encodeRows = (rows: readonly SheetRow[]): Item => ({
   u: strings(rows.map(({ userId }) => userId)),
   p: numbers(rows.map(({ points }) => points)),
   t: strings(rows.map(({ reason }) => reason)),
+  ...(rows.some(({ expireMonth }) => expireMonth) && {
+    m: strings(rows.map(({ expireMonth = "" }) => expireMonth)),
+  }),
   e: { L: rows.flatMap(encodeExtras) },
 });
 
 export function decodeRows(item: Item): SheetRow[] {
   const [lines, users] = [nums(item, "l"), texts(item, "u")];
   const [points, reasons] = [nums(item, "p"), texts(item, "t")];
+  const months = item.m ? texts(item, "m") : [];
   const extras = new Map((item.e?.L ?? []).map(({ M = {} }) => [num(M, "i"), decodeExtras(M)]));
   return lines.map((line, i) => ({
     line,
     userId: users[i] ?? "",
     points: points[i] ?? 0,
     reason: reasons[i] ?? "",
+    ...(months[i] && { expireMonth: months[i] }),
     ...extras.get(i),
   }));
 }

@@ -1,7 +1,7 @@
 /** How the summary of a revision is stored: as one item, with lists of values instead of maps. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { BulkGrantState } from "../../../domain/bulk-grant.ts";
-import type { BulkGrantSummary, Overlap } from "../../../domain/bulk-grant-summary.ts";
+import type { BulkGrantSummary, MonthTotal, Overlap } from "../../../domain/bulk-grant-summary.ts";
 import { type Item, N, num, numbers, nums, S } from "../sdk/attributes.ts";
 import { numberedKey } from "./bulk-keys.ts";
 import type { Codec } from "./codec.ts";
@@ -14,6 +14,13 @@ export const bulkSummary: Codec<"bulkSummary"> = {
     p: numbers([summary.minPoints, summary.medianPoints, summary.maxPoints]),
     t: { L: summary.reasons.map((each) => list(S(each.reason), each.rowCount, each.points)) },
     ...(summary.otherReasons && { q: encodeOthers(summary.otherReasons) }),
+    ...(summary.expireMonths && {
+      m: {
+        L: summary.expireMonths.map(({ expireMonth = 0, rowCount, points }) =>
+          numbers([expireMonth, rowCount, points]),
+        ),
+      },
+    }),
     l: { L: summary.largestRows.map(({ userId, points }) => list(S(userId), points)) },
     h: {
       L: summary.histogram.map((each) => numbers([each.minPoints, each.maxPoints, each.rowCount])),
@@ -32,6 +39,7 @@ export const bulkSummary: Codec<"bulkSummary"> = {
         ...{ reason: textOf(reason), rowCount: numberOf(rowCount), points: numberOf(points) },
       })),
       ...(item.q && { otherReasons: decodeOthers(item) }),
+      ...(item.m && { expireMonths: lists(item, "m").map(decodeMonth) }),
       largestRows: lists(item, "l").map(([userId, points]) => ({
         ...{ userId: textOf(userId), points: numberOf(points) },
       })),
@@ -57,6 +65,12 @@ const lists = (item: Item, name: string): AttributeValue[][] =>
 
 const textOf = (value: AttributeValue | undefined): string => value?.S ?? "";
 const numberOf = (value: AttributeValue | undefined): number => Number(value?.N ?? 0);
+
+/** The month 0 stands for none. */
+function decodeMonth(values: readonly AttributeValue[]): MonthTotal {
+  const [expireMonth = 0, rowCount = 0, points = 0] = values.map(numberOf);
+  return { expireMonth: expireMonth || undefined, rowCount, points };
+}
 
 type Others = NonNullable<BulkGrantSummary["otherReasons"]>;
 

@@ -2,6 +2,7 @@
 import type { AccountName } from "../../../app/ports/points.ts";
 import type { PendingStart, ReservationShard } from "../../../app/ports/reservations.ts";
 import type { Caller } from "../../../domain/caller.ts";
+import type { EarlyExpiry } from "../../../domain/early-expiry.ts";
 import type { Reason } from "../../../domain/errors.ts";
 import type { Reservation, ReservationState } from "../../../domain/reservation.ts";
 import { type Item, N, num, pad, parts, S, text } from "../sdk/attributes.ts";
@@ -26,6 +27,7 @@ export const reservation: Codec<"reservation"> = {
     m: N(value.updateTime),
     ...(value.reason !== "" && { r: S(value.reason) }),
     ...(value.cause && { o: S(value.cause) }),
+    ...(value.expiry && encodeExpiry(value.expiry)),
     ...(value.grant && encodeGrant(value.grant)),
     ...(value.failure && { fr: S(value.failure.reason), fm: S(value.failure.message) }),
     ...(value.traceparent && { tp: encodeTraceparent(value.traceparent) }),
@@ -50,6 +52,7 @@ export const reservation: Codec<"reservation"> = {
       creator: decodeCaller(item, "w"),
       hash: text(item, "h"),
       executeTime: Number(parts(item, "ix")[0]),
+      ...((item.em || item.ea) && { expiry: decodeExpiry(item) }),
       state: text(item, "s") as ReservationState,
       createTime: num(item, "c"),
       updateTime: num(item, "m"),
@@ -61,6 +64,14 @@ export const reservation: Codec<"reservation"> = {
     };
   },
 };
+
+const encodeExpiry = ({ expireMonth, expireAfterMonths }: EarlyExpiry): Item => ({
+  ...(expireMonth !== undefined && { em: N(expireMonth) }),
+  ...(expireAfterMonths !== undefined && { ea: N(expireAfterMonths) }),
+});
+
+const decodeExpiry = (item: Item): EarlyExpiry =>
+  item.em ? { expireMonth: num(item, "em") } : { expireAfterMonths: num(item, "ea") };
 
 /** The partition of the pending starts of a shard: one of its own for each program. */
 export const pendingStartsKey = (programId: string, shard: number) => S(`S#${programId}#${shard}`);

@@ -144,7 +144,7 @@ test("people find a tab at its address in the spreadsheet", async () => {
 });
 
 describe("failed rows are written to a new tab", () => {
-  const of = { bulkGrantId: "spring-26", revision: 2 };
+  const of = { bulkGrantId: "spring-26", revision: { number: 2 } };
   const title = "failed spring-26 r2";
   const header = [
     ...["user_id", "points", "reason", "bulk_grant_id"],

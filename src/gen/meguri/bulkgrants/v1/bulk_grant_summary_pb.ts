@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/bulkgrants/v1/bulk_grant_summary.proto.
  */
 export const file_meguri_bulkgrants_v1_bulk_grant_summary: GenFile = /*@__PURE__*/
-  fileDesc("Ci1tZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50X3N1bW1hcnkucHJvdG8SFG1lZ3VyaS5idWxrZ3JhbnRzLnYxIpUKChBCdWxrR3JhbnRTdW1tYXJ5EhAKCHJldmlzaW9uGAEgASgFEhEKCXJvd19jb3VudBgCIAEoBRISCgptaW5fcG9pbnRzGAMgASgDEhUKDW1lZGlhbl9wb2ludHMYBCABKAMSEgoKbWF4X3BvaW50cxgFIAEoAxJDCgdyZWFzb25zGAYgAygLMjIubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5SZWFzb25Ub3RhbBJKCg1vdGhlcl9yZWFzb25zGAcgASgLMjMubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5PdGhlclJlYXNvbnMSRwoMbGFyZ2VzdF9yb3dzGAggAygLMjEubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5Vc2VyUG9pbnRzEkUKCWhpc3RvZ3JhbRgJIAMoCzIyLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFN1bW1hcnkuUG9pbnRzUmFuZ2USHQoVd2l0aG91dF9hY2NvdW50X2NvdW50GAogASgFEhQKDGZyb3plbl9jb3VudBgLIAEoBRIvCgtleHBpcmVfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASTQoKZGlmZmVyZW5jZRgNIAEoCzI5Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFN1bW1hcnkuUmV2aXNpb25EaWZmZXJlbmNlEhYKDmNvbXBhcmVkX2NvdW50GA4gASgFEkAKCG92ZXJsYXBzGA8gAygLMi4ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5PdmVybGFwGkAKC1JlYXNvblRvdGFsEg4KBnJlYXNvbhgBIAEoCRIRCglyb3dfY291bnQYAiABKAUSDgoGcG9pbnRzGAMgASgDGkcKDE90aGVyUmVhc29ucxIUCgxyZWFzb25fY291bnQYASABKAUSEQoJcm93X2NvdW50GAIgASgFEg4KBnBvaW50cxgDIAEoAxotCgpVc2VyUG9pbnRzEg8KB3VzZXJfaWQYASABKAkSDgoGcG9pbnRzGAIgASgDGkgKC1BvaW50c1JhbmdlEhIKCm1pbl9wb2ludHMYASABKAMSEgoKbWF4X3BvaW50cxgCIAEoAxIRCglyb3dfY291bnQYAyABKAUajAEKElJldmlzaW9uRGlmZmVyZW5jZRITCgthZGRlZF9jb3VudBgBIAEoBRIVCg1yZW1vdmVkX2NvdW50GAIgASgFEhUKDWNoYW5nZWRfY291bnQYAyABKAUSGgoScHJldmlvdXNfcm93X2NvdW50GAQgASgFEhcKD3ByZXZpb3VzX3BvaW50cxgFIAEoAxrZAQoHT3ZlcmxhcBIVCg1idWxrX2dyYW50X2lkGAEgASgJEjQKBXN0YXRlGAIgASgOMiUubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LlN0YXRlEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD3NhbWVfdXNlcl9jb3VudBgEIAEoBRIZChFzYW1lX3BvaW50c19jb3VudBgFIAEoBRITCgtyZXZlcnNhbF9pZBgGIAEoCRIOCgZ3YXJuZWQYByABKAhCN1o1bWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvYnVsa2dyYW50cy92MTtidWxrZ3JhbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_bulkgrants_v1_bulk_grant]);
+  fileDesc("Ci1tZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50X3N1bW1hcnkucHJvdG8SFG1lZ3VyaS5idWxrZ3JhbnRzLnYxIqYLChBCdWxrR3JhbnRTdW1tYXJ5EhAKCHJldmlzaW9uGAEgASgFEhEKCXJvd19jb3VudBgCIAEoBRISCgptaW5fcG9pbnRzGAMgASgDEhUKDW1lZGlhbl9wb2ludHMYBCABKAMSEgoKbWF4X3BvaW50cxgFIAEoAxJDCgdyZWFzb25zGAYgAygLMjIubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5SZWFzb25Ub3RhbBJKCg1vdGhlcl9yZWFzb25zGAcgASgLMjMubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5PdGhlclJlYXNvbnMSRwoMbGFyZ2VzdF9yb3dzGAggAygLMjEubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5Vc2VyUG9pbnRzEkUKCWhpc3RvZ3JhbRgJIAMoCzIyLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFN1bW1hcnkuUG9pbnRzUmFuZ2USHQoVd2l0aG91dF9hY2NvdW50X2NvdW50GAogASgFEhQKDGZyb3plbl9jb3VudBgLIAEoBRIvCgtleHBpcmVfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASTQoKZGlmZmVyZW5jZRgNIAEoCzI5Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFN1bW1hcnkuUmV2aXNpb25EaWZmZXJlbmNlEhYKDmNvbXBhcmVkX2NvdW50GA4gASgFEkAKCG92ZXJsYXBzGA8gAygLMi4ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5PdmVybGFwEkgKDWV4cGlyZV9tb250aHMYECADKAsyMS5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRTdW1tYXJ5Lk1vbnRoVG90YWwaQAoLUmVhc29uVG90YWwSDgoGcmVhc29uGAEgASgJEhEKCXJvd19jb3VudBgCIAEoBRIOCgZwb2ludHMYAyABKAMaRwoMT3RoZXJSZWFzb25zEhQKDHJlYXNvbl9jb3VudBgBIAEoBRIRCglyb3dfY291bnQYAiABKAUSDgoGcG9pbnRzGAMgASgDGkUKCk1vbnRoVG90YWwSFAoMZXhwaXJlX21vbnRoGAEgASgJEhEKCXJvd19jb3VudBgCIAEoBRIOCgZwb2ludHMYAyABKAMaLQoKVXNlclBvaW50cxIPCgd1c2VyX2lkGAEgASgJEg4KBnBvaW50cxgCIAEoAxpICgtQb2ludHNSYW5nZRISCgptaW5fcG9pbnRzGAEgASgDEhIKCm1heF9wb2ludHMYAiABKAMSEQoJcm93X2NvdW50GAMgASgFGowBChJSZXZpc2lvbkRpZmZlcmVuY2USEwoLYWRkZWRfY291bnQYASABKAUSFQoNcmVtb3ZlZF9jb3VudBgCIAEoBRIVCg1jaGFuZ2VkX2NvdW50GAMgASgFEhoKEnByZXZpb3VzX3Jvd19jb3VudBgEIAEoBRIXCg9wcmV2aW91c19wb2ludHMYBSABKAMa2QEKB092ZXJsYXASFQoNYnVsa19ncmFudF9pZBgBIAEoCRI0CgVzdGF0ZRgCIAEoDjIlLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5TdGF0ZRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9zYW1lX3VzZXJfY291bnQYBCABKAUSGQoRc2FtZV9wb2ludHNfY291bnQYBSABKAUSEwoLcmV2ZXJzYWxfaWQYBiABKAkSDgoGd2FybmVkGAcgASgIQjdaNW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2J1bGtncmFudHMvdjE7YnVsa2dyYW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_bulkgrants_v1_bulk_grant]);
 
 /**
  * BulkGrantSummary is what the validation has summed up of a revision, for those who approve it. It
@@ -103,7 +103,8 @@ export type BulkGrantSummary = Message<"meguri.bulkgrants.v1.BulkGrantSummary"> 
 
   /**
    * The instant at which the points expire, if they are granted now or, when it is later, at
-   * execute_time. Unset for a reversal, and for another revision than the current one.
+   * execute_time. It is that of the rows without an expire_month of their own. Unset for a reversal,
+   * for another revision than the current one, and when the month of the bulk grant is over by then.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 12;
    */
@@ -130,6 +131,14 @@ export type BulkGrantSummary = Message<"meguri.bulkgrants.v1.BulkGrantSummary"> 
    * @generated from field: repeated meguri.bulkgrants.v1.BulkGrantSummary.Overlap overlaps = 15;
    */
   overlaps: BulkGrantSummary_Overlap[];
+
+  /**
+   * The rows by their month of expiry, the earliest first: at most 40. Empty when neither the bulk
+   * grant nor a row has an expire_month.
+   *
+   * @generated from field: repeated meguri.bulkgrants.v1.BulkGrantSummary.MonthTotal expire_months = 16;
+   */
+  expireMonths: BulkGrantSummary_MonthTotal[];
 };
 
 /**
@@ -210,6 +219,42 @@ export const BulkGrantSummary_OtherReasonsSchema: GenMessage<BulkGrantSummary_Ot
   messageDesc(file_meguri_bulkgrants_v1_bulk_grant_summary, 0, 1);
 
 /**
+ * MonthTotal is the sum of the rows whose points expire at the end of one month.
+ *
+ * @generated from message meguri.bulkgrants.v1.BulkGrantSummary.MonthTotal
+ */
+export type BulkGrantSummary_MonthTotal = Message<"meguri.bulkgrants.v1.BulkGrantSummary.MonthTotal"> & {
+  /**
+   * The month, that of the row or else of the bulk grant, such as "2026-11". Empty for rows whose
+   * points last for the whole lifetime.
+   *
+   * @generated from field: string expire_month = 1;
+   */
+  expireMonth: string;
+
+  /**
+   * The rows, 1 or more.
+   *
+   * @generated from field: int32 row_count = 2;
+   */
+  rowCount: number;
+
+  /**
+   * Their points.
+   *
+   * @generated from field: int64 points = 3;
+   */
+  points: bigint;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.BulkGrantSummary.MonthTotal.
+ * Use `create(BulkGrantSummary_MonthTotalSchema)` to create a new message.
+ */
+export const BulkGrantSummary_MonthTotalSchema: GenMessage<BulkGrantSummary_MonthTotal> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_summary, 0, 2);
+
+/**
  * UserPoints is a user and the points of the user's row.
  *
  * @generated from message meguri.bulkgrants.v1.BulkGrantSummary.UserPoints
@@ -235,7 +280,7 @@ export type BulkGrantSummary_UserPoints = Message<"meguri.bulkgrants.v1.BulkGran
  * Use `create(BulkGrantSummary_UserPointsSchema)` to create a new message.
  */
 export const BulkGrantSummary_UserPointsSchema: GenMessage<BulkGrantSummary_UserPoints> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_summary, 0, 2);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_summary, 0, 3);
 
 /**
  * PointsRange is a range of points, and how many rows have points in it.
@@ -270,7 +315,7 @@ export type BulkGrantSummary_PointsRange = Message<"meguri.bulkgrants.v1.BulkGra
  * Use `create(BulkGrantSummary_PointsRangeSchema)` to create a new message.
  */
 export const BulkGrantSummary_PointsRangeSchema: GenMessage<BulkGrantSummary_PointsRange> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_summary, 0, 3);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_summary, 0, 4);
 
 /**
  * RevisionDifference is what differs from the revision before. Rows are compared by their users,
@@ -294,7 +339,8 @@ export type BulkGrantSummary_RevisionDifference = Message<"meguri.bulkgrants.v1.
   removedCount: number;
 
   /**
-   * The users who have other points or another reason than before. 0 or more.
+   * The users who have other points, another reason or another expire_month than before. 0 or
+   * more.
    *
    * @generated from field: int32 changed_count = 3;
    */
@@ -320,7 +366,7 @@ export type BulkGrantSummary_RevisionDifference = Message<"meguri.bulkgrants.v1.
  * Use `create(BulkGrantSummary_RevisionDifferenceSchema)` to create a new message.
  */
 export const BulkGrantSummary_RevisionDifferenceSchema: GenMessage<BulkGrantSummary_RevisionDifference> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_summary, 0, 4);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_summary, 0, 5);
 
 /**
  * Overlap is what another bulk grant of the program has in common with the revision. Of the other
@@ -386,5 +432,5 @@ export type BulkGrantSummary_Overlap = Message<"meguri.bulkgrants.v1.BulkGrantSu
  * Use `create(BulkGrantSummary_OverlapSchema)` to create a new message.
  */
 export const BulkGrantSummary_OverlapSchema: GenMessage<BulkGrantSummary_Overlap> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_summary, 0, 5);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_summary, 0, 6);
 

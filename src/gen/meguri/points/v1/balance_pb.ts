@@ -81,14 +81,15 @@ export const BalanceSchema: GenMessage<Balance> = /*@__PURE__*/
   messageDesc(file_meguri_points_v1_balance, 0);
 
 /**
- * Bucket holds the points that were granted in one month and are neither spent, revoked nor
- * expired.
+ * Bucket holds the points of one month that are neither spent, revoked nor expired: those that
+ * were granted in it, and those that were granted later and end as early (expire_month).
  *
  * @generated from message meguri.points.v1.Balance.Bucket
  */
 export type Balance_Bucket = Message<"meguri.points.v1.Balance.Bucket"> & {
   /**
-   * The month of the grants, in the program's time zone, such as "2026-11".
+   * The month, in the program's time zone, such as "2026-11". Ordinary points that were granted in
+   * it expire at expire_time.
    *
    * @generated from field: string month = 1;
    */

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/ledger_entry.proto.
  */
 export const file_meguri_points_v1_ledger_entry: GenFile = /*@__PURE__*/
-  fileDesc("CiNtZWd1cmkvcG9pbnRzL3YxL2xlZGdlcl9lbnRyeS5wcm90bxIQbWVndXJpLnBvaW50cy52MSJhCglFdmVudE5hbWUSNwoGb3JpZ2luGAEgASgOMh0ubWVndXJpLnBvaW50cy52MS5FdmVudE9yaWdpbkIIukgFggECEAESGwoIZXZlbnRfaWQYAiABKAlCCbpIBnIEoOowASLCBQoLTGVkZ2VyRW50cnkSDgoGbnVtYmVyGAEgASgDEjAKBHR5cGUYAiABKA4yIi5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5LlR5cGUSKgoFZXZlbnQYAyABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOZWZmZWN0aXZlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnBvaW50cxgGIAEoAxJACg1tb250aF9jaGFuZ2VzGAcgAygLMikubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeS5Nb250aENoYW5nZRIYChBhdmFpbGFibGVfcG9pbnRzGAggASgDEg4KBnJlYXNvbhgJIAEoCRIoCgZjYWxsZXIYCiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIvCgtleHBpcmVfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoNcmVsYXRlZF9ldmVudBgMIAEoCzIbLm1lZ3VyaS5wb2ludHMudjEuRXZlbnROYW1lEg0KBWNhdXNlGA0gASgJGiwKC01vbnRoQ2hhbmdlEg0KBW1vbnRoGAEgASgJEg4KBnBvaW50cxgCIAEoAyKXAQoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASDwoLVFlQRV9JU1NVRUQQARINCglUWVBFX1VTRUQQAhIQCgxUWVBFX0VYUElSRUQQAxIRCg1UWVBFX1JFRlVOREVEEAQSEAoMVFlQRV9SRVZPS0VEEAUSDwoLVFlQRV9GUk9aRU4QBhIRCg1UWVBFX1VORlJPWkVOEAcqmAEKC0V2ZW50T3JpZ2luEhwKGEVWRU5UX09SSUdJTl9VTlNQRUNJRklFRBAAEhcKE0VWRU5UX09SSUdJTl9DQUxMRVIQARIcChhFVkVOVF9PUklHSU5fUkVTRVJWQVRJT04QAhIbChdFVkVOVF9PUklHSU5fQlVMS19HUkFOVBADEhcKE0VWRU5UX09SSUdJTl9FWFBJUlkQBEIvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
+  fileDesc("CiNtZWd1cmkvcG9pbnRzL3YxL2xlZGdlcl9lbnRyeS5wcm90bxIQbWVndXJpLnBvaW50cy52MSJhCglFdmVudE5hbWUSNwoGb3JpZ2luGAEgASgOMh0ubWVndXJpLnBvaW50cy52MS5FdmVudE9yaWdpbkIIukgFggECEAESGwoIZXZlbnRfaWQYAiABKAlCCbpIBnIEoOowASLVBQoLTGVkZ2VyRW50cnkSDgoGbnVtYmVyGAEgASgDEjAKBHR5cGUYAiABKA4yIi5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5LlR5cGUSKgoFZXZlbnQYAyABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOZWZmZWN0aXZlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnBvaW50cxgGIAEoAxJACg1tb250aF9jaGFuZ2VzGAcgAygLMikubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeS5Nb250aENoYW5nZRIYChBhdmFpbGFibGVfcG9pbnRzGAggASgDEg4KBnJlYXNvbhgJIAEoCRIoCgZjYWxsZXIYCiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIvCgtleHBpcmVfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoNcmVsYXRlZF9ldmVudBgMIAEoCzIbLm1lZ3VyaS5wb2ludHMudjEuRXZlbnROYW1lEg0KBWNhdXNlGA0gASgJGiwKC01vbnRoQ2hhbmdlEg0KBW1vbnRoGAEgASgJEg4KBnBvaW50cxgCIAEoAyKqAQoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASDwoLVFlQRV9JU1NVRUQQARINCglUWVBFX1VTRUQQAhIQCgxUWVBFX0VYUElSRUQQAxIRCg1UWVBFX1JFRlVOREVEEAQSEAoMVFlQRV9SRVZPS0VEEAUSDwoLVFlQRV9GUk9aRU4QBhIRCg1UWVBFX1VORlJPWkVOEAcSEQoNVFlQRV9FWFRFTkRFRBALKpgBCgtFdmVudE9yaWdpbhIcChhFVkVOVF9PUklHSU5fVU5TUEVDSUZJRUQQABIXChNFVkVOVF9PUklHSU5fQ0FMTEVSEAESHAoYRVZFTlRfT1JJR0lOX1JFU0VSVkFUSU9OEAISGwoXRVZFTlRfT1JJR0lOX0JVTEtfR1JBTlQQAxIXChNFVkVOVF9PUklHSU5fRVhQSVJZEARCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
 
 /**
  * EventName names one event of an account.
@@ -93,7 +93,7 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
 
   /**
    * How many points the event moved, 0 or more, without a sign. 0 for a freeze or an unfreeze, and
-   * for a revoke of a grant without remaining points.
+   * for a revoke or an extension of a grant without remaining points.
    *
    * @generated from field: int64 points = 6;
    */
@@ -128,16 +128,17 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
   caller?: Caller | undefined;
 
   /**
-   * For a grant, the instant at which its points expire by the lifetime at the time of the entry: a
-   * later change of the lifetime moves the instant, but not this field. Unset for other types.
+   * For a grant or an extension, the instant at which its points expire by the lifetime at the time
+   * of the entry: a later change of the lifetime moves the instant, but not this field. Unset for
+   * other types.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 11;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * The use whose points a refund returns, or the grant whose points a revoke takes back. Unset for
-   * other types.
+   * The use whose points a refund returns, or the grant or extension whose points a revoke takes
+   * back or an extension moves. Unset for other types.
    *
    * @generated from field: meguri.points.v1.EventName related_event = 12;
    */
@@ -166,7 +167,8 @@ export const LedgerEntrySchema: GenMessage<LedgerEntry> = /*@__PURE__*/
  */
 export type LedgerEntry_MonthChange = Message<"meguri.points.v1.LedgerEntry.MonthChange"> & {
   /**
-   * The month in which the points were granted, in the program's time zone, such as "2026-11".
+   * The month whose bucket has changed, in the program's time zone, such as "2026-11": that of the
+   * grant, or the earlier one whose points expire when those of the grant do.
    *
    * @generated from field: string month = 1;
    */
@@ -248,6 +250,13 @@ export const LedgerEntry_Type = {
    * @generated from enum value: TYPE_UNFROZEN = 7;
    */
   UNFROZEN: 7,
+
+  /**
+   * Points were moved to a month that expires later.
+   *
+   * @generated from enum value: TYPE_EXTENDED = 11;
+   */
+  EXTENDED: 11,
 } as const;
 
 /**

@@ -25,7 +25,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/points_service.proto.
  */
 export const file_meguri_points_v1_points_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVtZWd1cmkvcG9pbnRzL3YxL3BvaW50c19zZXJ2aWNlLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxItsBChJHcmFudFBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESGQoGcG9pbnRzGAQgASgDQgm6SAYiBIjqMAESGQoGcmVhc29uGAUgASgJQgm6SAZyBNjqMAESGAoFY2F1c2UYByABKAlCCbpIBnIE+OowARIVCg12YWxpZGF0ZV9vbmx5GAggASgIIm8KE0dyYW50UG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgi8AEKEFVzZVBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESGQoGcG9pbnRzGAQgASgDQgm6SAYiBIjqMAESGQoGcmVhc29uGAUgASgJQgm6SAZyBNjqMAESFQoNYWxsb3dfcGFydGlhbBgGIAEoCBIYCgVjYXVzZRgHIAEoCUIJukgGcgT46jABEhUKDXZhbGlkYXRlX29ubHkYCCABKAgibQoRVXNlUG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgi3wIKE1JlZnVuZFBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESHwoMdXNlX2V2ZW50X2lkGAQgASgJQgm6SAZyBJjqMAESHgoGcG9pbnRzGAUgASgDQgm6SAYiBIjqMAFIAIgBARJQChVleHBpcmVkX3BvaW50c19wb2xpY3kYBiABKA4yJS5tZWd1cmkucG9pbnRzLnYxLkV4cGlyZWRQb2ludHNQb2xpY3lCCrpIB4IBBBABIAASGQoGcmVhc29uGAcgASgJQgm6SAZyBNjqMAESGAoFY2F1c2UYCCABKAlCCbpIBnIE+OowARIVCg12YWxpZGF0ZV9vbmx5GAkgASgIQgkKB19wb2ludHMicAoUUmVmdW5kUG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgi+wEKE1Jldm9rZVBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESOAoLZ3JhbnRfZXZlbnQYBCABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZUIGukgDyAEBEhkKBnJlYXNvbhgFIAEoCUIJukgGcgTY6jABEhgKBWNhdXNlGAYgASgJQgm6SAZyBPjqMAESFQoNdmFsaWRhdGVfb25seRgHIAEoCCJwChRSZXZva2VQb2ludHNSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkSGAoQYXZhaWxhYmxlX3BvaW50cxgCIAEoAxIQCghyZXBsYXllZBgDIAEoCCLCAQoURnJlZXplQWNjb3VudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESGQoGcmVhc29uGAQgASgJQgm6SAZyBNjqMAESGAoFY2F1c2UYBSABKAlCCbpIBnIE+OowARIVCg12YWxpZGF0ZV9vbmx5GAYgASgIInEKFUZyZWV6ZUFjY291bnRSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkSGAoQYXZhaWxhYmxlX3BvaW50cxgCIAEoAxIQCghyZXBsYXllZBgDIAEoCCLEAQoWVW5mcmVlemVBY2NvdW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGwoIZXZlbnRfaWQYAyABKAlCCbpIBnIEmOowARIZCgZyZWFzb24YBCABKAlCCbpIBnIE2OowARIYCgVjYXVzZRgFIAEoCUIJukgGcgT46jABEhUKDXZhbGlkYXRlX29ubHkYBiABKAgicwoXVW5mcmVlemVBY2NvdW50UmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgibwoRR2V0QmFsYW5jZVJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhcKD2luY2x1ZGVfcGVuZGluZxgEIAEoCCJAChJHZXRCYWxhbmNlUmVzcG9uc2USKgoHYmFsYW5jZRgBIAEoCzIZLm1lZ3VyaS5wb2ludHMudjEuQmFsYW5jZSKQAQoSR2V0Rm9yZWNhc3RSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESHgoHdXNlcl9pZBgCIAEoCUINukgGcgSI6jAByLsYAhI3CgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEINukgKyAEBsgEEiOowASJDChNHZXRGb3JlY2FzdFJlc3BvbnNlEiwKCGZvcmVjYXN0GAEgASgLMhoubWVndXJpLnBvaW50cy52MS5Gb3JlY2FzdCKBBAoYTGlzdExlZGdlckVudHJpZXNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESHgoHdXNlcl9pZBgCIAEoCUINukgGcgSI6jAByLsYAhIaCglwYWdlX3NpemUYAyABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgEIAEoCUIJukgGcgTg6jABEkkKBW9yZGVyGAUgASgOMjAubWVndXJpLnBvaW50cy52MS5MaXN0TGVkZ2VyRW50cmllc1JlcXVlc3QuT3JkZXJCCLpIBYIBAhABEkYKBXR5cGVzGAYgAygOMiIubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeS5UeXBlQhO6SBCSAQ0QBxgBIgeCAQQQASAAEkAKEGNyZWF0ZV90aW1lX2Zyb20YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEkIKEmNyZWF0ZV90aW1lX2JlZm9yZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCrpIB7IBBIjqMAEiTgoFT3JkZXISFQoRT1JERVJfVU5TUEVDSUZJRUQQABIWChJPUkRFUl9ORVdFU1RfRklSU1QQARIWChJPUkRFUl9PTERFU1RfRklSU1QQAiJkChlMaXN0TGVkZ2VyRW50cmllc1Jlc3BvbnNlEi4KB2VudHJpZXMYASADKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKxAQoVR2V0TGVkZ2VyRW50cnlSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESHgoHdXNlcl9pZBgCIAEoCUINukgGcgSI6jAByLsYAhIZCgZudW1iZXIYAyABKANCB7pIBCICKAFIABIsCgVldmVudBgEIAEoCzIbLm1lZ3VyaS5wb2ludHMudjEuRXZlbnROYW1lSABCDAoDa2V5EgW6SAIIASJGChZHZXRMZWRnZXJFbnRyeVJlc3BvbnNlEiwKBWVudHJ5GAEgASgLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeSJpChRWZXJpZnlBY2NvdW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISDgoGcmVwYWlyGAMgASgIIrYBChVWZXJpZnlBY2NvdW50UmVzcG9uc2USMQoLZGlmZmVyZW5jZXMYASADKAsyHC5tZWd1cmkucG9pbnRzLnYxLkRpZmZlcmVuY2USIwobdW5yZXBvcnRlZF9kaWZmZXJlbmNlX2NvdW50GAIgASgDEhMKC2VudHJ5X2NvdW50GAMgASgDEhAKCHJlcGFpcmVkGAQgASgIEh4KFnJlc3RvcmVkX2VudHJ5X251bWJlcnMYBSADKAMiSQoUVmVyaWZ5UHJvZ3JhbVJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIOCgZyZXBhaXIYAiABKAgiVAoVVmVyaWZ5UHJvZ3JhbVJlc3BvbnNlEjsKDHZlcmlmaWNhdGlvbhgBIAEoCzIlLm1lZ3VyaS5wb2ludHMudjEuUHJvZ3JhbVZlcmlmaWNhdGlvbiJCCh1HZXRQcm9ncmFtVmVyaWZpY2F0aW9uUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBIl0KHkdldFByb2dyYW1WZXJpZmljYXRpb25SZXNwb25zZRI7Cgx2ZXJpZmljYXRpb24YASABKAsyJS5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24qkAEKE0V4cGlyZWRQb2ludHNQb2xpY3kSJQohRVhQSVJFRF9QT0lOVFNfUE9MSUNZX1VOU1BFQ0lGSUVEEAASKQolRVhQSVJFRF9QT0lOVFNfUE9MSUNZX09SSUdJTkFMX0VYUElSWRABEicKI0VYUElSRURfUE9JTlRTX1BPTElDWV9DVVJSRU5UX01PTlRIEAIypgwKDVBvaW50c1NlcnZpY2USbwoLR3JhbnRQb2ludHMSJC5tZWd1cmkucG9pbnRzLnYxLkdyYW50UG9pbnRzUmVxdWVzdBolLm1lZ3VyaS5wb2ludHMudjEuR3JhbnRQb2ludHNSZXNwb25zZSITkAICsrsYDHBvaW50cy5ncmFudBJnCglVc2VQb2ludHMSIi5tZWd1cmkucG9pbnRzLnYxLlVzZVBvaW50c1JlcXVlc3QaIy5tZWd1cmkucG9pbnRzLnYxLlVzZVBvaW50c1Jlc3BvbnNlIhGQAgKyuxgKcG9pbnRzLnVzZRJzCgxSZWZ1bmRQb2ludHMSJS5tZWd1cmkucG9pbnRzLnYxLlJlZnVuZFBvaW50c1JlcXVlc3QaJi5tZWd1cmkucG9pbnRzLnYxLlJlZnVuZFBvaW50c1Jlc3BvbnNlIhSQAgKyuxgNcG9pbnRzLnJlZnVuZBJzCgxSZXZva2VQb2ludHMSJS5tZWd1cmkucG9pbnRzLnYxLlJldm9rZVBvaW50c1JlcXVlc3QaJi5tZWd1cmkucG9pbnRzLnYxLlJldm9rZVBvaW50c1Jlc3BvbnNlIhSQAgKyuxgNcG9pbnRzLnJldm9rZRJ2Cg1GcmVlemVBY2NvdW50EiYubWVndXJpLnBvaW50cy52MS5GcmVlemVBY2NvdW50UmVxdWVzdBonLm1lZ3VyaS5wb2ludHMudjEuRnJlZXplQWNjb3VudFJlc3BvbnNlIhSQAgKyuxgNcG9pbnRzLmZyZWV6ZRJ8Cg9VbmZyZWV6ZUFjY291bnQSKC5tZWd1cmkucG9pbnRzLnYxLlVuZnJlZXplQWNjb3VudFJlcXVlc3QaKS5tZWd1cmkucG9pbnRzLnYxLlVuZnJlZXplQWNjb3VudFJlc3BvbnNlIhSQAgKyuxgNcG9pbnRzLmZyZWV6ZRJrCgpHZXRCYWxhbmNlEiMubWVndXJpLnBvaW50cy52MS5HZXRCYWxhbmNlUmVxdWVzdBokLm1lZ3VyaS5wb2ludHMudjEuR2V0QmFsYW5jZVJlc3BvbnNlIhKQAgGyuxgLcG9pbnRzLnJlYWQSbgoLR2V0Rm9yZWNhc3QSJC5tZWd1cmkucG9pbnRzLnYxLkdldEZvcmVjYXN0UmVxdWVzdBolLm1lZ3VyaS5wb2ludHMudjEuR2V0Rm9yZWNhc3RSZXNwb25zZSISkAIBsrsYC3BvaW50cy5yZWFkEoABChFMaXN0TGVkZ2VyRW50cmllcxIqLm1lZ3VyaS5wb2ludHMudjEuTGlzdExlZGdlckVudHJpZXNSZXF1ZXN0GisubWVndXJpLnBvaW50cy52MS5MaXN0TGVkZ2VyRW50cmllc1Jlc3BvbnNlIhKQAgGyuxgLcG9pbnRzLnJlYWQSdwoOR2V0TGVkZ2VyRW50cnkSJy5tZWd1cmkucG9pbnRzLnYxLkdldExlZGdlckVudHJ5UmVxdWVzdBooLm1lZ3VyaS5wb2ludHMudjEuR2V0TGVkZ2VyRW50cnlSZXNwb25zZSISkAIBsrsYC3BvaW50cy5yZWFkEnYKDVZlcmlmeUFjY291bnQSJi5tZWd1cmkucG9pbnRzLnYxLlZlcmlmeUFjY291bnRSZXF1ZXN0GicubWVndXJpLnBvaW50cy52MS5WZXJpZnlBY2NvdW50UmVzcG9uc2UiFJACArK7GA1wb2ludHMudmVyaWZ5EnYKDVZlcmlmeVByb2dyYW0SJi5tZWd1cmkucG9pbnRzLnYxLlZlcmlmeVByb2dyYW1SZXF1ZXN0GicubWVndXJpLnBvaW50cy52MS5WZXJpZnlQcm9ncmFtUmVzcG9uc2UiFJACArK7GA1wb2ludHMudmVyaWZ5EpEBChZHZXRQcm9ncmFtVmVyaWZpY2F0aW9uEi8ubWVndXJpLnBvaW50cy52MS5HZXRQcm9ncmFtVmVyaWZpY2F0aW9uUmVxdWVzdBowLm1lZ3VyaS5wb2ludHMudjEuR2V0UHJvZ3JhbVZlcmlmaWNhdGlvblJlc3BvbnNlIhSQAgGyuxgNcG9pbnRzLnZlcmlmeUIvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_points_v1_balance, file_meguri_points_v1_difference, file_meguri_points_v1_forecast, file_meguri_points_v1_ledger_entry, file_meguri_points_v1_program_verification, file_meguri_rules_v1_rules]);
+  fileDesc("CiVtZWd1cmkvcG9pbnRzL3YxL3BvaW50c19zZXJ2aWNlLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIvwBChJHcmFudFBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESGQoGcG9pbnRzGAQgASgDQgm6SAYiBIjqMAESGQoGcmVhc29uGAUgASgJQgm6SAZyBNjqMAESHwoMZXhwaXJlX21vbnRoGAYgASgJQgm6SAZyBIDrMAESGAoFY2F1c2UYByABKAlCCbpIBnIEiOswARIVCg12YWxpZGF0ZV9vbmx5GAggASgIIm8KE0dyYW50UG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgi8AEKEFVzZVBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESGQoGcG9pbnRzGAQgASgDQgm6SAYiBIjqMAESGQoGcmVhc29uGAUgASgJQgm6SAZyBNjqMAESFQoNYWxsb3dfcGFydGlhbBgGIAEoCBIYCgVjYXVzZRgHIAEoCUIJukgGcgSI6zABEhUKDXZhbGlkYXRlX29ubHkYCCABKAgibQoRVXNlUG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgi3wIKE1JlZnVuZFBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESHwoMdXNlX2V2ZW50X2lkGAQgASgJQgm6SAZyBJjqMAESHgoGcG9pbnRzGAUgASgDQgm6SAYiBIjqMAFIAIgBARJQChVleHBpcmVkX3BvaW50c19wb2xpY3kYBiABKA4yJS5tZWd1cmkucG9pbnRzLnYxLkV4cGlyZWRQb2ludHNQb2xpY3lCCrpIB4IBBBABIAASGQoGcmVhc29uGAcgASgJQgm6SAZyBNjqMAESGAoFY2F1c2UYCCABKAlCCbpIBnIEiOswARIVCg12YWxpZGF0ZV9vbmx5GAkgASgIQgkKB19wb2ludHMicAoUUmVmdW5kUG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgi+wEKE1Jldm9rZVBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESOAoLZ3JhbnRfZXZlbnQYBCABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZUIGukgDyAEBEhkKBnJlYXNvbhgFIAEoCUIJukgGcgTY6jABEhgKBWNhdXNlGAYgASgJQgm6SAZyBIjrMAESFQoNdmFsaWRhdGVfb25seRgHIAEoCCJwChRSZXZva2VQb2ludHNSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkSGAoQYXZhaWxhYmxlX3BvaW50cxgCIAEoAxIQCghyZXBsYXllZBgDIAEoCCLrAQoTRXh0ZW5kRXhwaXJ5UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGwoIZXZlbnRfaWQYAyABKAlCCbpIBnIEmOowARI4CgtncmFudF9ldmVudBgEIAEoCzIbLm1lZ3VyaS5wb2ludHMudjEuRXZlbnROYW1lQga6SAPIAQESHwoMZXhwaXJlX21vbnRoGAUgASgJQgm6SAZyBPjqMAESGQoGcmVhc29uGAYgASgJQgm6SAZyBNjqMAEicAoURXh0ZW5kRXhwaXJ5UmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgiwgEKFEZyZWV6ZUFjY291bnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESHgoHdXNlcl9pZBgCIAEoCUINukgGcgSI6jAByLsYAhIbCghldmVudF9pZBgDIAEoCUIJukgGcgSY6jABEhkKBnJlYXNvbhgEIAEoCUIJukgGcgTY6jABEhgKBWNhdXNlGAUgASgJQgm6SAZyBIjrMAESFQoNdmFsaWRhdGVfb25seRgGIAEoCCJxChVGcmVlemVBY2NvdW50UmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgixAEKFlVuZnJlZXplQWNjb3VudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESGQoGcmVhc29uGAQgASgJQgm6SAZyBNjqMAESGAoFY2F1c2UYBSABKAlCCbpIBnIEiOswARIVCg12YWxpZGF0ZV9vbmx5GAYgASgIInMKF1VuZnJlZXplQWNjb3VudFJlc3BvbnNlEiwKBWVudHJ5GAEgASgLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeRIYChBhdmFpbGFibGVfcG9pbnRzGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIm8KEUdldEJhbGFuY2VSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESHgoHdXNlcl9pZBgCIAEoCUINukgGcgSI6jAByLsYAhIXCg9pbmNsdWRlX3BlbmRpbmcYBCABKAgiQAoSR2V0QmFsYW5jZVJlc3BvbnNlEioKB2JhbGFuY2UYASABKAsyGS5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UikAEKEkdldEZvcmVjYXN0UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISNwoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDbpICsgBAbIBBIjqMAEiQwoTR2V0Rm9yZWNhc3RSZXNwb25zZRIsCghmb3JlY2FzdBgBIAEoCzIaLm1lZ3VyaS5wb2ludHMudjEuRm9yZWNhc3QigQQKGExpc3RMZWRnZXJFbnRyaWVzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowARJJCgVvcmRlchgFIAEoDjIwLm1lZ3VyaS5wb2ludHMudjEuTGlzdExlZGdlckVudHJpZXNSZXF1ZXN0Lk9yZGVyQgi6SAWCAQIQARJGCgV0eXBlcxgGIAMoDjIiLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkuVHlwZUITukgQkgENEAgYASIHggEEEAEgABJAChBjcmVhdGVfdGltZV9mcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARJCChJjcmVhdGVfdGltZV9iZWZvcmUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABIk4KBU9yZGVyEhUKEU9SREVSX1VOU1BFQ0lGSUVEEAASFgoST1JERVJfTkVXRVNUX0ZJUlNUEAESFgoST1JERVJfT0xERVNUX0ZJUlNUEAIiZAoZTGlzdExlZGdlckVudHJpZXNSZXNwb25zZRIuCgdlbnRyaWVzGAEgAygLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkisQEKFUdldExlZGdlckVudHJ5UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGQoGbnVtYmVyGAMgASgDQge6SAQiAigBSAASLAoFZXZlbnQYBCABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZUgAQgwKA2tleRIFukgCCAEiRgoWR2V0TGVkZ2VyRW50cnlSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkiaQoUVmVyaWZ5QWNjb3VudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEg4KBnJlcGFpchgDIAEoCCK2AQoVVmVyaWZ5QWNjb3VudFJlc3BvbnNlEjEKC2RpZmZlcmVuY2VzGAEgAygLMhwubWVndXJpLnBvaW50cy52MS5EaWZmZXJlbmNlEiMKG3VucmVwb3J0ZWRfZGlmZmVyZW5jZV9jb3VudBgCIAEoAxITCgtlbnRyeV9jb3VudBgDIAEoAxIQCghyZXBhaXJlZBgEIAEoCBIeChZyZXN0b3JlZF9lbnRyeV9udW1iZXJzGAUgAygDIkkKFFZlcmlmeVByb2dyYW1SZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESDgoGcmVwYWlyGAIgASgIIlQKFVZlcmlmeVByb2dyYW1SZXNwb25zZRI7Cgx2ZXJpZmljYXRpb24YASABKAsyJS5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24iQgodR2V0UHJvZ3JhbVZlcmlmaWNhdGlvblJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYASJdCh5HZXRQcm9ncmFtVmVyaWZpY2F0aW9uUmVzcG9uc2USOwoMdmVyaWZpY2F0aW9uGAEgASgLMiUubWVndXJpLnBvaW50cy52MS5Qcm9ncmFtVmVyaWZpY2F0aW9uKpABChNFeHBpcmVkUG9pbnRzUG9saWN5EiUKIUVYUElSRURfUE9JTlRTX1BPTElDWV9VTlNQRUNJRklFRBAAEikKJUVYUElSRURfUE9JTlRTX1BPTElDWV9PUklHSU5BTF9FWFBJUlkQARInCiNFWFBJUkVEX1BPSU5UU19QT0xJQ1lfQ1VSUkVOVF9NT05USBACMpoNCg1Qb2ludHNTZXJ2aWNlEm8KC0dyYW50UG9pbnRzEiQubWVndXJpLnBvaW50cy52MS5HcmFudFBvaW50c1JlcXVlc3QaJS5tZWd1cmkucG9pbnRzLnYxLkdyYW50UG9pbnRzUmVzcG9uc2UiE5ACArK7GAxwb2ludHMuZ3JhbnQSZwoJVXNlUG9pbnRzEiIubWVndXJpLnBvaW50cy52MS5Vc2VQb2ludHNSZXF1ZXN0GiMubWVndXJpLnBvaW50cy52MS5Vc2VQb2ludHNSZXNwb25zZSIRkAICsrsYCnBvaW50cy51c2UScwoMUmVmdW5kUG9pbnRzEiUubWVndXJpLnBvaW50cy52MS5SZWZ1bmRQb2ludHNSZXF1ZXN0GiYubWVndXJpLnBvaW50cy52MS5SZWZ1bmRQb2ludHNSZXNwb25zZSIUkAICsrsYDXBvaW50cy5yZWZ1bmQScwoMUmV2b2tlUG9pbnRzEiUubWVndXJpLnBvaW50cy52MS5SZXZva2VQb2ludHNSZXF1ZXN0GiYubWVndXJpLnBvaW50cy52MS5SZXZva2VQb2ludHNSZXNwb25zZSIUkAICsrsYDXBvaW50cy5yZXZva2UScgoMRXh0ZW5kRXhwaXJ5EiUubWVndXJpLnBvaW50cy52MS5FeHRlbmRFeHBpcnlSZXF1ZXN0GiYubWVndXJpLnBvaW50cy52MS5FeHRlbmRFeHBpcnlSZXNwb25zZSITkAICsrsYDHBvaW50cy5ncmFudBJ2Cg1GcmVlemVBY2NvdW50EiYubWVndXJpLnBvaW50cy52MS5GcmVlemVBY2NvdW50UmVxdWVzdBonLm1lZ3VyaS5wb2ludHMudjEuRnJlZXplQWNjb3VudFJlc3BvbnNlIhSQAgKyuxgNcG9pbnRzLmZyZWV6ZRJ8Cg9VbmZyZWV6ZUFjY291bnQSKC5tZWd1cmkucG9pbnRzLnYxLlVuZnJlZXplQWNjb3VudFJlcXVlc3QaKS5tZWd1cmkucG9pbnRzLnYxLlVuZnJlZXplQWNjb3VudFJlc3BvbnNlIhSQAgKyuxgNcG9pbnRzLmZyZWV6ZRJrCgpHZXRCYWxhbmNlEiMubWVndXJpLnBvaW50cy52MS5HZXRCYWxhbmNlUmVxdWVzdBokLm1lZ3VyaS5wb2ludHMudjEuR2V0QmFsYW5jZVJlc3BvbnNlIhKQAgGyuxgLcG9pbnRzLnJlYWQSbgoLR2V0Rm9yZWNhc3QSJC5tZWd1cmkucG9pbnRzLnYxLkdldEZvcmVjYXN0UmVxdWVzdBolLm1lZ3VyaS5wb2ludHMudjEuR2V0Rm9yZWNhc3RSZXNwb25zZSISkAIBsrsYC3BvaW50cy5yZWFkEoABChFMaXN0TGVkZ2VyRW50cmllcxIqLm1lZ3VyaS5wb2ludHMudjEuTGlzdExlZGdlckVudHJpZXNSZXF1ZXN0GisubWVndXJpLnBvaW50cy52MS5MaXN0TGVkZ2VyRW50cmllc1Jlc3BvbnNlIhKQAgGyuxgLcG9pbnRzLnJlYWQSdwoOR2V0TGVkZ2VyRW50cnkSJy5tZWd1cmkucG9pbnRzLnYxLkdldExlZGdlckVudHJ5UmVxdWVzdBooLm1lZ3VyaS5wb2ludHMudjEuR2V0TGVkZ2VyRW50cnlSZXNwb25zZSISkAIBsrsYC3BvaW50cy5yZWFkEnYKDVZlcmlmeUFjY291bnQSJi5tZWd1cmkucG9pbnRzLnYxLlZlcmlmeUFjY291bnRSZXF1ZXN0GicubWVndXJpLnBvaW50cy52MS5WZXJpZnlBY2NvdW50UmVzcG9uc2UiFJACArK7GA1wb2ludHMudmVyaWZ5EnYKDVZlcmlmeVByb2dyYW0SJi5tZWd1cmkucG9pbnRzLnYxLlZlcmlmeVByb2dyYW1SZXF1ZXN0GicubWVndXJpLnBvaW50cy52MS5WZXJpZnlQcm9ncmFtUmVzcG9uc2UiFJACArK7GA1wb2ludHMudmVyaWZ5EpEBChZHZXRQcm9ncmFtVmVyaWZpY2F0aW9uEi8ubWVndXJpLnBvaW50cy52MS5HZXRQcm9ncmFtVmVyaWZpY2F0aW9uUmVxdWVzdBowLm1lZ3VyaS5wb2ludHMudjEuR2V0UHJvZ3JhbVZlcmlmaWNhdGlvblJlc3BvbnNlIhSQAgGyuxgNcG9pbnRzLnZlcmlmeUIvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_points_v1_balance, file_meguri_points_v1_difference, file_meguri_points_v1_forecast, file_meguri_points_v1_ledger_entry, file_meguri_points_v1_program_verification, file_meguri_rules_v1_rules]);
 
 /**
  * GrantPointsRequest describes a grant.
@@ -68,6 +68,16 @@ export type GrantPointsRequest = Message<"meguri.points.v1.GrantPointsRequest"> 
    * @generated from field: string reason = 5;
    */
   reason: string;
+
+  /**
+   * The month at whose end the points expire, in the program's time zone, such as "2026-11": from
+   * the current month to the one in which ordinary points of today end. A lengthening of the
+   * program's lifetime that takes effect later lengthens these points by as much. Empty means after
+   * the whole lifetime.
+   *
+   * @generated from field: string expire_month = 6;
+   */
+  expireMonth: string;
 
   /**
    * What led to it, for the ledger entry, such as the id of an order, a campaign or a post: at most
@@ -383,7 +393,8 @@ export type RevokePointsRequest = Message<"meguri.points.v1.RevokePointsRequest"
   eventId: string;
 
   /**
-   * The event of the grant: a call, a reservation or a row of a bulk grant. Required.
+   * The event of the grant (a call, a reservation or a row of a bulk grant) or of an extension.
+   * Required.
    *
    * @generated from field: meguri.points.v1.EventName grant_event = 4;
    */
@@ -456,6 +467,101 @@ export const RevokePointsResponseSchema: GenMessage<RevokePointsResponse> = /*@_
   messageDesc(file_meguri_points_v1_points_service, 7);
 
 /**
+ * ExtendExpiryRequest names a grant whose points are to last longer.
+ *
+ * @generated from message meguri.points.v1.ExtendExpiryRequest
+ */
+export type ExtendExpiryRequest = Message<"meguri.points.v1.ExtendExpiryRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The user whose account it is: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * The id that makes the call idempotent, chosen by the caller, unique in the account for good: 1
+   * to 128 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string event_id = 3;
+   */
+  eventId: string;
+
+  /**
+   * The event of the grant (a call, a reservation or a row of a bulk grant) or of an earlier
+   * extension. Required.
+   *
+   * @generated from field: meguri.points.v1.EventName grant_event = 4;
+   */
+  grantEvent?: EventName | undefined;
+
+  /**
+   * The month at whose end the points expire, in the program's time zone, such as "2026-11".
+   * Required.
+   *
+   * @generated from field: string expire_month = 5;
+   */
+  expireMonth: string;
+
+  /**
+   * Why, for the ledger entry: at most 128 bytes. Empty means no reason.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message meguri.points.v1.ExtendExpiryRequest.
+ * Use `create(ExtendExpiryRequestSchema)` to create a new message.
+ */
+export const ExtendExpiryRequestSchema: GenMessage<ExtendExpiryRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_points_v1_points_service, 8);
+
+/**
+ * ExtendExpiryResponse answers ExtendExpiry.
+ *
+ * @generated from message meguri.points.v1.ExtendExpiryResponse
+ */
+export type ExtendExpiryResponse = Message<"meguri.points.v1.ExtendExpiryResponse"> & {
+  /**
+   * The ledger entry that the call, or the first call with the same event_id, wrote. Its points are
+   * the moved ones.
+   *
+   * @generated from field: meguri.points.v1.LedgerEntry entry = 1;
+   */
+  entry?: LedgerEntry | undefined;
+
+  /**
+   * The points available right after that entry, 0 or more.
+   *
+   * @generated from field: int64 available_points = 2;
+   */
+  availablePoints: bigint;
+
+  /**
+   * Whether an earlier call had made the change, so that this one changed nothing.
+   *
+   * @generated from field: bool replayed = 3;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message meguri.points.v1.ExtendExpiryResponse.
+ * Use `create(ExtendExpiryResponseSchema)` to create a new message.
+ */
+export const ExtendExpiryResponseSchema: GenMessage<ExtendExpiryResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_points_v1_points_service, 9);
+
+/**
  * FreezeAccountRequest names an account to freeze.
  *
  * @generated from message meguri.points.v1.FreezeAccountRequest
@@ -512,7 +618,7 @@ export type FreezeAccountRequest = Message<"meguri.points.v1.FreezeAccountReques
  * Use `create(FreezeAccountRequestSchema)` to create a new message.
  */
 export const FreezeAccountRequestSchema: GenMessage<FreezeAccountRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 8);
+  messageDesc(file_meguri_points_v1_points_service, 10);
 
 /**
  * FreezeAccountResponse answers FreezeAccount.
@@ -547,7 +653,7 @@ export type FreezeAccountResponse = Message<"meguri.points.v1.FreezeAccountRespo
  * Use `create(FreezeAccountResponseSchema)` to create a new message.
  */
 export const FreezeAccountResponseSchema: GenMessage<FreezeAccountResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 9);
+  messageDesc(file_meguri_points_v1_points_service, 11);
 
 /**
  * UnfreezeAccountRequest names an account to unfreeze.
@@ -606,7 +712,7 @@ export type UnfreezeAccountRequest = Message<"meguri.points.v1.UnfreezeAccountRe
  * Use `create(UnfreezeAccountRequestSchema)` to create a new message.
  */
 export const UnfreezeAccountRequestSchema: GenMessage<UnfreezeAccountRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 10);
+  messageDesc(file_meguri_points_v1_points_service, 12);
 
 /**
  * UnfreezeAccountResponse answers UnfreezeAccount.
@@ -641,7 +747,7 @@ export type UnfreezeAccountResponse = Message<"meguri.points.v1.UnfreezeAccountR
  * Use `create(UnfreezeAccountResponseSchema)` to create a new message.
  */
 export const UnfreezeAccountResponseSchema: GenMessage<UnfreezeAccountResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 11);
+  messageDesc(file_meguri_points_v1_points_service, 13);
 
 /**
  * GetBalanceRequest names the account to be read.
@@ -677,7 +783,7 @@ export type GetBalanceRequest = Message<"meguri.points.v1.GetBalanceRequest"> & 
  * Use `create(GetBalanceRequestSchema)` to create a new message.
  */
 export const GetBalanceRequestSchema: GenMessage<GetBalanceRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 12);
+  messageDesc(file_meguri_points_v1_points_service, 14);
 
 /**
  * GetBalanceResponse answers GetBalance.
@@ -698,7 +804,7 @@ export type GetBalanceResponse = Message<"meguri.points.v1.GetBalanceResponse"> 
  * Use `create(GetBalanceResponseSchema)` to create a new message.
  */
 export const GetBalanceResponseSchema: GenMessage<GetBalanceResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 13);
+  messageDesc(file_meguri_points_v1_points_service, 15);
 
 /**
  * GetForecastRequest names the account and the instant of a forecast.
@@ -733,7 +839,7 @@ export type GetForecastRequest = Message<"meguri.points.v1.GetForecastRequest"> 
  * Use `create(GetForecastRequestSchema)` to create a new message.
  */
 export const GetForecastRequestSchema: GenMessage<GetForecastRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 14);
+  messageDesc(file_meguri_points_v1_points_service, 16);
 
 /**
  * GetForecastResponse answers GetForecast.
@@ -754,7 +860,7 @@ export type GetForecastResponse = Message<"meguri.points.v1.GetForecastResponse"
  * Use `create(GetForecastResponseSchema)` to create a new message.
  */
 export const GetForecastResponseSchema: GenMessage<GetForecastResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 15);
+  messageDesc(file_meguri_points_v1_points_service, 17);
 
 /**
  * ListLedgerEntriesRequest requests one page of ledger entries.
@@ -828,7 +934,7 @@ export type ListLedgerEntriesRequest = Message<"meguri.points.v1.ListLedgerEntri
  * Use `create(ListLedgerEntriesRequestSchema)` to create a new message.
  */
 export const ListLedgerEntriesRequestSchema: GenMessage<ListLedgerEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 16);
+  messageDesc(file_meguri_points_v1_points_service, 18);
 
 /**
  * Order is the order of a list by the number of the entries.
@@ -869,7 +975,7 @@ export type ListLedgerEntriesRequest_Order = (typeof ListLedgerEntriesRequest_Or
  * Describes the enum meguri.points.v1.ListLedgerEntriesRequest.Order.
  */
 export const ListLedgerEntriesRequest_OrderSchema: GenEnum<ListLedgerEntriesRequest_Order> = /*@__PURE__*/
-  enumDesc(file_meguri_points_v1_points_service, 16, 0);
+  enumDesc(file_meguri_points_v1_points_service, 18, 0);
 
 /**
  * ListLedgerEntriesResponse answers ListLedgerEntries.
@@ -897,7 +1003,7 @@ export type ListLedgerEntriesResponse = Message<"meguri.points.v1.ListLedgerEntr
  * Use `create(ListLedgerEntriesResponseSchema)` to create a new message.
  */
 export const ListLedgerEntriesResponseSchema: GenMessage<ListLedgerEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 17);
+  messageDesc(file_meguri_points_v1_points_service, 19);
 
 /**
  * GetLedgerEntryRequest names the entry to be read.
@@ -948,7 +1054,7 @@ export type GetLedgerEntryRequest = Message<"meguri.points.v1.GetLedgerEntryRequ
  * Use `create(GetLedgerEntryRequestSchema)` to create a new message.
  */
 export const GetLedgerEntryRequestSchema: GenMessage<GetLedgerEntryRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 18);
+  messageDesc(file_meguri_points_v1_points_service, 20);
 
 /**
  * GetLedgerEntryResponse answers GetLedgerEntry.
@@ -969,7 +1075,7 @@ export type GetLedgerEntryResponse = Message<"meguri.points.v1.GetLedgerEntryRes
  * Use `create(GetLedgerEntryResponseSchema)` to create a new message.
  */
 export const GetLedgerEntryResponseSchema: GenMessage<GetLedgerEntryResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 19);
+  messageDesc(file_meguri_points_v1_points_service, 21);
 
 /**
  * VerifyAccountRequest names the account to be compared with its ledger.
@@ -1005,7 +1111,7 @@ export type VerifyAccountRequest = Message<"meguri.points.v1.VerifyAccountReques
  * Use `create(VerifyAccountRequestSchema)` to create a new message.
  */
 export const VerifyAccountRequestSchema: GenMessage<VerifyAccountRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 20);
+  messageDesc(file_meguri_points_v1_points_service, 22);
 
 /**
  * VerifyAccountResponse answers VerifyAccount.
@@ -1056,7 +1162,7 @@ export type VerifyAccountResponse = Message<"meguri.points.v1.VerifyAccountRespo
  * Use `create(VerifyAccountResponseSchema)` to create a new message.
  */
 export const VerifyAccountResponseSchema: GenMessage<VerifyAccountResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 21);
+  messageDesc(file_meguri_points_v1_points_service, 23);
 
 /**
  * VerifyProgramRequest names the program whose accounts are to be compared.
@@ -1084,7 +1190,7 @@ export type VerifyProgramRequest = Message<"meguri.points.v1.VerifyProgramReques
  * Use `create(VerifyProgramRequestSchema)` to create a new message.
  */
 export const VerifyProgramRequestSchema: GenMessage<VerifyProgramRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 22);
+  messageDesc(file_meguri_points_v1_points_service, 24);
 
 /**
  * VerifyProgramResponse answers VerifyProgram.
@@ -1105,7 +1211,7 @@ export type VerifyProgramResponse = Message<"meguri.points.v1.VerifyProgramRespo
  * Use `create(VerifyProgramResponseSchema)` to create a new message.
  */
 export const VerifyProgramResponseSchema: GenMessage<VerifyProgramResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 23);
+  messageDesc(file_meguri_points_v1_points_service, 25);
 
 /**
  * GetProgramVerificationRequest names the program whose verification is to be read.
@@ -1126,7 +1232,7 @@ export type GetProgramVerificationRequest = Message<"meguri.points.v1.GetProgram
  * Use `create(GetProgramVerificationRequestSchema)` to create a new message.
  */
 export const GetProgramVerificationRequestSchema: GenMessage<GetProgramVerificationRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 24);
+  messageDesc(file_meguri_points_v1_points_service, 26);
 
 /**
  * GetProgramVerificationResponse answers GetProgramVerification.
@@ -1147,7 +1253,7 @@ export type GetProgramVerificationResponse = Message<"meguri.points.v1.GetProgra
  * Use `create(GetProgramVerificationResponseSchema)` to create a new message.
  */
 export const GetProgramVerificationResponseSchema: GenMessage<GetProgramVerificationResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 25);
+  messageDesc(file_meguri_points_v1_points_service, 27);
 
 /**
  * ExpiredPointsPolicy selects what a refund does with points that have expired since the use.
@@ -1213,10 +1319,14 @@ export const PointsService: GenService<{
   /**
    * GrantPoints adds points to the current month of an account. They expire at the first instant of
    * the month that follows after the lifetime of the program: with 12 months, points of 2026-11
-   * expire at the start of 2027-11. Idempotent by event_id.
+   * expire at the start of 2027-11. With expire_month they end earlier, and are spent before points
+   * that end later. Idempotent by event_id: a call that is sent again after its expire_month is over
+   * gets the first result, if there is one.
    *
-   * Refusals: ID_REUSED, ACCOUNT_FROZEN, LIMIT_EXCEEDED (the balance would be above 10^15),
-   * PROGRAM_NOT_FOUND. Retryable: CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF, PROGRAM_STALE.
+   * Refusals: ID_REUSED, ACCOUNT_FROZEN, LIMIT_EXCEEDED (the balance would be above 10^15, or
+   * expire_month is over or too late; then the metadata has "earliest_expire_month" and
+   * "latest_expire_month"), PROGRAM_NOT_FOUND. Retryable: CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF,
+   * PROGRAM_STALE.
    *
    * @generated from rpc meguri.points.v1.PointsService.GrantPoints
    */
@@ -1258,12 +1368,14 @@ export const PointsService: GenService<{
     output: typeof RefundPointsResponseSchema;
   },
   /**
-   * RevokePoints takes back the points of a grant less those that were revoked before, but no more
-   * than the bucket of the grant's month holds now. The points of the entry are the points that
-   * were taken back; 0 is not an error. A frozen account allows it. Idempotent by event_id.
+   * RevokePoints takes back the points of a grant less those that were revoked or moved by an
+   * extension before, but no more than the bucket of the grant's month holds now. The points of the
+   * entry are the points that were taken back; 0 is not an error. A frozen account allows it. Points
+   * that ExtendExpiry has moved are taken back by naming the event of the extension. Idempotent by
+   * event_id.
    *
-   * Refusals: LEDGER_ENTRY_NOT_FOUND (no such grant), WRONG_STATE (the event is not a grant),
-   * ID_REUSED, PROGRAM_NOT_FOUND. Retryable: CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF,
+   * Refusals: LEDGER_ENTRY_NOT_FOUND (no such grant), WRONG_STATE (the event is neither a grant nor
+   * an extension), ID_REUSED, PROGRAM_NOT_FOUND. Retryable: CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF,
    * PROGRAM_STALE.
    *
    * @generated from rpc meguri.points.v1.PointsService.RevokePoints
@@ -1272,6 +1384,26 @@ export const PointsService: GenService<{
     methodKind: "unary";
     input: typeof RevokePointsRequestSchema;
     output: typeof RevokePointsResponseSchema;
+  },
+  /**
+   * ExtendExpiry moves points of a grant to a later month, at most that in which ordinary points of
+   * today end. It moves as many as RevokePoints would take back; 0 is not an error. The moved points
+   * belong to the extension from then on: a later revoke or extension of them names its event, and
+   * one of the grant counts them no more, nor does the reversal of a bulk grant. A refund returns
+   * points to the month from which their use has taken them. A frozen account allows it. Idempotent
+   * by event_id.
+   *
+   * Refusals: LEDGER_ENTRY_NOT_FOUND (no such grant), WRONG_STATE (the event is neither a grant nor
+   * an extension), LIMIT_EXCEEDED (expire_month is over, too late, or not later than the points end
+   * already), ID_REUSED, PROGRAM_NOT_FOUND. Retryable: CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF,
+   * PROGRAM_STALE.
+   *
+   * @generated from rpc meguri.points.v1.PointsService.ExtendExpiry
+   */
+  extendExpiry: {
+    methodKind: "unary";
+    input: typeof ExtendExpiryRequestSchema;
+    output: typeof ExtendExpiryResponseSchema;
   },
   /**
    * FreezeAccount makes an account refuse grants, uses and refunds, but not revokes and expiry. An

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/reservations/v1/reservation.proto.
  */
 export const file_meguri_reservations_v1_reservation: GenFile = /*@__PURE__*/
-  fileDesc("CihtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uLnByb3RvEhZtZWd1cmkucmVzZXJ2YXRpb25zLnYxIv4GCgtSZXNlcnZhdGlvbhISCgpwcm9ncmFtX2lkGAEgASgJEhYKDnJlc2VydmF0aW9uX2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGcG9pbnRzGAQgASgDEg4KBnJlYXNvbhgFIAEoCRIwCgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBXN0YXRlGAcgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZRIpCgdjcmVhdG9yGAggASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISLwoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI/CgtsYXN0X2NoYW5nZRgLIAEoCzIqLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24uQ2hhbmdlEi4KCmdyYW50X3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCGxhdGVuZXNzGA0gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKDGVudHJ5X251bWJlchgOIAEoAxI8CgdmYWlsdXJlGA8gASgLMisubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5GYWlsdXJlEg0KBWNhdXNlGBIgASgJGioKB0ZhaWx1cmUSDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkabAoGQ2hhbmdlEigKBmNhbGxlchgBIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCSJ+CgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1BFTkRJTkcQARIUChBTVEFURV9QUk9DRVNTSU5HEAISDgoKU1RBVEVfRE9ORRADEhAKDFNUQVRFX0ZBSUxFRBAEEhMKD1NUQVRFX0NBTkNFTExFRBAFQjtaOW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3Jlc2VydmF0aW9ucy92MTtyZXNlcnZhdGlvbnN2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
+  fileDesc("CihtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uLnByb3RvEhZtZWd1cmkucmVzZXJ2YXRpb25zLnYxIr8HCgtSZXNlcnZhdGlvbhISCgpwcm9ncmFtX2lkGAEgASgJEhYKDnJlc2VydmF0aW9uX2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGcG9pbnRzGAQgASgDEg4KBnJlYXNvbhgFIAEoCRIwCgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBXN0YXRlGAcgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZRIpCgdjcmVhdG9yGAggASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISLwoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI/CgtsYXN0X2NoYW5nZRgLIAEoCzIqLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24uQ2hhbmdlEi4KCmdyYW50X3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCGxhdGVuZXNzGA0gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKDGVudHJ5X251bWJlchgOIAEoAxI8CgdmYWlsdXJlGA8gASgLMisubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5GYWlsdXJlEhYKDGV4cGlyZV9tb250aBgQIAEoCUgAEh0KE2V4cGlyZV9hZnRlcl9tb250aHMYESABKAVIABINCgVjYXVzZRgSIAEoCRoqCgdGYWlsdXJlEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJGmwKBkNoYW5nZRIoCgZjYWxsZXIYASABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAyABKAkifgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIRCg1TVEFURV9QRU5ESU5HEAESFAoQU1RBVEVfUFJPQ0VTU0lORxACEg4KClNUQVRFX0RPTkUQAxIQCgxTVEFURV9GQUlMRUQQBBITCg9TVEFURV9DQU5DRUxMRUQQBUIICgZleHBpcnlCO1o5bWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcmVzZXJ2YXRpb25zL3YxO3Jlc2VydmF0aW9uc3YxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
 
 /**
  * Reservation is a grant for a later time.
@@ -129,6 +129,29 @@ export type Reservation = Message<"meguri.reservations.v1.Reservation"> & {
    * @generated from field: meguri.reservations.v1.Reservation.Failure failure = 15;
    */
   failure?: Reservation_Failure | undefined;
+
+  /**
+   * When the points expire, as it was requested. Unset means after the whole lifetime.
+   *
+   * @generated from oneof meguri.reservations.v1.Reservation.expiry
+   */
+  expiry: {
+    /**
+     * At the end of this month, such as "2026-11".
+     *
+     * @generated from field: string expire_month = 16;
+     */
+    value: string;
+    case: "expireMonth";
+  } | {
+    /**
+     * As if the lifetime had so many months, 1 or more.
+     *
+     * @generated from field: int32 expire_after_months = 17;
+     */
+    value: number;
+    case: "expireAfterMonths";
+  } | { case: undefined; value?: undefined };
 
   /**
    * What led to it, as its creator named it, such as the id of a campaign; for the ledger entry.
