@@ -46,9 +46,9 @@ const texts = {
   REASON_TOO_LONG: (bytes) => `reason: at most 128 bytes; found ${bytes}`,
   REASON_MALFORMED: (found) =>
     `reason: without control characters and bidirectional controls${and(found)}`,
-  EXPIRE_MONTH_MALFORMED: (found) => `expire_month: a month such as 2026-11${and(found)}`,
-  EXPIRE_MONTH_OUT_OF_RANGE: (message) => `expire_month: ${message}`,
-  EXPIRE_MONTH_DIFFERS: () => "expire_month: this bulk grant has granted the row with another one",
+  MONTH_MALFORMED: () => "expire_month: a month such as 2026-11, as text",
+  MONTH_OUT_OF_RANGE: (message) => `expire_month: ${message}`,
+  MONTH_DIFFERS: () => "expire_month: this bulk grant has granted the row with another one",
   QUOTE_NOT_CLOSED: (found) => `a quote is opened and not closed${and(found)}`,
   CSV_MALFORMED: (found) => `a quote in a cell has to be doubled, in quotes${and(found)}`,
   LINE_TOO_LONG: () => "the line has more than 64 KiB",

@@ -62,12 +62,12 @@ export async function checkBlock(
     if (points !== undefined && row.points > 0) {
       found.push(
         points === row.points
-          ? { index, code: "EXPIRE_MONTH_DIFFERS" }
+          ? { index, code: "MONTH_DIFFERS" }
           : { index, code: "ID_REUSED", detail: String(points) },
       );
     }
     const detail = monthProblem(row);
-    if (detail) found.push({ index, code: "EXPIRE_MONTH_OUT_OF_RANGE", detail });
+    if (detail) found.push({ index, code: "MONTH_OUT_OF_RANGE", detail });
     if (accounts[i]?.frozen && !isReversal) found.push({ index, code: "ACCOUNT_FROZEN" });
   }
   const problems = found.toSorted((a, b) => a.index - b.index);
@@ -91,7 +91,7 @@ async function createMonthCheck(
   const due = Math.max(sheet.executeTime ?? calendar, calendar);
   const [current, lifetime] = [monthAt(program.timeZone, due), lifetimeAt(program, due)];
   return (row) => {
-    if (row.problems?.some(({ code }) => code === "EXPIRE_MONTH_MALFORMED")) return undefined;
+    if (row.problems?.some(({ code }) => code === "MONTH_MALFORMED")) return undefined;
     return whyImpossible(current, lifetime, { expireMonth: expireMonthOf(row, sheet) });
   };
 }

@@ -161,7 +161,7 @@ async function attempt(
 function outcomeOf({ entry, hash: first }: EventKey, hash: string, row: SheetRow): RowOutcome {
   if (first === hash) return { points: entry.points };
   return entry.points === row.points
-    ? { code: "EXPIRE_MONTH_DIFFERS" }
+    ? { code: "MONTH_DIFFERS" }
     : { code: "ID_REUSED", detail: String(entry.points) };
 }
 

@@ -13,9 +13,9 @@ async function write(failed: readonly FailedRow[]): Promise<string> {
     yield* failed;
   }
   let csv = "";
-  for await (const piece of writeSheet(rows(), { bulkGrantId: "summer", revision: { number: 3 } })) {
-    csv += piece;
-  }
+  const hasExpireMonths = failed.some(({ row }) => row.expireMonth);
+  const revision = { number: 3, ...(hasExpireMonths && { hasExpireMonths }) };
+  for await (const piece of writeSheet(rows(), { bulkGrantId: "summer", revision })) csv += piece;
   return csv;
 }
 
@@ -33,6 +33,15 @@ test("a row has its values, the bulk grant, the line and the error", async () =>
     `${header}"u1","5","for ""a"", b","summer","3","7",` +
       '"USER_TWICE, ACCOUNT_FROZEN","user_id: is in line 2 already; the account is frozen"\r\n',
   );
+});
+
+test("a column has the months of rows, if any has one", async () => {
+  const problems = [{ code: "ACCOUNT_FROZEN" }] as const;
+  const first = { line: 2, userId: "u1", points: 5, reason: "", expireMonth: "2027-01" };
+  const second = { line: 3, userId: "u2", points: 5, reason: "" };
+  const csv = await write([first, second].map((row) => ({ row, problems })));
+  expect(csv.split("\r\n")[0]).toContain('"reason","expire_month","bulk_grant_id"');
+  expect((await read(csv)).rows).toEqual([first, second]);
 });
 
 test("malformed points are written as they were", async () => {

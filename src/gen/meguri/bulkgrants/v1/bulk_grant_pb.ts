@@ -852,10 +852,10 @@ export const CodeCountSchema: GenMessage<CodeCount> = /*@__PURE__*/
  * BulkGrantProblem is what is wrong with a row or with a whole sheet.
  *
  * Codes of rows, found in the sheet: USER_MISSING, USER_MALFORMED, POINTS_MISSING,
- * POINTS_MALFORMED, POINTS_ABOVE_CAP, REASON_TOO_LONG, REASON_MALFORMED, EXPIRE_MONTH_MALFORMED,
+ * POINTS_MALFORMED, POINTS_ABOVE_CAP, REASON_TOO_LONG, REASON_MALFORMED, MONTH_MALFORMED,
  * QUOTE_NOT_CLOSED, CSV_MALFORMED, LINE_TOO_LONG, COLUMNS_DIFFER, USER_TWICE, OTHER_BULK_GRANT. Found
  * in the store or by the run: ID_REUSED (this bulk grant has granted the user other points),
- * EXPIRE_MONTH_DIFFERS (it has granted them with another month), EXPIRE_MONTH_OUT_OF_RANGE (the month
+ * MONTH_DIFFERS (it has granted them with another month), MONTH_OUT_OF_RANGE (the month
  * is over when the rows are granted, or too late), ACCOUNT_FROZEN, LIMIT_EXCEEDED (also of a month
  * that was over at the run), LEDGER_ENTRY_NOT_FOUND (a reversal finds no grant), CONTENDED,
  * THROTTLED, NOT_RUN (it ended before the row), INTERNAL.
@@ -960,7 +960,7 @@ export type BulkGrantRow = Message<"meguri.bulkgrants.v1.BulkGrantRow"> & {
   problems: BulkGrantProblem[];
 
   /**
-   * The month at whose end its points expire, as sent, cut to 32 bytes. Empty means that of the bulk
+   * The month at whose end its points expire, as sent, cut to 16 bytes. Empty means that of the bulk
    * grant.
    *
    * @generated from field: string expire_month = 8;
