@@ -6,6 +6,7 @@ import {
   createRowsDigest,
   digestOf,
 } from "../../../src/app/bulk-grants/rows-digest.ts";
+import { parseMonth } from "../../../src/domain/month.ts";
 import type { SheetRow } from "../../../src/domain/sheet.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
@@ -28,6 +29,15 @@ test("the digest depends on the order and not on the lines", () => {
   const other = { ...row, userId: "u2" };
   expect(rowsDigest([row, other])).not.toBe(rowsDigest([other, row]));
   expect(rowsDigest([{ ...row, line: 9 }])).toBe(rowsDigest([row]));
+});
+
+test("the month of a row is in the digest, in a place where no code can be", () => {
+  const ending = { ...row, reason: "", expireMonth: "2027-01" };
+  expect(rowsDigest([ending])).toBe(sha256('["u1",100,"",{"expire_month":"2027-01"}]\n'));
+  const problems = [{ code: "MONTH_MALFORMED" }] as const;
+  expect(rowsDigest([{ ...ending, expireMonth: "Jan-27", problems }])).toBe(
+    sha256('["u1",100,"",{"expire_month":"Jan-27"},"MONTH_MALFORMED"]\n'),
+  );
 });
 
 test("a row with problems has their codes and its malformed points in the digest", () => {
@@ -64,6 +74,17 @@ test("the digest of a bulk grant is that of the documented JSON", () => {
   );
 });
 
+test("the month of a bulk grant is in its digest, before that of its rows", () => {
+  const grant = { programId: "p", bulkGrantId: "summer", revision: 2, requiredApprovalCount: 1 };
+  expect(digestOf({ ...grant, rowsDigest: "abc", expireMonth: parseMonth("2027-01") })).toBe(
+    sha256(
+      '{"program_id":"p","bulk_grant_id":"summer","revision":2,"execute_time_ms":null,' +
+        '"required_approval_count":1,"reversed_bulk_grant_id":null,"expire_month":"2027-01",' +
+        '"rows_digest":"abc"}',
+    ),
+  );
+});
+
 test("the digest of a bulk grant has its cause only if it has one", () => {
   const grant = {
     programId: "p",
@@ -83,7 +104,7 @@ test("the digest of a bulk grant has its cause only if it has one", () => {
   expect(contentHashOf({ rowsDigest: "abc" })).toBe(sha256('["abc",null,null]'));
 });
 
-test("rows, time, cause and what is reversed make another content, and nothing else does", () => {
+test("rows, time, month, cause and what is reversed make another content, and no more", () => {
   const content = { rowsDigest: "rows" };
   const hashes = [
     contentHashOf(content),
@@ -92,6 +113,8 @@ test("rows, time, cause and what is reversed make another content, and nothing e
     contentHashOf({ ...content, executeTime: 1 }),
     contentHashOf({ ...content, reversedBulkGrantId: "a" }),
     contentHashOf({ ...content, cause: "a" }),
+    contentHashOf({ ...content, expireMonth: 1 }),
+    contentHashOf({ ...content, executeTime: 1, expireMonth: 1 }),
   ];
   expect(new Set(hashes).size).toBe(hashes.length);
   expect(contentHashOf({ ...content, executeTime: undefined })).toBe(hashes[0]);

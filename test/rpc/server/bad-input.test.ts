@@ -2,7 +2,15 @@
  * Tests every field of every request with values that break its rule: the refusal names the field,
  * and nothing is written. The tables are compared with the descriptors, so that none is left out.
  */
-import { create, type DescField, type DescMessage, type DescMethod } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  type DescOneof,
+  getOption,
+} from "@bufbuild/protobuf";
+import { oneof } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { type CallOptions, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -52,6 +60,7 @@ const badPageSizes = [-1, -2_147_483_648];
 const badNames = [text(21), "A", "-a", "_a", "a.b", " ", ...unprintable];
 const badTexts = ["a\n", "\u0000", "\u2028", "a\u202eb", "\u2066"];
 const badVersions = [0n, -1n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
+const badMonths = ["2027-13", "2027-1", "27-01", "2027-01-01", " 2027-01", "Jan-27", text(64)];
 const badTokens = ["x", "%", text(1_025), Buffer.from("1{}").toString("base64url")];
 
 /** Lists of kinds, of which a field takes at most `max`. */
@@ -89,6 +98,11 @@ const bad: Record<string, readonly unknown[]> = {
   "ReasonFilter.reason_prefix": ["", ...badReasons],
   "ReasonFilter.execute_time_from": [...badTimes, undefined],
   "ReasonFilter.execute_time_before": [...badTimes, undefined],
+  "*.expire_month": badMonths,
+  "ExtendExpiryRequest.expire_month": ["", ...badMonths],
+  "CreateReservationRequest.expire_month": ["", ...badMonths],
+  "NewReservation.expire_month": ["", ...badMonths],
+  "*.expire_after_months": [0, -1, 37],
   "*.use_event_id": badIds128,
   "*.owner_id": badIds64,
   "*.viewer_id": badIds64.slice(1),
@@ -172,7 +186,7 @@ const bad: Record<string, readonly unknown[]> = {
   "ApprovalTier.max_total_points": [0n, ...badTotals],
   "ApprovalTier.required_approval_count": [undefined, -1, 3],
   "RefundPointsRequest.expired_points_policy": [0, 3, -1],
-  "RevokePointsRequest.grant_event": [undefined],
+  "*.grant_event": [undefined],
   "EventName.origin": [5, -1],
   "EventName.event_id": ["", text(139), ...unprintable],
   "ListLedgerEntriesRequest.order": [3, -1],
@@ -215,6 +229,7 @@ const bad: Record<string, readonly unknown[]> = {
   "NewRow.user_id": [text(257)],
   "NewRow.points": [],
   "NewRow.reason": [text(1_025)],
+  "NewRow.expire_month": [text(65)],
   "NewRows.rows": [Array.from({ length: 501 }, () => newRow)],
   "SetTimeRequest.time": [...badTimes, undefined, at("9990-01-01T00:00:00Z")],
   "AdvanceRequest.duration": [
@@ -311,11 +326,13 @@ function* badFields(message: DescMessage, init: Init): Generator<[path: string, 
 function* badRequests(method: DescMethod): Generator<[path: string, request: Init]> {
   const request = good[method.name] as Init;
   yield* badFields(method.input, request);
-  for (const { localName, name } of method.input.oneofs) {
+  for (const { localName, name } of method.input.oneofs.filter(isRequired)) {
     const { [localName]: _, ...rest } = request;
     yield [name, rest];
   }
 }
+
+const isRequired = (each: DescOneof): boolean => getOption(each, oneof).required;
 
 /** A stream of one message. */
 async function* inStream(request: Init) {

@@ -1,0 +1,163 @@
+/** Tests points that end early and their extension through gRPC. */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
+import { shardCount } from "../../../src/app/ports/points.ts";
+import { EventOrigin, LedgerEntry_Type as Type } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
+import { lineOf } from "../../support/fixtures/ledger-lines.ts";
+import { at, refusalOf } from "../../support/servers/refusal.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
+
+let server: MemoryServer;
+beforeAll(async () => {
+  server = await startMemoryServer();
+});
+afterAll(() => server.stop());
+
+const setTime = (text: string) => server.clock.setTime({ time: at(text) });
+const iso = (time: Parameters<typeof timestampDate>[0] | undefined) =>
+  time && timestampDate(time).toISOString();
+
+/** A program of its own, at noon of 10 November 2026 in Tokyo. */
+async function account(programId: string, lifetimeMonths = 12) {
+  await setTime("2026-11-10T12:00:00+09:00");
+  await server.programs.createProgram({ programId, lifetimeMonths });
+  return { programId, userId: "u" };
+}
+
+test("a grant says when it ends, is spent first, and expires at the right instant", async () => {
+  const of = await account("early");
+  await server.points.grantPoints({ ...of, eventId: "year", points: 100n });
+  const request = { ...of, eventId: "quarter", points: 50n, expireMonth: "2027-01" };
+  const { entry, availablePoints } = await server.points.grantPoints(request);
+  expect([iso(entry?.expireTime), availablePoints]).toEqual(["2027-01-31T15:00:00.000Z", 150n]);
+  const { balance } = await server.points.getBalance(of);
+  expect(balance?.buckets.map(({ month, points, expireTime }) => [month, points, iso(expireTime)]))
+    .toEqual([
+      ["2026-02", 50n, "2027-01-31T15:00:00.000Z"],
+      ["2026-11", 100n, "2027-10-31T15:00:00.000Z"],
+    ]);
+  expect(balance?.nextExpiring).toEqual(balance?.buckets[0]);
+  const used = await server.points.usePoints({ ...of, eventId: "use", points: 20n });
+  expect(used.entry?.monthChanges.map(({ month, points }) => [month, points])).toEqual([
+    ["2026-02", -20n],
+  ]);
+  const { forecast } = await server.points.getForecast({ ...of, time: at("2027-12-01T00:00:00Z") });
+  expect(forecast?.changes.map(({ time, points }) => [iso(time), points])).toEqual([
+    ["2027-01-31T15:00:00.000Z", -30n],
+    ["2027-10-31T15:00:00.000Z", -100n],
+  ]);
+  await setTime("2027-02-01T00:00:00+09:00");
+  for (let shard = 0; shard < shardCount; shard++) {
+    await expireDueInShard(server.deps, { programId: of.programId, shard }, () => true);
+  }
+  const { entries } = await server.points.listLedgerEntries(of);
+  expect(entries.map(lineOf)[0]).toBe("4 EXPIRED 30 (02:-30) 100");
+
+  // A call that is sent again gets the first result, although its month is over; a new one is not.
+  const again = await server.points.grantPoints(request);
+  expect(again).toMatchObject({ replayed: true, availablePoints: 150n, entry });
+  const other = { ...request, expireMonth: "2027-02" };
+  expect((await refusalOf(server.points.grantPoints(other))).reason).toBe("ID_REUSED");
+  const late = await refusalOf(server.points.grantPoints({ ...request, eventId: "new" }));
+  expect(late).toMatchObject({
+    reason: "LIMIT_EXCEEDED",
+    metadata: { earliest_expire_month: "2027-02", latest_expire_month: "2028-01" },
+  });
+  const verified = await server.points.verifyAccount(of);
+  expect(verified.differences).toEqual([]);
+});
+
+test("a month that is over or too late is refused, and its id is free", async () => {
+  const of = await account("refused");
+  const grant = (expireMonth: string) =>
+    server.points.grantPoints({ ...of, eventId: "e", points: 5n, expireMonth });
+  const over = await refusalOf(grant("2026-10"));
+  expect(over.message).toContain("2026-10 is over");
+  const late = await refusalOf(grant("2027-11"));
+  expect(late.message).toContain("2027-11 is too late");
+  for (const { reason, metadata } of [over, late]) {
+    expect(reason).toBe("LIMIT_EXCEEDED");
+    expect(metadata).toEqual({
+      earliest_expire_month: "2026-11",
+      latest_expire_month: "2027-10",
+    });
+  }
+  expect((await server.points.getBalance(of)).balance?.version).toBe(0n);
+  expect((await grant("2026-11")).replayed).toBe(false);
+});
+
+test("a lengthening lengthens, and an expiry in a reused month is found by its name", async () => {
+  const of = await account("longer");
+  await server.points.grantPoints({ ...of, eventId: "a", points: 5n, expireMonth: "2026-12" });
+  await server.programs.updateProgram({
+    program: { programId: of.programId, lifetimeMonths: 24 },
+  });
+  await setTime("2026-11-11T12:00:00+09:00");
+  const { entry } = await server.points.grantPoints({
+    ...of,
+    eventId: "b",
+    points: 7n,
+    expireMonth: "2026-12",
+  });
+  expect(iso(entry?.expireTime)).toBe("2026-12-31T15:00:00.000Z");
+  await setTime("2027-01-01T00:00:00+09:00");
+  await server.points.grantPoints({ ...of, eventId: "c", points: 1n });
+  const { balance } = await server.points.getBalance(of);
+  expect(balance?.buckets.map(({ points, expireTime }) => [points, iso(expireTime)])).toEqual([
+    [5n, "2027-12-31T15:00:00.000Z"],
+    [1n, "2028-12-31T15:00:00.000Z"],
+  ]);
+  const event = { origin: EventOrigin.EXPIRY, eventId: "2025-01/2026-12" };
+  const found = await server.points.getLedgerEntry({ ...of, key: { case: "event", value: event } });
+  expect(found.entry).toMatchObject({ type: Type.EXPIRED, points: 7n, event });
+  expect((await server.points.verifyAccount(of)).differences).toEqual([]);
+});
+
+test("an extension moves what is left, once, also on a frozen account", async () => {
+  const of = await account("extended");
+  await server.points.grantPoints({ ...of, eventId: "g", points: 50n, expireMonth: "2026-12" });
+  await server.points.usePoints({ ...of, eventId: "use", points: 20n });
+  await server.points.freezeAccount({ ...of, eventId: "freeze" });
+  const request = {
+    ...of,
+    eventId: "x",
+    grantEvent: { eventId: "g" },
+    expireMonth: "2027-06",
+    reason: "apology",
+  };
+  const first = await server.points.extendExpiry(request);
+  expect(first).toMatchObject({
+    replayed: false,
+    availablePoints: 30n,
+    entry: {
+      type: Type.EXTENDED,
+      points: 30n,
+      reason: "apology",
+      relatedEvent: { origin: EventOrigin.CALLER, eventId: "g" },
+    },
+  });
+  expect(iso(first.entry?.expireTime)).toBe("2027-06-30T15:00:00.000Z");
+  expect(await server.points.extendExpiry(request)).toEqual({ ...first, replayed: true });
+  const other = { ...request, expireMonth: "2027-07" };
+  expect((await refusalOf(server.points.extendExpiry(other))).reason).toBe("ID_REUSED");
+
+  const revoke = (eventId: string, grantEventId: string) =>
+    server.points.revokePoints({ ...of, eventId, grantEvent: { eventId: grantEventId } });
+  expect((await revoke("v1", "g")).entry?.points).toBe(0n);
+  expect((await revoke("v2", "x")).entry?.points).toBe(30n);
+  const extend = (eventId: string, grantEventId: string, expireMonth: string) =>
+    server.points.extendExpiry({ ...request, eventId, grantEvent: { eventId: grantEventId }, expireMonth });
+  expect((await extend("x2", "x", "2027-08")).entry?.points).toBe(0n);
+  for (const [grantEventId, expireMonth, reason] of [
+    ["none", "2027-08", "LEDGER_ENTRY_NOT_FOUND"],
+    ["use", "2027-08", "WRONG_STATE"],
+    ["x", "2027-11", "LIMIT_EXCEEDED"],
+    ["x", "2026-10", "LIMIT_EXCEEDED"],
+  ] as const) {
+    expect((await refusalOf(extend("y", grantEventId, expireMonth))).reason).toBe(reason);
+  }
+  const { entries } = await server.points.listLedgerEntries({ ...of, types: [Type.EXTENDED] });
+  expect(entries.map(({ points }) => points)).toEqual([0n, 30n]);
+  expect((await server.points.verifyAccount(of)).differences).toEqual([]);
+});

@@ -1,0 +1,134 @@
+/** Tests reservations whose points end early. */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { executeReservation } from "../../../src/app/reservations/execute.ts";
+import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
+import { at, refusalOf } from "../../support/servers/refusal.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
+
+let server: MemoryServer;
+beforeAll(async () => {
+  server = await startMemoryServer();
+  await setTime("2026-11-10T00:00:00Z");
+});
+afterAll(() => server.stop());
+
+const setTime = (text: string) => server.clock.setTime({ time: at(text) });
+const month = (value: string) => ({ case: "expireMonth", value }) as const;
+const after = (value: number) => ({ case: "expireAfterMonths", value }) as const;
+type Expiry = ReturnType<typeof month> | ReturnType<typeof after>;
+
+const reserve = (reservationId: string, executeTime: string, expiry: Expiry) =>
+  server.reservations.createReservation({
+    reservationId,
+    userId: reservationId,
+    points: 5n,
+    executeTime: at(executeTime),
+    expiry,
+  });
+
+const execute = (reservationId: string) =>
+  executeReservation(server.deps, { programId: "default", reservationId, userId: reservationId });
+
+/** When the points of a granted reservation expire. */
+async function expireTimeOf(userId: string): Promise<string | undefined> {
+  const { balance } = await server.points.getBalance({ userId });
+  const time = balance?.nextExpiring?.expireTime;
+  return time && timestampDate(time).toISOString();
+}
+
+test("expire_month and expire_after_months are kept, and decide when the points end", async () => {
+  await setTime("2026-11-10T00:00:00Z");
+  const first = await reserve("a", "2026-11-09T00:00:00Z", month("2027-01"));
+  expect(first.reservation?.expiry).toEqual(month("2027-01"));
+  const second = await reserve("b", "2026-11-09T00:00:00Z", after(2));
+  expect(second.reservation?.expiry).toEqual(after(2));
+  expect(await reserve("a", "2026-11-09T00:00:00Z", month("2027-01"))).toMatchObject({
+    replayed: true,
+  });
+  const other = await refusalOf(reserve("a", "2026-11-09T00:00:00Z", after(3)));
+  expect(other.reason).toBe("ID_REUSED");
+  for (const id of ["a", "b"]) expect((await execute(id)).outcome).toBe("DONE");
+  expect(await expireTimeOf("a")).toBe("2027-01-31T15:00:00.000Z");
+  expect(await expireTimeOf("b")).toBe("2026-12-31T15:00:00.000Z");
+});
+
+test("expire_after_months counts from the month of the grant, however late that is", async () => {
+  await setTime("2026-11-10T00:00:00Z");
+  await reserve("late", "2026-11-09T00:00:00Z", after(1));
+  await setTime("2027-02-10T00:00:00Z");
+  expect((await execute("late")).outcome).toBe("DONE");
+  expect(await expireTimeOf("late")).toBe("2027-02-28T15:00:00.000Z");
+});
+
+test("a month that is over at the grant fails it with a reason, and a retry fails again", async () => {
+  await setTime("2026-11-10T00:00:00Z");
+  await reserve("over", "2026-11-09T00:00:00Z", month("2026-11"));
+  await setTime("2026-12-01T00:00:00+09:00");
+  expect((await execute("over")).outcome).toBe("FAILED");
+  const name = { reservationId: "over" };
+  const { reservation } = await server.reservations.getReservation(name);
+  expect(reservation).toMatchObject({
+    state: State.FAILED,
+    failure: { reason: "LIMIT_EXCEEDED" },
+  });
+  expect(reservation?.failure?.message).toContain("2026-11 is over");
+  await server.reservations.retryReservation(name);
+  expect((await execute("over")).outcome).toBe("FAILED");
+  expect((await server.points.getBalance({ userId: "over" })).balance?.version).toBe(0n);
+  // A creation that is sent again after its month is over finds what the first one has created.
+  expect(await reserve("over", "2026-11-09T00:00:00Z", month("2026-11"))).toMatchObject({
+    replayed: true,
+  });
+});
+
+test("an expiry that is impossible at the execute time is refused, alone or in a batch", async () => {
+  await setTime("2026-11-10T00:00:00Z");
+  for (const expiry of [month("2027-02"), month("2028-03"), after(13)]) {
+    const refusal = await refusalOf(reserve("bad", "2027-03-10T00:00:00Z", expiry));
+    expect(refusal).toMatchObject({
+      reason: "LIMIT_EXCEEDED",
+      metadata: { earliest_expire_month: "2027-03", latest_expire_month: "2028-02" },
+    });
+  }
+  const item = { userId: "u", points: 1n, executeTime: at("2027-03-10T00:00:00Z") };
+  const { results } = await server.reservations.batchCreateReservations({
+    reservations: [
+      { ...item, reservationId: "batch-bad", expiry: month("2027-02") },
+      { ...item, reservationId: "batch-good", expiry: month("2027-03") },
+    ],
+  });
+  expect(results.map(({ outcome }) => outcome.case)).toEqual(["error", "created"]);
+  expect(results[0]?.outcome.value).toMatchObject({ reason: "LIMIT_EXCEEDED" });
+});
+
+test("a forecast has the end of reserved points, and leaves out what would be refused", async () => {
+  await setTime("2026-11-10T00:00:00Z");
+  const of = { userId: "f", points: 5n, executeTime: at("2026-12-10T00:00:00Z") };
+  for (const [reservationId, expiry] of [
+    ["f1", month("2027-01")],
+    ["f2", after(1)],
+    ["f3", month("2026-12")],
+  ] as const) {
+    await server.reservations.createReservation({ ...of, reservationId, expiry });
+  }
+  await server.reservations.rescheduleReservation({
+    reservationId: "f3",
+    executeTime: at("2027-01-10T00:00:00Z"),
+  });
+  const time = at("2027-03-01T00:00:00Z");
+  const { forecast } = await server.points.getForecast({ userId: "f", time });
+  expect(
+    forecast?.changes.map(({ time, points, reservationId, availablePoints }) => [
+      time && timestampDate(time).toISOString().slice(0, 10),
+      points,
+      reservationId,
+      availablePoints,
+    ]),
+  ).toEqual([
+    ["2026-12-10", 5n, "f1", 5n],
+    ["2026-12-10", 5n, "f2", 10n],
+    ["2026-12-31", -5n, "", 5n],
+    ["2027-01-31", -5n, "", 0n],
+  ]);
+});
