@@ -1,7 +1,9 @@
 /** Runs the golden case and the expiry example of docs/concepts.md against a server. */
 import { readFileSync } from "node:fs";
-import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { formatMonth, monthAt, parseMonth } from "../../src/domain/month.ts";
+import type { Balance_Bucket } from "../../src/gen/meguri/points/v1/balance_pb.ts";
 import { projectRoot } from "../support/markdown.ts";
 import { at } from "../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
@@ -19,9 +21,9 @@ afterAll(() => server.stop());
 /** The instant at which a month of 2026 (0 is January) begins in Tokyo. */
 const startOf = (month: number) => at(`2026-0${month + 1}-01T00:00:00+09:00`);
 
-/** The rows of the table behind the marker, without its head. */
-function goldenCase(): string[][] {
-  const table = /<!-- golden case -->\n((?:\|.*\n)+)/.exec(text)?.[1] ?? "";
+/** The rows of the table behind a marker, without its head. */
+function tableOf(marker: string): string[][] {
+  const table = new RegExp(`<!-- ${marker} -->\n((?:\\|.*\n)+)`).exec(text)?.[1] ?? "";
   const rows = table.trim().split("\n").slice(2);
   return rows.map((row) =>
     row
@@ -48,7 +50,7 @@ test("the golden case is as printed", async () => {
   const account = { programId: "golden", userId: "u" };
   await server.clock.setTime({ time: startOf(0) });
   await server.programs.createProgram({ programId: "golden", lifetimeMonths: lifetime });
-  const rows = goldenCase();
+  const rows = tableOf("golden case");
   expect(rows).toHaveLength(8);
   for (const [step = "", ...printed] of rows) {
     const [, end = "", name = "", grant, use] =
@@ -61,6 +63,48 @@ test("the golden case is as printed", async () => {
     expect([step, ...(await held(account, month))]).toEqual([step, ...printed]);
   }
 });
+
+const steps: Readonly<Record<string, string>> = {
+  November: "2026-11",
+  December: "2026-12",
+  January: "2027-01",
+  March: "2027-03",
+  October: "2027-10",
+};
+
+test("points that end early are spent, extended and expired as printed", async () => {
+  const account = { programId: "early", userId: "u" };
+  await server.clock.setTime({ time: at("2026-11-01T00:00:00+09:00") });
+  await server.programs.createProgram({ programId: "early" });
+  const rows = tableOf("early expiry");
+  expect(rows).toHaveLength(8);
+  for (const [step = "", ...printed] of rows) {
+    const [, end, name = "", points = "0", until = "", use, of, to = ""] =
+      /^(end of )?(\w+)(?:: grant (\d+)(?: until (\S+))?)?(?:: use (\d+))?(?:: extend the (\d+) to (\S+))?/.exec(
+        step,
+      ) ?? [];
+    const month = parseMonth(steps[name] ?? "") + (end ? 1 : 0);
+    await server.clock.setTime({ time: at(`${formatMonth(month)}-01T00:00:00+09:00`) });
+    const eventId = step.replaceAll(" ", "_");
+    if (points !== "0") {
+      const grant = { points: BigInt(points), expireMonth: until };
+      await server.points.grantPoints({ ...account, eventId: `g${points}`, ...grant });
+    }
+    if (use) await server.points.usePoints({ ...account, eventId, points: BigInt(use) });
+    if (of) {
+      const extension = { grantEvent: { eventId: `g${of}` }, expireMonth: to };
+      await server.points.extendExpiry({ ...account, eventId, ...extension });
+    }
+    const { balance } = await server.points.getBalance(account);
+    const held = balance?.buckets.map((bucket) => `${lastMonth(bucket)}: ${bucket.points}`) ?? [];
+    const shown = [held.join(", ") || "–", String(balance?.availablePoints)];
+    expect([step, ...shown]).toEqual([step, ...printed]);
+  }
+});
+
+/** The month at whose end the points of a bucket expire, in Tokyo. */
+const lastMonth = ({ expireTime }: Balance_Bucket): string =>
+  formatMonth(monthAt("Asia/Tokyo", (expireTime ? timestampMs(expireTime) : 0) - 1));
 
 test("points of November expire when the heading says", async () => {
   const printed = /^### Why points of November expire at "(.+)"$/m.exec(text)?.[1];

@@ -1,6 +1,7 @@
 /** Tests that an event id counts once: the same request is replayed, another one is refused. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { formatMonth, monthAt } from "../../../src/domain/month.ts";
 import { EventOrigin } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import {
   ExpiredPointsPolicy,
@@ -19,12 +20,15 @@ afterAll(() => server.stop());
 
 let users = 0;
 
+/** A month so many months from now. */
+const monthAhead = (months: number) => formatMonth(monthAt("Asia/Tokyo", Date.now()) + months);
+
 /** An account with a grant `g1`, a grant `g2`, and the uses `u1` and `u2`. */
 async function prepare() {
   const account = { userId: `user-${++users}` };
   const { points } = server;
   for (const eventId of ["g1", "g2"]) {
-    await points.grantPoints({ ...account, eventId, points: 100n });
+    await points.grantPoints({ ...account, eventId, points: 100n, expireMonth: monthAhead(3) });
   }
   for (const eventId of ["u1", "u2"]) {
     await points.usePoints({ ...account, eventId, points: 20n });
@@ -52,8 +56,8 @@ const operations: readonly Operation[] = [
   {
     name: "GrantPoints",
     schema: method.grantPoints.input,
-    request: { points: 7n, reason: "gift", cause: "order-1" },
-    others: { points: 8n, reason: "other", cause: "order-2" },
+    request: { points: 7n, reason: "gift", expireMonth: monthAhead(1), cause: "order-1" },
+    others: { points: 8n, reason: "other", expireMonth: monthAhead(2), cause: "order-2" },
     send: ({ points }, request) => points.grantPoints(request),
   },
   {
@@ -88,6 +92,13 @@ const operations: readonly Operation[] = [
     request: { grantEvent: grantRef("g1"), reason: "mistake", cause: "order-1" },
     others: { grantEvent: grantRef("g2"), reason: "other", cause: "order-2" },
     send: ({ points }, request) => points.revokePoints(request),
+  },
+  {
+    name: "ExtendExpiry",
+    schema: method.extendExpiry.input,
+    request: { grantEvent: grantRef("g1"), expireMonth: monthAhead(5), reason: "apology" },
+    others: { grantEvent: grantRef("g2"), expireMonth: monthAhead(6), reason: "other" },
+    send: ({ points }, request) => points.extendExpiry(request),
   },
   {
     name: "FreezeAccount",
@@ -190,6 +201,7 @@ describe("CreateReservation", () => {
     reason: "later",
     cause: "campaign-1",
     executeTime: at("2030-01-01T00:00:00Z"),
+    expiry: { case: "expireMonth", value: "2030-03" } as const,
   };
   const others: Request = {
     userId: "u2",
@@ -197,13 +209,14 @@ describe("CreateReservation", () => {
     reason: "other",
     cause: "campaign-2",
     executeTime: at("2030-01-02T00:00:00Z"),
+    expiry: { case: "expireAfterMonths", value: 3 },
   };
 
   test("no parameter is left out of this test", () => {
     const { fields } = ReservationService.method.createReservation.input;
-    const names = fields.map(({ localName }) => localName);
+    const names = new Set(fields.map(({ localName, oneof }) => (oneof ?? { localName }).localName));
     const notCompared = ["programId", "reservationId", "validateOnly"];
-    expect([...notCompared, ...Object.keys(request)].sort()).toEqual(names.sort());
+    expect([...notCompared, ...Object.keys(request)].sort()).toEqual([...names].sort());
     expect(Object.keys(others)).toEqual(Object.keys(request));
   });
 
