@@ -202,7 +202,7 @@ export const addExtend: AddCommand = (parent, inSession) => {
         const change = await changeOf(session, user, options);
         const request = { ...change, grantEvent, expireMonth };
         const answer = await meguri.points.extendExpiry(request, call);
-        const text = sentence((moved) => `extended ${moved} points of ${user}`);
+        const text = sentence(options, (moved) => `extended ${moved} points of ${user}`);
         await out.message(ExtendExpiryResponseSchema, answer, text);
       }),
     );

@@ -52,6 +52,9 @@ interface Operation {
 const { method } = PointsService;
 const grantRef = (eventId: string) => ({ origin: EventOrigin.CALLER, eventId });
 
+const apology = { reason: "apology", cause: "order-1" };
+const other = { reason: "other", cause: "order-2" };
+
 const operations: readonly Operation[] = [
   {
     name: "GrantPoints",
@@ -96,8 +99,8 @@ const operations: readonly Operation[] = [
   {
     name: "ExtendExpiry",
     schema: method.extendExpiry.input,
-    request: { grantEvent: grantRef("g1"), expireMonth: monthAhead(5), reason: "apology" },
-    others: { grantEvent: grantRef("g2"), expireMonth: monthAhead(6), reason: "other" },
+    request: { grantEvent: grantRef("g1"), expireMonth: monthAhead(5), ...apology },
+    others: { grantEvent: grantRef("g2"), expireMonth: monthAhead(6), ...other },
     send: ({ points }, request) => points.extendExpiry(request),
   },
   {

@@ -81,6 +81,13 @@ const operations: readonly Operation[] = [
     send: (points, request) => points.revokePoints(request),
   },
   {
+    name: "ExtendExpiry",
+    request: { grantEvent: grantRef("g"), expireMonth: "2026-12" },
+    refused: { grantEvent: grantRef("g"), expireMonth: "2027-01" },
+    reason: "LIMIT_EXCEEDED",
+    send: (points, request) => points.extendExpiry(request),
+  },
+  {
     name: "FreezeAccount",
     request: {},
     refused: { programId: "none" },
