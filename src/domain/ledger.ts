@@ -34,6 +34,15 @@ export interface LedgerEntry {
   readonly expireTime?: Instant;
   /** The use that a refund reverses, or the grant that a revoke reverses or an extension moves. */
   readonly relatedEvent?: EventName;
+  /** Present in some entries only: the account after this entry, for reads of the past. */
+  readonly snapshot?: Snapshot;
+}
+
+/** What the entries up to one of them add up to. */
+export interface Snapshot {
+  /** The points by month of grant, oldest first, without months of 0 points. */
+  readonly months: readonly MonthChange[];
+  readonly totals: Totals;
 }
 
 export type EntryType =

@@ -1,7 +1,7 @@
 /** Rebuilds an account from its ledger, and compares an account with its ledger. */
 import type { Account } from "./account.ts";
 import { availablePointsOf, buckets, emptyAccount, expireDue, slotOf } from "./account.ts";
-import type { LedgerEntry, Totals } from "./ledger.ts";
+import type { LedgerEntry, Snapshot, Totals } from "./ledger.ts";
 import type { Instant } from "./month.ts";
 import { formatMonth, monthAt } from "./month.ts";
 import type { Program } from "./program.ts";
@@ -108,6 +108,21 @@ export function addEntry(sum: LedgerSum, entry: LedgerEntry): void {
   sum.frozen = entry.frozen;
   sum.last = entry.number;
   sum.time = Math.max(sum.time, entry.createTime);
+  if (!entry.snapshot) return;
+  const [expected, actual] = [textOf(snapshotOf(sum)), textOf(entry.snapshot)];
+  if (actual !== expected) addFault("snapshot", expected, actual);
+}
+
+/** The snapshot that an entry has if it is the last one of the sum. */
+function snapshotOf({ months, totals }: LedgerSum): Snapshot {
+  const points = Object.entries(months);
+  return { months: points.map(([month, sum]) => ({ month: Number(month), points: sum })), totals };
+}
+
+function textOf({ months, totals }: Snapshot): string {
+  const buckets = months.map(({ month, points }) => `${formatMonth(month)}: ${points}`);
+  const sums = Object.entries(totals).map(([name, points]) => `${name}: ${points}`);
+  return [...buckets, ...sums].join(", ");
 }
 
 /** Returns false when there are too many months with points. */

@@ -3,6 +3,7 @@ import { availablePointsOf } from "../../domain/account.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, type EventName, eventName, type LedgerEntry } from "../../domain/ledger.ts";
+import { withSnapshot } from "../../domain/past.ts";
 import type { Change, Event, State } from "../../domain/points.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
@@ -98,7 +99,8 @@ export function putChange(
   const { programId, userId } = account;
   const result = resultOf(change);
   tx.put(accountRef(programId, userId), account);
-  for (const each of entries) tx.put(entryRef(programId, userId, each.number), each);
+  const stored = withSnapshot(account, entries);
+  for (const each of stored) tx.put(entryRef(programId, userId, each.number), each);
   const { availablePoints } = result;
   tx.put(eventKey, { hash, entry, availablePoints, reversedPoints: 0 });
   return result;

@@ -1,6 +1,7 @@
 /** The use case of the month-end sweep: expires what is due in the accounts of one shard. */
 import pLimit from "p-limit";
 import { type Month, monthAt } from "../../domain/month.ts";
+import { withSnapshot } from "../../domain/past.ts";
 import { expireForMonthEnd } from "../../domain/points.ts";
 import { expiredMonth } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -100,7 +101,8 @@ async function expireDueInAccount(
       const program = deps.programs.current(programId);
       const { account: changed, entries } = expireForMonthEnd(account, program, now.calendar);
       if (entries.length > 0 || changed.oldest !== account.oldest) tx.put(ref, changed);
-      for (const entry of entries) tx.put(entryRef(programId, userId, entry.number), entry);
+      const stored = withSnapshot(changed, entries);
+      for (const entry of stored) tx.put(entryRef(programId, userId, entry.number), entry);
       return entries.length > 0 ? "expired" : "unchanged";
     },
   });

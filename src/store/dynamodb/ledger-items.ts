@@ -65,10 +65,15 @@ export function pack(writes: readonly Write[]): Packing["items"] {
   return packing.items;
 }
 
-/** The item of the writes that are packed into it. */
+/**
+ * The item of the writes that are packed into it. An entry that would exceed 1 KB with its snapshot
+ * is stored without: reads of the past go on to an earlier snapshot.
+ */
 export function itemOf([first, ...further]: readonly Write[]): Item {
   const { ref, value, next } = first as Write;
-  const item = toItem(ref, value as Records[Kind], next);
+  const whole = toItem(ref, value as Records[Kind], next);
+  const { sm: _months, st: totals, ...bare } = whole;
+  const item = totals && itemSize(whole) > maxBytes ? bare : whole;
   return further.length > 0 ? { ...item, l: { L: further.map(packed) } } : item;
 }
 

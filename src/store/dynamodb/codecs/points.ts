@@ -1,4 +1,5 @@
 /** How programs, accounts, ledger entries, event keys and the test clock are stored. */
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import {
   type EntryType,
   type EventName,
@@ -6,6 +7,7 @@ import {
   type LedgerEntry,
   type MonthChange,
   type Origin,
+  type Snapshot,
   type Totals,
 } from "../../../domain/ledger.ts";
 import {
@@ -70,13 +72,20 @@ const totalNames = ["issued", "used", "expired", "refunded", "revoked"] as const
 
 const totalOf = (name: (typeof totalNames)[number]) => `${name}Points` as const;
 
+const encodeTotals = (totals: Totals): AttributeValue =>
+  numbers(totalNames.map((name) => totals[totalOf(name)]));
+
+function decodeTotals(totals: readonly number[]): Totals {
+  return Object.fromEntries(totalNames.map((name, i) => [totalOf(name), totals[i]])) as never;
+}
+
 export const account: Codec<"account"> = {
   table: "points",
   key: (id) => ({ pk: S(`A#${id}`), sk: S("A") }),
   encode: (value) => ({
     m: N(value.month),
     s: numbers(value.slots),
-    T: numbers(totalNames.map((name) => value.totals[totalOf(name)])),
+    T: encodeTotals(value.totals),
     n: N(value.last),
     t: N(value.time),
     ...(value.frozen && { f: { BOOL: true } }),
@@ -87,16 +96,13 @@ export const account: Codec<"account"> = {
   }),
   decode: (item) => {
     const [, programId, userId] = parts(item, "pk") as [string, string, string];
-    const totals = nums(item, "T");
     const oldest = optional(item, "xm");
     return {
       programId,
       userId,
       month: num(item, "m"),
       slots: nums(item, "s"),
-      totals: Object.fromEntries(
-        totalNames.map((name, i) => [totalOf(name), totals[i]]),
-      ) as never as Totals,
+      totals: decodeTotals(nums(item, "T")),
       frozen: item.f?.BOOL === true,
       last: num(item, "n"),
       time: num(item, "t"),
@@ -116,8 +122,15 @@ export const entry: Codec<"entry"> = {
     const at = id.lastIndexOf("#");
     return { pk: S(`A#${id.slice(0, at)}`), sk: S(ledgerKey(Number(id.slice(at + 1)))) };
   },
-  encode: (value) => ({ e: S(eventName(value.event)), ...encodeEntry(value) }),
-  decode: (item) => decodeEntry(item, Number(text(item, "sk").slice(2)), text(item, "e")),
+  encode: (value) => ({
+    e: S(eventName(value.event)),
+    ...encodeEntry(value),
+    ...(value.snapshot && encodeSnapshot(value.snapshot)),
+  }),
+  decode: (item) => ({
+    ...decodeEntry(item, Number(text(item, "sk").slice(2)), text(item, "e")),
+    ...(item.st && { snapshot: decodeSnapshot(item) }),
+  }),
 };
 
 export const event: Codec<"event"> = {
@@ -178,6 +191,16 @@ function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
     ...(item.d && { relatedEvent: parseEvent(text(item, "d")) }),
   };
 }
+
+const encodeSnapshot = ({ months, totals }: Snapshot): Item => ({
+  st: encodeTotals(totals),
+  ...(months.length > 0 && { sm: numbers(encodeChanges(months)) }),
+});
+
+const decodeSnapshot = (item: Item): Snapshot => ({
+  months: decodeChanges(nums(item, "sm")),
+  totals: decodeTotals(nums(item, "st")),
+});
 
 const parseEvent = (name: string): EventName => ({
   origin: name[0] as Origin,
