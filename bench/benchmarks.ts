@@ -1,5 +1,6 @@
 /** The list of all benchmarks. */
 import type { Benchmark } from "./benchmark.ts";
+import { asOf } from "./cases/as-of.ts";
 import { authOverhead } from "./cases/auth-overhead.ts";
 import { bulkHistory } from "./cases/bulk-history.ts";
 import { bulkLease } from "./cases/bulk-lease.ts";
@@ -76,6 +77,7 @@ export const benchmarks: readonly Benchmark[] = [
   hostilePause,
   growth,
   forecastGrowth,
+  asOf,
   reservationLateness,
   reservationLatenessTurns,
   reservationUnderCreations,

@@ -114,6 +114,10 @@ export const tables: Tables = {
       of: ["forecast.growth"],
     },
     { what: "the same in read units", of: ["forecast.growth.units"] },
+    {
+      what: "read units of a balance of the past, 1,000 entries; 100,000 entries",
+      of: ["as_of.read_units.short", "as_of.read_units"],
+    },
   ],
   cpu: [
     {

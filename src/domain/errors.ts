@@ -193,7 +193,9 @@ const table = {
   LEDGER_DAMAGED: {
     code: "DATA_LOSS",
     retryable: false,
-    meaning: "The repair was refused because the ledger itself has faults. Nothing was changed.",
+    meaning:
+      "The ledger itself has faults: the account was not repaired by it, or its past not read. " +
+      "Nothing was changed.",
     advice: "an operator has to restore the ledger",
   },
   TOO_MANY_STREAMS: {

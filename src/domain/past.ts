@@ -25,6 +25,12 @@ export function withSnapshot(
   return [...entries.slice(0, -1), { ...last, snapshot }];
 }
 
+/** Throws INVALID_REQUEST for an instant that is still to come. */
+export function requirePast(asOf: Instant, now: Instant): void {
+  if (asOf <= now) return;
+  throw new DomainError("INVALID_REQUEST", "as_of is still to come", { field: "as_of" });
+}
+
 /** Returns the program with the lifetimes that had taken effect at `asOf`. */
 export function programAsOf(program: Program, asOf: Instant): Program {
   const lifetimes = program.lifetimes.filter(

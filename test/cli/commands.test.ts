@@ -100,6 +100,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     );
     expect(balance).toMatch(/^\d{4}-\d\d\s+5\s+\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/m);
     expect(balance.includes("month")).toBe(isTerminal);
+    expect(await done("balance", user, "--as-of", "2020-01-01T00:00Z")).toMatch(/^available\s+0$/m);
     const oldestFirst = (await done("ledger", user, "--oldest-first")).split("\n");
     const first = oldestFirst[isTerminal ? 1 : 0];
     expect(first).toEqual(

@@ -22,8 +22,8 @@ afterAll(() => server.stop());
 const startOf = (month: number) => at(`2026-0${month + 1}-01T00:00:00+09:00`);
 
 /** The rows of the table behind a marker, without its head. */
-function tableOf(marker: string): string[][] {
-  const table = new RegExp(`<!-- ${marker} -->\n((?:\\|.*\n)+)`).exec(text)?.[1] ?? "";
+function rowsOf(marker: string): string[][] {
+  const table = new RegExp(`<!-- ${marker} -->\\n((?:\\|.*\\n)+)`).exec(text)?.[1] ?? "";
   const rows = table.trim().split("\n").slice(2);
   return rows.map((row) =>
     row
@@ -50,7 +50,7 @@ test("the golden case is as printed", async () => {
   const account = { programId: "golden", userId: "u" };
   await server.clock.setTime({ time: startOf(0) });
   await server.programs.createProgram({ programId: "golden", lifetimeMonths: lifetime });
-  const rows = tableOf("golden case");
+  const rows = rowsOf("golden case");
   expect(rows).toHaveLength(8);
   for (const [step = "", ...printed] of rows) {
     const [, end = "", name = "", grant, use] =
@@ -76,7 +76,7 @@ test("points that end early are spent, extended and expired as printed", async (
   const account = { programId: "early", userId: "u" };
   await server.clock.setTime({ time: at("2026-11-01T00:00:00+09:00") });
   await server.programs.createProgram({ programId: "early" });
-  const rows = tableOf("early expiry");
+  const rows = rowsOf("early expiry");
   expect(rows).toHaveLength(8);
   for (const [step = "", ...printed] of rows) {
     const [, end, name = "", points = "0", until = "", use, of, to = ""] =
@@ -105,6 +105,25 @@ test("points that end early are spent, extended and expired as printed", async (
 /** The month at whose end the points of a bucket expire, in Tokyo. */
 const lastMonth = ({ expireTime }: Balance_Bucket): string =>
   formatMonth(monthAt("Asia/Tokyo", (expireTime ? timestampMs(expireTime) : 0) - 1));
+
+test("the past of the golden case is as printed", async () => {
+  const account = { programId: "past", userId: "u" };
+  const noonOf = (month: number) => at(`2026-0${month}-15T12:00:00+09:00`);
+  await server.clock.setTime({ time: noonOf(1) });
+  await server.programs.createProgram({ programId: "past", lifetimeMonths: lifetime });
+  for (const [i, points] of [10n, 50n, 40n, 30n].entries()) {
+    await server.clock.setTime({ time: noonOf(i + 1) });
+    await server.points.grantPoints({ ...account, eventId: `grant-${i}`, points });
+  }
+  await server.points.usePoints({ ...account, eventId: "use", points: 80n });
+  const rows = rowsOf("golden past");
+  expect(rows).toHaveLength(6);
+  for (const [time = "", ...printed] of rows) {
+    const { balance } = await server.points.getBalance({ ...account, asOf: at(time) });
+    const buckets = balance?.buckets.map(({ month, points }) => `${month}: ${points}`).join(", ");
+    expect([time, String(balance?.availablePoints), buckets]).toEqual([time, ...printed]);
+  }
+});
 
 test("points of November expire when the heading says", async () => {
   const printed = /^### Why points of November expire at "(.+)"$/m.exec(text)?.[1];

@@ -1,6 +1,6 @@
 /** Tests that a ledger gives its account again, and that a comparison finds every difference. */
 import { describe, expect, test } from "vitest";
-import type { Account } from "../../src/domain/account.ts";
+import { type Account, buckets } from "../../src/domain/account.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import type { Program } from "../../src/domain/program.ts";
 import { addEntry, compare, rebuildFromLedger, startSum } from "../../src/domain/rebuild.ts";
@@ -113,6 +113,25 @@ describe("comparing", () => {
     expect(differences(account, late).map(({ field }) => field)).toContain(
       "entries[3].create_time",
     );
+  });
+
+  test("finds a snapshot that is not what the entries add up to", () => {
+    const { account, entries } = fullLedger();
+    const { totals } = account;
+    const last = entries.at(-1) as LedgerEntry;
+    const differencesWith = (snapshot: LedgerEntry["snapshot"] & object) =>
+      differences(account, [...entries.slice(0, -1), { ...last, snapshot }]);
+    const months = buckets(account);
+    expect(differencesWith({ months, totals })).toEqual([]);
+    const wrongTotals = { ...totals, usedPoints: 1 };
+    for (const snapshot of [
+      { months: [], totals },
+      { months, totals: wrongTotals },
+    ]) {
+      const [found, ...more] = differencesWith(snapshot);
+      expect([found?.field, more]).toEqual([`entries[${last.number}].snapshot`, []]);
+      expect(found?.expected).toContain("2026-04: 30");
+    }
   });
 
   test("finds an account without its ledger and a ledger without its account", () => {

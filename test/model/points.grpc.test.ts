@@ -59,7 +59,7 @@ async function open(rules: Rules, start: number): Promise<System> {
     visible: withoutHidden,
     send: (request, which, dry) => answerTo(which === 0 ? one : two, programId, request, dry),
     pause: (ms) => sleep(ms),
-    show: () => show(programId),
+    show: (asOf) => show(programId, asOf),
     async lines(from) {
       const order = ListLedgerEntriesRequest_Order.OLDEST_FIRST;
       const { entries } = await two.points.listLedgerEntries({ ...account, pageSize: 200, order });
@@ -89,8 +89,9 @@ function withoutHidden<T extends object>(shown: T): T {
   return rest as never;
 }
 
-async function show(programId: string) {
-  const { balance } = await one.points.getBalance({ programId, userId });
+async function show(programId: string, asOf?: number) {
+  const past = asOf !== undefined && { asOf: timestampFromMs(asOf) };
+  const { balance } = await one.points.getBalance({ programId, userId, ...past });
   const {
     issuedPoints = 0n,
     usedPoints = 0n,

@@ -24,11 +24,13 @@ export const addBalance: AddCommand = (parent, inSession) => {
     .argument("<user>", "the user")
     .addOption(programOption())
     .option("--pending", "also show the points that are reserved and not granted yet", false)
+    .option("--as-of <time>", `what the user had at ${timeFormat}`, readTime)
     .addHelpText("after", examples("meguri balance alice", "meguri balance alice --json"))
     .action(
       inSession(async ({ meguri, out, call }, userId, options) => {
-        const { program: programId, pending: includePending } = options;
-        const answer = await meguri.points.getBalance({ programId, userId, includePending }, call);
+        const { program: programId, pending: includePending, asOf } = options;
+        const request = { programId, userId, includePending, ...(asOf && { asOf }) };
+        const answer = await meguri.points.getBalance(request, call);
         await out.message(GetBalanceResponseSchema, answer, ({ balance }) =>
           balance ? balanceText(out, balance, includePending) : "",
         );

@@ -22,13 +22,13 @@ import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef, eventRef } from "../ports/records.ts";
 import { readOutstanding } from "./outstanding.ts";
 
-/** The points of an account at this instant. */
+/** The points of an account at an instant. */
 export interface Balance {
   readonly account: Account;
   readonly availablePoints: number;
   /** Months with points, oldest first. */
   readonly buckets: readonly (Bucket & { readonly expireTime: Instant })[];
-  /** The version of the stored account; 0 when it does not exist. */
+  /** The version of the stored account; 0 when it does not exist, and of a past instant. */
   readonly version: number;
   /** The points of its reservations that are not granted yet; absent unless they were read. */
   readonly pendingPoints?: number;
@@ -45,7 +45,7 @@ export async function getBalance(
   const program = await deps.programs.get(name.programId);
   const stored = await deps.reader.get(accountRef(name.programId, name.userId));
   const { calendar } = await deps.clock.now();
-  return balanceOf(program, name, stored, calendar);
+  return balanceAt(program, name, stored, calendar);
 }
 
 /** As `getBalance`, with what is reserved. Refusals: also those of `readOutstanding`. */
@@ -58,11 +58,11 @@ export async function getBalanceWithPending(
   const { stored, reservations } = await readOutstanding(deps, name, undefined, deadline);
   const { calendar } = await deps.clock.now();
   const pendingPoints = reservations.reduce((sum, { points }) => sum + points, 0);
-  return { ...balanceOf(program, name, stored, calendar), pendingPoints };
+  return { ...balanceAt(program, name, stored, calendar), pendingPoints };
 }
 
 /** The balance of an account as it is stored, if it is, after the expiry of what is due. */
-function balanceOf(
+function balanceAt(
   program: Program,
   { userId }: AccountName,
   stored: { readonly value: Account; readonly version: number } | undefined,
@@ -70,16 +70,19 @@ function balanceOf(
 ): Balance {
   const before = stored?.value ?? emptyAccount(program, userId, now);
   const { account } = expireDue(before, program, now);
-  return {
-    account,
-    availablePoints: availablePointsOf(account),
-    buckets: buckets(account).map((bucket) => ({
-      ...bucket,
-      expireTime: expireTime(program, bucket.month, account.time),
-    })),
-    version: stored?.version ?? 0,
-  };
+  return balanceOf(account, program, stored?.version ?? 0);
 }
+
+/** The balance of an account in which nothing is due. */
+export const balanceOf = (account: Account, program: Program, version: number): Balance => ({
+  account,
+  availablePoints: availablePointsOf(account),
+  buckets: buckets(account).map((bucket) => ({
+    ...bucket,
+    expireTime: expireTime(program, bucket.month, account.time),
+  })),
+  version,
+});
 
 /**
  * Lists the entries recorded in `window`. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad

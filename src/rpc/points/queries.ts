@@ -1,6 +1,7 @@
 /** The handlers of the PointsService that read an account. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
+import { getPastBalance } from "../../app/points/past-balance.ts";
 import {
   type Balance,
   getBalance,
@@ -13,6 +14,7 @@ import type { AccountName } from "../../app/ports/points.ts";
 import { formatMonth } from "../../domain/month.ts";
 import type { BalanceSchema } from "../../gen/meguri/points/v1/balance_pb.ts";
 import {
+  type GetBalanceRequest,
   type GetLedgerEntryRequest,
   ListLedgerEntriesRequestSchema,
   ListLedgerEntriesRequest_Order as Order,
@@ -29,10 +31,7 @@ type Queries = "getBalance" | "listLedgerEntries" | "getLedgerEntry";
 export function pointsQueries(deps: Deps): Pick<ServiceImpl<typeof PointsService>, Queries> {
   return {
     async getBalance(request, context) {
-      const account = toAccount(request);
-      const balance = request.includePending
-        ? await getBalanceWithPending(deps, account, deadlineOf(context))
-        : await getBalance(deps, account);
+      const balance = await balanceFor(deps, request, deadlineOf(context));
       return { balance: fromBalance(balance) };
     },
 
@@ -54,6 +53,22 @@ export function pointsQueries(deps: Deps): Pick<ServiceImpl<typeof PointsService
       entry: fromEntry(await getLedgerEntry(deps, toAccount(request), toKey(request.key))),
     }),
   };
+}
+
+/** The balance that a request asks for: of today, with or without what is pending, or of the past. */
+function balanceFor(
+  deps: Deps,
+  request: GetBalanceRequest,
+  deadline: number | undefined,
+): Promise<Balance> {
+  const [account, asOf] = [toAccount(request), toOptionalInstant(request.asOf, "as_of")];
+  if (asOf === undefined) {
+    return request.includePending
+      ? getBalanceWithPending(deps, account, deadline)
+      : getBalance(deps, account);
+  }
+  if (request.includePending) throw invalid("include_pending", "must not be set with as_of");
+  return getPastBalance(deps, account, asOf, deadline);
 }
 
 /** The account that a request names. */

@@ -201,6 +201,7 @@ const bad: Record<string, readonly unknown[]> = {
     at("2020-01-01T00:00:00Z"),
     at("2099-01-01T00:00:00Z"),
   ],
+  "GetBalanceRequest.as_of": [...badTimes, at("2099-01-01T00:00:00Z")],
   "*.bulk_grant_id": badIds64,
   "*.reversed_bulk_grant_id": badIds64,
   "*.replaced_revision": [-1, -2_147_483_648],

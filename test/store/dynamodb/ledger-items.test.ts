@@ -72,6 +72,38 @@ describe("entries", () => {
     expect(found.at(-1)).not.toHaveProperty("l");
   });
 
+  test("keep their snapshots, packed or not, unless an item would exceed 1 KB", async () => {
+    const p = randomUUID().slice(0, 8);
+    const { store, reader } = openDynamo();
+    const totals = {
+      issuedPoints: 50,
+      usedPoints: 0,
+      expiredPoints: 0,
+      refundedPoints: 0,
+      revokedPoints: 0,
+    };
+    const month = (points: number) => [{ month: 24_322, points }];
+    const withSnapshot = (number: number, reason: string, months = month(50)): LedgerEntry => ({
+      ...entry(number, reason),
+      snapshot: { months, totals },
+    });
+    const longest = "r".repeat(850);
+    const entries = [
+      withSnapshot(1, ""),
+      withSnapshot(2, "packed", []),
+      withSnapshot(3, longest.slice(0, 700)),
+      withSnapshot(4, longest),
+    ];
+    const writes = entries.map((each) => write(entryRef(p, "u", each.number), each));
+    await store.commit(writes, randomUUID());
+    expect((await itemsOf(p)).map((item) => itemSize(item) <= 1_024)).toEqual([true, true, true]);
+    const found = await allItems(
+      (page) => reader.storedEntries({ programId: p, userId: "u" }, page),
+      10,
+    );
+    expect(found).toEqual([...entries.slice(0, 3), entry(4, longest)]);
+  });
+
   test("of other accounts, with numbers apart, or with a version are not packed", () => {
     const one = write(entryRef("p", "u", 1), entry(1, ""));
     const others = [

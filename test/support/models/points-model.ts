@@ -13,6 +13,7 @@ import {
   usePoints,
 } from "../../../src/app/points/commands.ts";
 import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
+import { getPastBalance } from "../../../src/app/points/past-balance.ts";
 import { getBalance } from "../../../src/app/points/queries.ts";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
@@ -269,8 +270,8 @@ export interface System {
   send(request: Request, process: number, dry: boolean): Promise<Answer>;
   /** Lets about so many milliseconds pass. */
   pause(ms: number): Promise<void>;
-  /** Everything that a reader sees. */
-  show(): Promise<unknown>;
+  /** Everything that a reader sees, now or as of an instant. */
+  show(asOf?: number): Promise<unknown>;
   /** The lines of the ledger after the first `from`. */
   lines(from: number): Promise<Line[]>;
   setTime(time: number): Promise<void>;
@@ -293,11 +294,13 @@ export async function play(
   };
   const system = await open(rules, start, delays);
   const oracle = new Oracle(rules);
-  const run: Run = { system, oracle, rules, now: start, requests: [], compared: 0 };
+  const live = new Map<number, unknown>();
+  const run: Run = { system, oracle, rules, now: start, requests: [], compared: 0, live };
   for (const each of steps) {
     await playStep(run, each);
     await compareAll(run);
   }
+  for (const [asOf, shown] of live) deepStrictEqual(await system.show(asOf), shown, `${asOf}`);
 }
 
 interface Run {
@@ -309,6 +312,8 @@ interface Run {
   readonly requests: Request[];
   /** How many lines of the ledger have been compared. */
   compared: number;
+  /** What was shown last at each instant, unless the clock was set back behind it. */
+  readonly live: Map<number, unknown>;
 }
 
 async function playStep(run: Run, step: Step): Promise<void> {
@@ -358,6 +363,7 @@ async function playStep(run: Run, step: Step): Promise<void> {
 }
 
 async function setTime(run: Run, time: number): Promise<void> {
+  for (const instant of run.live.keys()) if (instant >= time) run.live.delete(instant);
   run.now = time;
   await run.system.setTime(time);
 }
@@ -447,8 +453,12 @@ async function playTogether(run: Run, calls: readonly Call[]): Promise<void> {
 const numberOf = (answer: Answer): number => ("line" in answer ? answer.line.number : 0);
 
 async function compareAll(run: Run): Promise<void> {
-  const { system, oracle, now } = run;
-  deepStrictEqual(await system.show(), system.visible(oracle.shown(now)));
+  const { system, oracle, now, rules, live } = run;
+  const shown = system.visible(oracle.shown(now));
+  deepStrictEqual(await system.show(), shown);
+  // Before a lengthening takes effect, a balance shows it already; one of the past does not.
+  const isPending = (rules.lifetimes.at(-1)?.effectiveTime ?? 0) > now;
+  if (now >= oracle.time && !isPending) live.set(now, shown);
   const lines = oracle.lines.slice(run.compared).map((line) => system.visible(line));
   deepStrictEqual(await system.lines(run.compared), lines);
   run.compared = oracle.lines.length;
@@ -539,8 +549,10 @@ export async function openMemory(
     visible: (shown) => shown,
     send: (request, which, dry) => answerOf(send(processes[which] as Deps, request, dry)),
     pause,
-    async show() {
-      const { account, availablePoints: available, buckets } = await getBalance(deps, name);
+    async show(asOf) {
+      const balance =
+        asOf === undefined ? getBalance(deps, name) : getPastBalance(deps, name, asOf);
+      const { account, availablePoints: available, buckets } = await balance;
       return {
         balance: available,
         lots: buckets.map(({ month, points: held, expireTime }) => ({

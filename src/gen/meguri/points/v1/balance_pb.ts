@@ -15,8 +15,8 @@ export const file_meguri_points_v1_balance: GenFile = /*@__PURE__*/
   fileDesc("Ch5tZWd1cmkvcG9pbnRzL3YxL2JhbGFuY2UucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEi0wMKB0JhbGFuY2USGAoQYXZhaWxhYmxlX3BvaW50cxgBIAEoAxIxCgdidWNrZXRzGAIgAygLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBI3Cg1uZXh0X2V4cGlyaW5nGAMgASgLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBIwCgZ0b3RhbHMYBCABKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuVG90YWxzEg4KBmZyb3plbhgFIAEoCBIPCgd2ZXJzaW9uGAYgASgDEhYKDnBlbmRpbmdfcG9pbnRzGAggASgDGlgKBkJ1Y2tldBINCgVtb250aBgBIAEoCRIOCgZwb2ludHMYAiABKAMSLwoLZXhwaXJlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGn0KBlRvdGFscxIVCg1pc3N1ZWRfcG9pbnRzGAEgASgDEhMKC3VzZWRfcG9pbnRzGAIgASgDEhYKDmV4cGlyZWRfcG9pbnRzGAMgASgDEhcKD3JlZnVuZGVkX3BvaW50cxgEIAEoAxIWCg5yZXZva2VkX3BvaW50cxgFIAEoA0IvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * Balance has the points of an account at the instant of the call. Points that have expired by then
- * are not in it, whether or not their ledger entry is written yet.
+ * Balance has the points of an account at the instant of the call, or at the as_of of the request.
+ * Points that have expired by then are not in it, whether or not their ledger entry was written.
  *
  * @generated from message meguri.points.v1.Balance
  */
@@ -58,7 +58,8 @@ export type Balance = Message<"meguri.points.v1.Balance"> & {
   frozen: boolean;
 
   /**
-   * The version of the account: 0 for an unknown one; grows with every write of the account.
+   * The version of the account: 0 for an unknown one; grows with every write of the account. 0 with
+   * as_of, because the ledger does not have it.
    *
    * @generated from field: int64 version = 6;
    */
@@ -103,7 +104,7 @@ export type Balance_Bucket = Message<"meguri.points.v1.Balance.Bucket"> & {
   points: bigint;
 
   /**
-   * The instant at which the points expire, by the lifetime in force now.
+   * The instant at which the points expire, by the lifetime in force at the instant of the balance.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */

@@ -1,0 +1,166 @@
+/** Tests balances of the past on both stores: exact, whatever is written, and cheap. */
+import { randomUUID } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, test, vi } from "vitest";
+import { readUnits } from "../../../bench/capacity.ts";
+import { getPastBalance } from "../../../src/app/points/past-balance.ts";
+import { getBalance } from "../../../src/app/points/queries.ts";
+import { accountRef, entryRef } from "../../../src/app/ports/records.ts";
+import type { Account } from "../../../src/domain/account.ts";
+import type { LedgerEntry } from "../../../src/domain/ledger.ts";
+import { formatMonth } from "../../../src/domain/month.ts";
+import type { Program } from "../../../src/domain/program.ts";
+import type { Item } from "../../../src/store/dynamodb/codecs/index.ts";
+import { itemSize, total } from "../../../src/store/dynamodb/sdk/item-size.ts";
+import {
+  createAccountFixture,
+  grant,
+  programId,
+  use,
+  userId,
+} from "../../support/fixtures/account-fixture.ts";
+import { createLedger, day, program } from "../../support/fixtures/ledger-fixture.ts";
+import { pastHistories, playPast } from "../../support/models/past-histories.ts";
+import { bothStores, fill, type OpenStore, write } from "../../support/stores/both-stores.ts";
+import { delayedBy } from "../../support/stores/item-by-item.ts";
+
+const { stores, client } = bothStores();
+const openDynamo = stores[1][1];
+
+const name = { programId, userId };
+
+/** The dependencies of a read in a store of entries, with the clock far ahead. */
+const readerOf = ({ reader }: OpenStore, of: Program) => ({
+  reader,
+  clock: { now: async () => ({ calendar: day("2099-01-01"), wall: 0 }) },
+  programs: { get: async () => of, current: () => of, refresh: async () => undefined } as never,
+});
+
+/** Stores an account and its ledger; entries of one transaction are packed. */
+async function store(
+  { store: items }: OpenStore,
+  p: string,
+  account: Account,
+  entries: readonly LedgerEntry[],
+  packed: boolean,
+): Promise<void> {
+  const writes = entries.map((entry) => write(entryRef(p, userId, entry.number), entry));
+  const isEven = (i: number) => i % 2 === 0;
+  // Entries whose numbers are apart are not packed.
+  const apart = [...writes.filter((_, i) => isEven(i)), ...writes.filter((_, i) => !isEven(i))];
+  await fill(items, [...(packed ? writes : apart), write(accountRef(p, userId), account)]);
+}
+
+describe.each(stores)("on the store %s", (_, open) => {
+  test("a balance is what was shown at its instant", async () => {
+    const opened = open();
+    const property = fc.asyncProperty(pastHistories, fc.boolean(), async (history, packed) => {
+      const { ledger, live, program: of } = playPast(history);
+      if (!ledger.account) return;
+      const p = randomUUID().slice(0, 8);
+      await store(opened, p, ledger.account, ledger.entries, packed);
+      const deps = readerOf(opened, of);
+      for (const [asOf, { lots, last, ...expected }] of live) {
+        const { account, availablePoints, buckets } = await getPastBalance(
+          deps,
+          { programId: p, userId },
+          asOf,
+        );
+        const { totals, frozen } = account;
+        const shown = { balance: availablePoints, totals, frozen, last: account.last };
+        expect(shown).toEqual({ ...expected, last });
+        const months = buckets.map((bucket) => ({ ...bucket, month: formatMonth(bucket.month) }));
+        expect(months).toEqual(lots);
+      }
+    });
+    await fc.assert(property, { numRuns: 4 });
+  });
+
+  test("entries without snapshots cost more reads and are as exact", async () => {
+    const opened = open();
+    const { account, entries } = manyGrants(150);
+    const p = randomUUID().slice(0, 8);
+    const old = entries.map(({ snapshot, ...entry }) =>
+      entry.number > 100 && snapshot ? { ...entry, snapshot } : entry,
+    );
+    await store(opened, p, account, old, true);
+    for (const number of [1, 32, 40, 99, 127, 128, 129, 150]) {
+      const { createTime } = entries[number - 1] as LedgerEntry;
+      const deps = readerOf(opened, program(12));
+      const found = await getPastBalance(deps, { programId: p, userId }, createTime);
+      expect(found.availablePoints).toBe(number);
+    }
+  });
+});
+
+/** So many grants of a point, a minute apart. */
+function manyGrants(count: number) {
+  const ledger = createLedger(program(12));
+  for (let i = 0; i < count; i++) ledger.grant(day("2026-01-10") + i * 60_000, `event-${i}`, 1);
+  return ledger;
+}
+
+describe("read units", () => {
+  /** The read units and requests of a balance in the middle of a ledger. */
+  async function costOf(count: number, packed: boolean, atEnd = false) {
+    const opened = openDynamo();
+    const p = randomUUID().slice(0, 8);
+    const { account, entries } = manyGrants(count);
+    await store(opened, p, account, entries, packed);
+    const { createTime } = entries.at(atEnd ? -1 : count / 2 + 7) as LedgerEntry;
+    const spy = vi.spyOn(client(), "send");
+    await getPastBalance(readerOf(opened, program(12)), { programId: p, userId }, createTime);
+    const answers = (await Promise.all(spy.mock.results.map(({ value }) => value))) as {
+      readonly Item?: Item;
+      readonly Items?: Item[];
+    }[];
+    spy.mockRestore();
+    const sizes = answers.map(({ Item, Items = [] }) => total(Item ? [Item] : Items, itemSize));
+    return sizes.map((size) => readUnits(size, "strong")).reduce((sum, units) => sum + units, 0);
+  }
+
+  test("grow with the logarithm of the number of entries", async () => {
+    for (const packed of [true, false]) {
+      const [few, many] = [await costOf(256, packed), await costOf(2_048, packed)];
+      expect(few).toBeLessThanOrEqual(1 + 3 + 4);
+      expect(many - few).toBeLessThanOrEqual(3 + 1);
+    }
+  });
+
+  test("of an instant after the last entry are those of the account", async () => {
+    expect(await costOf(64, true, true)).toBe(1);
+  });
+});
+
+test("a balance is the same while writes go on, whose items are applied one by one", async () => {
+  const { deps, store: memory, clock } = createAccountFixture(12);
+  const start = clock.time;
+  for (let i = 1; i <= 40; i++) {
+    clock.time = start + i;
+    await grant(deps, `g${i}`, 1);
+  }
+  memory.beforeItem = delayedBy([0, 3, 1, 7, 2]);
+  const state = { isWriting: true };
+  const writes = (async () => {
+    for (let i = 41; i <= 140; i++) {
+      clock.time = start + i;
+      await Promise.all([grant(deps, `g${i}`, 1), i % 7 === 0 && use(deps, `u${i}`, 1)]);
+    }
+  })().finally(() => {
+    state.isWriting = false;
+  });
+  let reads = 0;
+  while (state.isWriting) {
+    for (const point of [0, 1, 31, 32, 39, 40]) {
+      const found = await getPastBalance(deps, name, start + point);
+      expect(found.availablePoints).toBe(point);
+      reads += 1;
+    }
+    await new Promise(setImmediate);
+  }
+  await writes;
+  expect(reads).toBeGreaterThan(50);
+  expect((await getPastBalance(deps, name, clock.time)).availablePoints).toBe(
+    (await getBalance(deps, name)).availablePoints,
+  );
+});
