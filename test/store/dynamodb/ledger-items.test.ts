@@ -87,11 +87,11 @@ describe("entries", () => {
       ...entry(number, reason),
       snapshot: { months, totals },
     });
-    const longest = "r".repeat(850);
+    const longest = "r".repeat(900);
     const entries = [
       withSnapshot(1, ""),
       withSnapshot(2, "packed", []),
-      withSnapshot(3, longest.slice(0, 700)),
+      withSnapshot(3, longest.slice(0, 780)),
       withSnapshot(4, longest),
     ];
     const writes = entries.map((each) => write(entryRef(p, "u", each.number), each));

@@ -459,6 +459,7 @@ async function compareAll(run: Run): Promise<void> {
   // Before a lengthening takes effect, a balance shows it already; one of the past does not.
   const isPending = (rules.lifetimes.at(-1)?.effectiveTime ?? 0) > now;
   if (now >= oracle.time && !isPending) live.set(now, shown);
+  else live.delete(now);
   const lines = oracle.lines.slice(run.compared).map((line) => system.visible(line));
   deepStrictEqual(await system.lines(run.compared), lines);
   run.compared = oracle.lines.length;

@@ -786,10 +786,9 @@ export type GetBalanceRequest = Message<"meguri.points.v1.GetBalanceRequest"> & 
   userId: string;
 
   /**
-   * Reads the balance as it was at this instant, 1970 or later and not after the server's time,
-   * with all entries whose create_time is at or before it. The answer to one that is 30 seconds past
-   * stays the same for good: until then, a running call may add an entry at or before it. Absent
-   * means now.
+   * Reads the balance as it was at this instant, from 1970 to the server's time, with all entries
+   * whose create_time is at or before it. A running call may still add such an entry in the 30
+   * seconds after the instant; then the answer is final. Absent means now.
    *
    * @generated from field: google.protobuf.Timestamp as_of = 3;
    */
