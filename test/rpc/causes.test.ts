@@ -1,6 +1,7 @@
 /** Tests that one cause follows from an event to a grant, in entries, lists and notices. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { notifyGranted } from "../../src/app/reservations/notify-granted.ts";
+import { completeCheck, grantRows } from "../support/fixtures/bulk-grant-calls.ts";
 import { execute } from "../support/fixtures/failed-reservation.ts";
 import { at, reasonOf } from "../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
@@ -86,7 +87,7 @@ describe("of an event", () => {
   });
 });
 
-test("of a bulk grant is part of its content and of its digest", async () => {
+test("of a bulk grant is part of its content, and in the entry of every row", async () => {
   const rows = { rows: [{ userId: "row", points: 5n, reason: "spring" }] };
   const submitted = { bulkGrantId: "spring", content: { case: "rows", value: rows } } as const;
   const { bulkGrant } = await server.bulkGrants.submitBulkGrant({ ...submitted, cause });
@@ -97,4 +98,15 @@ test("of a bulk grant is part of its content and of its digest", async () => {
   expect(await reasonOf(server.bulkGrants.submitBulkGrant(submitted))).toBe("WRONG_STATE");
   const { revisions } = await server.bulkGrants.listBulkGrantRevisions({ bulkGrantId: "spring" });
   expect(revisions.map((each) => each.cause)).toEqual([cause]);
+  await completeCheck(server, "spring");
+  await grantRows(server, "spring");
+  expect(await causesOf("row")).toEqual([cause]);
+  await server.bulkGrants.reverseBulkGrant({
+    bulkGrantId: "undo",
+    reversedBulkGrantId: "spring",
+    cause: "complaint-1",
+  });
+  await completeCheck(server, "undo");
+  await grantRows(server, "undo");
+  expect(await causesOf("row")).toEqual(["complaint-1", cause]);
 });

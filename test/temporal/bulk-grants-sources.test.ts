@@ -3,6 +3,7 @@ import type { WorkflowFailedError } from "@temporalio/client";
 import type { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { approveBulkGrant } from "../../src/app/bulk-grants/commands.ts";
+import { eventRef } from "../../src/app/ports/records.ts";
 import { createProgram } from "../../src/app/programs/commands.ts";
 import { type BulkGrantResult, bulkGrantWorkflowId } from "../../src/contract/bulk-grants.ts";
 import {
@@ -90,7 +91,8 @@ describe("bulkGrantFromSource", () => {
     await folder.put("own.csv", ["own-1,10", "own-2,20"]);
     const source = "nightly/own.csv";
     const id = bulkGrantWorkflowId(stack.programId, "own");
-    const run = await start(id, { bulk_grant_id: "own", source });
+    const run = await start(id, { bulk_grant_id: "own", source, cause: "*spring*" });
+    await showsDetails(run, "- cause: \\*spring\\*\n");
     await approved("own");
     expect(await run.result()).toMatchObject({
       state: "DONE",
@@ -100,6 +102,9 @@ describe("bulkGrantFromSource", () => {
     const { identity: subject = "" } = stack.client.options;
     const starter = { service: "temporal", subject };
     expect(revision).toMatchObject({ submitter: asService("nightly-batch"), source, starter });
+    expect(revision.cause).toBe("*spring*");
+    const key = eventRef(stack.programId, "own-1", "b:own_own-1");
+    expect((await stack.deps.reader.get(key))?.value.entry.cause).toBe("*spring*");
   });
 
   test("started twice under other ids is one bulk grant, and both return its result", async () => {

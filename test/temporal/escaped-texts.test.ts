@@ -40,7 +40,7 @@ test("of a reservation", async () => {
   const { link, started } = recordingLink();
   const reservation = {
     ...{ programId: "default", reservationId: id, userId: id, points: 5, reason },
-    ...{ creator: submitter, executeTime: 0 },
+    ...{ cause: id, creator: submitter, executeTime: 0 },
   };
   await createReservationRuns(link).startReservation(reservation as never, "UTC");
   const { args = [], staticSummary, staticDetails } = started();
@@ -55,6 +55,7 @@ test("of a reservation", async () => {
   showDetails(run as never, args[0], { step: "WAIT", execute_time: time }, time);
   expect(details).toContain(`5 points for ${escapedId}. Waits`);
   expect(details).toContain(`- reason: ${escapedReason}\n`);
+  expect(details).toContain(`- cause: ${escapedId}\n`);
   expect(details).toContain(`- reserved by: ${shownSubmitter}\n`);
 });
 
