@@ -27,7 +27,7 @@ export function endingOf({ attempts }: Changes): Ending {
 }
 
 /** The calls of a change of any service. */
-interface Changes {
+export interface Changes {
   readonly attempts: readonly Tried<unknown>[];
 }
 
@@ -38,12 +38,14 @@ export const isOpen = ({ error }: Tried<unknown>): boolean => error?.retryable =
 export interface ReservationRecord {
   readonly id: string;
   readonly userId: string;
+  /** With which it was created. */
   readonly points: number;
   readonly sent: readonly Sent<ReservationRequest, ReservationAnswer>[];
 }
 
 export type ReservationRequest =
   | { readonly op: "create" | "move"; readonly executeTime: number }
+  | { readonly op: "points"; readonly points: number }
   | { readonly op: "cancel" };
 
 export interface ReservationAnswer {

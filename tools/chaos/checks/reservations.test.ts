@@ -1,6 +1,6 @@
 /** Tests that wrong reservations are found in a recorded run. */
 import { test } from "vitest";
-import { at, entry, found, ledger, type Run, refused } from "./recorded-run.ts";
+import { answered, at, entry, found, ledger, type Run, refused } from "./recorded-run.ts";
 import { type Case, expectFound } from "./spoiled-run.ts";
 
 const stored = ({ state }: Run, id: string) => found(state.reservations.get(id));
@@ -112,7 +112,24 @@ const cases: Case[] = [
     },
     /reservation done is of 6 points for ann/,
   ],
+  [
+    "a change of the points that is lost",
+    (run) => {
+      const change = { request: { op: "points", points: 6 }, attempts: [answered(65, told)] };
+      reservation(run, "done").sent.splice(2, 0, change as never);
+    },
+    /reservation done is of 7 points for ann/,
+  ],
+  [
+    "granted with other points than it has",
+    (run) => {
+      entry(run, 3).points = 6;
+    },
+    /reservation done is entry 3 by its record, and 3 by the ledger/,
+  ],
 ];
+
+const told = { state: "PENDING", executeTime: 2_000 };
 
 test.each(cases)("%s is found", expectFound);
 

@@ -2,7 +2,13 @@
  * Checks reservations: an acknowledged one was granted once, not before its time, with the number
  * that its record names, or cancelled; a refused one left nothing.
  */
-import { endingOf, isOpen, type ReservationRecord, type ReservationRequest } from "../record.ts";
+import {
+  type Changes,
+  endingOf,
+  isOpen,
+  type ReservationRecord,
+  type ReservationRequest,
+} from "../record.ts";
 import { allEntries, type Entry, type State, type StoredReservation } from "./state.ts";
 
 /** The entries of a reservation, with the users to whom they belong. */
@@ -50,22 +56,39 @@ function wrongAbsence(record: ReservationRecord, entries: Granted): string[] {
   ];
 }
 
+/** The values of the last acknowledged change, and of those whose call may have come later. */
+function possible<V>(changes: readonly (Changes & { readonly value: V })[]): V[] {
+  const last = changes.findLast((each) => endingOf(each) === "acknowledged");
+  const may = changes.filter((each) => each === last || each.attempts.some(isOpen));
+  return may.map(({ value }) => value);
+}
+
+/** The points that it may have. */
+const possiblePoints = ({ points, sent }: ReservationRecord): number[] =>
+  possible(
+    sent.flatMap(({ request, attempts }) => {
+      if (request.op === "create") return [{ attempts, value: points }];
+      return request.op === "points" ? [{ attempts, value: request.points }] : [];
+    }),
+  );
+
 /** Compares the record with the ledger. */
 function wrongGrant(
-  { userId, points, sent }: ReservationRecord,
+  record: ReservationRecord,
   stored: StoredReservation,
   entries: Granted,
   now: number,
 ): string[] {
-  const { state, grant, executeTime, failure } = stored;
+  const { userId, sent } = record;
+  const { state, points, grant, executeTime, failure } = stored;
   const numbers = entries.map(({ entry }) => entry.number).join(", ");
   const isSame = (of: Granted[number]) =>
     of.userId === userId && of.entry.points === points && of.entry.number === grant?.entryNumber;
   const isRefused = sent[0] !== undefined && endingOf(sent[0]) === "refused";
   return [
     ...(isRefused ? ["was refused, and is there"] : []),
-    ...(stored.userId !== userId || stored.points !== points
-      ? [`is of ${stored.points} points for ${stored.userId}`]
+    ...(stored.userId !== userId || !possiblePoints(record).includes(points)
+      ? [`is of ${points} points for ${stored.userId}`]
       : []),
     ...(entries.length > 1 ? [`was granted ${entries.length} times, as entries ${numbers}`] : []),
     ...(state === "DONE" && entries.length === 0 ? ["is DONE, and has no entry"] : []),
@@ -106,16 +129,16 @@ function wrongTime(
   { executeTime }: StoredReservation,
   entries: Granted,
 ): string[] {
-  const times = sent.flatMap(({ request, ...each }) =>
-    request.op === "cancel" ? [] : [{ ...each, time: request.executeTime }],
+  const times = possible(
+    sent.flatMap(({ request, attempts }) =>
+      "executeTime" in request ? [{ attempts, value: request.executeTime }] : [],
+    ),
   );
-  const last = times.findLast((each) => endingOf(each) === "acknowledged");
-  const possible = times.filter((each) => each === last || each.attempts.some(isOpen));
   const early = entries.filter(({ entry }) => entry.createTime < executeTime);
   return [
-    ...(possible.some(({ time }) => time === executeTime)
+    ...(times.includes(executeTime)
       ? []
-      : [`is due at ${executeTime}, and was moved to ${last?.time}`]),
+      : [`is due at ${executeTime}, and was moved to ${times.at(-1)}`]),
     ...early.map(({ entry }) => `was granted ${executeTime - entry.createTime} ms early`),
     ...wrongAnswers(sent),
   ];
@@ -130,6 +153,7 @@ function wrongAnswers(sent: ReservationRecord["sent"]): string[] {
       const other = answers.filter(({ state }) => state !== "CANCELLED");
       return other.map(({ state }) => `was cancelled, and was answered ${state}`);
     }
+    if (request.op === "points") return [];
     const { executeTime } = request;
     const bad = answers.filter((each) => each.executeTime !== executeTime);
     const isLate = (each: { readonly executeTime: number }) => earlier.has(each.executeTime);

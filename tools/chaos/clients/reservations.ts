@@ -1,4 +1,4 @@
-/** A client that reserves grants, moves them and cancels them, often when they are due. */
+/** A client that reserves grants and moves, changes and cancels them, often when they are due. */
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   type Reservation,
@@ -32,7 +32,7 @@ export async function reserve(
   for (let i = 0; !over.aborted; i++) {
     if (open.length < mostOpen && random() < 0.6) {
       const userId = `user-${Math.floor(random() * accounts)}`;
-      const points = 1 + Math.floor(random() * 50);
+      const points = randomPoints(calls);
       const record: Open = { id: `${name}-${i}`, userId, points, sent: [] };
       records.push(record);
       // Some wait for an hour unless they are moved or cancelled.
@@ -48,19 +48,25 @@ export async function reserve(
   }
 }
 
+const randomPoints = ({ random }: Calls): number => 1 + Math.floor(random() * 50);
+
 /** At once, or within ten seconds. */
 const soonMs = ({ random }: Calls): number => Math.floor(random() * 10_500 - 500);
 
-/** Moves a reservation, cancels it, or leaves it to its time. Returns whether it may go on. */
+/** Changes a reservation, cancels it, or leaves it to its time. Returns whether it may go on. */
 async function changeOne(calls: Calls, record: Open): Promise<boolean> {
   const drawn = calls.random();
   const isFar = record.sent.some(
-    ({ request }) => request.op !== "cancel" && request.executeTime > Date.now() + hourMs / 2,
+    ({ request }) => "executeTime" in request && request.executeTime > Date.now() + hourMs / 2,
   );
   if (drawn < 0.25 && !isFar) return false;
   if (drawn < 0.5) {
     await change(calls, record, { op: "cancel" });
     return false;
+  }
+  if (drawn < 0.7) {
+    const points = randomPoints(calls);
+    return (await change(calls, record, { op: "points", points })) !== undefined;
   }
   const executeTime = Date.now() + soonMs(calls);
   return (await change(calls, record, { op: "move", executeTime })) !== undefined;
@@ -73,6 +79,10 @@ function change(calls: Calls, record: Open, request: ReservationRequest) {
   return calls.send(attempts, async ({ reservations }) => {
     if (request.op === "cancel") {
       return answerOf((await reservations.cancelReservation({ reservationId })).reservation);
+    }
+    if (request.op === "points") {
+      const changed = { reservationId, points: BigInt(request.points) };
+      return answerOf((await reservations.changeReservationPoints(changed)).reservation);
     }
     const executeTime = timestampFromMs(request.executeTime);
     const moved = { reservationId, executeTime };

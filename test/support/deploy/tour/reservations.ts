@@ -27,6 +27,7 @@ export async function tourReservations({ points, reservations }: TourClients): P
   await reservations.listReservations({ ...program, filter: pending });
   await reservations.cancelReservation(changed("a"));
   await reservations.cancelReservations({ ...ofUser, reason: "r", force: true });
+  await reservations.changeReservationPoints({ ...changed("b"), points: 6n });
   await reservations.rescheduleReservation({ ...changed("b"), executeTime: at(4_000) });
   await reservations.pauseProgramReservations({ ...program, reason: "r" });
   await reservations.resumeProgramReservations({ ...program, reason: "r" });
