@@ -81,6 +81,12 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     const refund = ["refund", user, "u1", "--points", "30", "--expired-points", "current-month"];
     expect(await done(...refund, ...event("r1"))).toContain("refunded 30 points");
     expect(await done("revoke", user, "g1", ...event("v1"))).toContain("revoked 30 points");
+    const month = new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 7);
+    const ends = ["--expire-month", month];
+    expect(await done("grant", user, "5", ...ends, ...event("g3"))).toContain("granted 5 points");
+    const later = new Date(Date.now() + 120 * 86_400_000).toISOString().slice(0, 7);
+    expect(await done("extend", user, "g3", later, ...event("x1"))).toContain("extended 5 points");
+    expect(await done("revoke", user, "x1", ...event("v2"))).toContain("revoked 5 points");
     expect(await done("freeze", user, ...event("f1"))).toContain(`froze the account of ${user}`);
     expect(await failed(1, "grant", user, "1", ...event("g2"))).toContain("ACCOUNT_FROZEN");
     expect(await done("unfreeze", user, ...event("f2"))).toContain("unfroze the account");

@@ -122,7 +122,7 @@ test.each([
 test.each([
   ["meguri un", ["unfreeze", "unlike"]],
   ["meguri --json bulk re", ["reject", "retry", "resume", "reverse"]],
-  ["meguri --url x grant a --e", ["--event-id"]],
+  ["meguri --url x grant a --e", ["--event-id", "--expire-month"]],
   ["meguri bulk rows x --state G", ["GRANTED"]],
   ["meguri refund a b --expired-points ", ["original-expiry", "current-month"]],
   ["meguri completion ", ["bash", "zsh", "fish"]],

@@ -8,6 +8,7 @@ import { largestBlock, largestBulkRecords } from "../support/fixtures/largest-bu
 import { largestRecords } from "../support/fixtures/largest-records.ts";
 import { projectRoot } from "../support/markdown.ts";
 import { storeCauses } from "../support/stored-items/causes.ts";
+import { storeEarlyExpiry } from "../support/stored-items/early-expiry.ts";
 import { storePoints, storePrograms } from "../support/stored-items/points.ts";
 import { createRecorder } from "../support/stored-items/recorder.ts";
 import { storeReservations } from "../support/stored-items/reservations.ts";
@@ -47,6 +48,7 @@ describe("what calls store", () => {
     await storePoints(recorder);
     await storeReservations(recorder);
     await storeCauses(recorder);
+    await storeEarlyExpiry(recorder);
   });
 
   test.each([

@@ -133,11 +133,11 @@ const revisionColumns: Columns<BulkGrantRevision> = {
   submitter: ({ submitter }) => submitter && callerText(submitter),
   rows: ({ rowCount }) => rowCount,
   points: ({ totalPoints }) => totalPoints,
-  "expire month": ({ expireMonth }) => expireMonth,
   source: ({ source }) => source,
   title: ({ title }) => title,
   "started by": ({ starter }) => starter && callerText(starter),
   cause: ({ cause }) => cause,
+  "expire month": ({ expireMonth }) => expireMonth,
 };
 
 const actionColumns: Columns<BulkGrant_Action> = {

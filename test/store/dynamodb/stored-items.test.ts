@@ -6,6 +6,7 @@
 import { expect, test } from "vitest";
 import { storeCampaign, storeEndedBulkGrants } from "../../support/stored-items/bulk-grants.ts";
 import { storeCauses } from "../../support/stored-items/causes.ts";
+import { storeEarlyExpiry } from "../../support/stored-items/early-expiry.ts";
 import { storeLease } from "../../support/stored-items/leases.ts";
 import { storePoints, storePrograms } from "../../support/stored-items/points.ts";
 import { storeEventsAndMutes, storeReactions } from "../../support/stored-items/reactions.ts";
@@ -24,5 +25,6 @@ test("the same calls store the same items", async () => {
   await storeEndedBulkGrants(recorder);
   await storeLease(recorder);
   await storeCauses(recorder);
+  await storeEarlyExpiry(recorder);
   await expect(textOf(recorder.stored)).toMatchFileSnapshot("stored-items.txt");
 });
