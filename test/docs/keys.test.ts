@@ -9,7 +9,7 @@ import { largestRecords } from "../support/fixtures/largest-records.ts";
 import { projectRoot } from "../support/markdown.ts";
 import { storeCauses } from "../support/stored-items/causes.ts";
 import { storeEarlyExpiry } from "../support/stored-items/early-expiry.ts";
-import { storePoints, storePrograms } from "../support/stored-items/points.ts";
+import { storePoints, storePrograms, storeSnapshot } from "../support/stored-items/points.ts";
 import { createRecorder } from "../support/stored-items/recorder.ts";
 import { storeReservations } from "../support/stored-items/reservations.ts";
 
@@ -49,6 +49,7 @@ describe("what calls store", () => {
     await storeReservations(recorder);
     await storeCauses(recorder);
     await storeEarlyExpiry(recorder);
+    await storeSnapshot(recorder);
   });
 
   test.each([

@@ -87,14 +87,18 @@ describe("entries", () => {
       ...entry(number, reason),
       snapshot: { months, totals },
     });
-    const longest = "r".repeat(900);
+    const writeOf = (each: LedgerEntry) => write(entryRef(p, "u", each.number), each);
+    /** A reason with which the item of an entry has 1 KB. */
+    const filling = (each: LedgerEntry) =>
+      "r".repeat(1_024 - itemSize(itemOf([writeOf({ ...each, reason: "r" })])) + 1);
+    const longest = filling(entry(4, ""));
     const entries = [
       withSnapshot(1, ""),
       withSnapshot(2, "packed", []),
-      withSnapshot(3, longest.slice(0, 780)),
+      withSnapshot(3, filling(withSnapshot(3, ""))),
       withSnapshot(4, longest),
     ];
-    const writes = entries.map((each) => write(entryRef(p, "u", each.number), each));
+    const writes = entries.map(writeOf);
     await store.commit(writes, randomUUID());
     expect((await itemsOf(p)).map((item) => itemSize(item) <= 1_024)).toEqual([true, true, true]);
     const found = await allItems(

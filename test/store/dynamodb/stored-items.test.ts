@@ -8,7 +8,7 @@ import { storeCampaign, storeEndedBulkGrants } from "../../support/stored-items/
 import { storeCauses } from "../../support/stored-items/causes.ts";
 import { storeEarlyExpiry } from "../../support/stored-items/early-expiry.ts";
 import { storeLease } from "../../support/stored-items/leases.ts";
-import { storePoints, storePrograms } from "../../support/stored-items/points.ts";
+import { storePoints, storePrograms, storeSnapshot } from "../../support/stored-items/points.ts";
 import { storeEventsAndMutes, storeReactions } from "../../support/stored-items/reactions.ts";
 import { createRecorder } from "../../support/stored-items/recorder.ts";
 import { storeReservations } from "../../support/stored-items/reservations.ts";
@@ -26,5 +26,6 @@ test("the same calls store the same items", async () => {
   await storeLease(recorder);
   await storeCauses(recorder);
   await storeEarlyExpiry(recorder);
+  await storeSnapshot(recorder);
   await expect(textOf(recorder.stored)).toMatchFileSnapshot("stored-items.txt");
 });

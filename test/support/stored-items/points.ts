@@ -21,6 +21,7 @@ import { setTime } from "../../../src/app/testing/test-clock.ts";
 import { shardCount } from "../../../src/contract/points.ts";
 import { defaultBulkRules } from "../../../src/domain/bulk-rules.ts";
 import { asService } from "../../../src/domain/caller.ts";
+import { snapshotInterval } from "../../../src/domain/past.ts";
 import type { Recorder } from "./recorder.ts";
 
 const deadline = undefined;
@@ -158,4 +159,23 @@ export async function storePoints({ deps, clock, step }: Recorder): Promise<void
     }),
   );
   await step("set the test clock", () => setTime(deps, Date.UTC(2026, 11, 24)));
+}
+
+/** As many grants as one of their entries needs to have a snapshot. */
+export async function storeSnapshot({ deps, step }: Recorder): Promise<void> {
+  await step("grant points 32 times at once", () =>
+    Promise.all(
+      Array.from({ length: snapshotInterval }, (_, i) =>
+        grantPoints(deps, {
+          programId,
+          userId: "ivy",
+          eventId: `e${i}`,
+          reason: "",
+          caller: shop,
+          deadline,
+          points: 1,
+        }),
+      ),
+    ),
+  );
 }
