@@ -140,7 +140,10 @@ export function grantedPointsExpireTime(
 ): Instant | undefined {
   if (revision.reversedBulkGrantId !== undefined) return undefined;
   const grantTime = startTime ?? Math.max(revision.executeTime ?? now, now);
-  const [current, lifetime] = [monthAt(program.timeZone, grantTime), lifetimeAt(program, grantTime)];
+  const [current, lifetime] = [
+    monthAt(program.timeZone, grantTime),
+    lifetimeAt(program, grantTime),
+  ];
   if (whyImpossible(current, lifetime, revision) !== undefined) return undefined;
   return expireTime(program, bucketMonth(current, lifetime, revision), grantTime);
 }

@@ -167,7 +167,9 @@ export function refund(
   const newestFirst = used.entry.changes.map(negative).reverse();
   const restored = takeFirst(skipFirst(newestFirst, used.reversedPoints), wanted).reverse();
   const { createTime } = used.entry;
-  const expired = restored.filter(({ month }) => !isAlive(state.program, account, month, createTime));
+  const expired = restored.filter(
+    ({ month }) => !isAlive(state.program, account, month, createTime),
+  );
   const toCurrent = expiredPointsPolicy === "CURRENT_MONTH" ? sum(expired) : 0;
   const alive = restored.filter((change) => !expired.includes(change));
   const refunded = withEntry(state, entries, account, {

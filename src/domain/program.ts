@@ -172,7 +172,10 @@ export const newestLifetime = ({ lifetimes }: Program): LifetimeChange =>
 
 /** The index of the lifetime in effect at `now`. */
 const indexAt = (lifetimes: Program["lifetimes"], now: Instant): number =>
-  Math.max(lifetimes.findLastIndex(({ effectiveTime }) => effectiveTime <= now), 0);
+  Math.max(
+    lifetimes.findLastIndex(({ effectiveTime }) => effectiveTime <= now),
+    0,
+  );
 
 const firstLifetime = ({ lifetimes }: Program): number =>
   (lifetimes[0] as LifetimeChange).lifetimeMonths;

@@ -68,8 +68,9 @@ describe("a grant that ends early", () => {
     expect(changes(entry)).toEqual([["2026-02", 50]]);
     const used = ledger.use(day("2026-12-01"), "use", 30);
     expect(changes(used)).toEqual([["2026-02", -30]]);
-    expect(availablePointsOf(expireDue(ledger.account, program(12), startOf("2027-02") - 1).account))
-      .toBe(120);
+    expect(
+      availablePointsOf(expireDue(ledger.account, program(12), startOf("2027-02") - 1).account),
+    ).toBe(120);
     ledger.use(startOf("2027-02"), "late", 1);
     expect(ledger.entries.at(-2)).toMatchObject({
       type: "EXPIRED",

@@ -19,7 +19,7 @@ const shown = (account: Account, of: Program): Omit<Shown, "last"> => ({
   lots: buckets(account).map(({ month, points }) => ({
     month: formatMonth(month),
     points,
-    expireTime: expireTime(of, month),
+    expireTime: expireTime(of, month, account.time),
   })),
   totals: { ...account.totals },
   frozen: account.frozen,

@@ -90,9 +90,7 @@ function pointsOf(text: string): number {
 }
 
 const monthProblems = (month: string): RowProblem[] =>
-  month === "" || monthForm.test(month)
-    ? []
-    : [{ code: "MONTH_MALFORMED" }];
+  month === "" || monthForm.test(month) ? [] : [{ code: "MONTH_MALFORMED" }];
 
 function reasonProblems(reason: string): RowProblem[] {
   const bytes = Buffer.byteLength(reason);

@@ -4,8 +4,8 @@ import {
   type BulkGrantSummary,
   histogramOf,
   keepLargest,
-  maxLargestRows,
   type MonthTotal,
+  maxLargestRows,
   maxReasons,
   type ReasonsTotal,
   type RevisionDifference,
@@ -105,8 +105,7 @@ export function createSheetIndex(
 
     reasons: reasons.result,
 
-    months: () =>
-      [...monthTotals.entries()].sort(([a], [b]) => a - b).map(([, total]) => total),
+    months: () => [...monthTotals.entries()].sort(([a], [b]) => a - b).map(([, total]) => total),
 
     compareRevision(before = {}) {
       let [sameUserCount, removedCount, changedCount] = [0, 0, 0];

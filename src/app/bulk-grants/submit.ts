@@ -126,10 +126,7 @@ export async function submitRows(
   return submitted;
 }
 
-type StoredRows = Pick<
-  Revision,
-  "rowCount" | "totalPoints" | "rowsDigest" | "hasExpireMonths"
->;
+type StoredRows = Pick<Revision, "rowCount" | "totalPoints" | "rowsDigest" | "hasExpireMonths">;
 
 async function storeRows(
   { sheets }: Pick<Deps, "sheets">,

@@ -15,7 +15,12 @@ import {
   type LedgerEntry,
 } from "../../domain/ledger.ts";
 import { type Instant, monthStart, parseMonth } from "../../domain/month.ts";
-import { expireTime, firstExpireTime, maxLifetimeMonths, type Program } from "../../domain/program.ts";
+import {
+  expireTime,
+  firstExpireTime,
+  maxLifetimeMonths,
+  type Program,
+} from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";

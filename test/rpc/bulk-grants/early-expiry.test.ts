@@ -1,16 +1,16 @@
 /** Tests bulk grants whose points end early: of the whole sheet, of rows, and opening balances. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { BulkGrant_State as State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import {
   completeCheck,
+  endMessage,
   grantRows,
   headerMessage,
-  endMessage,
   rowsMessage,
   uploadCsv,
   uploadMessages,
 } from "../../support/fixtures/bulk-grant-calls.ts";
-import { BulkGrant_State as State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { at, reasonOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
@@ -48,11 +48,13 @@ test("a row's month wins over that of the bulk grant, and both reach the account
     hasExpireMonths: true,
   });
   const { summary } = await server.bulkGrants.getBulkGrantSummary({ bulkGrantId: "both" });
-  expect(summary?.expireMonths.map(({ expireMonth, rowCount, points }) => [
-    expireMonth,
-    rowCount,
-    points,
-  ])).toEqual([
+  expect(
+    summary?.expireMonths.map(({ expireMonth, rowCount, points }) => [
+      expireMonth,
+      rowCount,
+      points,
+    ]),
+  ).toEqual([
     ["2027-01", 1, 5n],
     ["2027-03", 1, 6n],
     ["2027-10", 1, 7n],
@@ -87,7 +89,10 @@ test("a sheet with an empty column is the same as one without it", async () => {
   const plain = await submit("plain", "user_id,points,reason\nu,5,a\n");
   const empty = await submit("empty", sheet("u,5,a,"));
   expect(empty.bulkGrant?.rowsDigest).toBe(plain.bulkGrant?.rowsDigest);
-  expect(empty.bulkGrant).toMatchObject({ sameContentBulkGrantId: "plain", hasExpireMonths: false });
+  expect(empty.bulkGrant).toMatchObject({
+    sameContentBulkGrantId: "plain",
+    hasExpireMonths: false,
+  });
 });
 
 test("rows with a wrong month are named, in a check and in the validation", async () => {

@@ -3,7 +3,10 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
 import { shardCount } from "../../../src/app/ports/points.ts";
-import { EventOrigin, LedgerEntry_Type as Type } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
+import {
+  EventOrigin,
+  LedgerEntry_Type as Type,
+} from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { lineOf } from "../../support/fixtures/ledger-lines.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
@@ -32,11 +35,12 @@ test("a grant says when it ends, is spent first, and expires at the right instan
   const { entry, availablePoints } = await server.points.grantPoints(request);
   expect([iso(entry?.expireTime), availablePoints]).toEqual(["2027-01-31T15:00:00.000Z", 150n]);
   const { balance } = await server.points.getBalance(of);
-  expect(balance?.buckets.map(({ month, points, expireTime }) => [month, points, iso(expireTime)]))
-    .toEqual([
-      ["2026-02", 50n, "2027-01-31T15:00:00.000Z"],
-      ["2026-11", 100n, "2027-10-31T15:00:00.000Z"],
-    ]);
+  expect(
+    balance?.buckets.map(({ month, points, expireTime }) => [month, points, iso(expireTime)]),
+  ).toEqual([
+    ["2026-02", 50n, "2027-01-31T15:00:00.000Z"],
+    ["2026-11", 100n, "2027-10-31T15:00:00.000Z"],
+  ]);
   expect(balance?.nextExpiring).toEqual(balance?.buckets[0]);
   const used = await server.points.usePoints({ ...of, eventId: "use", points: 20n });
   expect(used.entry?.monthChanges.map(({ month, points }) => [month, points])).toEqual([
@@ -147,7 +151,12 @@ test("an extension moves what is left, once, also on a frozen account", async ()
   expect((await revoke("v1", "g")).entry?.points).toBe(0n);
   expect((await revoke("v2", "x")).entry?.points).toBe(30n);
   const extend = (eventId: string, grantEventId: string, expireMonth: string) =>
-    server.points.extendExpiry({ ...request, eventId, grantEvent: { eventId: grantEventId }, expireMonth });
+    server.points.extendExpiry({
+      ...request,
+      eventId,
+      grantEvent: { eventId: grantEventId },
+      expireMonth,
+    });
   expect((await extend("x2", "x", "2027-08")).entry?.points).toBe(0n);
   for (const [grantEventId, expireMonth, reason] of [
     ["none", "2027-08", "LEDGER_ENTRY_NOT_FOUND"],

@@ -9,6 +9,7 @@ import type { Program } from "../../../src/domain/program.ts";
 import { createLedger, program } from "../fixtures/ledger-fixture.ts";
 import {
   lotAt,
+  name,
   Oracle,
   type Request,
   type Rules,
@@ -22,7 +23,15 @@ const back = fc.nat(8);
 
 /** A request, or what else happens to an account; `of` counts back to an earlier request. */
 const steps = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ op: fc.constant("grant" as const), points: small }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      op: fc.constant("grant" as const),
+      points: small,
+      // The months from the current one until the points end.
+      ends: fc.option(fc.nat(12), { nil: undefined }),
+    }),
+  },
   { weight: 6, arbitrary: fc.record({ op: fc.constant("use" as const), points: small }) },
   {
     weight: 5,
@@ -34,6 +43,10 @@ const steps = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ op: fc.constant("revoke" as const), of: back }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ op: fc.constant("extend" as const), of: back, ends: fc.nat(12) }),
+  },
   { weight: 1, arbitrary: fc.constant({ op: "freeze" as const }) },
   { weight: 2, arbitrary: fc.constant({ op: "unfreeze" as const }) },
   { weight: 2, arbitrary: fc.constant({ op: "sweep" as const }) },
@@ -70,10 +83,14 @@ export function playPast({ timeZone, lifetime, played }: History) {
   const ids = { grant: [] as string[], use: [] as string[] };
   let now = Date.UTC(2026, 0, 10);
   const request = (step: (typeof played)[number], id: string): Request | undefined => {
-    const common = { id, reason: "" };
+    const common = { id, reason: "", cause: "" };
+    const monthAfter = (count: number) => name(lotAt(timeZone, now) + count);
+    const granted = (of: number) => ids.grant.at(-1 - of) ?? "nothing";
     switch (step.op) {
-      case "grant":
-        return { ...common, op: "grant", points: step.points };
+      case "grant": {
+        const early = step.ends !== undefined && { ends: monthAfter(step.ends) };
+        return { ...common, op: "grant", points: step.points, ...early };
+      }
       case "use":
         return { ...common, op: "use", points: step.points, partial: true };
       case "refund": {
@@ -81,7 +98,9 @@ export function playPast({ timeZone, lifetime, played }: History) {
         return { ...common, op: "refund", use, points: step.points, policy: step.policy };
       }
       case "revoke":
-        return { ...common, op: "revoke", grant: ids.grant.at(-1 - step.of) ?? "nothing" };
+        return { ...common, op: "revoke", grant: granted(step.of) };
+      case "extend":
+        return { ...common, op: "extend", grant: granted(step.of), ends: monthAfter(step.ends) };
       case "freeze":
       case "unfreeze":
         return { ...common, op: step.op };
@@ -107,7 +126,8 @@ export function playPast({ timeZone, lifetime, played }: History) {
     const asked = request(step, `e${i}`);
     if (asked && "line" in oracle.apply(asked, now)) {
       apply(ledger, now, asked);
-      if (asked.op === "grant" || asked.op === "use") ids[asked.op].push(asked.id);
+      if (asked.op === "grant" || asked.op === "extend") ids.grant.push(asked.id);
+      if (asked.op === "use") ids.use.push(asked.id);
     }
     live.set(now, oracle.shown(now));
   }
@@ -116,9 +136,10 @@ export function playPast({ timeZone, lifetime, played }: History) {
 
 function apply(ledger: ReturnType<typeof createLedger>, now: number, asked: Request): void {
   const { id } = asked;
-  if (asked.op === "grant") ledger.grant(now, id, asked.points);
+  if (asked.op === "grant") ledger.grant(now, id, asked.points, asked.ends);
   else if (asked.op === "use") ledger.use(now, id, asked.points, true);
   else if (asked.op === "refund") ledger.refund(now, id, asked.use, asked.points, asked.policy);
   else if (asked.op === "revoke") ledger.revoke(now, id, asked.grant);
+  else if (asked.op === "extend") ledger.extend(now, id, asked.grant, asked.ends);
   else ledger.freeze(now, id, asked.op === "freeze");
 }
