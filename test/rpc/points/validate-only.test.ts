@@ -24,11 +24,12 @@ afterAll(() => server.stop());
 const setTime = (time: string) => server.clock.setTime({ time: timestampFromDate(new Date(time)) });
 
 let users = 0;
+const early = { expireMonth: "2026-06" };
 
-/** An account with 100 points of the grant `g`, less 20 of the use `u`. */
+/** An account with 100 points of the grant `g`, which end early, less 20 of the use `u`. */
 async function prepare() {
   const account = { userId: `user-${++users}` };
-  await server.points.grantPoints({ ...account, eventId: "g", points: 100n });
+  await server.points.grantPoints({ ...account, eventId: "g", points: 100n, ...early });
   await server.points.usePoints({ ...account, eventId: "u", points: 20n });
   return account;
 }
