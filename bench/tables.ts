@@ -19,6 +19,10 @@ export const tables: Tables = {
       what: "write units of a grant; of a use; of a first grant",
       of: ["grant.write_units", "use.write_units", "grant.write_units.first"],
     },
+    {
+      what: "write units of a grant that ends early; of one that ends earlier than all before",
+      of: ["grant.write_units.expire_month", "grant.write_units.expire_month.oldest"],
+    },
     { what: "write units of a grant, 64 callers on one account", of: ["grant.write_units.hot"] },
     {
       what: "requests to the store of a grant; of a use",

@@ -1,7 +1,9 @@
 /** Measures the capacity units and requests of calls to points. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { formatMonth, monthAt } from "../../src/domain/month.ts";
+import { defaultTimeZone } from "../../src/domain/program.ts";
 import type { Benchmark, Result } from "../benchmark.ts";
-import { balance, grant, use, userName } from "../support/calls.ts";
+import { balance, grant, grantUntil, use, userName } from "../support/calls.ts";
 import { inParallel } from "../support/load.ts";
 import type { Metered } from "../support/metered.ts";
 import { withMeteredStack } from "../support/metered.ts";
@@ -21,6 +23,8 @@ export const units: Benchmark = {
   names: [
     "grant.write_units",
     "grant.write_units.first",
+    "grant.write_units.expire_month",
+    "grant.write_units.expire_month.oldest",
     "grant.write_units.hot",
     "grant.round_trips",
     "grant.round_trips.cold",
@@ -40,6 +44,9 @@ export const units: Benchmark = {
       const first = await each((userId) => grant(channel, userId));
       const busyGrant = await each((userId) => grant(channel, userId));
       const busyUse = await each((userId) => use(channel, userId));
+      const nextMonth = formatMonth(monthAt(defaultTimeZone, Date.now()) + 1);
+      const oldest = await each((userId) => grantUntil(channel, userId, nextMonth));
+      const early = await each((userId) => grantUntil(channel, userId, nextMonth));
       const oneUser = Array<string>(hotCalls).fill(userName(0));
       const hot = await meter(() =>
         inParallel(hotCallers, oneUser, (userId) => grant(channel, userId)),
@@ -53,6 +60,8 @@ export const units: Benchmark = {
       return [
         count("grant.write_units", busyGrant.usage.writes, "write units", "<= 6"),
         count("grant.write_units.first", first.usage.writes, "write units", "<= 7"),
+        count("grant.write_units.expire_month", early.usage.writes, "write units", "<= 6"),
+        count("grant.write_units.expire_month.oldest", oldest.usage.writes, "write units", "<= 8"),
         {
           name: "grant.write_units.hot",
           value: round(hot.usage.writes / hotCalls),

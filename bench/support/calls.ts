@@ -17,6 +17,10 @@ const reason = "bench";
 export const grant = (channel: Channel, userId: string, points = 5n): Promise<void> =>
   channel.send(grantPoints, { userId, points, eventId: eventId(), reason });
 
+/** A grant whose points end early. */
+export const grantUntil = (channel: Channel, userId: string, expireMonth: string): Promise<void> =>
+  channel.send(grantPoints, { userId, points: 5n, eventId: eventId(), reason, expireMonth });
+
 export const use = (channel: Channel, userId: string, points = 1n): Promise<void> =>
   channel.send(usePoints, { userId, points, eventId: eventId(), reason });
 
