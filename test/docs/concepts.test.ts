@@ -79,10 +79,10 @@ test("points that end early are spent, extended and expired as printed", async (
   const rows = rowsOf("early expiry");
   expect(rows).toHaveLength(8);
   for (const [step = "", ...printed] of rows) {
-    const [, end, name = "", points = "0", until = "", use, of, to = ""] =
-      /^(end of )?(\w+)(?:: grant (\d+)(?: until (\S+))?)?(?:: use (\d+))?(?:: extend the (\d+) to (\S+))?/.exec(
-        step,
-      ) ?? [];
+    const [, end, name = ""] = /^(end of )?(\w+)/.exec(step) ?? [];
+    const [, points = "0", until = ""] = /: grant (\d+)(?: until (\S+))?/.exec(step) ?? [];
+    const [, use] = /: use (\d+)/.exec(step) ?? [];
+    const [, of, to = ""] = /: extend the (\d+) to (\S+)/.exec(step) ?? [];
     const month = parseMonth(steps[name] ?? "") + (end ? 1 : 0);
     await server.clock.setTime({ time: at(`${formatMonth(month)}-01T00:00:00+09:00`) });
     const eventId = step.replaceAll(" ", "_");

@@ -1,7 +1,8 @@
 /** Tests that the items of bulk grants stay under the sizes that docs/keys.md promises. */
 import { expect, test } from "vitest";
 import { bulkRulesRef } from "../../src/app/ports/records.ts";
-import { encodeRows, rowsKey } from "../../src/store/dynamodb/codecs/bulk-grants.ts";
+import { rowsKey } from "../../src/store/dynamodb/codecs/bulk-grants.ts";
+import { encodeRows } from "../../src/store/dynamodb/codecs/bulk-rows.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import {

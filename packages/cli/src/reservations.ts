@@ -47,7 +47,7 @@ export const addReserve: AddCommand = (parent, inSession) => {
     .addOption(expireMonthOption().conflicts("expireAfter"))
     .option(
       "--expire-after <months>",
-      "let the points expire as if the lifetime had so many months; 1 ends with the month of the grant",
+      "let the points expire as if the lifetime had so many months; 1 is the month of the grant",
       readCount,
     )
     .addOption(programOption())

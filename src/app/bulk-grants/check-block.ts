@@ -24,8 +24,8 @@ type FoundInBlock = Omit<BlockCheck, "revision">;
 /**
  * Checks rows: their own problems, whether this bulk grant has granted them before, whether points
  * can expire at their month, and whether their accounts are frozen. A row that was granted before
- * with other points or another month is a problem. Rows that are wrong by themselves are compared as
- * well, as far as their users and points are right.
+ * with other points or another month is a problem. Rows that are wrong by themselves are compared,
+ * too, as far as their users and points are right.
  */
 export async function checkBlock(
   deps: Pick<Deps, "reader" | "clock">,

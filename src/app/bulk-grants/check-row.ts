@@ -26,9 +26,9 @@ const maxMonthBytes = 16;
 
 /**
  * Returns a function that makes the row of a line from its cells, with all problems that it has:
- * those that were `found` before, and those of the user, the points, the reason and the month. The row has
- * the `kept` cells, of which those of a broken line are not checked. It remembers the users of all rows
- * to find a user that is in the sheet twice.
+ * those that were `found` before, and those of the user, the points, the reason and the month. The
+ * row has the `kept` cells, of which those of a broken line are not checked. It remembers the users
+ * of all rows to find a user that is in the sheet twice.
  */
 export function createRowCheck(maxPointsPerRow: number) {
   const cap = Math.min(maxPoints, maxPointsPerRow);

@@ -16,9 +16,9 @@ interface RowsDigest {
  * Starts the digest of rows: SHA-256 over one line of UTF-8 per row, in order, each ended by LF. A
  * line is the JSON array `[user_id,points,reason]` without spaces, escaped only where JSON requires
  * it, such as `["u1",100,"thanks"]`. A row with a month of expiry of its own has an object with it
- * as the next element, such as `{"expire_month":"2026-11"}`. A row with problems of its own has their codes as further
- * elements, so that the digest changes when a problem is gone although the cells are the same, and
- * malformed points as the string that they were.
+ * as the next element, such as `{"expire_month":"2026-11"}`. A row with problems of its own has
+ * their codes as further elements, so that the digest changes when a problem is gone although the
+ * cells are the same, and malformed points as the string that they were.
  */
 export function createRowsDigest(): RowsDigest {
   const hash = createHash("sha256");

@@ -2,7 +2,8 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import type { SheetStore } from "../../app/ports/bulk-grants.ts";
 import { allPages } from "../../app/ports/pages.ts";
-import { encodeRows, rowsKey, uploadKey } from "./codecs/bulk-grants.ts";
+import { rowsKey, uploadKey } from "./codecs/bulk-grants.ts";
+import { encodeRows } from "./codecs/bulk-rows.ts";
 import { type Clients, orUnavailable } from "./sdk/client.ts";
 import { deleteItems } from "./sdk/delete-items.ts";
 import { query } from "./sdk/query-pages.ts";

@@ -53,7 +53,7 @@ test("expire_month and expire_after_months are kept, and decide when the points 
   expect(await expireTimeOf("b")).toBe("2026-12-31T15:00:00.000Z");
 });
 
-test("expire_after_months counts from the month of the grant, however late that is", async () => {
+test("expire_after_months counts from the month of the grant", async () => {
   await setTime("2026-11-10T00:00:00Z");
   await reserve("late", "2026-11-09T00:00:00Z", after(1));
   await setTime("2027-02-10T00:00:00Z");
@@ -61,7 +61,7 @@ test("expire_after_months counts from the month of the grant, however late that 
   expect(await expireTimeOf("late")).toBe("2027-02-28T15:00:00.000Z");
 });
 
-test("a month that is over at the grant fails it with a reason, and a retry fails again", async () => {
+test("a month that is over at the grant fails it, and so does a retry", async () => {
   await setTime("2026-11-10T00:00:00Z");
   await reserve("over", "2026-11-09T00:00:00Z", month("2026-11"));
   await setTime("2026-12-01T00:00:00+09:00");
@@ -82,7 +82,7 @@ test("a month that is over at the grant fails it with a reason, and a retry fail
   });
 });
 
-test("an expiry that is impossible at the execute time is refused, alone or in a batch", async () => {
+test("an expiry that is impossible at the execute time is refused", async () => {
   await setTime("2026-11-10T00:00:00Z");
   for (const expiry of [month("2027-02"), month("2028-03"), after(13)]) {
     const refusal = await refusalOf(reserve("bad", "2027-03-10T00:00:00Z", expiry));
@@ -102,7 +102,7 @@ test("an expiry that is impossible at the execute time is refused, alone or in a
   expect(results[0]?.outcome.value).toMatchObject({ reason: "LIMIT_EXCEEDED" });
 });
 
-test("a forecast has the end of reserved points, and leaves out what would be refused", async () => {
+test("a forecast has the end of reserved points, and not what would be refused", async () => {
   await setTime("2026-11-10T00:00:00Z");
   const of = { userId: "f", points: 5n, executeTime: at("2026-12-10T00:00:00Z") };
   for (const [reservationId, expiry] of [

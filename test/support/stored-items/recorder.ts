@@ -1,7 +1,8 @@
 /** Plays calls of use cases on the store in memory, and keeps the items that DynamoDB would get. */
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { Kind } from "../../../src/app/ports/records.ts";
-import { encodeRows, rowsKey } from "../../../src/store/dynamodb/codecs/bulk-grants.ts";
+import { rowsKey } from "../../../src/store/dynamodb/codecs/bulk-grants.ts";
+import { encodeRows } from "../../../src/store/dynamodb/codecs/bulk-rows.ts";
 import { codecOf, type Item } from "../../../src/store/dynamodb/codecs/index.ts";
 import { itemOf, pack } from "../../../src/store/dynamodb/ledger-items.ts";
 import type { Table } from "../../../src/store/dynamodb/tables.ts";

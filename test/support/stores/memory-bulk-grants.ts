@@ -2,7 +2,8 @@
 import type { BulkGrantReader, Numbered, SheetStore } from "../../../src/app/ports/bulk-grants.ts";
 import type { Records } from "../../../src/app/ports/records.ts";
 import type { SheetRow } from "../../../src/domain/sheet.ts";
-import { encodeRows, rowsKey } from "../../../src/store/dynamodb/codecs/bulk-grants.ts";
+import { rowsKey } from "../../../src/store/dynamodb/codecs/bulk-grants.ts";
+import { encodeRows } from "../../../src/store/dynamodb/codecs/bulk-rows.ts";
 import { itemSize } from "../../../src/store/dynamodb/sdk/item-size.ts";
 import { allOf, pad, padBack, pageOf, type Sorted, type Stored, sortBack } from "./memory-pages.ts";
 import { invalid } from "./memory-table.ts";

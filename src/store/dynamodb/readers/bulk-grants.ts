@@ -12,7 +12,6 @@ import {
   blockNumber,
   blockOutcome,
   bulkGrant,
-  decodeRows,
   pendingUpload,
   pendingUploadsKey,
   rowsKey,
@@ -20,6 +19,7 @@ import {
   timeKey,
   uploadKey,
 } from "../codecs/bulk-grants.ts";
+import { decodeRows } from "../codecs/bulk-rows.ts";
 import { bulkRulesKey, decodeChange, ruleChangeRange } from "../codecs/bulk-rules.ts";
 import { type Item, S } from "../sdk/attributes.ts";
 import { orUnavailable } from "../sdk/client.ts";
