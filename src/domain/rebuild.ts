@@ -121,8 +121,8 @@ function snapshotOf({ months, totals }: LedgerSum): Snapshot {
 
 function textOf({ months, totals }: Snapshot): string {
   const buckets = months.map(({ month, points }) => `${formatMonth(month)}: ${points}`);
-  const sums = Object.entries(totals).map(([name, points]) => `${name}: ${points}`);
-  return [...buckets, ...sums].join(", ");
+  const sums = Object.entries(totals).filter(([, points]) => points !== 0);
+  return [...buckets, ...sums.toSorted().map((sum) => sum.join(": "))].join(", ");
 }
 
 /** Returns false when there are too many months with points. */
