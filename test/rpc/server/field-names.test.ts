@@ -5,6 +5,7 @@ import { messagesOf, services } from "../../support/fixtures/descriptors.ts";
 
 /** What is both, and why: docs/decisions/0038-name-a-reference-apart-from-what-it-names.md. */
 const exceptions = {
+  cause: "what led to a change, which callers name, beside enums of what Meguri knows",
   type: "the type of a target, which services choose, beside enums of what Meguri knows",
   reservations: "those that a request describes, and those that exist",
   rows: "those that a request describes, and those of a bulk grant",

@@ -261,6 +261,10 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { ...reservation, execute_time: { seconds: "1900000001", nanos: 5_999_999 } },
     { reservation: { execute_time: { seconds: "1900000001", nanos: 5_000_000 } } },
   ],
+  "meguri.reservations.v1.ReservationService/ChangeReservationPoints": [
+    { ...reservation, points: "7" },
+    { reservation: { points: "7", cause: "" } },
+  ],
   "meguri.reservations.v1.ReservationService/CancelReservation": [
     reservation,
     { reservation: { state: "STATE_CANCELLED" } },
