@@ -5,6 +5,7 @@ import type { Observers } from "../src/app/ports/observers.ts";
 import { bulkGrantActivities } from "./bulk-grants.ts";
 import { bulkSourceActivities } from "./bulk-sources.ts";
 import { toFailure, unexpectedMessage } from "./failures.ts";
+import { liabilityReportActivities } from "./liability-reports.ts";
 import { monthEndActivities } from "./month-ends.ts";
 import { noticeActivities } from "./notices.ts";
 import type { ApproverOf } from "./operators.ts";
@@ -37,6 +38,7 @@ const activities = ({ deps, approverOf, ...observers }: ActivityDeps) => ({
   ...monthEndActivities(deps),
   ...noticeActivities(deps),
   ...verificationActivities(deps),
+  ...liabilityReportActivities(deps),
   ...purgeActivities(deps),
   ...bulkGrantActivities(deps, approverOf, observers.onBlock),
   ...bulkSourceActivities(deps, approverOf),

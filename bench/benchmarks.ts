@@ -39,6 +39,7 @@ import { peerGrant } from "./cases/peer-grant.ts";
 import { peerReservation } from "./cases/peer-reservation.ts";
 import { reconcilePrograms, reconcilePrograms200 } from "./cases/reconcile-programs.ts";
 import { reconcileStarts } from "./cases/reconcile-starts.ts";
+import { reportRate } from "./cases/report-rate.ts";
 import { reservationAsleep } from "./cases/reservation-asleep.ts";
 import { reservationAsleepMemory } from "./cases/reservation-asleep-memory.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
@@ -104,6 +105,7 @@ export const benchmarks: readonly Benchmark[] = [
   monthEndCost,
   monthEndPartitions,
   monthEndWorkers,
+  reportRate,
   likeHot,
   likeHotLocked,
   likeConflicts,

@@ -251,6 +251,10 @@ export const tables: Tables = {
       what: "accounts a second of two workers over one, writes 1.5 s away",
       of: ["month_end.workers"],
     },
+    {
+      what: "accounts a second of a liability report, one worker, each changed since",
+      of: ["report.accounts_per_second"],
+    },
   ],
   reactions: [
     { what: "likes/s on one comment over a transaction each", of: ["like.hot"] },

@@ -146,6 +146,21 @@ export const sweepTiming = {
   purgePage: { startToCloseTimeout: "20 seconds", retry },
 } as const;
 
+/** Reports on the liability of a program. */
+export const reportTiming = {
+  /**
+   * After this time no call that is still running adds an entry at or before the instant of a
+   * report: each clock is off by up to 5 s, and a decision is written within 8 s.
+   */
+  settleMs: 30_000,
+  segment: {
+    startToCloseTimeout: "5 minutes",
+    heartbeatTimeout: "30 seconds",
+    retry,
+  },
+  keep: short,
+} as const;
+
 export const bulkGrantTiming = {
   /** How long the run of a paused bulk grant waits at most before it reads the record again. */
   pausedMs: 600_000,

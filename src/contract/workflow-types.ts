@@ -7,6 +7,7 @@ export const workflowTypes = {
   monthEnd: "monthEnd",
   expiryNotices: "expiryNotices",
   verifyProgram: "verifyProgram",
+  liabilityReport: "liabilityReport",
   purgeTarget: "purgeTarget",
   bulkGrant: "bulkGrant",
   bulkGrantFromSource: "bulkGrantFromSource",

@@ -139,6 +139,12 @@ const table = {
     meaning: "No verification of the program was started, or its report is no longer kept.",
     advice: "call `VerifyProgram` first",
   },
+  LIABILITY_REPORT_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "The program has no liability report with this id.",
+    advice: checkIds,
+  },
   NOTIFICATION_NOT_FOUND: {
     code: "NOT_FOUND",
     retryable: false,

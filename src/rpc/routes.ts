@@ -15,6 +15,7 @@ import { bulkGrantService } from "./bulk-grants/service.ts";
 import { notificationService } from "./notifications/service.ts";
 import { pointsCommands } from "./points/commands.ts";
 import { forecasts } from "./points/forecasts.ts";
+import { liabilityReports } from "./points/liability-reports.ts";
 import { pointsQueries } from "./points/queries.ts";
 import { verifications } from "./points/verifications.ts";
 import { programService } from "./programs/service.ts";
@@ -59,6 +60,7 @@ export function routes(routeDeps: RouteDeps) {
       ...pointsQueries(deps),
       ...forecasts(deps),
       ...verifications(deps, log),
+      ...liabilityReports(deps),
     };
     router.service(PointsService, points, options);
     router.service(ReservationService, reservationService(deps, log), options);

@@ -2,6 +2,7 @@
 import { createBulkGrantRuns, ensurePickUp } from "./bulk-grants.ts";
 import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
 import { ensureExpiryNotices } from "./expiry-notices.ts";
+import { createLiabilityReports } from "./liability-reports.ts";
 import { createPurges } from "./purges.ts";
 import { createReservationRuns } from "./reservations.ts";
 import { ensureMonthEnd } from "./schedules.ts";
@@ -20,6 +21,7 @@ export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
     link,
     ...createReservationRuns(link),
     ...createVerifications(link),
+    ...createLiabilityReports(link),
     ...createPurges(link),
     ...createBulkGrantRuns(link),
     ensureMonthEnd: (program) => ensureMonthEnd(link, program),

@@ -147,6 +147,31 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(repaired.code).toBe(0);
   });
 
+  test("liability reports", async () => {
+    const id = `${mode}-report`;
+    const since = ["--since", "2020-01-01T00:00Z"];
+    await done("grant", `${user}-owed`, "7");
+    const name = `liability report ${id} of default as of`;
+    expect(await done("liability", "create", id, ...since)).toContain(`RUNNING: ${name} `);
+    const again = await done("liability", "create", id, ...since);
+    expect(again).toContain("replayed: it existed already");
+    const shown = await eventually(() => done("liability", "show", id));
+    expect(shown.split("\n")).toEqual(
+      expect.arrayContaining([
+        cells("^outstanding_points", "\\d+"),
+        cells("^refunded_points", "\\d+$"),
+      ]),
+    );
+    const csv = await done("liability", "show", id, "--csv");
+    expect(csv).toMatch(
+      /^item,value,month,expire_time\r?\noutstanding_points,\d+,,\r?\nissued_points,/,
+    );
+    expect(csv).toMatch(/^bucket,\d+,\d{4}-\d\d,\d{4}-\d\d-\d\dT\d\d:00:00.000Z\r?$/m);
+    const lines = (await done("liability", "list")).split("\n");
+    expect(lines).toEqual(expect.arrayContaining([cells(`^${id}`, "DONE", "\\S+", "2020-01-01T")]));
+    expect(await failed(3, "liability", "show", "no")).toContain("LIABILITY_REPORT_NOT_FOUND");
+  });
+
   test("reservations", async () => {
     const id = `${mode}-reservation`;
     const reserve = ["reserve", user, "50", "--at", "2030-12-24T09:00+09:00"];

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { defaults } from "../../src/config/config.ts";
 import { monthEndTable } from "../../src/ops/capacity/month-ends.ts";
 import { prices } from "../../src/ops/capacity/prices.ts";
+import { reportTable } from "../../src/ops/capacity/reports.ts";
 import { assumed, costs, measured } from "../../src/ops/capacity/units.ts";
 import { projectRoot } from "../support/markdown.ts";
 
@@ -49,6 +50,10 @@ test("the table of calls has the measured units", () => {
 
 test("the table of month ends is that of the code", () => {
   expect(page).toContain(monthEndTable());
+});
+
+test("the table of liability reports is that of the code", () => {
+  expect(page).toContain(reportTable());
 });
 
 test("the page names variables that exist, and the date of the prices", () => {

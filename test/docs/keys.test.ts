@@ -9,6 +9,7 @@ import { largestRecords } from "../support/fixtures/largest-records.ts";
 import { projectRoot } from "../support/markdown.ts";
 import { storeCauses } from "../support/stored-items/causes.ts";
 import { storeEarlyExpiry } from "../support/stored-items/early-expiry.ts";
+import { storeLiabilityReports } from "../support/stored-items/liability-reports.ts";
 import { storePoints, storePrograms, storeSnapshot } from "../support/stored-items/points.ts";
 import { createRecorder } from "../support/stored-items/recorder.ts";
 import { storeReservations } from "../support/stored-items/reservations.ts";
@@ -50,6 +51,7 @@ describe("what calls store", () => {
     await storeCauses(recorder);
     await storeEarlyExpiry(recorder);
     await storeSnapshot(recorder);
+    await storeLiabilityReports(recorder);
   });
 
   test.each([
@@ -57,6 +59,7 @@ describe("what calls store", () => {
     ["account", "account"],
     ["ledger entry", "entry"],
     ["event key", "event"],
+    ["liability report", "liabilityReport"],
     ["test clock", "testClock"],
     ["reservation", "reservation"],
     ["pending start", "pendingStart"],

@@ -1,9 +1,14 @@
 /** Tests workflows that continue as new, on a Temporal that suggests it after a few events. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
+import {
+  createLiabilityReport,
+  getLiabilityReport,
+} from "../../src/app/points/liability-reports.ts";
 import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { setTime } from "../../src/app/testing/test-clock.ts";
+import { liabilityReportWorkflowId } from "../../src/contract/liability-reports.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { formatInstant } from "../../src/domain/month.ts";
@@ -25,6 +30,7 @@ import {
   verified,
 } from "../support/fixtures/reservations.ts";
 import { usersOfShard } from "../support/fixtures/shards.ts";
+import { putUnknownItems } from "../support/fixtures/unknown-items.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
@@ -94,7 +100,7 @@ test("a continued run still shows how much goes to whom, and can be cancelled", 
   expect(await verified(stack, "stopped")).toEqual({ balance: 0, entries: 0 });
 });
 
-test("a month-end sweep and a verification finish all their parts", async () => {
+test("a month-end sweep, a verification and a report finish all their parts", async () => {
   const { deps, programId, client, config } = stack;
   // Steps of one page, and a shard of three pages.
   const { limitMs } = steps;
@@ -130,4 +136,14 @@ test("a month-end sweep and a verification finish all their parts", async () => 
     const found = await getProgramVerification(deps, programId);
     expect(found).toMatchObject({ state: "DONE", accounts: expired, wrong: 0 });
   });
+
+  await putUnknownItems(stack);
+  const report = { programId, reportId: "parts" };
+  await createLiabilityReport(deps, { ...report, caller: asService("tests") });
+  const run = client.workflow.getHandle(liabilityReportWorkflowId(programId, report.reportId));
+  const first = await run.describe();
+  expect(await run.result()).toMatchObject({ accounts: expired, members: 0, failed: 0 });
+  expect((await run.describe()).runId).not.toBe(first.runId);
+  const { result } = await getLiabilityReport(deps, report);
+  expect(result).toMatchObject({ accounts: expired, totals: { expiredPoints: "500" } });
 });

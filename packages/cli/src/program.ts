@@ -9,6 +9,7 @@ import { addDoctor } from "./doctor/command.ts";
 import { addNotify, addRetract } from "./events.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
 import { type Io, write } from "./io.ts";
+import { addLiability } from "./liability.ts";
 import { addBlock, addMuted } from "./mutes.ts";
 import { addNotification } from "./notification.ts";
 import { addNotifications } from "./notifications.ts";
@@ -57,6 +58,7 @@ const groups: readonly (readonly [string, readonly AddCommand[]])[] = [
       addUnfreeze,
       addLedger,
       addVerify,
+      addLiability,
     ],
   ],
   ["Reservations:", [addReserve, addReservation]],

@@ -1,5 +1,5 @@
 /** The use case that reads the balance of a past instant. */
-import { emptyAccount } from "../../domain/account.ts";
+import { type Account, emptyAccount } from "../../domain/account.ts";
 import type { LedgerEntry } from "../../domain/ledger.ts";
 import type { Instant } from "../../domain/month.ts";
 import {
@@ -9,6 +9,7 @@ import {
   requirePast,
   snapshotInterval,
 } from "../../domain/past.ts";
+import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
@@ -33,16 +34,25 @@ export async function getPastBalance(
   const { calendar } = await deps.clock.now();
   requirePast(asOf, calendar);
   const stored = (await deps.reader.get(accountRef(programId, userId)))?.value;
-  const account =
-    stored && asOf < stored.time
-      ? accountByEntries(
-          program,
-          userId,
-          await entriesUpTo(deps, name, stored.last, asOf, deadline),
-          asOf,
-        )
-      : accountAsOf(program, stored ?? emptyAccount(program, userId, asOf), [], asOf);
+  const present = stored ?? emptyAccount(program, userId, asOf);
+  const account = await readPastAccount(deps, program, present, asOf, deadline);
   return balanceOf(account, programAsOf(program, asOf), 0);
+}
+
+/**
+ * Returns a stored account as it was at `asOf`. Reads nothing if it has not changed since. Throws
+ * LEDGER_DAMAGED and DEADLINE.
+ */
+export async function readPastAccount(
+  deps: Pick<Deps, "reader">,
+  program: Program,
+  account: Account,
+  asOf: Instant,
+  deadline?: number,
+): Promise<Account> {
+  if (asOf >= account.time) return accountAsOf(program, account, [], asOf);
+  const entries = await entriesUpTo(deps, account, account.last, asOf, deadline);
+  return accountByEntries(program, account.userId, entries, asOf);
 }
 
 /**

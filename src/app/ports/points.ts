@@ -1,5 +1,7 @@
 /** Reads of accounts and their ledgers. */
+import type { Account } from "../../domain/account.ts";
 import type { EntryType, LedgerEntry } from "../../domain/ledger.ts";
+import type { LiabilityReport } from "../../domain/liability.ts";
 import type { Month } from "../../domain/month.ts";
 import type { NumberRange } from "../../domain/rebuild.ts";
 import type { Page, PageRequest } from "./pages.ts";
@@ -53,5 +55,7 @@ export interface PointsReader {
     segment: number,
     segments: number,
     page: PageRequest,
-  ): Promise<Page<AccountName>>;
+  ): Promise<Page<Account>>;
+  /** Lists the liability reports of a program by their ids. */
+  liabilityReports(programId: string, page: PageRequest): Promise<Page<LiabilityReport>>;
 }

@@ -9,6 +9,7 @@ import type { Event, EventActor, EventsName } from "../../domain/event.ts";
 import type { Inbox } from "../../domain/inbox.ts";
 import type { StoredKind } from "../../domain/kinds.ts";
 import type { EventKey, LedgerEntry } from "../../domain/ledger.ts";
+import type { LiabilityReport } from "../../domain/liability.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
 import type { ReadMark } from "../../domain/reaction.ts";
@@ -31,6 +32,7 @@ export interface Records {
   account: Account;
   entry: LedgerEntry;
   event: EventKey;
+  liabilityReport: LiabilityReport;
   reservation: Reservation;
   pendingStart: PendingStart;
   target: Target;
@@ -132,6 +134,8 @@ export const entryRef = (programId: string, userId: string, number: number): Ref
   ref("entry", programId, userId, number);
 export const eventRef = (programId: string, userId: string, name: string): Ref<"event"> =>
   ref("event", programId, userId, name);
+export const liabilityReportRef = (programId: string, reportId: string): Ref<"liabilityReport"> =>
+  ref("liabilityReport", programId, reportId);
 export const reservationRef = (programId: string, reservationId: string): Ref<"reservation"> =>
   ref("reservation", programId, reservationId);
 export const pendingStartRef = ({

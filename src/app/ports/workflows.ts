@@ -1,6 +1,7 @@
 /** The client side of Temporal as the use cases see it. */
 
 import type { BulkGrant } from "../../domain/bulk-grant.ts";
+import type { LiabilityReport } from "../../domain/liability.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Difference } from "../../domain/rebuild.ts";
@@ -42,6 +43,8 @@ export interface Workflows {
   startVerification(programId: string, repair: boolean): Promise<void>;
   /** The latest verification of a program, if there was any. */
   verification(programId: string): Promise<Verification | undefined>;
+  /** Starts the run that adds up a liability report unless it is running. */
+  startLiabilityReport(report: LiabilityReport): Promise<void>;
   /** Starts the purge of a deleted target unless one is running. */
   startPurge(target: TargetName, ownerId: string): Promise<void>;
   /** Starts the run of a bulk grant unless one is running. */

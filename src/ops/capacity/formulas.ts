@@ -256,3 +256,8 @@ export function limitUses(load: Load, settings: Settings): LimitUse[] {
   ];
   return uses.toSorted((a, b) => b.used / b.limit - a.used / a.limit);
 }
+
+export function formatTime(seconds: number): string {
+  const hours = seconds / 3_600;
+  return hours >= 2 ? `${hours.toPrecision(2)} hours` : `${(seconds / 60).toPrecision(2)} minutes`;
+}

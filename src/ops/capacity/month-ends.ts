@@ -1,6 +1,6 @@
 /** How long a month end takes, and what it costs (docs/capacity.md). */
 import { shardCount } from "../../contract/points.ts";
-import { onDemandDollars, times, vcpus } from "./formulas.ts";
+import { formatTime, onDemandDollars, times, vcpus } from "./formulas.ts";
 import { costs, limits } from "./units.ts";
 
 /** Units of the expiry index for an account whose oldest month changes: a deletion and a put. */
@@ -12,11 +12,6 @@ const indexRate = (shardCount * limits.partitionWrites) / indexWrites;
 /** Accounts a second, with so many write units a second of the table. */
 const accountsPerSecond = (tableWrites: number): number =>
   Math.min(indexRate, tableWrites / costs.expire.writes);
-
-function formatTime(seconds: number): string {
-  const hours = seconds / 3_600;
-  return hours >= 2 ? `${hours.toPrecision(2)} hours` : `${(seconds / 60).toPrecision(2)} minutes`;
-}
 
 /** The table of docs/capacity.md. */
 export function monthEndTable(): string {

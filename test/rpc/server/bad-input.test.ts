@@ -86,6 +86,8 @@ const bad: Record<string, readonly unknown[]> = {
   "*.execute_time_from": badTimes,
   "*.execute_time_before": badTimes,
   "*.reservation_id": badIds64,
+  "*.report_id": badIds64,
+  "*.since": [...badTimes, at("2099-01-01T00:00:00Z")],
   "*.execute_time": [...badTimes, undefined, at("2099-01-01T00:00:00Z")],
   // Too far ahead is the result of one reservation, not a refusal of the call.
   "NewReservation.execute_time": [...badTimes, undefined],

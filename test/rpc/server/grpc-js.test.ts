@@ -224,6 +224,18 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     {},
     { verification: { program_id: "default" } },
   ],
+  "meguri.points.v1.PointsService/CreateLiabilityReport": [
+    { report_id: "2026-11", since: { seconds: 1 } },
+    { report: { state: "STATE_RUNNING", report_id: "2026-11" }, replayed: false },
+  ],
+  "meguri.points.v1.PointsService/GetLiabilityReport": [
+    { report_id: "2026-11" },
+    { report: { state: "STATE_RUNNING" } },
+  ],
+  "meguri.points.v1.PointsService/ListLiabilityReports": [
+    {},
+    { reports: [{ report_id: "2026-11" }] },
+  ],
   "meguri.reservations.v1.ReservationService/CreateReservation": [
     { ...reservation, ...account, points: "5", execute_time: later },
     { reservation: { state: "STATE_PENDING", execute_time: later, points: "5" } },

@@ -14,6 +14,7 @@ export const noWorkflows: Workflows = {
   ensureExpiryNotices: async () => undefined,
   startVerification: async () => undefined,
   verification: async () => undefined,
+  startLiabilityReport: async () => undefined,
   startPurge: async () => undefined,
   startBulkGrant: async () => undefined,
   refreshBulkGrant: async () => undefined,

@@ -53,6 +53,9 @@ export function recordWorkflows(): RecordingWorkflows {
       });
     },
     verification: async (programId) => verifications.get(programId),
+    async startLiabilityReport({ programId, reportId }) {
+      calls.push(`startLiabilityReport ${programId} ${reportId}`);
+    },
     async startPurge({ type, id }, ownerId) {
       calls.push(`startPurge ${type} ${id} of ${ownerId}`);
     },

@@ -93,18 +93,28 @@ export function createReader(
         .map(({ ref, value }) => ({ sort: nameOf(ref), record: { ref, value } }))
         .filter(({ sort }) => shardOf(sort) % segments === segment);
       const found = pageOf("accounts", scanned, page);
-      const names = found.items.flatMap(({ ref, value }) =>
-        ref.kind === "account" && (value as Records["account"]).programId === programId
-          ? [{ programId, userId: (value as Records["account"]).userId }]
-          : [],
-      );
-      return { ...found, items: names };
+      const items = found.items
+        .filter(({ ref }) => ref.kind === "account")
+        .map(({ value }) => value as Records["account"])
+        .filter((account) => account.programId === programId);
+      return { ...found, items };
     },
 
-    ...reservationReads(records),
+    ...{ ...reservationReads(records), ...reportReads(records) },
     ...{ ...reactionReads(records), ...eventReads(records) },
   };
 }
+
+const reportReads = (records: ReadonlyMap<string, Stored>): Pick<Reader, "liabilityReports"> => ({
+  liabilityReports: async (programId, page) =>
+    pageOf(
+      `liability reports ${programId}`,
+      allOf(records, "liabilityReport")
+        .filter((report) => report.programId === programId)
+        .map((record) => ({ sort: record.reportId, record })),
+      page,
+    ),
+});
 
 function reservationReads(records: ReadonlyMap<string, Stored>): ReservationReader {
   const inState = (programId: string, state: Reservation["state"]) =>

@@ -15,6 +15,7 @@ import { bulkRules, earlierBulkRules, pointsWindow } from "./bulk-rules.ts";
 import { bulkSummary } from "./bulk-summaries.ts";
 import type { Codec } from "./codec.ts";
 import { eventActor, eventOwner, notificationEvent, notifiedEvent } from "./events.ts";
+import { liabilityReport } from "./liability-reports.ts";
 import {
   closedGroups,
   inbox,
@@ -35,6 +36,7 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
   account,
   entry,
   event,
+  liabilityReport,
   reservation,
   pendingStart,
   target,

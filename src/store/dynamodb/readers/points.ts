@@ -2,7 +2,8 @@
 import { type DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
 import type { AccountName, PointsReader } from "../../../app/ports/points.ts";
 import type { ProgramReader } from "../../../app/ports/programs.ts";
-import { event, expiryKey, program } from "../codecs/points.ts";
+import { liabilityReport, reportsKey } from "../codecs/liability-reports.ts";
+import { account, event, expiryKey, program } from "../codecs/points.ts";
 import { listEntries, listStoredEntries } from "../ledger-items.ts";
 import type { Item } from "../sdk/attributes.ts";
 import { pageAnswer, pageOf, query, startOf } from "../sdk/query-pages.ts";
@@ -65,13 +66,20 @@ export function pointsReads(client: DynamoDBClient, points: string): ProgramRead
         TotalSegments: segments,
         Limit: page.size,
         FilterExpression: "sk = :k AND begins_with(pk, :p)",
-        ProjectionExpression: "pk",
         ExpressionAttributeValues: { ":k": { S: "A" }, ":p": { S: `A#${programId}#` } },
         ...startOf(page.cursor),
       });
       const { Items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), page.cursor);
-      return pageOf(Items.map(accountName), LastEvaluatedKey);
+      return pageOf(Items.map(account.decode), LastEvaluatedKey);
     },
+
+    liabilityReports: (programId, page) =>
+      query(client, page, liabilityReport.decode, {
+        TableName: points,
+        ConsistentRead: true,
+        KeyConditionExpression: "pk = :p",
+        ExpressionAttributeValues: { ":p": { S: reportsKey(programId) } },
+      }),
   };
 }
 

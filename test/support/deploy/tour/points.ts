@@ -56,4 +56,8 @@ export async function tourPoints({ points }: TourClients): Promise<void> {
   await points.verifyAccount(account);
   await points.verifyProgram({ programId: "default" });
   await points.getProgramVerification({ programId: "default" });
+  const report = { programId: "default", reportId: "r" };
+  await points.createLiabilityReport(report);
+  await points.getLiabilityReport(report);
+  await points.listLiabilityReports({ programId: "default" });
 }

@@ -1,0 +1,68 @@
+/** Measures how many accounts a second a liability report adds up. */
+import {
+  createLiabilityReport,
+  getLiabilityReport,
+} from "../../src/app/points/liability-reports.ts";
+import { liabilityReportWorkflowId } from "../../src/contract/liability-reports.ts";
+import { shardCount } from "../../src/contract/points.ts";
+import { asService } from "../../src/domain/caller.ts";
+import { monthAt, monthStart } from "../../src/domain/month.ts";
+import { lifetimeAt } from "../../src/domain/program.ts";
+import { reportTiming } from "../../workflows/timing.ts";
+import type { Benchmark } from "../benchmark.ts";
+import { seedMonthEnd } from "../support/month-ends.ts";
+import { ofTurns, round } from "../support/numbers.ts";
+import { type Stack, withStack } from "../support/stack.ts";
+import { withTemporalClient } from "../support/temporal-client.ts";
+
+/** The rate of one worker where the ledger of each account is read, for its totals since. */
+export const reportRate: Benchmark = {
+  names: ["report.accounts_per_second"],
+  run: (scale) =>
+    withStack({ temporal: true }, async (stack) => {
+      await stack.startWorker();
+      const programId = "reported";
+      const perShard = scale.pick(500, 4);
+      await seedMonthEnd(stack, programId, perShard);
+      const accounts = perShard * shardCount;
+      const turns: number[] = [];
+      for (let turn = 0; turn < scale.pick(4, 1); turn++) {
+        const seconds = await report(stack, programId, `turn-${turn}`, accounts);
+        turns.push(accounts / seconds);
+      }
+      // The first turn warms the worker up.
+      const rates = turns.length > 1 ? turns.slice(1) : turns;
+      scale.note(`${accounts} accounts: ${turns.map(round)} a second`);
+      return [
+        {
+          name: "report.accounts_per_second",
+          ...ofTurns(rates),
+          unit: "accounts a second of one worker, each with entries since",
+          target: "",
+          baseline: "",
+        },
+      ];
+    }),
+};
+
+/** Runs a report since between the two grants of each account. Returns its time in seconds. */
+async function report(
+  stack: Stack,
+  programId: string,
+  reportId: string,
+  accounts: number,
+): Promise<number> {
+  const { deps } = stack;
+  const { timeZone, ...program } = await deps.programs.get(programId);
+  const now = Date.now();
+  const second = monthAt(timeZone, now) - lifetimeAt({ timeZone, ...program }, now) + 1;
+  const since = monthStart(timeZone, second);
+  const start = performance.now();
+  await createLiabilityReport(deps, { programId, reportId, since, caller: asService("bench") });
+  await withTemporalClient(stack, ({ workflow }) =>
+    workflow.getHandle(liabilityReportWorkflowId(programId, reportId)).result(),
+  );
+  const { result } = await getLiabilityReport(deps, { programId, reportId });
+  if (result?.accounts !== accounts) throw new Error(`the report has ${result?.accounts} accounts`);
+  return (performance.now() - start - reportTiming.settleMs) / 1_000;
+}

@@ -1,0 +1,85 @@
+/** The handlers of the PointsService that report what a program owes its members. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  createLiabilityReport,
+  getLiabilityReport,
+  listLiabilityReports,
+} from "../../app/points/liability-reports.ts";
+import type { Deps } from "../../app/ports/deps.ts";
+import type { LiabilityReport } from "../../domain/liability.ts";
+import { formatMonth } from "../../domain/month.ts";
+import {
+  type LiabilityReportSchema,
+  LiabilityReport_State as State,
+} from "../../gen/meguri/points/v1/liability_report_pb.ts";
+import {
+  ListLiabilityReportsRequestSchema,
+  type PointsService,
+} from "../../gen/meguri/points/v1/points_service_pb.ts";
+import { callerOf, deadlineOf } from "../server/context.ts";
+import { fromCaller } from "../shared/callers.ts";
+import { requestedPage } from "../shared/page-tokens.ts";
+import { fromInstant, toOptionalInstant, toProgramId } from "../shared/scalars.ts";
+
+type Reports = "createLiabilityReport" | "getLiabilityReport" | "listLiabilityReports";
+
+export function liabilityReports(deps: Deps): Pick<ServiceImpl<typeof PointsService>, Reports> {
+  return {
+    async createLiabilityReport(request, context) {
+      const { replayed, ...report } = await createLiabilityReport(deps, {
+        ...toName(request),
+        since: toOptionalInstant(request.since, "since"),
+        caller: callerOf(context),
+        deadline: deadlineOf(context),
+      });
+      return { report: fromReport(report), replayed };
+    },
+
+    getLiabilityReport: async (request) => ({
+      report: fromReport(await getLiabilityReport(deps, toName(request))),
+    }),
+
+    async listLiabilityReports(request) {
+      const { page, next } = requestedPage(ListLiabilityReportsRequestSchema, request);
+      const found = await listLiabilityReports(deps, toProgramId(request.programId), page);
+      return { reports: found.items.map(fromReport), nextPageToken: next(found) };
+    },
+  };
+}
+
+const toName = (request: { readonly programId: string; readonly reportId: string }) => ({
+  programId: toProgramId(request.programId),
+  reportId: request.reportId,
+});
+
+function fromReport(report: LiabilityReport): MessageInitShape<typeof LiabilityReportSchema> {
+  const { programId, reportId, asOf, since, caller, result } = report;
+  const started = {
+    programId,
+    reportId,
+    asOf: fromInstant(asOf),
+    ...(since !== undefined && { since: fromInstant(since) }),
+    caller: fromCaller(caller),
+  };
+  if (!result) return { ...started, state: State.RUNNING };
+  return {
+    ...started,
+    state: State.DONE,
+    endTime: fromInstant(result.endTime),
+    accountCount: BigInt(result.accounts),
+    memberCount: BigInt(result.members),
+    outstandingPoints: BigInt(result.outstanding),
+    buckets: result.buckets.map(({ month, points, expireTime }) => ({
+      month: formatMonth(month),
+      points: BigInt(points),
+      expireTime: fromInstant(expireTime),
+    })),
+    // The totals have the names of the message's fields.
+    totals: Object.fromEntries(
+      Object.entries(result.totals).map(([name, points]) => [name, BigInt(points)]),
+    ),
+    failedAccountCount: BigInt(result.failed),
+    failures: result.failures.map((failure) => ({ ...failure })),
+  };
+}

@@ -1,0 +1,252 @@
+/** Tests liability reports on the store in memory: against the ledgers, while accounts change. */
+import { describe, expect, test } from "vitest";
+import {
+  grantPoints,
+  refundPoints,
+  revokePoints,
+  usePoints,
+} from "../../../src/app/points/commands.ts";
+import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
+import {
+  createLiabilityReport,
+  getLiabilityReport,
+  keepLiability,
+} from "../../../src/app/points/liability-reports.ts";
+import { type ReportProgress, reportSegment } from "../../../src/app/points/report-segment.ts";
+import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
+import { accountRef, programRef } from "../../../src/app/ports/records.ts";
+import { shardCount } from "../../../src/contract/points.ts";
+import { asService } from "../../../src/domain/caller.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import type { LedgerEntry, Totals } from "../../../src/domain/ledger.ts";
+import { addLiability, type LiabilityResult, noLiability } from "../../../src/domain/liability.ts";
+import { randomFrom } from "../../support/models/random.ts";
+import { memoryDeps } from "../../support/stores/memory-store.ts";
+
+const programId = "p";
+const caller = asService("tests");
+const hour = 3_600_000;
+const day = 24 * hour;
+const segments = 3;
+
+/** The lifetime is lengthened from three to five months at this instant. */
+const lengthened = Date.UTC(2026, 5, 10);
+
+/** The first instant at which the points of a month are expired, as it was known at an instant. */
+function expiryOf(month: number, instant: number): number {
+  const after = (months: number) => Date.UTC(Math.floor(month / 12), (month % 12) + months, 1);
+  return instant < lengthened || after(3) <= lengthened ? after(3) : after(5);
+}
+
+function setUp(seed: number) {
+  const fixture = memoryDeps({ time: Date.UTC(2026, 0, 5) });
+  const { deps, store, clock } = fixture;
+  store.force(programRef(programId), {
+    programId,
+    timeZone: "UTC",
+    lifetimes: [
+      { lifetimeMonths: 3, effectiveTime: 0 },
+      { lifetimeMonths: 5, effectiveTime: lengthened },
+    ],
+    createTime: 0,
+  });
+  const random = randomFrom(seed);
+  const below = (limit: number) => Math.floor(random() * limit);
+  const done: { readonly userId: string; readonly eventId: string; readonly type: string }[] = [];
+  let events = 0;
+
+  /** One random change; a refusal is one, too. */
+  async function change(): Promise<void> {
+    events += 1;
+    const userId = `user-${below(12)}`;
+    const eventId = `e${events}`;
+    const event = { programId, userId, eventId, reason: "", caller, deadline: undefined };
+    const kind = below(10);
+    const earlier = done.filter((each) => each.userId === userId);
+    const ofType = (type: string) => earlier.filter((each) => each.type === type).at(-1)?.eventId;
+    const used = ofType("use");
+    const granted = ofType("grant");
+    const expiredPointsPolicy = random() < 0.5 ? "ORIGINAL_EXPIRY" : "CURRENT_MONTH";
+    const points = 1 + below(50);
+    try {
+      if (kind < 4) await grantPoints(deps, { ...event, points });
+      else if (kind < 7) await usePoints(deps, { ...event, points, allowPartial: true });
+      else if (kind < 8 && used)
+        await refundPoints(deps, {
+          ...event,
+          useEventId: used,
+          points: undefined,
+          expiredPointsPolicy,
+        });
+      else if (kind < 9 && granted)
+        await revokePoints(deps, { ...event, grant: { origin: "c", eventId: granted } });
+      else await expireDueInShard(deps, { programId, shard: below(shardCount) }, () => true);
+      done.push({ userId, eventId, type: kind < 4 ? "grant" : "use" });
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+    }
+  }
+
+  /** Random changes, with random times between them. */
+  async function changes(count: number, mostMs: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      if (random() < 0.7) clock.time += below(mostMs);
+      await change();
+    }
+  }
+
+  const entries = () =>
+    store
+      .stored()
+      .filter(({ ref }) => ref.kind === "entry")
+      .map(({ ref, value }) => ({
+        userId: ref.id.split("#")[1] as string,
+        entry: value as LedgerEntry,
+      }));
+  return { ...fixture, below, changes, entries };
+}
+
+/** What the ledgers say at an instant: their entries up to it, and the expiry of what was due. */
+function sumsOf(ledgers: ReturnType<ReturnType<typeof setUp>["entries"]>, instant: number) {
+  const totals: Record<string, number> = {};
+  const months = new Map<number, number>();
+  const members = new Map<string, number>();
+  const expire = (points: number) => {
+    totals.expiredPoints = (totals.expiredPoints ?? 0) + points;
+  };
+  const recorded = ledgers.filter(({ entry }) => entry.createTime <= instant);
+  for (const { userId, entry } of recorded) {
+    const total: keyof Totals | undefined = entry.total;
+    if (total) totals[total] = (totals[total] ?? 0) + entry.points;
+    for (const { month, points } of entry.changes) {
+      if (expiryOf(month, instant) <= instant) {
+        expire(points);
+      } else {
+        months.set(month, (months.get(month) ?? 0) + points);
+        members.set(userId, (members.get(userId) ?? 0) + points);
+      }
+    }
+  }
+  return {
+    accounts: new Set(recorded.map(({ userId }) => userId)).size,
+    members: [...members.values()].filter((points) => points > 0).length,
+    months,
+    totals,
+  };
+}
+
+/** Runs the segments of a report in steps of one page, each from the progress of the one before. */
+async function run(deps: Deps, reportId: string, onPage: () => Promise<void> = async () => {}) {
+  let sums = { ...noLiability, failed: 0, failures: [] as ReportProgress["failures"] };
+  for (let segment = 0; segment < segments; segment++) {
+    let progress: Partial<ReportProgress> = {};
+    do {
+      await onPage();
+      const input = { programId, reportId, segment, segments, ...progress };
+      progress = JSON.parse(JSON.stringify(await reportSegment(deps, input, () => false)));
+    } while (progress.cursor !== undefined);
+    const { failed = 0, failures = [], ...liability } = progress as ReportProgress;
+    sums = {
+      ...addLiability(sums, liability),
+      failed: sums.failed + failed,
+      failures: [...sums.failures, ...failures],
+    };
+  }
+  const { result } = await keepLiability(deps, { programId, reportId }, sums);
+  return result as LiabilityResult;
+}
+
+/** The reader with pages of 7 items. */
+const inSmallPages = (reader: Reader): Reader => ({
+  ...reader,
+  accounts: (id, segment, of, { cursor }) => reader.accounts(id, segment, of, { size: 7, cursor }),
+});
+
+describe("the sums of a report are those of the ledgers", () => {
+  const seeds = Array.from({ length: 20 }, (_, i) => 4_000 + i);
+  test.each(seeds)("while accounts change (seed %i)", async (seed) => {
+    const { deps, clock, changes, entries, below } = setUp(seed);
+    await changes(60, 4 * day);
+    const since = below(4) === 0 ? undefined : clock.time;
+    await changes(60, 4 * day);
+    clock.time += 1;
+    const report = { programId, reportId: "r", since, caller };
+    const { asOf } = await createLiabilityReport(deps, report);
+    // No entry of this instant is written any more, as after the time that the workflow waits.
+    clock.time += 1;
+    const reading = { ...deps, reader: inSmallPages(deps.reader) };
+    const result = await run(reading, "r", () => changes(2, 5 * day));
+
+    const end = sumsOf(entries(), asOf);
+    const start = since === undefined ? undefined : sumsOf(entries(), since);
+    const names = ["issued", "used", "expired", "refunded", "revoked"].map(
+      (name) => `${name}Points`,
+    );
+    const totals = names.map((name) => [
+      name,
+      String((end.totals[name] ?? 0) - (start?.totals[name] ?? 0)),
+    ]);
+    expect(result).toMatchObject({
+      ...{ accounts: end.accounts, members: end.members, failed: 0 },
+      totals: Object.fromEntries(totals),
+    });
+    const buckets = [...end.months]
+      .filter(([, points]) => points > 0)
+      .toSorted(([a], [b]) => a - b)
+      .map(([month, points]) => ({
+        month,
+        points: String(points),
+        expireTime: expiryOf(month, asOf),
+      }));
+    expect(result.buckets).toEqual(buckets);
+    const held = [...end.months.values()].reduce((sum, points) => sum + points, 0);
+    expect(result.outstanding).toBe(String(held));
+  });
+});
+
+describe("a report", () => {
+  const grant = (deps: Deps, userId: string, points: number) =>
+    grantPoints(deps, {
+      ...{ programId, userId, eventId: "g", reason: "", caller, deadline: undefined },
+      points,
+    });
+
+  test("names a bad account, which stops no other one", async () => {
+    const { deps, store, clock } = setUp(1);
+    for (const userId of ["ann", "bea", "cid"]) await grant(deps, userId, 10);
+    clock.time += 1;
+    await createLiabilityReport(deps, { programId, reportId: "r", caller });
+    const bad = accountRef(programId, "bea");
+    const { value } = (await deps.reader.get(bad)) ?? expect.fail();
+    store.force(bad, { ...value, slots: [10, Number.NaN, 0] });
+    const result = await run(deps, "r");
+    expect(result).toMatchObject({ accounts: 2, members: 2, failed: 1 });
+    expect(result.failures).toEqual([{ userId: "bea", reason: "INTERNAL" }]);
+    expect(result.outstanding).toBe("20");
+  });
+
+  test("ends in an outage, and goes on from its progress", async () => {
+    const { deps, clock } = setUp(1);
+    for (const userId of ["ann", "bea", "cid"]) await grant(deps, userId, 10);
+    clock.time += 1;
+    await createLiabilityReport(deps, { programId, reportId: "r", caller });
+    const accounts = () => Promise.reject(new DomainError("STORE_UNAVAILABLE", "away"));
+    const away = { ...deps, reader: { ...deps.reader, accounts } };
+    await expect(run(away, "r")).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(await run(deps, "r")).toMatchObject({ accounts: 3, failed: 0 });
+  });
+
+  test("keeps its first result", async () => {
+    const { deps, clock } = setUp(1);
+    await grant(deps, "ann", 10);
+    clock.time += 1;
+    await createLiabilityReport(deps, { programId, reportId: "r", caller });
+    const first = await run(deps, "r");
+    clock.time += 1;
+    expect(await run(deps, "r")).toEqual(first);
+    const wrong = { ...noLiability, failed: 1, failures: [] };
+    await keepLiability(deps, { programId, reportId: "r" }, wrong);
+    const kept = await getLiabilityReport(deps, { programId, reportId: "r" });
+    expect(kept.result).toEqual(first);
+  });
+});

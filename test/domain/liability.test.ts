@@ -1,0 +1,88 @@
+/** Tests the sums of liability reports. */
+import { expect, test } from "vitest";
+import { type Account, emptyAccount } from "../../src/domain/account.ts";
+import { asService } from "../../src/domain/caller.ts";
+import type { Totals } from "../../src/domain/ledger.ts";
+import {
+  addLiability,
+  finishReport,
+  type Liability,
+  type LiabilityReport,
+  liabilityOf,
+  noLiability,
+} from "../../src/domain/liability.ts";
+
+const program = {
+  programId: "p",
+  timeZone: "UTC",
+  lifetimes: [{ lifetimeMonths: 2, effectiveTime: 0 }],
+  createTime: 0,
+};
+const january = 12 * 2026;
+const empty = emptyAccount(program, "u", Date.UTC(2026, 0, 15));
+const account: Account = {
+  ...empty,
+  slots: [7, 3],
+  totals: { ...empty.totals, issuedPoints: 12, usedPoints: 2 },
+  last: 4,
+};
+
+test("an account adds its months, and its totals less those at the start", () => {
+  const start = { ...empty, totals: { ...empty.totals, issuedPoints: 5 }, last: 1 };
+  const none = { expiredPoints: "0", refundedPoints: "0", revokedPoints: "0" };
+  const months = { [january - 1]: "3", [january]: "7" };
+  const ones = { accounts: 1, members: 1, months };
+  const inPeriod = { issuedPoints: "7", usedPoints: "2", ...none };
+  expect(liabilityOf(account, start)).toEqual({ ...ones, totals: inPeriod });
+  const ofAllTime = { issuedPoints: "12", usedPoints: "2", ...none };
+  expect(liabilityOf(account, undefined)).toEqual({ ...ones, totals: ofAllTime });
+});
+
+test("a total that is new is carried", () => {
+  const totals = { ...account.totals, heldPoints: 4 } as Totals;
+  expect(liabilityOf({ ...account, totals }, account).totals).toMatchObject({ heldPoints: "4" });
+});
+
+test("an account without entries adds nothing", () => {
+  expect(liabilityOf(empty, undefined)).toEqual(noLiability);
+});
+
+const large = (points: string): Liability => ({
+  accounts: 1,
+  members: 1,
+  months: { [january]: points },
+  totals: { issuedPoints: points },
+});
+
+test("sums may exceed the safe integers", () => {
+  const sum = addLiability(large("9007199254740991"), large("9007199254740993"));
+  expect(sum).toEqual({ ...large("18014398509481984"), accounts: 2, members: 2 });
+});
+
+test("what is no whole number is not added", () => {
+  expect(() => addLiability(noLiability, large("NaN"))).toThrow(SyntaxError);
+});
+
+const report: LiabilityReport = {
+  programId: "p",
+  reportId: "r",
+  hash: "h",
+  caller: asService("tests"),
+  asOf: 1,
+};
+
+test("a result has the buckets by month, names 20 failures and stays", () => {
+  const months = { [january]: "18014398509481984", [january - 1]: "1" };
+  const failures = Array.from({ length: 30 }, (_, i) => ({ userId: `u${i}`, reason: "INTERNAL" }));
+  const counts = { accounts: 2, members: 2, months, totals: {}, failed: 30, failures };
+  const finished = finishReport(report, program, counts, 2);
+  expect(finished.result).toEqual({
+    ...{ accounts: 2, members: 2, totals: {}, failed: 30, failures: failures.slice(0, 20) },
+    ...{ endTime: 2, outstanding: "18014398509481985" },
+    buckets: [
+      { month: january - 1, expireTime: Date.UTC(2026, 1, 1), points: "1" },
+      { month: january, expireTime: Date.UTC(2026, 2, 1), points: "18014398509481984" },
+    ],
+  });
+  expect(finishReport(finished, program, { ...counts, accounts: 3 }, 3)).toBe(finished);
+});

@@ -1,0 +1,66 @@
+/** The workflow that adds up what a program owes its members. */
+import { continueAsNew, proxyActivities, setCurrentDetails, sleep } from "@temporalio/workflow";
+import type { Activities } from "../activities/index.ts";
+import {
+  addCounts,
+  type LiabilityCounts,
+  type LiabilityReportInput,
+  type LiabilityReportResult,
+  noCounts,
+  reportSegments,
+} from "../src/contract/liability-reports.ts";
+import type { SegmentLeft } from "../src/contract/verifications.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
+import { orRefusal } from "./failures.ts";
+import { namesOf, workOn } from "./parts.ts";
+import { reportTiming } from "./timing.ts";
+
+const { reportSegment } = proxyActivities<Activities>(reportTiming.segment);
+const { keepLiability } = proxyActivities<Activities>(reportTiming.keep);
+
+/**
+ * Adds up the accounts of a program as of the instant at which its report was asked for, and keeps
+ * the sums in the record of the report. May run twice: the sums are the same.
+ */
+export async function liabilityReport(input: LiabilityReportInput): Promise<LiabilityReportResult> {
+  const { so_far, ...name } = input;
+  let counts = so_far?.counts ?? noCounts;
+  const segments: readonly SegmentLeft[] =
+    so_far?.segments ?? Array.from({ length: reportSegments }, (_, segment) => ({ segment }));
+  if (!so_far) await sleep(reportTiming.settleMs);
+  const left = await workOn(segments, reportSegments, async (part) => {
+    const result = await orRefusal(reportSegment({ ...name, segments: reportSegments, ...part }));
+    counts = addCounts(counts, result);
+    setCurrentDetails(accountsOf(counts));
+    return result.cursor;
+  });
+  if (left.length > 0) {
+    const so_far = { counts, segments: left };
+    await continueAsNew<typeof liabilityReport>({ ...name, so_far });
+  }
+  const result = await orRefusal(keepLiability({ ...name, ...counts }));
+  setCurrentDetails(detailsOf(result, counts));
+  return result;
+}
+
+function accountsOf(counts: LiabilityCounts): string {
+  const { accounts, members, failed } = counts;
+  const names = failed > 0 ? `: ${escapeMarkdown(namesOf(counts))}` : "";
+  return `Read ${accounts} accounts, of which ${members} had points; ${failed} failed${names}.`;
+}
+
+/** The report in Markdown. */
+function detailsOf(result: LiabilityReportResult, counts: LiabilityCounts): string {
+  const { as_of, since, outstanding_points, buckets, totals } = result;
+  const held = buckets.map(
+    ({ month, expire_time, points }) => `| ${month} | ${expire_time} | ${points} |`,
+  );
+  const sums = Object.entries(totals).map(
+    ([name, points]) => `| ${name.replace("_points", "")} | ${points} |`,
+  );
+  return [
+    `As of ${as_of}, ${outstanding_points} points were outstanding. ${accountsOf(counts)}`,
+    ["| granted in | expire | points |", "|---|---|---|", ...held].join("\n"),
+    [`| ${since ? `since ${since}` : "of all time"} | points |`, "|---|---|", ...sums].join("\n"),
+  ].join("\n\n");
+}
