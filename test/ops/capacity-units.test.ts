@@ -6,10 +6,13 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type Item, projection, type TableModel, tableModel } from "../../bench/capacity.ts";
 import { createMeter, type Meter, type Usage } from "../../bench/meter.ts";
 import { expireDueInShard } from "../../src/app/points/expire-due.ts";
+import { readPastAccount } from "../../src/app/points/past-balance.ts";
+import { accountRef } from "../../src/app/ports/records.ts";
 import { registerTarget } from "../../src/app/reactions/targets.ts";
 import { executeReservation } from "../../src/app/reservations/execute.ts";
 import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
 import { shardCount } from "../../src/contract/points.ts";
+import type { Account } from "../../src/domain/account.ts";
 import { costs, measured, stored } from "../../src/ops/capacity/units.ts";
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
@@ -163,6 +166,22 @@ test("grants, uses and balances", async () => {
   const balance = await costOf((i) => points.getBalance({ userId: userName(i) }));
   expectCost(balance.cost, costs.balance);
   expect(balance.bytes).toBe(0);
+});
+
+test("the past of an account", async () => {
+  const { points, deps } = stack.server;
+  const program = await deps.programs.get("default");
+  const name = (i: number) => `past-${i}`;
+  for (let i = 0; i < 20 * calls; i += 1) {
+    await points.grantPoints({ userId: name(i % calls), points: 5n, ...event() });
+  }
+  const refs = Array.from({ length: calls }, (_, i) => accountRef("default", name(i)));
+  const accounts = await deps.reader.many(refs);
+  const read = (i: number) => {
+    const account = accounts[i] as Account;
+    return readPastAccount(deps, program, account, account.time - 1);
+  };
+  expectCost((await costOf(read)).cost, costs.past);
 });
 
 test("reservations, and their grants", async () => {

@@ -34,7 +34,7 @@ export async function getPastBalance(
   const { calendar } = await deps.clock.now();
   requirePast(asOf, calendar);
   const stored = (await deps.reader.get(accountRef(programId, userId)))?.value;
-  const present = stored ?? emptyAccount(program, userId, asOf);
+  const present = { ...(stored ?? emptyAccount(program, userId, asOf)), ...name };
   const account = await readPastAccount(deps, program, present, asOf, deadline);
   return balanceOf(account, programAsOf(program, asOf), 0);
 }
