@@ -86,6 +86,10 @@ describe("through gRPC", () => {
       return server.programs.listBulkRulesChanges({ ...page, programId: "default" });
     },
     ListLedgerEntries: (page) => server.points.listLedgerEntries({ ...page, userId }),
+    async ListLiabilityReports(page) {
+      await server.points.createLiabilityReport({ reportId: "r" });
+      return server.points.listLiabilityReports(page);
+    },
     ListReservations: (page) =>
       server.reservations.listReservations({ ...page, filter: { case: "userId", value: userId } }),
     ListTargetReactions: (page) =>
