@@ -121,7 +121,7 @@ export function finishReport(
   if (report.result) return report;
   const held = Object.entries(months).map(([month, points]) => ({
     month: Number(month),
-    expireTime: expireTime(program, Number(month)),
+    expireTime: expireTime(program, Number(month), report.asOf),
     points,
   }));
   const result = {

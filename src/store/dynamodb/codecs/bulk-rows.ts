@@ -7,7 +7,8 @@ import { type Item, N, num, numbers, nums, S, strings, text, texts } from "../sd
 /**
  * The attributes of a block of rows: lists of lines, users, points, reasons and, if any row has
  * one, months of expiry, and a map for each row that has more. Values of a list are stored as they
- * are. A JSON text would escape them, and malformed values could make it longer than an item may be.
+ * are. A JSON text would escape them, and malformed values could make it longer than an item may
+ * be.
  */
 export const encodeRows = (rows: readonly SheetRow[]): Item => ({
   l: numbers(rows.map(({ line }) => line)),
