@@ -33,7 +33,10 @@ const services = {
 
 type Unary = (request: Message) => Promise<Message>;
 
-/** Writes what the items leave behind: of those with one key, the last. */
+/**
+ * Writes what the items leave behind: of those with one key, the last. They get no TTL, because
+ * DynamoDB Local goes by the real time, which is later, and would delete them.
+ */
 export async function putItems(
   { dynamo, table }: Pick<TestServer, "dynamo" | "table">,
   items: readonly Omit<StoredItem, "kind">[],
@@ -42,7 +45,7 @@ export async function putItems(
     items.map((stored) => [JSON.stringify([stored.table, stored.item.pk, stored.item.sk]), stored]),
   );
   await Promise.all(
-    [...last.values()].map(async ({ op, table: name, item }) => {
+    [...last.values()].map(async ({ op, table: name, item: { ttl: _, ...item } }) => {
       const TableName = table(name);
       if (op === "put") await dynamo.send(new PutItemCommand({ TableName, Item: item }));
       else await dynamo.send(new DeleteItemCommand({ TableName, Key: item }));
