@@ -61,7 +61,7 @@ export const units: Benchmark = {
         count("grant.write_units", busyGrant.usage.writes, "write units", "<= 6"),
         count("grant.write_units.first", first.usage.writes, "write units", "<= 7"),
         count("grant.write_units.expire_month", early.usage.writes, "write units", "<= 6"),
-        count("grant.write_units.expire_month.oldest", oldest.usage.writes, "write units", "<= 8"),
+        count("grant.write_units.expire_month.oldest", oldest.usage.writes, "write units", "<= 7"),
         {
           name: "grant.write_units.hot",
           value: round(hot.usage.writes / hotCalls),
