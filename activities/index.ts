@@ -4,6 +4,7 @@ import type { Deps } from "../src/app/ports/deps.ts";
 import type { Observers } from "../src/app/ports/observers.ts";
 import { bulkGrantActivities } from "./bulk-grants.ts";
 import { bulkSourceActivities } from "./bulk-sources.ts";
+import { exportActivities } from "./exports.ts";
 import { toFailure, unexpectedMessage } from "./failures.ts";
 import { liabilityReportActivities } from "./liability-reports.ts";
 import { monthEndActivities } from "./month-ends.ts";
@@ -38,6 +39,7 @@ const activities = ({ deps, approverOf, ...observers }: ActivityDeps) => ({
   ...monthEndActivities(deps),
   ...noticeActivities(deps),
   ...verificationActivities(deps),
+  ...exportActivities(deps),
   ...liabilityReportActivities(deps),
   ...purgeActivities(deps),
   ...bulkGrantActivities(deps, approverOf, observers.onBlock),

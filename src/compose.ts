@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import pThrottle from "p-throttle";
 import { createAnnouncements } from "./adapters/announce/announcements.ts";
+import { readDestinations } from "./adapters/exports/definitions.ts";
+import { createDestinations } from "./adapters/exports/destinations.ts";
 import { createWorkflowLinks } from "./adapters/slack/links.ts";
 import { createSlackReporter, noReporter } from "./adapters/slack/reporter.ts";
 import { createBulkSources } from "./adapters/sources/bulk-sources.ts";
@@ -13,6 +15,7 @@ import { createS3Source } from "./adapters/sources/s3.ts";
 import type { BulkSources } from "./app/ports/bulk-grants.ts";
 import type { Clock } from "./app/ports/clock.ts";
 import type { Deps } from "./app/ports/deps.ts";
+import type { ExportDestinations } from "./app/ports/exports.ts";
 import type { Authenticator } from "./app/ports/identity.ts";
 import type { Workflows } from "./app/ports/workflows.ts";
 import { watchApiKey } from "./auth/api-key-file.ts";
@@ -27,6 +30,7 @@ import type { Config } from "./config/config.ts";
 import { usingVariable } from "./config/config-error.ts";
 import type { Logger } from "./log.ts";
 import type { KeyAges } from "./probes/keys.ts";
+import { exportFormat } from "./rpc/points/export-format.ts";
 import type { Certificates } from "./rpc/server/servers.ts";
 import { createBackgroundTasks } from "./runtime/background-tasks.ts";
 import { createSystemClock, createTestClock } from "./runtime/clocks.ts";
@@ -214,6 +218,8 @@ export function compose(
       bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),
       bulkSources: composeSources(config, maxTabBytes),
+      exportDestinations: composeDestinations(config),
+      exportFormat,
       reporter,
       approvalTimes: {
         reminderMs: config.approvalReminderHours * hourMs,
@@ -251,6 +257,9 @@ function composeSources({ bulkSources: file }: Config, maxTabBytes?: number): Bu
     sheet: (definition) => createSheetSource(definition, maxTabBytes),
   });
 }
+
+const composeDestinations = ({ exportDestinations: file }: Config): ExportDestinations =>
+  createDestinations(usingVariable("MEGURI_EXPORT_DESTINATIONS", () => readDestinations(file)));
 
 const composeReporter = (config: Config): CountedReporter => {
   const { slackWebhookUrl: webhookUrl, temporalUiUrl, temporalNamespace } = config;

@@ -23,6 +23,8 @@ const short = { startToCloseTimeout: "15 seconds", retry } as const;
 export const steps = {
   /** A step returns its cursor after this time, so that the duration of an activity is bounded. */
   limitMs: 20_000,
+  /** A step of an export makes a file, so it takes longer, and there are fewer of them. */
+  exportMs: 60_000,
   /** The interval of heartbeats, which is shorter than every heartbeat timeout. */
   heartbeatMs: 5_000,
   /** The SDK sends one of them in this time. A killed month-end sweep repeats its work at most. */
@@ -142,6 +144,14 @@ export const sweepTiming = {
     heartbeatTimeout: "30 seconds",
     retry,
   },
+  exportSegment: {
+    startToCloseTimeout: "5 minutes",
+    heartbeatTimeout: "30 seconds",
+    retry,
+  },
+  /** The first and the last step of an export, over all its files. */
+  exportFiles: { startToCloseTimeout: "1 hour", heartbeatTimeout: "15 seconds", retry },
+  keepPart: { startToCloseTimeout: "2 minutes", retry },
   /** A page of a purge takes about a second. After the death of a worker, it is repeated. */
   purgePage: { startToCloseTimeout: "20 seconds", retry },
 } as const;

@@ -62,6 +62,7 @@ const variables = z.object({
   MEGURI_HISTORY_DAYS: whole(1, 3_650).prefault("90"),
   MEGURI_DRAIN_SECONDS: decimal(0, 600).prefault("20"),
   MEGURI_BULK_SOURCES: file.optional(),
+  MEGURI_EXPORT_DESTINATIONS: file.optional(),
   MEGURI_APPROVAL_REMINDER_HOURS: decimal(0.001, 8_760).prefault("24"),
   MEGURI_APPROVAL_EXPIRY_HOURS: decimal(0.001, 8_760).prefault("168"),
   MEGURI_SLACK_WEBHOOK_URL: webUrl.optional(),
@@ -121,6 +122,8 @@ const toConfig = (env: Env, report: Report) => ({
   drainSeconds: env.MEGURI_DRAIN_SECONDS,
   /** The JSON file that defines the sources of bulk grants. Absent: there are none. */
   bulkSources: env.MEGURI_BULK_SOURCES,
+  /** The JSON file that defines where exports are written. Absent: nowhere. */
+  exportDestinations: env.MEGURI_EXPORT_DESTINATIONS,
   /** How many rows of bulk grants one worker executes a second. */
   bulkRowsPerSecond: env.MEGURI_BULK_ROWS_PER_SECOND,
   /** How long after its submission a bulk grant without approvals is reported again. */

@@ -8,6 +8,7 @@ export const workflowTypes = {
   expiryNotices: "expiryNotices",
   verifyProgram: "verifyProgram",
   liabilityReport: "liabilityReport",
+  exportLedger: "exportLedger",
   purgeTarget: "purgeTarget",
   bulkGrant: "bulkGrant",
   bulkGrantFromSource: "bulkGrantFromSource",

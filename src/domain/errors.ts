@@ -145,6 +145,12 @@ const table = {
     meaning: "The program has no liability report with this id.",
     advice: checkIds,
   },
+  EXPORT_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "No export of the program was started with this id, or its run is no longer kept.",
+    advice: "call `ExportLedger` first; an export is complete when it has a `manifest.json`",
+  },
   NOTIFICATION_NOT_FOUND: {
     code: "NOT_FOUND",
     retryable: false,

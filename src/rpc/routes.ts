@@ -14,6 +14,7 @@ import { ClockService } from "../gen/meguri/testing/v1/clock_service_pb.ts";
 import { bulkGrantService } from "./bulk-grants/service.ts";
 import { notificationService } from "./notifications/service.ts";
 import { pointsCommands } from "./points/commands.ts";
+import { ledgerExports } from "./points/exports.ts";
 import { forecasts } from "./points/forecasts.ts";
 import { liabilityReports } from "./points/liability-reports.ts";
 import { pointsQueries } from "./points/queries.ts";
@@ -61,6 +62,7 @@ export function routes(routeDeps: RouteDeps) {
       ...forecasts(deps),
       ...verifications(deps, log),
       ...liabilityReports(deps),
+      ...ledgerExports(deps),
     };
     router.service(PointsService, points, options);
     router.service(ReservationService, reservationService(deps, log), options);

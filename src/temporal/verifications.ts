@@ -11,6 +11,7 @@ import {
 import { workflowTypes } from "../contract/workflow-types.ts";
 import { escapeMarkdown } from "../domain/markdown.ts";
 import type { Link } from "./connection.ts";
+import { queryProgress } from "./query-progress.ts";
 import { programKey } from "./search-attributes.ts";
 
 type Port = Pick<Workflows, "startVerification" | "verification">;
@@ -54,7 +55,8 @@ async function verification(link: Link, workflowId: string): Promise<Verificatio
       return { ...found, ...toVerified(await handle.result()), state: "DONE" };
     }
     if (status.name !== "RUNNING") return { ...found, ...toVerified(emptyReport), state: "FAILED" };
-    return { ...found, ...toVerified(await progress(link, handle)), state: "RUNNING" };
+    const report = await queryProgress(link, handle, reportQuery, emptyReport);
+    return { ...found, ...toVerified(report), state: "RUNNING" };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
@@ -70,19 +72,3 @@ const toVerified = (report: VerificationReport): VerifiedAccounts => {
     failures: failures.map(({ user_id: userId, reason }) => ({ userId, reason })),
   };
 };
-
-/** Queries the progress. Only a worker answers a query; without one, the report is empty. */
-async function progress(
-  { connection, log }: Link,
-  handle: { query(name: string): Promise<unknown> },
-): Promise<VerificationReport> {
-  try {
-    return await connection.withDeadline(
-      Date.now() + 1_500,
-      async () => (await handle.query(reportQuery)) as VerificationReport,
-    );
-  } catch (error) {
-    log.warn({ err: error }, "no worker answered the query for a verification's progress");
-    return emptyReport;
-  }
-}

@@ -3,6 +3,7 @@ import { createBulkGrantRuns, ensurePickUp } from "./bulk-grants.ts";
 import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
 import { ensureExpiryNotices } from "./expiry-notices.ts";
 import { createLiabilityReports } from "./liability-reports.ts";
+import { createExports } from "./exports.ts";
 import { createPurges } from "./purges.ts";
 import { createReservationRuns } from "./reservations.ts";
 import { ensureMonthEnd } from "./schedules.ts";
@@ -22,6 +23,7 @@ export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
     ...createReservationRuns(link),
     ...createVerifications(link),
     ...createLiabilityReports(link),
+    ...createExports(link),
     ...createPurges(link),
     ...createBulkGrantRuns(link),
     ensureMonthEnd: (program) => ensureMonthEnd(link, program),

@@ -101,6 +101,7 @@ describe("a process with wrong variables ends with one message about all of them
 
 test.each([
   ["src/ops/setup.ts", "MEGURI_BULK_SOURCES", {}],
+  ["src/ops/setup.ts", "MEGURI_EXPORT_DESTINATIONS", {}],
   [
     "src/server.ts",
     "MEGURI_JWT_KEY_FILE",

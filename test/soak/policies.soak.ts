@@ -45,6 +45,8 @@ beforeAll(async () => {
   ]);
   const sources = join(folder, "sources.json");
   await writeFile(sources, JSON.stringify({ sources: [jobs(s3.endpoint)] }));
+  const destinations = join(folder, "destinations.json");
+  await writeFile(destinations, JSON.stringify({ destinations: [audit(s3.endpoint)] }));
   env = {
     // Not a loopback address, so that the setup does all that it does on AWS.
     MEGURI_DYNAMODB_ENDPOINT: `http://0.0.0.0:${dynamo.port}`,
@@ -55,6 +57,7 @@ beforeAll(async () => {
     MEGURI_TEMPORAL_NAMESPACE: temporal.namespace,
     MEGURI_WORKFLOW_BUNDLE: inject("workflowBundle"),
     MEGURI_BULK_SOURCES: sources,
+    MEGURI_EXPORT_DESTINATIONS: destinations,
     MEGURI_METRICS_PORT: "0",
     MEGURI_OPERATORS_PORT: "0",
     MEGURI_DRAIN_SECONDS: "1",
@@ -78,6 +81,17 @@ const jobs = (endpoint: string) => ({
   endpoint,
   force_path_style: true,
   pick_up: { program_id: "default", cron: "0 6 * * *", time_zone: "Asia/Tokyo" },
+});
+
+const audit = (endpoint: string) => ({
+  name: "audit",
+  programs: ["default"],
+  type: "s3",
+  bucket: "campaigns",
+  prefix: "exports/",
+  region: "ap-northeast-1",
+  endpoint,
+  force_path_style: true,
 });
 
 /** Tables of an older version, without global indexes and a time to live. */

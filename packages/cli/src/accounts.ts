@@ -9,6 +9,8 @@ import {
 } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
 import { callerText } from "./callers.ts";
+import { addLedgerExport } from "./ledger-export.ts";
+import { addGrep } from "./ledger-grep.ts";
 import { enumName, enumOption, enumValue, programOption, readTime, timeFormat } from "./options.ts";
 import type { Columns, Output } from "./output.ts";
 import { pagesOf } from "./pages.ts";
@@ -70,9 +72,16 @@ const entryColumns: Columns<LedgerEntry> = {
 };
 
 export const addLedger: AddCommand = (parent, inSession) => {
-  parent
+  const ledger = parent
     .command("ledger")
-    .summary("list what has happened to an account")
+    .summary("list what has happened to accounts, or search it in exports")
+    .description("Lists the events of an account; exports ledgers, and searches exports.")
+    .addHelpText("after", examples("meguri ledger alice", "meguri ledger list --help"));
+  addLedgerExport(ledger, inSession);
+  addGrep(ledger, inSession);
+  ledger
+    .command("list", { isDefault: true })
+    .summary("list what has happened to an account; list may be left out")
     .description("Lists the events of an account, newest first.")
     .argument("<user>", "the user")
     .addOption(programOption())

@@ -11,6 +11,7 @@ import type {
 import type { Clock } from "./clock.ts";
 import type { Engine, ReadAhead } from "./engine.ts";
 import type { EventReader } from "./events.ts";
+import type { ExportDestinations, ExportFormat } from "./exports.ts";
 import type { NotificationReader } from "./notifications.ts";
 import type { PointsReader } from "./points.ts";
 import type { ProgramReader, Programs } from "./programs.ts";
@@ -53,6 +54,8 @@ export interface Deps {
   readonly sheets: SheetStore;
   readonly bulkGrantStreams: BulkGrantStreams;
   readonly bulkSources: BulkSources;
+  readonly exportDestinations: ExportDestinations;
+  readonly exportFormat: ExportFormat;
   readonly reporter: Reporter;
   readonly approvalTimes: ApprovalTimes;
   /** Waits until the process may execute one more row of a bulk grant. */

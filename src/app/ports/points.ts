@@ -4,7 +4,7 @@ import type { EntryType, LedgerEntry } from "../../domain/ledger.ts";
 import type { LiabilityReport } from "../../domain/liability.ts";
 import type { Month } from "../../domain/month.ts";
 import type { NumberRange } from "../../domain/rebuild.ts";
-import type { Page, PageRequest } from "./pages.ts";
+import type { Page, PageRequest, Window } from "./pages.ts";
 
 export { shardCount } from "../../contract/points.ts";
 
@@ -58,4 +58,24 @@ export interface PointsReader {
   ): Promise<Page<Account>>;
   /** Lists the liability reports of a program by their ids. */
   liabilityReports(programId: string, page: PageRequest): Promise<Page<LiabilityReport>>;
+  /**
+   * Lists the entries of all ledgers in `segment` of `segments` disjoint parts, those of an account
+   * in the order of their numbers. Those recorded outside `window` may be among them. All parts
+   * together read the whole table. `size` counts its items, so pages may be empty.
+   */
+  scannedEntries(
+    programId: string,
+    window: Window,
+    segment: number,
+    segments: number,
+    page: PageRequest,
+  ): Promise<Page<ScannedEntry>>;
+}
+
+/** An entry of some account. Without `entry` it cannot be read, and `error` says why. */
+export interface ScannedEntry {
+  readonly userId: string;
+  readonly number: number;
+  readonly entry?: LedgerEntry;
+  readonly error?: unknown;
 }

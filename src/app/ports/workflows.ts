@@ -8,6 +8,7 @@ import type { Difference } from "../../domain/rebuild.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { TargetName } from "../../domain/target.ts";
 import type { PickUpSource } from "./bulk-grants.ts";
+import type { ExportName, ExportRequest, LedgerExport } from "./exports.ts";
 import type { ReservationName } from "./reservations.ts";
 
 /** Starts and signals workflows. Throws WORKFLOWS_UNAVAILABLE when Temporal does not answer. */
@@ -45,6 +46,10 @@ export interface Workflows {
   verification(programId: string): Promise<Verification | undefined>;
   /** Starts the run that adds up a liability report unless it is running. */
   startLiabilityReport(report: LiabilityReport): Promise<void>;
+  /** Starts an export unless one with its id is running or complete. */
+  startExport(request: ExportRequest): Promise<void>;
+  /** The latest run of an export, if there was any. */
+  ledgerExport(name: ExportName): Promise<LedgerExport | undefined>;
   /** Starts the purge of a deleted target unless one is running. */
   startPurge(target: TargetName, ownerId: string): Promise<void>;
   /** Starts the run of a bulk grant unless one is running. */

@@ -45,6 +45,8 @@ describe("an unknown account", () => {
     const account = { programId: "none", userId: "u" };
     const { points, reservations, programs } = server;
     const change = { ...account, eventId: "e" };
+    const createTimeBefore = { seconds: 1n };
+    const ledgerExport = { exportId: "e", destination: "audit", createTimeBefore };
     const grantEvent = { origin: EventOrigin.CALLER, eventId: "g" };
     const expiredPointsPolicy = ExpiredPointsPolicy.CURRENT_MONTH;
     const calls = [
@@ -60,6 +62,8 @@ describe("an unknown account", () => {
       points.verifyAccount(account),
       points.verifyProgram(account),
       points.getProgramVerification(account),
+      points.exportLedger({ ...account, ...ledgerExport }),
+      points.getLedgerExport({ ...account, exportId: "e" }),
       programs.getProgram(account),
       programs.updateProgram({ program: { ...account, lifetimeMonths: 12 } }),
       reservations.createReservation({

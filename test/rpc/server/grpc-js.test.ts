@@ -236,6 +236,14 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     {},
     { reports: [{ report_id: "2026-11" }] },
   ],
+  "meguri.points.v1.PointsService/ExportLedger": [
+    { export_id: "e", destination: "audit", create_time_before: { seconds: "1" } },
+    { ledger_export: { state: "STATE_RUNNING", folder: "default/e", entry_count: "0" } },
+  ],
+  "meguri.points.v1.PointsService/GetLedgerExport": [
+    { export_id: "e" },
+    { ledger_export: { workflow_id: "export-ledger/default/e" } },
+  ],
   "meguri.reservations.v1.ReservationService/CreateReservation": [
     { ...reservation, ...account, points: "5", execute_time: later },
     { reservation: { state: "STATE_PENDING", execute_time: later, points: "5" } },

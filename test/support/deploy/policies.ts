@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 
 const folder = `${import.meta.dirname}/../../../deploy/policies`;
 
-/** The policies of each role. Those of sources are for deployments with a source on S3. */
+/** The policies of each role. Those of sources and exports are for deployments with S3. */
 export const policies = {
   server: ["server", "server-sources"],
-  worker: ["worker", "worker-sources"],
+  worker: ["worker", "worker-sources", "worker-exports"],
   setup: ["setup"],
 } as const;
 

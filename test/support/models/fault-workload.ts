@@ -27,6 +27,7 @@ import type { DynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { allItems } from "../fixtures/pages.ts";
 import { patience } from "../fixtures/waiting.ts";
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
+import { exportPorts } from "../servers/export-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { noUnreadCountStreams } from "../stores/memory-store.ts";
 import { compareWithLedgers } from "./outcome-checks.ts";
@@ -82,6 +83,7 @@ export function startProcess(
     purger: createDynamoPurger(clients, names),
     unreadCounts: noUnreadCountStreams,
     ...bulkPorts,
+    ...exportPorts(),
     sheets: createDynamoSheetStore(clients, names),
     reporter: recordReports(),
     historyMs: 90 * 24 * 3_600_000,

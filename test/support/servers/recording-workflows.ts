@@ -1,5 +1,7 @@
 /** The workflows port without Temporal: records its calls, so that a test can compare them. */
+import type { LedgerExport } from "../../../src/app/ports/exports.ts";
 import type { Verification, Workflows } from "../../../src/app/ports/workflows.ts";
+import { emptyExport, exportWorkflowId } from "../../../src/contract/exports.ts";
 import { verifyWorkflowId } from "../../../src/contract/verifications.ts";
 
 /** `calls` has a line for each call, such as `startReservation default r-1`. */
@@ -10,6 +12,7 @@ export interface RecordingWorkflows extends Workflows {
 export function recordWorkflows(): RecordingWorkflows {
   const calls: string[] = [];
   const verifications = new Map<string, Verification>();
+  const exports = new Map<string, LedgerExport>();
   return {
     calls,
     async startReservation({ programId, reservationId }) {
@@ -56,6 +59,16 @@ export function recordWorkflows(): RecordingWorkflows {
     async startLiabilityReport({ programId, reportId }) {
       calls.push(`startLiabilityReport ${programId} ${reportId}`);
     },
+    async startExport(request) {
+      const { programId, exportId } = request;
+      const workflowId = exportWorkflowId(programId, exportId);
+      calls.push(`startExport ${programId} ${exportId}`);
+      const { unreadables: _, ...counts } = emptyExport;
+      const started = { workflowId, startTime: 0, state: "RUNNING", unreadables: [] } as const;
+      exports.set(workflowId, { ...request, ...counts, ...started });
+    },
+    ledgerExport: async ({ programId, exportId }) =>
+      exports.get(exportWorkflowId(programId, exportId)),
     async startPurge({ type, id }, ownerId) {
       calls.push(`startPurge ${type} ${id} of ${ownerId}`);
     },

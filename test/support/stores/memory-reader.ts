@@ -2,6 +2,7 @@
 import type { BulkGrantReader } from "../../../src/app/ports/bulk-grants.ts";
 import type { Reader } from "../../../src/app/ports/deps.ts";
 import type { MemberReader } from "../../../src/app/ports/notifications.ts";
+import type { ScannedEntry } from "../../../src/app/ports/points.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import type { ReservationFilter, ReservationReader } from "../../../src/app/ports/reservations.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
@@ -101,7 +102,24 @@ export function createReader(
     },
 
     ...{ ...reservationReads(records), ...reportReads(records) },
-    ...{ ...reactionReads(records), ...eventReads(records) },
+    ...{ ...reactionReads(records), ...eventReads(records), ...entryScans(records) },
+  };
+}
+
+function entryScans(records: ReadonlyMap<string, Stored>): Pick<Reader, "scannedEntries"> {
+  return {
+    async scannedEntries(programId, _, segment, segments, page) {
+      const list = [...records.values()]
+        .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${programId}#`))
+        .map(({ ref, value }): Sorted<ScannedEntry> => {
+          const [, userId = "", digits] = ref.id.split("#");
+          const number = Number(digits);
+          const record = { userId, number, entry: value as LedgerEntry };
+          return { sort: `${userId}#${pad(number)}`, record };
+        })
+        .filter(({ record }) => shardOf(record.userId) % segments === segment);
+      return pageOf("scanned entries", list, page);
+    },
   };
 }
 

@@ -30,6 +30,7 @@ import {
   type Write,
 } from "../../../src/store/engine/item-store.ts";
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
+import { exportPorts } from "../servers/export-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { createBulkGrants } from "./memory-bulk-grants.ts";
 import { frozenCopy, type Stored } from "./memory-pages.ts";
@@ -298,6 +299,7 @@ export function memoryDeps(
       purger,
       unreadCounts: noUnreadCountStreams,
       ...bulkPorts,
+      ...exportPorts(),
       sheets,
       reporter,
       historyMs: 90 * 24 * 3_600_000,

@@ -8,6 +8,7 @@ import { listEntries, listStoredEntries } from "../ledger-items.ts";
 import type { Item } from "../sdk/attributes.ts";
 import { pageAnswer, pageOf, query, startOf } from "../sdk/query-pages.ts";
 import { expiryIndex } from "../tables.ts";
+import { scanEntries } from "./scanned-entries.ts";
 
 export function pointsReads(client: DynamoDBClient, points: string): ProgramReader & PointsReader {
   return {
@@ -80,6 +81,8 @@ export function pointsReads(client: DynamoDBClient, points: string): ProgramRead
         KeyConditionExpression: "pk = :p",
         ExpressionAttributeValues: { ":p": { S: reportsKey(programId) } },
       }),
+    scannedEntries: (programId, window, segment, segments, page) =>
+      scanEntries(client, points, programId, window, { segment, segments }, page),
   };
 }
 

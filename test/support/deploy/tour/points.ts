@@ -60,4 +60,8 @@ export async function tourPoints({ points }: TourClients): Promise<void> {
   await points.createLiabilityReport(report);
   await points.getLiabilityReport(report);
   await points.listLiabilityReports({ programId: "default" });
+  const ledger = { programId: "default", exportId: "tour" };
+  const createTimeBefore = { seconds: BigInt(Math.floor(Date.now() / 1_000) - 120) };
+  await points.exportLedger({ ...ledger, destination: "audit", createTimeBefore });
+  await points.getLedgerExport(ledger);
 }

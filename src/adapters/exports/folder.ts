@@ -1,0 +1,51 @@
+/** A local folder as a destination of exports. */
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ExportFolder } from "../../app/ports/exports.ts";
+import { DomainError } from "../../domain/errors.ts";
+import type { DefinitionOf } from "./definitions.ts";
+
+/** Serves a path below the folder, which is made when something is written there. */
+export function createFolder(
+  { path: root }: Pick<DefinitionOf<"folder">, "path">,
+  path: string,
+): ExportFolder {
+  const at = async (name: string): Promise<string> => {
+    const wanted = join(await realpath(root), path);
+    await mkdir(wanted, { recursive: true });
+    if ((await realpath(wanted)) !== wanted) {
+      throw new DomainError("INVALID_REQUEST", "a link leads out of the folder of the export", {
+        field: "destination",
+      });
+    }
+    return join(wanted, name);
+  };
+  return {
+    read: async (name) => ifExists(readFile(await at(name))),
+    async write(name, content) {
+      const unfinished = await at(`.${randomUUID()}.part`);
+      try {
+        await writeFile(unfinished, content, { flag: "wx", flush: true });
+        await rename(unfinished, await at(name));
+      } finally {
+        await rm(unfinished, { force: true });
+      }
+    },
+    async rename(from, to) {
+      const renamed = rename(await at(from), await at(to)).then(() => true);
+      return (await ifExists(renamed)) ?? false;
+    },
+    list: async () => readdir(await at("")),
+    remove: async (name) => rm(await at(name), { force: true }),
+  };
+}
+
+async function ifExists<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+/** The use cases that start an export of a program's ledgers, and read how far it has come. */
+import { DomainError } from "../../domain/errors.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { ExportName, ExportRequest, LedgerExport } from "../ports/exports.ts";
+
+/**
+ * Entries recorded less than this long ago may still be on their way: a request decides on its
+ * create_time, and then sends its transaction again until the result is definite.
+ */
+const settledMs = 60_000;
+
+/**
+ * Starts an export, or joins the one with its id. One that has failed starts again. Refusals:
+ * PROGRAM_NOT_FOUND, INVALID_REQUEST, PERMISSION_DENIED, ID_REUSED.
+ */
+export async function exportLedger(
+  deps: Pick<Deps, "programs" | "workflows" | "clock" | "exportDestinations">,
+  request: ExportRequest,
+): Promise<LedgerExport> {
+  await deps.programs.get(request.programId);
+  deps.exportDestinations.folder(request.destination, request);
+  const { start, end } = request.window;
+  if (start !== undefined && start >= end) throw badEnd("has to be after create_time_from");
+  const { calendar } = await deps.clock.now();
+  if (end > calendar - settledMs) throw badEnd("has to be at least a minute ago");
+  const earlier = await deps.workflows.ledgerExport(request);
+  if (earlier) requireSame(earlier, request);
+  if (!earlier || earlier.state === "FAILED") await deps.workflows.startExport(request);
+  else return earlier;
+  const started = await getLedgerExport(deps, request);
+  requireSame(started, request);
+  return started;
+}
+
+/** Returns an export. Refusals: PROGRAM_NOT_FOUND, EXPORT_NOT_FOUND. */
+export async function getLedgerExport(
+  deps: Pick<Deps, "programs" | "workflows">,
+  name: ExportName,
+): Promise<LedgerExport> {
+  await deps.programs.get(name.programId);
+  const found = await deps.workflows.ledgerExport(name);
+  if (!found) throw new DomainError("EXPORT_NOT_FOUND", "there is no such export");
+  return found;
+}
+
+function requireSame(found: ExportRequest, asked: ExportRequest): void {
+  const { destination, window } = found;
+  const isSame =
+    destination === asked.destination &&
+    window.start === asked.window.start &&
+    window.end === asked.window.end;
+  if (isSame) return;
+  throw exportIdReused();
+}
+
+export const exportIdReused = (): DomainError =>
+  new DomainError("ID_REUSED", "the export with this id has another destination or other times");
+
+const badEnd = (message: string): DomainError =>
+  new DomainError("INVALID_REQUEST", `create_time_before ${message}`, {
+    field: "create_time_before",
+  });

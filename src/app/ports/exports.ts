@@ -1,0 +1,88 @@
+/** Exports of ledgers: the configured destinations, and the form of what is written there. */
+import type { LedgerEntry } from "../../domain/ledger.ts";
+import type { Window } from "./pages.ts";
+import type { AccountName } from "./points.ts";
+
+/** The configured places to which exports are written, by name. */
+export interface ExportDestinations {
+  /**
+   * The folder of one export. Throws INVALID_REQUEST when no destination has this name, and
+   * PERMISSION_DENIED when it is not for the program.
+   */
+  folder(destination: string, name: ExportName): ExportFolder;
+}
+
+/** Names an export. Both ids are plain names of folders. */
+export interface ExportName {
+  readonly programId: string;
+  readonly exportId: string;
+}
+
+/** The files of one export. Their names have no slash. */
+export interface ExportFolder {
+  /** The content of a file; undefined when there is none. */
+  read(name: string): Promise<Uint8Array | undefined>;
+  /** Writes a file, which is there whole or not at all. Replaces an earlier one. */
+  write(name: string, content: Uint8Array): Promise<void>;
+  /** Renames a file and replaces an earlier one. Returns false when there is no such file. */
+  rename(from: string, to: string): Promise<boolean>;
+  /** The names of all files. */
+  list(): Promise<readonly string[]>;
+  /** Deletes a file, if it is there. */
+  remove(name: string): Promise<void>;
+}
+
+/** The form of the files, which the contract defines. */
+export interface ExportFormat {
+  /** The line of an entry, without its end. Throws for an entry that the contract cannot express. */
+  line(account: AccountName, entry: LedgerEntry): string;
+  manifest(manifest: ExportManifest): string;
+  /** Throws when the text is no manifest. */
+  readManifest(text: string): ExportManifest;
+}
+
+/** What an export consists of. */
+export interface ExportManifest extends ExportName {
+  readonly window: ExportWindow;
+  readonly entries: number;
+  readonly parts: readonly {
+    readonly name: string;
+    readonly entries: number;
+    /** Compressed. */
+    readonly bytes: number;
+    readonly sha256: string;
+  }[];
+  readonly unreadable: number;
+  /** The first 100. */
+  readonly unreadables: readonly UnreadableEntry[];
+}
+
+/** The instants between which the exported entries were recorded. */
+export interface ExportWindow extends Window {
+  readonly end: number;
+}
+
+/** An entry whose stored form cannot be read. */
+export interface UnreadableEntry {
+  readonly userId: string;
+  readonly number: number;
+}
+
+/** Where and what an export writes. */
+export interface ExportRequest extends ExportName {
+  readonly destination: string;
+  readonly window: ExportWindow;
+}
+
+/** How far an export has come. */
+export interface LedgerExport extends ExportRequest {
+  readonly workflowId: string;
+  readonly startTime: number;
+  readonly state: "RUNNING" | "DONE" | "FAILED";
+  readonly entries: number;
+  readonly parts: number;
+  readonly bytes: number;
+  readonly unreadable: number;
+  /** The first 100. */
+  readonly unreadables: readonly UnreadableEntry[];
+}

@@ -1,0 +1,58 @@
+/** Scans the points table for the ledger entries of all accounts of a program. */
+import { type DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
+import type { Page, PageRequest, Window } from "../../../app/ports/pages.ts";
+import type { ScannedEntry } from "../../../app/ports/points.ts";
+import { entry } from "../codecs/points.ts";
+import { type Item, N, parts, S, text } from "../sdk/attributes.ts";
+import { pageAnswer, pageOf, startOf } from "../sdk/query-pages.ts";
+
+/**
+ * The filter compares the first entry of an item, which is the earliest one, so an item with
+ * further entries may begin before the window. The comparisons are negated, because an item whose
+ * time is missing has to be reported as unreadable.
+ */
+export async function scanEntries(
+  client: DynamoDBClient,
+  TableName: string,
+  programId: string,
+  { start, end }: Window,
+  { segment, segments }: { readonly segment: number; readonly segments: number },
+  { size, cursor }: PageRequest,
+): Promise<Page<ScannedEntry>> {
+  const filters = ["begins_with(pk, :p)", "begins_with(sk, :l)"];
+  if (start !== undefined) filters.push("(attribute_exists(l) OR NOT t < :start)");
+  if (end !== undefined) filters.push("NOT t >= :end");
+  const command = new ScanCommand({
+    TableName,
+    ConsistentRead: true,
+    Segment: segment,
+    TotalSegments: segments,
+    Limit: size,
+    FilterExpression: filters.join(" AND "),
+    ExpressionAttributeValues: {
+      ":p": S(`A#${programId}#`),
+      ":l": S("L#"),
+      ...(start !== undefined && { ":start": N(start) }),
+      ...(end !== undefined && { ":end": N(end) }),
+    },
+    ...startOf(cursor),
+  });
+  const { Items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), cursor);
+  return pageOf(Items.flatMap(entriesOf), LastEvaluatedKey);
+}
+
+/** The entries of an item. Each is decoded alone, so that one that is damaged hides no other. */
+function entriesOf(item: Item): ScannedEntry[] {
+  const [, programId, userId = ""] = parts(item, "pk");
+  const first = Number(text(item, "sk").slice(2));
+  const packed = (item.l?.L ?? []).map(({ M }) => M);
+  return [item, ...packed].map((attributes, i) => {
+    const number = first + i;
+    try {
+      const key = entry.key(`${programId}#${userId}#${number}`);
+      return { userId, number, entry: entry.decode({ ...attributes, ...key }) };
+    } catch (error) {
+      return { userId, number, error };
+    }
+  });
+}

@@ -1,0 +1,99 @@
+/** Starts exports of ledgers, and reads their progress and results. */
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from "@temporalio/client";
+import type { ExportName, LedgerExport } from "../app/ports/exports.ts";
+import type { Workflows } from "../app/ports/workflows.ts";
+import {
+  type ExportAsked,
+  type ExportLedgerInput,
+  type ExportReport,
+  emptyExport,
+  exportQuery,
+  exportWorkflowId,
+} from "../contract/exports.ts";
+import { workflowTypes } from "../contract/workflow-types.ts";
+import { escapeMarkdown } from "../domain/markdown.ts";
+import type { Link } from "./connection.ts";
+import { queryProgress } from "./query-progress.ts";
+import { programKey } from "./search-attributes.ts";
+
+type Port = Pick<Workflows, "startExport" | "ledgerExport">;
+
+type Start = (input: ExportLedgerInput) => Promise<ExportReport>;
+
+export function createExports(link: Link): Port {
+  const { client, taskQueue } = link;
+  return {
+    async startExport({ programId, exportId, destination, window: { start, end } }) {
+      const asked: ExportAsked = {
+        program_id: programId,
+        export_id: exportId,
+        destination,
+        ...(start !== undefined && { create_time_from: start }),
+        create_time_before: end,
+      };
+      await link.call(async () => {
+        try {
+          await client.workflow.start<Start>(workflowTypes.exportLedger, {
+            workflowId: exportWorkflowId(programId, exportId),
+            taskQueue,
+            args: [asked],
+            workflowIdConflictPolicy: "USE_EXISTING",
+            workflowIdReusePolicy: "ALLOW_DUPLICATE_FAILED_ONLY",
+            staticSummary: escapeMarkdown(summaryOf(asked)),
+            memo: { asked },
+            typedSearchAttributes: [{ key: programKey, value: programId }],
+          });
+        } catch (error) {
+          // It has completed meanwhile.
+          if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        }
+      });
+    },
+    ledgerExport: (name) => link.call(() => ledgerExport(link, name)),
+  };
+}
+
+function summaryOf({ program_id, destination, create_time_from, create_time_before }: ExportAsked) {
+  const from = create_time_from === undefined ? "the first one" : timeOf(create_time_from);
+  const range = `from ${from} to ${timeOf(create_time_before)}`;
+  return `export the ledger entries of ${program_id} ${range} to ${destination}`;
+}
+
+const timeOf = (ms: number): string => new Date(ms).toISOString();
+
+async function ledgerExport(
+  link: Link,
+  { programId, exportId }: ExportName,
+): Promise<LedgerExport | undefined> {
+  const workflowId = exportWorkflowId(programId, exportId);
+  const handle = link.client.workflow.getHandle<Start>(workflowId);
+  try {
+    const { status, startTime, raw, memo } = await handle.describe();
+    const first = raw.workflowExtendedInfo?.originalStartTime?.seconds;
+    // A run that was started by hand has no memo, and is no export of the API.
+    const asked = memo?.asked as ExportAsked | undefined;
+    if (!asked) return undefined;
+    const found = {
+      programId,
+      exportId,
+      workflowId,
+      destination: asked.destination,
+      window: { start: asked.create_time_from, end: asked.create_time_before },
+      startTime: first ? Number(first) * 1_000 : startTime.getTime(),
+    };
+    if (status.name === "COMPLETED") {
+      return { ...found, ...toCounts(await handle.result()), state: "DONE" };
+    }
+    if (status.name !== "RUNNING") return { ...found, ...toCounts(emptyExport), state: "FAILED" };
+    const report = await queryProgress(link, handle, exportQuery, emptyExport);
+    return { ...found, ...toCounts(report), state: "RUNNING" };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+const toCounts = ({ unreadables, ...counts }: ExportReport) => ({
+  ...counts,
+  unreadables: unreadables.map(({ user_id: userId, number }) => ({ userId, number })),
+});

@@ -1,0 +1,38 @@
+/** The ports of exports with one destination, `audit`, in memory. */
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import type { ExportFolder } from "../../../src/app/ports/exports.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { exportFormat } from "../../../src/rpc/points/export-format.ts";
+
+export function exportPorts(): Pick<Deps, "exportDestinations" | "exportFormat"> {
+  const folders = new Map<string, ExportFolder>();
+  return {
+    exportFormat,
+    exportDestinations: {
+      folder(destination, { programId, exportId }) {
+        if (destination !== "audit") {
+          throw new DomainError("INVALID_REQUEST", `there is no destination ${destination}`);
+        }
+        const path = `${programId}/${exportId}`;
+        const folder = folders.get(path) ?? createMemoryFolder();
+        folders.set(path, folder);
+        return folder;
+      },
+    },
+  };
+}
+
+export function createMemoryFolder(): ExportFolder {
+  const files = new Map<string, Uint8Array>();
+  return {
+    read: async (name) => files.get(name),
+    write: async (name, content) => void files.set(name, content),
+    async rename(from, to) {
+      const content = files.get(from);
+      if (content) files.set(to, content);
+      return files.delete(from);
+    },
+    list: async () => [...files.keys()],
+    remove: async (name) => void files.delete(name),
+  };
+}
