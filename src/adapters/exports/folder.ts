@@ -12,14 +12,17 @@ export function createFolder(
   path: string,
 ): ExportFolder {
   const at = async (name: string): Promise<string> => {
-    const wanted = join(await realpath(root), path);
-    await mkdir(wanted, { recursive: true });
-    if ((await realpath(wanted)) !== wanted) {
-      throw new DomainError("INVALID_REQUEST", "a link leads out of the folder of the export", {
-        field: "destination",
-      });
+    let folder = await realpath(root);
+    for (const part of path.split("/")) {
+      folder = join(folder, part);
+      await mkdir(folder, { recursive: true });
+      if ((await realpath(folder)) !== folder) {
+        throw new DomainError("INVALID_REQUEST", "a link leads out of the folder of the export", {
+          field: "destination",
+        });
+      }
     }
-    return join(wanted, name);
+    return join(folder, name);
   };
   return {
     read: async (name) => ifExists(readFile(await at(name))),
