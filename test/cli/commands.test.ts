@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { BulkGrant_State as State } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { Reservation_State } from "../../src/gen/meguri/reservations/v1/reservation_pb.ts";
+import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
 import { failReservation } from "../support/fixtures/failed-reservation.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { type CommandLine, startCommandLine } from "../support/servers/cli.ts";
@@ -17,18 +18,23 @@ import { startServer, type TestServer } from "../support/servers/server.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let folder: string;
+let exports: ExportFolderFixture;
 let stack: WorkerStack;
 let server: TestServer;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "meguri-cli-test-"));
-  stack = await startWorkerStack({ isDirect: true, env: { MEGURI_BULK_ROWS_PER_SECOND: "1000" } });
+  exports = await createExportFolder(["default"]);
+  const env = { MEGURI_BULK_ROWS_PER_SECOND: "1000", ...exports.env };
+  stack = await startWorkerStack({ isDirect: true, env });
   const { tablePrefix } = stack.config;
-  server = await startServer({ tablePrefix, workflows: stack.workflows, testClock: false });
+  const { workflows } = stack;
+  server = await startServer({ tablePrefix, workflows, testClock: false, env: exports.env });
   await server.programs.createProgram({ programId: "default" });
 });
 afterAll(async () => {
   await server?.stop();
   await stack?.stop();
+  await exports?.delete();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -128,6 +134,19 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(error).toMatchObject({
       error: { reason: "INSUFFICIENT_POINTS", exitCode: 1, metadata: { available_points: "5" } },
     });
+  });
+
+  test("an export of the time before everything", async () => {
+    const until = ["--until", "2026-01-01T00:00Z"];
+    const exported = await meguri.run("ledger", "export", mode, "--to", "audit", ...until);
+    const text = exported.stdout + exported.stderr;
+    expect({ code: exported.code, text }).toMatchObject({
+      code: 0,
+      text: expect.stringContaining(`audit/default/${mode}: DONE, 0 entries in 0 parts`),
+    });
+    expect(await done("ledger", "grep", join(exports.path, "default", mode))).toBe("");
+    const reused = ["ledger", "export", mode, "--to", "audit", "--until", "2026-01-02T00:00Z"];
+    expect(await failed(1, ...reused)).toContain("ID_REUSED");
   });
 
   test("verify", async () => {

@@ -23,7 +23,7 @@ export const addGrep: AddCommand = (parent, inSession) => {
     .option("--event <id>", "only the entry of this event id")
     .option("--cause <id>", "only this cause")
     .option("--reason <text>", "only reasons that contain this text")
-    .option("--caller <name>", "only this service, or this subject")
+    .option("--by <caller>", "only what this service, or this subject, has requested")
     .addOption(enumOption("--type <types...>", "only these types", LedgerEntry_TypeSchema))
     .option("--since <time>", `only what was recorded since ${timeFormat}`, readTime)
     .option("--until <time>", "only what was recorded before this time", readTime)
@@ -36,7 +36,7 @@ export const addGrep: AddCommand = (parent, inSession) => {
     )
     .action(
       inSession(async ({ io, out }, paths, { user, event, reason, ...options }) => {
-        const { cause, caller, type, since, until } = options;
+        const { cause, by, type, since, until } = options;
         const types = new Set(type?.map((name) => `TYPE_${name}`));
         const [from, before] = [since && timestampMs(since), until && timestampMs(until)];
         const tests: Test[] = [];
@@ -45,7 +45,7 @@ export const addGrep: AddCommand = (parent, inSession) => {
         if (cause !== undefined) tests.push(({ entry }) => entry.cause === cause);
         if (reason !== undefined)
           tests.push(({ entry }) => entry.reason?.includes(reason) === true);
-        if (caller !== undefined) tests.push(({ entry }) => isCalledBy(entry, caller));
+        if (by !== undefined) tests.push(({ entry }) => isCalledBy(entry, by));
         if (type !== undefined) tests.push(({ entry }) => types.has(entry.type));
         if (from !== undefined) tests.push(({ entry }) => Date.parse(entry.createTime) >= from);
         if (before !== undefined) tests.push(({ entry }) => Date.parse(entry.createTime) < before);

@@ -1,0 +1,66 @@
+/** Tests the RPCs of exports: what they refuse, what they join, and what they answer. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { LedgerExport_State as State } from "../../../src/gen/meguri/points/v1/ledger_export_pb.ts";
+import { at, refusalOf } from "../../support/servers/refusal.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
+
+let server: MemoryServer;
+beforeAll(async () => {
+  server = await startMemoryServer();
+  await server.clock.setTime({ time: at("2026-06-10T00:00:00Z") });
+});
+afterAll(() => server.stop());
+
+const may = at("2026-05-01T00:00:00Z");
+const june = at("2026-06-01T00:00:00Z");
+const asked = { exportId: "2026-05", destination: "audit", createTimeBefore: june };
+
+test("an export starts, is joined and can be read", async () => {
+  const { points, workflows } = server;
+  const request = { ...asked, createTimeFrom: may };
+  const missing = await refusalOf(points.getLedgerExport({ exportId: "2026-05" }));
+  expect(missing).toMatchObject({ code: "NotFound", reason: "EXPORT_NOT_FOUND" });
+  const { ledgerExport } = await points.exportLedger(request);
+  expect(ledgerExport).toMatchObject({
+    programId: "default",
+    exportId: "2026-05",
+    state: State.RUNNING,
+    workflowId: "export-ledger/default/2026-05",
+    destination: "audit",
+    folder: "default/2026-05",
+    createTimeFrom: may,
+    createTimeBefore: june,
+    entryCount: 0n,
+    unreadableEntries: [],
+  });
+  expect((await points.exportLedger(request)).ledgerExport).toEqual(ledgerExport);
+  const found = await points.getLedgerExport({ programId: "default", exportId: "2026-05" });
+  expect(found.ledgerExport).toEqual(ledgerExport);
+  expect(workflows.calls.filter((call) => call.startsWith("startExport"))).toEqual([
+    "startExport default 2026-05",
+  ]);
+  const other = await refusalOf(points.exportLedger(asked));
+  expect(other).toMatchObject({ code: "FailedPrecondition", reason: "ID_REUSED" });
+});
+
+test.each([
+  ["the end before the start", { createTimeFrom: june, createTimeBefore: may }],
+  ["the end at the start", { createTimeFrom: june, createTimeBefore: june }],
+  ["the end in the future", { createTimeBefore: at("2026-06-10T00:00:01Z") }],
+  ["the end a moment ago", { createTimeBefore: at("2026-06-09T23:59:01Z") }],
+])("%s is refused", async (_, times) => {
+  const refusal = await refusalOf(
+    server.points.exportLedger({ ...asked, exportId: "x", ...times }),
+  );
+  expect(refusal).toMatchObject({ code: "InvalidArgument", reason: "INVALID_REQUEST" });
+});
+
+test("a destination that is not configured is refused, and nothing starts", async () => {
+  const { points, workflows } = server;
+  const count = workflows.calls.length;
+  for (const destination of ["nowhere", "../audit", "/tmp", ""]) {
+    const refusal = await refusalOf(points.exportLedger({ ...asked, exportId: "y", destination }));
+    expect(refusal).toMatchObject({ code: "InvalidArgument", reason: "INVALID_REQUEST" });
+  }
+  expect(workflows.calls).toHaveLength(count);
+});
