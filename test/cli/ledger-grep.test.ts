@@ -1,7 +1,9 @@
 /** Exports ledgers by the command, and searches the files, in a pipe and in a pseudo-terminal. */
+import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { setTime } from "../../src/app/testing/test-clock.ts";
@@ -9,7 +11,7 @@ import { LedgerEntry_Type as Type } from "../../src/gen/meguri/points/v1/ledger_
 import type { ExportedEntry } from "../../src/gen/meguri/points/v1/ledger_export_pb.ts";
 import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
 import { fillLedgers } from "../support/fixtures/ledgers-to-export.ts";
-import { type CommandLine, startCommandLine } from "../support/servers/cli.ts";
+import { type CommandLine, installedCommand, startCommandLine } from "../support/servers/cli.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
@@ -107,6 +109,20 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
       withCause,
       ...ofPart,
     ]);
+  });
+
+  test("lines of standard input, and a user with the name of a command", async () => {
+    const { lines } = await exports.read(`shop/${mode}`);
+    const command = `cat ${folder}/*.gz | gunzip | ${process.execPath} ${installedCommand}`;
+    const { stdout } = await promisify(execFile)("sh", [
+      "-c",
+      `${command} ledger grep - --user alice`,
+    ]);
+    expect(stdout.trimEnd().split("\n").toSorted()).toEqual(
+      lines.filter((line) => line.includes('"alice"')).toSorted(),
+    );
+    const listed = await meguri.run("ledger", "list", "grep", "-p", "shop");
+    expect(listed.code).toBe(0);
   });
 
   test("what is damaged is no quiet result", async () => {

@@ -554,6 +554,35 @@ describe.each(stores)("%s: lists", (kind, open) => {
     expect(all.every(({ programId }) => programId === p)).toBe(true);
   });
 
+  test("the entries of all accounts of a program, in disjoint segments", async () => {
+    const { store, reader } = open();
+    const p = newProgram();
+    const userIds = Array.from({ length: 30 }, (_, i) => `u${i}`);
+    const numbers = [1, 2, 3, 4, 5];
+    for (const userId of userIds) {
+      await fill(
+        store,
+        numbers.map((number) => write(entryRef(p, userId, number), entry(number))),
+      );
+      await fill(store, [write(accountRef(p, userId), account(p, userId))]);
+    }
+    await fill(store, [write(entryRef(`${p}x`, "u1", 1), entry(1))]);
+    const window = { start: undefined, end: undefined };
+    const segments = await Promise.all(
+      [0, 1, 2].map((segment) =>
+        pages((page) => reader.scannedEntries(p, window, segment, 3, page), 25),
+      ),
+    );
+    const found = new Map<string, number[]>();
+    for (const { userId, number, entry: stored } of segments.flat(2)) {
+      expect(stored).toEqual(entry(number));
+      found.set(userId, [...(found.get(userId) ?? []), number]);
+    }
+    expect(new Map([...found].sort())).toEqual(
+      new Map(userIds.toSorted().map((userId) => [userId, numbers])),
+    );
+  });
+
   test("reservations of a user, by time, in a window", async () => {
     const { store, reader } = open();
     const p = newProgram();

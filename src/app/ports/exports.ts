@@ -34,7 +34,7 @@ export interface ExportFolder {
 
 /** The form of the files, which the contract defines. */
 export interface ExportFormat {
-  /** The line of an entry, without its end. Throws for an entry that the contract cannot express. */
+  /** The line of an entry, without its end. Throws for one that the contract cannot express. */
   line(account: AccountName, entry: LedgerEntry): string;
   manifest(manifest: ExportManifest): string;
   /** Throws when the text is no manifest. */
@@ -58,7 +58,7 @@ export interface ExportManifest extends ExportName {
 }
 
 /** The instants between which the exported entries were recorded. */
-export interface ExportWindow extends Window {
+interface ExportWindow extends Window {
   readonly end: number;
 }
 

@@ -9,6 +9,7 @@ import {
 } from "../../../src/adapters/exports/definitions.ts";
 import { createDestinations } from "../../../src/adapters/exports/destinations.ts";
 import type { ExportFolder } from "../../../src/app/ports/exports.ts";
+import { codeNamed } from "../../support/markdown.ts";
 import { type S3Server, startS3Server } from "../../support/servers/s3-server.ts";
 
 let root: string;
@@ -130,7 +131,7 @@ test("a root that is itself a link is the operators' choice", async () => {
   expect(await readFile(join(root, "exports/shop/2026-11", part), "utf8")).toBe("x");
 });
 
-test("S3 that asks for fewer requests gets them again; a missing bucket is no missing file", async () => {
+test("S3 is asked again when it is busy; a missing bucket is no missing file", async () => {
   const folder = destinations().folder("bucket", name);
   s3.failNext("SLOW_DOWN", "RESET");
   await folder.write(part, bytes("x"));
@@ -149,6 +150,7 @@ test("the file of the definitions is checked, and every wrong field is named", a
   };
   expect(readDestinations(undefined)).toEqual([]);
   expect((await read(JSON.stringify({ destinations: definitions() })))()).toEqual(definitions());
+  expect((await read(codeNamed("docs/operations.md", "destinations")))()).toHaveLength(2);
   expect(await read("{")).toThrow(file);
   const [disk] = definitions();
   const wrong = { ...disk, path: "exports", programs: [], more: 1 };
