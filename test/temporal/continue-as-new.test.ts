@@ -1,6 +1,7 @@
 /** Tests workflows that continue as new, on a Temporal that suggests it after a few events. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
+import { exportLedger, getLedgerExport } from "../../src/app/points/export-ledger.ts";
 import {
   createLiabilityReport,
   getLiabilityReport,
@@ -21,6 +22,8 @@ import {
   userKey,
 } from "../../src/temporal/search-attributes.ts";
 import { steps } from "../../workflows/timing.ts";
+import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
+import { fillLedgers, fillTable, linesByLists } from "../support/fixtures/ledgers-to-export.ts";
 import { recordOf, showsDetails } from "../support/fixtures/operators.ts";
 import {
   change,
@@ -36,15 +39,19 @@ import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts
 
 let temporal: Temporal;
 let stack: WorkerStack;
+let exports: ExportFolderFixture;
 beforeAll(async () => {
   temporal = await startTemporal({
     ignoreRunning: true,
     dynamicConfig: { "limit.historyCount.suggestContinueAsNew": "12" },
   });
   const temporalAddress = temporal.address;
+  exports = await createExportFolder(["shop"]);
   stack = await startWorkerStack({
     isDirect: true,
     temporalAddress,
+    programId: "shop",
+    env: exports.env,
     testClock: true,
     lifetime: 3,
   });
@@ -52,6 +59,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack.stop();
   await temporal.stop();
+  await exports.delete();
 });
 
 /** Moves a reservation by Updates until its run has continued as new. Returns its handle. */
@@ -146,4 +154,29 @@ test("a month-end sweep, a verification and a report finish all their parts", as
   expect((await run.describe()).runId).not.toBe(first.runId);
   const { result } = await getLiabilityReport(deps, report);
   expect(result).toMatchObject({ accounts: expired, totals: { expiredPoints: "500" } });
+});
+
+test("an export keeps its parts and its counts", async () => {
+  const { deps, programId, client } = stack;
+  const { exportMs } = steps;
+  Object.assign(steps, { exportMs: 0 });
+  onTestFinished(() => void Object.assign(steps, { exportMs }));
+  const userIds = Array.from({ length: 60 }, (_, i) => `exported-${i}`);
+  await fillLedgers(stack, programId, userIds, "april");
+  await fillTable(stack, 6_000);
+  await setTime(deps, Date.UTC(2027, 4, 1));
+  const window = { start: undefined, end: Date.UTC(2027, 3, 20) };
+  const request = { programId, exportId: "parts", destination: "audit", window };
+  const { workflowId } = await exportLedger(deps, request);
+  const { runId } = await client.workflow.getHandle(workflowId).describe();
+  const found = await eventually(async () => {
+    const each = await getLedgerExport(deps, request);
+    expect(each.state).toBe("DONE");
+    return each;
+  });
+  expect((await client.workflow.getHandle(workflowId).describe()).runId).not.toBe(runId);
+  const { manifest, lines } = await exports.read("shop/parts");
+  expect(lines.toSorted()).toEqual(await linesByLists(stack, programId, window));
+  expect(found).toMatchObject({ entries: lines.length, parts: manifest.parts.length });
+  expect(found.parts).toBeGreaterThan(4);
 });
