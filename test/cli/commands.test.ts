@@ -122,7 +122,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     const since = ["--since", "2020-01-01T00:00Z", "--until", "+1m"];
     const uses = (await done("ledger", user, "--type", "USED", ...since)).trim().split("\n");
     expect(uses).toHaveLength(isTerminal ? 3 : 2);
-    expect(await done("ledger", user, "--until", "2020-01-01T00:00Z")).toBe("");
+    expect(await done("ledger", "list", user, "--until", "2020-01-01T00:00Z")).toBe("");
   });
 
   test("JSON is one document a line, as in the API", async () => {
