@@ -2,8 +2,8 @@
 import { createBulkGrantRuns, ensurePickUp } from "./bulk-grants.ts";
 import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
 import { ensureExpiryNotices } from "./expiry-notices.ts";
-import { createLiabilityReports } from "./liability-reports.ts";
 import { createExports } from "./exports.ts";
+import { createLiabilityReports } from "./liability-reports.ts";
 import { createPurges } from "./purges.ts";
 import { createReservationRuns } from "./reservations.ts";
 import { ensureMonthEnd } from "./schedules.ts";
