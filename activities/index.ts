@@ -6,6 +6,7 @@ import { bulkGrantActivities } from "./bulk-grants.ts";
 import { bulkSourceActivities } from "./bulk-sources.ts";
 import { exportActivities } from "./exports.ts";
 import { toFailure, unexpectedMessage } from "./failures.ts";
+import { holdActivities } from "./holds.ts";
 import { liabilityReportActivities } from "./liability-reports.ts";
 import { monthEndActivities } from "./month-ends.ts";
 import { noticeActivities } from "./notices.ts";
@@ -35,6 +36,7 @@ export function createActivities(dependencies: ActivityDeps): Activities {
 
 const activities = ({ deps, approverOf, ...observers }: ActivityDeps) => ({
   ...reservationActivities(deps, observers),
+  ...holdActivities(deps),
   ...reconcilerActivities(deps, observers),
   ...monthEndActivities(deps),
   ...noticeActivities(deps),

@@ -3,10 +3,10 @@ import { log } from "@temporalio/activity";
 import { dropOldUploads, startActiveBulkGrants } from "../src/app/bulk-grants/reconcile.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import type { MonthEndCensus, Observers } from "../src/app/ports/observers.ts";
-import type { ReservationName } from "../src/app/ports/reservations.ts";
 import { readMonthEnds } from "../src/app/programs/month-ends.ts";
 import { readAllPrograms } from "../src/app/programs/queries.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
+import type { RecordName } from "../src/app/reservations/all-reservations.ts";
 import { countPausedReservations } from "../src/app/reservations/pause.ts";
 import {
   divideOverdue,
@@ -39,8 +39,8 @@ type Started = StartCounts & ReservationsPlace;
 /** Each of these activities may be repeated. */
 export function reconcilerActivities(deps: Deps, observers: Observers) {
   const { onDone, onOverdue } = observers;
-  const onFailed = (name: ReservationName, err: unknown) =>
-    log.warn("a reservation is left to the next pass", { ...name, err });
+  const onFailed = (name: RecordName, err: unknown) =>
+    log.warn("a reservation or a hold is left to the next pass", { ...name, err });
   return {
     /**
      * Executes overdue reservations, for one step, and may divide what is left into lanes. A retry

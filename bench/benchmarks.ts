@@ -24,6 +24,7 @@ import { growth } from "./cases/growth.ts";
 import { grpcJs } from "./cases/grpc-js.ts";
 import { hardHour } from "./cases/hard-hour.ts";
 import { holdMemory } from "./cases/hold-memory.ts";
+import { holdUnits } from "./cases/hold-units.ts";
 import { hostile } from "./cases/hostile.ts";
 import { hostilePause } from "./cases/hostile-pause.ts";
 import { latestActors } from "./cases/latest-actors.ts";
@@ -86,6 +87,7 @@ export const benchmarks: readonly Benchmark[] = [
   reservationSlowWorker,
   reservationHistory,
   reservationUnits,
+  holdUnits,
   reservationAsleep,
   holdMemory,
   reservationAsleepMemory,

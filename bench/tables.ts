@@ -30,6 +30,10 @@ export const tables: Tables = {
     },
     { what: "the same, account cold", of: ["grant.round_trips.cold", "use.round_trips.cold"] },
     { what: "read units of a balance", of: ["balance.read_units"] },
+    {
+      what: "write units of a hold; of a capture that ends it; of one after which more follow",
+      of: ["hold.write_units", "capture.write_units", "capture.write_units.more_follow"],
+    },
     { what: "grants/s on distinct accounts over a bare SDK loop", of: ["grant.overhead"] },
   ],
   "hot-account": [

@@ -3,6 +3,7 @@ export { bulkGrant } from "./bulk-grant.ts";
 export { bulkGrantFromSource } from "./bulk-grant-from-source.ts";
 export { expiryNotices } from "./expiry-notices.ts";
 export { exportLedger } from "./export-ledger.ts";
+export { hold } from "./hold.ts";
 export { liabilityReport } from "./liability-report.ts";
 export { monthEnd } from "./month-end.ts";
 export { pickUpSheets } from "./pick-up-sheets.ts";

@@ -1,4 +1,4 @@
-/** The reconciler: one long run that looks after reservations, pass after pass. */
+/** The reconciler: one long run that looks after reservations and holds, pass after pass. */
 import { TemporalFailure } from "@temporalio/common";
 import {
   continueAsNew,
@@ -29,9 +29,9 @@ const { syncRuns } = proxyActivities<Activities>(reconcilerTiming.syncRuns);
 const ways = 8;
 
 /**
- * Executes the reservations that are overdue, every 30 s, and corrects workflow runs that are not
- * in line with their records. The correction runs beside the passes: while Temporal or a long list
- * slows it down, no reservation waits for it.
+ * Executes the reservations and releases the holds that are overdue, every 30 s, and corrects
+ * workflow runs that are not in line with their records. The correction runs beside the passes:
+ * while Temporal or a long list slows it down, no reservation waits for it.
  */
 export async function reconciler({ since }: ReconcilerInput): Promise<void> {
   let from = since === undefined ? Date.now() - firstMs : Date.parse(since);
@@ -100,12 +100,16 @@ async function syncOnce(since: number): Promise<SyncCounts | undefined> {
 }
 
 function describePass(start: number, counts: OverdueCounts): string {
-  const { overdue, granted, refused, failed, failures } = counts;
-  const names = failures.slice(0, 20).map((each) => `${each.reservation_id} (${each.reason})`);
+  const { overdue, granted, refused, released, failed, failures } = counts;
+  const names = failures.slice(0, 20).map((each) => {
+    const id = "hold_id" in each ? each.hold_id : each.reservation_id;
+    return `${id} (${each.reason})`;
+  });
+  const holds = released === undefined ? "" : `, ${counted(released, "hold")} released`;
   const left = failed > 0 ? `, ${failed} left to the next pass: ${names.join(", ")}` : "";
   return (
     `Pass of ${new Date(start).toISOString()}. Overdue: ${overdue}, of which ${granted} granted, ` +
-    `${refused} refused${left}.`
+    `${refused} refused${holds}${left}.`
   );
 }
 

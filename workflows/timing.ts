@@ -112,6 +112,17 @@ export const changeTiming = {
   },
 } as const;
 
+/** The run of a hold. */
+export const holdTiming = {
+  /** Tries until the store answers. The Web UI shows the last failure of the pending activity. */
+  timeOut: {
+    startToCloseTimeout: "15 seconds",
+    retry: { initialInterval: "500 milliseconds", maximumInterval: "15 seconds" },
+  },
+  /** How long a run waits at least before it reads its record again. */
+  minWaitMs: 1_000,
+} as const;
+
 export const reconcilerTiming = {
   /** The passes of a run, about 50 minutes: the schedule's run timeout ends a run that is stuck. */
   maxPasses: 100,

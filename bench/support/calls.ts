@@ -1,5 +1,6 @@
 /** The calls that the benchmarks make, each with an event id of its own. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { HoldService } from "../../src/gen/meguri/holds/v1/hold_service_pb.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ReservationService } from "../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import type { Channel } from "./rpc.ts";
@@ -26,6 +27,20 @@ export const use = (channel: Channel, userId: string, points = 1n): Promise<void
 
 export const balance = (channel: Channel, userId: string): Promise<void> =>
   channel.send(getBalance, { userId });
+
+/** A hold of four points whose id is that of the user. */
+export const hold = (channel: Channel, userId: string): Promise<void> =>
+  channel.send(HoldService.method.holdPoints, {
+    ...{ userId, holdId: userId, points: 4n, reason },
+    until: timestampFromMs(Date.now() + 3_600_000),
+  });
+
+/** A capture of one point of it. */
+export const capture = (channel: Channel, userId: string, moreCapturesFollow: boolean) =>
+  channel.send(HoldService.method.capturePoints, {
+    ...{ userId, holdId: userId, eventId: eventId(), points: 1n, reason },
+    moreCapturesFollow,
+  });
 
 export interface Reserved {
   readonly id: string;

@@ -13,25 +13,26 @@ export interface ReconcilerInput {
   readonly since?: string;
 }
 
-/** A reservation that failed in a sweep, with a reason as in `FailedAccount`. */
-interface FailedReservation {
+/** A reservation or a hold that failed in a sweep, with a reason as in `FailedAccount`. */
+type FailedRecord = {
   readonly program_id: string;
-  readonly reservation_id: string;
   readonly reason: string;
-}
+} & ({ readonly reservation_id: string } | { readonly hold_id: string });
 
-/** The counts of a sweep over overdue reservations. */
+/** The counts of a sweep over overdue reservations and holds. */
 export interface OverdueCounts {
-  /** The number of overdue reservations. */
+  /** The number of overdue reservations and holds. */
   readonly overdue: number;
   /** How long the oldest one is overdue. */
   readonly oldest_ms: Milliseconds;
   readonly granted: number;
   /** The number of reservations that are FAILED now. */
   readonly refused: number;
+  /** The number of holds that were released. Absent when there were none. */
+  readonly released?: number;
   /** The number of those that are left to the next pass. */
   readonly failed: number;
-  readonly failures: readonly FailedReservation[];
+  readonly failures: readonly FailedRecord[];
 }
 
 /** The counts of a sweep over overdue reservations so far. At its end there is no cursor. */
@@ -67,7 +68,7 @@ export interface StartCounts {
   /** The number of runs that were started or found running. */
   readonly started: number;
   readonly failed: number;
-  readonly failures: readonly FailedReservation[];
+  readonly failures: readonly FailedRecord[];
 }
 
 /** The counts of a sweep that starts runs so far. At its end there is no cursor. */

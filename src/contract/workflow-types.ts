@@ -2,6 +2,7 @@
 
 export const workflowTypes = {
   reservation: "reservation",
+  hold: "hold",
   reconciler: "reconciler",
   startRuns: "startRuns",
   monthEnd: "monthEnd",

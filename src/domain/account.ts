@@ -1,7 +1,7 @@
 /** The account: a ring of monthly buckets, the expiry of what is due, and how entries change it. */
 import { noCaller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
-import type { LedgerEntry, NewEntry, Totals } from "./ledger.ts";
+import { type LedgerEntry, type NewEntry, noTotals, type Totals } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
 import { formatMonth, monthAt } from "./month.ts";
 import type { Program } from "./program.ts";
@@ -45,13 +45,7 @@ export function emptyAccount(program: Program, userId: string, now: Instant): Ac
     userId,
     month: monthAt(program.timeZone, now),
     slots: Array<number>(lifetimeAt(program, now)).fill(0),
-    totals: {
-      issuedPoints: 0,
-      usedPoints: 0,
-      expiredPoints: 0,
-      refundedPoints: 0,
-      revokedPoints: 0,
-    },
+    totals: noTotals,
     frozen: false,
     last: 0,
     time: now,
@@ -99,8 +93,8 @@ export function expireDue(account: Account, program: Program, now: Instant): Exp
 
 /**
  * The EXPIRED entry of a month's points. `suffix` distinguishes the event id from that of the first
- * end of the month: of an expiry that follows a refund, and of points that end early in a month
- * whose points had expired before a lengthening.
+ * end of the month: of an expiry that follows a refund or a release, and of points that end early in
+ * a month whose points had expired before a lengthening.
  */
 export function expiredEntry(bucket: Bucket, effectiveTime: Instant, suffix = ""): NewEntry {
   return {
@@ -118,7 +112,8 @@ export function expiredEntry(bucket: Bucket, effectiveTime: Instant, suffix = ""
 /**
  * Appends one entry. Only this function changes buckets, totals, frozen flag and last number. A
  * month that the ring no longer holds shares its slot with another month, so changes of such a
- * month must add up to zero before the account is read. Only a refund of expired points has them.
+ * month must add up to zero before the account is read. Only a refund or a release of expired
+ * points has them.
  */
 export function appendEntry(
   account: Account,

@@ -64,7 +64,7 @@ const table = {
   ACCOUNT_FROZEN: {
     code: "FAILED_PRECONDITION",
     retryable: false,
-    meaning: "The account is frozen. It refuses grants, uses and refunds.",
+    meaning: "The account is frozen. It refuses grants, uses, refunds, holds and captures.",
     advice: "the same id may succeed after an unfreeze",
   },
   WRONG_STATE: {
@@ -119,6 +119,12 @@ const table = {
     code: "NOT_FOUND",
     retryable: false,
     meaning: "The program has no reservation with this id.",
+    advice: checkIds,
+  },
+  HOLD_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "The account has no hold with this id.",
     advice: checkIds,
   },
   BULK_GRANT_NOT_FOUND: {

@@ -32,7 +32,10 @@ export interface LedgerEntry {
   readonly caller: Caller;
   /** Of an issue or an extension: when its points expire, as computed when it was written. */
   readonly expireTime?: Instant;
-  /** The use that a refund reverses, or the grant that a revoke reverses or an extension moves. */
+  /**
+   * The use that a refund reverses, the grant that a revoke reverses or an extension moves, or the
+   * hold of its end.
+   */
   readonly relatedEvent?: EventName;
   /** Present in some entries only: the account after this entry, for reads of the past. */
   readonly snapshot?: Snapshot;
@@ -53,7 +56,10 @@ export type EntryType =
   | "REVOKED"
   | "FROZEN"
   | "UNFROZEN"
-  | "EXTENDED";
+  | "EXTENDED"
+  | "HELD"
+  | "CAPTURED"
+  | "RELEASED";
 
 /** The name of an event of one account. Origin and id together are unique in the account. */
 export interface EventName {
@@ -61,8 +67,11 @@ export interface EventName {
   readonly eventId: string;
 }
 
-/** What chose an event id: `c` the caller, `r` a reservation, `b` a bulk grant, `x` a month end. */
-export type Origin = "c" | "r" | "b" | "x";
+/**
+ * What chose an event id: `c` the caller, `r` a reservation, `b` a bulk grant, `h` a hold, `x` a
+ * month end.
+ */
+export type Origin = "c" | "r" | "b" | "h" | "x";
 
 export interface MonthChange {
   readonly month: Month;
@@ -77,7 +86,27 @@ export interface Totals {
   readonly expiredPoints: Points;
   readonly refundedPoints: Points;
   readonly revokedPoints: Points;
+  /** All points that holds have taken. What is held now is less by the next two. */
+  readonly heldPoints: Points;
+  readonly capturedPoints: Points;
+  readonly releasedPoints: Points;
 }
+
+/** The totals of an account without entries. */
+export const noTotals: Totals = {
+  issuedPoints: 0,
+  usedPoints: 0,
+  expiredPoints: 0,
+  refundedPoints: 0,
+  revokedPoints: 0,
+  heldPoints: 0,
+  capturedPoints: 0,
+  releasedPoints: 0,
+};
+
+/** The points that holds have taken and that are neither captured nor released. */
+export const heldNow = ({ heldPoints, capturedPoints, releasedPoints }: Totals): Points =>
+  heldPoints - capturedPoints - releasedPoints;
 
 /** An entry before `appendEntry` derives its number, times, frozen flag and available points. */
 export type NewEntry = Omit<
@@ -99,3 +128,9 @@ export interface EventKey {
 
 /** Returns the text by which records name an event: origin and id, as in `c:order-17`. */
 export const eventName = ({ origin, eventId }: EventName): string => `${origin}:${eventId}`;
+
+/** Returns the event of a text as `eventName` makes it. */
+export const parseEventName = (name: string): EventName => ({
+  origin: name[0] as Origin,
+  eventId: name.slice(2),
+});

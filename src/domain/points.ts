@@ -19,7 +19,7 @@ import type { Program } from "./program.ts";
 import { expireTime } from "./program.ts";
 import type { Points } from "./units.ts";
 
-/** The balance, the points ever issued and the points ever refunded are each at most this. */
+/** The balance, the points ever issued, ever refunded and ever held are each at most this. */
 export const maxBalance = 10 ** 15;
 
 /** A call changes 1 to this many points. */
@@ -52,7 +52,7 @@ export interface Change {
   readonly entry: LedgerEntry;
 }
 
-/** Where a refund puts points that have expired since they were used. */
+/** Where a refund or a release puts points that have expired since they were taken. */
 export type ExpiredPointsPolicy = "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
 
 /**
@@ -83,7 +83,13 @@ export function grant(state: State, event: Event, points: Points, expiry?: Early
  * are too few; with `allowPartial` only when there are none.
  */
 export function use(state: State, event: Event, points: Points, allowPartial: boolean): Change {
-  const { account, entries } = requireNotFrozen(state);
+  const before = requireNotFrozen(state);
+  const changes = drained(before.account, points, allowPartial).map(negative);
+  return withEntry(state, before, { ...event, type: "USED", points: -sum(changes), changes });
+}
+
+/** Returns the points that a use or a hold takes, by month, oldest first. Refusals as `use`. */
+export function drained(account: Account, points: Points, allowPartial: boolean): MonthChange[] {
   const available = availablePointsOf(account);
   if (available === 0 || (available < points && !allowPartial)) {
     const message = `${points} points requested, ${available} available`;
@@ -91,18 +97,16 @@ export function use(state: State, event: Event, points: Points, allowPartial: bo
       available_points: String(available),
     });
   }
-  const taken = Math.min(points, available);
-  const changes = takeFirst(buckets(account), taken).map(negative);
-  return withEntry(state, entries, account, { ...event, type: "USED", points: taken, changes });
+  return takeFirst(buckets(account), Math.min(points, available));
 }
 
 /**
  * Takes back what is left of a grant or an extension, which may be 0. Works on a frozen account.
  */
 export function revoke(state: State, event: Event, granted: EventKey): Change {
-  const { account, entries } = currentAccount(state);
-  const left = leftOf(state.program, account, granted);
-  return withEntry(state, entries, account, {
+  const before = currentAccount(state);
+  const left = leftOf(state.program, before.account, granted);
+  return withEntry(state, before, {
     ...event,
     type: "REVOKED",
     points: sum(left),
@@ -163,25 +167,44 @@ export function refund(
       refundable_points: String(refundable),
     });
   }
-  const { account, entries } = requireNotFrozen(state);
+  const before = requireNotFrozen(state);
   const newestFirst = used.entry.changes.map(negative).reverse();
-  const restored = takeFirst(skipFirst(newestFirst, used.reversedPoints), wanted).reverse();
-  const { createTime } = used.entry;
-  const expired = restored.filter(
-    ({ month }) => !isAlive(state.program, account, month, createTime),
-  );
-  const toCurrent = expiredPointsPolicy === "CURRENT_MONTH" ? sum(expired) : 0;
-  const alive = restored.filter((change) => !expired.includes(change));
-  const refunded = withEntry(state, entries, account, {
-    ...event,
-    type: "REFUNDED",
-    points: wanted,
-    // No use has taken points of this month: it has begun since, as other points have expired.
-    changes: toCurrent > 0 ? [...alive, { month: account.month, points: toCurrent }] : restored,
-    relatedEvent: used.entry.event,
-  });
-  const change = toCurrent > 0 ? refunded : expireAtOnce(state, refunded, expired, createTime);
+  const months = takeFirst(skipFirst(newestFirst, used.reversedPoints), wanted).reverse();
+  const restored = { months, since: used.entry.createTime };
+  const refunded = { ...event, type: "REFUNDED", relatedEvent: used.entry.event } as const;
+  const change = withRestored(state, before, refunded, restored, expiredPointsPolicy);
   checkLimits(change.account);
+  return change;
+}
+
+/** Points by month, oldest first, that were taken from these months at `since`. */
+interface Restored {
+  readonly months: readonly MonthChange[];
+  readonly since: Instant;
+}
+
+/**
+ * Appends the entry of a refund or a release, which returns points to the months that they were
+ * taken from. The policy decides about points whose month has expired since.
+ */
+export function withRestored(
+  state: State,
+  before: Before,
+  entry: Omit<NewEntry, "total" | "points" | "changes"> & { type: "REFUNDED" | "RELEASED" },
+  { months, since }: Restored,
+  expiredPointsPolicy: ExpiredPointsPolicy,
+): Change {
+  const { account } = before;
+  const expired = months.filter(({ month }) => !isAlive(state.program, account, month, since));
+  const toCurrent = expiredPointsPolicy === "CURRENT_MONTH" ? sum(expired) : 0;
+  const alive = months.filter((change) => !expired.includes(change));
+  const appended = withEntry(state, before, {
+    ...entry,
+    points: sum(months),
+    // None of the points are of this month: it has begun since, as other points have expired.
+    changes: toCurrent > 0 ? [...alive, { month: account.month, points: toCurrent }] : months,
+  });
+  const change = toCurrent > 0 ? appended : expireAtOnce(state, appended, expired, since);
   return { ...change, account: withOldest(change.account) };
 }
 
@@ -220,12 +243,15 @@ export function expireForMonthEnd(
   return { account: oldest === undefined ? rest : { ...rest, oldest }, entries };
 }
 
-function requireNotFrozen(state: State) {
+/** An account without what is due, and the entries that were appended to reach it. */
+export type Before = Pick<Change, "account" | "entries">;
+
+export function requireNotFrozen(state: State): Before {
   if (state.account?.frozen) throw new DomainError("ACCOUNT_FROZEN", "the account is frozen");
   return currentAccount(state);
 }
 
-function currentAccount({ account, program, userId, now }: State) {
+export function currentAccount({ account, program, userId, now }: State): Before {
   return expireDue(account ?? emptyAccount(program, userId, now), program, now);
 }
 
@@ -233,22 +259,25 @@ const totalOf = {
   USED: "usedPoints",
   REVOKED: "revokedPoints",
   REFUNDED: "refundedPoints",
+  HELD: "heldPoints",
+  CAPTURED: "capturedPoints",
+  RELEASED: "releasedPoints",
 } as const;
 
-function withEntry(
+/** Appends the entry of a change that adds to a total. */
+export function withEntry(
   state: State,
-  before: readonly LedgerEntry[],
-  account: Account,
+  { account, entries }: Before,
   newEntry: Omit<NewEntry, "total"> & { type: keyof typeof totalOf },
 ): Change {
   const { account: changed, entry } = appendEntry(account, state.now, {
     ...newEntry,
     total: totalOf[newEntry.type],
   });
-  return { account: changed, entries: [...before, entry], entry };
+  return { account: changed, entries: [...entries, entry], entry };
 }
 
-/** Appends an EXPIRED entry after the refund for each month that has expired `since` the use. */
+/** Appends an EXPIRED entry after the change for each restored month that has expired `since`. */
 function expireAtOnce(
   state: State,
   change: Change,
@@ -304,7 +333,7 @@ function takeFirst(changes: readonly MonthChange[], points: Points): MonthChange
 }
 
 /** Returns the changes without their first `points`. */
-function skipFirst(changes: readonly MonthChange[], points: Points): MonthChange[] {
+export function skipFirst(changes: readonly MonthChange[], points: Points): MonthChange[] {
   let left = points;
   return changes.flatMap(({ month, points: available }) => {
     const skipped = Math.min(left, available);
@@ -313,9 +342,12 @@ function skipFirst(changes: readonly MonthChange[], points: Points): MonthChange
   });
 }
 
-const negative = ({ month, points }: MonthChange): MonthChange => ({ month, points: -points });
+export const negative = ({ month, points }: MonthChange): MonthChange => ({
+  month,
+  points: -points,
+});
 
-const sum = (changes: readonly MonthChange[]): number =>
+export const sum = (changes: readonly MonthChange[]): number =>
   changes.reduce((total, { points }) => total + points, 0);
 
 /** Lowers `oldest` when the account has points of an earlier month, or its first points. */
@@ -327,11 +359,12 @@ function withOldest(account: Account): Account {
   return { ...account, oldest: first };
 }
 
-function checkLimits(account: Account): void {
+export function checkLimits(account: Account): void {
   const highest = Math.max(
     availablePointsOf(account),
     account.totals.issuedPoints,
     account.totals.refundedPoints,
+    account.totals.heldPoints,
   );
   if (highest > maxBalance) {
     throw new DomainError("LIMIT_EXCEEDED", `an account takes at most ${maxBalance} points`, {

@@ -1,7 +1,7 @@
 /** Rebuilds an account from its ledger, and compares an account with its ledger. */
 import type { Account } from "./account.ts";
 import { availablePointsOf, buckets, emptyAccount, expireDue, slotOf } from "./account.ts";
-import type { LedgerEntry, Snapshot, Totals } from "./ledger.ts";
+import { type LedgerEntry, noTotals, type Snapshot, type Totals } from "./ledger.ts";
 import type { Instant } from "./month.ts";
 import { formatMonth, monthAt } from "./month.ts";
 import type { Program } from "./program.ts";
@@ -53,13 +53,7 @@ const maxTime = 8.64e15;
 
 /** Returns the sum of no entries. */
 export function startSum(): LedgerSum {
-  const totals = {
-    issuedPoints: 0,
-    usedPoints: 0,
-    expiredPoints: 0,
-    refundedPoints: 0,
-    revokedPoints: 0,
-  };
+  const totals = { ...noTotals };
   const start = {
     availablePoints: 0,
     frozen: false,

@@ -5,6 +5,7 @@ import type { Deps } from "../app/ports/deps.ts";
 import type { Authenticate } from "../app/ports/identity.ts";
 import type { ServerStates } from "../app/ports/server-states.ts";
 import { BulkGrantService } from "../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { HoldService } from "../gen/meguri/holds/v1/hold_service_pb.ts";
 import { NotificationService } from "../gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../gen/meguri/points/v1/points_service_pb.ts";
 import { ProgramService } from "../gen/meguri/programs/v1/program_service_pb.ts";
@@ -12,6 +13,7 @@ import { ReactionService } from "../gen/meguri/reactions/v1/reaction_service_pb.
 import { ReservationService } from "../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "../gen/meguri/testing/v1/clock_service_pb.ts";
 import { bulkGrantService } from "./bulk-grants/service.ts";
+import { holdService } from "./holds/service.ts";
 import { notificationService } from "./notifications/service.ts";
 import { pointsCommands } from "./points/commands.ts";
 import { ledgerExports } from "./points/exports.ts";
@@ -66,6 +68,7 @@ export function routes(routeDeps: RouteDeps) {
     };
     router.service(PointsService, points, options);
     router.service(ReservationService, reservationService(deps, log), options);
+    router.service(HoldService, holdService(deps), options);
     router.service(ReactionService, reactionService(deps), options);
     router.service(NotificationService, notificationService(deps), options);
     router.service(BulkGrantService, bulkGrantService(deps, log, uploadIdleMs), options);

@@ -1,11 +1,12 @@
-/** Starts, signals, cancels and lists the workflows of reservations. */
+/** Starts, signals and cancels the workflows of reservations, and lists those of holds as well. */
 import { randomUUID } from "node:crypto";
 import {
   isGrpcServiceError,
   WorkflowNotFoundError,
   type WorkflowStartOptions,
 } from "@temporalio/client";
-import type { ReservationRun, Workflows } from "../app/ports/workflows.ts";
+import type { RecordRun, Workflows } from "../app/ports/workflows.ts";
+import { holdOf, holdWorkflowId } from "../contract/holds.ts";
 import {
   type ReservationInput,
   refreshSignal,
@@ -35,6 +36,8 @@ type Port = Pick<
 type Start = (input: ReservationInput) => Promise<unknown>;
 
 const isReservation = `WorkflowType = "${workflowTypes.reservation}"`;
+
+const followsRecord = `WorkflowType IN ("${workflowTypes.reservation}", "${workflowTypes.hold}")`;
 
 const pausedRuns = (programId: string) =>
   `${isReservation} AND ${names.program} = "${programId}" AND ${names.state} = "PAUSED"` +
@@ -82,25 +85,21 @@ export function createReservationRuns(link: Link): Port {
     brokenRuns: (since) =>
       list(
         link,
-        `${isReservation} AND ExecutionStatus IN ("Terminated", "TimedOut", "Failed", "Canceled")` +
+        `${followsRecord} AND ExecutionStatus IN ("Terminated", "TimedOut", "Failed", "Canceled")` +
           ` AND CloseTime >= "${new Date(since).toISOString()}"`,
       ),
 
     overdueRuns: (before) =>
       list(
         link,
-        `${isReservation} AND ExecutionStatus = "Running"` +
+        `${followsRecord} AND ExecutionStatus = "Running"` +
           ` AND (${names.state} IS NULL OR ${names.state} != "PAUSED")` +
           ` AND ${names.executeTime} < "${new Date(before).toISOString()}"`,
       ),
 
-    terminateRun: ({ programId, reservationId, runId }, reason) =>
+    terminateRun: (run, reason) =>
       link.call(() =>
-        unlessEnded(
-          client.workflow
-            .getHandle(reservationWorkflowId(programId, reservationId), runId)
-            .terminate(reason),
-        ),
+        unlessEnded(client.workflow.getHandle(workflowIdOf(run), run.runId).terminate(reason)),
       ),
   };
 }
@@ -109,7 +108,7 @@ export function createReservationRuns(link: Link): Port {
 const alreadyExists = 6;
 
 /** Waits for a request to a run. A run that has ended or is cancelled needs no request. */
-async function unlessEnded(request: Promise<unknown>): Promise<void> {
+export async function unlessEnded(request: Promise<unknown>): Promise<void> {
   try {
     await request;
   } catch (error) {
@@ -120,16 +119,21 @@ async function unlessEnded(request: Promise<unknown>): Promise<void> {
 }
 
 /** Lists the runs of a query. Throws WORKFLOWS_UNAVAILABLE when Temporal does not answer. */
-async function* list(link: Link, query: string): AsyncGenerator<ReservationRun, void> {
+async function* list(link: Link, query: string): AsyncGenerator<RecordRun, void> {
   const runs = link.client.workflow.list({ query })[Symbol.asyncIterator]();
   for (;;) {
     const next = await link.call(() => runs.next());
     if (next.done) return;
     const { workflowId, runId } = next.value;
-    const name = reservationOf(workflowId);
+    const name = reservationOf(workflowId) ?? holdOf(workflowId);
     if (name) yield { ...name, runId };
   }
 }
+
+const workflowIdOf = (run: RecordRun): string =>
+  "holdId" in run
+    ? holdWorkflowId(run.programId, run.holdId)
+    : reservationWorkflowId(run.programId, run.reservationId);
 
 /**
  * Says each thing once, because all of it is stored until the execute time: the input has what

@@ -3,6 +3,7 @@ import { createBulkGrantRuns, ensurePickUp } from "./bulk-grants.ts";
 import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
 import { ensureExpiryNotices } from "./expiry-notices.ts";
 import { createExports } from "./exports.ts";
+import { createHoldRuns } from "./holds.ts";
 import { createLiabilityReports } from "./liability-reports.ts";
 import { createPurges } from "./purges.ts";
 import { createReservationRuns } from "./reservations.ts";
@@ -21,6 +22,7 @@ export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
   return {
     link,
     ...createReservationRuns(link),
+    ...createHoldRuns(link),
     ...createVerifications(link),
     ...createLiabilityReports(link),
     ...createExports(link),

@@ -9,6 +9,7 @@ import { largestRecords } from "../support/fixtures/largest-records.ts";
 import { projectRoot } from "../support/markdown.ts";
 import { storeCauses } from "../support/stored-items/causes.ts";
 import { storeEarlyExpiry } from "../support/stored-items/early-expiry.ts";
+import { storeHolds } from "../support/stored-items/holds.ts";
 import { storeLiabilityReports } from "../support/stored-items/liability-reports.ts";
 import { storePoints, storePrograms, storeSnapshot } from "../support/stored-items/points.ts";
 import { createRecorder } from "../support/stored-items/recorder.ts";
@@ -52,6 +53,7 @@ describe("what calls store", () => {
     await storeEarlyExpiry(recorder);
     await storeSnapshot(recorder);
     await storeLiabilityReports(recorder);
+    await storeHolds(recorder);
   });
 
   test.each([
@@ -63,6 +65,7 @@ describe("what calls store", () => {
     ["test clock", "testClock"],
     ["reservation", "reservation"],
     ["pending start", "pendingStart"],
+    ["hold", "hold"],
   ])("%s", (what, kind) => {
     const stored = recorder.stored.filter((each) => each.kind === kind && each.op === "put");
     expect(listedFor(what)).toEqual(attributesOf(stored.map(({ item }) => item)));

@@ -10,7 +10,7 @@ import {
   slotOf,
 } from "../../src/domain/account.ts";
 import { DomainError } from "../../src/domain/errors.ts";
-import type { LedgerEntry } from "../../src/domain/ledger.ts";
+import { type LedgerEntry, noTotals } from "../../src/domain/ledger.ts";
 import { formatMonth, monthStart, parseMonth } from "../../src/domain/month.ts";
 import { expireForMonthEnd } from "../../src/domain/points.ts";
 import { lengthen } from "../../src/domain/program.ts";
@@ -62,11 +62,10 @@ describe("the golden case: lifetime 3, slots 0 / 1 / 2", () => {
     ]);
     expect(at(day("2026-04-20"))).toEqual({ pointer: 0, slots: [30, 0, 10], balance: 40 });
     expect(ledger.account.totals).toEqual({
+      ...noTotals,
       issuedPoints: 130,
       usedPoints: 80,
       expiredPoints: 10,
-      refundedPoints: 0,
-      revokedPoints: 0,
     });
     expect(ledger.entries.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
   });

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Account } from "../../src/domain/account.ts";
 import { availablePointsOf, buckets } from "../../src/domain/account.ts";
-import type { LedgerEntry } from "../../src/domain/ledger.ts";
+import { heldNow, type LedgerEntry } from "../../src/domain/ledger.ts";
 import { formatMonth } from "../../src/domain/month.ts";
 import { accountAsOf, accountByEntries, programAsOf } from "../../src/domain/past.ts";
 import { expireTime, type Program } from "../../src/domain/program.ts";
@@ -14,7 +14,7 @@ import { pastHistories, playPast } from "../support/models/past-histories.ts";
 import type { Shown } from "../support/models/points-oracle.ts";
 
 /** What a reader sees of an account, as the oracle shows it. */
-const shown = (account: Account, of: Program): Omit<Shown, "last"> => ({
+const shown = (account: Account, of: Program): Omit<Shown, "last" | "holds"> => ({
   balance: availablePointsOf(account),
   lots: buckets(account).map(({ month, points }) => ({
     month: formatMonth(month),
@@ -22,6 +22,7 @@ const shown = (account: Account, of: Program): Omit<Shown, "last"> => ({
     expireTime: expireTime(of, month, account.time),
   })),
   totals: { ...account.totals },
+  held: heldNow(account.totals),
   frozen: account.frozen,
 });
 
@@ -115,7 +116,7 @@ describe("an account of the past", () => {
       const { entries } = ledger;
       snapshots += entries.filter(({ snapshot }) => snapshot).length;
       const newestFirst = entries.toReversed();
-      for (const [asOf, { last: _, ...expected }] of live) {
+      for (const [asOf, { last: _last, holds: _holds, ...expected }] of live) {
         const of = programAsOf(current, asOf);
         const after = accountByEntries(current, "u", upTo(entries, asOf), asOf);
         deepStrictEqual(shown(after, of), expected);

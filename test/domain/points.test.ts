@@ -1,6 +1,8 @@
 /** Tests the changes of an account: uses, refunds, revokes, freezing and the limits. */
+
 import { describe, expect, test } from "vitest";
 import { availablePointsOf, emptyAccount } from "../../src/domain/account.ts";
+import { noTotals } from "../../src/domain/ledger.ts";
 import { grant, maxBalance, maxPoints, refund, setFrozen } from "../../src/domain/points.ts";
 import {
   changes,
@@ -317,13 +319,7 @@ describe("limits", () => {
   });
 
   test("the sums of issued and of refunded points have a limit", () => {
-    const totals = {
-      issuedPoints: maxBalance,
-      usedPoints: 0,
-      expiredPoints: 0,
-      refundedPoints: 0,
-      revokedPoints: 0,
-    };
+    const totals = { ...noTotals, issuedPoints: maxBalance };
     const account = full({ totals, slots: [0, 0, 0] });
     const state = { program: program(3), userId: "u", account, now };
     expect(() => grant(state, event("a"), 1)).toThrow(refused("LIMIT_EXCEEDED"));

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { afterAll, beforeAll, inject, test } from "vitest";
+import { timeOutHold } from "../../src/app/holds/time-out.ts";
 import { expireDueInShard } from "../../src/app/points/expire-due.ts";
 import {
   type EventName,
@@ -15,7 +16,8 @@ import {
   ListLedgerEntriesRequest_Order,
 } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
-import { history, play, type System } from "../support/models/points-model.ts";
+import { history, play, refusal, type System } from "../support/models/points-model.ts";
+import { type HoldRequest, holdsOf, isOfHold } from "../support/models/points-model-holds.ts";
 import type { Answer, Line, Request, Rules } from "../support/models/points-oracle.ts";
 import { assertSeeded } from "../support/models/seeded.ts";
 import { toRefusal } from "../support/servers/refusal.ts";
@@ -58,6 +60,9 @@ async function open(rules: Rules, start: number): Promise<System> {
   return {
     visible: withoutHidden,
     send: (request, which, dry) => answerTo(which === 0 ? one : two, programId, request, dry),
+    // The real clock: none of these holds is due, and none is near the limits.
+    wall: () => Date.now(),
+    holdMs: (ms) => Math.min(Math.max(ms, 3_600_000), 80 * 86_400_000),
     pause: (ms) => sleep(ms),
     show: (asOf) => show(programId, asOf),
     async lines(from) {
@@ -98,6 +103,9 @@ async function show(programId: string, asOf?: number) {
     expiredPoints = 0n,
     refundedPoints = 0n,
     revokedPoints = 0n,
+    heldPoints = 0n,
+    capturedPoints = 0n,
+    releasedPoints = 0n,
   } = balance?.totals ?? {};
   return {
     balance: Number(balance?.availablePoints),
@@ -112,7 +120,12 @@ async function show(programId: string, asOf?: number) {
       expiredPoints: Number(expiredPoints),
       refundedPoints: Number(refundedPoints),
       revokedPoints: Number(revokedPoints),
+      heldPoints: Number(heldPoints),
+      capturedPoints: Number(capturedPoints),
+      releasedPoints: Number(releasedPoints),
     },
+    held: Number(balance?.heldPoints),
+    ...(asOf === undefined && { holds: await holdsOf(one.deps, { programId, userId }) }),
     frozen: balance?.frozen,
   };
 }
@@ -124,18 +137,69 @@ async function answerTo(
   dry: boolean,
 ): Promise<Answer> {
   try {
+    if (isOfHold(request)) return await answerForHold(server, programId, request, dry);
     const answer = await send(server, programId, request, dry);
     const { entry, availablePoints: balance, replayed } = answer;
     return { line: lineOf(entry as LedgerEntry), balance: Number(balance), replayed };
   } catch (error) {
     const { reason, metadata, retries } = toRefusal(error);
     if (retries) throw error;
-    const left = metadata.available_points ?? metadata.refundable_points;
+    const left =
+      metadata.available_points ?? metadata.refundable_points ?? metadata.capturable_points;
     return { refused: reason, ...(left !== undefined && { left: Number(left) }) };
   }
 }
 
-function send({ points }: TestServer, programId: string, request: Request, validateOnly: boolean) {
+/** Timeouts are the work of a worker, so no RPC has them. */
+async function answerForHold(
+  server: TestServer,
+  programId: string,
+  request: HoldRequest,
+  dry: boolean,
+): Promise<Answer> {
+  if (request.op !== "timeout") {
+    const answer = await sendHold(server, programId, request, dry);
+    const { entry, availablePoints: balance, replayed } = answer;
+    return { line: lineOf(entry as LedgerEntry), balance: Number(balance), replayed };
+  }
+  // None is due.
+  const name = { programId, userId, holdId: request.hold };
+  return timeOutHold(server.deps, name).then(({ hold }) => ({ refused: hold.state }), refusal);
+}
+
+function sendHold(
+  { holds }: TestServer,
+  programId: string,
+  request: Exclude<HoldRequest, { readonly op: "timeout" }>,
+  validateOnly: boolean,
+) {
+  const { id, reason, cause } = request;
+  const input = { programId, userId, reason, cause, validateOnly };
+  switch (request.op) {
+    case "hold":
+      return holds.holdPoints({
+        ...{ ...input, holdId: id, points: BigInt(request.points) },
+        until: timestampFromMs(request.until),
+        allowPartial: request.partial,
+        expiredPointsPolicy: ExpiredPointsPolicy[request.policy],
+      });
+    case "capture":
+      return holds.capturePoints({
+        ...{ ...input, holdId: request.hold, eventId: id },
+        ...(request.points !== undefined && { points: BigInt(request.points) }),
+        moreCapturesFollow: request.more,
+      });
+    case "release":
+      return holds.releaseHold({ ...input, holdId: request.hold });
+  }
+}
+
+function send(
+  { points }: TestServer,
+  programId: string,
+  request: Exclude<Request, HoldRequest>,
+  validateOnly: boolean,
+) {
   const { id: eventId, reason, cause } = request;
   const input = { programId, userId, eventId, reason, cause, validateOnly };
   switch (request.op) {
@@ -179,6 +243,7 @@ function send({ points }: TestServer, programId: string, request: Request, valid
 const prefixes: Partial<Record<EventOrigin, string>> = {
   [EventOrigin.CALLER]: "c",
   [EventOrigin.EXPIRY]: "x",
+  [EventOrigin.HOLD]: "h",
 };
 
 const nameOf = (event: EventName | undefined) =>

@@ -204,6 +204,20 @@ test("reservations, and their grants", async () => {
   expectStored(executed.bytes, stored.execute);
 });
 
+test("a hold costs 8 write units, and so does each capture of it", async () => {
+  const { holds, points } = stack.server;
+  const userId = (i: number) => `holder-${i}`;
+  await costOf((i) => points.grantPoints({ userId: userId(i), points: 50n, ...event() }));
+  const name = (i: number) => ({ userId: userId(i), holdId: `hold-${i}`, reason: "review" });
+  const until = timestampFromMs(Date.now() + 3_600_000);
+  const held = await costOf((i) => holds.holdPoints({ ...name(i), points: 40n, until }));
+  const capture = (moreCapturesFollow: boolean) => (i: number) =>
+    holds.capturePoints({ ...name(i), ...event(), points: 10n, moreCapturesFollow });
+  const open = await costOf(capture(true));
+  const ended = await costOf(capture(false));
+  expect([held, open, ended].map(({ cost }) => cost.writes)).toEqual([8, 8, 8]);
+});
+
 test("likes, events, and reading them", async () => {
   const { reactions, notifications, deps } = stack.server;
   const ownerId = (i: number) => `owner-${i}`;

@@ -22,6 +22,7 @@ import { tableName } from "../../src/store/dynamodb/tables.ts";
 import { allowedTo, type Role } from "../support/deploy/policies.ts";
 import { approve, tourBulkGrant, tourHeldUp } from "../support/deploy/tour/bulk-grants.ts";
 import { type Called, noting, type TourClients } from "../support/deploy/tour/called.ts";
+import { tourHolds } from "../support/deploy/tour/holds.ts";
 import { tourPoints, tourPrograms } from "../support/deploy/tour/points.ts";
 import { tourNotifications, tourReactions } from "../support/deploy/tour/reactions.ts";
 import { tourReservations } from "../support/deploy/tour/reservations.ts";
@@ -200,6 +201,7 @@ test("each process uses all that its policy allows, and nothing else", async () 
   await Promise.all([
     tourPoints(ada),
     tourReservations(ada),
+    tourHolds(ada),
     tourReactions(ada).then(() => tourNotifications(ada)),
     tourBulkGrant(ada, max).then(() => tourHeldUp(ada, max)),
   ]);

@@ -19,7 +19,7 @@ import {
 import type { Account } from "../../src/domain/account.ts";
 import { asService, type Caller } from "../../src/domain/caller.ts";
 import { DomainError } from "../../src/domain/errors.ts";
-import type { EventKey, LedgerEntry } from "../../src/domain/ledger.ts";
+import { type EventKey, type LedgerEntry, noTotals } from "../../src/domain/ledger.ts";
 import { maxBalance, maxPoints } from "../../src/domain/points.ts";
 import type { Program } from "../../src/domain/program.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
@@ -47,13 +47,7 @@ const account = (programId: string, userId: string, more: Partial<Account> = {})
   userId,
   month: 24_322,
   slots: [0, 10, 0],
-  totals: {
-    issuedPoints: 10,
-    usedPoints: 0,
-    expiredPoints: 0,
-    refundedPoints: 0,
-    revokedPoints: 0,
-  },
+  totals: { ...noTotals, issuedPoints: 10 },
   frozen: false,
   last: 1,
   time: 1_790_000_000_000,
@@ -325,6 +319,9 @@ describe.each(stores)("%s: records", (_, open) => {
         expiredPoints: 2 * maxBalance,
         refundedPoints: maxBalance,
         revokedPoints: 1,
+        heldPoints: maxBalance,
+        capturedPoints: 1,
+        releasedPoints: 2,
       },
       frozen: true,
       last: 999_999_999_999,
@@ -814,6 +811,9 @@ describe("the largest items", () => {
           expiredPoints: 2 * maxBalance - 1,
           refundedPoints: maxBalance - 1,
           revokedPoints: maxBalance - 1,
+          heldPoints: maxBalance - 1,
+          capturedPoints: maxBalance - 1,
+          releasedPoints: maxBalance - 1,
         },
         frozen: true,
         last: 999_999_999_999,

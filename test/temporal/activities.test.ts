@@ -1,4 +1,5 @@
 /** Tests what activities write into a workflow's history: failures, and heartbeats. */
+
 import { setTimeout } from "node:timers/promises";
 import type { ApplicationFailure } from "@temporalio/common";
 import { MockActivityEnvironment } from "@temporalio/testing";
@@ -11,6 +12,7 @@ import type { GrantInput } from "../../src/contract/reservations.ts";
 import type { VerifySegmentResult } from "../../src/contract/verifications.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { DomainError, reasons } from "../../src/domain/errors.ts";
+import { noTotals } from "../../src/domain/ledger.ts";
 import { noObservers } from "../support/fixtures/no-observers.ts";
 
 const quiet = () => {};
@@ -194,15 +196,7 @@ test("a verification continues after the last heartbeat, inside a ledger", async
   });
   const account = {
     ...{ programId: "p", userId: "u", month: 23_640, slots: [count, ...Array(11).fill(0)] },
-    ...{
-      totals: {
-        issuedPoints: count,
-        usedPoints: 0,
-        expiredPoints: 0,
-        refundedPoints: 0,
-        revokedPoints: 0,
-      },
-    },
+    totals: { ...noTotals, issuedPoints: count },
     ...{ frozen: false, last: count, time: 0, oldest: 23_640 },
   };
   const reader = {

@@ -9,6 +9,7 @@ import {
   type UploadBulkGrantResponse,
   type WatchBulkGrantResponse_Update,
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { HoldService } from "../../../src/gen/meguri/holds/v1/hold_service_pb.ts";
 import {
   NotificationService,
   type WatchUnreadCountsResponse_Update,
@@ -30,6 +31,7 @@ export interface Meguri {
   readonly programs: Client<typeof ProgramService>;
   readonly points: Client<typeof PointsService>;
   readonly reservations: Client<typeof ReservationService>;
+  readonly holds: Client<typeof HoldService>;
   readonly reactions: Client<typeof ReactionService>;
   readonly notifications: Client<typeof NotificationService>;
   readonly bulkGrants: Client<typeof BulkGrantService>;
@@ -76,6 +78,7 @@ export function createMeguri(options: MeguriOptions): Meguri {
     programs: client(ProgramService),
     points: client(PointsService),
     reservations: client(ReservationService),
+    holds: client(HoldService),
     reactions: client(ReactionService),
     notifications,
     bulkGrants,

@@ -127,8 +127,8 @@ export function extendPoints(
 }
 
 /**
- * Freezes an account, which refuses grants, uses and refunds from then on. Creates an unknown
- * account. Refusal: ID_REUSED.
+ * Freezes an account, which refuses grants, uses, refunds, holds and captures from then on. Creates
+ * an unknown account. Refusal: ID_REUSED.
  */
 export function freezeAccount(deps: ChangeDeps, input: ChangeInput): Promise<ChangeResult> {
   return changeAccount(deps, {
@@ -173,6 +173,7 @@ const nouns: Readonly<Record<Origin, string>> = {
   c: "event",
   r: "grant of the reservation",
   b: "grant of the bulk grant row",
+  h: "event of the hold",
   x: "expiry",
 };
 

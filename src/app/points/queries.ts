@@ -8,11 +8,14 @@ import {
   expireDue,
 } from "../../domain/account.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { entryOfEvent, holdOfEvent } from "../../domain/hold.ts";
 import {
   type EntryType,
   type EventName,
   eventName,
+  heldNow,
   type LedgerEntry,
+  parseEventName,
 } from "../../domain/ledger.ts";
 import { type Instant, monthStart, parseMonth } from "../../domain/month.ts";
 import {
@@ -24,13 +27,14 @@ import {
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
-import { accountRef, entryRef, eventRef } from "../ports/records.ts";
+import { accountRef, entryRef, eventRef, holdRef } from "../ports/records.ts";
 import { readOutstanding } from "./outstanding.ts";
 
 /** The points of an account at an instant. */
 export interface Balance {
   readonly account: Account;
   readonly availablePoints: number;
+  readonly heldPoints: number;
   /** Months with points, oldest first. */
   readonly buckets: readonly (Bucket & { readonly expireTime: Instant })[];
   /** The version of the stored account; 0 when it does not exist, and of a past instant. */
@@ -82,6 +86,7 @@ function balanceAt(
 export const balanceOf = (account: Account, program: Program, version: number): Balance => ({
   account,
   availablePoints: availablePointsOf(account),
+  heldPoints: heldNow(account.totals),
   buckets: buckets(account).map((bucket) => ({
     ...bucket,
     expireTime: expireTime(program, bucket.month, account.time),
@@ -140,15 +145,31 @@ async function findByEvent(
   event: EventName,
 ): Promise<LedgerEntry | undefined> {
   if (event.origin === "x") return findExpiry(deps, program, name, event.eventId);
-  const ref = eventRef(name.programId, name.userId, eventName(event));
+  const { programId, userId } = name;
+  if (event.origin === "h") {
+    const number = await numberInHold(deps, name, event.eventId);
+    if (number === undefined) return undefined;
+    return (await deps.reader.get(entryRef(programId, userId, number)))?.value;
+  }
+  const ref = eventRef(programId, userId, eventName(event));
   return (await deps.reader.get(ref))?.value.entry;
+}
+
+/** The number of the entry of a hold's event: the hold is the record of its events. */
+async function numberInHold(
+  { reader }: Pick<Deps, "reader">,
+  { programId, userId }: AccountName,
+  eventId: string,
+): Promise<number | undefined> {
+  const hold = (await reader.get(holdRef({ programId, holdId: holdOfEvent(eventId) })))?.value;
+  return hold?.userId === userId ? entryOfEvent(hold, eventId) : undefined;
 }
 
 /**
  * Finds the entry of an expiry, which has no event key. The expiry of a month, `2026-11`, is among
  * the first entries recorded after the month's points have expired, a later one, `2026-11/2028-10`,
- * after the end of the month that it names. An expiry that a refund caused, `2026-11/c:id`, follows
- * the entry of the refund.
+ * after the end of the month that it names. An expiry that a refund or a release caused,
+ * `2026-11/c:id`, follows the entry of that.
  */
 async function findExpiry(
   deps: Pick<Deps, "reader">,
@@ -156,15 +177,15 @@ async function findExpiry(
   name: AccountName,
   eventId: string,
 ): Promise<LedgerEntry | undefined> {
-  const [, month, end, refund] = expiryForm.exec(eventId) ?? [];
+  const [, month, end, cause] = expiryForm.exec(eventId) ?? [];
   if (month === undefined) return undefined;
   const expire = end
     ? monthStart(program.timeZone, parseMonth(end) + 1)
     : firstExpireTime(program, parseMonth(month));
   const account = await deps.reader.get(accountRef(name.programId, name.userId));
   const last = account?.value.last ?? 0;
-  const from = refund
-    ? (await deps.reader.get(eventRef(name.programId, name.userId, refund)))?.value.entry.number
+  const from = cause
+    ? (await findByEvent(deps, program, name, parseEventName(cause)))?.number
     : await firstSince(deps, name, expire, last, 1);
   if (from === undefined) return undefined;
   const query = {

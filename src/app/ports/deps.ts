@@ -12,6 +12,7 @@ import type { Clock } from "./clock.ts";
 import type { Engine, ReadAhead } from "./engine.ts";
 import type { EventReader } from "./events.ts";
 import type { ExportDestinations, ExportFormat } from "./exports.ts";
+import type { HoldReader } from "./holds.ts";
 import type { NotificationReader } from "./notifications.ts";
 import type { PointsReader } from "./points.ts";
 import type { ProgramReader, Programs } from "./programs.ts";
@@ -29,6 +30,7 @@ export interface Reader
     ProgramReader,
     PointsReader,
     ReservationReader,
+    HoldReader,
     ReactionReader,
     NotificationReader,
     EventReader,

@@ -6,6 +6,7 @@ import type { RuleChange } from "../../domain/bulk-rule-changes.ts";
 import type { ClosedRange } from "../../domain/closed-group.ts";
 import type { PointsWindow } from "../../domain/counted-points.ts";
 import type { Event, EventActor, EventsName } from "../../domain/event.ts";
+import type { Hold } from "../../domain/hold.ts";
 import type { Inbox } from "../../domain/inbox.ts";
 import type { StoredKind } from "../../domain/kinds.ts";
 import type { EventKey, LedgerEntry } from "../../domain/ledger.ts";
@@ -23,6 +24,7 @@ import type {
 } from "../../domain/target.ts";
 import type { ReadGroup, UnreadGroup } from "../../domain/unread-group.ts";
 import type { BlockCheck, BlockOutcome, PendingUpload } from "./bulk-grants.ts";
+import type { HoldName } from "./holds.ts";
 import type { LeaseHolder } from "./lease.ts";
 import type { PendingStart, ReservationName } from "./reservations.ts";
 
@@ -35,6 +37,7 @@ export interface Records {
   liabilityReport: LiabilityReport;
   reservation: Reservation;
   pendingStart: PendingStart;
+  hold: Hold;
   target: Target;
   pendingPurge: PendingPurge;
   reaction: Reaction | WithdrawnReaction;
@@ -142,6 +145,8 @@ export const pendingStartRef = ({
   programId,
   reservationId,
 }: ReservationName): Ref<"pendingStart"> => ref("pendingStart", programId, reservationId);
+export const holdRef = ({ programId, holdId }: HoldName): Ref<"hold"> =>
+  ref("hold", programId, holdId);
 export const targetRef = ({ type, id }: TargetName): Ref<"target"> => ref("target", type, id);
 export const pendingPurgeRef = ({ type, id }: TargetName): Ref<"pendingPurge"> =>
   ref("pendingPurge", type, id);

@@ -18,6 +18,7 @@ export type ScannedKind =
   | "account"
   | "event"
   | "reservation"
+  | "hold"
   | "bulkGrant"
   | "target"
   | "reaction"

@@ -1,6 +1,7 @@
 /** The client side of Temporal as the use cases see it. */
 
 import type { BulkGrant } from "../../domain/bulk-grant.ts";
+import type { Hold } from "../../domain/hold.ts";
 import type { LiabilityReport } from "../../domain/liability.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
@@ -9,6 +10,7 @@ import type { Reservation } from "../../domain/reservation.ts";
 import type { TargetName } from "../../domain/target.ts";
 import type { PickUpSource } from "./bulk-grants.ts";
 import type { ExportName, ExportRequest, LedgerExport } from "./exports.ts";
+import type { HoldName } from "./holds.ts";
 import type { ReservationName } from "./reservations.ts";
 
 /** Starts and signals workflows. Throws WORKFLOWS_UNAVAILABLE when Temporal does not answer. */
@@ -26,12 +28,21 @@ export interface Workflows {
   refreshPaused(programId: string, reason: string): Promise<void>;
   /** Counts the runs of reservations that wait because their program is paused. */
   countPaused(programId: string): Promise<number>;
-  /** Lists the runs of reservations that ended since `since` otherwise than by completing. */
-  brokenRuns(since: Instant): AsyncIterable<ReservationRun>;
-  /** Lists the running runs of reservations that were due before `before`, paused ones excepted. */
-  overdueRuns(before: Instant): AsyncIterable<ReservationRun>;
+  /** Starts a hold's run unless one is running. `timeZone` is for its summary. */
+  startHold(hold: Hold, timeZone: string): Promise<void>;
+  /** Signals a hold's run to read its record again, if one is running. */
+  refreshHold(name: HoldName): Promise<void>;
+  /**
+   * Lists the runs of reservations and holds that ended since `since` otherwise than by completing.
+   */
+  brokenRuns(since: Instant): AsyncIterable<RecordRun>;
+  /**
+   * Lists the running runs of reservations and holds that were due before `before`, paused ones
+   * excepted.
+   */
+  overdueRuns(before: Instant): AsyncIterable<RecordRun>;
   /** Terminates a run, if it is running. `reason` is what operators read. */
-  terminateRun(run: ReservationRun, reason: string): Promise<void>;
+  terminateRun(run: RecordRun, reason: string): Promise<void>;
   /** Creates the monthly schedule of a program, or updates it if it differs. */
   ensureMonthEnd(program: Program): Promise<void>;
   /**
@@ -60,10 +71,8 @@ export interface Workflows {
   ensurePickUp(source: PickUpSource): Promise<void>;
 }
 
-/** One run of a reservation's workflow. */
-export interface ReservationRun extends ReservationName {
-  readonly runId: string;
-}
+/** One run of the workflow that follows the record of a reservation or a hold. */
+export type RecordRun = (ReservationName | HoldName) & { readonly runId: string };
 
 /** How far the verification of a program has come, and what it found. */
 export interface Verification extends VerifiedAccounts {

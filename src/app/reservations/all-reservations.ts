@@ -1,27 +1,34 @@
-/** Reads the reservations of all programs, shard by shard, so that each record is read once. */
+/** Reads the reservations and holds of all programs, shard by shard, each record once. */
 import pLimit from "p-limit";
 import { DomainError } from "../../domain/errors.ts";
+import type { Hold } from "../../domain/hold.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
-import { inBatches, type Page, type Window } from "../ports/pages.ts";
+import type { HoldName } from "../ports/holds.ts";
+import { inBatches, type Page, type PageRequest, type Window } from "../ports/pages.ts";
 import { shardCount } from "../ports/points.ts";
 import type { ReservationName, ReservationShard } from "../ports/reservations.ts";
 import { readAllPrograms } from "../programs/queries.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import type { SweepPage } from "../shared/sweep.ts";
 
+/** A part of the index by state: the reservations of a state, or the holds that are HELD. */
+type Part = Pick<ReservationShard, "state" | "unsynced"> | { readonly state: "HELD" };
+
+type RecordOf<P extends Part> = P extends { readonly state: "HELD" } ? Hold : Reservation;
+
 /** Which records to read. */
-interface Selection {
+interface Selection<P extends Part> {
   readonly window: Window;
   /** The parts of the index by state, in their order. */
-  readonly parts: readonly Pick<ReservationShard, "state" | "unsynced">[];
-  /** Whether to read the records of a program. */
-  isWanted(program: Program): boolean;
+  readonly parts: readonly P[];
+  /** Whether to read the records of a part of a program. */
+  isWanted(program: Program, part: P): boolean;
 }
 
 /** A part of the records: from a cursor up to the shard of another cursor, which is excluded. */
-export interface ReservationLane {
+export interface RecordLane {
   readonly cursor: string;
   readonly until: string;
 }
@@ -35,20 +42,24 @@ interface ShardPlace {
   readonly after?: string | undefined;
 }
 
+/** Names a reservation or a hold. */
+export type RecordName = ReservationName | HoldName;
+
 /** A page, and the shard that could not be read, if it was not an outage. */
-type ReservationPage = SweepPage<Reservation, ReservationName>;
+type RecordPage<P extends Part> = SweepPage<RecordOf<P>, RecordName>;
 
 /** The cursor behind all records: no program id is greater. */
 const behindAll = JSON.stringify({ programId: "~", shard: 0 } satisfies ShardPlace);
 
 /** The largest number of records in a page. */
-export const reservationPageSize = 200;
+export const recordPageSize = 200;
 
-/** The pending records, those that are not synced included. */
-export const pendingParts: Selection["parts"] = [
+/** The records that become due: pending reservations, those not synced included, and holds. */
+export const dueParts = [
   { state: "PENDING", unsynced: false },
   { state: "PENDING", unsynced: true },
-];
+  { state: "HELD" },
+] as const satisfies readonly Part[];
 
 /**
  * How many shards are read at once. Most of them are empty, so a sweep over many programs mainly
@@ -64,17 +75,16 @@ const inTurn = pLimit(2 * shardsAtOnce);
  * shards ahead, up to the cursor `until`. The page of a shard that cannot be read says so, and the
  * shards behind it are read all the same. An outage fails the call that comes to it.
  */
-export function reservationPages(
+export function recordPages<P extends Part>(
   deps: Pick<Deps, "reader">,
-  { window, parts, isWanted }: Selection,
+  { window, parts, isWanted }: Selection<P>,
   until: string = behindAll,
-): (cursor: string | undefined) => Promise<ReservationPage> {
-  const { reader } = deps;
+): (cursor: string | undefined) => Promise<RecordPage<P>> {
   const shards = parts.length * shardCount;
   const end = placeAt(until);
-  let programIds: string[] | undefined;
+  let programs: readonly Program[] | undefined;
   /** The reads that have begun, by their cursors, and the place where the next one begins. */
-  const reads = new Map<string, Promise<Page<Reservation>>>();
+  const reads = new Map<string, Promise<Page<RecordOf<P>>>>();
   let ahead: ShardPlace | undefined;
 
   /** The place after a shard: its next shard, or the first one of the next program. */
@@ -82,25 +92,29 @@ export function reservationPages(
     const next =
       shard + 1 < shards
         ? { programId, shard: shard + 1 }
-        : firstPlace(programIds?.find((each) => each > programId));
+        : firstPlace(programs?.find((each) => each.programId > programId));
     return next && isBefore(next, end) ? next : undefined;
   }
 
   function beginRead(place: ShardPlace): void {
     const { programId, shard, after } = place;
-    const part = parts[Math.floor(shard / shardCount)] as Selection["parts"][number];
-    const name = { ...part, programId, shard: shard % shardCount };
-    const request = { size: reservationPageSize, cursor: after };
-    const page = inTurn(() => reader.reservationsInShard(name, window, request));
+    const part = parts[Math.floor(shard / shardCount)] as P;
+    const program = programs?.find((each) => each.programId === programId);
+    const name = { programId, shard: shard % shardCount };
+    const request = { size: recordPageSize, cursor: after };
+    const page =
+      program && !isWanted(program, part)
+        ? Promise.resolve({ items: [] })
+        : inTurn(() => readPart(deps, part, name, window, request));
     // The call that comes to this place gets the error; until then nobody waits for it.
     page.catch(() => {});
     reads.set(JSON.stringify(place), page);
   }
 
   return async (cursor) => {
-    const isFirst = programIds === undefined;
-    programIds ??= await wantedPrograms(deps, isWanted);
-    const place = cursor === undefined ? firstPlace(programIds[0]) : placeAt(cursor);
+    const isFirst = programs === undefined;
+    programs ??= await wantedPrograms(deps, parts, isWanted);
+    const place = cursor === undefined ? firstPlace(programs[0]) : placeAt(cursor);
     if (!place || !isBefore(place, end)) return { items: [] };
     if (isFirst) ahead = nextPlace(place);
     const key = JSON.stringify(place);
@@ -109,9 +123,9 @@ export function reservationPages(
       beginRead(ahead);
       ahead = nextPlace(ahead);
     }
-    const read = reads.get(key) as Promise<Page<Reservation>>;
+    const read = reads.get(key) as Promise<Page<RecordOf<P>>>;
     reads.delete(key);
-    const page: ReservationPage = await read.catch((error) => unreadPage(place, error));
+    const page: RecordPage<P> = await read.catch((error) => unreadPage(place, error));
     const next = page.cursor === undefined ? nextPlace(place) : { ...place, after: page.cursor };
     return {
       items: page.items,
@@ -127,16 +141,17 @@ export function reservationPages(
  * program with very many records. Into one way it divides only inside a shard of many pages: into
  * the rest of that shard and what is behind it.
  */
-export async function divideIntoLanes(
+export async function divideIntoLanes<P extends Part>(
   deps: Pick<Deps, "reader">,
-  { parts, isWanted }: Pick<Selection, "parts" | "isWanted">,
+  { parts, isWanted }: Pick<Selection<P>, "parts" | "isWanted">,
   { cursor, until = behindAll }: { readonly cursor: string; readonly until?: string | undefined },
   ways: number,
-): Promise<ReservationLane[]> {
+): Promise<RecordLane[]> {
   const place = placeAt(cursor);
   if (ways === 1 && place.after === undefined) return [{ cursor, until }];
   const end = placeAt(until);
-  const programIds = await wantedPrograms(deps, isWanted);
+  const programs = await wantedPrograms(deps, parts, isWanted);
+  const programIds = programs.map(({ programId }) => programId);
   const all = [...new Set([place.programId, ...programIds])]
     .sort()
     .flatMap((programId) =>
@@ -155,20 +170,34 @@ export async function divideIntoLanes(
   return starts.map((start, i) => ({ cursor: start, until: starts[i + 1] ?? until }));
 }
 
-/** Returns the ids of the programs whose records are read, in their order. */
-async function wantedPrograms(
+function readPart<P extends Part>(
+  { reader }: Pick<Deps, "reader">,
+  part: P,
+  { programId, shard }: Pick<ReservationShard, "programId" | "shard">,
+  window: Window,
+  page: PageRequest,
+): Promise<Page<RecordOf<P>>> {
+  const read: Promise<Page<Reservation | Hold>> =
+    part.state === "HELD"
+      ? reader.heldInShard(programId, shard, window, page)
+      : reader.reservationsInShard({ ...part, programId, shard }, window, page);
+  return read as Promise<Page<RecordOf<P>>>;
+}
+
+/** Returns the programs of which records are read, in the order of their ids. */
+async function wantedPrograms<P extends Part>(
   deps: Pick<Deps, "reader">,
-  isWanted: Selection["isWanted"],
-): Promise<string[]> {
+  parts: readonly P[],
+  isWanted: Selection<P>["isWanted"],
+): Promise<Program[]> {
   const programs = await readAllPrograms(deps);
   return programs
-    .filter(isWanted)
-    .map(({ programId }) => programId)
-    .sort();
+    .filter((program) => parts.some((part) => isWanted(program, part)))
+    .sort((a, b) => (a.programId < b.programId ? -1 : 1));
 }
 
 /** The page of a shard that cannot be read. Throws the error of an outage. */
-function unreadPage({ programId, shard }: ShardPlace, error: unknown): ReservationPage {
+function unreadPage({ programId, shard }: ShardPlace, error: unknown): RecordPage<never> {
   if (error instanceof DomainError && storeOutages.has(error.reason)) throw error;
   return { items: [], unread: { name: { programId, reservationId: `(shard ${shard})` }, error } };
 }
@@ -178,5 +207,5 @@ const placeAt = (cursor: string): ShardPlace => JSON.parse(cursor);
 const isBefore = (a: ShardPlace, b: ShardPlace): boolean =>
   a.programId === b.programId ? a.shard < b.shard : a.programId < b.programId;
 
-const firstPlace = (programId: string | undefined): ShardPlace | undefined =>
-  programId === undefined ? undefined : { programId, shard: 0 };
+const firstPlace = (program: Program | undefined): ShardPlace | undefined =>
+  program && { programId: program.programId, shard: 0 };

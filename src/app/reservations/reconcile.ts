@@ -1,26 +1,32 @@
-/** The use cases of the reconciler: whatever state its run is in, a reservation is granted. */
+/**
+ * The use cases of the reconciler: whatever state its run is in, a reservation is granted and a
+ * hold is released at its time.
+ */
 import pLimit from "p-limit";
+import type { Hold } from "../../domain/hold.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Milliseconds } from "../../domain/units.ts";
+import { startHoldRun } from "../holds/start-run.ts";
+import { timeOutHold } from "../holds/time-out.ts";
 import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { OnDone } from "../ports/observers.ts";
-import type { ReservationName } from "../ports/reservations.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import { type SweepCounts, type SweepPlace, sweep } from "../shared/sweep.ts";
 import {
   divideIntoLanes,
-  pendingParts,
-  type ReservationLane,
-  reservationPages,
+  dueParts,
+  type RecordLane,
+  type RecordName,
+  recordPages,
 } from "./all-reservations.ts";
 import { executeReservation } from "./execute.ts";
 import { notifyGranted } from "./notify-granted.ts";
 import { startRun } from "./workflow-runs.ts";
 
-/** How long after its execute time a reservation is executed by the reconciler. */
+/** How long after its time the reconciler executes a reservation and releases a hold. */
 const overdueMs = 15_000;
 
 /** How many reservations of a lane are processed concurrently. */
@@ -32,47 +38,50 @@ const inTurn = pLimit(64);
 /** When so many accounts or runs fail without a success in between, it is an outage. */
 const outageAfter = 40;
 
-/** The counts of a sweep over overdue reservations. */
-export interface OverdueCounts extends SweepCounts<ReservationName> {
+/** The counts of a sweep over overdue reservations and holds. */
+export interface OverdueCounts extends SweepCounts<RecordName> {
   readonly overdue: number;
   /** How long the oldest one is overdue. */
   readonly oldestMs: Milliseconds;
   readonly granted: number;
   /** The number of reservations that are FAILED now. */
   readonly refused: number;
+  /** The number of holds that were released. Absent when there were none. */
+  readonly released?: number;
 }
 
 /** The counts of a sweep that starts runs, or finds them running. */
-export interface StartCounts extends SweepCounts<ReservationName> {
+export interface StartCounts extends SweepCounts<RecordName> {
   readonly started: number;
 }
 
 /** The place at which a sweep over reservations continues. */
-export type ReservationsPlace = SweepPlace<ReservationName>;
+export type ReservationsPlace = SweepPlace<RecordName>;
 
-/** What one overdue reservation adds to the counts. */
-type Executed = Pick<OverdueCounts, "granted" | "refused" | "oldestMs">;
+/** What one overdue record adds to the counts. */
+type Executed = Required<Pick<OverdueCounts, "granted" | "refused" | "released" | "oldestMs">>;
 
-/** The pending reservations of programs that are not paused. */
+/** The holds of all programs, and the pending reservations of those that are not paused. */
 const ofRunningPrograms = {
-  parts: pendingParts,
-  isWanted: ({ reservationPause }: Program) => reservationPause === undefined,
+  parts: dueParts,
+  isWanted: ({ reservationPause }: Program, { state }: (typeof dueParts)[number]) =>
+    state === "HELD" || reservationPause === undefined,
 };
 
-type OnFailed = (name: ReservationName, error: unknown) => void;
+type OnFailed = (name: RecordName, error: unknown) => void;
 
-const nameOf = ({ programId, reservationId }: Reservation): ReservationName => ({
-  programId,
-  reservationId,
-});
+const nameOf = (record: Reservation | Hold): RecordName =>
+  "holdId" in record
+    ? { programId: record.programId, holdId: record.holdId }
+    : { programId: record.programId, reservationId: record.reservationId };
 
 /**
- * Executes the pending reservations that are overdue, except those of paused programs, from a
- * place on until `shouldContinue` returns false. It does not ask Temporal about their runs: a run
- * that comes later finds the record done. `onDone` is called for every reservation that was
- * granted. Users are notified of their grants in the background, which no other overdue reservation
- * waits for: the record of a notification that fails is done, so neither this sweep nor a later one
- * comes back to it. With `until`, it ends at that cursor.
+ * Executes the pending reservations that are overdue, except those of paused programs, and releases
+ * the holds that are, from a place on until `shouldContinue` returns false. It does not ask
+ * Temporal about their runs: a run that comes later finds the record done. `onDone` is called for
+ * every reservation that was granted. Users are notified of their grants in the background, which
+ * no other overdue reservation waits for: the record of a notification that fails is done, so
+ * neither this sweep nor a later one comes back to it. With `until`, it ends at that cursor.
  */
 export async function executeOverdue(
   deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs" | "background">,
@@ -85,10 +94,15 @@ export async function executeOverdue(
   const window = { start: undefined, end: wall - overdueMs };
   const { cursor: _, done: __, ...counts } = from;
   const brief = failingSoon(deps);
-  return sweep<Reservation, ReservationName, Executed, OverdueCounts>(
+  return sweep<Reservation | Hold, RecordName, Executed, OverdueCounts>(
     {
-      read: reservationPages(deps, { window, ...ofRunningPrograms }, until),
+      read: recordPages(deps, { window, ...ofRunningPrograms }, until),
       async process(found) {
+        if ("holdId" in found) {
+          const { entry } = await inTurn(() => timeOutHold(brief, found));
+          const released = entry ? 1 : 0;
+          return { granted: 0, refused: 0, released, oldestMs: wall - found.until };
+        }
         const { programId, reservationId, userId, executeTime } = found;
         const name = { programId, reservationId, userId };
         const executed = await inTurn(() => executeReservation(brief, name));
@@ -99,14 +113,16 @@ export async function executeOverdue(
         return {
           granted: executed.outcome === "DONE" ? 1 : 0,
           refused: executed.outcome === "FAILED" ? 1 : 0,
+          released: 0,
           oldestMs: wall - executeTime,
         };
       },
-      add: (total, { granted, refused, oldestMs }) => ({
+      add: (total, { granted, refused, released, oldestMs }) => ({
         ...total,
         overdue: total.overdue + 1,
         granted: total.granted + granted,
         refused: total.refused + refused,
+        ...(released > 0 && { released: (total.released ?? 0) + released }),
         oldestMs: Math.max(total.oldestMs, oldestMs),
       }),
       nameOf,
@@ -122,19 +138,19 @@ export async function executeOverdue(
   );
 }
 
-/** Divides what is left of a sweep over overdue reservations (see `divideIntoLanes`). */
+/** Divides what is left of a sweep over overdue records (see `divideIntoLanes`). */
 export const divideOverdue = (
   deps: Pick<Deps, "reader">,
   left: Parameters<typeof divideIntoLanes>[2],
   ways: number,
-): Promise<ReservationLane[]> => divideIntoLanes(deps, ofRunningPrograms, left, ways);
+): Promise<RecordLane[]> => divideIntoLanes(deps, ofRunningPrograms, left, ways);
 
 /** Temporal or the store is away: the sweep continues when they are back. */
 const startOutages = new Set([...storeOutages, "WORKFLOWS_UNAVAILABLE" as const]);
 
 /**
- * Starts a run for every pending reservation that has none, after the loss of a namespace, from a
- * place on until `shouldContinue` returns false.
+ * Starts a run for every pending reservation and every hold that has none, after the loss of a
+ * namespace, from a place on until `shouldContinue` returns false.
  */
 export function startAllRuns(
   deps: Pick<Deps, "engine" | "reader" | "programs" | "workflows">,
@@ -144,17 +160,18 @@ export function startAllRuns(
 ): Promise<StartCounts & { readonly cursor?: string }> {
   const { cursor: _, done: __, ...counts } = from;
   const brief = failingSoon(deps);
-  return sweep<Reservation, ReservationName, void, StartCounts>(
+  return sweep<Reservation | Hold, RecordName, void, StartCounts>(
     {
-      read: reservationPages(deps, {
+      read: recordPages(deps, {
         window: { start: undefined, end: undefined },
-        parts: pendingParts,
+        parts: dueParts,
         isWanted: () => true,
       }),
-      process: (reservation) => startRun(brief, reservation),
+      process: (record) =>
+        "holdId" in record ? startHoldRun(brief, record) : startRun(brief, record),
       add: (total) => ({ ...total, started: total.started + 1 }),
       nameOf,
-      keyOf: ({ programId, reservationId }) => `${programId} ${reservationId}`,
+      keyOf: (record) => JSON.stringify(nameOf(record)),
       onFailed,
       concurrency,
       outages: startOutages,

@@ -1,23 +1,26 @@
 /** Finds workflow runs that are not in line with their records, and corrects them. */
 import { DomainError } from "../../domain/errors.ts";
+import type { Hold } from "../../domain/hold.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
+import { startHoldRun } from "../holds/start-run.ts";
 import type { Deps } from "../ports/deps.ts";
+import type { HoldName } from "../ports/holds.ts";
 import { allPages, type Page } from "../ports/pages.ts";
 import { shardCount } from "../ports/points.ts";
-import { pendingStartRef, reservationRef } from "../ports/records.ts";
+import { holdRef, pendingStartRef, reservationRef } from "../ports/records.ts";
 import type { PendingStart, ReservationName } from "../ports/reservations.ts";
-import type { ReservationRun } from "../ports/workflows.ts";
+import type { RecordRun } from "../ports/workflows.ts";
 import { readAllPrograms } from "../programs/queries.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import type { SweepPage } from "../shared/sweep.ts";
-import { reservationPageSize, reservationPages } from "./all-reservations.ts";
+import { type RecordName, recordPageSize, recordPages } from "./all-reservations.ts";
 import { startMarked, startRun, syncRun } from "./workflow-runs.ts";
 
 type SyncDeps = Pick<Deps, "engine" | "reader" | "clock" | "programs" | "workflows">;
 
-/** The counts of a check of the runs of reservations. */
+/** The counts of a check of the runs of reservations and holds. */
 interface SyncCounts {
   /** The number of changes that were sent to Temporal again. */
   readonly synced: number;
@@ -28,7 +31,7 @@ interface SyncCounts {
   readonly failed: number;
 }
 
-type Unread = NonNullable<SweepPage<Reservation, ReservationName>["unread"]>;
+type Unread = NonNullable<SweepPage<Reservation, RecordName>["unread"]>;
 
 /** A change of this age should have reached its run: the background task for it has failed. */
 const unsyncedMs = 10_000;
@@ -40,22 +43,18 @@ const abandonedMs = 300_000;
 const stuckMs = 120_000;
 
 /**
- * Repeats what may not have reached Temporal, starts the reservations again whose runs ended since
- * `since` although they are pending, and terminates overdue runs that make no progress although
- * their records are final. Its cost follows what went wrong. Returns the counts; a reservation that
- * fails is left to the next pass. Throws WORKFLOWS_UNAVAILABLE and STORE_UNAVAILABLE.
+ * Repeats what may not have reached Temporal, starts runs again that ended since `since` although
+ * their reservations are pending or their holds HELD, and terminates overdue runs that make no
+ * progress although their records are final. Its cost follows what went wrong. Returns the counts;
+ * a record that fails is left to the next pass. Throws WORKFLOWS_UNAVAILABLE and STORE_UNAVAILABLE.
  */
 export async function syncRuns(
   deps: SyncDeps,
   since: Instant,
-  onFailed: (name: ReservationName, error: unknown) => void,
+  onFailed: (name: RecordName, error: unknown) => void,
 ): Promise<SyncCounts> {
   const counts = { synced: 0, restarted: 0, terminated: 0, failed: 0 };
-  const count = async (
-    kind: keyof SyncCounts,
-    name: ReservationName,
-    work: () => Promise<boolean>,
-  ) => {
+  const count = async (kind: keyof SyncCounts, name: RecordName, work: () => Promise<boolean>) => {
     try {
       if (await work()) counts[kind] += 1;
     } catch (error) {
@@ -89,7 +88,7 @@ async function* unsyncedReservations(
   wall: Instant,
   onUnread: (unread: Unread) => void,
 ): AsyncGenerator<Reservation, void> {
-  const readPage = reservationPages(deps, {
+  const readPage = recordPages(deps, {
     window: { start: undefined, end: undefined },
     parts: [
       { state: "PENDING", unsynced: true },
@@ -102,7 +101,7 @@ async function* unsyncedReservations(
     if (page.unread) onUnread(page.unread);
     return page;
   };
-  for await (const reservations of allPages(reservationPageSize, read)) {
+  for await (const reservations of allPages(recordPageSize, read)) {
     yield* reservations.filter(({ updateTime }) => updateTime < wall - unsyncedMs);
   }
 }
@@ -121,7 +120,7 @@ async function* pendingStarts(
 ): AsyncGenerator<Marked, void> {
   async function read(programId: string, shard: number, after?: string): Promise<Page<Marked>> {
     try {
-      const page = { size: reservationPageSize, cursor: after };
+      const page = { size: recordPageSize, cursor: after };
       const { items, cursor } = await reader.pendingStarts(programId, shard, page);
       const marks = items.filter(({ time }) => time < wall - unsyncedMs);
       const reservations = await reader.many(marks.map(reservationRefOf));
@@ -161,8 +160,14 @@ async function startPending(
   return reservation !== undefined;
 }
 
-/** Starts a run again if its reservation is pending. */
-async function restart(deps: SyncDeps, run: ReservationRun): Promise<boolean> {
+/** Starts a run again if its reservation is pending or its hold HELD. */
+async function restart(deps: SyncDeps, run: RecordRun): Promise<boolean> {
+  if ("holdId" in run) {
+    const hold = await readHold(deps, run);
+    if (hold?.state !== "HELD") return false;
+    await startHoldRun(deps, hold);
+    return true;
+  }
   const reservation = await readReservation(deps, run);
   if (reservation?.state !== "PENDING") return false;
   await startRun(deps, reservation);
@@ -170,18 +175,17 @@ async function restart(deps: SyncDeps, run: ReservationRun): Promise<boolean> {
 }
 
 /** Terminates a run whose record has been final for two minutes, or does not exist. */
-async function terminateStuck(
-  { reader, workflows }: SyncDeps,
-  run: ReservationRun,
-  wall: Instant,
-): Promise<boolean> {
-  const reservation = await readReservation({ reader }, run);
-  const isFinal = reservation?.state !== "PENDING";
-  if (!isFinal || (reservation && reservation.updateTime > wall - stuckMs)) return false;
-  const state = reservation ? `is ${reservation.state}` : "does not exist";
-  await workflows.terminateRun(
+async function terminateStuck(deps: SyncDeps, run: RecordRun, wall: Instant): Promise<boolean> {
+  const [what, record] =
+    "holdId" in run
+      ? ["hold", await readHold(deps, run)]
+      : ["reservation", await readReservation(deps, run)];
+  const isFinal = record?.state !== "PENDING" && record?.state !== "HELD";
+  if (!isFinal || (record && record.updateTime > wall - stuckMs)) return false;
+  const state = record ? `is ${record.state}` : "does not exist";
+  await deps.workflows.terminateRun(
     run,
-    `the reservation ${state}, and this run has made no progress for two minutes`,
+    `the ${what} ${state}, and this run has made no progress for two minutes`,
   );
   return true;
 }
@@ -194,4 +198,11 @@ async function readReservation(
   name: ReservationName,
 ): Promise<Reservation | undefined> {
   return (await reader.get(reservationRefOf(name)))?.value;
+}
+
+async function readHold(
+  { reader }: Pick<Deps, "reader">,
+  name: HoldName,
+): Promise<Hold | undefined> {
+  return (await reader.get(holdRef(name)))?.value;
 }

@@ -29,6 +29,7 @@ export function forecasts(deps: Deps): Pick<ServiceImpl<typeof PointsService>, "
             availablePoints: BigInt(change.availablePoints),
           })),
           frozen: found.frozen,
+          heldPoints: BigInt(found.heldPoints),
         },
       };
     },

@@ -16,6 +16,7 @@ const origins: Readonly<Record<Origin, EventOrigin>> = {
   c: EventOrigin.CALLER,
   r: EventOrigin.RESERVATION,
   b: EventOrigin.BULK_GRANT,
+  h: EventOrigin.HOLD,
   x: EventOrigin.EXPIRY,
 };
 
@@ -28,6 +29,9 @@ const types: Readonly<Record<EntryType, Type>> = {
   FROZEN: Type.FROZEN,
   UNFROZEN: Type.UNFROZEN,
   EXTENDED: Type.EXTENDED,
+  HELD: Type.HELD,
+  CAPTURED: Type.CAPTURED,
+  RELEASED: Type.RELEASED,
 };
 
 const originOf = reversed(origins);

@@ -110,9 +110,13 @@ function fromBalance(balance: Balance): MessageInitShape<typeof BalanceSchema> {
       expiredPoints: BigInt(totals.expiredPoints),
       refundedPoints: BigInt(totals.refundedPoints),
       revokedPoints: BigInt(totals.revokedPoints),
+      heldPoints: BigInt(totals.heldPoints),
+      capturedPoints: BigInt(totals.capturedPoints),
+      releasedPoints: BigInt(totals.releasedPoints),
     },
     frozen: account.frozen,
     version: BigInt(version),
+    heldPoints: BigInt(balance.heldPoints),
     pendingPoints: BigInt(pendingPoints),
   };
 }

@@ -38,8 +38,10 @@ export function createTableScan(client: DynamoDBClient, tableName: TableName): T
 /** The record of an item, by the forms of docs/keys.md; undefined for the other kinds. */
 function refOf(item: Item): Ref<ScannedKind> | undefined {
   const [pk = "", sk] = [item.pk?.S, item.sk?.S];
-  if (sk === undefined) return { kind: "reservation", id: pk };
   const id = pk.slice(2);
+  if (sk === undefined) {
+    return pk.startsWith("H#") ? { kind: "hold", id } : { kind: "reservation", id: pk };
+  }
   const parts = id.split("#");
   switch (pk.slice(0, 2)) {
     case "A#":

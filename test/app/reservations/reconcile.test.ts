@@ -7,8 +7,8 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { ReservationName } from "../../../src/app/ports/reservations.ts";
 import {
   divideIntoLanes,
-  pendingParts,
-  reservationPages,
+  dueParts,
+  recordPages,
 } from "../../../src/app/reservations/all-reservations.ts";
 import { executeOverdue, type OverdueCounts } from "../../../src/app/reservations/reconcile.ts";
 import { shardCount } from "../../../src/contract/points.ts";
@@ -188,7 +188,7 @@ async function reservationsWithoutRuns(
 const unavailable = () => new DomainError("WORKFLOWS_UNAVAILABLE", "for a moment");
 
 describe("the lanes of overdue reservations", () => {
-  const selection = { parts: pendingParts, isWanted: () => true };
+  const selection = { parts: dueParts, isWanted: () => true };
   const observers = { onDone: () => {}, onFailed: () => expect.unreachable("none fails") };
 
   test("together execute what a step has left, each record once", async () => {
@@ -201,8 +201,8 @@ describe("the lanes of overdue reservations", () => {
     const first = await executeOverdue(deps, nothing, () => ++pages < 20, observers);
     const { cursor = "" } = first;
     const lanes = await divideIntoLanes(deps, selection, { cursor }, 8);
-    // Twelve shards of the first program are left, and those of three programs behind it.
-    expect(lanes.length).toBe(6 + 8);
+    // 28 of the 48 shards of the first program are left, and those of three programs behind it.
+    expect(lanes.length).toBe(7 + 8);
     let { granted } = first;
     const queue = [...lanes];
     for (let lane = queue.shift(); lane; lane = queue.shift()) {
@@ -235,7 +235,7 @@ describe("the lanes of overdue reservations", () => {
       { cursor: at("p", 6), until: end },
     ]);
     // The last shard of a program, and the last one of the lane.
-    const last = pendingParts.length * shardCount - 1;
+    const last = dueParts.length * shardCount - 1;
     expect(await divide(at("p", last, "r-1"), at("q", 9))).toEqual([
       { cursor: at("p", last, "r-1"), until: at("q", 0) },
       { cursor: at("q", 0), until: at("q", 9) },
@@ -316,6 +316,8 @@ describe("startAllRuns", () => {
 });
 
 describe("the pages of pending records", () => {
+  const [pending, unsynced] = dueParts;
+  const pendingParts = [pending, unsynced];
   test("have each record once, in one read of each shard", async () => {
     const { deps, reserve, addProgram, force } = createReservationFixture();
     addProgram("q");
@@ -324,7 +326,7 @@ describe("the pages of pending records", () => {
     await reserve("r-0", { programId: "q" });
     const read = vi.fn(deps.reader.reservationsInShard);
     const programs = vi.fn(deps.reader.programs);
-    const page = reservationPages(
+    const page = recordPages(
       { reader: { ...deps.reader, reservationsInShard: read, programs } },
       {
         window: { start: undefined, end: undefined },
@@ -366,10 +368,7 @@ describe("the pages of pending records", () => {
       },
     };
     const window = { start: undefined, end: undefined };
-    const page = reservationPages(
-      { reader },
-      { window, parts: pendingParts, isWanted: () => true },
-    );
+    const page = recordPages({ reader }, { window, parts: pendingParts, isWanted: () => true });
     let cursor: string | undefined;
     let pages = 0;
     const readAll = async () => {
@@ -397,7 +396,7 @@ describe("the pages of pending records", () => {
         return page;
       },
     };
-    const page = reservationPages(
+    const page = recordPages(
       { reader },
       {
         window: { start: undefined, end: undefined },

@@ -1,4 +1,5 @@
 /** Tests how workflow runs are brought in line with their records. */
+
 import { describe, expect, test, vi } from "vitest";
 import {
   cancelReservation,
@@ -14,6 +15,7 @@ import {
   programId,
   spiedWorkflows,
 } from "../../support/fixtures/memory-reservations.ts";
+import { idOf } from "../../support/fixtures/record-names.ts";
 
 const hour = 3_600_000;
 const nothing = { synced: 0, restarted: 0, terminated: 0, failed: 0 };
@@ -126,7 +128,7 @@ describe("a run without progress", () => {
     expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ terminated: 3 });
     expect(workflows.overdueRuns).toHaveBeenLastCalledWith(clock.time - 120_000);
     const reasonOf = Object.fromEntries(
-      workflows.terminateRun.mock.calls.map(([run, reason]) => [run.reservationId, reason]),
+      workflows.terminateRun.mock.calls.map(([run, reason]) => [idOf(run), reason]),
     );
     expect(Object.keys(reasonOf).toSorted()).toEqual(["cancelled", "done", "unknown"]);
     expect(reasonOf.done).toContain("the reservation is DONE");
@@ -137,8 +139,8 @@ describe("a run without progress", () => {
   test("that cannot be terminated is counted, and the others are", async () => {
     const workflows = spiedWorkflows({
       overdueRuns: () => runsOf("stuck", "other"),
-      async terminateRun({ reservationId }) {
-        if (reservationId === "stuck") throw unavailable();
+      async terminateRun(run) {
+        if (idOf(run) === "stuck") throw unavailable();
       },
     });
     const { deps } = createReservationFixture(workflows);

@@ -1,4 +1,5 @@
 /** Tests that a record which the store always throttles costs a sweep or a run only itself. */
+
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { runBlocks } from "../../../src/app/bulk-grants/run.ts";
 import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
@@ -13,6 +14,7 @@ import { parseMonth } from "../../../src/domain/month.ts";
 import { createAccountFixture, grant, programId } from "../../support/fixtures/account-fixture.ts";
 import { openStore, start, submit, validate } from "../../support/fixtures/bulk-steps.ts";
 import { createReservationFixture } from "../../support/fixtures/memory-reservations.ts";
+import { idOf } from "../../support/fixtures/record-names.ts";
 import { settled } from "../../support/fixtures/settled.ts";
 import { answerTo, programId as bulkProgramId } from "../../support/models/bulk-use-cases.ts";
 import type { MemoryStore } from "../../support/stores/memory-store.ts";
@@ -151,9 +153,7 @@ test("the runs of reservations", async () => {
   expect(await recordOf("u-0")).not.toHaveProperty("unsynced");
   clock.time += 60_000;
   const failed: string[] = [];
-  const synced = await soon(() =>
-    syncRuns(deps, 0, ({ reservationId }) => failed.push(reservationId)),
-  );
+  const synced = await soon(() => syncRuns(deps, 0, (name) => failed.push(idOf(name))));
   expect({ synced, failed }).toMatchObject({ synced: { synced: 0, failed: 1 }, failed: [hot] });
 });
 

@@ -85,6 +85,9 @@ function call(method: string, request: Request, caller = "grpc-js"): Promise<Ans
 
 const account = { user_id: "u" };
 const reservation = { reservation_id: "r" };
+const hold = { ...account, hold_id: "h" };
+/** By the real clock, by which holds time out. */
+const tomorrow = { seconds: String(Math.floor(Date.now() / 1_000) + 86_400), nanos: 0 };
 const target = { type: "post", id: "t" };
 /** Of the preferences of an owner without any. */
 const etag = etagOf([false, [], []]);
@@ -172,9 +175,29 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     },
     { available_points: "80", entry: { related_event: { event_id: "u" } } },
   ],
+  "meguri.holds.v1.HoldService/HoldPoints": [
+    { ...hold, points: "3", until: tomorrow, reason: "order" },
+    { hold: { state: "STATE_HELD", points: "3", until: tomorrow }, available_points: "77" },
+  ],
+  "meguri.holds.v1.HoldService/CapturePoints": [
+    { ...hold, event_id: "c", points: "2", more_captures_follow: true },
+    { hold: { captured_points: "2", captures: [{ event_id: "c" }] }, available_points: "77" },
+  ],
+  "meguri.holds.v1.HoldService/ReleaseHold": [
+    hold,
+    { hold: { state: "STATE_RELEASED", released_points: "1" }, available_points: "78" },
+  ],
+  "meguri.holds.v1.HoldService/GetHold": [
+    { hold_id: "h" },
+    { hold: { entry_number: "4", release_entry_number: "6", creator: { service: "grpc-js" } } },
+  ],
+  "meguri.holds.v1.HoldService/ListHolds": [
+    { ...account, state: "STATE_RELEASED" },
+    { holds: [{ hold_id: "h" }], next_page_token: "" },
+  ],
   "meguri.points.v1.PointsService/RevokePoints": [
     { ...account, event_id: "v", grant_event: { event_id: "g" } },
-    { available_points: "0", entry: { points: "80" } },
+    { available_points: "0", entry: { points: "78" } },
   ],
   "meguri.points.v1.PointsService/FreezeAccount": [
     { ...account, event_id: "f" },
@@ -189,7 +212,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     {
       balance: {
         available_points: "0",
-        totals: { issued_points: "100", used_points: "30", revoked_points: "80" },
+        totals: { issued_points: "100", used_points: "30", revoked_points: "78" },
       },
     },
   ],
@@ -206,7 +229,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.points.v1.PointsService/ListLedgerEntries": [
     { ...account, page_size: 1 },
-    { entries: [{ number: "6" }] },
+    { entries: [{ number: "9" }] },
   ],
   "meguri.points.v1.PointsService/GetLedgerEntry": [
     { ...account, number: "1" },
@@ -214,7 +237,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.points.v1.PointsService/VerifyAccount": [
     { ...account, repair: true },
-    { differences: [], entry_count: "6", repaired: false },
+    { differences: [], entry_count: "9", repaired: false },
   ],
   "meguri.points.v1.PointsService/VerifyProgram": [
     {},

@@ -1,4 +1,5 @@
 /** Tests the store with answers of DynamoDB that DynamoDB Local never gives. */
+
 import { randomUUID } from "node:crypto";
 import {
   BatchGetItemCommand,
@@ -20,6 +21,7 @@ import {
   type Ref,
   reactionRef,
 } from "../../../src/app/ports/records.ts";
+import { noTotals } from "../../../src/domain/ledger.ts";
 import type { Item } from "../../../src/store/dynamodb/codecs/index.ts";
 import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
@@ -42,7 +44,7 @@ const account = {
   userId: "u",
   month: 24_322,
   slots: [1],
-  totals: { issuedPoints: 1, usedPoints: 0, expiredPoints: 0, refundedPoints: 0, revokedPoints: 0 },
+  totals: { ...noTotals, issuedPoints: 1 },
   frozen: false,
   last: 1,
   time: 5,

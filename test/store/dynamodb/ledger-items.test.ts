@@ -81,6 +81,9 @@ describe("entries", () => {
       expiredPoints: 0,
       refundedPoints: 0,
       revokedPoints: 0,
+      heldPoints: 0,
+      capturedPoints: 0,
+      releasedPoints: 0,
     };
     const month = (points: number) => [{ month: 24_322, points }];
     const withSnapshot = (number: number, reason: string, months = month(50)): LedgerEntry => ({

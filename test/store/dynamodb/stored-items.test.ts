@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { storeCampaign, storeEndedBulkGrants } from "../../support/stored-items/bulk-grants.ts";
 import { storeCauses } from "../../support/stored-items/causes.ts";
 import { storeEarlyExpiry } from "../../support/stored-items/early-expiry.ts";
+import { storeHolds } from "../../support/stored-items/holds.ts";
 import { storeLease } from "../../support/stored-items/leases.ts";
 import { storeLiabilityReports } from "../../support/stored-items/liability-reports.ts";
 import { storePoints, storePrograms, storeSnapshot } from "../../support/stored-items/points.ts";
@@ -29,5 +30,6 @@ test("the same calls store the same items", async () => {
   await storeEarlyExpiry(recorder);
   await storeSnapshot(recorder);
   await storeLiabilityReports(recorder);
+  await storeHolds(recorder);
   await expect(textOf(recorder.stored)).toMatchFileSnapshot("stored-items.txt");
 });

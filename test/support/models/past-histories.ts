@@ -77,7 +77,7 @@ type History = typeof pastHistories extends fc.Arbitrary<infer H> ? H : never;
 export function playPast({ timeZone, lifetime, played }: History) {
   const rules: Rules = { timeZone, lifetimes: [{ lifetimeMonths: lifetime, effectiveTime: 0 }] };
   const of = (): Program => program(1, { timeZone, lifetimes: structuredClone(rules.lifetimes) });
-  const oracle = new Oracle(rules);
+  const oracle = new Oracle(rules, (time) => time);
   const ledger = createLedger(of());
   const live = new Map<number, Shown>();
   const ids = { grant: [] as string[], use: [] as string[] };

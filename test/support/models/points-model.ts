@@ -17,7 +17,7 @@ import { getPastBalance } from "../../../src/app/points/past-balance.ts";
 import { getBalance } from "../../../src/app/points/queries.ts";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
-import { shardCount } from "../../../src/app/ports/points.ts";
+import { type AccountName, shardCount } from "../../../src/app/ports/points.ts";
 import { accountRef, programRef } from "../../../src/app/ports/records.ts";
 import { updateProgram } from "../../../src/app/programs/commands.ts";
 import { asService } from "../../../src/domain/caller.ts";
@@ -26,6 +26,7 @@ import { eventName, type LedgerEntry } from "../../../src/domain/ledger.ts";
 import { formatMonth, parseMonth } from "../../../src/domain/month.ts";
 import { delayedBy, pause } from "../stores/item-by-item.ts";
 import { type Fault, memoryDeps } from "../stores/memory-store.ts";
+import { type HoldRequest, holdsOf, isOfHold, sendForHold } from "./points-model-holds.ts";
 import {
   type Answer,
   type Line,
@@ -53,6 +54,21 @@ type RequestTemplate =
   | { readonly op: "revoke"; readonly of: number }
   | { readonly op: "extend"; readonly of: number; readonly ends: number }
   | { readonly op: "freeze" | "unfreeze" }
+  | {
+      readonly op: "hold";
+      readonly points: number;
+      readonly partial: boolean;
+      readonly ms: number;
+      readonly current: boolean;
+    }
+  | {
+      readonly op: "capture";
+      readonly of: number;
+      /** Absent: all that is left. */
+      readonly points: number | undefined;
+      readonly more: boolean;
+    }
+  | { readonly op: "release" | "timeout"; readonly of: number }
   /** An earlier request once more, with the same content, another reason or another cause. */
   | { readonly op: "again"; readonly of: number; readonly other?: "reason" | "cause" | undefined };
 
@@ -119,6 +135,12 @@ const ends = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: -2, max: 37 }) },
 );
 
+/** For how long points are held: mostly for days, and the limits. */
+const holdMs = fc.oneof(
+  { weight: 4, arbitrary: fc.integer({ min: 60_000, max: 90 * 86_400_000 }) },
+  { weight: 1, arbitrary: fc.constantFrom(59_999, 60_000, 90 * 86_400_000, 90 * 86_400_000 + 1) },
+);
+
 const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
   {
     weight: 7,
@@ -143,6 +165,27 @@ const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ op: fc.constant("revoke" as const), of }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      op: fc.constant("hold" as const),
+      points,
+      partial: fc.boolean(),
+      ms: holdMs,
+      current: fc.boolean(),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      op: fc.constant("capture" as const),
+      of,
+      points: part,
+      more: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("release" as const), of }) },
+  { weight: 4, arbitrary: fc.record({ op: fc.constant("timeout" as const), of }) },
   { weight: 1, arbitrary: fc.constant({ op: "freeze" as const }) },
   { weight: 2, arbitrary: fc.constant({ op: "unfreeze" as const }) },
   {
@@ -268,6 +311,10 @@ export interface System {
   visible<T extends object>(shown: T): T;
   /** Sends a request, or only validates it, and returns its answer or refusal. */
   send(request: Request, process: number, dry: boolean): Promise<Answer>;
+  /** The clock by which holds time out, at a time of the calendar. */
+  wall(now: number): number;
+  /** How long points are held for a template's time. */
+  holdMs(ms: number): number;
   /** Lets about so many milliseconds pass. */
   pause(ms: number): Promise<void>;
   /** Everything that a reader sees, now or as of an instant. */
@@ -293,7 +340,7 @@ export async function play(
     lifetimes: [{ lifetimeMonths: lifetime, effectiveTime: 0 }],
   };
   const system = await open(rules, start, delays);
-  const oracle = new Oracle(rules);
+  const oracle = new Oracle(rules, system.wall);
   const live = new Map<number, unknown>();
   const run: Run = { system, oracle, rules, now: start, requests: [], compared: 0, live };
   for (const each of steps) {
@@ -321,8 +368,9 @@ async function playStep(run: Run, step: Step): Promise<void> {
     case "one": {
       const request = requestOf(run, step.template);
       const { oracle, now } = run;
-      const expected = step.dry ? oracle.peek(request, now) : oracle.apply(request, now);
-      const answer = await run.system.send(request, step.process, step.dry);
+      const dry = step.dry && request.op !== "timeout";
+      const expected = dry ? oracle.peek(request, now) : oracle.apply(request, now);
+      const answer = await run.system.send(request, step.process, dry);
       deepStrictEqual(answer, run.system.visible(expected));
       return;
     }
@@ -388,13 +436,12 @@ interface Call {
   readonly after: number;
 }
 
+/** No worker only validates a timeout. */
 const callsOf = (run: Run, calls: readonly CallTemplate[]): Call[] =>
-  calls.map((call) => ({
-    request: requestOf(run, call.template),
-    process: call.process,
-    dry: call.dry,
-    after: 0,
-  }));
+  calls.map(({ template: given, process: receiver, dry }) => {
+    const request = requestOf(run, given);
+    return { request, process: receiver, dry: dry && request.op !== "timeout", after: 0 };
+  });
 
 /** A request and its answer; `start` and `end` are numbers of one sequence of events. */
 interface Answered {
@@ -458,7 +505,9 @@ async function compareAll(run: Run): Promise<void> {
   deepStrictEqual(await system.show(), shown);
   // Before a lengthening takes effect, a balance shows it already; one of the past does not.
   const isPending = (rules.lifetimes.at(-1)?.effectiveTime ?? 0) > now;
-  if (now >= oracle.time && !isPending) live.set(now, shown);
+  // Holds are read as they are now.
+  const { holds: _, ...past } = shown;
+  if (now >= oracle.time && !isPending) live.set(now, past);
   else live.delete(now);
   const lines = oracle.lines.slice(run.compared).map((line) => system.visible(line));
   deepStrictEqual(await system.lines(run.compared), lines);
@@ -501,6 +550,22 @@ function requestOf(run: Run, template: RequestTemplate): Request {
       case "extend": {
         const grant = latest(requests, ["grant", "extend"], template.of) ?? "nothing";
         return { op: "extend", id, reason: "", cause: "", grant, ends: monthIn(template.ends) };
+      }
+      case "hold": {
+        const { points: wanted, partial } = template;
+        const policy = template.current ? "CURRENT_MONTH" : "ORIGINAL_EXPIRY";
+        const until = run.system.wall(run.now) + run.system.holdMs(template.ms);
+        return { op: "hold", id, reason: "h", cause: "", points: wanted, partial, until, policy };
+      }
+      case "capture": {
+        const hold = latest(requests, ["hold"], template.of) ?? "nothing";
+        const { points: wanted, more } = template;
+        return { op: "capture", id, reason: "", cause: "o", hold, points: wanted, more };
+      }
+      case "release":
+      case "timeout": {
+        const hold = latest(requests, ["hold"], template.of) ?? "nothing";
+        return { op: template.op, id, reason: "", cause: "", hold };
       }
       case "again": {
         const before = earlier(template.of);
@@ -548,20 +613,24 @@ export async function openMemory(
   if (delays.length > 0) store.beforeItem = delayedBy(delays);
   return {
     visible: (shown) => shown,
-    send: (request, which, dry) => answerOf(send(processes[which] as Deps, request, dry)),
+    send: (request, which, dry) => sendTo(processes[which] as Deps, name, request, dry),
+    wall: (now) => now,
+    holdMs: (ms) => ms,
     pause,
     async show(asOf) {
       const balance =
         asOf === undefined ? getBalance(deps, name) : getPastBalance(deps, name, asOf);
-      const { account, availablePoints: available, buckets } = await balance;
+      const { account, availablePoints, heldPoints, buckets } = await balance;
       return {
-        balance: available,
+        balance: availablePoints,
         lots: buckets.map(({ month, points: held, expireTime }) => ({
           month: formatMonth(month),
           points: held,
           expireTime,
         })),
         totals: { ...account.totals },
+        held: heldPoints,
+        ...(asOf === undefined && { holds: await holdsOf(deps, name) }),
         frozen: account.frozen,
         last: account.last,
       };
@@ -592,7 +661,24 @@ export async function openMemory(
   };
 }
 
-function send(deps: Deps, request: Request, validateOnly: boolean): Promise<ChangeResult> {
+async function sendTo(
+  deps: Deps,
+  name: AccountName,
+  request: Request,
+  dry: boolean,
+): Promise<Answer> {
+  if (!isOfHold(request)) return answerOf(send(deps, request, dry));
+  const answer = await sendForHold(deps, name, caller, request, dry).catch(refusal);
+  if (!("entry" in answer)) return answer;
+  const { entry, ...rest } = answer;
+  return { line: lineOf(entry), ...rest };
+}
+
+function send(
+  deps: Deps,
+  request: Exclude<Request, HoldRequest>,
+  validateOnly: boolean,
+): Promise<ChangeResult> {
   const { id: eventId, reason, cause } = request;
   const why = { reason, ...(cause && { cause }) };
   const input = { programId, userId, eventId, ...why, caller, validateOnly, deadline: undefined };
@@ -635,10 +721,11 @@ function answerOf(result: Promise<ChangeResult>): Promise<Answer> {
 }
 
 /** The refusal of an error. Throws a retryable error, which no request in memory may have. */
-function refusal(error: unknown): Answer {
+export function refusal(error: unknown): Answer {
   if (!(error instanceof DomainError) || error.retryable) throw error;
   const { reason, metadata } = error;
-  const left = metadata.available_points ?? metadata.refundable_points;
+  const left =
+    metadata.available_points ?? metadata.refundable_points ?? metadata.capturable_points;
   return { refused: reason, ...(left !== undefined && { left: Number(left) }) };
 }
 

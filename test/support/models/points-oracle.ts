@@ -20,7 +20,23 @@ export type Operation =
   | { readonly op: "revoke"; readonly grant: string }
   | { readonly op: "extend"; readonly grant: string; readonly ends: string }
   | { readonly op: "freeze" }
-  | { readonly op: "unfreeze" };
+  | { readonly op: "unfreeze" }
+  | {
+      readonly op: "hold";
+      readonly points: number;
+      readonly partial: boolean;
+      readonly until: number;
+      readonly policy: "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
+    }
+  | {
+      readonly op: "capture";
+      readonly hold: string;
+      readonly points: number | undefined;
+      readonly more: boolean;
+    }
+  | { readonly op: "release"; readonly hold: string }
+  /** What a worker does with a hold, whether or not it is due. */
+  | { readonly op: "timeout"; readonly hold: string };
 
 export type Request = Operation & {
   readonly id: string;
@@ -54,8 +70,19 @@ export interface Shown {
   readonly balance: number;
   readonly lots: readonly { month: string; points: number; expireTime: number }[];
   readonly totals: Readonly<Record<string, number>>;
+  readonly held: number;
+  readonly holds: readonly ShownHold[];
   readonly frozen: boolean;
   readonly last: number;
+}
+
+/** What a hold shows to a reader. */
+export interface ShownHold {
+  readonly id: string;
+  readonly state: string;
+  readonly points: number;
+  readonly captured: number;
+  readonly released: number;
 }
 
 /** The program: its time zone and its lifetimes, each from an instant on. */
@@ -74,8 +101,29 @@ interface Done {
   gone: number;
 }
 
+/** What an event has written, and the balance after it. */
+interface Written {
+  readonly line: Line;
+  readonly balance: number;
+}
+
+interface Held extends Written {
+  readonly content: string;
+  readonly until: number;
+  readonly policy: "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
+  /** What is still held, in the order of taking. */
+  left: [Lot, number][];
+  state: "HELD" | "CAPTURED" | "RELEASED" | "EXPIRED";
+  readonly captures: Map<string, Written & { readonly content: string }>;
+  release: Written | undefined;
+}
+
+/** As many as src/domain allows. */
+const maxCaptures = 20;
+
 interface State {
   exists: boolean;
+  holds: Map<string, Held>;
   lots: Map<Lot, number>;
   totals: Record<string, number>;
   frozen: boolean;
@@ -88,6 +136,7 @@ export class Oracle {
   readonly #rules: Rules;
   #state: State = {
     exists: false,
+    holds: new Map(),
     lots: new Map(),
     totals: {
       issuedPoints: 0,
@@ -95,6 +144,9 @@ export class Oracle {
       expiredPoints: 0,
       refundedPoints: 0,
       revokedPoints: 0,
+      heldPoints: 0,
+      capturedPoints: 0,
+      releasedPoints: 0,
     },
     frozen: false,
     time: 0,
@@ -102,8 +154,12 @@ export class Oracle {
     lines: [],
   };
 
-  constructor(rules: Rules) {
+  /** The clock by which holds time out, at a time of the calendar. */
+  readonly #wall: (now: number) => number;
+
+  constructor(rules: Rules, wall: (now: number) => number) {
     this.#rules = rules;
+    this.#wall = wall;
   }
 
   get lines(): readonly Line[] {
@@ -152,7 +208,7 @@ export class Oracle {
     const before = this.#state;
     this.#state = structuredClone(before);
     this.#advance(now);
-    const { lots, totals, frozen, lines } = this.#state;
+    const { lots, totals, holds, frozen, lines } = this.#state;
     const shown = {
       balance: sum(lots.values()),
       lots: [...lots]
@@ -164,6 +220,8 @@ export class Oracle {
           expireTime: this.#expiry(lot, this.#state.time),
         })),
       totals: { ...totals },
+      held: sum([...holds.values()].map((hold) => sum(hold.left.map(([, part]) => part)))),
+      holds: [...holds].map(([id, hold]) => shownHold(id, hold)).sort(byId),
       frozen,
       last: lines.length,
     };
@@ -174,6 +232,23 @@ export class Oracle {
   #answer(request: Request, now: number): Answer {
     const { id, ...what } = request;
     const content = JSON.stringify(what);
+    switch (request.op) {
+      case "hold":
+        return this.#hold(request, content, now);
+      case "capture":
+        return this.#capture(request, content, now);
+      case "release":
+        return this.#release(request, now);
+      case "timeout":
+        return this.#timeOut(request, now);
+      default:
+        return this.#answerOnce(request, content, now);
+    }
+  }
+
+  /** An event of the account, whose id the account remembers. */
+  #answerOnce(request: Request, content: string, now: number): Answer {
+    const { id } = request;
     const known = this.#state.done.get(id);
     if (known && known.content !== content) return { refused: "ID_REUSED" };
     if (known) return { line: known.line, balance: known.balance, replayed: true };
@@ -210,27 +285,127 @@ export class Oracle {
   }
 
   #use(request: Request, points: number, partial: boolean, content: string, now: number): Answer {
+    const taken = this.#take(points, partial, now);
+    if ("refused" in taken) return taken;
+    const total = sum(taken.map(([, part]) => part));
+    this.#count("usedPoints", total);
+    const changes = taken.map(([lot, part]): [Lot, number] => [lot, -part]);
+    const line = this.#write("USED", `c:${request.id}`, total, changes, { request });
+    return this.#finish(request, content, line, taken);
+  }
+
+  /** Takes points, oldest lot first, and returns them in that order. */
+  #take(points: number, partial: boolean, now: number): [Lot, number][] | { refused: string } {
     if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
     this.#advance(now);
     const there = sum(this.#state.lots.values());
     if (there === 0 || (there < points && !partial)) {
-      return { refused: "INSUFFICIENT_POINTS", left: there };
+      return { refused: "INSUFFICIENT_POINTS", left: there } as { refused: string };
     }
     const taken: [Lot, number][] = [];
     let wanted = Math.min(points, there);
-    const total = wanted;
     for (const lot of [...this.#state.lots.keys()].sort((a, b) => a - b)) {
-      const held = this.#state.lots.get(lot) ?? 0;
-      const part = Math.min(held, wanted);
+      const part = Math.min(this.#state.lots.get(lot) ?? 0, wanted);
       if (part === 0) continue;
       taken.push([lot, part]);
       this.#add(lot, -part);
       wanted -= part;
     }
-    this.#state.totals.usedPoints = (this.#state.totals.usedPoints ?? 0) + total;
-    const changes = taken.map(([lot, part]): [Lot, number] => [lot, -part]);
-    const line = this.#write("USED", `c:${request.id}`, total, changes, { request });
-    return this.#finish(request, content, line, taken);
+    return taken;
+  }
+
+  #hold(request: Request & { op: "hold" }, content: string, now: number): Answer {
+    const { id, until, policy } = request;
+    const known = this.#state.holds.get(id);
+    if (known && known.content !== content) return { refused: "ID_REUSED" };
+    if (known) return { line: known.line, balance: known.balance, replayed: true };
+    const ahead = until - this.#wall(now);
+    if (ahead < 60_000 || ahead > 90 * 24 * 3_600_000) return { refused: "INVALID_REQUEST" };
+    const left = this.#take(request.points, request.partial, now);
+    if ("refused" in left) return left;
+    const points = sum(left.map(([, part]) => part));
+    this.#count("heldPoints", points);
+    const changes = left.map(([lot, part]): [Lot, number] => [lot, -part]);
+    const line = this.#write("HELD", `h:${id}`, points, changes, { request });
+    const written = { line, balance: sum(this.#state.lots.values()) };
+    const empty = { captures: new Map(), release: undefined };
+    this.#state.holds.set(id, {
+      content,
+      until,
+      policy,
+      left,
+      state: "HELD",
+      ...written,
+      ...empty,
+    });
+    return { ...written, replayed: false };
+  }
+
+  #capture(request: Request & { op: "capture" }, content: string, now: number): Answer {
+    const hold = this.#state.holds.get(request.hold);
+    if (!hold) return { refused: "HOLD_NOT_FOUND" };
+    const known = hold.captures.get(request.id);
+    if (known && known.content !== content) return { refused: "ID_REUSED" };
+    if (known) return { line: known.line, balance: known.balance, replayed: true };
+    if (hold.state !== "HELD") return { refused: "WRONG_STATE" };
+    const left = sum(hold.left.map(([, part]) => part));
+    const points = request.points ?? left;
+    if (points > left) return { refused: "LIMIT_EXCEEDED", left };
+    if (hold.captures.size >= maxCaptures) return { refused: "LIMIT_EXCEEDED" };
+    if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
+    this.#advance(now);
+    for (let wanted = points; wanted > 0; ) {
+      const [lot, part] = hold.left.shift() as [Lot, number];
+      if (part > wanted) hold.left.unshift([lot, part - wanted]);
+      wanted -= Math.min(part, wanted);
+    }
+    this.#count("capturedPoints", points);
+    const related = `h:${request.hold}`;
+    const event = `${related}/capture/${request.id}`;
+    const line = this.#write("CAPTURED", event, points, [], { request, related });
+    if (points === left || !request.more) {
+      if (points < left) this.#giveBack(request.hold, hold, request);
+      hold.state = "CAPTURED";
+    }
+    const balance = sum(this.#state.lots.values());
+    hold.captures.set(request.id, { content, line, balance });
+    return { line, balance, replayed: false };
+  }
+
+  #release(request: Request & { op: "release" }, now: number): Answer {
+    const hold = this.#state.holds.get(request.hold);
+    if (!hold) return { refused: "HOLD_NOT_FOUND" };
+    if (hold.state === "RELEASED") return { ...(hold.release as Written), replayed: true };
+    if (hold.state !== "HELD") return { refused: "WRONG_STATE" };
+    this.#advance(now);
+    hold.state = "RELEASED";
+    return { ...this.#giveBack(request.hold, hold, request), replayed: false };
+  }
+
+  /** The answer of a hold that is not due, or has ended, is its state. */
+  #timeOut(request: Request & { op: "timeout" }, now: number): Answer {
+    const hold = this.#state.holds.get(request.hold);
+    if (!hold) return { refused: "HOLD_NOT_FOUND" };
+    if (hold.state !== "HELD" || hold.until > this.#wall(now)) return { refused: hold.state };
+    this.#advance(now);
+    hold.state = "EXPIRED";
+    return { ...this.#giveBack(request.hold, hold), replayed: false };
+  }
+
+  /** Returns what is held to its lots. Those that have expired expire again, or go to today's. */
+  #giveBack(id: string, hold: Held, request?: Request): Written {
+    const back = new Map(hold.left);
+    hold.left = [];
+    const since = hold.line.createTime;
+    const { changes, expired } = this.#restore(back, hold.policy, since);
+    const points = sum(back.values());
+    this.#count("releasedPoints", points);
+    const event = `h:${id}/release`;
+    const why = { related: `h:${id}`, ...(request && { request }) };
+    const line = this.#write("RELEASED", event, points, changes, why);
+    for (const lot of expired) this.#expire(lot, back.get(lot) ?? 0, since, `/${event}`);
+    hold.release = { line, balance: sum(this.#state.lots.values()) };
+    return hold.release;
   }
 
   #refund(request: Request & { op: "refund" }, content: string, now: number): Answer {
@@ -244,25 +419,36 @@ export class Oracle {
     this.#advance(now);
     const back = giveBack(used.taken, points);
     const since = used.line.createTime;
-    const expired = [...back.keys()].filter((lot) => this.#expiry(lot, since) <= this.#state.time);
-    const changes = new Map<Lot, number>();
-    for (const [lot, part] of back) {
-      const target =
-        expired.includes(lot) && request.policy === "CURRENT_MONTH" ? this.#today() : lot;
-      changes.set(target, (changes.get(target) ?? 0) + part);
-      this.#add(target, part);
-    }
-    this.#state.totals.refundedPoints = (this.#state.totals.refundedPoints ?? 0) + points;
-    const line = this.#write("REFUNDED", `c:${request.id}`, points, [...changes], {
+    const { changes, expired } = this.#restore(back, request.policy, since);
+    this.#count("refundedPoints", points);
+    const line = this.#write("REFUNDED", `c:${request.id}`, points, changes, {
       request,
       related: `c:${request.use}`,
     });
-    if (request.policy === "ORIGINAL_EXPIRY") {
-      for (const lot of expired.sort((a, b) => a - b)) {
-        this.#expire(lot, back.get(lot) ?? 0, since, `/c:${request.id}`);
-      }
+    for (const lot of expired) {
+      this.#expire(lot, back.get(lot) ?? 0, since, `/c:${request.id}`);
     }
     return this.#finish(request, content, line, []);
+  }
+
+  /**
+   * Adds points to the lots that they were taken from at `since`. Returns the changes, and the lots
+   * that are to expire again.
+   */
+  #restore(back: ReadonlyMap<Lot, number>, policy: Held["policy"], since: number) {
+    const expired = [...back.keys()].filter((lot) => this.#expiry(lot, since) <= this.#state.time);
+    const changes = new Map<Lot, number>();
+    for (const [lot, part] of back) {
+      const target = expired.includes(lot) && policy === "CURRENT_MONTH" ? this.#today() : lot;
+      changes.set(target, (changes.get(target) ?? 0) + part);
+      this.#add(target, part);
+    }
+    const again = policy === "ORIGINAL_EXPIRY" ? expired.sort((a, b) => a - b) : [];
+    return { changes: [...changes], expired: again };
+  }
+
+  #count(total: string, points: number): void {
+    this.#state.totals[total] = (this.#state.totals[total] ?? 0) + points;
   }
 
   #revoke(request: Request, grant: string, content: string, now: number): Answer {
@@ -419,6 +605,12 @@ export class Oracle {
 
 /** Whether a request has put points into a lot. */
 const bringsPoints = ({ line }: Done): boolean => ["ISSUED", "EXTENDED"].includes(line.type);
+const byId = (a: ShownHold, b: ShownHold): number => (a.id < b.id ? -1 : 1);
+
+function shownHold(id: string, { state, line, captures, release }: Held): ShownHold {
+  const captured = sum([...captures.values()].map((capture) => capture.line.points));
+  return { id, state, points: line.points, captured, released: release?.line.points ?? 0 };
+}
 
 /** Removes `points` from the end of what a use took: what was taken last is restored first. */
 function giveBack(taken: [Lot, number][], points: number): Map<Lot, number> {

@@ -12,6 +12,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { HoldService } from "../../../src/gen/meguri/holds/v1/hold_service_pb.ts";
 import { NotificationService } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
@@ -26,6 +27,7 @@ const services = {
   programs: ProgramService,
   points: PointsService,
   reservations: ReservationService,
+  holds: HoldService,
   reactions: ReactionService,
   notifications: NotificationService,
   bulkGrants: BulkGrantService,

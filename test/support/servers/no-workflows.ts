@@ -10,6 +10,8 @@ export const noWorkflows: Workflows = {
   async *brokenRuns() {},
   async *overdueRuns() {},
   terminateRun: async () => undefined,
+  startHold: async () => undefined,
+  refreshHold: async () => undefined,
   ensureMonthEnd: async () => undefined,
   ensureExpiryNotices: async () => undefined,
   startVerification: async () => undefined,

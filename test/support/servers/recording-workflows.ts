@@ -3,6 +3,7 @@ import type { LedgerExport } from "../../../src/app/ports/exports.ts";
 import type { Verification, Workflows } from "../../../src/app/ports/workflows.ts";
 import { emptyExport, exportWorkflowId } from "../../../src/contract/exports.ts";
 import { verifyWorkflowId } from "../../../src/contract/verifications.ts";
+import { idOf } from "../fixtures/record-names.ts";
 
 /** `calls` has a line for each call, such as `startReservation default r-1`. */
 export interface RecordingWorkflows extends Workflows {
@@ -27,8 +28,14 @@ export function recordWorkflows(): RecordingWorkflows {
     countPaused: async () => 0,
     async *brokenRuns() {},
     async *overdueRuns() {},
-    async terminateRun({ programId, reservationId }) {
-      calls.push(`terminateRun ${programId} ${reservationId}`);
+    async terminateRun(run) {
+      calls.push(`terminateRun ${run.programId} ${idOf(run)}`);
+    },
+    async startHold({ programId, holdId }) {
+      calls.push(`startHold ${programId} ${holdId}`);
+    },
+    async refreshHold({ programId, holdId }) {
+      calls.push(`refreshHold ${programId} ${holdId}`);
     },
     async refreshPaused(programId, reason) {
       calls.push(`refreshPaused ${programId}: ${reason}`);

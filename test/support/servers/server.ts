@@ -12,6 +12,7 @@ import { compose, composeAccess } from "../../../src/compose.ts";
 import { type Config, readConfig } from "../../../src/config/config.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { HoldService } from "../../../src/gen/meguri/holds/v1/hold_service_pb.ts";
 import * as notifications from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
@@ -53,6 +54,7 @@ export interface Clients {
   readonly programs: Client<typeof ProgramService>;
   readonly points: Client<typeof PointsService>;
   readonly reservations: Client<typeof ReservationService>;
+  readonly holds: Client<typeof HoldService>;
   readonly reactions: Client<typeof ReactionService>;
   readonly notifications: Client<typeof notifications.NotificationService>;
   readonly bulkGrants: Client<typeof BulkGrantService>;
@@ -228,6 +230,7 @@ export function connect(
     programs: client(ProgramService),
     points: client(PointsService),
     reservations: client(ReservationService),
+    holds: client(HoldService),
     reactions: client(ReactionService),
     notifications: client(notifications.NotificationService),
     bulkGrants: client(BulkGrantService),

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { accountRef, entryRef, eventRef, type Ref } from "../../../src/app/ports/records.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { asService } from "../../../src/domain/caller.ts";
-import type { EventKey, LedgerEntry } from "../../../src/domain/ledger.ts";
+import { type EventKey, type LedgerEntry, noTotals } from "../../../src/domain/ledger.ts";
 import { createGate } from "../fixtures/account-fixture.ts";
 import { write } from "./both-stores.ts";
 import { createMemoryStore } from "./memory-store.ts";
@@ -31,7 +31,7 @@ const state: Account = {
   userId: "u",
   month: 24_322,
   slots: [2, 0, 0],
-  totals: { issuedPoints: 2, usedPoints: 0, expiredPoints: 0, refundedPoints: 0, revokedPoints: 0 },
+  totals: { ...noTotals, issuedPoints: 2 },
   frozen: false,
   last: 2,
   time: 0,

@@ -10,6 +10,7 @@ import type { Reservation } from "../../../src/domain/reservation.ts";
 import { shardOf } from "../../../src/store/dynamodb/codecs/codec.ts";
 import { type Loaded, nameOf } from "../../../src/store/engine/item-store.ts";
 import { eventReads } from "./memory-events.ts";
+import { holdReads } from "./memory-holds.ts";
 import { allOf, bySort, pad, padBack, pageOf, type Sorted, type Stored } from "./memory-pages.ts";
 import { reactionReads } from "./memory-reactions.ts";
 
@@ -90,7 +91,7 @@ export function createReader(
 
     async accounts(programId, segment, segments, page) {
       const scanned = [...records.values()]
-        .filter(({ ref }) => ref.kind !== "reservation")
+        .filter(({ ref }) => ref.kind !== "reservation" && ref.kind !== "hold")
         .map(({ ref, value }) => ({ sort: nameOf(ref), record: { ref, value } }))
         .filter(({ sort }) => shardOf(sort) % segments === segment);
       const found = pageOf("accounts", scanned, page);
@@ -101,7 +102,7 @@ export function createReader(
       return { ...found, items };
     },
 
-    ...{ ...reservationReads(records), ...reportReads(records) },
+    ...{ ...reservationReads(records), ...holdReads(records), ...reportReads(records) },
     ...{ ...reactionReads(records), ...eventReads(records), ...entryScans(records) },
   };
 }

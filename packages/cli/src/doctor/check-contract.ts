@@ -3,6 +3,7 @@ import { type DescService, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { CallOptions, Meguri } from "@meguri/client";
 import { BulkGrantService } from "@meguri/client/bulk-grants";
+import { HoldService } from "@meguri/client/holds";
 import { NotificationService } from "@meguri/client/notifications";
 import { PointsService } from "@meguri/client/points";
 import { ProgramService } from "@meguri/client/programs";
@@ -14,6 +15,7 @@ const services: readonly DescService[] = [
   ProgramService,
   PointsService,
   ReservationService,
+  HoldService,
   ReactionService,
   NotificationService,
   BulkGrantService,

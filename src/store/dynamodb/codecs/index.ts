@@ -15,6 +15,7 @@ import { bulkRules, earlierBulkRules, pointsWindow } from "./bulk-rules.ts";
 import { bulkSummary } from "./bulk-summaries.ts";
 import type { Codec } from "./codec.ts";
 import { eventActor, eventOwner, notificationEvent, notifiedEvent } from "./events.ts";
+import { hold } from "./holds.ts";
 import { liabilityReport } from "./liability-reports.ts";
 import {
   closedGroups,
@@ -39,6 +40,7 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
   liabilityReport,
   reservation,
   pendingStart,
+  hold,
   target,
   pendingPurge,
   reaction,

@@ -2,11 +2,10 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import {
   type EntryType,
-  type EventName,
   eventName,
   type LedgerEntry,
   type MonthChange,
-  type Origin,
+  parseEventName,
   type Snapshot,
   type Totals,
 } from "../../../domain/ledger.ts";
@@ -68,15 +67,29 @@ export const program: Codec<"program"> = {
 };
 
 /** The totals in their stored order, by names without the unit, which entries have, too. */
-const totalNames = ["issued", "used", "expired", "refunded", "revoked"] as const;
+const totalNames = [
+  "issued",
+  "used",
+  "expired",
+  "refunded",
+  "revoked",
+  "held",
+  "captured",
+  "released",
+] as const;
+
+/** The number of totals that an account without holds has. */
+const totalsWithoutHolds = 5;
 
 const totalOf = (name: (typeof totalNames)[number]) => `${name}Points` as const;
 
-const encodeTotals = (totals: Totals): AttributeValue =>
-  numbers(totalNames.map((name) => totals[totalOf(name)]));
+function encodeTotals(totals: Totals): AttributeValue {
+  const count = totals.heldPoints > 0 ? totalNames.length : totalsWithoutHolds;
+  return numbers(totalNames.slice(0, count).map((name) => totals[totalOf(name)]));
+}
 
 function decodeTotals(totals: readonly number[]): Totals {
-  return Object.fromEntries(totalNames.map((name, i) => [totalOf(name), totals[i]])) as never;
+  return Object.fromEntries(totalNames.map((name, i) => [totalOf(name), totals[i] ?? 0])) as never;
 }
 
 export const account: Codec<"account"> = {
@@ -176,7 +189,7 @@ function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
   return {
     number,
     type: text(item, "y") as EntryType,
-    event: parseEvent(name),
+    event: parseEventName(name),
     createTime,
     effectiveTime: optional(item, "T") ?? createTime,
     points: num(item, "p"),
@@ -188,7 +201,7 @@ function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
     ...(item.o && { cause: text(item, "o") }),
     caller: decodeCaller(item, "w"),
     ...(expireTime !== undefined && { expireTime }),
-    ...(item.d && { relatedEvent: parseEvent(text(item, "d")) }),
+    ...(item.d && { relatedEvent: parseEventName(text(item, "d")) }),
   };
 }
 
@@ -202,20 +215,15 @@ const decodeSnapshot = (item: Item): Snapshot => ({
   totals: decodeTotals(nums(item, "st")),
 });
 
-const parseEvent = (name: string): EventName => ({
-  origin: name[0] as Origin,
-  eventId: name.slice(2),
-});
-
 /** The first month, then one delta for each month: shorter than a month and points for each. */
-function encodeChanges(changes: readonly MonthChange[]): number[] {
+export function encodeChanges(changes: readonly MonthChange[]): number[] {
   const first = (changes[0] as MonthChange).month;
   const deltas = Array<number>((changes.at(-1) as MonthChange).month - first + 1).fill(0);
   for (const { month, points } of changes) deltas[month - first] = points;
   return [first, ...deltas];
 }
 
-function decodeChanges([first = 0, ...deltas]: number[]): MonthChange[] {
+export function decodeChanges([first = 0, ...deltas]: number[]): MonthChange[] {
   return deltas
     .map((points, i) => ({ month: first + i, points }))
     .filter(({ points }) => points !== 0);

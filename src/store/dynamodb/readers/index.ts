@@ -8,6 +8,7 @@ import type { Clients } from "../sdk/client.ts";
 import type { TableName } from "../tables.ts";
 import { bulkGrantReads } from "./bulk-grants.ts";
 import { eventReads } from "./events.ts";
+import { holdReads } from "./holds.ts";
 import { notificationReads } from "./notifications.ts";
 import { pointsReads } from "./points.ts";
 import { latestReads, reactionReads } from "./reactions.ts";
@@ -19,6 +20,7 @@ export function createDynamoReader({ retrying, single }: Clients, tableName: Tab
     ...recordReads(createDynamoItemStore(retrying, tableName)),
     ...pointsReads(retrying, tableName("points")),
     ...reservationReads(retrying, tableName),
+    ...holdReads(retrying, tableName),
     ...reactionReads(retrying, tableName("reactions")),
     ...latestReads(single, tableName("reactions")),
     ...eventReads(retrying, tableName("reactions")),

@@ -137,7 +137,7 @@ const isEmpty = ({ start, end }: Window): boolean =>
  * The condition for execute times in a window, and after the range key `after` if given. The window
  * may start later than `after`: that of PENDING reservations starts now.
  */
-function matching(
+export function matching(
   hash: string,
   key: string,
   { start, end, reasonPrefix = "" }: ReservationFilter,

@@ -12,11 +12,12 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/balance.proto.
  */
 export const file_meguri_points_v1_balance: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tZWd1cmkvcG9pbnRzL3YxL2JhbGFuY2UucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEi0wMKB0JhbGFuY2USGAoQYXZhaWxhYmxlX3BvaW50cxgBIAEoAxIxCgdidWNrZXRzGAIgAygLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBI3Cg1uZXh0X2V4cGlyaW5nGAMgASgLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBIwCgZ0b3RhbHMYBCABKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuVG90YWxzEg4KBmZyb3plbhgFIAEoCBIPCgd2ZXJzaW9uGAYgASgDEhYKDnBlbmRpbmdfcG9pbnRzGAggASgDGlgKBkJ1Y2tldBINCgVtb250aBgBIAEoCRIOCgZwb2ludHMYAiABKAMSLwoLZXhwaXJlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGn0KBlRvdGFscxIVCg1pc3N1ZWRfcG9pbnRzGAEgASgDEhMKC3VzZWRfcG9pbnRzGAIgASgDEhYKDmV4cGlyZWRfcG9pbnRzGAMgASgDEhcKD3JlZnVuZGVkX3BvaW50cxgEIAEoAxIWCg5yZXZva2VkX3BvaW50cxgFIAEoA0IvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Ch5tZWd1cmkvcG9pbnRzL3YxL2JhbGFuY2UucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEisAQKB0JhbGFuY2USGAoQYXZhaWxhYmxlX3BvaW50cxgBIAEoAxIxCgdidWNrZXRzGAIgAygLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBI3Cg1uZXh0X2V4cGlyaW5nGAMgASgLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBIwCgZ0b3RhbHMYBCABKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuVG90YWxzEg4KBmZyb3plbhgFIAEoCBIPCgd2ZXJzaW9uGAYgASgDEhMKC2hlbGRfcG9pbnRzGAcgASgDEhYKDnBlbmRpbmdfcG9pbnRzGAggASgDGlgKBkJ1Y2tldBINCgVtb250aBgBIAEoCRIOCgZwb2ludHMYAiABKAMSLwoLZXhwaXJlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGsQBCgZUb3RhbHMSFQoNaXNzdWVkX3BvaW50cxgBIAEoAxITCgt1c2VkX3BvaW50cxgCIAEoAxIWCg5leHBpcmVkX3BvaW50cxgDIAEoAxIXCg9yZWZ1bmRlZF9wb2ludHMYBCABKAMSFgoOcmV2b2tlZF9wb2ludHMYBSABKAMSEwoLaGVsZF9wb2ludHMYBiABKAMSFwoPY2FwdHVyZWRfcG9pbnRzGAcgASgDEhcKD3JlbGVhc2VkX3BvaW50cxgIIAEoA0IvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Balance has the points of an account at the instant of the call, or at the as_of of the request.
  * Points that have expired by then are not in it, whether or not their ledger entry was written.
+ * Held points are apart from the available ones.
  *
  * @generated from message meguri.points.v1.Balance
  */
@@ -66,6 +67,14 @@ export type Balance = Message<"meguri.points.v1.Balance"> & {
   version: bigint;
 
   /**
+   * The points that are held now and are not available: totals.held_points − captured_points −
+   * released_points, 0 or more.
+   *
+   * @generated from field: int64 held_points = 7;
+   */
+  heldPoints: bigint;
+
+  /**
    * The points of the user's reservations that are not granted yet, due ones included and failed
    * ones not, 0 or more. They are not available. 0 unless include_pending was requested.
    *
@@ -82,8 +91,8 @@ export const BalanceSchema: GenMessage<Balance> = /*@__PURE__*/
   messageDesc(file_meguri_points_v1_balance, 0);
 
 /**
- * Bucket holds the points of one month that are neither spent, revoked nor expired: those that
- * were granted in it, and those that were granted later and end as early (expire_month).
+ * Bucket holds the points of one month that are neither spent, revoked, expired nor held: those
+ * that were granted in it, and those that were granted later and end as early (expire_month).
  *
  * @generated from message meguri.points.v1.Balance.Bucket
  */
@@ -120,7 +129,8 @@ export const Balance_BucketSchema: GenMessage<Balance_Bucket> = /*@__PURE__*/
 
 /**
  * Totals are sums over the whole life of an account, each 0 or more. available_points are
- * issued_points + refunded_points − used_points − expired_points − revoked_points.
+ * issued_points + refunded_points + released_points − used_points − expired_points −
+ * revoked_points − held_points.
  *
  * @generated from message meguri.points.v1.Balance.Totals
  */
@@ -159,6 +169,27 @@ export type Balance_Totals = Message<"meguri.points.v1.Balance.Totals"> & {
    * @generated from field: int64 revoked_points = 5;
    */
   revokedPoints: bigint;
+
+  /**
+   * All points that holds have taken. Those of Balance.held_points are held now.
+   *
+   * @generated from field: int64 held_points = 6;
+   */
+  heldPoints: bigint;
+
+  /**
+   * All held points that were captured, so taken for good.
+   *
+   * @generated from field: int64 captured_points = 7;
+   */
+  capturedPoints: bigint;
+
+  /**
+   * All held points that were released, so returned.
+   *
+   * @generated from field: int64 released_points = 8;
+   */
+  releasedPoints: bigint;
 };
 
 /**

@@ -12,12 +12,13 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/forecast.proto.
  */
 export const file_meguri_points_v1_forecast: GenFile = /*@__PURE__*/
-  fileDesc("Ch9tZWd1cmkvcG9pbnRzL3YxL2ZvcmVjYXN0LnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIqwDCghGb3JlY2FzdBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBhdmFpbGFibGVfcG9pbnRzGAIgASgDEiAKGGN1cnJlbnRfYXZhaWxhYmxlX3BvaW50cxgDIAEoAxIyCgdjaGFuZ2VzGAQgAygLMiEubWVndXJpLnBvaW50cy52MS5Gb3JlY2FzdC5DaGFuZ2USDgoGZnJvemVuGAUgASgIGvUBCgZDaGFuZ2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoFY2F1c2UYAiABKA4yJy5tZWd1cmkucG9pbnRzLnYxLkZvcmVjYXN0LkNoYW5nZS5DYXVzZRIOCgZwb2ludHMYAyABKAMSFgoOcmVzZXJ2YXRpb25faWQYBCABKAkSGAoQYXZhaWxhYmxlX3BvaW50cxgFIAEoAyJHCgVDYXVzZRIVChFDQVVTRV9VTlNQRUNJRklFRBAAEhAKDENBVVNFX0VYUElSWRABEhUKEUNBVVNFX1JFU0VSVkFUSU9OEAJCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Ch9tZWd1cmkvcG9pbnRzL3YxL2ZvcmVjYXN0LnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIsEDCghGb3JlY2FzdBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBhdmFpbGFibGVfcG9pbnRzGAIgASgDEiAKGGN1cnJlbnRfYXZhaWxhYmxlX3BvaW50cxgDIAEoAxIyCgdjaGFuZ2VzGAQgAygLMiEubWVndXJpLnBvaW50cy52MS5Gb3JlY2FzdC5DaGFuZ2USDgoGZnJvemVuGAUgASgIEhMKC2hlbGRfcG9pbnRzGAYgASgDGvUBCgZDaGFuZ2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoFY2F1c2UYAiABKA4yJy5tZWd1cmkucG9pbnRzLnYxLkZvcmVjYXN0LkNoYW5nZS5DYXVzZRIOCgZwb2ludHMYAyABKAMSFgoOcmVzZXJ2YXRpb25faWQYBCABKAkSGAoQYXZhaWxhYmxlX3BvaW50cxgFIAEoAyJHCgVDYXVzZRIVChFDQVVTRV9VTlNQRUNJRklFRBAAEhAKDENBVVNFX0VYUElSWRABEhUKEUNBVVNFX1JFU0VSVkFUSU9OEAJCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Forecast says what an account will hold at a later instant if nothing else changes: its points by
  * then less those that expire, and its pending reservations. It promises nothing: points may be
- * spent, granted or revoked, and reservations created, rescheduled or cancelled before.
+ * spent, granted, held or revoked, holds released, and reservations created, rescheduled or cancelled
+ * before.
  *
  * @generated from message meguri.points.v1.Forecast
  */
@@ -59,6 +60,14 @@ export type Forecast = Message<"meguri.points.v1.Forecast"> & {
    * @generated from field: bool frozen = 5;
    */
   frozen: boolean;
+
+  /**
+   * The points that are held now. The forecast counts none of them, because nobody knows which will
+   * be captured and which released.
+   *
+   * @generated from field: int64 held_points = 6;
+   */
+  heldPoints: bigint;
 };
 
 /**

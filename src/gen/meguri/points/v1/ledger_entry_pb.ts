@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/ledger_entry.proto.
  */
 export const file_meguri_points_v1_ledger_entry: GenFile = /*@__PURE__*/
-  fileDesc("CiNtZWd1cmkvcG9pbnRzL3YxL2xlZGdlcl9lbnRyeS5wcm90bxIQbWVndXJpLnBvaW50cy52MSJhCglFdmVudE5hbWUSNwoGb3JpZ2luGAEgASgOMh0ubWVndXJpLnBvaW50cy52MS5FdmVudE9yaWdpbkIIukgFggECEAESGwoIZXZlbnRfaWQYAiABKAlCCbpIBnIEoOowASLVBQoLTGVkZ2VyRW50cnkSDgoGbnVtYmVyGAEgASgDEjAKBHR5cGUYAiABKA4yIi5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5LlR5cGUSKgoFZXZlbnQYAyABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOZWZmZWN0aXZlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnBvaW50cxgGIAEoAxJACg1tb250aF9jaGFuZ2VzGAcgAygLMikubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeS5Nb250aENoYW5nZRIYChBhdmFpbGFibGVfcG9pbnRzGAggASgDEg4KBnJlYXNvbhgJIAEoCRIoCgZjYWxsZXIYCiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIvCgtleHBpcmVfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoNcmVsYXRlZF9ldmVudBgMIAEoCzIbLm1lZ3VyaS5wb2ludHMudjEuRXZlbnROYW1lEg0KBWNhdXNlGA0gASgJGiwKC01vbnRoQ2hhbmdlEg0KBW1vbnRoGAEgASgJEg4KBnBvaW50cxgCIAEoAyKqAQoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASDwoLVFlQRV9JU1NVRUQQARINCglUWVBFX1VTRUQQAhIQCgxUWVBFX0VYUElSRUQQAxIRCg1UWVBFX1JFRlVOREVEEAQSEAoMVFlQRV9SRVZPS0VEEAUSDwoLVFlQRV9GUk9aRU4QBhIRCg1UWVBFX1VORlJPWkVOEAcSEQoNVFlQRV9FWFRFTkRFRBALKpgBCgtFdmVudE9yaWdpbhIcChhFVkVOVF9PUklHSU5fVU5TUEVDSUZJRUQQABIXChNFVkVOVF9PUklHSU5fQ0FMTEVSEAESHAoYRVZFTlRfT1JJR0lOX1JFU0VSVkFUSU9OEAISGwoXRVZFTlRfT1JJR0lOX0JVTEtfR1JBTlQQAxIXChNFVkVOVF9PUklHSU5fRVhQSVJZEARCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
+  fileDesc("CiNtZWd1cmkvcG9pbnRzL3YxL2xlZGdlcl9lbnRyeS5wcm90bxIQbWVndXJpLnBvaW50cy52MSJhCglFdmVudE5hbWUSNwoGb3JpZ2luGAEgASgOMh0ubWVndXJpLnBvaW50cy52MS5FdmVudE9yaWdpbkIIukgFggECEAESGwoIZXZlbnRfaWQYAiABKAlCCbpIBnIEoOowASKKBgoLTGVkZ2VyRW50cnkSDgoGbnVtYmVyGAEgASgDEjAKBHR5cGUYAiABKA4yIi5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5LlR5cGUSKgoFZXZlbnQYAyABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOZWZmZWN0aXZlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnBvaW50cxgGIAEoAxJACg1tb250aF9jaGFuZ2VzGAcgAygLMikubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeS5Nb250aENoYW5nZRIYChBhdmFpbGFibGVfcG9pbnRzGAggASgDEg4KBnJlYXNvbhgJIAEoCRIoCgZjYWxsZXIYCiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIvCgtleHBpcmVfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoNcmVsYXRlZF9ldmVudBgMIAEoCzIbLm1lZ3VyaS5wb2ludHMudjEuRXZlbnROYW1lEg0KBWNhdXNlGA0gASgJGiwKC01vbnRoQ2hhbmdlEg0KBW1vbnRoGAEgASgJEg4KBnBvaW50cxgCIAEoAyLfAQoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASDwoLVFlQRV9JU1NVRUQQARINCglUWVBFX1VTRUQQAhIQCgxUWVBFX0VYUElSRUQQAxIRCg1UWVBFX1JFRlVOREVEEAQSEAoMVFlQRV9SRVZPS0VEEAUSDwoLVFlQRV9GUk9aRU4QBhIRCg1UWVBFX1VORlJPWkVOEAcSDQoJVFlQRV9IRUxEEAgSEQoNVFlQRV9DQVBUVVJFRBAJEhEKDVRZUEVfUkVMRUFTRUQQChIRCg1UWVBFX0VYVEVOREVEEAsqrwEKC0V2ZW50T3JpZ2luEhwKGEVWRU5UX09SSUdJTl9VTlNQRUNJRklFRBAAEhcKE0VWRU5UX09SSUdJTl9DQUxMRVIQARIcChhFVkVOVF9PUklHSU5fUkVTRVJWQVRJT04QAhIbChdFVkVOVF9PUklHSU5fQlVMS19HUkFOVBADEhcKE0VWRU5UX09SSUdJTl9FWFBJUlkQBBIVChFFVkVOVF9PUklHSU5fSE9MRBAFQi9aLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3BvaW50cy92MTtwb2ludHN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
 
 /**
  * EventName names one event of an account.
@@ -33,8 +33,8 @@ export type EventName = Message<"meguri.points.v1.EventName"> & {
 
   /**
    * The id of the event: 1 to 138 visible ASCII characters without "#". Required. Ids that callers
-   * choose have at most 128; the expiry after a refund has the month and the refund's id in its
-   * own.
+   * choose have at most 128; the expiry after a refund or a release has the month and the id of that
+   * in its own.
    *
    * @generated from field: string event_id = 2;
    */
@@ -121,7 +121,7 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
   reason: string;
 
   /**
-   * Who requested the change. Unset for an expiry.
+   * Who requested the change. Unset for an expiry and the timeout of a hold.
    *
    * @generated from field: meguri.access.v1.Caller caller = 10;
    */
@@ -137,8 +137,8 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
   expireTime?: Timestamp | undefined;
 
   /**
-   * The use whose points a refund returns, or the grant or extension whose points a revoke takes
-   * back or an extension moves. Unset for other types.
+   * The use whose points a refund returns, the grant or extension whose points a revoke takes back
+   * or an extension moves, or the hold of a capture or a release. Unset for other types.
    *
    * @generated from field: meguri.points.v1.EventName related_event = 12;
    */
@@ -252,6 +252,27 @@ export const LedgerEntry_Type = {
   UNFROZEN: 7,
 
   /**
+   * Points were set aside by a hold.
+   *
+   * @generated from enum value: TYPE_HELD = 8;
+   */
+  HELD: 8,
+
+  /**
+   * Held points were taken for good. No month changes, because the hold has taken them before.
+   *
+   * @generated from enum value: TYPE_CAPTURED = 9;
+   */
+  CAPTURED: 9,
+
+  /**
+   * Held points were returned: by ReleaseHold, as the rest of a capture, or by a timeout.
+   *
+   * @generated from enum value: TYPE_RELEASED = 10;
+   */
+  RELEASED: 10,
+
+  /**
    * Points were moved to a month that expires later.
    *
    * @generated from enum value: TYPE_EXTENDED = 11;
@@ -312,6 +333,14 @@ export const EventOrigin = {
    * @generated from enum value: EVENT_ORIGIN_EXPIRY = 4;
    */
   EXPIRY: 4,
+
+  /**
+   * Points were held: the event_id is the hold_id. A capture has the ids of hold and capture in its
+   * own, as in "order-17/capture/parcel-1", the release that of the hold, as in "order-17/release".
+   *
+   * @generated from enum value: EVENT_ORIGIN_HOLD = 5;
+   */
+  HOLD: 5,
 } as const;
 
 /**

@@ -1,0 +1,48 @@
+/** The activities that release a hold: at its time, and for operators. */
+import type { HoldCall } from "../src/app/holds/change-hold.ts";
+import { releaseHold } from "../src/app/holds/commands.ts";
+import { timeOutHold } from "../src/app/holds/time-out.ts";
+import type { Deps } from "../src/app/ports/deps.ts";
+import type { ChangeInput } from "../src/contract/changes.ts";
+import type { HoldAnswer, HoldAsked, HoldStep } from "../src/contract/holds.ts";
+import { capturedPointsOf, type Hold } from "../src/domain/hold.ts";
+import { formatInstant } from "../src/domain/month.ts";
+import { answerTo } from "./answers.ts";
+import { check } from "./checks.ts";
+import { fromTemporal } from "./operators.ts";
+
+export function holdActivities(deps: Deps) {
+  async function toStep(hold: Hold): Promise<HoldStep> {
+    const { timeZone } = await deps.programs.get(hold.programId);
+    return {
+      state: hold.state,
+      until: formatInstant(hold.until, timeZone),
+      captured_points: capturedPointsOf(hold),
+      released_points: hold.release?.points ?? 0,
+    };
+  }
+
+  return {
+    /** Releases the hold if it is due. Returns it as it is now. */
+    timeOutHold: async (input: HoldAsked): Promise<HoldAnswer> =>
+      answerTo(input, await toStep((await timeOutHold(deps, toCall(input))).hold)),
+
+    /** Releases the hold, as the RPC does. */
+    async releaseHold(input: HoldAsked, { reason = "" }: ChangeInput): Promise<void> {
+      const caller = fromTemporal(undefined);
+      await releaseHold(withoutSignal(deps), { ...toCall(input), caller, reason });
+    },
+  };
+}
+
+/** The run that has the hold released reads its record again by itself, so it needs no signal. */
+const withoutSignal = (deps: Deps): Deps => ({
+  ...deps,
+  workflows: { ...deps.workflows, refreshHold: async () => {} },
+});
+
+function toCall(input: HoldAsked): HoldCall {
+  const fields = { program_id: "string", hold_id: "string", user_id: "string" };
+  const { program_id: programId, hold_id: holdId, user_id: userId } = check(input, fields);
+  return { programId, holdId, userId };
+}

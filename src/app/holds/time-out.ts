@@ -1,0 +1,18 @@
+/** The use case that releases a hold when its time has come. */
+import { isDue, timeOut } from "../../domain/hold.ts";
+import type { Deps } from "../ports/deps.ts";
+import { type ChangedHold, changeHold, type HoldCall } from "./change-hold.ts";
+
+/**
+ * Releases a hold that is due and has not ended, also on a frozen account. Returns it as it is now,
+ * with an entry if this call has released it. May be repeated. Refusals: PROGRAM_NOT_FOUND,
+ * HOLD_NOT_FOUND.
+ */
+export function timeOutHold(
+  deps: Pick<Deps, "engine" | "programs">,
+  call: HoldCall,
+): Promise<ChangedHold> {
+  return changeHold(deps, call, (state, hold, { wall }) =>
+    isDue(hold, wall) ? timeOut(state, hold, wall) : undefined,
+  );
+}

@@ -1,0 +1,256 @@
+/** Tests that a hold ends at its time, or before, whatever happens to its run. */
+import { WorkflowFailedError, type WorkflowHandle } from "@temporalio/client";
+import { CancelledFailure } from "@temporalio/common";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { capturePoints, releaseHold } from "../../src/app/holds/commands.ts";
+import { startHoldRun } from "../../src/app/holds/start-run.ts";
+import type { Deps } from "../../src/app/ports/deps.ts";
+import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
+import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
+import {
+  holdAndStart,
+  holdCall,
+  holdReaches,
+  holdRunOf,
+  holdWithoutRun,
+} from "../support/fixtures/holds.ts";
+import {
+  inputOf,
+  isPending,
+  listed,
+  resetRun,
+  showsDetails,
+  statusOf,
+} from "../support/fixtures/operators.ts";
+import { freeze, verified } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+let stack: WorkerStack;
+let stopWorker: () => Promise<void>;
+beforeAll(async () => {
+  stack = await startWorkerStack({ worker: false });
+  stopWorker = await stack.startWorker();
+});
+afterAll(() => stack.stop());
+
+const capture = (id: string, points?: number, deps: Deps = stack.deps) =>
+  capturePoints(deps, { ...holdCall(stack, id), eventId: "c", points, moreFollow: false });
+
+/** The account of a hold that was released, by one RELEASED entry. */
+const released = { balance: 100, entries: 3 };
+
+async function expectTimedOut(id: string): Promise<void> {
+  const hold = await holdReaches(stack, id, "EXPIRED");
+  expect(hold.updateTime).toBeGreaterThanOrEqual(hold.until);
+  expect(await verified(stack, id)).toEqual(released);
+}
+
+async function endsAsCanceled(handle: WorkflowHandle): Promise<void> {
+  const ended = await handle.result().catch((error: unknown) => error);
+  expect(ended).toBeInstanceOf(WorkflowFailedError);
+  expect((ended as WorkflowFailedError).cause).toBeInstanceOf(CancelledFailure);
+}
+
+/** The stack's dependencies at a later time. */
+const later = (ms: number): Deps => ({
+  ...stack.deps,
+  clock: {
+    async now() {
+      const { wall, calendar } = await stack.deps.clock.now();
+      return { wall: wall + ms, calendar: calendar + ms };
+    },
+  },
+});
+
+const executeAll = (deps: Deps) =>
+  executeOverdue(
+    deps,
+    { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] },
+    () => true,
+    { onDone: () => {}, onFailed: (_, error) => expect.unreachable(String(error)) },
+  );
+
+/** Lists lag behind, so the check of the runs is repeated until it has done what is expected. */
+const syncUntil = (ms: number, check: () => Promise<void>) =>
+  eventually(async () => {
+    await syncRuns(later(ms), Date.now() - 10 * minute, (_, error) =>
+      expect.unreachable(String(error)),
+    );
+    await check();
+  });
+
+describe("the run of a hold", () => {
+  test("releases it at its time, not before, and says so", async () => {
+    const handle = await holdAndStart(stack, "due", 1_500);
+    await expectTimedOut("due");
+    expect(await handle.result()).toMatchObject({
+      state: "EXPIRED",
+      captured_points: 0,
+      released_points: 10,
+    });
+    await showsDetails(handle, "0 captured, 10 released");
+    await eventually(async () =>
+      expect(await listed(stack, 'MeguriUser = "due" AND MeguriState = "EXPIRED"')).toEqual([
+        handle.workflowId,
+      ]),
+    );
+  });
+
+  test("shows operators who holds how much until when, and why", async () => {
+    const handle = await holdAndStart(stack, "shown", hour);
+    const details = await showsDetails(handle, "10 points of shown. Held until 20");
+    expect(details).toContain("reason: test");
+    expect(details).toContain("held by: ren via tests");
+    expect(details).toContain("**Request Cancellation** releases");
+    expect(await inputOf(handle)).toMatchObject({ user_id: "shown", points: 10, reason: "test" });
+    const query =
+      'MeguriUser = "shown" AND MeguriPoints = 10 AND MeguriCaller = "tests"' +
+      ` AND MeguriExecuteTime > "${new Date().toISOString()}"`;
+    await eventually(async () => expect(await listed(stack, query)).toEqual([handle.workflowId]));
+  });
+
+  test("ends with a capture", async () => {
+    const handle = await holdAndStart(stack, "captured", hour);
+    await showsDetails(handle, "Held until");
+    await capture("captured", 4);
+    expect(await handle.result()).toMatchObject({ captured_points: 4, released_points: 6 });
+    await showsDetails(handle, "Ended by a capture: 4 captured, 6 released");
+    expect(await verified(stack, "captured")).toEqual({ balance: 96, entries: 4 });
+    const query = 'MeguriUser = "captured" AND MeguriState IS NULL';
+    await eventually(async () => expect(await listed(stack, query)).toEqual([handle.workflowId]));
+  });
+
+  test("that is started after the capture ends at once", async () => {
+    const hold = await holdWithoutRun(stack, "early", hour);
+    await capture("early");
+    await startHoldRun(stack.deps, hold);
+    expect(await holdRunOf(stack, "early").result()).toMatchObject({ state: "CAPTURED" });
+  });
+
+  test("ends with a release", async () => {
+    const handle = await holdAndStart(stack, "released", hour);
+    await showsDetails(handle, "Held until");
+    await releaseHold(stack.deps, holdCall(stack, "released"));
+    expect(await handle.result()).toMatchObject({ state: "RELEASED", released_points: 10 });
+  });
+
+  test("releases a hold of a frozen account", async () => {
+    await holdAndStart(stack, "frozen", 1_500);
+    await freeze(stack, "frozen", true);
+    await holdReaches(stack, "frozen", "EXPIRED");
+    expect(await verified(stack, "frozen")).toEqual({ balance: 100, entries: 4 });
+  });
+
+  test("waits for a store that is away", async () => {
+    const handle = await holdAndStart(stack, "away", 2_000);
+    await showsDetails(handle, "Held until");
+    stack.proxy.down(true);
+    try {
+      await isPending(handle, "timeOutHold", "SCHEDULED");
+    } finally {
+      stack.proxy.down(false);
+    }
+    await expectTimedOut("away");
+  });
+});
+
+describe("Request Cancellation", () => {
+  test("releases a hold", async () => {
+    const handle = await holdAndStart(stack, "canceled", hour);
+    await showsDetails(handle, "Held until");
+    await handle.cancel();
+    await endsAsCanceled(handle);
+    expect(await statusOf(handle)).toBe("CANCELLED");
+    await holdReaches(stack, "canceled", "RELEASED");
+    expect(await verified(stack, "canceled")).toEqual(released);
+  });
+
+  test("that comes after a capture changes nothing", async () => {
+    const handle = await holdAndStart(stack, "too-late", hour);
+    await showsDetails(handle, "Held until");
+    await capture("too-late", 10, withoutTemporal(stack.deps));
+    await handle.cancel();
+    expect(await handle.result()).toMatchObject({ state: "CAPTURED", captured_points: 10 });
+    expect(await verified(stack, "too-late")).toEqual({ balance: 90, entries: 3 });
+  });
+});
+
+describe("whatever happened to its run", () => {
+  test("a hold without one is released by the reconciler", async () => {
+    await holdWithoutRun(stack, "no-run", -16_000);
+    await holdWithoutRun(stack, "not-yet", -1_000);
+    expect(await executeAll(stack.deps)).toMatchObject({ overdue: 1, released: 1, failed: 0 });
+    await expectTimedOut("no-run");
+    await holdReaches(stack, "not-yet", "HELD");
+  });
+
+  test("a terminated one is started again, and releases the hold", async () => {
+    const handle = await holdAndStart(stack, "terminated", 8_000);
+    await handle.terminate("by mistake");
+    await syncUntil(0, async () => {
+      expect(await statusOf(holdRunOf(stack, "terminated"))).not.toBe("TERMINATED");
+    });
+    await expectTimedOut("terminated");
+    expect(await holdRunOf(stack, "terminated").result()).toMatchObject({ state: "EXPIRED" });
+  });
+
+  test("a terminated one of a hold that has ended stays so", async () => {
+    const handle = await holdAndStart(stack, "ended", hour);
+    await handle.terminate("by mistake");
+    await capture("ended");
+    await syncRuns(stack.deps, Date.now() - minute, () => expect.unreachable());
+    expect(await statusOf(holdRunOf(stack, "ended"))).toBe("TERMINATED");
+  });
+
+  test("a reset of one that has ended changes nothing", async () => {
+    const handle = await holdAndStart(stack, "reset", 1_000);
+    await handle.result();
+    const again = await resetRun(stack, handle, "first");
+    expect(await again.result()).toMatchObject({ state: "EXPIRED", released_points: 10 });
+    expect(await verified(stack, "reset")).toEqual(released);
+  });
+
+  test("a reset of one that waits has the hold released once", async () => {
+    const handle = await holdAndStart(stack, "reset-held", 4_000);
+    await showsDetails(handle, "Held until");
+    const again = await resetRun(stack, handle, "first");
+    expect(await again.result()).toMatchObject({ state: "EXPIRED" });
+    await expectTimedOut("reset-held");
+  });
+
+  test("one without a worker at its time goes on with the next worker", async () => {
+    const handle = await holdAndStart(stack, "no-worker", 2_000);
+    await showsDetails(handle, "Held until");
+    await stopWorker();
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await holdReaches(stack, "no-worker", "HELD");
+    stopWorker = await stack.startWorker();
+    await expectTimedOut("no-worker");
+    expect(await handle.result()).toMatchObject({ state: "EXPIRED" });
+  });
+
+  test("one whose worker is killed at its time goes on with another one", async () => {
+    await stopWorker();
+    const killed = await stack.startWorkerProcess();
+    const handle = await holdAndStart(stack, "killed", 3_000);
+    await showsDetails(handle, "Held until");
+    await killed.killHard();
+    stopWorker = await stack.startWorker();
+    await expectTimedOut("killed");
+    expect(await handle.result()).toMatchObject({ state: "EXPIRED" });
+  });
+
+  test("one that makes no progress is terminated when the hold has ended", async () => {
+    await stopWorker();
+    const handle = await holdAndStart(stack, "stuck", -20_000);
+    await executeAll(stack.deps);
+    await holdReaches(stack, "stuck", "EXPIRED");
+    await syncUntil(3 * minute, async () => expect(await statusOf(handle)).toBe("TERMINATED"));
+    stopWorker = await stack.startWorker();
+    await expectTimedOut("stuck");
+  });
+});

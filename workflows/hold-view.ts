@@ -1,0 +1,48 @@
+/** What operators see of a run of a hold: current details, and a search attribute at the end. */
+import { defineSearchAttributeKey } from "@temporalio/common";
+import { upsertSearchAttributes } from "@temporalio/workflow";
+import type { HoldInput, HoldStep } from "../src/contract/holds.ts";
+import { searchAttributes } from "../src/contract/search-attributes.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
+
+const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
+
+/**
+ * Sets the state of a hold that was not captured. That one needs none, as a reservation that is
+ * done: Running says that it is HELD, and Completed without a state that it is CAPTURED.
+ */
+export function upsertEnd(state: HoldStep["state"]): void {
+  if (state !== "CAPTURED") upsertSearchAttributes([{ key: stateKey, value: state }]);
+}
+
+/** Who holds how much until when and why, and what became of it, as Markdown. */
+export function detailsOf(input: HoldInput, step: HoldStep): string {
+  const { user_id, points, reason = "", cause, held_by = "" } = input;
+  return [
+    `${escapeMarkdown(`${points} points of ${user_id}`)}. ${stateOf(step)}`,
+    [
+      `- reason: ${escapeMarkdown(reason) || "none given"}`,
+      ...(cause ? [`- cause: ${escapeMarkdown(cause)}`] : []),
+      `- held by: ${escapeMarkdown(held_by) || "unknown"}`,
+    ].join("\n"),
+    ...(step.state === "HELD" ? [howToEnd] : []),
+  ].join("\n\n");
+}
+
+function stateOf({ state, until, captured_points, released_points }: HoldStep): string {
+  const captured = `${captured_points} captured`;
+  switch (state) {
+    case "HELD":
+      return `Held until ${until}, ${captured} so far.`;
+    case "CAPTURED":
+      return `Ended by a capture: ${captured}, ${released_points} released.`;
+    case "RELEASED":
+      return `Released: ${captured}, ${released_points} released.`;
+    case "EXPIRED":
+      return `Timed out at ${until}: ${captured}, ${released_points} released.`;
+  }
+}
+
+const howToEnd =
+  "**Request Cancellation** releases the points. **Terminate** does not: they are still held, " +
+  "and a new run starts within a minute.";

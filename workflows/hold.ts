@@ -1,0 +1,116 @@
+/** The workflow of a hold: waits for its end, and has it released when its time has come. */
+import { CancelledFailure } from "@temporalio/common";
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  defineQuery,
+  defineSignal,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+} from "@temporalio/workflow";
+import type { Activities } from "../activities/index.ts";
+import type { HoldAsked, HoldInput, HoldStep } from "../src/contract/holds.ts";
+import { detailsQuery, refreshSignal } from "../src/contract/reservations.ts";
+import { askFor, asking, type Form } from "./answers.ts";
+import { orRefusal, refusalOf, refuse } from "./failures.ts";
+import { detailsOf, upsertEnd } from "./hold-view.ts";
+import { changeTiming, holdTiming } from "./timing.ts";
+
+const refresh = defineSignal(refreshSignal);
+const details = defineQuery<string>(detailsQuery);
+
+const { timeOutHold } = proxyActivities<Activities>(holdTiming.timeOut);
+const { releaseHold } = proxyActivities<Activities>(changeTiming.cancellation);
+
+/**
+ * Follows the record of a hold until it has ended, and has it released at its time. The record
+ * decides. Cancelling the run releases the hold, unless it has ended already.
+ *
+ * A refusal fails the workflow, not retryable, with the reason as the type of the failure.
+ */
+export async function hold(input: HoldInput): Promise<HoldStep> {
+  const run = createRun(checked(input));
+  const last = await CancellationScope.nonCancellable(run.follow);
+  upsertEnd(last.state);
+  // Temporal shows the run as Canceled only for this failure.
+  if (run.isCancelRequested() && last.state === "RELEASED") {
+    throw new CancelledFailure("the hold is released");
+  }
+  return last;
+}
+
+/** Sets the handlers of a run. To be called in the run's outermost scope. */
+function createRun(input: HoldInput) {
+  const { program_id, hold_id, user_id } = input;
+  const key: HoldAsked = { program_id, hold_id, user_id, ...asking() };
+  let isRefreshRequested = false;
+  let isCancelRequested = false;
+  let isCancelAnswered = false;
+  let shown = "";
+  CancellationScope.current().cancelRequested.catch(() => {
+    isCancelRequested = true;
+    isRefreshRequested = true;
+  });
+  const onRefresh = () => {
+    isRefreshRequested = true;
+  };
+  setHandler(details, () => shown, { description: "What the hold waits for or has come to." });
+  setHandler(refresh, onRefresh, { description: "Reads the hold's record again." });
+
+  /** Reads the record, which is released before if it is due or the run is to be cancelled. */
+  async function readRecord(): Promise<HoldStep> {
+    isRefreshRequested = false;
+    if (isCancelRequested && !isCancelAnswered) {
+      await releaseUnlessEnded(key);
+      isCancelAnswered = true;
+    }
+    return orRefusal(askFor(stepForm, () => timeOutHold(key)));
+  }
+
+  return {
+    isCancelRequested: () => isCancelRequested,
+    async follow(): Promise<HoldStep> {
+      for (;;) {
+        const step = await readRecord();
+        shown = detailsOf(input, step);
+        setCurrentDetails(shown);
+        if (step.state !== "HELD") {
+          await condition(allHandlersFinished);
+          return step;
+        }
+        const leftMs = Date.parse(step.until) - Date.now();
+        // The clock of Temporal may be ahead of that of the store.
+        await condition(() => isRefreshRequested, Math.max(leftMs, holdTiming.minWaitMs));
+      }
+    },
+  };
+}
+
+async function releaseUnlessEnded(key: HoldAsked): Promise<void> {
+  try {
+    await releaseHold(key, { reason: "cancellation requested in Temporal" });
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (!refusal) throw error;
+    if (refusal.type !== "WRONG_STATE") throw refuse(refusal.message, refusal.type);
+  }
+}
+
+const stepForm: Form<HoldStep> = {
+  state: "string",
+  until: "string",
+  captured_points: "number",
+  released_points: "number",
+};
+
+/** Refuses malformed input: an error that is not a failure would repeat the task for ever. */
+function checked(input: HoldInput): HoldInput {
+  for (const field of ["program_id", "hold_id", "user_id"] as const) {
+    if (typeof input?.[field] !== "string" || input[field] === "") {
+      throw refuse(`${field}: is required`, "INVALID_REQUEST");
+    }
+  }
+  return input;
+}
