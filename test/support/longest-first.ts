@@ -15,6 +15,7 @@ export const longFiles: readonly string[] = [
   "test/temporal/bulk-grants.test.ts",
   "test/model/reactions.grpc.test.ts",
   "test/temporal/answers-by-hand.test.ts",
+  "test/temporal/holds.test.ts",
   "test/temporal/bulk-grants-sources.test.ts",
   "test/rpc/server/hung-store.test.ts",
   "test/store/engine/fault-workload.test.ts",

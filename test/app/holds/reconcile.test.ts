@@ -1,0 +1,121 @@
+/** Tests what the reconciler does with holds, on the store in memory. */
+import { describe, expect, test } from "vitest";
+import { capturePoints, holdPoints } from "../../../src/app/holds/commands.ts";
+import { getHold } from "../../../src/app/holds/queries.ts";
+import { grantPoints } from "../../../src/app/points/commands.ts";
+import { executeOverdue, startAllRuns } from "../../../src/app/reservations/reconcile.ts";
+import { syncRuns } from "../../../src/app/reservations/sync-runs.ts";
+import { asService } from "../../../src/domain/caller.ts";
+import {
+  createReservationFixture,
+  programId,
+  spiedWorkflows,
+} from "../../support/fixtures/memory-reservations.ts";
+
+const minute = 60_000;
+const nothing = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
+const noFailure = (_: unknown, error: unknown) => expect.unreachable(String(error));
+const observers = { onDone: () => {}, onFailed: noFailure };
+
+/** A fixture with 100 points for a user of each program, who holds 10 of them for a minute. */
+async function withHolds(ids: readonly string[], workflows = spiedWorkflows()) {
+  const fixture = createReservationFixture(workflows);
+  const { deps, clock } = fixture;
+  const call = (of: string) => ({
+    ...{ programId: of, userId: "u", reason: "", caller: asService("tests") },
+    deadline: undefined,
+  });
+  const hold = async (holdId: string, of = programId) => {
+    await grantPoints(deps, { ...call(of), eventId: `g-${holdId}`, points: 100 });
+    await holdPoints(deps, {
+      ...{ ...call(of), holdId, points: 10, allowPartial: false, until: clock.time + minute },
+      expiredPointsPolicy: "ORIGINAL_EXPIRY",
+    });
+  };
+  for (const id of ids) await hold(id);
+  const capture = (holdId: string) =>
+    capturePoints(deps, {
+      ...{ ...call(programId), holdId, eventId: "c", points: undefined, moreFollow: false },
+    });
+  const stateOf = async (holdId: string, of = programId) =>
+    (await getHold(deps, { programId: of, holdId })).state;
+  return { ...fixture, workflows, hold, capture, stateOf };
+}
+
+const runOf = (holdId: string) => ({ programId, holdId, runId: `run of ${holdId}` });
+
+async function* runsOf(...ids: string[]) {
+  yield* ids.map(runOf);
+}
+
+describe("holds that are overdue", () => {
+  test("are released 15 s after their time, those that have ended are not", async () => {
+    const { deps, clock, capture, stateOf } = await withHolds(["a", "b", "c"]);
+    await capture("b");
+    clock.time += minute + 15_000;
+    expect(await executeOverdue(deps, nothing, () => true, observers)).toEqual(nothing);
+    clock.time += 1;
+    const counts = await executeOverdue(deps, nothing, () => true, observers);
+    expect(counts).toEqual({ ...nothing, overdue: 2, released: 2, oldestMs: 15_001 });
+    expect(await Promise.all(["a", "b", "c"].map((id) => stateOf(id)))).toEqual([
+      ...["EXPIRED", "CAPTURED", "EXPIRED"],
+    ]);
+  });
+
+  test("are released also in paused programs, whose reservations wait", async () => {
+    const { deps, clock, hold, stateOf, addProgram, reserve, recordOf } = await withHolds([]);
+    addProgram("paused", { time: 0, caller: asService("tests"), reason: "" });
+    await hold("h", "paused");
+    await reserve("r", { programId: "paused" });
+    clock.time += 2 * minute;
+    const counts = await executeOverdue(deps, nothing, () => true, observers);
+    expect(counts).toMatchObject({ overdue: 1, granted: 0, released: 1 });
+    expect(await stateOf("h", "paused")).toBe("EXPIRED");
+    expect((await recordOf("r", "paused")).state).toBe("PENDING");
+  });
+
+  test("that fail are named, and the rest are released", async () => {
+    const { deps, clock, store, stateOf } = await withHolds(["a", "b"]);
+    const found = await getHold(deps, { programId, holdId: "a" });
+    store.force({ kind: "hold", id: `${programId}#a` }, { ...found, userId: "nobody" });
+    clock.time += 2 * minute;
+    const onFailed = () => {};
+    const counts = await executeOverdue(deps, nothing, () => true, { ...observers, onFailed });
+    expect(counts).toMatchObject({ released: 1, failed: 1 });
+    expect(counts.failures).toEqual([{ programId, holdId: "a", reason: "WRONG_STATE" }]);
+    expect(await stateOf("b")).toBe("EXPIRED");
+  });
+});
+
+describe("the runs of holds", () => {
+  test("are started for all that are HELD after the loss of a namespace", async () => {
+    const { deps, workflows, capture } = await withHolds(["a", "b"]);
+    await capture("b");
+    const none = { started: 0, failed: 0, failures: [] };
+    expect(await startAllRuns(deps, none, () => true, noFailure)).toEqual({ ...none, started: 1 });
+    expect(workflows.startHold.mock.calls.map(([{ holdId }]) => holdId)).toEqual(["a"]);
+  });
+
+  test("that broke are started again while the hold is HELD", async () => {
+    const broken = spiedWorkflows({ brokenRuns: () => runsOf("a", "b", "unknown") });
+    const { deps, workflows, capture } = await withHolds(["a", "b"], broken);
+    await capture("b");
+    expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ restarted: 1, failed: 0 });
+    expect(workflows.startHold.mock.calls.map(([{ holdId }]) => holdId)).toEqual(["a"]);
+  });
+
+  test("that make no progress are terminated two minutes after the end of the hold", async () => {
+    const stuck = spiedWorkflows({ overdueRuns: () => runsOf("a", "b", "unknown") });
+    const { deps, clock, workflows, capture } = await withHolds(["a", "b"], stuck);
+    await capture("b");
+    clock.time += 2 * minute - 1;
+    expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ terminated: 1 });
+    clock.time += 1;
+    workflows.terminateRun.mockClear();
+    expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ terminated: 2 });
+    expect(workflows.terminateRun.mock.calls).toEqual([
+      [runOf("b"), expect.stringContaining("the hold is CAPTURED")],
+      [runOf("unknown"), expect.stringContaining("the hold does not exist")],
+    ]);
+  });
+});
