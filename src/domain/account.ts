@@ -93,8 +93,8 @@ export function expireDue(account: Account, program: Program, now: Instant): Exp
 
 /**
  * The EXPIRED entry of a month's points. `suffix` distinguishes the event id from that of the first
- * end of the month: of an expiry that follows a refund or a release, and of points that end early in
- * a month whose points had expired before a lengthening.
+ * end of the month: of an expiry that follows a refund or a release, and of points that end early
+ * in a month whose points had expired before a lengthening.
  */
 export function expiredEntry(bucket: Bucket, effectiveTime: Instant, suffix = ""): NewEntry {
   return {

@@ -4,6 +4,7 @@ import { type Caller, noCaller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
 import { type EventName, heldNow, type MonthChange } from "./ledger.ts";
 import type { Instant } from "./month.ts";
+import { negative, skipFirst, sum } from "./month-changes.ts";
 import {
   type Before,
   type Change,
@@ -11,11 +12,8 @@ import {
   currentAccount,
   drained,
   type ExpiredPointsPolicy,
-  negative,
   requireNotFrozen,
   type State,
-  skipFirst,
-  sum,
   withEntry,
   withRestored,
 } from "./points.ts";

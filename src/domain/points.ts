@@ -15,6 +15,7 @@ import { DomainError } from "./errors.ts";
 import type { EventKey, EventName, LedgerEntry, MonthChange, NewEntry } from "./ledger.ts";
 import { eventName } from "./ledger.ts";
 import { formatMonth, type Instant, type Month } from "./month.ts";
+import { negative, skipFirst, sum, takeFirst } from "./month-changes.ts";
 import type { Program } from "./program.ts";
 import { expireTime } from "./program.ts";
 import type { Points } from "./units.ts";
@@ -318,37 +319,6 @@ function isAlive(program: Program, account: Account, month: Month, since: Instan
   const isInRing = month <= account.month && month > account.month - account.slots.length;
   return isInRing && expireTime(program, month, since) > account.time;
 }
-
-/** Returns the first `points` of the changes, month by month. */
-function takeFirst(changes: readonly MonthChange[], points: Points): MonthChange[] {
-  const taken: MonthChange[] = [];
-  let left = points;
-  for (const { month, points: available } of changes) {
-    if (left === 0) break;
-    const part = Math.min(left, available);
-    taken.push({ month, points: part });
-    left -= part;
-  }
-  return taken;
-}
-
-/** Returns the changes without their first `points`. */
-export function skipFirst(changes: readonly MonthChange[], points: Points): MonthChange[] {
-  let left = points;
-  return changes.flatMap(({ month, points: available }) => {
-    const skipped = Math.min(left, available);
-    left -= skipped;
-    return skipped < available ? [{ month, points: available - skipped }] : [];
-  });
-}
-
-export const negative = ({ month, points }: MonthChange): MonthChange => ({
-  month,
-  points: -points,
-});
-
-export const sum = (changes: readonly MonthChange[]): number =>
-  changes.reduce((total, { points }) => total + points, 0);
 
 /** Lowers `oldest` when the account has points of an earlier month, or its first points. */
 function withOldest(account: Account): Account {

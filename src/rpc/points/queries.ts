@@ -55,7 +55,7 @@ export function pointsQueries(deps: Deps): Pick<ServiceImpl<typeof PointsService
   };
 }
 
-/** The balance that a request asks for: of today, with or without what is pending, or of the past. */
+/** The balance that a request asks for: of now, with or without what is pending, or of the past. */
 function balanceFor(
   deps: Deps,
   request: GetBalanceRequest,

@@ -60,15 +60,15 @@ describe.each(stores)("on the store %s", (_, open) => {
       const p = randomUUID().slice(0, 8);
       await store(opened, p, ledger.account, ledger.entries, packed);
       const deps = readerOf(opened, of);
-      for (const [asOf, { lots, last, ...expected }] of live) {
-        const { account, availablePoints, buckets } = await getPastBalance(
+      for (const [asOf, { lots, holds: _, ...expected }] of live) {
+        const { account, availablePoints, heldPoints, buckets } = await getPastBalance(
           deps,
           { programId: p, userId },
           asOf,
         );
-        const { totals, frozen } = account;
-        const shown = { balance: availablePoints, totals, frozen, last: account.last };
-        expect(shown).toEqual({ ...expected, last });
+        const { totals, frozen, last } = account;
+        const shown = { balance: availablePoints, held: heldPoints, totals, frozen, last };
+        expect(shown).toEqual(expected);
         const months = buckets.map((bucket) => ({ ...bucket, month: formatMonth(bucket.month) }));
         expect(months).toEqual(lots);
       }

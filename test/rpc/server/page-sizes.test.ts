@@ -1,5 +1,6 @@
 /** Tests page sizes in every list: those above the maximum count as the maximum. */
 import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ListProgramsRequestSchema } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
@@ -53,7 +54,7 @@ describe("through gRPC", () => {
   let server: MemoryServer;
   beforeAll(async () => {
     server = await startMemoryServer();
-    const { points, programs, reactions, reservations } = server;
+    const { points, programs, reactions, reservations, holds } = server;
     // Not all at once, because a store that is busy for seconds counts as unavailable.
     const limit = pLimit(20);
     const forEachRow = (call: (id: string) => Promise<unknown>) => limit.map(rows, call);
@@ -69,6 +70,8 @@ describe("through gRPC", () => {
     await forEachRow((id) =>
       reactions.react({ targetName: targetOf(id), userId, displayName: "U" }),
     );
+    const until = timestampFromMs(Date.now() + 3_600_000);
+    await forEachRow((holdId) => holds.holdPoints({ userId, holdId, points: 1n, until }));
     // These come last, so that the notification about `target` is the latest.
     await forEachRow((id) => reactions.react({ targetName: target, userId: id, displayName: id }));
   });
@@ -92,6 +95,7 @@ describe("through gRPC", () => {
     },
     ListReservations: (page) =>
       server.reservations.listReservations({ ...page, filter: { case: "userId", value: userId } }),
+    ListHolds: (page) => server.holds.listHolds({ ...page, userId }),
     ListTargetReactions: (page) =>
       server.reactions.listTargetReactions({ ...page, targetName: target }),
     ListUserReactions: (page) => server.reactions.listUserReactions({ ...page, userId }),
@@ -134,6 +138,7 @@ describe("through gRPC", () => {
     ["ListPrograms", 200],
     ["ListLedgerEntries", 200],
     ["ListReservations", 200],
+    ["ListHolds", 200],
     ["ListTargetReactions", 200],
     ["ListUserReactions", 200],
     ["ListNotifications", 100],

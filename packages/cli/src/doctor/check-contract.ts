@@ -50,20 +50,26 @@ async function servedMethods(
   options: CallOptions,
 ): Promise<Set<string>> {
   async function* requests() {
+    yield { messageRequest: { case: "listServices" as const, value: "" } };
     for (const { typeName: value } of services) {
       yield { messageRequest: { case: "fileContainingSymbol" as const, value } };
     }
   }
   const responses = reflection.serverReflectionInfo(requests(), options);
   const names = new Set(services.map(({ typeName }) => typeName));
+  /** A file also comes where another one imports it, whose service may be the only one served. */
+  const served = new Set<string>();
   const methods = new Set<string>();
   for await (const { messageResponse } of responses) {
+    if (messageResponse.case === "listServicesResponse") {
+      for (const { name } of messageResponse.value.service) served.add(name);
+    }
     if (messageResponse.case !== "fileDescriptorResponse") continue;
     for (const bytes of messageResponse.value.fileDescriptorProto) {
       const file = fromBinary(FileDescriptorProtoSchema, bytes);
       for (const service of file.service) {
         const name = `${file.package}.${service.name}`;
-        if (!names.has(name)) continue;
+        if (!names.has(name) || !served.has(name)) continue;
         for (const method of service.method) methods.add(`${name}.${method.name}`);
       }
     }
