@@ -25,7 +25,7 @@ export type HoldAsked = HoldKey & Asking;
 /** Starts the workflow of one hold. Operators read it as the input of the run. */
 export interface HoldInput extends HoldKey {
   readonly points: Points;
-  /** RFC 3339, in the zone of the program. For those who read it: the run goes by the record. */
+  /** RFC 3339, in the zone of the program. Operators read it; the run goes by the record. */
   readonly until: string;
   /** Why the points are held. Absent when no reason was given. */
   readonly reason?: string;

@@ -94,7 +94,7 @@ test("what awaits approval is listed with what it waits for and by whom", async 
   );
   const { stdout: shown, stderr } = await meguri("bulk", "show", "waits");
   expect(shown).toMatch(/^fact\tapprovals\t0 of 1$/m);
-  expect(shown).toMatch(/^revision\t1\t\S+\ttests\t2\t3\t-\t夏\t-\t-$/m);
+  expect(shown).toMatch(/^revision\t1\t\S+\ttests\t2\t3\t-\t夏\t-\t-\t-$/m);
   expect(shown).toMatch(/^action\t\S+\t1\tSUBMIT\ttests\t-$/m);
   expect(stderr).toBe(
     "waits for 1 approval of 1, by anybody but tests: meguri bulk approve waits\n",

@@ -207,7 +207,7 @@ describe("an operator sees", () => {
       for (const { description } of described(of)) expect(description).toMatch(/^[A-Z].*[.:}]$/s);
     }
     const names = described("updateDefinitions").map(({ name }) => name);
-    expect(names.sort()).toEqual(["cancel", "reschedule", "retry"]);
+    expect(names.sort()).toEqual(["cancel", "change_points", "reschedule", "retry"]);
     expect(described("queryDefinitions").map(({ name }) => name)).toEqual(["details"]);
     expect(described("signalDefinitions").map(({ name }) => name)).toEqual(["refresh"]);
   });

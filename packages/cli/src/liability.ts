@@ -105,7 +105,7 @@ const addList: AddCommand = (parent, inSession) => {
       inSession(async ({ meguri, out, call }, { program: programId }) => {
         const pages = pagesOf(async (page) => {
           const answer = await meguri.points.listLiabilityReports({ programId, ...page }, call);
-          return [answer.reports, answer.nextPageToken];
+          return [answer.liabilityReports, answer.nextPageToken];
         });
         await out.list(LiabilityReportSchema, pages, columns);
       }),

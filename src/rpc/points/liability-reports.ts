@@ -43,7 +43,7 @@ export function liabilityReports(deps: Deps): Pick<ServiceImpl<typeof PointsServ
     async listLiabilityReports(request) {
       const { page, next } = requestedPage(ListLiabilityReportsRequestSchema, request);
       const found = await listLiabilityReports(deps, toProgramId(request.programId), page);
-      return { reports: found.items.map(fromReport), nextPageToken: next(found) };
+      return { liabilityReports: found.items.map(fromReport), nextPageToken: next(found) };
     },
   };
 }

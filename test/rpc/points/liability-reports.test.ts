@@ -104,6 +104,8 @@ test("reports are listed by their ids, page by page", async () => {
   const first = await points.listLiabilityReports({ ...request, pageSize: 2 });
   const pageToken = first.nextPageToken;
   const second = await points.listLiabilityReports({ ...request, pageSize: 2, pageToken });
-  const ids = [...first.reports, ...second.reports].map(({ reportId }) => reportId);
+  const ids = [...first.liabilityReports, ...second.liabilityReports].map(
+    ({ reportId }) => reportId,
+  );
   expect([ids, second.nextPageToken]).toEqual([["2027-12", "2028-01", "2028-02"], ""]);
 });

@@ -280,6 +280,7 @@ const free = new Set([
   "UsePointsRequest.validate_only",
   "RefundPointsRequest.validate_only",
   "RevokePointsRequest.validate_only",
+  "ExtendExpiryRequest.validate_only",
   "FreezeAccountRequest.validate_only",
   "UnfreezeAccountRequest.validate_only",
   "GetBalanceRequest.include_pending",

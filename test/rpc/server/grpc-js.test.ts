@@ -6,6 +6,7 @@ import * as grpc from "@grpc/grpc-js";
 import { loadFileDescriptorSetFromBuffer } from "@grpc/proto-loader";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { etagOf } from "../../../src/app/shared/etags.ts";
+import { formatMonth, monthAt } from "../../../src/domain/month.ts";
 import { ErrorInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { descriptorSet, services } from "../../support/fixtures/descriptors.ts";
@@ -91,6 +92,7 @@ const tomorrow = { seconds: String(Math.floor(Date.now() / 1_000) + 86_400), nan
 const target = { type: "post", id: "t" };
 /** Of the preferences of an owner without any. */
 const etag = etagOf([false, [], []]);
+const nextMonth = formatMonth(monthAt("Asia/Tokyo", Date.now()) + 1);
 const later = { seconds: "1900000000", nanos: 0 };
 const far = { seconds: "9900000000", nanos: 0 };
 /** An instant of the wall clock: the test clock moves only the calendar of points. */
@@ -199,6 +201,10 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { ...account, event_id: "v", grant_event: { event_id: "g" } },
     { available_points: "0", entry: { points: "78" } },
   ],
+  "meguri.points.v1.PointsService/ExtendExpiry": [
+    { ...account, event_id: "x", grant_event: { event_id: "g" }, expire_month: nextMonth },
+    { entry: { type: "TYPE_EXTENDED", points: "0" } },
+  ],
   "meguri.points.v1.PointsService/FreezeAccount": [
     { ...account, event_id: "f" },
     { entry: { type: "TYPE_FROZEN" } },
@@ -229,7 +235,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.points.v1.PointsService/ListLedgerEntries": [
     { ...account, page_size: 1 },
-    { entries: [{ number: "9" }] },
+    { entries: [{ number: "10" }] },
   ],
   "meguri.points.v1.PointsService/GetLedgerEntry": [
     { ...account, number: "1" },
@@ -237,7 +243,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.points.v1.PointsService/VerifyAccount": [
     { ...account, repair: true },
-    { differences: [], entry_count: "9", repaired: false },
+    { differences: [], entry_count: "10", repaired: false },
   ],
   "meguri.points.v1.PointsService/VerifyProgram": [
     {},
@@ -257,7 +263,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.points.v1.PointsService/ListLiabilityReports": [
     {},
-    { reports: [{ report_id: "2026-11" }] },
+    { liability_reports: [{ report_id: "2026-11" }] },
   ],
   "meguri.points.v1.PointsService/ExportLedger": [
     { export_id: "e", destination: "audit", create_time_before: { seconds: "1" } },

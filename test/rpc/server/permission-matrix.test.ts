@@ -191,7 +191,7 @@ describe("the contract", () => {
   test("has no other field with the name of an id that depends on a role", () => {
     const known = new Set(Object.keys(rolesByName));
     const own =
-      /^(event|use_event|hold|notification|report|reservation|bulk_grant|reversed_bulk_grant)_id$/;
+      /^(event|use_event|export|hold|notification|report|reservation|(reversed_)?bulk_grant)_id$/;
     const others = methods
       .flatMap(({ method }) => fieldsOf(method.input).map(({ name }) => name))
       .filter((name) => /_ids?$/.test(name) && !known.has(name) && !own.test(name));

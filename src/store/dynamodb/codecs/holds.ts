@@ -1,7 +1,7 @@
 /** How holds are stored: in the table of reservations, whose indexes they share. */
 import type { AccountName } from "../../../app/ports/points.ts";
 import type { Capture, Hold, HoldState } from "../../../domain/hold.ts";
-import { type Item, N, num, numbers, nums, optional, parts, S, text } from "../sdk/attributes.ts";
+import { type Item, N, num, numbers, nums, parts, S, text } from "../sdk/attributes.ts";
 import { decodeCaller, encodeCaller } from "./callers.ts";
 import { type Codec, shardOf } from "./codec.ts";
 import { decodeChanges, encodeChanges } from "./points.ts";
@@ -22,7 +22,7 @@ export const hold: Codec<"hold"> = {
     s: S(value.state),
     c: N(value.createTime),
     m: N(value.updateTime),
-    ...(value.heldTime !== value.createTime && { t: N(value.heldTime) }),
+    t: N(value.heldTime),
     n: N(value.entryNumber),
     b: N(value.availablePoints),
     ...(value.expiredPointsPolicy === "CURRENT_MONTH" && { z: { BOOL: true } }),
@@ -33,7 +33,6 @@ export const hold: Codec<"hold"> = {
   }),
   decode: (item) => {
     const [, programId, holdId] = parts(item, "pk") as [string, string, string];
-    const createTime = num(item, "c");
     const [points = 0, entryNumber = 0, availablePoints = 0] = nums(item, "e");
     return {
       programId,
@@ -46,9 +45,9 @@ export const hold: Codec<"hold"> = {
       creator: decodeCaller(item, "w"),
       hash: text(item, "h"),
       state: text(item, "s") as HoldState,
-      createTime,
+      createTime: num(item, "c"),
       updateTime: num(item, "m"),
-      heldTime: optional(item, "t") ?? createTime,
+      heldTime: num(item, "t"),
       entryNumber: num(item, "n"),
       availablePoints: num(item, "b"),
       ...(item.o && { cause: text(item, "o") }),

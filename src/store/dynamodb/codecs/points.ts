@@ -88,8 +88,9 @@ function encodeTotals(totals: Totals): AttributeValue {
   return numbers(totalNames.slice(0, count).map((name) => totals[totalOf(name)]));
 }
 
-function decodeTotals(totals: readonly number[]): Totals {
-  return Object.fromEntries(totalNames.map((name, i) => [totalOf(name), totals[i] ?? 0])) as never;
+function decodeTotals(stored: readonly number[]): Totals {
+  const totals = stored.length === totalsWithoutHolds ? [...stored, 0, 0, 0] : stored;
+  return Object.fromEntries(totalNames.map((name, i) => [totalOf(name), totals[i]])) as never;
 }
 
 export const account: Codec<"account"> = {
