@@ -51,16 +51,17 @@ function accountsOf(counts: LiabilityCounts): string {
 
 /** The report in Markdown. */
 function detailsOf(result: LiabilityReportResult, counts: LiabilityCounts): string {
-  const { as_of, since, outstanding_points, buckets, totals } = result;
-  const held = buckets.map(
+  const { as_of, since, outstanding_points, held, buckets, totals } = result;
+  const months = buckets.map(
     ({ month, expire_time, points }) => `| ${month} | ${expire_time} | ${points} |`,
   );
   const sums = Object.entries(totals).map(
     ([name, points]) => `| ${name.replace("_points", "")} | ${points} |`,
   );
   return [
-    `As of ${as_of}, ${outstanding_points} points were outstanding. ${accountsOf(counts)}`,
-    ["| granted in | expire | points |", "|---|---|---|", ...held].join("\n"),
+    `As of ${as_of}, ${outstanding_points} points were outstanding` +
+      `${held ? `, and ${held} more were held` : ""}. ${accountsOf(counts)}`,
+    ["| granted in | expire | points |", "|---|---|---|", ...months].join("\n"),
     [`| ${since ? `since ${since}` : "of all time"} | points |`, "|---|---|", ...sums].join("\n"),
   ].join("\n\n");
 }

@@ -60,14 +60,15 @@ function leftOf({ until }: OverdueLane, result: OverdueStepResult): readonly Ove
 const added = (
   total: OverdueCounts,
   before: OverdueCounts,
-  { overdue, oldest_ms, granted, refused, released = 0, failed, failures }: OverdueCounts,
+  { overdue, oldest_ms, granted, refused, released, failed, failures }: OverdueCounts,
 ): OverdueCounts => ({
   overdue: total.overdue + overdue - before.overdue,
   oldest_ms: Math.max(total.oldest_ms, oldest_ms),
   granted: total.granted + granted - before.granted,
   refused: total.refused + refused - before.refused,
-  ...(released > 0 && {
-    released: (total.released ?? 0) + released - (before.released ?? 0),
+  // Absent while no hold is released, as in answers of workers without holds.
+  ...((total.released ?? released) !== undefined && {
+    released: (total.released ?? 0) + (released ?? 0) - (before.released ?? 0),
   }),
   failed: total.failed + failed - before.failed,
   failures: [...total.failures, ...failures].slice(0, maxReports),

@@ -6,12 +6,13 @@ import { type EventName, heldNow, type MonthChange } from "./ledger.ts";
 import type { Instant } from "./month.ts";
 import { negative, skipFirst, sum } from "./month-changes.ts";
 import {
+  aboveLimit,
   type Before,
   type Change,
-  checkLimits,
   currentAccount,
   drained,
   type ExpiredPointsPolicy,
+  maxBalance,
   requireNotFrozen,
   type State,
   withEntry,
@@ -149,7 +150,7 @@ export function hold(
     points: sum(months),
     changes: months.map(negative),
   });
-  checkLimits(account);
+  if (account.totals.heldPoints > maxBalance) throw aboveLimit();
   const { programId, userId } = account;
   return {
     ...{ account, entries, entry },

@@ -2,6 +2,7 @@
 import type { Account } from "./account.ts";
 import { buckets } from "./account.ts";
 import type { Caller } from "./caller.ts";
+import { heldNow } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
 import type { Program } from "./program.ts";
 import { expireTime } from "./program.ts";
@@ -13,12 +14,14 @@ type Sums = Readonly<Record<string, string>>;
 export interface Liability {
   /** The number of accounts that existed. */
   readonly accounts: number;
-  /** The number of accounts with points. */
+  /** The number of accounts with points, held ones included. */
   readonly members: number;
   /** The outstanding points by month of grant: the number of the month. */
   readonly months: Sums;
   /** What became of points in the period, by the names of `Totals`. */
   readonly totals: Sums;
+  /** The points that are held, which are in no month; absent when there are none. */
+  readonly held?: string;
 }
 
 export const noLiability: Liability = { accounts: 0, members: 0, months: {}, totals: {} };
@@ -77,12 +80,14 @@ const maxNamed = 20;
  */
 export function liabilityOf(end: Account, start: Account | undefined): Liability {
   if (end.last === 0) return noLiability;
-  const held = buckets(end);
+  const outstanding = buckets(end);
+  const heldPoints = heldNow(end.totals);
   const before: Readonly<Record<string, number>> = { ...start?.totals };
   return {
     accounts: 1,
-    members: held.length > 0 ? 1 : 0,
-    months: Object.fromEntries(held.map(({ month, points }) => [month, String(points)])),
+    members: outstanding.length > 0 || heldPoints > 0 ? 1 : 0,
+    ...(heldPoints > 0 && { held: String(heldPoints) }),
+    months: Object.fromEntries(outstanding.map(({ month, points }) => [month, String(points)])),
     totals: Object.fromEntries(
       Object.entries(end.totals).map(([name, points]) => [
         name,
@@ -93,12 +98,18 @@ export function liabilityOf(end: Account, start: Account | undefined): Liability
 }
 
 /** Adds two sums. Throws a SyntaxError when one contains what is no whole number. */
-export const addLiability = (total: Liability, next: Liability): Liability => ({
-  accounts: total.accounts + next.accounts,
-  members: total.members + next.members,
-  months: addSums(total.months, next.months),
-  totals: addSums(total.totals, next.totals),
-});
+export function addLiability(total: Liability, next: Liability): Liability {
+  const { held } = addSums(heldOf(total), heldOf(next));
+  return {
+    accounts: total.accounts + next.accounts,
+    members: total.members + next.members,
+    months: addSums(total.months, next.months),
+    totals: addSums(total.totals, next.totals),
+    ...(held !== undefined && { held }),
+  };
+}
+
+const heldOf = ({ held }: Liability): Sums => (held === undefined ? {} : { held });
 
 function addSums(total: Sums, next: Sums): Sums {
   const sums = { ...total };
@@ -119,7 +130,7 @@ export function finishReport(
   endTime: Instant,
 ): LiabilityReport {
   if (report.result) return report;
-  const held = Object.entries(months).map(([month, points]) => ({
+  const outstanding = Object.entries(months).map(([month, points]) => ({
     month: Number(month),
     expireTime: expireTime(program, Number(month), report.asOf),
     points,
@@ -127,8 +138,8 @@ export function finishReport(
   const result = {
     ...counts,
     endTime,
-    outstanding: String(held.reduce((sum, { points }) => sum + BigInt(points), 0n)),
-    buckets: held.toSorted((a, b) => a.month - b.month),
+    outstanding: String(outstanding.reduce((sum, { points }) => sum + BigInt(points), 0n)),
+    buckets: outstanding.toSorted((a, b) => a.month - b.month),
     failures: counts.failures.slice(0, maxNamed),
   };
   return { ...report, result };

@@ -329,16 +329,16 @@ function withOldest(account: Account): Account {
   return { ...account, oldest: first };
 }
 
-export function checkLimits(account: Account): void {
+function checkLimits(account: Account): void {
   const highest = Math.max(
     availablePointsOf(account),
     account.totals.issuedPoints,
     account.totals.refundedPoints,
-    account.totals.heldPoints,
   );
-  if (highest > maxBalance) {
-    throw new DomainError("LIMIT_EXCEEDED", `an account takes at most ${maxBalance} points`, {
-      limit: String(maxBalance),
-    });
-  }
+  if (highest > maxBalance) throw aboveLimit();
 }
+
+export const aboveLimit = (): DomainError =>
+  new DomainError("LIMIT_EXCEEDED", `an account takes at most ${maxBalance} points`, {
+    limit: String(maxBalance),
+  });

@@ -38,6 +38,8 @@ export interface LedgerSum {
   /** The first 100 faults of the ledger: numbers, times and balances that contradict each other. */
   readonly faults: Difference[];
   faultCount: number;
+  /** How many of them are wrong snapshots, by which no account is rebuilt. Absent for none. */
+  snapshotFaultCount?: number;
   /** The first 100 ranges of missing entries. */
   readonly missing: NumberRange[];
 }
@@ -98,13 +100,16 @@ export function addEntry(sum: LedgerSum, entry: LedgerEntry): void {
   if (!addChanges(sum, entry)) addFault("changes", `at most ${maxMonths} months`, "more");
   if (entry.availablePoints !== sum.availablePoints)
     addFault("available_points", sum.availablePoints, entry.availablePoints);
-  if (entry.total) sum.totals[entry.total] += entry.points;
+  // A sum of an earlier version lacks the totals that are new.
+  if (entry.total) sum.totals[entry.total] = (sum.totals[entry.total] ?? 0) + entry.points;
   sum.frozen = entry.frozen;
   sum.last = entry.number;
   sum.time = Math.max(sum.time, entry.createTime);
   if (!entry.snapshot) return;
   const [expected, actual] = [textOf(snapshotOf(sum)), textOf(entry.snapshot)];
-  if (actual !== expected) addFault("snapshot", expected, actual);
+  if (actual === expected) return;
+  addFault("snapshot", expected, actual);
+  sum.snapshotFaultCount = (sum.snapshotFaultCount ?? 0) + 1;
 }
 
 /** The snapshot that an entry has if it is the last one of the sum. */

@@ -40,9 +40,14 @@ test("an account adds its months, and its totals less those at the start", () =>
   expect(liabilityOf(account, undefined)).toEqual({ ...ones, totals: ofAllTime });
 });
 
-test("what was held is carried", () => {
-  const totals = { ...account.totals, heldPoints: 4 };
-  expect(liabilityOf({ ...account, totals }, account).totals).toMatchObject({ heldPoints: "4" });
+test("what was held in the period is a total, and what is held at its end a sum", () => {
+  const before = { ...account, totals: { ...account.totals, heldPoints: 5 } };
+  const totals = { ...before.totals, heldPoints: 9, capturedPoints: 2 };
+  const liability = liabilityOf({ ...account, totals }, before);
+  expect(liability.totals).toMatchObject({ heldPoints: "4", capturedPoints: "2" });
+  expect(liability.held).toBe("7");
+  expect(addLiability(addLiability(noLiability, liability), liability).held).toBe("14");
+  expect(liabilityOf({ ...account, slots: [0, 0], totals }, before).members).toBe(1);
 });
 
 test("an account without entries adds nothing", () => {

@@ -56,6 +56,9 @@ export async function filesOf(path: string): Promise<ExportedFiles> {
   return { files, unreadable: unreadableEntryCount };
 }
 
+/** No line of an export is longer, so a longer one is of another file. */
+const maxLine = 2 ** 20;
+
 /**
  * Yields the lines of a file that fit, some at a time. Throws UsageError at the first line that is
  * none of an export, and at the end of a file that is cut off or is not the one of the manifest.
@@ -81,6 +84,7 @@ export async function* entriesIn(
       signal.throwIfAborted();
       const lines = (rest + text).split("\n");
       rest = lines.pop() ?? "";
+      if (rest.length > maxLine) fail(path, `line ${number + lines.length + 1} is too long`);
       const found = lines.filter(fitting);
       if (found.length > 0) yield found;
     }

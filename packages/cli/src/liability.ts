@@ -90,6 +90,7 @@ const columns: Columns<LiabilityReport> = {
   "as of": ({ asOf }) => asOf,
   since: ({ since }) => since,
   outstanding: ({ outstandingPoints }) => outstandingPoints,
+  held: ({ stillHeldPoints }) => stillHeldPoints,
   members: ({ memberCount }) => memberCount,
   failed: ({ failedAccountCount }) => failedAccountCount,
 };
@@ -115,6 +116,7 @@ const addList: AddCommand = (parent, inSession) => {
 /** The sums of a report by the names of the API. */
 const sumsOf = (report: LiabilityReport): Cell[][] => [
   ["outstanding_points", report.outstandingPoints],
+  ["still_held_points", report.stillHeldPoints],
   ...Balance_TotalsSchema.fields.map(({ name, localName }) => [
     name,
     report.totals?.[localName as "issuedPoints"],

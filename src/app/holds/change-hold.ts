@@ -1,6 +1,7 @@
 /** Changes a hold and its account in one transaction. */
 import { DomainError } from "../../domain/errors.ts";
 import type { Hold, HoldChange } from "../../domain/hold.ts";
+import { withSnapshot } from "../../domain/past.ts";
 import type { State } from "../../domain/points.ts";
 import type { Now } from "../ports/clock.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -54,7 +55,8 @@ export type ChangedHold = Pick<HoldChange, "hold"> & Partial<Pick<HoldChange, "e
 export function putHold(tx: Transaction, { account, entries, hold }: HoldChange): void {
   const { programId, userId } = account;
   tx.put(accountRef(programId, userId), account);
-  for (const each of entries) tx.put(entryRef(programId, userId, each.number), each);
+  const stored = withSnapshot(account, entries);
+  for (const each of stored) tx.put(entryRef(programId, userId, each.number), each);
   tx.put(holdRef(hold), hold);
 }
 

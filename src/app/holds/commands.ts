@@ -77,7 +77,7 @@ export async function holdPoints(
       return change;
     },
   });
-  if (changed.hold.state === "HELD" && !(validateOnly && changed.entry)) {
+  if (changed.hold.state === "HELD" && !validateOnly) {
     deps.background(() => startHoldRun(deps, changed.hold));
   }
   return resultOf(deps, changed, changed.hold);
@@ -121,9 +121,12 @@ export async function releaseHold(deps: CommandDeps, input: HoldRequest): Promis
   return resultOf(deps, changed, changed.hold.release as Release);
 }
 
-/** Lets the run of a hold that was changed read its record. */
+/**
+ * Lets the run of a hold that was changed read its record. A repeated call does so again, because
+ * Temporal may have been away before.
+ */
 function refreshRun(deps: CommandDeps, { validateOnly }: HoldCall, changed: ChangedHold): void {
-  if (changed.entry && !validateOnly) {
+  if (!validateOnly && (changed.entry || changed.hold.state !== "HELD")) {
     deps.background(() => deps.workflows.refreshHold(changed.hold));
   }
 }

@@ -48,7 +48,8 @@ export async function repairVerified(
     if (found.differenceCount === 0) {
       return { ...first, repaired: false, restoredEntryNumbers: restored };
     }
-    if (found.sum.faultCount > 0 || missingRanges(found).length > 0) {
+    const { faultCount, snapshotFaultCount = 0 } = found.sum;
+    if (faultCount > snapshotFaultCount || missingRanges(found).length > 0) {
       restored.push(...(await restoreEntries(deps, name, found, deadline)));
     } else if (await putRebuilt(deps, name, found, deadline)) {
       return { ...first, repaired: true, restoredEntryNumbers: restored };

@@ -1,4 +1,5 @@
 /** Adds up what a program owes, over the accounts of one segment, in steps. */
+import pLimit from "p-limit";
 import type { Account } from "../../domain/account.ts";
 import {
   addLiability,
@@ -18,8 +19,14 @@ import { readPastAccount } from "./past-balance.ts";
 /** The number of items of the table that a page of the scan reads. */
 const scanPage = 250;
 
-/** The ledgers of a page that are read concurrently: 64 of all segments, as in a month end. */
+/** The accounts of a page that are read concurrently. */
 const concurrency = 4;
+
+/**
+ * This process reads 64 accounts for reports at a time. Further ones take turns, because many
+ * reports may run, beside reservations that are due.
+ */
+const inTurn = pLimit(64);
 
 /** So many accounts in a row that cannot be read are an outage. */
 const outageAfter = 8;
@@ -53,14 +60,14 @@ export async function reportSegment(
   onFailed: (userId: string, error: unknown) => void = () => {},
 ): Promise<ReportProgress> {
   const { programId, segment, segments, failed = 0, failures = [] } = input;
-  const { accounts, members, months, totals } = { ...noLiability, ...input };
+  const { accounts, members, months, totals, held } = { ...noLiability, ...input };
   const report = await getLiabilityReport(deps, input);
   const program = await deps.programs.get(programId);
   return sweep(
     {
       read: (cursor) =>
         deps.reader.accounts(programId, segment, segments, { size: scanPage, cursor }),
-      process: (account) => readLiability(deps, program, account, report),
+      process: (account) => inTurn(() => readLiability(deps, program, account, report)),
       add: (counts, liability) => ({ ...counts, ...addLiability(counts, liability) }),
       nameOf: ({ userId }) => ({ userId }),
       keyOf: ({ userId }) => userId,
@@ -69,7 +76,7 @@ export async function reportSegment(
       outages: storeOutages,
       outageAfter,
     },
-    { accounts, members, months, totals, failed, failures },
+    { accounts, members, months, totals, ...(held && { held }), failed, failures },
     input,
     shouldContinue,
   );

@@ -1,6 +1,6 @@
 /** Finds workflow runs that are not in line with their records, and corrects them. */
 import { DomainError } from "../../domain/errors.ts";
-import type { Hold } from "../../domain/hold.ts";
+import { type Hold, isDue } from "../../domain/hold.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import { startHoldRun } from "../holds/start-run.ts";
@@ -75,7 +75,7 @@ export async function syncRuns(
     await count("synced", reservation, () => syncRun(brief, reservation).then(() => true));
   }
   for await (const run of deps.workflows.brokenRuns(since)) {
-    await count("restarted", run, () => restart(brief, run));
+    await count("restarted", run, () => restart(brief, run, wall));
   }
   for await (const run of deps.workflows.overdueRuns(wall - stuckMs)) {
     await count("terminated", run, () => terminateStuck(deps, run, wall));
@@ -160,11 +160,14 @@ async function startPending(
   return reservation !== undefined;
 }
 
-/** Starts a run again if its reservation is pending or its hold HELD. */
-async function restart(deps: SyncDeps, run: RecordRun): Promise<boolean> {
+/**
+ * Starts a run again if its reservation is pending or its hold HELD. A hold that is due is released
+ * by the pass itself; where that is refused, a run would fail again and again.
+ */
+async function restart(deps: SyncDeps, run: RecordRun, wall: Instant): Promise<boolean> {
   if ("holdId" in run) {
     const hold = await readHold(deps, run);
-    if (hold?.state !== "HELD") return false;
+    if (hold?.state !== "HELD" || isDue(hold, wall)) return false;
     await startHoldRun(deps, hold);
     return true;
   }

@@ -91,12 +91,15 @@ async function setBack(
   });
 }
 
-/** Compares the keys of the events of a ledger with its entries. An expiry has no event key. */
+/**
+ * Compares the keys of the events of a ledger with its entries. Expiries and the events of holds
+ * have no event keys.
+ */
 async function compareKeys(deps: CompareDeps, account: AccountName): Promise<void> {
   const reversed = new Map<string, number>();
   const keys = new Map<string, number>();
   for await (const page of ledgerOf(deps, account)) {
-    const entries = page.filter(({ event }) => event.origin !== "x");
+    const entries = page.filter(({ event }) => event.origin !== "x" && event.origin !== "h");
     const found = await deps.reader.many(entries.map((entry) => keyOf(account, entry)));
     for (const [i, entry] of entries.entries()) {
       const key = found[i];

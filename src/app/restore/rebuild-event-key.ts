@@ -3,7 +3,6 @@ import { noCaller } from "../../domain/caller.ts";
 import { expiryParameters } from "../../domain/early-expiry.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { monthAt } from "../../domain/month.ts";
-import { lifetimeAt } from "../../domain/program.ts";
 import { bulkGrantIdOf, rowHash } from "../bulk-grants/execute-row.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
@@ -42,13 +41,13 @@ export async function rebuildEventKey(
 async function expiryOf(
   { reader }: Pick<Deps, "reader">,
   programId: string,
-  { type, changes, createTime }: LedgerEntry,
+  { type, changes, createTime, expireTime }: LedgerEntry,
 ) {
   const program = (await reader.get(programRef(programId)))?.value;
-  const month = changes.at(-1)?.month;
-  if (!program || month === undefined) return {};
-  if (type === "ISSUED" && month === monthAt(program.timeZone, createTime)) return {};
-  return expiryParameters({ expireMonth: month + lifetimeAt(program, createTime) - 1 });
+  if (!program || expireTime === undefined) return {};
+  const { timeZone } = program;
+  if (type === "ISSUED" && changes[0]?.month === monthAt(timeZone, createTime)) return {};
+  return expiryParameters({ expireMonth: monthAt(timeZone, expireTime) - 1 });
 }
 
 async function hashOf(

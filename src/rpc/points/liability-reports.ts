@@ -70,6 +70,7 @@ function fromReport(report: LiabilityReport): MessageInitShape<typeof LiabilityR
     accountCount: BigInt(result.accounts),
     memberCount: BigInt(result.members),
     outstandingPoints: BigInt(result.outstanding),
+    stillHeldPoints: BigInt(result.held ?? 0),
     buckets: result.buckets.map(({ month, points, expireTime }) => ({
       month: formatMonth(month),
       points: BigInt(points),

@@ -47,6 +47,24 @@ const steps = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ op: fc.constant("extend" as const), of: back, ends: fc.nat(12) }),
   },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant("hold" as const),
+      points: small,
+      policy: fc.constantFrom("ORIGINAL_EXPIRY" as const, "CURRENT_MONTH" as const),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant("capture" as const),
+      of: back,
+      points: fc.option(small, { nil: undefined }),
+      more: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant("release" as const), of: back }) },
   { weight: 1, arbitrary: fc.constant({ op: "freeze" as const }) },
   { weight: 2, arbitrary: fc.constant({ op: "unfreeze" as const }) },
   { weight: 2, arbitrary: fc.constant({ op: "sweep" as const }) },
@@ -80,7 +98,7 @@ export function playPast({ timeZone, lifetime, played }: History) {
   const oracle = new Oracle(rules, (time) => time);
   const ledger = createLedger(of());
   const live = new Map<number, Shown>();
-  const ids = { grant: [] as string[], use: [] as string[] };
+  const ids = { grant: [] as string[], use: [] as string[], hold: [] as string[] };
   let now = Date.UTC(2026, 0, 10);
   const request = (step: (typeof played)[number], id: string): Request | undefined => {
     const common = { id, reason: "", cause: "" };
@@ -101,6 +119,13 @@ export function playPast({ timeZone, lifetime, played }: History) {
         return { ...common, op: "revoke", grant: granted(step.of) };
       case "extend":
         return { ...common, op: "extend", grant: granted(step.of), ends: monthAfter(step.ends) };
+      case "hold": {
+        const until = now + 86_400_000;
+        return { ...common, ...step, partial: true, until };
+      }
+      case "capture":
+      case "release":
+        return { ...common, ...step, hold: ids.hold.at(-1 - step.of) ?? "nothing" };
       case "freeze":
       case "unfreeze":
         return { ...common, op: step.op };
@@ -124,10 +149,11 @@ export function playPast({ timeZone, lifetime, played }: History) {
       }
     }
     const asked = request(step, `e${i}`);
-    if (asked && "line" in oracle.apply(asked, now)) {
+    const answer = asked && oracle.apply(asked, now);
+    if (asked && answer && "line" in answer && !answer.replayed) {
       apply(ledger, now, asked);
       if (asked.op === "grant" || asked.op === "extend") ids.grant.push(asked.id);
-      if (asked.op === "use") ids.use.push(asked.id);
+      if (asked.op === "use" || asked.op === "hold") ids[asked.op].push(asked.id);
     }
     live.set(now, oracle.shown(now));
   }
@@ -141,5 +167,8 @@ function apply(ledger: ReturnType<typeof createLedger>, now: number, asked: Requ
   else if (asked.op === "refund") ledger.refund(now, id, asked.use, asked.points, asked.policy);
   else if (asked.op === "revoke") ledger.revoke(now, id, asked.grant);
   else if (asked.op === "extend") ledger.extend(now, id, asked.grant, asked.ends);
+  else if (asked.op === "hold") ledger.hold(now, id, asked.points, asked.policy);
+  else if (asked.op === "capture") ledger.capture(now, id, asked.hold, asked.points, asked.more);
+  else if (asked.op === "release") ledger.release(now, asked.hold);
   else ledger.freeze(now, id, asked.op === "freeze");
 }

@@ -47,6 +47,7 @@ function encodeResult(result: LiabilityResult): Item {
     k: N(accounts),
     m: N(members),
     g: { N: outstanding },
+    ...(result.held !== undefined && { q: { N: result.held } }),
     T: { M: Object.fromEntries(sums) },
     b: { L: flat },
     ...(failed > 0 && {
@@ -65,6 +66,7 @@ function decodeResult(item: Item): LiabilityResult {
     accounts: num(item, "k"),
     members: num(item, "m"),
     outstanding: item.g?.N ?? "",
+    ...(item.q?.N !== undefined && { held: item.q.N }),
     totals: Object.fromEntries(sums),
     buckets: chunks(flat, 3).map(([month, expireTime, points]) => ({
       month: Number(month),

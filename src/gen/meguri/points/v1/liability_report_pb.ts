@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/liability_report.proto.
  */
 export const file_meguri_points_v1_liability_report: GenFile = /*@__PURE__*/
-  fileDesc("CidtZWd1cmkvcG9pbnRzL3YxL2xpYWJpbGl0eV9yZXBvcnQucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEiogUKD0xpYWJpbGl0eVJlcG9ydBISCgpwcm9ncmFtX2lkGAEgASgJEhEKCXJlcG9ydF9pZBgCIAEoCRI2CgVzdGF0ZRgDIAEoDjInLm1lZ3VyaS5wb2ludHMudjEuTGlhYmlsaXR5UmVwb3J0LlN0YXRlEikKBWFzX29mGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoGY2FsbGVyGAYgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISLAoIZW5kX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWFjY291bnRfY291bnQYCCABKAMSFAoMbWVtYmVyX2NvdW50GAkgASgDEhoKEm91dHN0YW5kaW5nX3BvaW50cxgKIAEoAxIxCgdidWNrZXRzGAsgAygLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBIwCgZ0b3RhbHMYDCABKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuVG90YWxzEhwKFGZhaWxlZF9hY2NvdW50X2NvdW50GA0gASgDEkEKCGZhaWx1cmVzGA4gAygLMi8ubWVndXJpLnBvaW50cy52MS5MaWFiaWxpdHlSZXBvcnQuRmFpbGVkQWNjb3VudBowCg1GYWlsZWRBY2NvdW50Eg8KB3VzZXJfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIkEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUlVOTklORxABEg4KClNUQVRFX0RPTkUQAkIvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_points_v1_balance]);
+  fileDesc("CidtZWd1cmkvcG9pbnRzL3YxL2xpYWJpbGl0eV9yZXBvcnQucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEivQUKD0xpYWJpbGl0eVJlcG9ydBISCgpwcm9ncmFtX2lkGAEgASgJEhEKCXJlcG9ydF9pZBgCIAEoCRI2CgVzdGF0ZRgDIAEoDjInLm1lZ3VyaS5wb2ludHMudjEuTGlhYmlsaXR5UmVwb3J0LlN0YXRlEikKBWFzX29mGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoGY2FsbGVyGAYgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISLAoIZW5kX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWFjY291bnRfY291bnQYCCABKAMSFAoMbWVtYmVyX2NvdW50GAkgASgDEhoKEm91dHN0YW5kaW5nX3BvaW50cxgKIAEoAxIxCgdidWNrZXRzGAsgAygLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBIwCgZ0b3RhbHMYDCABKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuVG90YWxzEhwKFGZhaWxlZF9hY2NvdW50X2NvdW50GA0gASgDEkEKCGZhaWx1cmVzGA4gAygLMi8ubWVndXJpLnBvaW50cy52MS5MaWFiaWxpdHlSZXBvcnQuRmFpbGVkQWNjb3VudBIZChFzdGlsbF9oZWxkX3BvaW50cxgPIAEoAxowCg1GYWlsZWRBY2NvdW50Eg8KB3VzZXJfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIkEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUlVOTklORxABEg4KClNUQVRFX0RPTkUQAkIvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_points_v1_balance]);
 
 /**
  * LiabilityReport says what a program owes its members at an instant, and what became of its points
@@ -84,14 +84,14 @@ export type LiabilityReport = Message<"meguri.points.v1.LiabilityReport"> & {
   accountCount: bigint;
 
   /**
-   * The accounts that had points.
+   * The accounts that had points, held ones included.
    *
    * @generated from field: int64 member_count = 9;
    */
   memberCount: bigint;
 
   /**
-   * The points that were neither spent, revoked nor expired: the sum of the buckets.
+   * The points that were neither spent, revoked, expired nor held: the sum of the buckets.
    *
    * @generated from field: int64 outstanding_points = 10;
    */
@@ -106,8 +106,8 @@ export type LiabilityReport = Message<"meguri.points.v1.LiabilityReport"> & {
   buckets: Balance_Bucket[];
 
   /**
-   * The points that were granted, spent, expired, refunded and revoked after since, at as_of at the
-   * latest. The share of breakage is expired_points / issued_points.
+   * The points that were granted, spent, expired, refunded, revoked, held, captured and released
+   * after since, at as_of at the latest. The share of breakage is expired_points / issued_points.
    *
    * @generated from field: meguri.points.v1.Balance.Totals totals = 12;
    */
@@ -126,6 +126,14 @@ export type LiabilityReport = Message<"meguri.points.v1.LiabilityReport"> & {
    * @generated from field: repeated meguri.points.v1.LiabilityReport.FailedAccount failures = 14;
    */
   failures: LiabilityReport_FailedAccount[];
+
+  /**
+   * The points that were held: neither outstanding nor spent. They are owed, too, until they are
+   * captured or expire after their release.
+   *
+   * @generated from field: int64 still_held_points = 15;
+   */
+  stillHeldPoints: bigint;
 };
 
 /**
@@ -178,7 +186,8 @@ export const LiabilityReport_State = {
   UNSPECIFIED: 0,
 
   /**
-   * Accounts are still being read; the sums are not there yet.
+   * Accounts are still being read, and the sums are not there yet; or the run has ended early, and
+   * the same CreateLiabilityReport starts it again.
    *
    * @generated from enum value: STATE_RUNNING = 1;
    */
