@@ -11,6 +11,7 @@ import {
   exportWorkflowId,
 } from "../contract/exports.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
+import { type Caller, displayCaller } from "../domain/caller.ts";
 import { escapeMarkdown } from "../domain/markdown.ts";
 import type { Link } from "./connection.ts";
 import { queryProgress } from "./query-progress.ts";
@@ -23,7 +24,7 @@ type Start = (input: ExportLedgerInput) => Promise<ExportReport>;
 export function createExports(link: Link): Port {
   const { client, taskQueue } = link;
   return {
-    async startExport({ programId, exportId, destination, window: { start, end } }) {
+    async startExport({ programId, exportId, destination, window: { start, end }, caller }) {
       const asked: ExportAsked = {
         program_id: programId,
         export_id: exportId,
@@ -39,8 +40,8 @@ export function createExports(link: Link): Port {
             args: [asked],
             workflowIdConflictPolicy: "USE_EXISTING",
             workflowIdReusePolicy: "ALLOW_DUPLICATE_FAILED_ONLY",
-            staticSummary: escapeMarkdown(summaryOf(asked)),
-            memo: { asked },
+            staticSummary: escapeMarkdown(summaryOf(asked, caller)),
+            memo: { asked, caller },
             typedSearchAttributes: [{ key: programKey, value: programId }],
           });
         } catch (error) {
@@ -53,10 +54,12 @@ export function createExports(link: Link): Port {
   };
 }
 
-function summaryOf({ program_id, destination, create_time_from, create_time_before }: ExportAsked) {
+function summaryOf(asked: ExportAsked, caller: Caller) {
+  const { program_id, destination, create_time_from, create_time_before } = asked;
   const from = create_time_from === undefined ? "the first one" : timeOf(create_time_from);
   const range = `from ${from} to ${timeOf(create_time_before)}`;
-  return `export the ledger entries of ${program_id} ${range} to ${destination}`;
+  const what = `export the ledger entries of ${program_id} ${range} to ${destination}`;
+  return `${what}, for ${displayCaller(caller)}`;
 }
 
 const timeOf = (ms: number): string => new Date(ms).toISOString();
@@ -72,11 +75,13 @@ async function ledgerExport(
     const first = raw.workflowExtendedInfo?.originalStartTime?.seconds;
     // A run that was started by hand has no memo, and is no export of the API.
     const asked = memo?.asked as ExportAsked | undefined;
-    if (!asked) return undefined;
+    const caller = memo?.caller as Caller | undefined;
+    if (!asked || !caller) return undefined;
     const found = {
       programId,
       exportId,
       workflowId,
+      caller,
       destination: asked.destination,
       window: { start: asked.create_time_from, end: asked.create_time_before },
       startTime: first ? Number(first) * 1_000 : startTime.getTime(),

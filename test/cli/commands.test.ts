@@ -192,6 +192,32 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(await failed(3, "liability", "show", "no")).toContain("LIABILITY_REPORT_NOT_FOUND");
   });
 
+  test("holds", async () => {
+    const holder = `${user}-holds`;
+    const id = `${mode}-hold`;
+    await done("grant", holder, "100");
+    const create = ["hold", "create", holder, "60", "--until", "+1h", "--hold-id", id];
+    expect(await done(...create, "--dry-run")).toMatch(/^dry run, nothing is changed: HELD: 60 /);
+    expect(await done(...create, "--cause", "order-1")).toMatch(/^HELD: 60 .*, balance 40$/m);
+    const capture = ["hold", "capture", holder, id, "20", "--event-id", "paid", "--more"];
+    expect(await done(...capture)).toContain("HELD: 60 points");
+    expect(await done(...capture)).toContain("20 captured, 0 released");
+    expect(await done(...capture)).toContain("replayed");
+    expect((await done("hold", "show", id)).split("\n")).toEqual(
+      expect.arrayContaining([
+        cells("^state", "HELD$"),
+        cells("^cause", "order-1$"),
+        cells("^capture", "20 points, event paid, "),
+      ]),
+    );
+    expect(await done("hold", "release", holder, id)).toMatch(/^RELEASED: .* 40 released .* 80$/m);
+    expect(await failed(3, "hold", "capture", holder, id)).toContain("WRONG_STATE");
+    await eventually(async () =>
+      expect(await done("hold", "list", holder, "--state", "RELEASED")).toContain(id),
+    );
+    expect(await done("hold", "list", holder, "--state", "HELD")).not.toContain(id);
+  });
+
   test("reservations", async () => {
     const id = `${mode}-reservation`;
     const reserve = ["reserve", user, "50", "--at", "2030-12-24T09:00+09:00"];

@@ -173,7 +173,7 @@ question("What waits for a paused program?", async () => {
   await expectDetails(handle, ["The program is paused by ops (points doubled by mistake)."]);
 });
 
-question("Who asked, rescheduled, cancelled or retried it, and why", async () => {
+question("Who asked, changed, cancelled or retried it, and why", async () => {
   const id = "review-82";
   const handle = await reserveAndStart(stack, { id, userId: "chie", inMs: hour });
   const move = { programId: "default", reservationId: id, executeTime: Date.now() + 2 * hour };

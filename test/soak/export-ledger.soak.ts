@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { exportLedger, getLedgerExport } from "../../src/app/points/export-ledger.ts";
-import type { ExportRequest } from "../../src/app/ports/exports.ts";
+import type { ExportCall } from "../../src/app/ports/exports.ts";
 import { setTime } from "../../src/app/testing/test-clock.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
 import { fillLedgers, fillTable, linesByLists } from "../support/fixtures/ledgers-to-export.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
@@ -31,9 +32,10 @@ afterAll(async () => {
   await folder.delete();
 });
 
-const asked = (exportId: string): ExportRequest => ({
+const asked = (exportId: string): ExportCall => ({
   ...{ programId, exportId, destination: "audit" },
   window: { start: undefined, end },
+  caller: asService("tests"),
 });
 
 const done = (exportId: string) =>

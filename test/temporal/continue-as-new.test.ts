@@ -166,7 +166,8 @@ test("an export keeps its parts and its counts", async () => {
   await fillTable(stack, 6_000);
   await setTime(deps, Date.UTC(2027, 4, 1));
   const window = { start: undefined, end: Date.UTC(2027, 3, 20) };
-  const request = { programId, exportId: "parts", destination: "audit", window };
+  const place = { exportId: "parts", destination: "audit" };
+  const request = { programId, ...place, window, caller: asService("tests") };
   const { workflowId } = await exportLedger(deps, request);
   const { runId } = await client.workflow.getHandle(workflowId).describe();
   const found = await eventually(async () => {

@@ -6,10 +6,11 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { finishExport } from "../../src/app/points/export-files.ts";
 import { exportLedger, getLedgerExport } from "../../src/app/points/export-ledger.ts";
-import type { ExportRequest, LedgerExport } from "../../src/app/ports/exports.ts";
+import type { ExportCall, LedgerExport } from "../../src/app/ports/exports.ts";
 import { createProgram } from "../../src/app/programs/commands.ts";
 import { setTime } from "../../src/app/testing/test-clock.ts";
 import { exportWorkflowId } from "../../src/contract/exports.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { steps } from "../../workflows/timing.ts";
 import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
 import { fillLedgers, fillTable, linesByLists } from "../support/fixtures/ledgers-to-export.ts";
@@ -48,7 +49,8 @@ afterAll(async () => {
   await folder.delete();
 });
 
-const request = (exportId: string, start: number | undefined, end: number): ExportRequest => ({
+const request = (exportId: string, start: number | undefined, end: number): ExportCall => ({
+  caller: asService("tests"),
   programId,
   exportId,
   destination: "audit",
@@ -62,7 +64,7 @@ const ended = (exportId: string): Promise<LedgerExport> =>
     return found;
   });
 
-async function run(asked: ExportRequest): Promise<LedgerExport> {
+async function run(asked: ExportCall): Promise<LedgerExport> {
   const started = await exportLedger(stack.deps, asked);
   expect(started).toMatchObject({ ...asked, workflowId: `export-ledger/shop/${asked.exportId}` });
   return ended(asked.exportId);

@@ -8,6 +8,7 @@ import { addCompletion } from "./completion.ts";
 import { addDoctor } from "./doctor/command.ts";
 import { addNotify, addRetract } from "./events.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
+import { addHold } from "./holds.ts";
 import { type Io, write } from "./io.ts";
 import { addLiability } from "./liability.ts";
 import { addBlock, addMuted } from "./mutes.ts";
@@ -56,6 +57,7 @@ const groups: readonly (readonly [string, readonly AddCommand[]])[] = [
       addExtend,
       addFreeze,
       addUnfreeze,
+      addHold,
       addLedger,
       addVerify,
       addLiability,

@@ -28,14 +28,17 @@ export interface Session {
    * Returns the id that was given. Otherwise makes one and prints it before anything is sent, so
    * that the command can be repeated with it.
    */
-  chooseId(name: "eventId" | "reservationId", given: string | undefined): Promise<string>;
+  chooseId(name: IdName, given: string | undefined): Promise<string>;
   /** The exit code of the command unless it throws. */
   exitCode: number;
   /** The options that repeat the command as the same call, if its arguments alone do not. */
   repeatWith: string | undefined;
 }
 
-const flags = { eventId: "event-id", reservationId: "reservation-id" } as const;
+const flags = { eventId: "event-id", holdId: "hold-id", reservationId: "reservation-id" } as const;
+
+/** An id that a caller chooses, by its name in the API. */
+type IdName = keyof typeof flags;
 
 /** Opens a session. Throws UsageError for options and files that cannot be used. */
 export function openSession(io: Io, out: Output, options: GlobalOptions): Session {

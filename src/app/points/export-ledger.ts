@@ -1,7 +1,7 @@
 /** The use cases that start an export of a program's ledgers, and read how far it has come. */
 import { DomainError } from "../../domain/errors.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { ExportName, ExportRequest, LedgerExport } from "../ports/exports.ts";
+import type { ExportCall, ExportName, LedgerExport } from "../ports/exports.ts";
 
 /**
  * Entries recorded less than this long ago may still be on their way: a request decides on its
@@ -15,7 +15,7 @@ const settledMs = 60_000;
  */
 export async function exportLedger(
   deps: Pick<Deps, "programs" | "workflows" | "clock" | "exportDestinations">,
-  request: ExportRequest,
+  request: ExportCall,
 ): Promise<LedgerExport> {
   await deps.programs.get(request.programId);
   deps.exportDestinations.folder(request.destination, request);
@@ -43,9 +43,10 @@ export async function getLedgerExport(
   return found;
 }
 
-function requireSame(found: ExportRequest, asked: ExportRequest): void {
-  const { destination, window } = found;
+function requireSame(found: ExportCall, asked: ExportCall): void {
+  const { destination, window, caller } = found;
   const isSame =
+    caller.service === asked.caller.service &&
     destination === asked.destination &&
     window.start === asked.window.start &&
     window.end === asked.window.end;
@@ -54,7 +55,10 @@ function requireSame(found: ExportRequest, asked: ExportRequest): void {
 }
 
 export const exportIdReused = (): DomainError =>
-  new DomainError("ID_REUSED", "the export with this id has another destination or other times");
+  new DomainError(
+    "ID_REUSED",
+    "the export with this id has another destination, other times or another caller",
+  );
 
 const badEnd = (message: string): DomainError =>
   new DomainError("INVALID_REQUEST", `create_time_before ${message}`, {

@@ -1,4 +1,5 @@
 /** Exports of ledgers: the configured destinations, and the form of what is written there. */
+import type { Caller } from "../../domain/caller.ts";
 import type { LedgerEntry } from "../../domain/ledger.ts";
 import type { Window } from "./pages.ts";
 import type { AccountName } from "./points.ts";
@@ -74,8 +75,13 @@ export interface ExportRequest extends ExportName {
   readonly window: ExportWindow;
 }
 
-/** How far an export has come. */
-export interface LedgerExport extends ExportRequest {
+/** A call that asks for an export. */
+export interface ExportCall extends ExportRequest {
+  readonly caller: Caller;
+}
+
+/** How far an export has come. Its caller is the one who asked for it first. */
+export interface LedgerExport extends ExportCall {
   readonly workflowId: string;
   readonly startTime: number;
   readonly state: "RUNNING" | "DONE" | "FAILED";

@@ -9,7 +9,7 @@ import type { Difference } from "../../domain/rebuild.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { TargetName } from "../../domain/target.ts";
 import type { PickUpSource } from "./bulk-grants.ts";
-import type { ExportName, ExportRequest, LedgerExport } from "./exports.ts";
+import type { ExportCall, ExportName, LedgerExport } from "./exports.ts";
 import type { HoldName } from "./holds.ts";
 import type { ReservationName } from "./reservations.ts";
 
@@ -58,7 +58,7 @@ export interface Workflows {
   /** Starts the run that adds up a liability report unless it is running. */
   startLiabilityReport(report: LiabilityReport): Promise<void>;
   /** Starts an export unless one with its id is running or complete. */
-  startExport(request: ExportRequest): Promise<void>;
+  startExport(call: ExportCall): Promise<void>;
   /** The latest run of an export, if there was any. */
   ledgerExport(name: ExportName): Promise<LedgerExport | undefined>;
   /** Starts the purge of a deleted target unless one is running. */

@@ -10,6 +10,8 @@ import {
   LedgerExport_State as State,
 } from "../../gen/meguri/points/v1/ledger_export_pb.ts";
 import type { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
+import { callerOf } from "../server/context.ts";
+import { fromCaller } from "../shared/callers.ts";
 import { fromInstant, toInstant, toOptionalInstant, toProgramId } from "../shared/scalars.ts";
 import { fromUnreadables } from "./export-format.ts";
 
@@ -17,8 +19,10 @@ type Exports = "exportLedger" | "getLedgerExport";
 
 export function ledgerExports(deps: Deps): Pick<ServiceImpl<typeof PointsService>, Exports> {
   return {
-    async exportLedger({ programId, exportId, destination, createTimeFrom, createTimeBefore }) {
+    async exportLedger(request, context) {
+      const { programId, exportId, destination, createTimeFrom, createTimeBefore } = request;
       const found = await exportLedger(deps, {
+        caller: callerOf(context),
         programId: toProgramId(programId),
         exportId,
         destination,
@@ -53,6 +57,7 @@ function fromExport(found: LedgerExport): MessageInitShape<typeof LedgerExportSc
     startTime: fromInstant(found.startTime),
     destination,
     folder: `${programId}/${exportId}`,
+    caller: fromCaller(found.caller),
     ...(window.start !== undefined && { createTimeFrom: fromInstant(window.start) }),
     createTimeBefore: fromInstant(window.end),
     entryCount: BigInt(found.entries),

@@ -28,6 +28,7 @@ test("an export starts, is joined and can be read", async () => {
     workflowId: "export-ledger/default/2026-05",
     destination: "audit",
     folder: "default/2026-05",
+    caller: { service: "tests" },
     createTimeFrom: may,
     createTimeBefore: june,
     entryCount: 0n,
@@ -39,8 +40,11 @@ test("an export starts, is joined and can be read", async () => {
   expect(workflows.calls.filter((call) => call.startsWith("startExport"))).toEqual([
     "startExport default 2026-05",
   ]);
-  const other = await refusalOf(points.exportLedger(asked));
-  expect(other).toMatchObject({ code: "FailedPrecondition", reason: "ID_REUSED" });
+  const byOther = server.clientsOf("other").points;
+  for (const call of [points.exportLedger(asked), byOther.exportLedger(request)]) {
+    const other = await refusalOf(call);
+    expect(other).toMatchObject({ code: "FailedPrecondition", reason: "ID_REUSED" });
+  }
 });
 
 test.each([

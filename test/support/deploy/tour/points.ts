@@ -1,4 +1,5 @@
 /** Calls every RPC of programs and points. */
+import { formatMonth, monthAt } from "../../../../src/domain/month.ts";
 import { ExpiredPointsPolicy } from "../../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import type { TourClients } from "./called.ts";
 
@@ -46,6 +47,8 @@ export async function tourPoints({ points }: TourClients): Promise<void> {
   const refund = { useEventId: "u", points: 2n, expiredPointsPolicy };
   await points.refundPoints({ ...event("f"), ...refund });
   await points.revokePoints({ ...event("v"), grantEvent: { eventId: "g1" } });
+  const expireMonth = formatMonth(monthAt("Asia/Tokyo", Date.now()));
+  await points.extendExpiry({ ...event("x"), grantEvent: { eventId: "g1" }, expireMonth });
   await points.freezeAccount(event("z"));
   await points.unfreezeAccount(event("y"));
   await points.getBalance(account);
