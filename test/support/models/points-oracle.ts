@@ -485,7 +485,7 @@ export class Oracle {
       [target, points],
     ];
     const line = this.#write("EXTENDED", `c:${request.id}`, points, points === 0 ? [] : moved, {
-      reason: request.reason,
+      request,
       expireTime: this.#expiry(target, this.#state.time),
       related: `c:${request.grant}`,
     });
