@@ -211,7 +211,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
       ]),
     );
     expect(await done("hold", "release", holder, id)).toMatch(/^RELEASED: .* 40 released .* 80$/m);
-    expect(await failed(3, "hold", "capture", holder, id)).toContain("WRONG_STATE");
+    expect(await failed(1, "hold", "capture", holder, id)).toContain("WRONG_STATE");
     await eventually(async () =>
       expect(await done("hold", "list", holder, "--state", "RELEASED")).toContain(id),
     );
