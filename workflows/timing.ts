@@ -146,20 +146,19 @@ export const reconcilerTiming = {
   startAllRuns: inSteps,
 } as const;
 
+/** A step over a segment of the accounts, which sends heartbeats with its progress. */
+const segment = {
+  startToCloseTimeout: "5 minutes",
+  heartbeatTimeout: "30 seconds",
+  retry,
+} as const;
+
 /** The sweeps over the accounts of a program, and the purges of targets. */
 export const sweepTiming = {
   month: short,
   shard: inSteps,
-  verifySegment: {
-    startToCloseTimeout: "5 minutes",
-    heartbeatTimeout: "30 seconds",
-    retry,
-  },
-  exportSegment: {
-    startToCloseTimeout: "5 minutes",
-    heartbeatTimeout: "30 seconds",
-    retry,
-  },
+  verifySegment: segment,
+  exportSegment: segment,
   /** The first and the last step of an export, over all its files. */
   exportFiles: { startToCloseTimeout: "1 hour", heartbeatTimeout: "15 seconds", retry },
   keepPart: { startToCloseTimeout: "2 minutes", retry },
@@ -174,11 +173,7 @@ export const reportTiming = {
    * report: each clock is off by up to 5 s, and a decision is written within 8 s.
    */
   settleMs: 30_000,
-  segment: {
-    startToCloseTimeout: "5 minutes",
-    heartbeatTimeout: "30 seconds",
-    retry,
-  },
+  segment,
   keep: short,
 } as const;
 

@@ -1,5 +1,5 @@
 /** Starts exports of ledgers, and reads their progress and results. */
-import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from "@temporalio/client";
+import { WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
 import type { ExportName, LedgerExport } from "../app/ports/exports.ts";
 import type { Workflows } from "../app/ports/workflows.ts";
 import {
@@ -14,7 +14,7 @@ import { workflowTypes } from "../contract/workflow-types.ts";
 import { type Caller, displayCaller } from "../domain/caller.ts";
 import { escapeMarkdown } from "../domain/markdown.ts";
 import type { Link } from "./connection.ts";
-import { queryProgress } from "./query-progress.ts";
+import { readProgress } from "./query-progress.ts";
 import { programKey } from "./search-attributes.ts";
 
 type Port = Pick<Workflows, "startExport" | "ledgerExport">;
@@ -69,33 +69,18 @@ async function ledgerExport(
   { programId, exportId }: ExportName,
 ): Promise<LedgerExport | undefined> {
   const workflowId = exportWorkflowId(programId, exportId);
-  const handle = link.client.workflow.getHandle<Start>(workflowId);
-  try {
-    const { status, startTime, raw, memo } = await handle.describe();
-    const first = raw.workflowExtendedInfo?.originalStartTime?.seconds;
-    // A run that was started by hand has no memo, and is no export of the API.
-    const asked = memo?.asked as ExportAsked | undefined;
-    const caller = memo?.caller as Caller | undefined;
-    if (!asked || !caller) return undefined;
-    const found = {
-      programId,
-      exportId,
-      workflowId,
-      caller,
-      destination: asked.destination,
-      window: { start: asked.create_time_from, end: asked.create_time_before },
-      startTime: first ? Number(first) * 1_000 : startTime.getTime(),
-    };
-    if (status.name === "COMPLETED") {
-      return { ...found, ...toCounts(await handle.result()), state: "DONE" };
-    }
-    if (status.name !== "RUNNING") return { ...found, ...toCounts(emptyExport), state: "FAILED" };
-    const report = await queryProgress(link, handle, exportQuery, emptyExport);
-    return { ...found, ...toCounts(report), state: "RUNNING" };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const run = await readProgress(link, workflowId, exportQuery, emptyExport);
+  // A run that was started by hand has no memo, and is no export of the API.
+  const asked = run?.memo?.asked as ExportAsked | undefined;
+  const caller = run?.memo?.caller as Caller | undefined;
+  if (!run || !asked || !caller) return undefined;
+  const { startTime, state, report } = run;
+  return {
+    ...{ programId, exportId, workflowId, caller, startTime, state },
+    destination: asked.destination,
+    window: { start: asked.create_time_from, end: asked.create_time_before },
+    ...toCounts(report),
+  };
 }
 
 const toCounts = ({ unreadables, ...counts }: ExportReport) => ({

@@ -1,5 +1,4 @@
 /** Starts verifications of programs, and reads their progress and results. */
-import { WorkflowNotFoundError } from "@temporalio/client";
 import type { Verification, VerifiedAccounts, Workflows } from "../app/ports/workflows.ts";
 import {
   emptyReport,
@@ -11,7 +10,7 @@ import {
 import { workflowTypes } from "../contract/workflow-types.ts";
 import { escapeMarkdown } from "../domain/markdown.ts";
 import type { Link } from "./connection.ts";
-import { queryProgress } from "./query-progress.ts";
+import { readProgress } from "./query-progress.ts";
 import { programKey } from "./search-attributes.ts";
 
 type Port = Pick<Workflows, "startVerification" | "verification">;
@@ -42,25 +41,10 @@ export function createVerifications(link: Link): Port {
 }
 
 async function verification(link: Link, workflowId: string): Promise<Verification | undefined> {
-  const handle = link.client.workflow.getHandle<Start>(workflowId);
-  try {
-    const { status, startTime, raw, memo } = await handle.describe();
-    const first = raw.workflowExtendedInfo?.originalStartTime?.seconds;
-    const found = {
-      workflowId,
-      startTime: first ? Number(first) * 1_000 : startTime.getTime(),
-      repair: memo?.repair === true,
-    };
-    if (status.name === "COMPLETED") {
-      return { ...found, ...toVerified(await handle.result()), state: "DONE" };
-    }
-    if (status.name !== "RUNNING") return { ...found, ...toVerified(emptyReport), state: "FAILED" };
-    const report = await queryProgress(link, handle, reportQuery, emptyReport);
-    return { ...found, ...toVerified(report), state: "RUNNING" };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const run = await readProgress(link, workflowId, reportQuery, emptyReport);
+  if (!run) return undefined;
+  const { startTime, memo, state, report } = run;
+  return { workflowId, startTime, repair: memo?.repair === true, ...toVerified(report), state };
 }
 
 const toVerified = (report: VerificationReport): VerifiedAccounts => {

@@ -25,7 +25,7 @@ import {
   reasonOption,
   timeFormat,
 } from "./options.ts";
-import { type Cell, type Columns, formatTime, printable } from "./output.ts";
+import { type Cell, type Columns, formatTime, outcomeText } from "./output.ts";
 import { pagesOf } from "./pages.ts";
 
 export const addHold: AddCommand = (parent, inSession) => {
@@ -67,11 +67,8 @@ interface ChangeAnswer {
 
 const sentence =
   ({ dryRun }: ChangeOptions) =>
-  ({ hold, availablePoints, replayed }: ChangeAnswer): string => {
-    const text = `${about(hold)}, balance ${availablePoints}`;
-    if (replayed) return `${printable(`${text}; replayed: an earlier call had done it`)}\n`;
-    return `${printable(dryRun ? `dry run, nothing is changed: ${text}` : text)}\n`;
-  };
+  ({ hold, availablePoints, replayed }: ChangeAnswer): string =>
+    outcomeText({ dryRun, replayed }, `${about(hold)}, balance ${availablePoints}`);
 
 const addCreate: AddCommand = (parent, inSession) => {
   change(parent, "create", "set points of a user aside")

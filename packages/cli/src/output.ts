@@ -141,3 +141,12 @@ function align(lines: readonly (readonly string[])[], widths: number[]): string[
       .trimEnd(),
   );
 }
+
+/** The line about a change that was made now or before, or only validated. */
+export function outcomeText(
+  { dryRun, replayed }: { readonly dryRun: boolean; readonly replayed: boolean },
+  text: string,
+): string {
+  if (replayed) return `${printable(`${text}; replayed: an earlier call had done it`)}\n`;
+  return `${printable(dryRun ? `dry run, nothing is changed: ${text}` : text)}\n`;
+}

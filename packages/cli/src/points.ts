@@ -23,7 +23,7 @@ import {
   readPoints,
   reasonOption,
 } from "./options.ts";
-import { printable } from "./output.ts";
+import { outcomeText } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** What all commands of this file have. */
@@ -65,8 +65,7 @@ const sentence =
   ({ entry, availablePoints, replayed }: ChangeAnswer): string => {
     const event = `event ${entry?.event?.eventId}`;
     const text = `${done(entry?.points ?? 0n)} (${event}), balance ${availablePoints}`;
-    if (replayed) return `${printable(`${text}; replayed: an earlier call had done it`)}\n`;
-    return `${printable(dryRun ? `dry run, nothing is changed: ${text}` : text)}\n`;
+    return outcomeText({ dryRun, replayed }, text);
   };
 
 export const addGrant: AddCommand = (parent, inSession) => {
