@@ -30,20 +30,20 @@ const cases: Case[] = [
   [
     "a reaction that is there after all",
     ({ record }) => {
-      const last = at(record.reactions, 3);
+      const last = at(record.reactions, 4);
       record.reactions.push({ ...last, request: { ...last.request, op: "unreact" } });
     },
     /reaction post#p#like cat was taken back, and is stored/,
   ],
   [
     "a reaction that nobody has sent",
-    ({ record }) => record.reactions.pop(),
+    ({ record }) => record.reactions.splice(4, 1),
     /reaction post#p#like cat is stored, and nobody has sent it/,
   ],
   [
     "a refused reaction",
     ({ record }) => {
-      at(record.reactions, 3).attempts = [refused(1, "LIMIT_EXCEEDED")];
+      at(record.reactions, 4).attempts = [refused(1, "LIMIT_EXCEEDED")];
     },
     /reaction post#p#like cat was refused/,
   ],

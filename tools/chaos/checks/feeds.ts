@@ -117,10 +117,13 @@ function wrongEvents(records: Record["events"], { reactions }: Tables): string[]
   ];
 }
 
-/** No unread notification has members up to a version that was marked as read. */
+/**
+ * No unread notification has members up to a version by which members were read. A mark that found
+ * none, because they had left before it, changes nothing: the notification keeps its generation.
+ */
 function wrongReads(records: Record["reads"], { notifications }: Tables): string[] {
   const read = new Map<string, number>();
-  for (const record of records.filter((each) => endingOf(each) === "acknowledged")) {
+  for (const record of records.filter(hasRead)) {
     const name = lineOf(record);
     read.set(name, Math.max(read.get(name) ?? 0, record.request.version));
   }
@@ -135,6 +138,9 @@ function wrongReads(records: Record["reads"], { notifications }: Tables): string
         : [`the notification ${name} is unread from ${num(item, "g")}, and was read to ${upTo}`];
     });
 }
+
+const hasRead = ({ attempts }: Record["reads"][number]): boolean =>
+  attempts.some(({ answer }) => (answer as { changed: boolean } | undefined)?.changed);
 
 const lineOf = ({ ownerId, request }: ReactionRecord<RequestOf<"read">>): string =>
   `${ownerId} ${request.kind}#${request.target.type}#${request.target.id}`;

@@ -257,8 +257,10 @@ async function feedsOf() {
   for (const request of reactions) record.reactions?.push(await sent(request));
   record.reads?.push(await sent(read));
   for (const request of events) record.events?.push(await sent(request));
-  const again = like("cat");
-  record.reactions?.push(await sent(again));
+  record.reactions?.push(await sent(like("dan")), await sent(like("cat")));
+  record.reactions?.push(await sent({ op: "unreact", target, kind: "like", userId: "dan" }));
+  // It finds nobody: cat, who came later, has the notification that began with dan.
+  record.reads?.push(await sent({ ...read, generation: 8, version: 8 }));
   const tables: State["tables"] = {
     reactions: itemsIn(store, "reactions"),
     notifications: itemsIn(store, "notifications"),
