@@ -143,8 +143,8 @@ test("two workers share the lanes, and one takes over those of a killed one", as
   const { client, config, proxy, deps, programId } = stack;
   const ids = Array.from({ length: 400 }, (_, i) => `r-${i}`);
   for (const id of ids) await reserve(withoutTemporal(deps), programId, { id, inMs: -60_000 });
-  // A step of 5 s executes about 100 of them.
-  proxy.faults({ delay: 1, delayMs: [1_000, 1_000], operations: ["TransactWriteItems"] });
+  // A step of 5 s executes about 60 of them. The lanes then take long enough to be seen at work.
+  proxy.faults({ delay: 1, delayMs: [2_000, 2_000], operations: ["TransactWriteItems"] });
   const workers = await Promise.all([stack.startWorkerProcess(), stack.startWorkerProcess()]);
   const { taskQueue } = config;
   const run = await client.workflow.start("reconciler", {
