@@ -68,7 +68,7 @@ export async function holdPoints(
     deadline,
     decide(tx, now): ChangedHold {
       const existing = tx.get(ref);
-      if (existing && existing.hash !== hash) throw idReused("hold_id", existing.entryNumber);
+      if (existing && existing.hash !== hash) throw idReused("hold_id");
       if (existing) return { hold: existing };
       const program = deps.programs.current(programId);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
@@ -102,7 +102,9 @@ export async function capturePoints(
   const hash = requestHash("capture", caller, { points, moreFollow, reason, cause });
   const changed = await changeHold(deps, input, (state, held, { wall }) => {
     const earlier = captureOf(held, eventId);
-    if (earlier && earlier.hash !== hash) throw idReused("event_id", earlier.entryNumber);
+    if (earlier && earlier.hash !== hash) {
+      throw idReused("event_id", { number: String(earlier.entryNumber) });
+    }
     return earlier ? undefined : capture(state, held, { ...input, hash, wall }, points, moreFollow);
   });
   refreshRun(deps, input, changed);
@@ -147,7 +149,5 @@ async function resultOf(
 const captureOf = ({ captures }: Hold, eventId: string): Capture | undefined =>
   captures.find((each) => each.eventId === eventId);
 
-const idReused = (field: string, entryNumber: number) =>
-  new DomainError("ID_REUSED", `this ${field} was used for another request`, {
-    number: String(entryNumber),
-  });
+const idReused = (field: string, metadata?: { readonly number: string }) =>
+  new DomainError("ID_REUSED", `this ${field} was used for another request`, metadata);
