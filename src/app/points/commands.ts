@@ -173,8 +173,8 @@ const nouns: Readonly<Record<Origin, string>> = {
   c: "event",
   r: "grant of the reservation",
   b: "grant of the bulk grant row",
-  h: "event of the hold",
-  x: "expiry",
+  h: "grant of the hold",
+  x: "grant of the expiry",
 };
 
 /** The event as messages name it: they have no stored names. */

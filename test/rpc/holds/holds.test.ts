@@ -176,6 +176,12 @@ describe("a hold", () => {
     for (const unknown of ["other", "named/capture/x", "aoi"]) {
       expect(await reasonOf(entryOf(unknown))).toBe("LEDGER_ENTRY_NOT_FOUND");
     }
+    const grantEvent = { origin: EventOrigin.HOLD, eventId: "named" };
+    const revoked = server.points.revokePoints({ userId: "named", eventId: "r", grantEvent });
+    expect(await refusalOf(revoked)).toMatchObject({
+      reason: "LEDGER_ENTRY_NOT_FOUND",
+      message: "there is no grant of the hold named",
+    });
   });
 });
 

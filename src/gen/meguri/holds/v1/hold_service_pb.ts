@@ -66,7 +66,8 @@ export type HoldPointsRequest = Message<"meguri.holds.v1.HoldPointsRequest"> & {
   reason: string;
 
   /**
-   * When what is still held is released: a minute to 90 days ahead. Required.
+   * When what is still held is released: a minute to 90 days ahead when the call is decided. So give
+   * some seconds more than a minute. Required.
    *
    * @generated from field: google.protobuf.Timestamp until = 6;
    */
