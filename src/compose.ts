@@ -41,6 +41,7 @@ import { createBulkGrantStreams } from "./runtime/streams/bulk-grants.ts";
 import { createUnreadCountStreams } from "./runtime/streams/unread-counts.ts";
 import { createTargetOwnerCache } from "./runtime/target-owner-cache.ts";
 import { createDynamoItemStore } from "./store/dynamodb/item-store.ts";
+import { createSnapshotRemover } from "./store/dynamodb/ledger-items.ts";
 import { createDynamoPurger } from "./store/dynamodb/purger.ts";
 import { createDynamoReader } from "./store/dynamodb/readers/index.ts";
 import { createClients } from "./store/dynamodb/sdk/client.ts";
@@ -214,6 +215,7 @@ export function compose(
       workflows,
       owners: createTargetOwnerCache(reader),
       purger: createDynamoPurger(clients, names),
+      removeSnapshot: createSnapshotRemover(clients.retrying, names("points")),
       unreadCounts,
       bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),

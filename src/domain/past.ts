@@ -91,7 +91,8 @@ export function accountByEntries(
     const { snapshot, number: last, createTime: time, frozen } = entry;
     if (i === 0 && snapshot) sum = sumFrom(snapshot, { last, time, frozen });
     else addEntry(sum, entry);
-    if (sum.faultCount > 0) throw ledgerDamaged(last);
+    const isRight = sum.availablePoints === entry.availablePoints;
+    if (!isRight || sum.faultCount > 0) throw ledgerDamaged(last);
   }
   return accountOf(sum, program, userId, asOf);
 }
@@ -118,5 +119,6 @@ function accountOf(sum: LedgerSum, program: Program, userId: string, asOf: Insta
   return expireDue(account, past, asOf).account;
 }
 
-const ledgerDamaged = (number: number): DomainError =>
+/** The refusal LEDGER_DAMAGED of an account that needs an entry. */
+export const ledgerDamaged = (number: number): DomainError =>
   new DomainError("LEDGER_DAMAGED", `the ledger is damaged at entry ${number}`);

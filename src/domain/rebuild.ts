@@ -112,6 +112,17 @@ export function addEntry(sum: LedgerSum, entry: LedgerEntry): void {
   sum.snapshotFaultCount = (sum.snapshotFaultCount ?? 0) + 1;
 }
 
+/** Whether the entries contradict each other, whatever their snapshots say. */
+export const isContradictory = ({ faultCount, snapshotFaultCount = 0 }: LedgerSum): boolean =>
+  faultCount > snapshotFaultCount;
+
+/** The numbers of the entries whose wrong snapshots are among the first faults. */
+export const wrongSnapshots = ({ faults }: LedgerSum): number[] =>
+  faults.flatMap(({ field }) => {
+    const [, number] = /^entries\[(\d+)\]\.snapshot$/.exec(field) ?? [];
+    return number === undefined ? [] : [Number(number)];
+  });
+
 /** The snapshot that an entry has if it is the last one of the sum. */
 function snapshotOf({ months, totals }: LedgerSum): Snapshot {
   const points = Object.entries(months);

@@ -5,6 +5,7 @@ import type { Instant } from "../../domain/month.ts";
 import {
   accountAsOf,
   accountByEntries,
+  ledgerDamaged,
   programAsOf,
   requirePast,
   snapshotInterval,
@@ -17,6 +18,9 @@ import { accountRef, entryRef } from "../ports/records.ts";
 import { requireTime } from "../shared/deadlines.ts";
 import { type Balance, balanceOf } from "./queries.ts";
 
+/** The dependencies of a read of the past. */
+type PastDeps = Pick<Deps, "reader" | "engine">;
+
 /**
  * Returns the balance as it was at `asOf`, after every entry recorded at this instant or before,
  * with the lifetime that was in force. Its version is 0, because no entry has the version of the
@@ -24,7 +28,7 @@ import { type Balance, balanceOf } from "./queries.ts";
  * LEDGER_DAMAGED. Throws DEADLINE.
  */
 export async function getPastBalance(
-  deps: Pick<Deps, "reader" | "clock" | "programs">,
+  deps: PastDeps & Pick<Deps, "clock" | "programs">,
   name: AccountName,
   asOf: Instant,
   deadline?: number,
@@ -44,7 +48,7 @@ export async function getPastBalance(
  * LEDGER_DAMAGED and DEADLINE.
  */
 export async function readPastAccount(
-  deps: Pick<Deps, "reader">,
+  deps: PastDeps,
   program: Program,
   account: Account,
   asOf: Instant,
@@ -57,17 +61,16 @@ export async function readPastAccount(
 
 /**
  * The entries up to `asOf`, newest first, down to the latest one that has a snapshot, or to number
- * 1. A read may show the account before the entries of its last transaction; these have its time,
- * which is later than `asOf`, so they are not missed.
+ * 1. The number behind the newest one must be that of a later entry.
  */
 async function entriesUpTo(
-  deps: Pick<Deps, "reader">,
+  deps: PastDeps,
   name: AccountName,
   last: number,
   asOf: Instant,
   deadline: number | undefined,
 ): Promise<LedgerEntry[]> {
-  const first = snapshotInterval * (await intervalsUpTo(deps, name, last, asOf));
+  const first = snapshotInterval * (await intervalsUpTo(deps, name, last, asOf, deadline));
   const to = Math.min(first + snapshotInterval - 1, last);
   const query = { from: 1, to, newestFirst: true, types: [] };
   const pages = allPages(snapshotInterval, (page) => {
@@ -75,12 +78,18 @@ async function entriesUpTo(
     return deps.reader.entries(name, query, page);
   });
   const found: LedgerEntry[] = [];
+  // Nothing follows the last entry of the account, and the multiple of the interval was read.
+  let later = to + 1;
   for await (const entries of pages) {
-    for (const entry of entries.filter(({ createTime }) => createTime <= asOf)) {
-      found.push(entry);
-      if (entry.snapshot) return found;
+    for (const entry of entries) {
+      if (found.at(-1)?.snapshot) break;
+      if (entry.createTime <= asOf) found.push(entry);
+      else later = entry.number;
     }
+    if (found.at(-1)?.snapshot) break;
   }
+  const next = (found[0]?.number ?? 0) + 1;
+  if (next < later) await requireCommitted(deps, name, next, deadline);
   return found;
 }
 
@@ -89,18 +98,44 @@ async function entriesUpTo(
  * or before, by a binary search: times never go back within an account.
  */
 async function intervalsUpTo(
-  deps: Pick<Deps, "reader">,
-  { programId, userId }: AccountName,
+  deps: PastDeps,
+  name: AccountName,
   last: number,
   asOf: Instant,
+  deadline: number | undefined,
 ): Promise<number> {
+  const { programId, userId } = name;
   let low = 0;
   let high = Math.floor(last / snapshotInterval);
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    const entry = await deps.reader.get(entryRef(programId, userId, middle * snapshotInterval));
+    const number = middle * snapshotInterval;
+    const entry = await deps.reader.get(entryRef(programId, userId, number));
+    if (!entry) await requireCommitted(deps, name, number, deadline);
     if (entry && entry.value.createTime <= asOf) low = middle;
     else high = middle - 1;
   }
   return low;
+}
+
+/**
+ * Throws LEDGER_DAMAGED when an entry that was not read does not exist. A read may show the account
+ * before the entries of its last transaction. They have its time, so they are later than `asOf`.
+ * The engine reads at a moment at which no transaction holds the entry.
+ */
+async function requireCommitted(
+  { engine }: PastDeps,
+  { programId, userId }: AccountName,
+  number: number,
+  deadline: number | undefined,
+): Promise<void> {
+  const ref = entryRef(programId, userId, number);
+  const exists = await engine.transact({
+    key: accountRef(programId, userId),
+    readSet: [],
+    expectAbsent: [ref],
+    deadline,
+    decide: (tx) => tx.get(ref) !== undefined,
+  });
+  if (!exists) throw ledgerDamaged(number);
 }

@@ -1,6 +1,6 @@
 /** Repairs an account from its ledger, if the ledger has no faults. */
 import { DomainError } from "../../domain/errors.ts";
-import { rebuildFromLedger } from "../../domain/rebuild.ts";
+import { isContradictory, rebuildFromLedger, wrongSnapshots } from "../../domain/rebuild.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef } from "../ports/records.ts";
@@ -12,23 +12,27 @@ const maxAttempts = 10;
 
 /** The verification before a repair, and what the repair changed. */
 export interface RepairedAccount extends VerifiedAccount {
-  /** True when the account was rebuilt from its ledger. */
+  /** True when the account was rebuilt from its ledger, or wrong snapshots were removed. */
   readonly repaired: boolean;
   /** The numbers of the missing entries that were restored, in their order. */
   readonly restoredEntryNumbers: readonly number[];
 }
 
+/** The dependencies of a repair. */
+export type RepairDeps = Pick<Deps, "engine" | "reader" | "clock" | "programs" | "removeSnapshot">;
+
 /**
  * Verifies an account and repairs it. First restores missing ledger entries from the copies on
- * their event keys, then rebuilds the account from the ledger, conditioned on the version that was
- * verified. The result contains the differences as found before.
+ * their event keys, then removes wrong snapshots, then rebuilds the account from the ledger,
+ * conditioned on the version that was verified. The result contains the differences as found
+ * before.
  *
  * Throws LEDGER_DAMAGED, with nothing changed, when the ledger has faults that no copy repairs: the
  * account may be right, so it must not be set from such a ledger. Throws PROGRAM_NOT_FOUND,
  * DEADLINE and CONTENDED.
  */
 export async function repairAccount(
-  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
+  deps: RepairDeps,
   name: AccountName,
   deadline: number | undefined,
 ): Promise<RepairedAccount> {
@@ -37,20 +41,23 @@ export async function repairAccount(
 
 /** Repairs an account that was verified, as `repairAccount` does. */
 export async function repairVerified(
-  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
+  deps: RepairDeps,
   name: AccountName,
   first: VerifiedAccount,
   deadline: number | undefined,
 ): Promise<RepairedAccount> {
   const restored: number[] = [];
+  let repaired = false;
   let found = first;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     if (found.differenceCount === 0) {
-      return { ...first, repaired: false, restoredEntryNumbers: restored };
+      return { ...first, repaired, restoredEntryNumbers: restored };
     }
-    const { faultCount, snapshotFaultCount = 0 } = found.sum;
-    if (faultCount > snapshotFaultCount || missingRanges(found).length > 0) {
+    if (isContradictory(found.sum) || missingRanges(found).length > 0) {
       restored.push(...(await restoreEntries(deps, name, found, deadline)));
+    } else if (found.sum.faultCount > 0) {
+      for (const number of wrongSnapshots(found.sum)) await deps.removeSnapshot(name, number);
+      repaired = true;
     } else if (await putRebuilt(deps, name, found, deadline)) {
       return { ...first, repaired: true, restoredEntryNumbers: restored };
     }

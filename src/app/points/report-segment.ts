@@ -54,7 +54,7 @@ export type ReportProgress = CountedLiability & SweepPlace<Named>;
  * PROGRAM_NOT_FOUND, LIABILITY_REPORT_NOT_FOUND, PROGRAM_STALE, and the error of an outage.
  */
 export async function reportSegment(
-  deps: Pick<Deps, "reader" | "programs">,
+  deps: Pick<Deps, "engine" | "reader" | "programs">,
   input: Segment & Partial<ReportProgress>,
   shouldContinue: (progress: ReportProgress) => boolean,
   onFailed: (userId: string, error: unknown) => void = () => {},
@@ -87,7 +87,7 @@ export async function reportSegment(
  * entry. Throws LEDGER_DAMAGED.
  */
 async function readLiability(
-  deps: Pick<Deps, "reader">,
+  deps: Pick<Deps, "engine" | "reader">,
   program: Program,
   account: Account,
   { asOf, since }: LiabilityReport,

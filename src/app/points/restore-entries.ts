@@ -1,7 +1,7 @@
 /** Restores missing ledger entries from the copies on their event keys. */
 import { DomainError } from "../../domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../domain/ledger.ts";
-import { addEntry, type NumberRange, startSum } from "../../domain/rebuild.ts";
+import { addEntry, isContradictory, type NumberRange, startSum } from "../../domain/rebuild.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
@@ -27,9 +27,9 @@ const maxNamed = 10;
 
 /**
  * Restores the missing entries, conditioned on the version of the account that was verified, if the
- * ledger has no faults with them. Finds the copies by a scan of the whole points table, because
- * event keys are not indexed by account. Returns the numbers of the restored entries; none when the
- * account has been written meanwhile. Throws LEDGER_DAMAGED and DEADLINE.
+ * ledger has no faults with them but wrong snapshots. Finds the copies by a scan of the whole
+ * points table, because event keys are not indexed by account. Returns the numbers of the restored
+ * entries; none when the account has been written meanwhile. Throws LEDGER_DAMAGED and DEADLINE.
  */
 export async function restoreEntries(
   deps: Pick<Deps, "engine" | "reader">,
@@ -121,7 +121,10 @@ async function findCopies(
   return [...copies.values()].sort((a, b) => a.number - b.number);
 }
 
-/** Returns whether the ledger, up to the verified entry, has no fault with the copies added. */
+/**
+ * Returns whether the ledger, up to the verified entry, has no fault with the copies added, besides
+ * wrong snapshots.
+ */
 async function isFaultless(
   deps: Pick<Deps, "reader">,
   name: AccountName,
@@ -149,5 +152,5 @@ async function isFaultless(
     }
   }
   for (const entry of notAdded) addEntry(sum, entry);
-  return sum.faultCount === 0;
+  return !isContradictory(sum);
 }

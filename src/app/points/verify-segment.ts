@@ -7,7 +7,7 @@ import type { Page } from "../ports/pages.ts";
 import type { VerifiedAccounts } from "../ports/workflows.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import { sweep } from "../shared/sweep.ts";
-import { type RepairedAccount, repairVerified } from "./repair-account.ts";
+import { type RepairDeps, type RepairedAccount, repairVerified } from "./repair-account.ts";
 import { type AccountProgress, type VerifiedAccount, verificationSteps } from "./verify-account.ts";
 
 /** The number of items of the table that one step of the scan reads. */
@@ -81,7 +81,7 @@ export type VerifyProgress = VerifiedAccounts & { readonly cursor?: string };
  * of an outage.
  */
 export async function verifySegment(
-  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
+  deps: RepairDeps,
   input: Segment & Partial<VerifyProgress>,
   shouldContinue: (progress: VerifyProgress) => boolean,
   { onFailed, onRepaired }: Observers = {},
@@ -157,7 +157,7 @@ async function verifyNext(
 
 /** Repairs an account that differs. Throws LEDGER_DAMAGED, CONTENDED and DEADLINE. */
 async function repairNext(
-  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
+  deps: RepairDeps,
   { program: { programId }, userId }: NextAccount,
   verified: VerifiedAccount,
 ): Promise<{ readonly found: RepairedAccount; readonly isRepaired: boolean }> {

@@ -4,7 +4,7 @@ import type { Difference } from "../../domain/rebuild.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import type { Verification } from "../ports/workflows.ts";
-import { repairAccount } from "./repair-account.ts";
+import { type RepairDeps, repairAccount } from "./repair-account.ts";
 import { verifyOneAccount } from "./verify-account.ts";
 
 /** The result of a verification, and of its repair if one was requested. */
@@ -15,7 +15,7 @@ export interface Verified {
   readonly unreportedDifferenceCount: number;
   /** The number of ledger entries that were read. */
   readonly entryCount: number;
-  /** True when the account was rebuilt from its ledger. */
+  /** True when the account was rebuilt from its ledger, or wrong snapshots were removed. */
   readonly repaired: boolean;
   /** The numbers of the ledger entries that were restored from the copies on their event keys. */
   readonly restoredEntryNumbers: readonly number[];
@@ -26,7 +26,7 @@ export interface Verified {
  * Refusals: PROGRAM_NOT_FOUND, LEDGER_DAMAGED. Retryable: DEADLINE, CONTENDED.
  */
 export async function verifyAccount(
-  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
+  deps: RepairDeps,
   name: AccountName,
   repair: boolean,
   deadline?: number,

@@ -14,7 +14,7 @@ import type { EventReader } from "./events.ts";
 import type { ExportDestinations, ExportFormat } from "./exports.ts";
 import type { HoldReader } from "./holds.ts";
 import type { NotificationReader } from "./notifications.ts";
-import type { PointsReader } from "./points.ts";
+import type { PointsReader, RemoveSnapshot } from "./points.ts";
 import type { ProgramReader, Programs } from "./programs.ts";
 import type { Purger, ReactionReader, TargetOwners } from "./reactions.ts";
 import type { RecordReader } from "./records.ts";
@@ -52,6 +52,7 @@ export interface Deps {
   readonly workflows: Workflows;
   readonly owners: TargetOwners;
   readonly purger: Purger;
+  readonly removeSnapshot: RemoveSnapshot;
   readonly unreadCounts: UnreadCountStreams;
   readonly sheets: SheetStore;
   readonly bulkGrantStreams: BulkGrantStreams;

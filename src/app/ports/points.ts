@@ -72,6 +72,9 @@ export interface PointsReader {
   ): Promise<Page<ScannedEntry>>;
 }
 
+/** Removes the snapshot of a ledger entry. Throws THROTTLED and STORE_UNAVAILABLE. */
+export type RemoveSnapshot = (name: AccountName, number: number) => Promise<void>;
+
 /** An entry of some account. Without `entry` it cannot be read, and `error` says why. */
 export interface ScannedEntry {
   readonly userId: string;

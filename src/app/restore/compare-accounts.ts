@@ -1,7 +1,7 @@
 /** Compares each account with its ledger, and its ledger with the keys of its events. */
 import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../domain/ledger.ts";
-import { rebuildFromLedger } from "../../domain/rebuild.ts";
+import { isContradictory, rebuildFromLedger } from "../../domain/rebuild.ts";
 import { repairVerified } from "../points/repair-account.ts";
 import { maxRestored } from "../points/restore-entries.ts";
 import { type VerifiedAccount, verifyOneAccount } from "../points/verify-account.ts";
@@ -49,7 +49,7 @@ async function mendAccount(
   } catch (error) {
     const isDamaged = error instanceof DomainError && error.reason === "LEDGER_DAMAGED";
     const isAhead = (verified.account?.last ?? 0) > verified.sum.last;
-    if (!isDamaged || !isAhead || verified.sum.faultCount > 0) throw error;
+    if (!isDamaged || !isAhead || isContradictory(verified.sum)) throw error;
     if ((verified.account?.last ?? 0) - verified.sum.last > maxRestored) throw error;
     await setBack(deps, account, verified);
   }

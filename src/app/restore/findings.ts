@@ -1,5 +1,6 @@
 /** What a comparison of restored tables finds, and whether it is mended. */
 import { DomainError } from "../../domain/errors.ts";
+import type { RepairDeps } from "../points/repair-account.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { TableScan } from "../ports/scans.ts";
 
@@ -43,9 +44,7 @@ export interface Finding {
 }
 
 /** What every comparison needs. */
-export interface CompareDeps
-  extends Pick<Deps, "engine" | "reader" | "clock" | "programs" | "historyMs">,
-    TableScan {
+export interface CompareDeps extends RepairDeps, Pick<Deps, "historyMs">, TableScan {
   /** Whether to mend what can be mended. */
   readonly repair: boolean;
   /** Called for each finding, after it was mended. */

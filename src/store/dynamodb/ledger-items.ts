@@ -3,9 +3,14 @@
  * (up to 1 KB, up to 16): the first entry uses the item's own attributes, the further ones are in
  * the list `l`. So the grants of a busy account share items and write units (docs/decisions/0011).
  */
-import { type AttributeValue, type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
+import {
+  type AttributeValue,
+  type DynamoDBClient,
+  PutItemCommand,
+  QueryCommand,
+} from "@aws-sdk/client-dynamodb";
 import type { Page, PageRequest } from "../../app/ports/pages.ts";
-import type { AccountName, LedgerQuery } from "../../app/ports/points.ts";
+import type { AccountName, LedgerQuery, RemoveSnapshot } from "../../app/ports/points.ts";
 import type { Kind, Records, Ref } from "../../app/ports/records.ts";
 import type { LedgerEntry } from "../../domain/ledger.ts";
 import type { ItemCounter, Loaded, Write } from "../engine/item-store.ts";
@@ -72,8 +77,7 @@ export function pack(writes: readonly Write[]): Packing["items"] {
 export function itemOf([first, ...further]: readonly Write[]): Item {
   const { ref, value, next } = first as Write;
   const whole = toItem(ref, value as Records[Kind], next);
-  const { sm: _months, st: totals, ...bare } = whole;
-  const item = totals && itemSize(whole) > maxBytes ? bare : whole;
+  const item = whole.st && itemSize(whole) > maxBytes ? withoutSnapshot(whole) : whole;
   return further.length > 0 ? { ...item, l: { L: further.map(packed) } } : item;
 }
 
@@ -89,7 +93,19 @@ export async function readEntry(
 ): Promise<Loaded> {
   const at = id.lastIndexOf("#");
   const [account, number] = [id.slice(0, at), Number(id.slice(at + 1))];
-  if (number > maxNumber) return { value: undefined, version: 0 };
+  const item = await lastItemUpTo(client, TableName, account, number);
+  const value = item && entriesOf(item).find((entry) => entry.number === number);
+  return value ? { value, version: versionOf(item) } : { value: undefined, version: 0 };
+}
+
+/** The item that has the entry of this number, if there is one. */
+async function lastItemUpTo(
+  client: DynamoDBClient,
+  TableName: string,
+  account: string,
+  number: number,
+): Promise<Item | undefined> {
+  if (number > maxNumber) return undefined;
   const command = new QueryCommand({
     TableName,
     ...between(account, number, number),
@@ -97,9 +113,26 @@ export async function readEntry(
     Limit: 1,
   });
   const { Items: [item] = [] } = await client.send(command);
-  const value = item && entriesOf(item).find((entry) => entry.number === number);
-  return value ? { value, version: versionOf(item) } : { value: undefined, version: 0 };
+  return item;
 }
+
+/**
+ * Removes snapshots of entries, wherever they are packed. Nothing else of an entry ever changes, so
+ * the item is written back without a condition.
+ */
+export function createSnapshotRemover(client: DynamoDBClient, TableName: string): RemoveSnapshot {
+  return async ({ programId, userId }, number) => {
+    const account = `${programId}#${userId}`;
+    const item = await orUnavailable(lastItemUpTo(client, TableName, account, number));
+    if (!item) return;
+    const at = number - codec.decode(item).number - 1;
+    const list = item.l?.L?.map(({ M = {} }, i) => ({ M: i === at ? withoutSnapshot(M) : M }));
+    const Item = at < 0 ? withoutSnapshot(item) : { ...item, ...(list && { l: { L: list } }) };
+    await orUnavailable(client.send(new PutItemCommand({ TableName, Item })));
+  };
+}
+
+const withoutSnapshot = ({ sm: _months, st: _totals, ...item }: Item): Item => item;
 
 /**
  * One page of a ledger. Items hold 1 to 16 entries, so the number of items to request is an

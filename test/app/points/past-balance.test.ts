@@ -5,13 +5,15 @@ import { describe, expect, test, vi } from "vitest";
 import { readUnits } from "../../../bench/capacity.ts";
 import { getPastBalance } from "../../../src/app/points/past-balance.ts";
 import { getBalance } from "../../../src/app/points/queries.ts";
+import { verifyAccount } from "../../../src/app/points/verify.ts";
 import { accountRef, entryRef } from "../../../src/app/ports/records.ts";
 import type { Account } from "../../../src/domain/account.ts";
-import type { LedgerEntry } from "../../../src/domain/ledger.ts";
+import type { LedgerEntry, Snapshot } from "../../../src/domain/ledger.ts";
 import { formatMonth } from "../../../src/domain/month.ts";
 import type { Program } from "../../../src/domain/program.ts";
 import type { Item } from "../../../src/store/dynamodb/codecs/index.ts";
 import { itemSize, total } from "../../../src/store/dynamodb/sdk/item-size.ts";
+import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import {
   createAccountFixture,
   grant,
@@ -30,11 +32,12 @@ const openDynamo = stores[1][1];
 const name = { programId, userId };
 
 /** The dependencies of a read in a store of entries, with the clock far ahead. */
-const readerOf = ({ reader }: OpenStore, of: Program) => ({
-  reader,
-  clock: { now: async () => ({ calendar: day("2099-01-01"), wall: 0 }) },
-  programs: { get: async () => of, current: () => of, refresh: async () => undefined } as never,
-});
+function readerOf({ store: items, reader }: OpenStore, of: Program) {
+  const clock = { now: async () => ({ calendar: day("2099-01-01"), wall: 0 }) };
+  const programs = { get: async () => of, current: () => of, refresh: async () => undefined };
+  const engine = new CommitEngine({ store: items, clock });
+  return { reader, clock, engine, programs: programs as never };
+}
 
 /** Stores an account and its ledger; entries of one transaction are packed. */
 async function store(
@@ -163,4 +166,66 @@ test("a balance is the same while writes go on, whose items are applied one by o
   expect((await getPastBalance(deps, name, clock.time)).availablePoints).toBe(
     (await getBalance(deps, name)).availablePoints,
   );
+});
+
+/** An account with 70 grants of a point, of which the number `i` was made at `start + i`. */
+async function withGrants() {
+  const fixture = createAccountFixture(12);
+  const { deps, clock } = fixture;
+  const start = clock.time;
+  for (let i = 1; i <= 70; i++) {
+    clock.time = start + i;
+    await grant(deps, `g${i}`, 1);
+  }
+  return { ...fixture, start };
+}
+
+const damaged = { reason: "LEDGER_DAMAGED" };
+
+test.each([1, 2, 31, 32, 33, 63, 64, 65, 70])("a lost entry %i is missed", async (lost) => {
+  const { store, process, start } = await withGrants();
+  store.force(entryRef(programId, userId, lost), undefined);
+  const deps = process();
+  // After the last entry, the account has the balance.
+  for (const asOf of [lost - 1, lost].filter((number) => number > 0 && number < 70)) {
+    await expect(getPastBalance(deps, name, start + asOf)).rejects.toMatchObject(damaged);
+  }
+  expect((await getPastBalance(deps, name, start + 70)).availablePoints).toBe(70);
+});
+
+test("a repair removes a wrong snapshot, and the past is right", async () => {
+  const { deps, store, start } = await withGrants();
+  const ref = entryRef(programId, userId, 32);
+  const entry = (await deps.reader.get(ref))?.value as LedgerEntry;
+  const { months, totals } = entry.snapshot as Snapshot;
+  const wrong = { ...totals, usedPoints: 1 };
+  store.force(ref, { ...entry, snapshot: { months, totals: wrong } });
+  const read = async () => (await getPastBalance(deps, name, start + 40)).account.totals.usedPoints;
+  expect(await read()).toBe(1);
+  const verified = await verifyAccount(deps, name, true);
+  expect(verified.differences.map(({ field }) => field)).toEqual(["entries[32].snapshot"]);
+  expect(verified.repaired).toBe(true);
+  expect(await read()).toBe(0);
+  expect(await verifyAccount(deps, name, true)).toMatchObject({ differences: [], repaired: false });
+});
+
+test("a snapshot that its entry contradicts is not believed", async () => {
+  const { deps, store, start } = await withGrants();
+  const ref = entryRef(programId, userId, 32);
+  const entry = (await deps.reader.get(ref))?.value as LedgerEntry;
+  const { totals } = entry.snapshot as Snapshot;
+  store.force(ref, { ...entry, snapshot: { months: [], totals } });
+  await expect(getPastBalance(deps, name, start + 40)).rejects.toMatchObject(damaged);
+});
+
+test("a lost entry comes back beside a wrong snapshot, which is removed", async () => {
+  const { deps, store, process } = await withGrants();
+  const ref = entryRef(programId, userId, 32);
+  const entry = (await deps.reader.get(ref))?.value as LedgerEntry;
+  const { totals } = entry.snapshot as Snapshot;
+  store.force(ref, { ...entry, snapshot: { months: [], totals } });
+  store.force(entryRef(programId, userId, 50), undefined);
+  const verified = await verifyAccount(process(), name, true);
+  expect(verified).toMatchObject({ repaired: true, restoredEntryNumbers: [50] });
+  expect(await verifyAccount(deps, name, false)).toMatchObject({ differences: [] });
 });

@@ -74,7 +74,7 @@ describe("entries", () => {
 
   test("keep their snapshots, packed or not, unless an item would exceed 1 KB", async () => {
     const p = randomUUID().slice(0, 8);
-    const { store, reader } = openDynamo();
+    const { store, reader, removeSnapshot } = openDynamo();
     const totals = {
       issuedPoints: 50,
       usedPoints: 0,
@@ -104,11 +104,16 @@ describe("entries", () => {
     const writes = entries.map(writeOf);
     await store.commit(writes, randomUUID());
     expect((await itemsOf(p)).map((item) => itemSize(item) <= 1_024)).toEqual([true, true, true]);
-    const found = await allItems(
-      (page) => reader.storedEntries({ programId: p, userId: "u" }, page),
-      10,
+    const stored = () =>
+      allItems((page) => reader.storedEntries({ programId: p, userId: "u" }, page), 10);
+    expect(await stored()).toEqual([...entries.slice(0, 3), entry(4, longest)]);
+    for (const number of [2, 3, 4]) await removeSnapshot({ programId: p, userId: "u" }, number);
+    const without = entries.map(({ snapshot, ...each }) =>
+      each.number === 1 && snapshot ? { ...each, snapshot } : each,
     );
-    expect(found).toEqual([...entries.slice(0, 3), entry(4, longest)]);
+    expect(await stored()).toEqual(without);
+    await removeSnapshot({ programId: p, userId: "u" }, 1);
+    expect(await stored()).toEqual(entries.map(({ snapshot: _, ...each }) => each));
   });
 
   test("of other accounts, with numbers apart, or with a version are not packed", () => {

@@ -17,6 +17,7 @@ import { createSystemClock } from "../../../src/runtime/clocks.ts";
 import { createProgramCache } from "../../../src/runtime/program-cache.ts";
 import { createTargetOwnerCache } from "../../../src/runtime/target-owner-cache.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
+import { createSnapshotRemover } from "../../../src/store/dynamodb/ledger-items.ts";
 import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
@@ -81,6 +82,7 @@ export function startProcess(
     workflows: noWorkflows,
     owners: createTargetOwnerCache(reader),
     purger: createDynamoPurger(clients, names),
+    removeSnapshot: createSnapshotRemover(clients.retrying, names("points")),
     unreadCounts: noUnreadCountStreams,
     ...bulkPorts,
     ...exportPorts(),

@@ -4,12 +4,14 @@ import { afterAll, beforeAll, expect, inject } from "vitest";
 import type { SheetStore } from "../../../src/app/ports/bulk-grants.ts";
 import type { Reader } from "../../../src/app/ports/deps.ts";
 import { allPages, inBatches, type Page, type PageRequest } from "../../../src/app/ports/pages.ts";
+import type { RemoveSnapshot } from "../../../src/app/ports/points.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import type { TableScan } from "../../../src/app/ports/scans.ts";
 import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createTables } from "../../../src/ops/tables/manage-tables.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
+import { createSnapshotRemover } from "../../../src/store/dynamodb/ledger-items.ts";
 import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { createTableScan } from "../../../src/store/dynamodb/scan.ts";
@@ -25,6 +27,7 @@ export interface OpenStore {
   readonly store: ItemStore;
   readonly reader: Reader;
   readonly purger: Purger;
+  readonly removeSnapshot: RemoveSnapshot;
   readonly sheets: SheetStore;
   readonly scan: TableScan["scan"];
 }
@@ -49,13 +52,14 @@ export function bothStores() {
   });
 
   const openMemory = (): OpenStore => {
-    const { itemStore, reader, purger, sheets, scan } = createMemoryStore();
-    return { store: itemStore, reader, purger, sheets, scan };
+    const { itemStore, reader, purger, removeSnapshot, sheets, scan } = createMemoryStore();
+    return { store: itemStore, reader, purger, removeSnapshot, sheets, scan };
   };
   const openDynamo = (by: Clients): OpenStore => ({
     store: createDynamoItemStore(by.single, names),
     reader: createDynamoReader(by, names),
     purger: createDynamoPurger(by, names),
+    removeSnapshot: createSnapshotRemover(by.retrying, names("points")),
     sheets: createDynamoSheetStore(by, names),
     ...createTableScan(by.retrying, names),
   });

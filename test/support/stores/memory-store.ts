@@ -10,6 +10,7 @@ import type {
 } from "../../../src/app/ports/bulk-grants.ts";
 import type { Clock, Now } from "../../../src/app/ports/clock.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
+import type { RemoveSnapshot } from "../../../src/app/ports/points.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import type { TableScan } from "../../../src/app/ports/scans.ts";
@@ -60,6 +61,7 @@ export interface MemoryStore extends TableScan {
   readonly itemStore: ItemStore;
   readonly reader: Reader;
   readonly purger: Purger;
+  readonly removeSnapshot: RemoveSnapshot;
   readonly sheets: SheetStore;
   /** Called before a request takes effect. May wait, change the store or return a fault. */
   arriving: ((request: Request) => Fault | undefined | Promise<Fault | undefined>) | undefined;
@@ -186,7 +188,7 @@ export function createMemoryStore(): MemoryStore {
     stats,
     resetStats: () => Object.assign(stats, noStats),
     ...createScan(table.records),
-    force: table.force,
+    ...{ force: table.force, removeSnapshot: table.removeSnapshot },
     stored: () => [...table.records.values()],
     restore(records) {
       for (const each of records) table.records.set(nameOf(each.ref), each);
@@ -297,6 +299,7 @@ export function memoryDeps(
       workflows: noWorkflows,
       owners: createTargetOwnerCache(reader),
       purger,
+      removeSnapshot: store.removeSnapshot,
       unreadCounts: noUnreadCountStreams,
       ...bulkPorts,
       ...exportPorts(),

@@ -1,5 +1,7 @@
 /** The records of the store in memory, and transactions on them with DynamoDB's isolation. */
-import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
+import type { AccountName, RemoveSnapshot } from "../../../src/app/ports/points.ts";
+import { entryRef, type Kind, type Records, type Ref } from "../../../src/app/ports/records.ts";
+import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import { pack } from "../../../src/store/dynamodb/ledger-items.ts";
 import { isPlain } from "../../../src/store/dynamodb/plain-writes.ts";
 import {
@@ -40,6 +42,7 @@ export interface Table {
   commit(writes: readonly Write[], token: string): Committed;
   /** Sets a record without regard to conditions and locks. */
   force<K extends Kind>(ref: Ref<K>, value: Records[K] | undefined): void;
+  readonly removeSnapshot: RemoveSnapshot;
   dump(): Record<string, Loaded>;
 }
 
@@ -135,12 +138,20 @@ export function createTable(beforeItem: () => BeforeItem | undefined): Table {
     }
   }
 
+  async function removeSnapshot({ programId, userId }: AccountName, number: number): Promise<void> {
+    const name = nameOf(entryRef(programId, userId, number));
+    const found = records.get(name);
+    if (!found) return;
+    const { snapshot: _, ...entry } = found.value as LedgerEntry;
+    records.set(name, { ...found, value: entry });
+  }
+
   function dump(): Record<string, Loaded> {
     const names = [...records.keys()].sort();
     return Object.fromEntries(names.map((name) => [name, load((records.get(name) as Stored).ref)]));
   }
 
-  return { records, load, loadEach, loadAtomically, commit, force, dump };
+  return { records, load, loadEach, loadAtomically, commit, force, removeSnapshot, dump };
 }
 
 /** The error for a request that is a mistake of the program. */

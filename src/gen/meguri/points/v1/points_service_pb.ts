@@ -1172,7 +1172,7 @@ export type VerifyAccountResponse = Message<"meguri.points.v1.VerifyAccountRespo
   entryCount: bigint;
 
   /**
-   * Whether this call set the account to the values by the ledger.
+   * Whether this call set the account to the values by the ledger, or removed wrong snapshots.
    *
    * @generated from field: bool repaired = 4;
    */
@@ -1777,7 +1777,8 @@ export const PointsService: GenService<{
    *
    * Refusals: PROGRAM_NOT_FOUND; with include_pending LIMIT_EXCEEDED (more than 1,000 pending
    * reservations); with as_of INVALID_REQUEST (it is still to come, or include_pending is set) and
-   * LEDGER_DAMAGED (entries are missing). Retryable: STORE_UNAVAILABLE, CLOCK_OFF, PROGRAM_STALE.
+   * LEDGER_DAMAGED (entries are missing or wrong). Retryable: STORE_UNAVAILABLE, CLOCK_OFF,
+   * PROGRAM_STALE; with as_of CONTENDED and DEADLINE.
    *
    * @generated from rpc meguri.points.v1.PointsService.GetBalance
    */
@@ -1836,8 +1837,9 @@ export const PointsService: GenService<{
    * VerifyAccount adds up the ledger of an account and compares the account with it, both as of the
    * same instant. It reports only differences that a second read has confirmed while the account
    * did not change. With repair it first restores missing ledger entries from the copies that their
-   * event keys keep, then sets the account to the values by the ledger. Idempotent: a repaired
-   * account has no differences. An unknown account has none either.
+   * event keys keep, and removes snapshots of the ledger that are wrong, then sets the account to the
+   * values by the ledger. Idempotent: a repaired account has no differences. An unknown account has
+   * none either.
    *
    * It reads the whole ledger, page by page: a ledger of a million entries takes minutes. Restoring
    * reads every item of the points table. Calls need a deadline that is long enough.
