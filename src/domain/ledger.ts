@@ -116,7 +116,7 @@ export type NewEntry = Omit<
 
 /** The record of an event id, which makes the event idempotent. */
 export interface EventKey {
-  /** The hash of the first request with this event id. */
+  /** The hash of the first request with this event id; of a rebuilt key, all that it can be. */
   readonly hash: string;
   /** The entry that this request wrote. */
   readonly entry: LedgerEntry;

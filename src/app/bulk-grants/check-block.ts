@@ -8,6 +8,7 @@ import type { BlockCheck, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import { accountRef } from "../ports/records.ts";
 import { getProgram } from "../programs/queries.ts";
+import { isSameRequest } from "../shared/idempotency.ts";
 import { idForm } from "./check-row.ts";
 import { hashOfRow, rowEventKey } from "./execute-row.ts";
 
@@ -52,7 +53,8 @@ export async function checkBlock(
   for (const [i, { row, index }] of named.entries()) {
     const event = events[i];
     const points = event?.entry.points;
-    const isSame = event && (isReversal || row.problems || event.hash === hashOfRow(row, sheet));
+    const isSame =
+      event && (isReversal || row.problems || isSameRequest(event.hash, hashOfRow(row, sheet)));
     if (points !== undefined && (points === row.points || isReversal) && isSame) {
       if (row.problems) continue;
       alreadyGranted.push(index);

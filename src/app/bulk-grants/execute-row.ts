@@ -13,7 +13,7 @@ import { putChange } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { TransactionRequest } from "../ports/engine.ts";
 import { accountRef, eventRef, type Ref } from "../ports/records.ts";
-import { requestHash } from "../shared/idempotency.ts";
+import { isSameRequest, requestHash } from "../shared/idempotency.ts";
 import type { Lease } from "./run-lease.ts";
 
 type ExecuteDeps = Pick<Deps, "engine" | "programs" | "awaitRowSlot">;
@@ -159,7 +159,7 @@ async function attempt(
 
 /** What an earlier execution has done; other points or another month are not this row. */
 function outcomeOf({ entry, hash: first }: EventKey, hash: string, row: SheetRow): RowOutcome {
-  if (first === hash) return { points: entry.points };
+  if (isSameRequest(first, hash)) return { points: entry.points };
   return entry.points === row.points
     ? { code: "MONTH_DIFFERS" }
     : { code: "ID_REUSED", detail: String(entry.points) };

@@ -8,6 +8,7 @@ import type { Deps } from "../ports/deps.ts";
 import { allPages, inBatches } from "../ports/pages.ts";
 import { blockOutcomeRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
+import { isSameRequest } from "../shared/idempotency.ts";
 import { changeBulkGrant, readBulkGrant } from "./bulk-grant-record.ts";
 import { executeRow, hashOfRow, rowEventKey, rowRecords } from "./execute-row.ts";
 import { RunLease, underLease } from "./run-lease.ts";
@@ -245,8 +246,8 @@ async function keepBlockOutcome(
   const granted = new Map(
     left.flatMap((index, i) => {
       const event = events[i];
-      const isRow = event?.hash === hashOfRow(rows[index] as SheetRow, revision);
-      return event && isRow ? [[index, event.entry.points] as const] : [];
+      const hash = hashOfRow(rows[index] as SheetRow, revision);
+      return event && isSameRequest(event.hash, hash) ? [[index, event.entry.points] as const] : [];
     }),
   );
   if (granted.size === 0) return true;

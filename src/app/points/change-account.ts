@@ -8,7 +8,7 @@ import type { Change, Event, State } from "../../domain/points.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
 import { accountRef, entryRef, eventRef, type Ref } from "../ports/records.ts";
-import { requestHash } from "../shared/idempotency.ts";
+import { isSameRequest, requestHash } from "../shared/idempotency.ts";
 
 /** The dependencies of every change of an account. */
 export type ChangeDeps = Pick<Deps, "engine" | "programs">;
@@ -115,7 +115,7 @@ const resultOf = ({ account, entry }: Change): ChangeResult => ({
 /** Returns the first result of an event. Throws ID_REUSED when its request was another one. */
 export function replayedResult(existing: EventKey, hash: string): ChangeResult {
   const { entry, availablePoints } = existing;
-  if (existing.hash !== hash) {
+  if (!isSameRequest(existing.hash, hash)) {
     throw new DomainError("ID_REUSED", "this event_id was used for another request", {
       number: String(entry.number),
     });

@@ -3,21 +3,19 @@ import { noCaller } from "../../domain/caller.ts";
 import { expiryParameters } from "../../domain/early-expiry.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { monthAt } from "../../domain/month.ts";
+import { lifetimeAt } from "../../domain/program.ts";
 import { bulkGrantIdOf, rowHash } from "../bulk-grants/execute-row.ts";
 import type { Deps } from "../ports/deps.ts";
-import { allPages } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
 import { programRef, reservationRef } from "../ports/records.ts";
-import { requestHash } from "../shared/idempotency.ts";
-
-/** The number of items of one read of a ledger. */
-const pageSize = 500;
+import { oneOf, requestHash } from "../shared/idempotency.ts";
+import { readLedger } from "./read-ledger.ts";
 
 /**
  * Returns the key with the hash of the request that wrote the entry. An entry does not have every
- * parameter of its request: the hash of a use is that of one without `allow_partial`, that of a
- * grant is one without an `expire_month` that says what it would be anyway, and a refund has none.
- * The same call with other parameters is refused as ID_REUSED, so nothing happens twice.
+ * parameter of its request, so the key may have several hashes: a use may have allowed a part, and
+ * a grant may have named the month in which its points expire anyway. A refund has none. The same
+ * call with other parameters is refused as ID_REUSED, so nothing happens twice.
  */
 export async function rebuildEventKey(
   deps: Pick<Deps, "reader">,
@@ -27,8 +25,7 @@ export async function rebuildEventKey(
   let reversedPoints = 0;
   let availablePoints = entry.availablePoints;
   const name = eventName(entry.event);
-  const pages = allPages(pageSize, (page) => deps.reader.storedEntries(account, page));
-  for await (const entries of pages) {
+  for await (const entries of readLedger(deps, account)) {
     for (const each of entries) {
       if (each.relatedEvent && eventName(each.relatedEvent) === name) reversedPoints += each.points;
       if (eventName(each.event) === name) availablePoints = each.availablePoints;
@@ -37,17 +34,26 @@ export async function rebuildEventKey(
   return { hash: await hashOf(deps, account, entry), entry, availablePoints, reversedPoints };
 }
 
-/** The parameter of points that end early: their bucket is that of an earlier month. */
-async function expiryOf(
+type Expiry = Partial<ReturnType<typeof expiryParameters>>;
+
+/**
+ * The parameters with which a call can have written the expiry of an entry. Points that last for
+ * the whole lifetime may have been granted with this month or without one.
+ */
+async function expiriesOf(
   { reader }: Pick<Deps, "reader">,
   programId: string,
   { type, changes, createTime, expireTime }: LedgerEntry,
-) {
+): Promise<Expiry[]> {
   const program = (await reader.get(programRef(programId)))?.value;
-  if (!program || expireTime === undefined) return {};
+  if (!program || expireTime === undefined) return [{}];
   const { timeZone } = program;
-  if (type === "ISSUED" && changes[0]?.month === monthAt(timeZone, createTime)) return {};
-  return expiryParameters({ expireMonth: monthAt(timeZone, expireTime) - 1 });
+  // Not by the time of expiry, which a lengthening that was about to take effect has moved.
+  const lifetime = lifetimeAt(program, createTime);
+  const bucket = changes.at(-1)?.month ?? monthAt(timeZone, expireTime) - lifetime;
+  const month = expiryParameters({ expireMonth: bucket + lifetime - 1 });
+  const isWhole = type === "ISSUED" && bucket === monthAt(timeZone, createTime);
+  return isWhole ? [{}, month] : [month];
 }
 
 async function hashOf(
@@ -56,29 +62,29 @@ async function hashOf(
   entry: LedgerEntry,
 ): Promise<string> {
   const { event, type, points, reason, cause, caller, relatedEvent } = entry;
-  const expiry = () => expiryOf(deps, programId, entry);
+  const withExpiry = async (hash: (expiry: Expiry) => string) =>
+    oneOf((await expiriesOf(deps, programId, entry)).map(hash));
   if (event.origin === "r") {
     const reservation = await deps.reader.get(reservationRef(programId, event.eventId));
     return reservation?.value.hash ?? unknownHash(event.eventId);
   }
   if (event.origin === "b") {
-    if (type === "ISSUED") return rowHash({ points, ...(await expiry()) });
+    if (type === "ISSUED") return withExpiry((expiry) => rowHash({ points, ...expiry }));
     return rowHash({ reversedBulkGrantId: bulkGrantIdOf(relatedEvent ?? event, userId) });
   }
   const hash = (operation: string, parameters: Parameters<typeof requestHash>[2]) =>
     requestHash(operation, caller, { ...parameters, reason, cause });
   switch (type) {
     case "ISSUED":
-      return hash("grant", { points, ...(await expiry()) });
+      return withExpiry((expiry) => hash("grant", { points, ...expiry }));
     case "USED":
-      return hash("use", { points });
+      return oneOf([false, true].map((allowPartial) => hash("use", { points, allowPartial })));
     case "REVOKED":
       return hash("revoke", { grant: relatedEvent && eventName(relatedEvent) });
     case "EXTENDED":
-      return hash("extend", {
-        grant: relatedEvent && eventName(relatedEvent),
-        ...(await expiry()),
-      });
+      return withExpiry((expiry) =>
+        hash("extend", { grant: relatedEvent && eventName(relatedEvent), ...expiry }),
+      );
     case "FROZEN":
       return hash("freeze", {});
     case "UNFROZEN":
@@ -89,4 +95,4 @@ async function hashOf(
 }
 
 /** The hash of no request. */
-const unknownHash = (eventId: string): string => requestHash("lost", noCaller, { eventId });
+export const unknownHash = (eventId: string): string => requestHash("lost", noCaller, { eventId });

@@ -21,5 +21,12 @@ export function requestHash(
   return `1:${createHash("sha256").update(text).digest("base64url")}`;
 }
 
+/** What is stored of a request that may have been any of these. A hash contains no space. */
+export const oneOf = (hashes: readonly string[]): string => hashes.join(" ");
+
+/** Whether a request is the one that is stored. */
+export const isSameRequest = (stored: string, hash: string): boolean =>
+  stored.split(" ").includes(hash);
+
 /** A parameter of a request. */
 type Parameter = string | number | boolean | undefined;

@@ -1,7 +1,8 @@
 /** Tests what a comparison of restored tables finds that a drill meets seldom or never. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { freezeAccount } from "../../../src/app/points/commands.ts";
+import { hashOfRow } from "../../../src/app/bulk-grants/execute-row.ts";
+import { freezeAccount, grantPoints, usePoints } from "../../../src/app/points/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import {
   accountRef,
@@ -22,7 +23,9 @@ import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import { pauseProgramReservations } from "../../../src/app/reservations/pause.ts";
 import { compareTables } from "../../../src/app/restore/compare.ts";
 import { type Finding, findingKinds } from "../../../src/app/restore/findings.ts";
+import { isSameRequest } from "../../../src/app/shared/idempotency.ts";
 import { asService } from "../../../src/domain/caller.ts";
+import { type Month, monthAt } from "../../../src/domain/month.ts";
 import {
   createAccountFixture,
   grant,
@@ -59,6 +62,42 @@ test("a lost event key is rebuilt, so that the same call changes nothing", async
   expect(await use(again, "u", 4)).toMatchObject({ replayed: true });
   await expect(refund(again, "y", "u", 1)).rejects.toMatchObject({ reason: "LIMIT_EXCEEDED" });
   expect((await deps.reader.get(accountRef("p", "u")))?.value.last).toBe(3);
+});
+
+test("a rebuilt key knows every request that the entry may be of, and no other one", async () => {
+  const memory = await openStore();
+  const { deps, store } = memory;
+  const month = monthAt("Asia/Tokyo", memory.clock.time);
+  const common = { programId, userId: "ada", reason: "", caller: asService("test") };
+  const send = (from: Deps, eventId: string, expireMonth: Month | undefined) =>
+    grantPoints(from, { ...common, eventId, points: 5, expireMonth, deadline: undefined });
+  const months = { none: undefined, last: month + 11, early: month + 2 };
+  for (const [id, expireMonth] of Object.entries(months)) await send(deps, id, expireMonth);
+  const take = (from: Deps, points: number) =>
+    usePoints(from, { ...common, eventId: "use", points, allowPartial: true, deadline: undefined });
+  await take(deps, 3);
+  await submit(deps, "spring", { ada: 5 });
+  await validate(deps, "spring", 1);
+  await start(deps, "spring", 1);
+  await runAll(deps, "spring", 1, 1);
+  const row = eventRef(programId, "ada", "b:spring_ada");
+  const keys = ["none", "last", "early", "use"].map((id) => eventRef(programId, "ada", `c:${id}`));
+  for (const ref of [...keys, row]) store.force(ref, undefined);
+  expect(linesOf(await compareAll(memory, true))).toHaveLength(5);
+
+  const again = memory.process();
+  const reused = { reason: "ID_REUSED" };
+  for (const [id, expireMonth] of Object.entries(months)) {
+    expect(await send(again, id, expireMonth)).toMatchObject({ replayed: true });
+    await expect(send(again, id, month + 3)).rejects.toMatchObject(reused);
+  }
+  await expect(send(again, "early", undefined)).rejects.toMatchObject(reused);
+  expect(await take(again, 3)).toMatchObject({ replayed: true });
+  await expect(take(again, 4)).rejects.toMatchObject(reused);
+  const hash = (await again.reader.get(row))?.value.hash ?? "";
+  const isRow = (expireMonth: Month | undefined) =>
+    isSameRequest(hash, hashOfRow({ points: 5 }, { expireMonth }));
+  expect([undefined, month + 11, month + 2].map(isRow)).toEqual([true, true, false]);
 });
 
 test("an account ahead of its ledger is set back, and the call is made once", async () => {
