@@ -2,7 +2,7 @@
 import { availablePointsOf } from "./account.ts";
 import { type Caller, noCaller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
-import { type EventName, heldNow, type MonthChange } from "./ledger.ts";
+import { type EventName, heldNow, type MonthChange, parseEventName } from "./ledger.ts";
 import type { Instant } from "./month.ts";
 import { negative, skipFirst, sum } from "./month-changes.ts";
 import {
@@ -97,7 +97,7 @@ interface Request {
 
 /** A hold lasts at least this long and at most `longestHoldMs`. */
 const shortestHoldMs: Milliseconds = 60_000;
-const longestHoldMs: Milliseconds = 90 * 86_400_000;
+export const longestHoldMs: Milliseconds = 90 * 86_400_000;
 
 /** So many captures a hold takes, so that its record stays small. */
 export const maxCaptures = 20;
@@ -109,7 +109,7 @@ export const capturedPointsOf = ({ captures }: Hold): Points =>
   captures.reduce((total, { points }) => total + points, 0);
 
 /** The points that are still held. */
-const leftPointsOf = (hold: Hold): Points =>
+export const leftPointsOf = (hold: Hold): Points =>
   hold.state === "HELD" ? pointsOf(hold) - capturedPointsOf(hold) : 0;
 
 /** The event of the HELD entry. Captures and the release have the id of the hold in theirs. */
@@ -119,6 +119,17 @@ const releaseEvent = (holdId: string) => holdEvent(`${holdId}/release`);
 
 /** The hold of an event of origin `h`. */
 export const holdOfEvent = (eventId: string): string => eventId.split("/", 1)[0] as string;
+
+/** The id of a capture, which its caller has chosen, by its event. */
+export const captureIdOf = (holdId: string, { eventId }: EventName): string =>
+  eventId.slice(captureEvent(holdId, "").eventId.length);
+
+/** The hold of an event of a ledger, also of an expiry that a release has caused; or undefined. */
+export function holdIdOf(event: EventName): string | undefined {
+  const { origin, eventId } =
+    event.origin === "x" ? parseEventName(event.eventId.slice("2026-01/".length)) : event;
+  return origin === "h" ? holdOfEvent(eventId) : undefined;
+}
 
 /** The number of the entry of an event of origin `h`; undefined when the hold has no such event. */
 export function entryOfEvent(hold: Hold, eventId: string): number | undefined {

@@ -15,7 +15,7 @@ import type { ExpiredPointsPolicy } from "../../domain/points.ts";
 import type { Points } from "../../domain/units.ts";
 import type { Deps } from "../ports/deps.ts";
 import { accountRef, entryRef, holdRef } from "../ports/records.ts";
-import { requestHash } from "../shared/idempotency.ts";
+import { isSameRequest, requestHash } from "../shared/idempotency.ts";
 import { type ChangedHold, changeHold, type HoldCall, putHold } from "./change-hold.ts";
 import { startHoldRun } from "./start-run.ts";
 
@@ -102,7 +102,7 @@ export async function capturePoints(
   const hash = requestHash("capture", caller, { points, moreFollow, reason, cause });
   const changed = await changeHold(deps, input, (state, held, { wall }) => {
     const earlier = captureOf(held, eventId);
-    if (earlier && earlier.hash !== hash) {
+    if (earlier && !isSameRequest(earlier.hash, hash)) {
       throw idReused("event_id", { number: String(earlier.entryNumber) });
     }
     return earlier ? undefined : capture(state, held, { ...input, hash, wall }, points, moreFollow);

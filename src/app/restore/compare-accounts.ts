@@ -5,14 +5,13 @@ import { isContradictory, rebuildFromLedger } from "../../domain/rebuild.ts";
 import { repairVerified } from "../points/repair-account.ts";
 import { maxRestored } from "../points/restore-entries.ts";
 import { type VerifiedAccount, verifyOneAccount } from "../points/verify-account.ts";
-import { allPages } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef, eventRef, programRef } from "../ports/records.ts";
+import { addHoldEntries, compareHolds, type EntriesByHold } from "./compare-holds.ts";
 import { type CompareDeps, found } from "./findings.ts";
+import { readLedger } from "./read-ledger.ts";
 import { rebuildEventKey } from "./rebuild-event-key.ts";
-
-/** The number of items of one read of a ledger. */
-const pageSize = 500;
+import { requireAgreement } from "./require-agreement.ts";
 
 /** Compares one account with its ledger, and the ledger with its event keys. */
 export async function compareAccount(deps: CompareDeps, account: AccountName): Promise<void> {
@@ -55,21 +54,6 @@ async function mendAccount(
   }
 }
 
-/**
- * Requires that an account agrees with its ledger, before its points change by what an event key
- * says or does not say. Throws LEDGER_DAMAGED: an account that differs may have the change without
- * its entry and key, and would get it twice.
- */
-export async function requireAgreement(
-  deps: CompareDeps,
-  { programId, userId }: AccountName,
-): Promise<void> {
-  const { differenceCount } = await verifyOneAccount(deps, { programId, userId }, undefined);
-  if (differenceCount === 0) return;
-  const message = "the account differs from its ledger, and may have this change already";
-  throw new DomainError("LEDGER_DAMAGED", message);
-}
-
 async function setBack(
   { engine, programs }: CompareDeps,
   { programId, userId }: AccountName,
@@ -93,12 +77,14 @@ async function setBack(
 
 /**
  * Compares the keys of the events of a ledger with its entries. Expiries and the events of holds
- * have no event keys.
+ * have no event keys; the records of holds are compared with what the ledger has of them.
  */
 async function compareKeys(deps: CompareDeps, account: AccountName): Promise<void> {
   const reversed = new Map<string, number>();
   const keys = new Map<string, number>();
-  for await (const page of ledgerOf(deps, account)) {
+  const holds: EntriesByHold = new Map();
+  for await (const page of readLedger(deps, account)) {
+    addHoldEntries(holds, page);
     const entries = page.filter(({ event }) => event.origin !== "x" && event.origin !== "h");
     const found = await deps.reader.many(entries.map((entry) => keyOf(account, entry)));
     for (const [i, entry] of entries.entries()) {
@@ -114,10 +100,8 @@ async function compareKeys(deps: CompareDeps, account: AccountName): Promise<voi
   for (const name of new Set([...keys.keys(), ...reversed.keys()])) {
     await compareReversed(deps, account, name, keys.get(name) ?? 0, reversed.get(name) ?? 0);
   }
+  await compareHolds(deps, account, holds);
 }
-
-const ledgerOf = (deps: Pick<CompareDeps, "reader">, account: AccountName) =>
-  allPages(pageSize, (page) => deps.reader.storedEntries(account, page));
 
 const keyOf = ({ programId, userId }: AccountName, { event }: LedgerEntry) =>
   eventRef(programId, userId, eventName(event));

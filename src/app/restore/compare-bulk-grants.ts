@@ -5,9 +5,9 @@ import { rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import { executeRow, rowEventKey } from "../bulk-grants/execute-row.ts";
 import { readStoredBlock } from "../bulk-grants/stored-block.ts";
 import { bulkGrantRef, bulkRevisionRef, programRef } from "../ports/records.ts";
-import { requireAgreement } from "./compare-accounts.ts";
 import { bulkGrantOf, foundKey, type GrantedRows } from "./compare-points.ts";
 import { type CompareDeps, found } from "./findings.ts";
+import { requireAgreement } from "./require-agreement.ts";
 import { scanTable } from "./scan-table.ts";
 
 /**

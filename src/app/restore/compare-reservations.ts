@@ -5,14 +5,22 @@ import { complete, type Reservation } from "../../domain/reservation.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, eventRef, programRef, type Ref, reservationRef } from "../ports/records.ts";
 import { executeReservation } from "../reservations/execute.ts";
-import { requireAgreement } from "./compare-accounts.ts";
+import { compareHoldRecords } from "./compare-holds.ts";
 import { type CompareDeps, found } from "./findings.ts";
-import { scanTable } from "./scan-table.ts";
+import { requireAgreement } from "./require-agreement.ts";
+import { ofKind, scanTable } from "./scan-table.ts";
 
-/** Compares the records of all reservations with the grants, and with the programs. */
+/**
+ * Compares the records of all reservations with the grants, those of all holds, which are in the
+ * same table, with the ledgers, and both with the programs.
+ */
 export function compareReservations(deps: CompareDeps): Promise<void> {
-  return scanTable(deps, ["reservation"], async (records) => {
-    const reservations = records.map(({ value }) => value);
+  return scanTable(deps, ["reservation", "hold"], async (records) => {
+    await compareHoldRecords(
+      deps,
+      ofKind(records, "hold").map(({ value }) => value),
+    );
+    const reservations = ofKind(records, "reservation").map(({ value }) => value);
     const keys = await deps.reader.many(reservations.map(grantKey));
     const programs = await deps.reader.many(
       reservations.map(({ programId }) => programRef(programId)),

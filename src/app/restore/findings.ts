@@ -13,6 +13,8 @@ export const findingKinds = {
   RESERVATION_GRANT_LOST: "a reservation is DONE, and its grant is lost",
   RESERVATION_BEHIND: "a reservation is granted, and its record is older",
   RESERVATION_LOST: "a granted reservation without its record",
+  HOLD_DIFFERS: "the record of a hold does not agree with the ledger of its account",
+  HOLD_LOST: "held points without the record of their hold",
   PROGRAM_LOST: "the program does not exist",
   BULK_ROW_GRANT_LOST: "a row of a bulk grant has succeeded, and its grant is lost",
   BULK_GRANT_BEHIND: "rows of a bulk grant are granted, and its records are older",

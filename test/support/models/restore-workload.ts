@@ -3,6 +3,7 @@
  * muted, because an event that is sent again after a mute notifies nobody.
  */
 import { getBulkGrant } from "../../../src/app/bulk-grants/queries.ts";
+import { capturePoints, holdPoints, releaseHold } from "../../../src/app/holds/commands.ts";
 import { markAllNotificationsRead } from "../../../src/app/notifications/commands.ts";
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
 import { notify } from "../../../src/app/notifications/notify.ts";
@@ -60,11 +61,11 @@ const grantStep =
 /** The steps of a workload, in their order; those of one list are sent together. */
 export function createWorkload(random: () => number, length: number): Step[][] {
   const bulk = [...bulkSteps("spring", undefined), ...bulkSteps("back", "spring")];
-  const made: Made = { uses: [], grants: [], reservations: [], events: [] };
+  const made = nothingMade();
   const all: Step[][] = [];
   for (let i = 0; i < length; i++) {
     const count = random() < 0.3 ? 3 : 1;
-    const fresh: Made = { uses: [], grants: [], reservations: [], events: [] };
+    const fresh = nothingMade();
     const next = (k: number) => nextStep(random, `${i}.${k}`, made, fresh);
     all.push(Array.from({ length: count }, (_, k) => next(k)));
     for (const [name, list] of Object.entries(fresh)) made[name as keyof Made].push(...list);
@@ -79,8 +80,14 @@ interface Made {
   readonly uses: [string, string][];
   readonly grants: [string, string][];
   readonly reservations: [string, string][];
+  /** Those that are not at their end. */
+  readonly holds: [string, string][];
   readonly events: [string, string][];
 }
+
+const nothingMade = (): Made => ({
+  ...{ uses: [], grants: [], reservations: [], holds: [], events: [] },
+});
 
 function nextStep(random: () => number, id: string, made: Made, fresh: Made): Step {
   const userId = one(random, users);
@@ -97,6 +104,8 @@ function nextStep(random: () => number, id: string, made: Made, fresh: Made): St
   if (turn < 0.3) return reversal(made, id);
   if (turn < 0.42) return reservationStep(random, id, userId, fresh);
   if (turn < 0.55) return executionStep(random, made);
+  if (turn < 0.62) return holdStep(random, id, userId, fresh);
+  if (turn < 0.75) return endOfHoldStep(random, id, made, fresh);
   return reactionStep(random, id, made, fresh);
 }
 
@@ -128,6 +137,27 @@ function reservationStep(random: () => number, id: string, userId: string, fresh
   }
   const name = { programId, reservationId, caller, reason: "no" };
   return async (deps) => [await create(deps), await cancelReservation(deps, name)];
+}
+
+function holdStep(random: () => number, id: string, userId: string, fresh: Made): Step {
+  fresh.holds.push([userId, `h${id}`]);
+  const input = { programId, userId, holdId: `h${id}`, reason: "", caller, allowPartial: false };
+  const points = 2 + Math.floor(random() * 9);
+  const until = Date.UTC(2026, 2, 1);
+  const expiredPointsPolicy = random() < 0.5 ? "ORIGINAL_EXPIRY" : "CURRENT_MONTH";
+  return (deps) => holdPoints(deps, { ...input, points, until, expiredPointsPolicy });
+}
+
+/** A capture of a hold, which may be its end, or its release. */
+function endOfHoldStep(random: () => number, id: string, { holds }: Made, fresh: Made): Step {
+  const [userId, holdId] = holds.shift() ?? [];
+  if (userId === undefined || holdId === undefined) return async () => undefined;
+  const input = { programId, userId, holdId, reason: "", caller };
+  if (random() < 0.3) return (deps) => releaseHold(deps, input);
+  const moreFollow = random() < 0.5;
+  if (moreFollow) fresh.holds.push([userId, holdId]);
+  const points = random() < 0.8 ? 1 : undefined;
+  return (deps) => capturePoints(deps, { ...input, eventId: `c${id}`, points, moreFollow });
 }
 
 function executionStep(random: () => number, { reservations }: Made): Step {
