@@ -152,11 +152,14 @@ test("a balance is the same while writes go on, whose items are applied one by o
   })().finally(() => {
     state.isWriting = false;
   });
+  /** A point less for each use from the grant 41 on. */
+  const pointsAt = (point: number) => point - Math.max(Math.floor(point / 7) - 5, 0);
   let reads = 0;
   while (state.isWriting) {
-    for (const point of [0, 1, 31, 32, 39, 40]) {
+    // What was recorded at the time before the clock's is final, and the next entries are applied.
+    for (const point of [0, 1, 31, 32, 39, 40, clock.time - start - 1]) {
       const found = await getPastBalance(deps, name, start + point);
-      expect(found.availablePoints).toBe(point);
+      expect(found.availablePoints, `${point}`).toBe(pointsAt(point));
       reads += 1;
     }
     await new Promise(setImmediate);
@@ -182,7 +185,7 @@ async function withGrants() {
 
 const damaged = { reason: "LEDGER_DAMAGED" };
 
-test.each([1, 2, 31, 32, 33, 63, 64, 65, 70])("a lost entry %i is missed", async (lost) => {
+test.each([1, 2, 31, 32, 33, 63, 64, 65, 70])("a lost entry %i is noticed", async (lost) => {
   const { store, process, start } = await withGrants();
   store.force(entryRef(programId, userId, lost), undefined);
   const deps = process();

@@ -120,6 +120,18 @@ test("an undamaged account has no differences, and repairing it changes nothing"
   expect((await server.points.getBalance({ userId })).balance?.version).toBe(3n);
 });
 
+test("a wrong snapshot is reported and removed, and the account stays as it is", async () => {
+  const { tamper, verify, userId } = await newAccount();
+  const totals = [1, 0, 0, 0, 0].map((points) => ({ N: String(points) }));
+  await tamper("L#000000000003", "st", { L: totals });
+  const right = "2026-05: 90, issuedPoints: 120, usedPoints: 30";
+  const lines = [`entries[3].snapshot: ${right}, not issuedPoints: 1`];
+  expect(await verify()).toEqual(found(lines));
+  expect(await verify(true)).toEqual(found(lines, { repaired: true }));
+  expect(await verify(true)).toEqual(found([]));
+  expect((await server.points.getBalance({ userId })).balance?.version).toBe(3n);
+});
+
 test("wrong points, totals and flag are reported and repaired", async () => {
   const { tamper, verify, available, userId } = await newAccount();
   await tamper("A", `s[${slot}]`, { N: "1000" });
