@@ -13,7 +13,7 @@ import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef, holdRef, programRef } from "../ports/records.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { readLedger } from "./read-ledger.ts";
-import { rebuildHold } from "./rebuild-hold.ts";
+import { type LedgerHold, rebuildHold } from "./rebuild-hold.ts";
 import { requireAgreement } from "./require-agreement.ts";
 
 /** The number of records that are read together. */
@@ -50,7 +50,7 @@ export async function compareHolds(
 /** Compares one hold. The record follows the ledger, because the points of the account do so. */
 async function compareHold(
   deps: CompareDeps,
-  name: AccountName & { readonly holdId: string },
+  name: LedgerHold,
   entries: readonly LedgerEntry[],
   record: Hold | undefined,
 ): Promise<void> {
@@ -58,7 +58,7 @@ async function compareHold(
   if (record && rebuilt) {
     if (isDeepStrictEqual({ ...rebuilt, updateTime: record.updateTime }, record)) return;
   }
-  const byLedger = rebuilt ? textOf(rebuilt) : "not the same hold";
+  const byLedger = rebuilt ? textOf(rebuilt) : "another hold, or two";
   const finding = {
     kind: record ? "HOLD_DIFFERS" : "HOLD_LOST",
     name: `${name.programId}/${name.holdId}`,
@@ -69,7 +69,7 @@ async function compareHold(
 
 async function putRebuilt(
   deps: CompareDeps,
-  name: AccountName & { readonly holdId: string },
+  name: LedgerHold,
   entries: readonly LedgerEntry[],
 ): Promise<void> {
   await requireAgreement(deps, name);

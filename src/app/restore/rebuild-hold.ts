@@ -15,7 +15,7 @@ import { oneOf, requestHash } from "../shared/idempotency.ts";
 import { unknownHash } from "./rebuild-event-key.ts";
 
 /** Names a hold, and the user in whose ledger its entries are. */
-interface LedgerHold extends HoldName {
+export interface LedgerHold extends HoldName {
   readonly userId: string;
 }
 
