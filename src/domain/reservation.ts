@@ -1,11 +1,12 @@
 /** The states of a reservation and the rules for changing them. */
 import type { Caller } from "./caller.ts";
-import type { EarlyExpiry } from "./early-expiry.ts";
+import { bucketMonth, type EarlyExpiry } from "./early-expiry.ts";
 import type { Reason } from "./errors.ts";
 import { DomainError } from "./errors.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import type { Instant } from "./month.ts";
+import { type Instant, monthAt } from "./month.ts";
 import { maxPoints } from "./points.ts";
+import { lifetimeAt, type Program } from "./program.ts";
 import type { Points } from "./units.ts";
 
 export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";
@@ -89,6 +90,20 @@ export function checkExecuteTime(executeTime: Instant, now: Instant): void {
       latest: new Date(latest).toISOString(),
     });
   }
+}
+
+/**
+ * Throws LIMIT_EXCEEDED, as `bucketMonth`, for points that could not expire as requested when they
+ * are granted at their execute time, or at `now` if that is later. A lengthening of the lifetime
+ * until then only makes more months possible.
+ */
+export function checkExpiry(
+  program: Program,
+  { executeTime, expiry }: Pick<Reservation, "executeTime" | "expiry">,
+  now: Instant,
+): void {
+  const due = Math.max(executeTime, now);
+  bucketMonth(monthAt(program.timeZone, due), lifetimeAt(program, due), expiry);
 }
 
 /** The latest instant for which points can be reserved at `now`: five years ahead. */

@@ -94,9 +94,9 @@ async function cancelEach(
   const results = await doEach(
     reservations,
     ({ programId, reservationId }) =>
-      changeReservation(deps, { programId, reservationId, deadline }, (reservation, now) =>
+      changeReservation(deps, { programId, reservationId, deadline }, (reservation, { wall }) =>
         isCancellable(reservation) && isIn(request.filter, reservation)
-          ? cancel(reservation, request, now)
+          ? cancel(reservation, request, wall)
           : reservation,
       ),
     onFailed,

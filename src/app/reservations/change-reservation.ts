@@ -1,6 +1,6 @@
 /** Changes the record of a reservation in one transaction. */
-import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
+import type { Now } from "../ports/clock.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
@@ -19,17 +19,17 @@ import { syncRun } from "./workflow-runs.ts";
  */
 export async function changeReservation(
   deps: Pick<Deps, "engine" | "programs" | "workflows" | "background">,
-  { programId, reservationId, deadline }: ReservationCall,
-  change: (reservation: Reservation, now: Instant) => Reservation,
+  { programId, reservationId, validateOnly, deadline }: ReservationCall,
+  change: (reservation: Reservation, now: Now) => Reservation,
 ): Promise<VisibleReservation & { readonly isChanged: boolean }> {
   const { record, isChanged, now } = await changeRecord(
     deps,
-    { ref: reservationRef(programId, reservationId), deadline },
-    (reservation, { wall }) => {
+    { ref: reservationRef(programId, reservationId), validateOnly, deadline },
+    (reservation, now) => {
       if (!reservation) throw reservationNotFound(reservationId);
-      return change(reservation, wall);
+      return change(reservation, now);
     },
   );
-  if (record.unsynced) deps.background(() => syncRun(deps, record));
+  if (record.unsynced && !validateOnly) deps.background(() => syncRun(deps, record));
   return { ...visible(record, now.wall), isChanged };
 }

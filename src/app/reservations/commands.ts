@@ -1,14 +1,15 @@
 /** The use cases that create and change reservations. */
 import type { Caller } from "../../domain/caller.ts";
-import { bucketMonth, type EarlyExpiry, expiryParameters } from "../../domain/early-expiry.ts";
+import { type EarlyExpiry, expiryParameters } from "../../domain/early-expiry.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { type Instant, monthAt } from "../../domain/month.ts";
-import { lifetimeAt, type Program } from "../../domain/program.ts";
+import type { Instant } from "../../domain/month.ts";
+import type { Program } from "../../domain/program.ts";
 import {
   type ChangeRequest,
   cancel,
   changePoints,
   checkExecuteTime,
+  checkExpiry,
   type Reservation,
   reschedule,
   retry,
@@ -48,7 +49,7 @@ type CommandDeps = Pick<
  * Writes the record, then starts its workflow in the background, so that the caller does not wait
  * for Temporal. A mark is written before the record, and deleted after the start: by it the
  * reconciler finds the start that a process has not come to. Refusals: PROGRAM_NOT_FOUND,
- * INVALID_REQUEST as `checkExecuteTime`, LIMIT_EXCEEDED as `bucketMonth`, ID_REUSED.
+ * INVALID_REQUEST as `checkExecuteTime`, LIMIT_EXCEEDED as `checkExpiry`, ID_REUSED.
  */
 export async function createReservation(
   deps: CommandDeps,
@@ -110,13 +111,12 @@ async function checkNew(
   { clock, reader }: Pick<Deps, "clock" | "reader">,
   ref: Ref<"reservation">,
   program: Program,
-  { executeTime, expiry }: Pick<NewReservation, "executeTime" | "expiry">,
+  { executeTime, expiry }: NewReservation,
 ): Promise<void> {
   try {
     const { wall, calendar } = await clock.now();
     checkExecuteTime(executeTime, wall);
-    const due = Math.max(executeTime, calendar);
-    bucketMonth(monthAt(program.timeZone, due), lifetimeAt(program, due), expiry);
+    checkExpiry(program, { executeTime, ...(expiry && { expiry }) }, calendar);
   } catch (error) {
     if (!(await reader.get(ref))) throw error;
   }
@@ -148,20 +148,26 @@ export function cancelReservation(
   deps: CommandDeps,
   input: ReservationCall & ChangeRequest,
 ): Promise<VisibleReservation> {
-  return changeReservation(deps, input, (reservation, now) => cancel(reservation, input, now));
+  return changeReservation(deps, input, (reservation, { wall }) =>
+    cancel(reservation, input, wall),
+  );
 }
 
 /**
- * Moves a pending reservation to another time. Refusals: RESERVATION_NOT_FOUND, WRONG_STATE,
- * INVALID_REQUEST as `checkExecuteTime`.
+ * Moves a pending reservation to another time. Refusals: PROGRAM_NOT_FOUND, RESERVATION_NOT_FOUND,
+ * WRONG_STATE, INVALID_REQUEST as `checkExecuteTime`, LIMIT_EXCEEDED as `checkExpiry`.
  */
-export function rescheduleReservation(
+export async function rescheduleReservation(
   deps: CommandDeps,
   input: ReservationCall & ChangeRequest & { readonly executeTime: Instant },
 ): Promise<VisibleReservation> {
-  return changeReservation(deps, input, (reservation, now) =>
-    reschedule(reservation, input.executeTime, input, now),
-  );
+  await deps.programs.get(input.programId);
+  return changeReservation(deps, input, (reservation, { wall, calendar }) => {
+    const moved = reschedule(reservation, input.executeTime, input, wall);
+    if (moved === reservation) return reservation;
+    checkExpiry(deps.programs.current(input.programId), moved, calendar);
+    return moved;
+  });
 }
 
 /**
@@ -172,8 +178,8 @@ export function changeReservationPoints(
   deps: CommandDeps,
   input: ReservationCall & ChangeRequest & { readonly points: Points },
 ): Promise<VisibleReservation> {
-  return changeReservation(deps, input, (reservation, now) =>
-    changePoints(reservation, input.points, input, now),
+  return changeReservation(deps, input, (reservation, { wall }) =>
+    changePoints(reservation, input.points, input, wall),
   );
 }
 
@@ -185,5 +191,5 @@ export function retryReservation(
   deps: CommandDeps,
   input: ReservationCall & ChangeRequest,
 ): Promise<VisibleReservation> {
-  return changeReservation(deps, input, (reservation, now) => retry(reservation, input, now));
+  return changeReservation(deps, input, (reservation, { wall }) => retry(reservation, input, wall));
 }

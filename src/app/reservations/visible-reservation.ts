@@ -12,6 +12,8 @@ export interface VisibleReservation {
 
 /** A reservation that a call names, and the deadline of the call. */
 export interface ReservationCall extends ReservationName {
+  /** Returns what the change would make of the reservation, and writes nothing. */
+  readonly validateOnly?: boolean;
   readonly deadline?: number | undefined;
 }
 

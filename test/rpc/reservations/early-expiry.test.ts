@@ -3,7 +3,7 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
-import { at, refusalOf } from "../../support/servers/refusal.ts";
+import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
 let server: MemoryServer;
@@ -102,20 +102,73 @@ test("an expiry that is impossible at the execute time is refused", async () => 
   expect(results[0]?.outcome.value).toMatchObject({ reason: "LIMIT_EXCEEDED" });
 });
 
+test("a time at which the expiry is impossible is refused, and nothing moves", async () => {
+  await setTime("2026-11-10T00:00:00Z");
+  await reserve("m", "2027-03-10T00:00:00Z", month("2028-02"));
+  const move = (executeTime: string) =>
+    server.reservations.rescheduleReservation({
+      reservationId: "m",
+      executeTime: at(executeTime),
+    });
+  const ends = (earliest: string, latest: string) => ({
+    reason: "LIMIT_EXCEEDED",
+    metadata: { earliest_expire_month: earliest, latest_expire_month: latest },
+  });
+  expect(await refusalOf(move("2028-03-01T00:00:00+09:00"))).toMatchObject(
+    ends("2028-03", "2029-02"),
+  );
+  expect(await refusalOf(move("2027-02-10T00:00:00Z"))).toMatchObject(ends("2027-02", "2028-01"));
+  // A past time means now.
+  expect(await refusalOf(move("2020-01-01T00:00:00Z"))).toMatchObject(ends("2026-11", "2027-10"));
+  const { reservation } = await server.reservations.getReservation({ reservationId: "m" });
+  expect(reservation?.executeTime).toEqual(at("2027-03-10T00:00:00Z"));
+  expect(reservation?.lastChange).toBeUndefined();
+  const last = await move("2028-02-29T23:59:59.999+09:00");
+  expect(last.reservation?.executeTime).toEqual(at("2028-02-29T23:59:59.999+09:00"));
+});
+
+test("a lengthening lets a reservation move to where its month was too late", async () => {
+  await setTime("2026-11-10T00:00:00Z");
+  const programId = "longer";
+  await server.programs.createProgram({ programId });
+  const name = { programId, reservationId: "l" };
+  await server.reservations.createReservation({
+    ...name,
+    userId: "l",
+    points: 5n,
+    executeTime: at("2027-03-10T00:00:00Z"),
+    expiry: month("2028-02"),
+  });
+  const move = () =>
+    server.reservations.rescheduleReservation({ ...name, executeTime: at("2027-01-10T00:00:00Z") });
+  expect(await reasonOf(move())).toBe("LIMIT_EXCEEDED");
+  await server.programs.updateProgram({ program: { programId, lifetimeMonths: 14 } });
+  expect((await move()).reservation?.state).toBe(State.PENDING);
+});
+
+test("the time that it has changes nothing, also when its month is over", async () => {
+  await setTime("2026-11-10T00:00:00Z");
+  await reserve("same", "2026-11-09T00:00:00Z", month("2026-11"));
+  await setTime("2026-12-10T00:00:00Z");
+  const same = { reservationId: "same", executeTime: at("2026-11-09T00:00:00Z") };
+  const { reservation } = await server.reservations.rescheduleReservation(same);
+  expect(reservation?.state).toBe(State.PROCESSING);
+});
+
 test("a forecast has the end of reserved points, and not what would be refused", async () => {
   await setTime("2026-11-10T00:00:00Z");
   const of = { userId: "f", points: 5n, executeTime: at("2026-12-10T00:00:00Z") };
   for (const [reservationId, expiry] of [
     ["f1", month("2027-01")],
     ["f2", after(1)],
-    ["f3", month("2026-12")],
   ] as const) {
     await server.reservations.createReservation({ ...of, reservationId, expiry });
   }
-  await server.reservations.rescheduleReservation({
-    reservationId: "f3",
-    executeTime: at("2027-01-10T00:00:00Z"),
-  });
+  // It is due, but was not granted in its month.
+  const over = { ...of, reservationId: "f3", executeTime: at("2026-10-10T00:00:00Z") };
+  await setTime("2026-10-20T00:00:00Z");
+  await server.reservations.createReservation({ ...over, expiry: month("2026-10") });
+  await setTime("2026-11-10T00:00:00Z");
   const time = at("2027-03-01T00:00:00Z");
   const { forecast } = await server.points.getForecast({ userId: "f", time });
   expect(

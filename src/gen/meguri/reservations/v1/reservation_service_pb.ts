@@ -1170,12 +1170,13 @@ export const ReservationService: GenService<{
   },
   /**
    * RescheduleReservation moves a reservation whose points are not granted yet to another time.
-   * With a time in the past, the points are granted as soon as possible. Its expiry stays, so a time
-   * after its expire_month makes the grant fail. Idempotent: the time that the reservation already
-   * has changes nothing.
+   * With a time in the past, the points are granted as soon as possible. Its expiry stays.
+   * Idempotent: the time that the reservation already has changes nothing.
    *
    * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE, FAILED or CANCELLED), INVALID_REQUEST (more
-   * than five years ahead). Retryable: CONTENDED, CLOCK_OFF.
+   * than five years ahead), LIMIT_EXCEEDED (the expiry is over at the new time, or later than the
+   * lifetime allows then; the metadata has "earliest_expire_month" and "latest_expire_month"),
+   * PROGRAM_NOT_FOUND. Retryable: CONTENDED, CLOCK_OFF, PROGRAM_STALE.
    *
    * @generated from rpc meguri.reservations.v1.ReservationService.RescheduleReservation
    */
