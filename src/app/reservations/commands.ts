@@ -132,6 +132,7 @@ export async function batchCreateReservations(
     readonly programId: string;
     readonly reservations: readonly NewReservation[];
     readonly creator: Caller;
+    readonly validateOnly: boolean;
     readonly traceparent: string | undefined;
     readonly deadline: number | undefined;
   },

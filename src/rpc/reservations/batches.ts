@@ -100,6 +100,7 @@ const toBatch = (request: BatchCreateReservationsRequest, context: HandlerContex
   programId: toProgramId(request.programId),
   reservations: request.reservations.map(toNewReservation),
   creator: callerOf(context),
+  validateOnly: request.validateOnly,
   traceparent: activeTraceparent(),
   deadline: deadlineOf(context),
 });

@@ -85,9 +85,14 @@ export function reservationService(
 }
 
 const toNameAndChange = (
-  request: Parameters<typeof toName>[0] & Parameters<typeof toChange>[0],
+  request: Parameters<typeof toName>[0] &
+    Parameters<typeof toChange>[0] & { readonly validateOnly: boolean },
   context: HandlerContext,
-) => ({ ...toName(request, context), ...toChange(request, context) });
+) => ({
+  ...toName(request, context),
+  ...toChange(request, context),
+  validateOnly: request.validateOnly,
+});
 
 const toUserOrState = ({ filter: { case: field, value } }: ListReservationsRequest) =>
   field === "userId" ? { userId: value } : { state: toState(value) };

@@ -1,6 +1,4 @@
 /** Tests that the points of a reservation change until they are granted, and count as pending. */
-import { setTimeout as sleep } from "node:timers/promises";
-import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asService } from "../../../src/domain/caller.ts";
 import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
@@ -8,7 +6,7 @@ import { execute, failReservation } from "../../support/fixtures/failed-reservat
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { at, reasonOf, refusalOf, toRefusal } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
-import { dump } from "../../support/stores/dump.ts";
+import { dumpAtRest } from "../../support/stores/dump.ts";
 
 let server: MemoryServer;
 beforeAll(async () => {
@@ -34,15 +32,7 @@ const setPoints = (reservationId: string, points: bigint) =>
 const run = (reservationId: string) =>
   execute(server.deps, { programId, reservationId, userId: reservationId });
 
-/** All that is stored, once nothing is written in the background any more. */
-async function stored(): Promise<string[]> {
-  for (let before = await dump(server); ; ) {
-    await sleep(20);
-    const after = await dump(server);
-    if (isDeepStrictEqual(before, after)) return after;
-    before = after;
-  }
-}
+const stored = () => dumpAtRest(server);
 
 const balanceOf = async (userId: string, includePending = true) => {
   const { balance } = await server.points.getBalance({ userId, includePending });
@@ -157,45 +147,5 @@ describe("pending points", () => {
     expect(await balanceOf(userId, false)).toEqual([21n, 0n]);
     const none = { userId: "u", programId: "none", includePending: true };
     expect(await reasonOf(server.points.getBalance(none))).toBe("PROGRAM_NOT_FOUND");
-  });
-});
-
-describe("CreateReservation with validate_only", () => {
-  const sent = { userId: "v", points: 5n, cause: "campaign-1", executeTime: future };
-
-  test("answers what the call then answers, and stores and starts nothing", async () => {
-    const before = await stored();
-    const request = { ...sent, reservationId: "v-1" };
-    const validated = await server.reservations.createReservation({
-      ...request,
-      validateOnly: true,
-    });
-    expect(validated).toMatchObject({ replayed: false, reservation: { cause: "campaign-1" } });
-    expect(await stored()).toEqual(before);
-    expect(server.workflows.calls).not.toContain(`startReservation ${programId} v-1`);
-    const created = await server.reservations.createReservation(request);
-    const times = { createTime: undefined, updateTime: undefined };
-    expect({ ...created.reservation, ...times }).toEqual({ ...validated.reservation, ...times });
-  });
-
-  test("answers a replay and refusals, and stores nothing", async () => {
-    const { reservation } = await server.reservations.createReservation({
-      ...sent,
-      reservationId: "v-2",
-    });
-    const before = await stored();
-    const validate = (more: object) =>
-      server.reservations.createReservation({
-        ...sent,
-        reservationId: "v-2",
-        validateOnly: true,
-        ...more,
-      });
-    expect(await validate({})).toMatchObject({ reservation, replayed: true });
-    expect(await reasonOf(validate({ cause: "campaign-2" }))).toBe("ID_REUSED");
-    expect(await reasonOf(validate({ programId: "none" }))).toBe("PROGRAM_NOT_FOUND");
-    const far = { reservationId: "v-3", executeTime: at("2099-01-01T00:00:00Z") };
-    expect(await reasonOf(validate(far))).toBe("INVALID_REQUEST");
-    expect(await stored()).toEqual(before);
   });
 });

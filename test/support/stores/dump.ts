@@ -1,5 +1,6 @@
 /** Reads all that a server has stored, so that a test can see that nothing was written. */
-import { inspect } from "node:util";
+import { setTimeout as sleep } from "node:timers/promises";
+import { inspect, isDeepStrictEqual } from "node:util";
 import { type DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
 import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
 import { tables } from "../../../src/store/dynamodb/tables.ts";
@@ -16,6 +17,16 @@ export async function dump(server: TestServer | MemoryServer): Promise<string[]>
     }
   }
   return lines.sort();
+}
+
+/** All that is stored, once nothing is written in the background any more. */
+export async function dumpAtRest(server: TestServer | MemoryServer): Promise<string[]> {
+  for (let before = await dump(server); ; ) {
+    await sleep(20);
+    const after = await dump(server);
+    if (isDeepStrictEqual(before, after)) return after;
+    before = after;
+  }
 }
 
 /** A record with its name and version. */
