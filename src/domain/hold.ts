@@ -4,7 +4,7 @@ import { type Caller, noCaller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
 import { type EventName, heldNow, type MonthChange, parseEventName } from "./ledger.ts";
 import type { Instant } from "./month.ts";
-import { negative, skipFirst, sum } from "./month-changes.ts";
+import { negative, skipFirst, sum, takeFirst } from "./month-changes.ts";
 import {
   aboveLimit,
   type Before,
@@ -18,6 +18,7 @@ import {
   withEntry,
   withRestored,
 } from "./points.ts";
+import type { Spent } from "./refund.ts";
 import type { Milliseconds, Points } from "./units.ts";
 
 /**
@@ -73,6 +74,8 @@ export interface Capture {
   readonly entryNumber: number;
   /** The points of the account after the capture, and the release of the rest if there was one. */
   readonly availablePoints: number;
+  /** What refunds have returned of the points. Absent before the first. */
+  readonly refundedPoints?: Points;
 }
 
 /** The release of what was still held. */
@@ -105,7 +108,7 @@ export const maxCaptures = 20;
 /** The points that were held at the beginning. */
 export const pointsOf = ({ months }: Hold): Points => sum(months);
 
-export const capturedPointsOf = ({ captures }: Hold): Points =>
+export const capturedPointsOf = ({ captures }: Pick<Hold, "captures">): Points =>
   captures.reduce((total, { points }) => total + points, 0);
 
 /** The points that are still held. */
@@ -233,6 +236,30 @@ export function capture(
     },
   };
 }
+
+/** What a capture has taken. Undefined when the hold has no such capture. */
+export function spentByCapture(held: Hold, eventId: string): Spent | undefined {
+  const i = held.captures.findIndex((each) => each.eventId === eventId);
+  const captured = held.captures[i];
+  if (!captured) return undefined;
+  const earlier = capturedPointsOf({ captures: held.captures.slice(0, i) });
+  return {
+    event: captureEvent(held.holdId, eventId),
+    months: takeFirst(skipFirst(held.months, earlier), captured.points),
+    since: held.heldTime,
+    refundedPoints: captured.refundedPoints ?? 0,
+  };
+}
+
+/** The hold after a refund of one of its captures. */
+export const withRefund = (held: Hold, eventId: string, points: Points): Hold => ({
+  ...held,
+  captures: held.captures.map((each) =>
+    each.eventId === eventId
+      ? { ...each, refundedPoints: (each.refundedPoints ?? 0) + points }
+      : each,
+  ),
+});
 
 /**
  * Gives back what is still held, also on a frozen account: nobody can use it there. Refusal:

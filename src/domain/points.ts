@@ -1,4 +1,4 @@
-/** The rules for changing an account: grant, use, revoke, extension, refund, freeze, expiry. */
+/** The rules for changing an account: grant, use, revoke, extension, freeze, expiry. */
 import type { Account } from "./account.ts";
 import {
   appendEntry,
@@ -15,7 +15,7 @@ import { DomainError } from "./errors.ts";
 import type { EventKey, EventName, LedgerEntry, MonthChange, NewEntry } from "./ledger.ts";
 import { eventName } from "./ledger.ts";
 import { formatMonth, type Instant, type Month } from "./month.ts";
-import { negative, skipFirst, sum, takeFirst } from "./month-changes.ts";
+import { negative, sum, takeFirst } from "./month-changes.ts";
 import type { Program } from "./program.ts";
 import { expireTime } from "./program.ts";
 import type { Points } from "./units.ts";
@@ -146,36 +146,6 @@ export function extendExpiry(
     relatedEvent: granted.entry.event,
   });
   return { account: changed, entries: [...entries, entry], entry };
-}
-
-/**
- * Returns points of a use to their months, newest month first. Without `points` it returns all that
- * were not refunded before. The policy decides about points whose month has expired since.
- * Refusals: ACCOUNT_FROZEN, and LIMIT_EXCEEDED beyond what is left of the use or the limits of an
- * account.
- */
-export function refund(
-  state: State,
-  event: Event,
-  used: EventKey,
-  points: Points | undefined,
-  expiredPointsPolicy: ExpiredPointsPolicy,
-): Change {
-  const refundable = used.entry.points - used.reversedPoints;
-  const wanted = points ?? refundable;
-  if (wanted > refundable || refundable === 0) {
-    throw new DomainError("LIMIT_EXCEEDED", `${refundable} points of this use can be refunded`, {
-      refundable_points: String(refundable),
-    });
-  }
-  const before = requireNotFrozen(state);
-  const newestFirst = used.entry.changes.map(negative).reverse();
-  const months = takeFirst(skipFirst(newestFirst, used.reversedPoints), wanted).reverse();
-  const restored = { months, since: used.entry.createTime };
-  const refunded = { ...event, type: "REFUNDED", relatedEvent: used.entry.event } as const;
-  const change = withRestored(state, before, refunded, restored, expiredPointsPolicy);
-  checkLimits(change.account);
-  return change;
 }
 
 /** Points by month, oldest first, that were taken from these months at `since`. */
@@ -329,7 +299,7 @@ function withOldest(account: Account): Account {
   return { ...account, oldest: first };
 }
 
-function checkLimits(account: Account): void {
+export function checkLimits(account: Account): void {
   const highest = Math.max(
     availablePointsOf(account),
     account.totals.issuedPoints,

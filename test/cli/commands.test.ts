@@ -212,6 +212,9 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     );
     expect(await done("hold", "release", holder, id)).toMatch(/^RELEASED: .* 40 released .* 80$/m);
     expect(await failed(1, "hold", "capture", holder, id)).toContain("WRONG_STATE");
+    const refund = ["refund", holder, "paid", "--hold", id, "--expired-points", "current-month"];
+    expect(await done(...refund, "--event-id", "return")).toContain("refunded 20 points");
+    expect(await done("hold", "show", id)).toContain("20 points, 20 refunded, event paid");
     await eventually(async () =>
       expect(await done("hold", "list", holder, "--state", "RELEASED")).toContain(id),
     );

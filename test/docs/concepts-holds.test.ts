@@ -40,11 +40,13 @@ async function timeOut(holdId: string): Promise<void> {
   await timeOutHold(server.deps, { ...account, holdId });
 }
 
+const eventIdOf = (step: string) => step.replaceAll(" ", "_").slice(0, 64);
+
 async function play(step: string): Promise<void> {
-  const [, what = "", number = "0"] = /: (grant|hold|capture) (\d+)/.exec(step) ?? [];
+  const [, what = "", number = "0"] = /: (grant|hold|capture|refund) (\d+)/.exec(step) ?? [];
   const [, holdId = ""] = /`(\w)`/.exec(step) ?? [];
   const points = BigInt(number);
-  const eventId = step.replaceAll(" ", "_").slice(0, 64);
+  const eventId = eventIdOf(step);
   const hold = { ...account, holdId };
   if (what === "grant") await server.points.grantPoints({ ...account, eventId, points });
   if (what === "hold") {
@@ -57,11 +59,17 @@ async function play(step: string): Promise<void> {
     const moreCapturesFollow = step.includes("more follow");
     await server.holds.capturePoints({ ...hold, eventId, points, moreCapturesFollow });
   }
+  if (what === "refund") {
+    const capture = rows().find(([each]) => each?.includes("capture 20 of `a`"))?.[0] ?? "";
+    const useEventId = eventIdOf(capture);
+    const expiredPointsPolicy = Policy.CURRENT_MONTH;
+    await server.points.refundPoints({ ...hold, eventId, useEventId, points, expiredPointsPolicy });
+  }
   if (step.endsWith("times out")) await timeOut(holdId);
 }
 
 test("the table of holds is as printed", async () => {
-  expect(rows()).toHaveLength(8);
+  expect(rows()).toHaveLength(9);
   for (const [step = "", ...printed] of rows()) {
     const month = months.indexOf(step.split(":")[0] ?? "") + 1;
     await server.clock.setTime({ time: at(`2026-0${month}-10T00:00:00Z`) });

@@ -3,7 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { availablePointsOf, emptyAccount } from "../../src/domain/account.ts";
 import { noTotals } from "../../src/domain/ledger.ts";
-import { grant, maxBalance, maxPoints, refund, setFrozen } from "../../src/domain/points.ts";
+import { grant, maxBalance, maxPoints, setFrozen } from "../../src/domain/points.ts";
+import { refund, spentByUse } from "../../src/domain/refund.ts";
 import {
   changes,
   createLedger,
@@ -327,9 +328,9 @@ describe("limits", () => {
     const ledger = createLedger(program(3));
     ledger.grant(now, "g", 5);
     ledger.use(now, "use", 5);
-    const key = ledger.key("use");
+    const used = spentByUse(ledger.key("use"));
     expect(() =>
-      refund({ ...state, account: refunded }, event("r"), key, 1, "ORIGINAL_EXPIRY"),
+      refund({ ...state, account: refunded }, event("r"), used, 1, "ORIGINAL_EXPIRY"),
     ).toThrow(refused("LIMIT_EXCEEDED"));
   });
 });

@@ -219,6 +219,7 @@ function send(
       return points.refundPoints({
         ...input,
         useEventId: request.use,
+        ...(request.hold !== undefined && { holdId: request.hold }),
         ...(request.points !== undefined && { points: BigInt(request.points) }),
         expiredPointsPolicy: ExpiredPointsPolicy[request.policy],
       });

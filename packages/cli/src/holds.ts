@@ -168,10 +168,10 @@ const fields = (hold: Hold): Cell[][] => [
   ["created", hold.createTime],
   ["updated", hold.updateTime],
   ["ledger entry", hold.entryNumber],
-  ...hold.captures.map(({ eventId, points, createTime }) => [
-    "capture",
-    `${points} points, event ${eventId}, ${formatTime(createTime)}`,
-  ]),
+  ...hold.captures.map(({ eventId, points, refundedPoints, createTime }) => {
+    const refunded = refundedPoints > 0n ? `, ${refundedPoints} refunded` : "";
+    return ["capture", `${points} points${refunded}, event ${eventId}, ${formatTime(createTime)}`];
+  }),
 ];
 
 const addList: AddCommand = (parent, inSession) => {

@@ -123,24 +123,27 @@ const policyOption = () =>
     .makeOptionMandatory();
 
 export const addRefund: AddCommand = (parent, inSession) => {
-  command(parent, "refund", "return points of a use")
+  command(parent, "refund", "return points of a use or a capture")
     .description(
-      "Returns points of a use to the months from which they were taken. Points that have " +
-        "expired since then either expire again at once, or go to the current month.",
+      "Returns points of a use, or of a capture of a hold, to the months from which they were " +
+        "taken. Points that have expired since then either expire again at once, or go to the " +
+        "current month.",
     )
     .argument("<user>", "the user who gets the points back")
-    .argument("<use-event-id>", "the event id of the use")
+    .argument("<use-event-id>", "the event id of the use, or of the capture")
     .addOption(policyOption())
+    .option("--hold <hold-id>", "the hold of the capture; a use by default")
     .option("--points <points>", "how many; by default all that were not returned", readPoints)
     .addHelpText("after", examples("meguri refund alice order-18 --expired-points current-month"))
     .action(
       inSession(async (session, user, useEventId, options) => {
         const { meguri, out, call } = session;
-        const { points } = options;
+        const { points, hold: holdId } = options;
         const request = {
           ...(await changeOf(session, user, options)),
           useEventId,
           expiredPointsPolicy: policies[options.expiredPoints],
+          ...(holdId !== undefined && { holdId }),
           ...(points !== undefined && { points }),
         };
         const answer = await meguri.points.refundPoints(request, call);

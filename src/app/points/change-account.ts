@@ -5,9 +5,10 @@ import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, type EventName, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { withSnapshot } from "../../domain/past.ts";
 import type { Change, Event, State } from "../../domain/points.ts";
+import type { Points } from "../../domain/units.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
-import { accountRef, entryRef, eventRef, type Ref } from "../ports/records.ts";
+import { accountRef, entryRef, eventRef, type Records, type Ref } from "../ports/records.ts";
 import { isSameRequest, requestHash } from "../shared/idempotency.ts";
 
 /** The dependencies of every change of an account. */
@@ -37,14 +38,29 @@ export interface ChangeResult {
 }
 
 /** A change: what its request hash covers besides the input, and its decision. */
-interface AccountChange {
+interface AccountChange<K extends "event" | "hold"> {
   readonly input: ChangeInput;
   readonly operation: string;
   readonly parameters: Parameters<typeof requestHash>[2];
-  /** The event that a refund or revoke reverses, or whose points an extension moves. */
-  readonly reversedEvent?: EventName;
-  decide(state: State, event: Event, reversed: EventKey | undefined): Change;
+  /** Of what a refund or revoke reverses, or whose points an extension moves. */
+  readonly reversed?: Reversed<K>;
+  decide(state: State, event: Event, reversed: Records[K] | undefined): Change;
 }
+
+/** A record that counts which of its points later changes have taken from it. */
+interface Reversed<K extends "event" | "hold"> {
+  readonly ref: Ref<K>;
+  readonly count: (record: Records[K], points: Points) => Records[K];
+}
+
+/** The key of an event that is reversed, or whose points are moved. */
+export const reversedEvent = (
+  { programId, userId }: ChangeInput,
+  event: EventName,
+): Reversed<"event"> => ({
+  ref: eventRef(programId, userId, eventName(event)),
+  count: (key, points) => ({ ...key, reversedPoints: key.reversedPoints + points }),
+});
 
 /**
  * Changes an account once for each event id: account, ledger entries and event keys are written by
@@ -53,9 +69,9 @@ interface AccountChange {
  * With `validateOnly` the decision writes nothing, so the engine proves it as it proves a refusal.
  * The hash does not cover it: the answer to the id of an earlier change is that change, replayed.
  */
-export async function changeAccount(
+export async function changeAccount<K extends "event" | "hold" = "event">(
   deps: ChangeDeps,
-  { input, operation, parameters, reversedEvent, decide }: AccountChange,
+  { input, operation, parameters, reversed, decide }: AccountChange<K>,
 ): Promise<ChangeResult> {
   const { programId, userId, eventId, reason, cause, caller, validateOnly, deadline } = input;
   // Event ids are unique in an account, so the ids of program and user need no place in the hash.
@@ -64,11 +80,10 @@ export async function changeAccount(
   const event: EventName = { origin: "c", eventId };
   const account = accountRef(programId, userId);
   const eventKey = eventRef(programId, userId, eventName(event));
-  const reversedKey = reversedEvent && eventRef(programId, userId, eventName(reversedEvent));
 
   return deps.engine.transact({
     key: account,
-    readSet: reversedKey ? [account, reversedKey] : [account],
+    readSet: reversed ? [account, reversed.ref] : [account],
     expectAbsent: [eventKey],
     deadline,
     decide(tx, now): ChangeResult {
@@ -76,13 +91,10 @@ export async function changeAccount(
       if (existing) return replayedResult(existing, hash);
       const program = deps.programs.current(programId);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
-      const reversed = reversedKey && tx.get(reversedKey);
-      const change = decide(state, { event, reason, ...(cause && { cause }), caller }, reversed);
+      const found = reversed && tx.get(reversed.ref);
+      const change = decide(state, { event, reason, ...(cause && { cause }), caller }, found);
       if (validateOnly) return resultOf(change);
-      if (reversedKey && reversed) {
-        const reversedPoints = reversed.reversedPoints + change.entry.points;
-        tx.put(reversedKey, { ...reversed, reversedPoints });
-      }
+      if (reversed && found) tx.put(reversed.ref, reversed.count(found, change.entry.points));
       return putChange(tx, eventKey, hash, change);
     },
   });

@@ -1,6 +1,7 @@
 /** The use cases that change an account. */
 import { type EarlyExpiry, expiryParameters } from "../../domain/early-expiry.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { spentByCapture, withRefund } from "../../domain/hold.ts";
 import {
   type EntryType,
   type EventKey,
@@ -13,17 +14,20 @@ import {
   type ExpiredPointsPolicy,
   extendExpiry,
   grant,
-  refund,
   revoke,
   setFrozen,
   use,
 } from "../../domain/points.ts";
+import { refund, spentByUse } from "../../domain/refund.ts";
 import type { Points } from "../../domain/units.ts";
+import { holdNotFound } from "../holds/change-hold.ts";
+import { holdRef } from "../ports/records.ts";
 import {
   type ChangeDeps,
   type ChangeInput,
   type ChangeResult,
   changeAccount,
+  reversedEvent,
 } from "./change-account.ts";
 
 /**
@@ -62,28 +66,48 @@ export function usePoints(
 }
 
 /**
- * Returns the points of a use, or a part of them. Refusals: LEDGER_ENTRY_NOT_FOUND, WRONG_STATE
- * when the event is no use, LIMIT_EXCEEDED with the points that can be refunded, ACCOUNT_FROZEN,
- * ID_REUSED.
+ * Returns the points of a use or of a capture of a hold, or a part of them. Refusals:
+ * LEDGER_ENTRY_NOT_FOUND, HOLD_NOT_FOUND, WRONG_STATE when the event is no use, LIMIT_EXCEEDED with
+ * the points that can be refunded, ACCOUNT_FROZEN, ID_REUSED.
  */
 export function refundPoints(
   deps: ChangeDeps,
   input: ChangeInput & {
+    /** Of the use, or with a hold of its capture. */
     readonly useEventId: string;
+    readonly holdId?: string | undefined;
     /** Undefined means all points that were not refunded before. */
     readonly points: Points | undefined;
     readonly expiredPointsPolicy: ExpiredPointsPolicy;
   },
 ): Promise<ChangeResult> {
-  const { useEventId, points, expiredPointsPolicy } = input;
-  const reversedEvent: EventName = { origin: "c", eventId: useEventId };
+  const { useEventId, holdId, points, expiredPointsPolicy } = input;
+  const parameters = { useEventId, holdId, points, expired: expiredPointsPolicy };
+  const shared = { input, operation: "refund", parameters };
+  if (holdId !== undefined) {
+    const { programId, userId } = input;
+    return changeAccount<"hold">(deps, {
+      ...shared,
+      reversed: {
+        ref: holdRef({ programId, holdId }),
+        count: (hold, refunded) => withRefund(hold, useEventId, refunded),
+      },
+      decide(state, event, hold) {
+        if (hold?.userId !== userId) throw holdNotFound(holdId);
+        const spent = spentByCapture(hold, useEventId);
+        if (!spent) throw entryNotFound(`capture ${useEventId} of the hold ${holdId}`);
+        return refund(state, event, spent, points, expiredPointsPolicy);
+      },
+    });
+  }
+  const used: EventName = { origin: "c", eventId: useEventId };
   return changeAccount(deps, {
-    input,
-    operation: "refund",
-    parameters: { useEventId, points, expired: expiredPointsPolicy },
-    reversedEvent,
-    decide: (state, event, used) =>
-      refund(state, event, requireType(["USED"], reversedEvent, used), points, expiredPointsPolicy),
+    ...shared,
+    reversed: reversedEvent(input, used),
+    decide(state, event, found) {
+      const spent = spentByUse(requireType(["USED"], used, found));
+      return refund(state, event, spent, points, expiredPointsPolicy);
+    },
   });
 }
 
@@ -95,14 +119,13 @@ export function revokePoints(
   deps: ChangeDeps,
   input: ChangeInput & { readonly grant: EventName },
 ): Promise<ChangeResult> {
-  const { grant: reversedEvent } = input;
+  const { grant: granted } = input;
   return changeAccount(deps, {
     input,
     operation: "revoke",
-    parameters: { grant: eventName(reversedEvent) },
-    reversedEvent,
-    decide: (state, event, granted) =>
-      revoke(state, event, requireType(grantTypes, reversedEvent, granted)),
+    parameters: { grant: eventName(granted) },
+    reversed: reversedEvent(input, granted),
+    decide: (state, event, found) => revoke(state, event, requireType(grantTypes, granted, found)),
   });
 }
 
@@ -115,14 +138,14 @@ export function extendPoints(
   deps: ChangeDeps,
   input: ChangeInput & { readonly grant: EventName; readonly expireMonth: Month },
 ): Promise<ChangeResult> {
-  const { grant: reversedEvent, expireMonth } = input;
+  const { grant: granted, expireMonth } = input;
   return changeAccount(deps, {
     input,
     operation: "extend",
-    parameters: { grant: eventName(reversedEvent), ...expiryParameters({ expireMonth }) },
-    reversedEvent,
-    decide: (state, event, granted) =>
-      extendExpiry(state, event, requireType(grantTypes, reversedEvent, granted), expireMonth),
+    parameters: { grant: eventName(granted), ...expiryParameters({ expireMonth }) },
+    reversed: reversedEvent(input, granted),
+    decide: (state, event, found) =>
+      extendExpiry(state, event, requireType(grantTypes, granted, found), expireMonth),
   });
 }
 
@@ -158,9 +181,7 @@ function requireType(
   event: EventName,
   found: EventKey | undefined,
 ): EventKey {
-  if (!found) {
-    throw new DomainError("LEDGER_ENTRY_NOT_FOUND", `there is no ${textOf(event)}`);
-  }
+  if (!found) throw entryNotFound(textOf(event));
   if (!types.includes(found.entry.type)) {
     throw new DomainError("WRONG_STATE", `${textOf(event)} is ${found.entry.type}`, {
       type: found.entry.type,
@@ -168,6 +189,9 @@ function requireType(
   }
   return found;
 }
+
+const entryNotFound = (what: string): DomainError =>
+  new DomainError("LEDGER_ENTRY_NOT_FOUND", `there is no ${what}`);
 
 const nouns: Readonly<Record<Origin, string>> = {
   c: "event",

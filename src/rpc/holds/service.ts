@@ -111,11 +111,12 @@ function fromHold(hold: Hold): MessageInitShape<typeof HoldSchema> {
     createTime: fromInstant(hold.createTime),
     updateTime: fromInstant(hold.updateTime),
     entryNumber: BigInt(hold.entryNumber),
-    captures: hold.captures.map(({ eventId, points, time, entryNumber }) => ({
+    captures: hold.captures.map(({ eventId, points, time, entryNumber, refundedPoints = 0 }) => ({
       eventId,
       points: BigInt(points),
       createTime: fromInstant(time),
       entryNumber: BigInt(entryNumber),
+      refundedPoints: BigInt(refundedPoints),
     })),
     releaseEntryNumber: BigInt(hold.release?.entryNumber ?? 0),
   };

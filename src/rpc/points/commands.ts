@@ -48,10 +48,11 @@ export function pointsCommands(deps: Deps): Pick<ServiceImpl<typeof PointsServic
     },
 
     async refundPoints(request, context) {
-      const { useEventId, points, expiredPointsPolicy } = request;
+      const { useEventId, holdId, points, expiredPointsPolicy } = request;
       const input = {
         ...toChange(request, context),
         useEventId,
+        holdId,
         points: points === undefined ? undefined : toSafeInteger(points, "points"),
         expiredPointsPolicy: policies[expiredPointsPolicy as keyof typeof policies],
       };

@@ -79,6 +79,7 @@ const operations: readonly Operation[] = [
       expiredPointsPolicy: ExpiredPointsPolicy.ORIGINAL_EXPIRY,
       reason: "returned",
       cause: "order-1",
+      holdId: undefined,
     },
     others: {
       useEventId: "u2",
@@ -86,6 +87,7 @@ const operations: readonly Operation[] = [
       expiredPointsPolicy: ExpiredPointsPolicy.CURRENT_MONTH,
       reason: "other",
       cause: "order-2",
+      holdId: "h",
     },
     send: ({ points }, request) => points.refundPoints(request),
   },

@@ -86,6 +86,7 @@ export async function holdsOf({ reader }: Pick<Deps, "reader">, account: Account
         state: hold.state,
         points: pointsOf(hold),
         captured: capturedPointsOf(hold),
+        refunded: hold.captures.reduce((sum, each) => sum + (each.refundedPoints ?? 0), 0),
         released: hold.release?.points ?? 0,
       }),
     )

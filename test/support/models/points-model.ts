@@ -50,6 +50,8 @@ type RequestTemplate =
       /** Absent: all that is left. */
       readonly points: number | undefined;
       readonly current: boolean;
+      /** Of a capture, not of a use. */
+      readonly capture: boolean;
     }
   | { readonly op: "revoke"; readonly of: number }
   | { readonly op: "extend"; readonly of: number; readonly ends: number }
@@ -156,12 +158,13 @@ const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
     arbitrary: fc.record({ op: fc.constant("use" as const), points, partial: fc.boolean() }),
   },
   {
-    weight: 7,
+    weight: 9,
     arbitrary: fc.record({
       op: fc.constant("refund" as const),
       of,
       points: part,
       current: fc.boolean(),
+      capture: fc.boolean(),
     }),
   },
   { weight: 3, arbitrary: fc.record({ op: fc.constant("revoke" as const), of }) },
@@ -536,8 +539,12 @@ function requestOf(run: Run, template: RequestTemplate): Request {
       }
       case "refund": {
         const policy = template.current ? "CURRENT_MONTH" : "ORIGINAL_EXPIRY";
-        const use = latest(requests, ["use"], template.of) ?? "nothing";
-        return { op: "refund", id, reason: "", cause: id, use, points: template.points, policy };
+        const { points: wanted, capture } = template;
+        const use = latest(requests, [capture ? "capture" : "use"], template.of) ?? "nothing";
+        const found = requests.find((each) => each.op === "capture" && each.id === use);
+        const hold = found?.op === "capture" ? found.hold : latest(requests, ["hold"], 0);
+        const of = { use, ...(capture && { hold: hold ?? "nothing" }) };
+        return { op: "refund", id, reason: "", cause: id, ...of, points: wanted, policy };
       }
       case "revoke":
         return {
@@ -695,6 +702,7 @@ function send(
       return refundPoints(deps, {
         ...input,
         useEventId: request.use,
+        holdId: request.hold,
         points: request.points,
         expiredPointsPolicy: request.policy,
       });

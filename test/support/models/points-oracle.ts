@@ -13,7 +13,9 @@ export type Operation =
   | { readonly op: "use"; readonly points: number; readonly partial: boolean }
   | {
       readonly op: "refund";
+      /** The use, or with a hold the capture. */
       readonly use: string;
+      readonly hold?: string | undefined;
       readonly points: number | undefined;
       readonly policy: "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
     }
@@ -82,6 +84,7 @@ export interface ShownHold {
   readonly state: string;
   readonly points: number;
   readonly captured: number;
+  readonly refunded: number;
   readonly released: number;
 }
 
@@ -114,8 +117,21 @@ interface Held extends Written {
   /** What is still held, in the order of taking. */
   left: [Lot, number][];
   state: "HELD" | "CAPTURED" | "RELEASED" | "EXPIRED";
-  readonly captures: Map<string, Written & { readonly content: string }>;
+  readonly captures: Map<string, Captured>;
   release: Written | undefined;
+}
+
+/** What a refund may return. */
+interface Spent {
+  readonly taken: [Lot, number][];
+  readonly since: number;
+  readonly related: string;
+}
+
+interface Captured extends Written {
+  readonly content: string;
+  /** What it took and no refund has restored, in the order of taking. */
+  readonly taken: [Lot, number][];
 }
 
 /** As many as src/domain allows. */
@@ -354,9 +370,11 @@ export class Oracle {
     if (hold.captures.size >= maxCaptures) return { refused: "LIMIT_EXCEEDED" };
     if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
     this.#advance(now);
+    const taken: [Lot, number][] = [];
     for (let wanted = points; wanted > 0; ) {
       const [lot, part] = hold.left.shift() as [Lot, number];
       if (part > wanted) hold.left.unshift([lot, part - wanted]);
+      taken.push([lot, Math.min(part, wanted)]);
       wanted -= Math.min(part, wanted);
     }
     this.#count("capturedPoints", points);
@@ -368,7 +386,7 @@ export class Oracle {
       hold.state = "CAPTURED";
     }
     const balance = sum(this.#state.lots.values());
-    hold.captures.set(request.id, { content, line, balance });
+    hold.captures.set(request.id, { content, line, balance, taken });
     return { line, balance, replayed: false };
   }
 
@@ -409,26 +427,41 @@ export class Oracle {
   }
 
   #refund(request: Request & { op: "refund" }, content: string, now: number): Answer {
-    const used = this.#state.done.get(request.use);
-    if (!used) return { refused: "LEDGER_ENTRY_NOT_FOUND" };
-    if (used.line.type !== "USED") return { refused: "WRONG_STATE" };
-    const left = sum(used.taken.map(([, points]) => points));
+    const spent = this.#spent(request);
+    if ("refused" in spent) return spent;
+    const { taken, since, related } = spent;
+    const left = sum(taken.map(([, points]) => points));
     const points = request.points ?? left;
     if (left === 0 || points > left) return { refused: "LIMIT_EXCEEDED", left };
     if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
     this.#advance(now);
-    const back = giveBack(used.taken, points);
-    const since = used.line.createTime;
+    const back = giveBack(taken, points);
     const { changes, expired } = this.#restore(back, request.policy, since);
     this.#count("refundedPoints", points);
     const line = this.#write("REFUNDED", `c:${request.id}`, points, changes, {
       request,
-      related: `c:${request.use}`,
+      related,
     });
     for (const lot of expired) {
       this.#expire(lot, back.get(lot) ?? 0, since, `/c:${request.id}`);
     }
     return this.#finish(request, content, line, []);
+  }
+
+  /** What a use or a capture took and no refund has restored, and since when. */
+  #spent({ use, hold: holdId }: Request & { op: "refund" }): Spent | { refused: string } {
+    if (holdId === undefined) {
+      const used = this.#state.done.get(use);
+      if (!used) return { refused: "LEDGER_ENTRY_NOT_FOUND" };
+      if (used.line.type !== "USED") return { refused: "WRONG_STATE" };
+      return { taken: used.taken, since: used.line.createTime, related: used.line.event };
+    }
+    const hold = this.#state.holds.get(holdId);
+    if (!hold) return { refused: "HOLD_NOT_FOUND" };
+    const capture = hold.captures.get(use);
+    if (!capture) return { refused: "LEDGER_ENTRY_NOT_FOUND" };
+    const { taken, line } = capture;
+    return { taken, since: hold.line.createTime, related: line.event };
   }
 
   /**
@@ -609,7 +642,9 @@ const byId = (a: ShownHold, b: ShownHold): number => (a.id < b.id ? -1 : 1);
 
 function shownHold(id: string, { state, line, captures, release }: Held): ShownHold {
   const captured = sum([...captures.values()].map((capture) => capture.line.points));
-  return { id, state, points: line.points, captured, released: release?.line.points ?? 0 };
+  const kept = sum([...captures.values()].flatMap(({ taken }) => taken.map(([, part]) => part)));
+  const shown = { captured, refunded: captured - kept, released: release?.line.points ?? 0 };
+  return { id, state, points: line.points, ...shown };
 }
 
 /** Removes `points` from the end of what a use took: what was taken last is restored first. */

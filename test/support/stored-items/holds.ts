@@ -1,7 +1,7 @@
 /** Calls that store holds in each state. */
 import { capturePoints, holdPoints, releaseHold } from "../../../src/app/holds/commands.ts";
 import { timeOutHold } from "../../../src/app/holds/time-out.ts";
-import { grantPoints } from "../../../src/app/points/commands.ts";
+import { grantPoints, refundPoints } from "../../../src/app/points/commands.ts";
 import { alice, programId, shop } from "./points.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -29,6 +29,12 @@ export async function storeHolds({ deps, clock, step }: Recorder): Promise<void>
   );
   await step("capture another part, and release the rest", () =>
     capturePoints(deps, { ...capture, eventId: "parcel-2", points: 5, moreFollow: false }),
+  );
+  await step("refund a part of a capture", () =>
+    refundPoints(deps, {
+      ...{ ...call, eventId: "return-7", holdId: "h-1", useEventId: "parcel-1", points: 3 },
+      expiredPointsPolicy: "ORIGINAL_EXPIRY",
+    }),
   );
   await step("release a hold", () => releaseHold(deps, { ...call, holdId: "h-2" }));
   clock.time = until;

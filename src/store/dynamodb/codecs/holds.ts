@@ -71,6 +71,7 @@ const encodeCapture = (value: Capture) => ({
     t: N(value.time),
     n: N(value.entryNumber),
     b: N(value.availablePoints),
+    ...(value.refundedPoints && { f: N(value.refundedPoints) }),
   },
 });
 
@@ -81,6 +82,7 @@ const decodeCapture = (item: Item): Capture => ({
   time: num(item, "t"),
   entryNumber: num(item, "n"),
   availablePoints: num(item, "b"),
+  ...(item.f && { refundedPoints: num(item, "f") }),
 });
 
 /**

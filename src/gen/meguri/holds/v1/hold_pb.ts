@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/holds/v1/hold.proto.
  */
 export const file_meguri_holds_v1_hold: GenFile = /*@__PURE__*/
-  fileDesc("ChptZWd1cmkvaG9sZHMvdjEvaG9sZC5wcm90bxIPbWVndXJpLmhvbGRzLnYxIosGCgRIb2xkEhIKCnByb2dyYW1faWQYASABKAkSDwoHaG9sZF9pZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEg4KBnBvaW50cxgEIAEoAxIXCg9jYXB0dXJlZF9wb2ludHMYBSABKAMSFwoPcmVsZWFzZWRfcG9pbnRzGAYgASgDEioKBXN0YXRlGAcgASgOMhsubWVndXJpLmhvbGRzLnYxLkhvbGQuU3RhdGUSKQoFdW50aWwYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkQKFWV4cGlyZWRfcG9pbnRzX3BvbGljeRgJIAEoDjIlLm1lZ3VyaS5wb2ludHMudjEuRXhwaXJlZFBvaW50c1BvbGljeRIOCgZyZWFzb24YCiABKAkSKQoHY3JlYXRvchgLIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMZW50cnlfbnVtYmVyGA4gASgDEi8KCGNhcHR1cmVzGA8gAygLMh0ubWVndXJpLmhvbGRzLnYxLkhvbGQuQ2FwdHVyZRIcChRyZWxlYXNlX2VudHJ5X251bWJlchgQIAEoAxINCgVjYXVzZRgRIAEoCRpyCgdDYXB0dXJlEhAKCGV2ZW50X2lkGAEgASgJEg4KBnBvaW50cxgCIAEoAxIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMZW50cnlfbnVtYmVyGAQgASgDImkKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASDgoKU1RBVEVfSEVMRBABEhIKDlNUQVRFX0NBUFRVUkVEEAISEgoOU1RBVEVfUkVMRUFTRUQQAxIRCg1TVEFURV9FWFBJUkVEEARCLVorbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvaG9sZHMvdjE7aG9sZHN2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_points_v1_points_service]);
+  fileDesc("ChptZWd1cmkvaG9sZHMvdjEvaG9sZC5wcm90bxIPbWVndXJpLmhvbGRzLnYxIqUGCgRIb2xkEhIKCnByb2dyYW1faWQYASABKAkSDwoHaG9sZF9pZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEg4KBnBvaW50cxgEIAEoAxIXCg9jYXB0dXJlZF9wb2ludHMYBSABKAMSFwoPcmVsZWFzZWRfcG9pbnRzGAYgASgDEioKBXN0YXRlGAcgASgOMhsubWVndXJpLmhvbGRzLnYxLkhvbGQuU3RhdGUSKQoFdW50aWwYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkQKFWV4cGlyZWRfcG9pbnRzX3BvbGljeRgJIAEoDjIlLm1lZ3VyaS5wb2ludHMudjEuRXhwaXJlZFBvaW50c1BvbGljeRIOCgZyZWFzb24YCiABKAkSKQoHY3JlYXRvchgLIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMZW50cnlfbnVtYmVyGA4gASgDEi8KCGNhcHR1cmVzGA8gAygLMh0ubWVndXJpLmhvbGRzLnYxLkhvbGQuQ2FwdHVyZRIcChRyZWxlYXNlX2VudHJ5X251bWJlchgQIAEoAxINCgVjYXVzZRgRIAEoCRqLAQoHQ2FwdHVyZRIQCghldmVudF9pZBgBIAEoCRIOCgZwb2ludHMYAiABKAMSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGVudHJ5X251bWJlchgEIAEoAxIXCg9yZWZ1bmRlZF9wb2ludHMYBSABKAMiaQoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIOCgpTVEFURV9IRUxEEAESEgoOU1RBVEVfQ0FQVFVSRUQQAhISCg5TVEFURV9SRUxFQVNFRBADEhEKDVNUQVRFX0VYUElSRUQQBEItWittZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9ob2xkcy92MTtob2xkc3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_points_v1_points_service]);
 
 /**
  * Hold is points of an account that are set aside: they cannot be used and do not expire until they
@@ -110,7 +110,7 @@ export type Hold = Message<"meguri.holds.v1.Hold"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * The instant at which the hold was written last: created, captured or released.
+   * The instant at which the hold was created, captured or released last.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 13;
    */
@@ -186,6 +186,13 @@ export type Hold_Capture = Message<"meguri.holds.v1.Hold.Capture"> & {
    * @generated from field: int64 entry_number = 4;
    */
   entryNumber: bigint;
+
+  /**
+   * How many of the points RefundPoints has returned, 0 to points.
+   *
+   * @generated from field: int64 refunded_points = 5;
+   */
+  refundedPoints: bigint;
 };
 
 /**

@@ -137,7 +137,7 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
   expireTime?: Timestamp | undefined;
 
   /**
-   * The use whose points a refund returns, the grant or extension whose points a revoke takes back
+   * The use or capture whose points a refund returns, the grant or extension whose points a revoke takes back
    * or an extension moves, or the hold of a capture or a release. Unset for other types.
    *
    * @generated from field: meguri.points.v1.EventName related_event = 12;
@@ -224,7 +224,7 @@ export const LedgerEntry_Type = {
   EXPIRED: 3,
 
   /**
-   * All or some points of a use were returned.
+   * All or some points of a use, or of a capture of a hold, were returned.
    *
    * @generated from enum value: TYPE_REFUNDED = 4;
    */
