@@ -1,7 +1,8 @@
 /** Writes all rows of all revisions for an audit: who got what, and by whose approval. */
-import type { BulkGrant, BulkGrantName } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, BulkGrantName, Revision } from "../../domain/bulk-grant.ts";
 import { displayCaller } from "../../domain/caller.ts";
 import type { EventKey, LedgerEntry } from "../../domain/ledger.ts";
+import { formatMonth } from "../../domain/month.ts";
 import { problemCells, rowsPerBlock } from "../../domain/sheet.ts";
 import type { SheetCells } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -17,6 +18,7 @@ const header = [
   "user_id",
   "points",
   "reason",
+  "expire_month",
   "outcome",
   "error_codes",
   "ledger_number",
@@ -47,7 +49,8 @@ async function* auditLines(deps: ReadDeps, bulkGrant: BulkGrant): AsyncGenerator
         const isOfRow =
           entry &&
           (isGranted(row) || (submitTime <= entry.createTime && entry.createTime < endTime));
-        yield lineOf(number, row, isOfRow ? entry : undefined, approvers.get(number) ?? []);
+        const approvedBy = approvers.get(number) ?? [];
+        yield lineOf(current.revision, row, isOfRow ? entry : undefined, approvedBy);
       }
     }
   }
@@ -89,16 +92,17 @@ const isGranted = ({ state }: ReadRow): boolean =>
   state === "GRANTED" || state === "ALREADY_GRANTED";
 
 const lineOf = (
-  revision: number,
+  { number, expireMonth }: Revision,
   { row, state, problems }: ReadRow,
   entry: LedgerEntry | undefined,
   approvers: readonly string[],
 ): SheetCells => [
-  revision,
+  number,
   row.line,
   row.userId,
   row.rawPoints ?? row.points,
   row.reason,
+  row.expireMonth ?? (expireMonth === undefined ? "" : formatMonth(expireMonth)),
   state,
   problemCells(problems).error_code,
   entry?.number ?? "",

@@ -3,6 +3,12 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BulkGrant_State as State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import {
+  type EventName,
+  EventOrigin,
+  LedgerEntry_Type,
+} from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
+import {
+  auditOf,
   completeCheck,
   endMessage,
   grantRows,
@@ -69,6 +75,12 @@ test("a row's month wins over that of the bulk grant, and both reach the account
     ["2027-01: 5"],
     ["2027-03: 6"],
     ["2027-10: 7"],
+  ]);
+  const audited = (await auditOf(server, "both")).trimEnd().split("\r\n").slice(1);
+  expect(audited.map((line) => line.split(",").slice(2, 6).join())).toEqual([
+    '"own","5","","2027-01"',
+    '"bulk","6","","2027-03"',
+    '"last","7","","2027-10"',
   ]);
 });
 
@@ -196,4 +208,24 @@ test("a reversal takes back the points of rows that end early", async () => {
   await completeCheck(server, "reversal");
   await grantRows(server, "reversal");
   expect(await ends("rev")).toEqual([]);
+});
+
+test("a reversal leaves what an extension has moved, to which the ledger leads", async () => {
+  const { BULK_GRANT, CALLER } = EventOrigin;
+  await submit("extended", sheet("ext,5,,2027-02"));
+  await grantRows(server, "extended");
+  const granted = { origin: BULK_GRANT, eventId: "extended_ext" };
+  const call = { userId: "ext", eventId: "apology", expireMonth: "2027-05" };
+  await server.points.extendExpiry({ ...call, grantEvent: granted });
+  const reversal = { bulkGrantId: "extended-r", reversedBulkGrantId: "extended" };
+  await server.bulkGrants.reverseBulkGrant(reversal);
+  await completeCheck(server, "extended-r");
+  await grantRows(server, "extended-r");
+  expect(await ends("ext")).toEqual(["2027-05: 5"]);
+  const { entries } = await server.points.listLedgerEntries({ userId: "ext" });
+  const moved = entries.find(({ type }) => type === LedgerEntry_Type.EXTENDED);
+  expect(moved).toMatchObject({ relatedEvent: granted, event: { origin: CALLER } });
+  const grantEvent = moved?.event as EventName;
+  await server.points.revokePoints({ userId: "ext", eventId: "back", grantEvent });
+  expect(await ends("ext")).toEqual([]);
 });

@@ -4,7 +4,12 @@ import {
   BulkGrant_Action_Type as ActionType,
   BulkGrantRow_StateSchema as RowStateSchema,
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
-import { completeCheck, grantRows, submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
+import {
+  auditOf,
+  completeCheck,
+  grantRows,
+  submitLines,
+} from "../../support/fixtures/bulk-grant-calls.ts";
 import { allResponses } from "../../support/fixtures/pages.ts";
 import { refusalOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
@@ -91,21 +96,21 @@ test("the rows of each revision are listed with what became of them", async () =
 });
 
 test("the audit says who got what by whose approval, in every revision", async () => {
-  const [head, ...lines] = (await auditOf(bulkGrantId)).trimEnd().split("\r\n");
+  const [head, ...lines] = (await auditOf(server, bulkGrantId)).trimEnd().split("\r\n");
   expect(head).toBe(
-    '\ufeff"revision","line","user_id","points","reason","outcome","error_codes",' +
-      '"ledger_number","granted_points","approvers"',
+    '\ufeff"revision","line","user_id","points","reason","expire_month",' +
+      '"outcome","error_codes","ledger_number","granted_points","approvers"',
   );
   expect(lines).toEqual([
-    '"1","2","aoi","10","","NOT_RUN","NOT_RUN","","",""',
-    '"1","3","ben","2x","","INVALID","POINTS_MALFORMED","","",""',
-    `"1","4","cho","30","'=1+1","NOT_RUN","NOT_RUN","","",""`,
-    '"2","2","aoi","10","","GRANTED","","1","10","mika"',
-    '"2","3","ben","20","","FAILED","ACCOUNT_FROZEN","","","mika"',
-    `"2","4","cho","30","'=1+1","GRANTED","","1","30","mika"`,
-    '"3","2","aoi","10","","ALREADY_GRANTED","","1","10","rin"',
-    '"3","3","ben","20","","GRANTED","","3","20","rin"',
-    `"3","4","cho","30","'=1+1","ALREADY_GRANTED","","1","30","rin"`,
+    '"1","2","aoi","10","","","NOT_RUN","NOT_RUN","","",""',
+    '"1","3","ben","2x","","","INVALID","POINTS_MALFORMED","","",""',
+    `"1","4","cho","30","'=1+1","","NOT_RUN","NOT_RUN","","",""`,
+    '"2","2","aoi","10","","","GRANTED","","1","10","mika"',
+    '"2","3","ben","20","","","FAILED","ACCOUNT_FROZEN","","","mika"',
+    `"2","4","cho","30","'=1+1","","GRANTED","","1","30","mika"`,
+    '"3","2","aoi","10","","","ALREADY_GRANTED","","1","10","rin"',
+    '"3","3","ben","20","","","GRANTED","","3","20","rin"',
+    `"3","4","cho","30","'=1+1","","ALREADY_GRANTED","","1","30","rin"`,
   ]);
 });
 
@@ -126,16 +131,8 @@ test("a revision, a list and an audit of an unknown bulk grant are refused", asy
   const calls = [
     server.bulkGrants.listBulkGrantActions(name),
     server.bulkGrants.listBulkGrantRevisions(name),
-    auditOf("none"),
+    auditOf(server, "none"),
   ];
   const refusals = await Promise.all(calls.map(refusalOf));
   for (const { reason } of refusals) expect(reason).toBe("BULK_GRANT_NOT_FOUND");
 });
-
-async function auditOf(id: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const { csvChunk } of server.bulkGrants.exportBulkGrantAudit({ bulkGrantId: id })) {
-    chunks.push(csvChunk);
-  }
-  return Buffer.concat(chunks).toString();
-}

@@ -1581,9 +1581,10 @@ export const ExportBulkGrantAuditRequestSchema: GenMessage<ExportBulkGrantAuditR
 export type ExportBulkGrantAuditResponse = Message<"meguri.bulkgrants.v1.ExportBulkGrantAuditResponse"> & {
   /**
    * The next piece, cut anywhere, of CSV in UTF-8 with a byte order mark. Its columns are revision,
-   * line, user_id, points, reason, outcome (a state of BulkGrantRow), error_codes, ledger_number
-   * (of the entry that granted or revoked the points; empty where there is none), granted_points
-   * (of that entry) and approvers (of the revision).
+   * line, user_id, points, reason, expire_month (that of the row, or of the revision; empty for the
+   * whole lifetime), outcome (a state of BulkGrantRow), error_codes, ledger_number (of the entry
+   * that granted or revoked the points; empty where there is none), granted_points (of that entry)
+   * and approvers (of the revision).
    *
    * @generated from field: bytes csv_chunk = 1;
    */
@@ -2037,8 +2038,10 @@ export const BulkGrantService: GenService<{
   },
   /**
    * ReverseBulkGrant submits a bulk grant that revokes what the rows of another one have granted,
-   * in all its revisions, as far as the points are still there. It is validated, approved and
-   * reported like any other. Idempotent by bulk_grant_id, as UploadBulkGrant. Without a deadline of
+   * in all its revisions, as far as the points are still there, as RevokePoints does: what
+   * ExtendExpiry has moved belongs to the extension and stays. The user's ledger has extensions with
+   * the grant as their related_event, and RevokePoints takes them back. A reversal is validated,
+   * approved and reported like any other. Idempotent by bulk_grant_id, as UploadBulkGrant. Without a deadline of
    * its own, a call may take ten minutes.
    *
    * Refusals: PROGRAM_NOT_FOUND, BULK_GRANT_NOT_FOUND, WRONG_STATE (the other one has not ended or
