@@ -16,7 +16,8 @@ export function messageOf(report: BulkGrantReport, workflowUrl: string): string 
     (revision.title ? `${escaped(revision.title)}: ` : "") +
       `\`${escaped(bulkGrant.bulkGrantId)}\` of \`${escaped(bulkGrant.programId)}\`, ` +
       `revision ${revision.number}` +
-      (reversed ? `, reverses \`${escaped(reversed)}\`` : ""),
+      (reversed ? `, reverses \`${escaped(reversed)}\`` : "") +
+      (revision.cause ? `, for \`${escaped(revision.cause)}\`` : ""),
     `${rows(revision.rowCount)}, ${points(revision.totalPoints)}`,
     ...checkLines(bulkGrant),
     ...(result ? runLines(result, reversed !== undefined) : []),

@@ -113,11 +113,12 @@ describe("a report", () => {
 
   test("of a reversal says what was revoked", async () => {
     const { slack, reporter } = await started();
-    const revision = { ...bulkGrant.revision, reversedBulkGrantId: "winter" };
+    const reversal = { reversedBulkGrantId: "winter", cause: "<!channel> case-1" };
+    const revision = { ...bulkGrant.revision, ...reversal };
     await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
     const [message = ""] = slack.messages;
     expect(message).toContain("*Reversal is DONE_WITH_FAILURES*\n");
-    expect(message).toContain("revision 2, reverses `winter`\n");
+    expect(message).toContain("revision 2, reverses `winter`, for `&lt;!channel&gt; case-1`\n");
     expect(message).toContain("Revoked: 9,700 rows");
   });
 
