@@ -2,6 +2,7 @@
  * How long workflows and activities wait: intervals, leads, back-offs, patience and timeouts. All
  * of them are in this file, so that tests can bundle the workflows with shorter ones.
  */
+import { entriesSettleMs } from "../src/domain/ledger.ts";
 
 /** An activity is tried until it succeeds or is refused. */
 const retry = { initialInterval: "1 second", maximumInterval: "30 seconds" } as const;
@@ -168,11 +169,7 @@ export const sweepTiming = {
 
 /** Reports on the liability of a program. */
 export const reportTiming = {
-  /**
-   * After this time no call that is still running adds an entry at or before the instant of a
-   * report: each clock is off by up to 5 s, and a decision is written within 8 s.
-   */
-  settleMs: 30_000,
+  settleMs: entriesSettleMs,
   segment,
   keep: short,
 } as const;

@@ -1,7 +1,7 @@
 /** The ledger: immutable entries, the events that write them, and the keys of these events. */
 import type { Caller } from "./caller.ts";
 import type { Instant, Month } from "./month.ts";
-import type { Points } from "./units.ts";
+import type { Milliseconds, Points } from "./units.ts";
 
 /**
  * One immutable event of an account. Entries are numbered from 1 without gaps. `changes`, `total`
@@ -60,6 +60,12 @@ export type EntryType =
   | "HELD"
   | "CAPTURED"
   | "RELEASED";
+
+/**
+ * After this time no call that is still running adds an entry at or before an instant: each clock
+ * is off by up to 5 s, and a decision is written within 8 s.
+ */
+export const entriesSettleMs: Milliseconds = 30_000;
 
 /** The name of an event of one account. Origin and id together are unique in the account. */
 export interface EventName {

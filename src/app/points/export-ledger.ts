@@ -1,13 +1,8 @@
 /** The use cases that start an export of a program's ledgers, and read how far it has come. */
 import { DomainError } from "../../domain/errors.ts";
+import { entriesSettleMs } from "../../domain/ledger.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { ExportCall, ExportName, LedgerExport } from "../ports/exports.ts";
-
-/**
- * Entries recorded less than this long ago may still be on their way: a request decides on its
- * create_time, and then sends its transaction again until the result is definite.
- */
-const settledMs = 60_000;
 
 /**
  * Starts an export, or joins the one with its id. One that has failed starts again. Refusals:
@@ -22,7 +17,7 @@ export async function exportLedger(
   const { start, end } = request.window;
   if (start !== undefined && start >= end) throw badEnd("has to be after create_time_from");
   const { calendar } = await deps.clock.now();
-  if (end > calendar - settledMs) throw badEnd("has to be at least a minute ago");
+  if (end > calendar - entriesSettleMs) throw badEnd("has to be at least 30 seconds ago");
   const earlier = await deps.workflows.ledgerExport(request);
   if (earlier) requireSame(earlier, request);
   if (!earlier || earlier.state === "FAILED") await deps.workflows.startExport(request);

@@ -1509,7 +1509,8 @@ export type ExportLedgerRequest = Message<"meguri.points.v1.ExportLedgerRequest"
   createTimeFrom?: Timestamp | undefined;
 
   /**
-   * Only entries recorded before this instant, in milliseconds, at least a minute ago. Required.
+   * Only entries recorded before this instant, in milliseconds, at least 30 seconds ago.
+   * Required.
    *
    * @generated from field: google.protobuf.Timestamp create_time_before = 5;
    */
@@ -1954,7 +1955,7 @@ export const PointsService: GenService<{
    * It reads every item of the points table once, whatever is exported.
    *
    * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (no such destination, or create_time_before is not
-   * after create_time_from, or less than a minute ago: entries may still be recorded with such
+   * after create_time_from, or less than 30 seconds ago: entries may still be recorded with such
    * times), PERMISSION_DENIED (the destination is not for this program), ID_REUSED. Retryable:
    * STORE_UNAVAILABLE, WORKFLOWS_UNAVAILABLE, CLOCK_OFF.
    *
