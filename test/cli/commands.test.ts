@@ -224,9 +224,11 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
   test("reservations", async () => {
     const id = `${mode}-reservation`;
     const reserve = ["reserve", user, "50", "--at", "2030-12-24T09:00+09:00"];
-    expect(await done(...reserve, "--reservation-id", id)).toContain(
-      `PENDING: 50 points for ${user} at `,
+    const pending = `PENDING: 50 points for ${user} at `;
+    expect(await done(...reserve, "--reservation-id", id, "--dry-run")).toContain(
+      `dry run, nothing is changed: ${pending}`,
     );
+    expect(await done(...reserve, "--reservation-id", id)).toContain(pending);
     expect(await done(...reserve, "--reservation-id", id)).toContain("replayed");
     expect((await done("reservation", "show", id)).split("\n")).toEqual(
       expect.arrayContaining([cells("^state", "PENDING$"), cells("^creator", "rin$")]),
@@ -240,7 +242,19 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect((await done("reservation", "show", id)).split("\n")).toEqual(
       expect.arrayContaining([cells("^changed by", "rin$")]),
     );
+    expect(await done("reservation", "cancel", id, "--dry-run")).toContain(
+      "dry run, nothing is changed: CANCELLED: 40 points",
+    );
     expect(await done("reservation", "cancel", id)).toContain("CANCELLED: 40 points");
+    const early = [...reserve, "--reservation-id", `${id}-early`];
+    await done(...early, "--expire-after", "3");
+    const { reservation: made } = await server.reservations.getReservation({
+      reservationId: `${id}-early`,
+    });
+    expect(made?.expiry).toEqual({ case: "expireAfterMonths", value: 3 });
+    expect(await failed(2, ...early, "--expire-after", "x")).toContain("a whole number");
+    const both = ["--expire-after", "3", "--expire-month", "2031-01"];
+    expect(await failed(2, ...early, ...both)).toContain("cannot be used with");
     const failing = { programId: "default", reservationId: `${id}-2`, userId: `${user}-frozen` };
     await failReservation(server, failing);
     expect(await done("reservation", "show", failing.reservationId)).toContain("ACCOUNT_FROZEN");
@@ -471,7 +485,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
       actions: [{ type: "TYPE_SUBMIT" }, { type: "TYPE_APPROVE" }, { type: "TYPE_RETRY" }],
     });
     expect(await done("bulk", "audit", id)).toContain(
-      `"1","3","${id}-b","50","","GRANTED","","3","50","mika"`,
+      `"1","3","${id}-b","50","","","GRANTED","","3","50","mika"`,
     );
 
     const reverse = ["bulk", "reverse", `${id}-back`, id];

@@ -1,6 +1,5 @@
 /** The commands about holds: points that are set aside until they are captured or released. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import type { Command } from "@commander-js/extra-typings";
 import {
   CapturePointsResponseSchema,
   GetHoldResponseSchema,
@@ -13,8 +12,8 @@ import {
 import { ExpiredPointsPolicy } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
 import { callerText } from "./callers.ts";
+import { type ChangeOptions, changeCommand, changeFields } from "./change-command.ts";
 import {
-  causeOption,
   enumName,
   enumOption,
   enumValue,
@@ -22,7 +21,6 @@ import {
   programOption,
   readPoints,
   readTime,
-  reasonOption,
   timeFormat,
 } from "./options.ts";
 import { type Cell, type Columns, formatTime, outcomeText } from "./output.ts";
@@ -36,27 +34,11 @@ export const addHold: AddCommand = (parent, inSession) => {
   for (const add of [addCreate, addCapture, addRelease, addShow, addList]) add(hold, inSession);
 };
 
-const change = (parent: Command, name: string, summary: string) =>
-  parent
-    .command(name)
-    .summary(summary)
-    .addOption(programOption())
-    .addOption(reasonOption())
-    .addOption(causeOption())
-    .option("--dry-run", "only say what it would do", false);
-
-interface ChangeOptions {
-  readonly program: string;
-  readonly reason?: string | undefined;
-  readonly cause?: string | undefined;
-  readonly dryRun: boolean;
-}
-
-const changeOf = (
-  userId: string,
-  holdId: string,
-  { program: programId, reason = "", cause = "", dryRun: validateOnly }: ChangeOptions,
-) => ({ programId, userId, holdId, reason, cause, validateOnly });
+const changeOf = (userId: string, holdId: string, options: ChangeOptions) => ({
+  ...changeFields(options),
+  userId,
+  holdId,
+});
 
 /** The answer to every change of a hold. */
 interface ChangeAnswer {
@@ -71,7 +53,7 @@ const sentence =
     outcomeText({ dryRun, replayed }, `${about(hold)}, balance ${availablePoints}`);
 
 const addCreate: AddCommand = (parent, inSession) => {
-  change(parent, "create", "set points of a user aside")
+  changeCommand(parent, "create", "set points of a user aside")
     .description("Sets points of a user aside, those of the oldest month first.")
     .argument("<user>", "the user whose points are held")
     .argument("<points>", "how many, 1 to 1000000000", readPoints)
@@ -98,7 +80,7 @@ const addCreate: AddCommand = (parent, inSession) => {
 };
 
 const addCapture: AddCommand = (parent, inSession) => {
-  change(parent, "capture", "take held points for good")
+  changeCommand(parent, "capture", "take held points for good")
     .description("Takes held points for good: all of them, or so many, and releases the rest.")
     .argument("<user>", "the user whose points are held")
     .argument("<hold-id>", "the hold")
@@ -119,7 +101,7 @@ const addCapture: AddCommand = (parent, inSession) => {
 };
 
 const addRelease: AddCommand = (parent, inSession) => {
-  change(parent, "release", "return held points")
+  changeCommand(parent, "release", "return held points")
     .description("Returns what is still held to the months that it was taken from.")
     .argument("<user>", "the user whose points are held")
     .argument("<hold-id>", "the hold")

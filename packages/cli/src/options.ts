@@ -20,6 +20,9 @@ export const reasonOption = () => new Option("--reason <text>", "why, for the le
 export const causeOption = () =>
   new Option("--cause <text>", "what led to it, such as the id of an order; at most 128 bytes");
 
+export const dryRunOption = () =>
+  new Option("--dry-run", "only say what it would do").default(false);
+
 export const changeReasonOption = () =>
   new Option("--reason <text>", "why; it is shown with the change");
 

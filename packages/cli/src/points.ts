@@ -13,43 +13,23 @@ import {
   UsePointsResponseSchema,
 } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
-import {
-  causeOption,
-  eventIdOption,
-  expireMonthOption,
-  monthFormat,
-  programOption,
-  readMonth,
-  readPoints,
-  reasonOption,
-} from "./options.ts";
+import { type ChangeOptions, changeCommand, changeFields } from "./change-command.ts";
+import { eventIdOption, expireMonthOption, monthFormat, readMonth, readPoints } from "./options.ts";
 import { outcomeText } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** What all commands of this file have. */
 const command = (parent: Command, name: string, summary: string) =>
-  parent
-    .command(name)
-    .summary(summary)
-    .addOption(programOption())
-    .addOption(eventIdOption())
-    .addOption(reasonOption())
-    .addOption(causeOption())
-    .option("--dry-run", "only say what it would do", false);
-
-interface ChangeOptions {
-  readonly program: string;
-  readonly eventId?: string | undefined;
-  readonly reason?: string | undefined;
-  readonly cause?: string | undefined;
-  readonly dryRun: boolean;
-}
+  changeCommand(parent, name, summary).addOption(eventIdOption());
 
 /** The fields that all changes of an account have. */
-async function changeOf(session: Session, userId: string, options: ChangeOptions) {
-  const { program: programId, reason = "", cause = "", dryRun: validateOnly } = options;
+async function changeOf(
+  session: Session,
+  userId: string,
+  options: ChangeOptions & { readonly eventId?: string | undefined },
+) {
   const eventId = await session.chooseId("eventId", options.eventId);
-  return { programId, userId, eventId, reason, cause, validateOnly };
+  return { ...changeFields(options), userId, eventId };
 }
 
 /** The answer to every change of an account. */

@@ -1,5 +1,6 @@
 /** The commands about reservations: grants for a later time. */
 import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
+import type { Command } from "@commander-js/extra-typings";
 import {
   CancelReservationResponseSchema,
   ChangeReservationPointsResponseSchema,
@@ -14,10 +15,11 @@ import {
 import { type AddCommand, examples } from "./action.ts";
 import { callerText } from "./callers.ts";
 import { addCancelMany } from "./cancel-reservations.ts";
+import { changeCommand, changeFields } from "./change-command.ts";
 import { UsageError } from "./errors.ts";
 import {
-  causeOption,
   changeReasonOption,
+  dryRunOption,
   enumName,
   enumOption,
   enumValue,
@@ -26,16 +28,13 @@ import {
   readCount,
   readPoints,
   readTime,
-  reasonOption,
   timeFormat,
 } from "./options.ts";
-import { type Cell, type Columns, formatTime, printable } from "./output.ts";
+import { type Cell, type Columns, formatTime, outcomeText } from "./output.ts";
 import { pagesOf } from "./pages.ts";
 
 export const addReserve: AddCommand = (parent, inSession) => {
-  parent
-    .command("reserve")
-    .summary("give a user points at a later time")
+  changeCommand(parent, "reserve", "give a user points at a later time")
     .description(
       "Reserves a grant: the points are granted at the time, or shortly after it, without any " +
         "further call.",
@@ -50,9 +49,6 @@ export const addReserve: AddCommand = (parent, inSession) => {
       "let the points expire as if the lifetime had so many months; 1 is the month of the grant",
       readCount,
     )
-    .addOption(programOption())
-    .addOption(reasonOption())
-    .addOption(causeOption())
     .addHelpText(
       "after",
       examples(
@@ -63,20 +59,15 @@ export const addReserve: AddCommand = (parent, inSession) => {
     .action(
       inSession(async (session, userId, points, options) => {
         const { meguri, out, call } = session;
-        const { program: programId, at: executeTime, reason = "", cause = "" } = options;
+        const { at: executeTime } = options;
         const reservationId = await session.chooseId("reservationId", options.reservationId);
         // "+2h" would be another time in the next try, and so another reservation.
         const time = timestampDate(executeTime).toISOString();
         session.repeatWith = `--reservation-id ${reservationId} --at ${time}`;
-        const content = { points, executeTime, expiry: expiryOf(options), reason, cause };
-        const request = { programId, userId, reservationId, ...content };
+        const content = { points, executeTime, expiry: expiryOf(options) };
+        const request = { ...changeFields(options), userId, reservationId, ...content };
         const answer = await meguri.reservations.createReservation(request, call);
-        await out.message(
-          CreateReservationResponseSchema,
-          answer,
-          ({ reservation, replayed }) =>
-            `${about(reservation)}${replayed ? "; replayed: it existed already" : ""}\n`,
-        );
+        await out.message(CreateReservationResponseSchema, answer, sentence(options));
       }),
     );
 };
@@ -186,90 +177,91 @@ const fields = (reservation: Reservation): Cell[][] => [
   ["message", reservation.failure?.message],
 ];
 
-const addCancel: AddCommand = (parent, inSession) => {
+/** A command that changes a reservation. */
+const change = (parent: Command, name: string, summary: string) =>
   parent
-    .command("cancel")
-    .summary("cancel a reservation")
-    .description("Cancels a reservation whose points are not granted yet, also a failed one.")
+    .command(name)
+    .summary(summary)
     .argument("<reservation-id>", "the reservation")
     .addOption(programOption())
     .addOption(changeReasonOption())
+    .addOption(dryRunOption());
+
+/** The fields that its request has besides the id. A reservation keeps its own cause. */
+const fieldsOf = (options: Parameters<typeof changeFields>[0]) => {
+  const { programId, reason, validateOnly } = changeFields(options);
+  return { programId, reason, validateOnly };
+};
+
+const addCancel: AddCommand = (parent, inSession) => {
+  change(parent, "cancel", "cancel a reservation")
+    .description("Cancels a reservation whose points are not granted yet, also a failed one.")
     .addHelpText("after", examples("meguri reservation cancel xmas-alice --reason moved"))
     .action(
       inSession(async ({ meguri, out, call }, reservationId, options) => {
-        const { program: programId, reason = "" } = options;
-        const request = { programId, reservationId, reason };
+        const request = { reservationId, ...fieldsOf(options) };
         const answer = await meguri.reservations.cancelReservation(request, call);
-        await out.message(CancelReservationResponseSchema, answer, changed);
+        await out.message(CancelReservationResponseSchema, answer, sentence(options));
       }),
     );
 };
 
 const addReschedule: AddCommand = (parent, inSession) => {
-  parent
-    .command("reschedule")
-    .summary("move a reservation to another time")
+  change(parent, "reschedule", "move a reservation to another time")
     .description("Moves a reservation whose points are not granted yet. A past time means now.")
-    .argument("<reservation-id>", "the reservation")
     .argument("<time>", timeFormat, readTime)
-    .addOption(programOption())
-    .addOption(changeReasonOption())
     .addHelpText("after", examples("meguri reservation reschedule xmas-alice +2h"))
     .action(
       inSession(async ({ meguri, out, call }, reservationId, executeTime, options) => {
-        const { program: programId, reason = "" } = options;
-        const request = { programId, reservationId, executeTime, reason };
+        const request = { reservationId, executeTime, ...fieldsOf(options) };
         const answer = await meguri.reservations.rescheduleReservation(request, call);
-        await out.message(RescheduleReservationResponseSchema, answer, changed);
+        await out.message(RescheduleReservationResponseSchema, answer, sentence(options));
       }),
     );
 };
 
 const addChangePoints: AddCommand = (parent, inSession) => {
-  parent
-    .command("change-points")
-    .summary("lower or raise the points of a reservation")
+  change(parent, "change-points", "lower or raise the points of a reservation")
     .description("Lowers or raises the points of a reservation that are not granted yet.")
-    .argument("<reservation-id>", "the reservation")
     .argument("<points>", "how many, 1 to 1000000000", readPoints)
-    .addOption(programOption())
-    .addOption(changeReasonOption())
     .addHelpText("after", examples("meguri reservation change-points xmas-alice 80"))
     .action(
       inSession(async ({ meguri, out, call }, reservationId, points, options) => {
-        const { program: programId, reason = "" } = options;
-        const request = { programId, reservationId, points, reason };
+        const request = { reservationId, points, ...fieldsOf(options) };
         const answer = await meguri.reservations.changeReservationPoints(request, call);
-        await out.message(ChangeReservationPointsResponseSchema, answer, changed);
+        await out.message(ChangeReservationPointsResponseSchema, answer, sentence(options));
       }),
     );
 };
 
 const addRetry: AddCommand = (parent, inSession) => {
-  parent
-    .command("retry")
-    .summary("try a failed reservation again")
+  change(parent, "retry", "try a failed reservation again")
     .description("Tries a failed reservation again: at once, or at its time if that is to come.")
-    .argument("<reservation-id>", "the reservation")
-    .addOption(programOption())
-    .addOption(changeReasonOption())
     .addHelpText("after", examples("meguri reservation retry xmas-alice"))
     .action(
       inSession(async ({ meguri, out, call }, reservationId, options) => {
-        const { program: programId, reason = "" } = options;
-        const request = { programId, reservationId, reason };
+        const request = { reservationId, ...fieldsOf(options) };
         const answer = await meguri.reservations.retryReservation(request, call);
-        await out.message(RetryReservationResponseSchema, answer, changed);
+        await out.message(RetryReservationResponseSchema, answer, sentence(options));
       }),
     );
 };
 
-const changed = ({ reservation }: { readonly reservation?: Reservation | undefined }): string =>
-  `${about(reservation)}\n`;
+/** What the answer of a change says of the reservation. */
+const sentence =
+  ({ dryRun }: { readonly dryRun: boolean }) =>
+  ({ reservation, replayed = false }: ChangeAnswer): string =>
+    outcomeText({ dryRun, replayed }, about(reservation));
+
+interface ChangeAnswer {
+  readonly reservation?: Reservation | undefined;
+  /** Only the answer to a creation has it. */
+  readonly replayed?: boolean;
+}
 
 function about(reservation: Reservation | undefined): string {
   if (reservation === undefined) return "";
   const { reservationId, state, points, userId, executeTime } = reservation;
   const when = `${points} points for ${userId} at ${formatTime(executeTime)}`;
-  return printable(`${enumName(StateSchema, state)}: ${when} (reservation ${reservationId})`);
+  return `${enumName(StateSchema, state)}: ${when} (reservation ${reservationId})`;
 }
