@@ -3,7 +3,9 @@ import { createHash, randomUUID } from "node:crypto";
 import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createGzip } from "node:zlib";
+import pLimit from "p-limit";
 import { maxReports } from "../../contract/points.ts";
+import { DomainError } from "../../domain/errors.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { ExportManifest, ExportRequest, UnreadableEntry } from "../ports/exports.ts";
 import type { ScannedEntry } from "../ports/points.ts";
@@ -13,6 +15,19 @@ const pageSize = 1_000;
 
 /** A file ends at the first page behind this size, in compressed bytes. It is kept in memory. */
 const maxBytes = 16 * 2 ** 20;
+
+/** The files of all steps of this process have this size. With many steps, each has its share. */
+const maxBytesOfAll = 64 * 2 ** 20;
+
+/** Further steps fail, and Temporal tries them again, here or on another worker. */
+const maxSteps = 128;
+let running = 0;
+
+/**
+ * This process reads and compresses 8 pages for exports at a time. Its steps take turns after each
+ * page, so that a short export does not wait for long ones, nor a step for longer than its timeout.
+ */
+const inTurn = pLimit(8);
 
 /** A segment of the table. */
 interface Segment {
@@ -39,9 +54,22 @@ export interface ExportStep extends ExportPlace {
  * called after every page, with the place from which another call could continue instead: while
  * nothing was found the place moves on, and then it stays, because what was found is only written
  * at the end. Between the pages it rests for as long as the last one took, so that a store that has
- * become slow gets fewer reads. Throws the refusals of the destination, and the error of an outage.
+ * become slow gets fewer reads. Throws the refusals of the destination, the error of an outage, and
+ * OVERLOADED while this process has too many steps.
  */
-export async function exportSegment(
+export async function exportSegment(...step: Parameters<typeof writeSegment>): Promise<ExportStep> {
+  if (running >= maxSteps) {
+    throw new DomainError("OVERLOADED", `this worker exports ${maxSteps} segments already`);
+  }
+  running += 1;
+  try {
+    return await writeSegment(...step);
+  } finally {
+    running -= 1;
+  }
+}
+
+async function writeSegment(
   deps: Pick<Deps, "reader" | "exportDestinations" | "exportFormat">,
   request: ExportRequest & Segment,
   place: ExportPlace,
@@ -54,7 +82,7 @@ export async function exportSegment(
   const unreadables: UnreadableEntry[] = [];
   let { cursor } = place;
   let unchanged = place;
-  for (;;) {
+  const addPage = async (): Promise<number> => {
     const started = performance.now();
     const read = { size: pageSize, cursor };
     const page = await deps.reader.scannedEntries(programId, window, segment, segments, read);
@@ -73,8 +101,13 @@ export async function exportSegment(
       }),
     );
     cursor = page.cursor;
+    return tookMs;
+  };
+  for (;;) {
+    const tookMs = await inTurn(addPage);
     if (lines.count === 0 && unreadables.length === 0) unchanged = placeAt(cursor);
-    const isFull = lines.bytes >= maxBytes || unreadables.length >= maxReports;
+    const share = Math.min(maxBytes, maxBytesOfAll / running);
+    const isFull = lines.bytes >= share || unreadables.length >= maxReports;
     if (cursor === undefined || isFull || !shouldContinue(unchanged)) break;
     await sleep(tookMs);
   }

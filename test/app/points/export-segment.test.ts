@@ -1,4 +1,5 @@
 /** Tests one step of an export on the store in memory: its places, its files, and its faults. */
+import { randomBytes } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { keepPart, openExport } from "../../../src/app/points/export-files.ts";
@@ -7,7 +8,7 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { ScannedEntry } from "../../../src/app/ports/points.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
-import { exportPorts } from "../../support/servers/export-ports.ts";
+import { createMemoryFolder, exportPorts } from "../../support/servers/export-ports.ts";
 
 const entry = (number: number, createTime: number) => ({
   ...({ number, type: "ISSUED", createTime, effectiveTime: createTime, points: 1 } as const),
@@ -121,6 +122,64 @@ describe("a step", () => {
     const step = exportSegment({ ...deps, reader }, request, {}, () => true, noErrors);
     await expect(step).rejects.toBe(away);
     expect(await deps.exportDestinations.folder("audit", request).list()).toEqual([]);
+  });
+});
+
+describe("the steps of a process", () => {
+  /** Steps over pages of one entry; `written` lets the files of all of them be written. */
+  function createSteps() {
+    const text = randomBytes(300_000).toString("base64");
+    const { exportFormat, exportDestinations } = exportPorts();
+    const { promise, resolve: written } = Promise.withResolvers<void>();
+    const folder = { ...createMemoryFolder(), write: () => promise };
+    const reads = { atOnce: 0, most: 0 };
+    const step = (pages: number, { isLong = false } = {}) => {
+      const { deps } = scanning(Array.from({ length: pages }, () => [at(1)]));
+      const reader = {
+        async scannedEntries(...args: Parameters<Deps["reader"]["scannedEntries"]>) {
+          reads.atOnce += 1;
+          reads.most = Math.max(reads.most, reads.atOnce);
+          await new Promise(setImmediate);
+          reads.atOnce -= 1;
+          return deps.reader.scannedEntries(...args);
+        },
+      } as Deps["reader"];
+      const limited = isLong
+        ? { exportDestinations, exportFormat: { ...exportFormat, line: () => text } }
+        : { exportDestinations: { folder: () => folder }, exportFormat };
+      return exportSegment({ ...limited, reader }, request, {}, () => true, noErrors);
+    };
+    return { step, reads, written };
+  }
+
+  test("read few pages at a time, and a short one does not wait for long ones", async () => {
+    const { step, reads, written } = createSteps();
+    written();
+    let ended = 0;
+    const long = Array.from({ length: 100 }, () => step(20).finally(() => (ended += 1)));
+    await step(2);
+    expect(ended).toBe(0);
+    expect(await Promise.all(long)).toHaveLength(100);
+    expect(reads.most).toBe(8);
+  });
+
+  test("share the memory of their files", async () => {
+    const { step, written } = createSteps();
+    const waiting = Array.from({ length: 127 }, () => step(1));
+    const { cursor, part } = await step(5, { isLong: true });
+    expect({ cursor, entries: part?.entries }).toEqual({ cursor: "2", entries: 2 });
+    written();
+    await Promise.all(waiting);
+    expect((await step(5, { isLong: true })).cursor).toBeUndefined();
+  });
+
+  test("are not more than it can hold; a further one is tried again", async () => {
+    const { step, written } = createSteps();
+    const waiting = Array.from({ length: 128 }, () => step(1));
+    await expect(step(1)).rejects.toMatchObject({ reason: "OVERLOADED", retryable: true });
+    written();
+    await Promise.all(waiting);
+    await step(1);
   });
 });
 
