@@ -2,6 +2,7 @@
 import { log } from "@temporalio/activity";
 import type { Deps } from "../src/app/ports/deps.ts";
 import type { Observers } from "../src/app/ports/observers.ts";
+import { DomainError } from "../src/domain/errors.ts";
 import { bulkGrantActivities } from "./bulk-grants.ts";
 import { bulkSourceActivities } from "./bulk-sources.ts";
 import { exportActivities } from "./exports.ts";
@@ -48,13 +49,15 @@ const activities = ({ deps, approverOf, ...observers }: ActivityDeps) => ({
   ...bulkSourceActivities(deps, approverOf),
 });
 
-/** Runs an activity and turns its error into a failure. Logs an unexpected error. */
+/** Runs an activity and turns its error into a failure. Logs what the failure does not say. */
 async function guarded(activity: (...args: unknown[]) => Promise<unknown>, args: unknown[]) {
   try {
     return await activity(...args);
   } catch (error) {
     const failure = toFailure(error);
     if (failure.message === unexpectedMessage) log.error(unexpectedMessage, { err: error });
+    else if (error instanceof DomainError && error.cause)
+      log.warn(error.message, { err: error.cause });
     throw failure;
   }
 }

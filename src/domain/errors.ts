@@ -282,6 +282,13 @@ const table = {
     meaning: "The source of a sheet failed or gave no answer. Nothing is stored.",
     advice: sameId,
   },
+  DESTINATION_UNAVAILABLE: {
+    code: "UNAVAILABLE",
+    retryable: true,
+    retryDelayMs: 10_000,
+    meaning: "The destination of an export failed or gave no answer; the message has its code.",
+    advice: "the run of the export tries again by itself",
+  },
   CLOCK_OFF: {
     code: "UNAVAILABLE",
     retryable: true,

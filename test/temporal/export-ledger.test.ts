@@ -16,6 +16,7 @@ import { createExportFolder, type ExportFolderFixture } from "../support/fixture
 import { fillLedgers, fillTable, linesByLists } from "../support/fixtures/ledgers-to-export.ts";
 import { showsDetails } from "../support/fixtures/operators.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
+import { namesIn } from "../support/servers/export-ports.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 const programId = "shop";
@@ -186,7 +187,7 @@ test("an export with a part that somebody has deleted gets no manifest", async (
   const manifest = { ...asked, entries: 1, parts, unreadable: 0, unreadables: [] };
   const finishing = finishExport(deps, "audit", manifest);
   await expect(finishing).rejects.toMatchObject({ reason: "WRONG_STATE", retryable: false });
-  expect(await opened.list()).toEqual([]);
+  expect(await namesIn(opened)).toEqual([]);
 });
 
 test("an entry that cannot be read is named, and hides no other", async () => {

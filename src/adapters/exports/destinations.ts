@@ -32,7 +32,7 @@ export function createDestinations(
       if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(exportId)) {
         throw invalid("not the id of an export", "export_id");
       }
-      return withOwnFiles(found.folderAt(`${programId}/${exportId}`));
+      return withOwnFiles(destination, found.folderAt(`${programId}/${exportId}`));
     },
   };
 }
@@ -51,18 +51,36 @@ const ownFile =
   /^(part-\d{1,3}-\d{6,9}\.jsonl\.gz|manifest\.json|\.[0-9a-f-]{36}\.(unfinished|part))$/;
 
 /** Reads and writes no other files than those of an export, so that foreign ones stay. */
-function withOwnFiles(folder: ExportFolder): ExportFolder {
+function withOwnFiles(destination: string, folder: ExportFolder): ExportFolder {
   const own = (name: string): string => {
     if (!ownFile.test(name)) throw invalid("not the name of a file of an export", "name");
     return name;
   };
-  return {
-    read: async (name) => folder.read(own(name)),
-    write: async (name, content) => folder.write(own(name), content),
-    rename: async (from, to) => folder.rename(own(from), own(to)),
-    list: async () => (await folder.list()).filter((name) => ownFile.test(name)),
-    remove: async (name) => folder.remove(own(name)),
+  const orFailure = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw error instanceof DomainError ? error : failureOf(destination, error as Error);
+    }
   };
+  return {
+    read: (name) => orFailure(() => folder.read(own(name))),
+    write: (name, content) => orFailure(() => folder.write(own(name), content)),
+    rename: (from, to) => orFailure(() => folder.rename(own(from), own(to))),
+    sizes: () =>
+      orFailure(async () => {
+        const sizes = await folder.sizes();
+        return new Map([...sizes].filter(([name]) => ownFile.test(name)));
+      }),
+    remove: (name) => orFailure(() => folder.remove(own(name))),
+  };
+}
+
+/** Names what has failed by its code, such as ENOSPC or AccessDenied; a log has the cause. */
+function failureOf(destination: string, cause: Error): DomainError {
+  const code = (cause as NodeJS.ErrnoException).code ?? cause.name;
+  const message = `the destination ${destination} failed: ${code}`;
+  return Object.assign(new DomainError("DESTINATION_UNAVAILABLE", message), { cause });
 }
 
 const invalid = (message: string, field: string): DomainError =>

@@ -1,6 +1,6 @@
 /** A local folder as a destination of exports. */
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ExportFolder } from "../../app/ports/exports.ts";
 import { DomainError } from "../../domain/errors.ts";
@@ -25,7 +25,13 @@ export function createFolder(
     return join(folder, name);
   };
   return {
-    read: async (name) => ifExists(readFile(await at(name))),
+    async read(name) {
+      const file = await at(name);
+      const found = await ifExists(lstat(file));
+      // A link leads elsewhere, and reading a pipe may never end.
+      if (found && !found.isFile()) throw new DomainError("WRONG_STATE", `${name} is no file`);
+      return found && ifExists(readFile(file));
+    },
     async write(name, content) {
       const unfinished = await at(`.${randomUUID()}.part`);
       try {
@@ -39,7 +45,15 @@ export function createFolder(
       const renamed = rename(await at(from), await at(to)).then(() => true);
       return (await ifExists(renamed)) ?? false;
     },
-    list: async () => readdir(await at("")),
+    async sizes() {
+      const folder = await at("");
+      const sizes = new Map<string, number>();
+      for (const name of await readdir(folder)) {
+        const found = await ifExists(lstat(join(folder, name)));
+        if (found) sizes.set(name, found.size);
+      }
+      return sizes;
+    },
     remove: async (name) => rm(await at(name), { force: true }),
   };
 }

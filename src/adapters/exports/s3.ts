@@ -46,23 +46,29 @@ export function createPrefix(definition: DefinitionOf<"s3">): (path: string) => 
         await remove(from);
         return true;
       },
-      list: () => list(client, bucket, folder),
+      sizes: () => sizesIn(client, bucket, folder),
       remove,
     };
   };
 }
 
-async function list(client: S3Client, bucket: string, folder: string): Promise<string[]> {
-  const names: string[] = [];
+async function sizesIn(
+  client: S3Client,
+  bucket: string,
+  folder: string,
+): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
   let token: string | undefined;
   do {
     const page = await client.send(
       new ListObjectsV2Command({ Bucket: bucket, Prefix: folder, ContinuationToken: token }),
     );
-    names.push(...(page.Contents ?? []).map(({ Key = "" }) => Key.slice(folder.length)));
+    for (const { Key = "", Size = 0 } of page.Contents ?? []) {
+      sizes.set(Key.slice(folder.length), Size);
+    }
     token = page.NextContinuationToken;
   } while (token !== undefined);
-  return names;
+  return sizes;
 }
 
 async function ifExists<T>(answer: Promise<T>): Promise<T | undefined> {

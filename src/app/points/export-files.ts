@@ -2,15 +2,16 @@
 import { manifestName } from "../../contract/exports.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { ExportManifest, ExportRequest } from "../ports/exports.ts";
+import type { ExportFormat, ExportManifest, ExportRequest } from "../ports/exports.ts";
 import { exportIdReused } from "./export-ledger.ts";
 
 type FileDeps = Pick<Deps, "exportDestinations" | "exportFormat">;
 
 /**
  * Returns the manifest of an export that is complete already. Otherwise deletes what a run that has
- * ended early has left in the folder. Refusals: those of the destination, and ID_REUSED when the
- * manifest is that of other instants.
+ * ended early has left in the folder. Refusals: those of the destination, ID_REUSED when the
+ * manifest is that of other instants, and WRONG_STATE when it is not one of this export, or when a
+ * part is not there as it says.
  */
 export async function openExport(
   { exportDestinations, exportFormat }: FileDeps,
@@ -19,16 +20,36 @@ export async function openExport(
   const folder = exportDestinations.folder(request.destination, request);
   const found = await folder.read(manifestName);
   if (found === undefined) {
-    for (const name of await folder.list()) await folder.remove(name);
+    for (const name of (await folder.sizes()).keys()) await folder.remove(name);
     return undefined;
   }
-  const manifest = exportFormat.readManifest(Buffer.from(found).toString());
-  const { start, end } = manifest.window;
-  if (start === request.window.start && end === request.window.end) return manifest;
-  throw exportIdReused();
+  const manifest = readManifest(exportFormat, found);
+  const { programId, exportId, window } = manifest;
+  if (programId !== request.programId || exportId !== request.exportId) throw notOurs();
+  const { start, end } = request.window;
+  if (window.start !== start || window.end !== end) throw exportIdReused();
+  const sizes = await folder.sizes();
+  const damaged = manifest.parts.find(({ name, bytes }) => sizes.get(name) !== bytes);
+  if (!damaged) return manifest;
+  throw wrong(
+    `the export is complete, but ${damaged.name} was changed or deleted since; ` +
+      "delete manifest.json and start the export again",
+  );
 }
 
-/** Gives the file of a step the name of a part. May be repeated. */
+function readManifest(exportFormat: ExportFormat, content: Uint8Array): ExportManifest {
+  try {
+    return exportFormat.readManifest(Buffer.from(content).toString());
+  } catch {
+    // What cannot be read is somebody else's, and its text is kept out of the history.
+    throw notOurs();
+  }
+}
+
+/**
+ * Gives the file of a step the name of a part. May be repeated. Refuses to replace a part of a
+ * complete export, as a run would that was reset or started twice.
+ */
 export async function keepPart(
   { exportDestinations }: Pick<Deps, "exportDestinations">,
   request: ExportRequest,
@@ -36,9 +57,12 @@ export async function keepPart(
   to: string,
 ): Promise<void> {
   const folder = exportDestinations.folder(request.destination, request);
+  if ((await folder.read(manifestName)) !== undefined) {
+    throw wrong("the export is complete already; delete manifest.json to export again");
+  }
   if (await folder.rename(from, to)) return;
   // An earlier attempt has renamed it, or somebody has deleted it.
-  if (!(await folder.list()).includes(to)) throw partGone(to);
+  if (!(await folder.sizes()).has(to)) throw partGone(to);
 }
 
 /** Deletes what is no part, and writes the manifest. May be repeated. */
@@ -48,13 +72,22 @@ export async function finishExport(
   manifest: ExportManifest,
 ): Promise<void> {
   const folder = exportDestinations.folder(destination, manifest);
-  const left = new Set(await folder.list());
-  for (const { name } of manifest.parts) {
-    if (!left.delete(name)) throw partGone(name);
+  const left = new Map(await folder.sizes());
+  for (const { name, bytes } of manifest.parts) {
+    if (left.get(name) !== bytes) throw partGone(name);
+    left.delete(name);
   }
-  for (const name of left) await folder.remove(name);
+  for (const name of left.keys()) await folder.remove(name);
   await folder.write(manifestName, Buffer.from(`${exportFormat.manifest(manifest)}\n`));
 }
 
+const wrong = (message: string): DomainError => new DomainError("WRONG_STATE", message);
+
 const partGone = (name: string): DomainError =>
-  new DomainError("WRONG_STATE", `the file ${name} was deleted; start the export again`);
+  wrong(`the file ${name} was changed or deleted; start the export again`);
+
+const notOurs = (): DomainError =>
+  wrong(
+    "manifest.json in the folder is not one of this export, and nothing was overwritten; move it " +
+      "away and start the export again, or take another id",
+  );

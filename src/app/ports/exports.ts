@@ -19,7 +19,10 @@ export interface ExportName {
   readonly exportId: string;
 }
 
-/** The files of one export. Their names have no slash. */
+/**
+ * The files of one export. Their names have no slash. Throws DESTINATION_UNAVAILABLE when the
+ * destination fails, and WRONG_STATE when something else than a file has the name of one.
+ */
 export interface ExportFolder {
   /** The content of a file; undefined when there is none. */
   read(name: string): Promise<Uint8Array | undefined>;
@@ -27,8 +30,8 @@ export interface ExportFolder {
   write(name: string, content: Uint8Array): Promise<void>;
   /** Renames a file and replaces an earlier one. Returns false when there is no such file. */
   rename(from: string, to: string): Promise<boolean>;
-  /** The names of all files. */
-  list(): Promise<readonly string[]>;
+  /** The bytes of all files, by name. */
+  sizes(): Promise<ReadonlyMap<string, number>>;
   /** Deletes a file, if it is there. */
   remove(name: string): Promise<void>;
 }

@@ -1,7 +1,9 @@
 /** Tests destinations of exports: folders and S3 prefixes, and names that lead out of them. */
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   type DestinationDefinition,
@@ -10,6 +12,7 @@ import {
 import { createDestinations } from "../../../src/adapters/exports/destinations.ts";
 import type { ExportFolder } from "../../../src/app/ports/exports.ts";
 import { codeNamed } from "../../support/markdown.ts";
+import { namesIn } from "../../support/servers/export-ports.ts";
 import { type S3Server, startS3Server } from "../../support/servers/s3-server.ts";
 
 let root: string;
@@ -47,7 +50,7 @@ const text = async (folder: ExportFolder, file: string) =>
 describe.each(["disk", "bucket"])("%s", (destination) => {
   test("has files whole, under the name of program and export", async () => {
     const folder = destinations().folder(destination, name);
-    expect(await folder.list()).toEqual([]);
+    expect(await namesIn(folder)).toEqual([]);
     expect(await folder.read("manifest.json")).toBeUndefined();
     await folder.write("manifest.json", bytes("one"));
     await folder.write("manifest.json", bytes("two"));
@@ -55,7 +58,7 @@ describe.each(["disk", "bucket"])("%s", (destination) => {
     expect(await text(folder, "manifest.json")).toBe("two");
     expect(await folder.rename(unfinished, part)).toBe(true);
     expect(await folder.rename(unfinished, part)).toBe(false);
-    expect((await folder.list()).toSorted()).toEqual(["manifest.json", part]);
+    expect((await namesIn(folder)).toSorted()).toEqual(["manifest.json", part]);
     expect(await text(folder, part)).toBe("lines");
     const stored =
       destination === "disk"
@@ -64,7 +67,7 @@ describe.each(["disk", "bucket"])("%s", (destination) => {
     expect(stored).toBe("lines");
     await folder.remove(part);
     await folder.remove(part);
-    expect(await folder.list()).toEqual(["manifest.json"]);
+    expect(await namesIn(folder)).toEqual(["manifest.json"]);
   });
 
   test("lists more files than a page has, and none of another export", async () => {
@@ -73,7 +76,7 @@ describe.each(["disk", "bucket"])("%s", (destination) => {
     for (const each of names) await folder.write(each, bytes("x"));
     const other = destinations().folder(destination, { ...name, exportId: "2026-1" });
     await other.write(part, bytes("x"));
-    expect((await folder.list()).toSorted()).toEqual(names);
+    expect((await namesIn(folder)).toSorted()).toEqual(names);
   });
 
   test("refuses another program, and ids and names that lead elsewhere", async () => {
@@ -109,7 +112,7 @@ test("files of somebody else in the folder are neither listed nor deleted", asyn
   const folder = destinations().folder("disk", name);
   await folder.write(part, bytes("x"));
   await writeFile(join(root, "exports/shop/2026-11/README.txt"), "mine");
-  expect(await folder.list()).toEqual([part]);
+  expect(await namesIn(folder)).toEqual([part]);
   await expect(folder.remove("README.txt")).rejects.toThrow();
 });
 
@@ -138,8 +141,39 @@ test("S3 is asked again when it is busy; a missing bucket is no missing file", a
   expect(await text(folder, part)).toBe("x");
   const wrong = definitions().map((each) => ({ ...each, bucket: "nobody" }));
   const missing = createDestinations(wrong as DestinationDefinition[]).folder("bucket", name);
-  await expect(missing.read("manifest.json")).rejects.toMatchObject({ name: "NoSuchBucket" });
-  await expect(missing.rename(unfinished, part)).rejects.toMatchObject({ name: "NoSuchBucket" });
+  await expect(missing.read("manifest.json")).rejects.toThrow(/failed: NoSuchBucket$/);
+  await expect(missing.rename(unfinished, part)).rejects.toThrow(/failed: NoSuchBucket$/);
+});
+
+test("an operator reads the code of a failure, and no path; a log has the cause", async () => {
+  const [disk, bucket] = ["disk", "bucket"].map((each) => destinations().folder(each, name));
+  const failed = (destination: string, code: string) => ({
+    ...{ reason: "DESTINATION_UNAVAILABLE", retryable: true, cause: expect.any(Error) },
+    message: `the destination ${destination} failed: ${code}`,
+  });
+  await writeFile(join(root, "exports/shop"), "a file");
+  for (const work of [disk?.read("manifest.json"), disk?.write(part, bytes("x")), disk?.sizes()]) {
+    await expect(work).rejects.toMatchObject(failed("disk", "EEXIST"));
+  }
+  await rm(join(root, "exports"), { recursive: true });
+  await expect(disk?.rename(unfinished, part)).rejects.toMatchObject(failed("disk", "ENOENT"));
+  s3.failNext("FORBIDDEN");
+  await expect(bucket?.sizes()).rejects.toMatchObject(failed("bucket", "AccessDenied"));
+  await s3.stop();
+  await expect(bucket?.remove(part)).rejects.toMatchObject(failed("bucket", "ECONNREFUSED"));
+});
+
+test.each<[string, (path: string) => unknown]>([
+  ["a link", (path) => symlink("/etc/passwd", path)],
+  ["a folder", (path) => mkdir(path)],
+  ["a pipe", (path) => promisify(execFile)("mkfifo", [path])],
+])("%s in place of the manifest ends an export", async (_, make) => {
+  const folder = destinations().folder("disk", name);
+  await folder.write(part, bytes("x"));
+  await make(join(root, "exports/shop/2026-11/manifest.json"));
+  const reading = folder.read("manifest.json");
+  await expect(reading).rejects.toMatchObject({ reason: "WRONG_STATE", retryable: false });
+  expect((await folder.sizes()).get(part)).toBe(1);
 });
 
 test("the file of the definitions is checked, and every wrong field is named", async () => {

@@ -22,6 +22,11 @@ export function exportPorts(): Pick<Deps, "exportDestinations" | "exportFormat">
   };
 }
 
+/** The names of all files of an export. */
+export const namesIn = async (folder: ExportFolder): Promise<string[]> => [
+  ...(await folder.sizes()).keys(),
+];
+
 export function createMemoryFolder(): ExportFolder {
   const files = new Map<string, Uint8Array>();
   return {
@@ -32,7 +37,7 @@ export function createMemoryFolder(): ExportFolder {
       if (content) files.set(to, content);
       return files.delete(from);
     },
-    list: async () => [...files.keys()],
+    sizes: async () => new Map([...files].map(([name, { length }]) => [name, length])),
     remove: async (name) => void files.delete(name),
   };
 }

@@ -8,8 +8,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
-/** SLOW_DOWN: S3 asks for fewer requests. RESET: no answer. CUT_OFF: half of the content. */
-export type S3Failure = "SLOW_DOWN" | "RESET" | "CUT_OFF";
+/**
+ * SLOW_DOWN: S3 asks for fewer requests. FORBIDDEN: it refuses. RESET: no answer. CUT_OFF: half of
+ * the content.
+ */
+export type S3Failure = "SLOW_DOWN" | "FORBIDDEN" | "RESET" | "CUT_OFF";
 
 export interface S3Server {
   readonly endpoint: string;
@@ -49,6 +52,7 @@ export async function startS3Server(bucket: string, pageSize = 1_000): Promise<S
     const failure = failures.shift();
     if (failure === "RESET") return request.socket.destroy();
     if (failure === "SLOW_DOWN") return refuse(response, 503, "SlowDown");
+    if (failure === "FORBIDDEN") return refuse(response, 403, "AccessDenied");
     if (!/^AWS4-HMAC-SHA256 Credential=.*\/s3\/aws4_request/.test(headers.authorization ?? "")) {
       return refuse(response, 403, "AccessDenied");
     }
