@@ -21,9 +21,9 @@ import type {
   WriteRefusalInput,
 } from "../src/contract/sheet-sources.ts";
 import { hasControls } from "../src/domain/controls.ts";
-import { maxTitleBytes } from "../src/domain/display-text.ts";
+import { maxCauseBytes, maxTitleBytes } from "../src/domain/display-text.ts";
 import { DomainError } from "../src/domain/errors.ts";
-import { formatInstant, type Month, parseMonth } from "../src/domain/month.ts";
+import { formatInstant, isMonth, type Month, parseMonth } from "../src/domain/month.ts";
 import { answerTo } from "./answers.ts";
 import { addressOf } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
@@ -157,15 +157,14 @@ const submitFields = {
 
 /** Parses a month such as 2026-11. Throws INVALID_REQUEST. */
 function toMonth(text: string): Month {
-  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) return parseMonth(text);
+  if (isMonth(text)) return parseMonth(text);
   throw new DomainError("INVALID_REQUEST", "expire_month: a month such as 2026-11", {
     field: "expire_month",
   });
 }
 
-/** The most bytes of the name that an input claims, and of what led to a bulk grant. */
+/** The most bytes of the name that an input claims. */
 const maxNameBytes = 64;
-const maxCauseBytes = 128;
 
 /** Checks a text as the contract does. Throws INVALID_REQUEST. */
 function checkedText(field: string, text: string, maxBytes: number): string {

@@ -3,6 +3,10 @@
 /** The most bytes of UTF-8 in the title of a target or of a bulk grant. */
 export const maxTitleBytes = 96;
 
+/** The most bytes of UTF-8 in a reason, and in the cause of a change. */
+export const maxReasonBytes = 128;
+export const maxCauseBytes = 128;
+
 /** The most bytes of UTF-8 that are stored of a person's name. */
 export const maxDisplayNameBytes = 64;
 

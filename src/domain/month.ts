@@ -8,6 +8,9 @@ export type Instant = Unit<"instant">;
 /** An absolute month: 12 × year + month − 1. The month 2026-11 is 24322. */
 export type Month = Unit<"month">;
 
+/** Whether a text is a month such as `"2026-11"`. */
+export const isMonth = (text: string): boolean => /^\d{4}-(0[1-9]|1[0-2])$/.test(text);
+
 /** Parses `"2026-11"`. */
 export function parseMonth(text: string): Month {
   const [year, month] = text.split("-").map(Number) as [number, number];

@@ -1,6 +1,7 @@
 /** Checks the rows of a bulk grant one by one, from a sheet and from messages alike. */
 import { hasControls } from "../../domain/controls.ts";
-import { cutToBytes } from "../../domain/display-text.ts";
+import { cutToBytes, maxReasonBytes } from "../../domain/display-text.ts";
+import { isMonth } from "../../domain/month.ts";
 import { maxPoints } from "../../domain/points.ts";
 import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
 import { foundText } from "./found-text.ts";
@@ -16,9 +17,7 @@ export interface RowCells {
 
 /** The form of ids that callers choose, such as user ids: visible ASCII characters without `#`. */
 export const idForm = /^[!-"$-~]{1,64}$/;
-const monthForm = /^\d{4}-(0[1-9]|1[0-2])$/;
 const wholeNumber = /^[0-9]+$/;
-const maxReasonBytes = 128;
 /** Malformed values are kept up to this many bytes. */
 const maxMalformedBytes = 256;
 /** Less, because a block of rows of the longest values is near the limit of an item. */
@@ -90,7 +89,7 @@ function pointsOf(text: string): number {
 }
 
 const monthProblems = (month: string): RowProblem[] =>
-  month === "" || monthForm.test(month) ? [] : [{ code: "MONTH_MALFORMED" }];
+  month === "" || isMonth(month) ? [] : [{ code: "MONTH_MALFORMED" }];
 
 function reasonProblems(reason: string): RowProblem[] {
   const bytes = Buffer.byteLength(reason);
