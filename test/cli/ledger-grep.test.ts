@@ -1,6 +1,6 @@
 /** Exports ledgers by the command, and searches the files, in a pipe and in a pseudo-terminal. */
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -125,6 +125,17 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(listed.code).toBe(0);
   });
 
+  test("an export that has failed says where the reason is", async () => {
+    const id = `foreign-${mode}`;
+    await mkdir(join(exports.path, "shop", id));
+    await writeFile(join(exports.path, "shop", id, "manifest.json"), "{}");
+    const request = [id, "-p", "shop", "--to", "audit", "--until", "2026-07-01T00:00Z"];
+    const { code, stdout, stderr } = await meguri.run("ledger", "export", ...request);
+    expect(code).toBe(1);
+    const why = `FAILED, the run export-ledger/shop/${id} in Temporal says why`;
+    expect(stdout + stderr).toContain(why);
+  });
+
   test("what is damaged is no quiet result", async () => {
     const { manifest, lines } = await exports.read(`shop/${mode}`);
     const copy = join(scratch, `copy-${mode}`);
@@ -146,6 +157,13 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     await failed("line 2 is not one of an export", first);
     await writeFile(first, "text");
     await failed("incorrect header check", first);
+    const changed = Buffer.from(`${lines[0]}\n`);
+    changed[changed.indexOf("alice") + 2] = 0xff;
+    const plain = join(scratch, `damaged-${mode}.jsonl`);
+    for (const content of [changed, whole]) {
+      await writeFile(plain, content);
+      await failed("no text in UTF-8", plain);
+    }
     await rm(first);
     await failed("no such file", copy);
     await failed("no such file", join(scratch, "none"));
@@ -154,6 +172,8 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     await failed("a file of another folder", copy);
     await rm(join(copy, "manifest.json"));
     await failed("the export is not complete", copy);
+    await mkdir(join(copy, "manifest.json"));
+    await failed("manifest.json: EISDIR", copy);
   });
 });
 

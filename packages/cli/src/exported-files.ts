@@ -42,9 +42,12 @@ export async function filesOf(path: string): Promise<ExportedFiles> {
   if (path === "-") return single;
   const found = await stat(path).catch((error: Error) => fail(path, error.message));
   if (!found.isDirectory()) return single;
-  const text = await readFile(join(path, "manifest.json"), "utf8").catch(() =>
-    fail(path, "there is no manifest.json, so the export is not complete"),
-  );
+  const reading = readFile(join(path, "manifest.json"), "utf8");
+  const text = await reading.catch(({ code, message }: NodeJS.ErrnoException) => {
+    const isMissing = code === "ENOENT";
+    const incomplete = "there is no manifest.json, so the export is not complete";
+    return fail(path, isMissing ? incomplete : `manifest.json: ${message}`);
+  });
   const options = { ignoreUnknownFields: true };
   const { parts, unreadableEntryCount } = orFail(path, () =>
     fromJsonString(LedgerExportManifestSchema, text, options),
@@ -71,7 +74,9 @@ export async function* entriesIn(
   const { path } = file;
   const source = path === "-" ? stdin : createReadStream(path, { highWaterMark: 2 ** 18 });
   const unpacked = path.endsWith(".gz") ? createGunzip() : new PassThrough();
-  const texts = pipeline(source, hashed(file), unpacked, () => {}).setEncoding("utf8");
+  const chunks: AsyncIterable<Buffer> = pipeline(source, hashed(file), unpacked, () => {});
+  const decoder = new TextDecoder("utf8", { fatal: true, ignoreBOM: true });
+  const notText = "no text in UTF-8; the name of a compressed file has to end with .gz";
   let number = 0;
   let rest = "";
   const fitting = (line: string): boolean => {
@@ -80,8 +85,9 @@ export async function* entriesIn(
     return fits(orFail(path, () => asLine(JSON.parse(line)), where));
   };
   try {
-    for await (const text of texts) {
+    for await (const chunk of chunks) {
       signal.throwIfAborted();
+      const text = orFail(path, () => decoder.decode(chunk, { stream: true }), notText);
       const lines = (rest + text).split("\n");
       rest = lines.pop() ?? "";
       if (rest.length > maxLine) fail(path, `line ${number + lines.length + 1} is too long`);
@@ -93,6 +99,7 @@ export async function* entriesIn(
     fail(path, (error as Error).message);
   }
   if (rest !== "") fail(path, "the last line is cut off");
+  orFail(path, () => decoder.decode(), notText);
 }
 
 function asLine(value: unknown): ExportedLine {

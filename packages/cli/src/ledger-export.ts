@@ -65,5 +65,7 @@ export const addLedgerExport: AddCommand = (parent, inSession) => {
 
 const noteOf = (found: LedgerExport): string =>
   `${found.destination}/${found.folder}: ${enumName(StateSchema, found.state)}, ` +
-  `${found.entryCount} entries in ${found.partCount} parts, ` +
-  `${found.unreadableEntryCount} could not be read`;
+  (found.state === State.FAILED
+    ? `the run ${found.workflowId} in Temporal says why`
+    : `${found.entryCount} entries in ${found.partCount} parts, ` +
+      `${found.unreadableEntryCount} could not be read`);
