@@ -10,6 +10,7 @@ import type { ExportCall, LedgerExport } from "../../src/app/ports/exports.ts";
 import { createProgram } from "../../src/app/programs/commands.ts";
 import { setTime } from "../../src/app/testing/test-clock.ts";
 import { exportWorkflowId } from "../../src/contract/exports.ts";
+import { workflowTypes } from "../../src/contract/workflow-types.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { steps } from "../../workflows/timing.ts";
 import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
@@ -177,6 +178,31 @@ test("a manifest of other times lets the run fail", async () => {
   const handle = stack.client.workflow.getHandle(exportWorkflowId(programId, "reused"));
   await expect(handle.result()).rejects.toMatchObject({ cause: { type: "ID_REUSED" } });
   expect(await readdir(join(folder.path, "shop/reused"))).toEqual(["manifest.json"]);
+});
+
+test("a run that was started by hand is checked, and the API says who has it", async () => {
+  const { client, config, deps } = stack;
+  const start = (exportId: string, end: number) =>
+    client.workflow.start(workflowTypes.exportLedger, {
+      workflowId: exportWorkflowId(programId, exportId),
+      taskQueue: config.taskQueue,
+      args: [
+        {
+          ...{ program_id: programId, export_id: exportId, destination: "audit" },
+          create_time_before: end,
+        },
+      ],
+    });
+  const early = await start("too-early", july + 120_000);
+  await expect(early.result()).rejects.toMatchObject({ cause: { type: "INVALID_REQUEST" } });
+  const byHand = await start("by-hand", july);
+  await byHand.result();
+  expect((await folder.read("shop/by-hand")).lines).not.toEqual([]);
+  const message = expect.stringContaining("started by hand");
+  const again = exportLedger(deps, request("by-hand", undefined, july));
+  await expect(again).rejects.toMatchObject({ reason: "ID_REUSED", message });
+  const reading = getLedgerExport(deps, { programId, exportId: "by-hand" });
+  await expect(reading).rejects.toMatchObject({ reason: "EXPORT_NOT_FOUND", message });
 });
 
 test("an export with a part that somebody has deleted gets no manifest", async () => {

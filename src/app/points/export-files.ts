@@ -3,20 +3,21 @@ import { manifestName } from "../../contract/exports.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { ExportFormat, ExportManifest, ExportRequest } from "../ports/exports.ts";
-import { exportIdReused } from "./export-ledger.ts";
+import { exportIdReused, requirePast } from "./export-ledger.ts";
 
 type FileDeps = Pick<Deps, "exportDestinations" | "exportFormat">;
 
 /**
  * Returns the manifest of an export that is complete already. Otherwise deletes what a run that has
- * ended early has left in the folder. Refusals: those of the destination, ID_REUSED when the
- * manifest is that of other instants, and WRONG_STATE when it is not one of this export, or when a
- * part is not there as it says.
+ * ended early has left in the folder. Refusals: those of the destination, INVALID_REQUEST for
+ * instants that `exportLedger` refuses, ID_REUSED when the manifest is that of other instants, and
+ * WRONG_STATE when it is not one of this export, or when a part is not there as it says.
  */
 export async function openExport(
-  { exportDestinations, exportFormat }: FileDeps,
+  { exportDestinations, exportFormat, ...deps }: FileDeps & Pick<Deps, "clock">,
   request: ExportRequest,
 ): Promise<ExportManifest | undefined> {
+  await requirePast(deps, request.window);
   const folder = exportDestinations.folder(request.destination, request);
   const found = await folder.read(manifestName);
   if (found === undefined) {

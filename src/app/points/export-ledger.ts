@@ -2,7 +2,7 @@
 import { DomainError } from "../../domain/errors.ts";
 import { entriesSettleMs } from "../../domain/ledger.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { ExportCall, ExportName, LedgerExport } from "../ports/exports.ts";
+import type { ExportCall, ExportName, ExportRequest, LedgerExport } from "../ports/exports.ts";
 
 /**
  * Starts an export, or joins the one with its id. One that has failed starts again. Refusals:
@@ -14,15 +14,16 @@ export async function exportLedger(
 ): Promise<LedgerExport> {
   await deps.programs.get(request.programId);
   deps.exportDestinations.folder(request.destination, request);
-  const { start, end } = request.window;
-  if (start !== undefined && start >= end) throw badEnd("has to be after create_time_from");
-  const { calendar } = await deps.clock.now();
-  if (end > calendar - entriesSettleMs) throw badEnd("has to be at least 30 seconds ago");
+  await requirePast(deps, request.window);
   const earlier = await deps.workflows.ledgerExport(request);
   if (earlier) requireSame(earlier, request);
   if (!earlier || earlier.state === "FAILED") await deps.workflows.startExport(request);
   else return earlier;
-  const started = await getLedgerExport(deps, request);
+  const started = await deps.workflows.ledgerExport(request);
+  if (!started) {
+    const message = "the run with this export_id was started by hand: only Temporal shows it";
+    throw new DomainError("ID_REUSED", message);
+  }
   requireSame(started, request);
   return started;
 }
@@ -34,8 +35,28 @@ export async function getLedgerExport(
 ): Promise<LedgerExport> {
   await deps.programs.get(name.programId);
   const found = await deps.workflows.ledgerExport(name);
-  if (!found) throw new DomainError("EXPORT_NOT_FOUND", "there is no such export");
-  return found;
+  if (found) return found;
+  const message = "there is no such export, or its run was started by hand: only Temporal has it";
+  throw new DomainError("EXPORT_NOT_FOUND", message);
+}
+
+/** Checks the instants of an export. Refuses, with INVALID_REQUEST, what may still be recorded. */
+export async function requirePast(
+  { clock }: Pick<Deps, "clock">,
+  { start = 0, end }: ExportRequest["window"],
+): Promise<void> {
+  for (const [field, time] of [
+    ["create_time_from", start],
+    ["create_time_before", end],
+  ] as const) {
+    if (Number.isSafeInteger(time) && time >= 0) continue;
+    throw badTime(field, "has to be in whole milliseconds since 1970");
+  }
+  if (start >= end) throw badTime("create_time_before", "has to be after create_time_from");
+  const { calendar } = await clock.now();
+  if (end > calendar - entriesSettleMs) {
+    throw badTime("create_time_before", "has to be at least 30 seconds ago");
+  }
 }
 
 function requireSame(found: ExportCall, asked: ExportCall): void {
@@ -55,7 +76,5 @@ export const exportIdReused = (): DomainError =>
     "the export with this id has another destination, other times or another caller",
   );
 
-const badEnd = (message: string): DomainError =>
-  new DomainError("INVALID_REQUEST", `create_time_before ${message}`, {
-    field: "create_time_before",
-  });
+const badTime = (field: string, message: string): DomainError =>
+  new DomainError("INVALID_REQUEST", `${field} ${message}`, { field });

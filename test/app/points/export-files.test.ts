@@ -1,6 +1,7 @@
 /** Tests what an export does with files that are not as it has left them, on files in memory. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { finishExport, keepPart, openExport } from "../../../src/app/points/export-files.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { ExportFolder, ExportManifest } from "../../../src/app/ports/exports.ts";
 import { exportPorts, namesIn } from "../../support/servers/export-ports.ts";
 
@@ -16,10 +17,11 @@ const manifest: ExportManifest = {
 };
 const final = { reason: "WRONG_STATE", retryable: false };
 
-let deps: ReturnType<typeof exportPorts>;
+const clock = { now: async () => ({ calendar: 69_000 }) } as Deps["clock"];
+let deps: ReturnType<typeof exportPorts> & Pick<Deps, "clock">;
 let folder: ExportFolder;
 beforeEach(() => {
-  deps = exportPorts();
+  deps = { ...exportPorts(), clock };
   folder = deps.exportDestinations.folder("audit", request);
 });
 const write = (name: string, content: string) => folder.write(name, Buffer.from(content));
@@ -51,6 +53,18 @@ test.each([{ programId: "shop2" }, { exportId: "2026-12" }])(
     await expect(openExport(deps, request)).rejects.toMatchObject(final);
   },
 );
+
+test.each([
+  { start: 1_000, end: 9_001 },
+  { start: 1_000, end: 1_000 },
+  { start: -1, end: 9_000 },
+  { start: undefined, end: 8_999.5 },
+])("a run that was started by hand with %o is refused", async (window) => {
+  await write(part, "lines");
+  const opening = openExport(deps, { ...request, window });
+  await expect(opening).rejects.toMatchObject({ reason: "INVALID_REQUEST", retryable: false });
+  expect(await namesIn(folder)).toEqual([part]);
+});
 
 describe("a complete export", () => {
   beforeEach(async () => {

@@ -195,7 +195,8 @@ describe("a file gets its name", () => {
     expect(await linesOf(deps, part)).toEqual([1, 2]);
     const folder = deps.exportDestinations.folder("audit", request);
     expect(await namesIn(folder)).toEqual([killed.part?.name, part]);
-    expect(await openExport(deps, request)).toBeUndefined();
+    const clock = { now: async () => ({ calendar: 99_000 }) } as Deps["clock"];
+    expect(await openExport({ ...deps, clock }, request)).toBeUndefined();
     expect(await namesIn(folder)).toEqual([]);
   });
 
