@@ -25,6 +25,12 @@ export function refusalOf(error: unknown): ApplicationFailure | undefined {
   return failure instanceof ApplicationFailure && failure.nonRetryable ? failure : undefined;
 }
 
+/**
+ * The fields of an input. A run that was started by hand may have none: its first activity refuses
+ * them, and no workflow task fails again and again.
+ */
+export const fieldsOf = <T extends object>(input: T): T => ({ ...input });
+
 /** Whether an activity has failed after its attempts, and not because its run was cancelled. */
 const isActivityFailure = (error: unknown): boolean =>
   error instanceof ActivityFailure && !isCancellation(error);
