@@ -125,6 +125,8 @@ test.each([
   ["meguri --url x grant a --e", ["--event-id", "--expire-month"]],
   ["meguri bulk rows x --state G", ["GRANTED"]],
   ["meguri refund a b --expired-points ", ["original-expiry", "current-month"]],
+  ["meguri ledger alice --ty", ["--type"]],
+  ["meguri ledger alice --type U", ["USED", "UNFROZEN"]],
   ["meguri completion ", ["bash", "zsh", "fish"]],
   ["meguri balance ", []],
 ])("what completes %j", async (line, names) => {

@@ -60,7 +60,7 @@ function complete(program: Command, words: readonly string[]): Completion {
     } else {
       const child = command.commands.find((each) => each.name() === word);
       if (child === undefined) position += 1;
-      command = child ?? command;
+      command = child ?? defaultOf(command) ?? command;
     }
   }
   if (option !== undefined) return choices(option.argChoices);
@@ -70,6 +70,12 @@ function complete(program: Command, words: readonly string[]): Completion {
   if (argument?.name() === "file") return "file";
   return choices(argument?.argChoices);
 }
+
+/** The command of a group that may be left out. Commander has no public name for it. */
+const defaultOf = (group: Command): Command | undefined => {
+  const { _defaultCommandName: name } = group as { _defaultCommandName?: string };
+  return group.commands.find((each) => each.name() === name);
+};
 
 /** The options of a command and of those above it. */
 const optionsOf = (command: Command): Option[] => [
