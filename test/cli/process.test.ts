@@ -53,6 +53,13 @@ test("without an answer the message says how to repeat the call", async () => {
   expect(stderr).toContain(`Repeat the command with --event-id ${id}`);
 });
 
+test("without an answer a dry run is known to have changed nothing", async () => {
+  const hold = ["hold", "create", "alice", "1", "--until", "+1h", "--dry-run"];
+  const { code, stderr } = await meguri(...hold, "--url", await deadAddress(), "--timeout", "1");
+  expect(code).toBe(5);
+  expect(stderr).toContain("The same command can be repeated: nothing is done twice.");
+});
+
 test("Ctrl-C on a terminal ends a watch", async () => {
   const watch = ["notifications", "alice", "--watch"];
   const { code, printed } = await typeInTerminal(watch, env(), /\n\d{4}-.*\n/, "\u0003");

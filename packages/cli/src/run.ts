@@ -25,6 +25,8 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError && isHelp(error)) return helpExitCode(error);
     const isJson = argv.includes("--json");
+    // A dry run has changed nothing, whatever has become of it.
+    if (session && argv.includes("--dry-run")) session.repeatWith = undefined;
     if (io.signal.aborted) return await reportInterrupt(io, session);
     return await report(io, problemOf(error), isJson, session);
   } finally {
