@@ -267,6 +267,19 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(await failed(2, "reservation", "list")).toContain("either --user or --state");
   });
 
+  test.each([
+    ["--expire-after", "3", "as after a lifetime of 3 months"],
+    ["--expire-month", "2031-01", "at the end of 2031-01"],
+  ])("a reservation with %s %s expires %s", async (option, value, text) => {
+    const id = `${mode}${option}`;
+    const at = ["--at", "2030-12-24T09:00+09:00", "--reservation-id", id];
+    await done("reserve", `${user}-later`, "50", ...at, option, value);
+    expect((await done("reservation", "show", id)).split("\n")).toContainEqual(
+      cells("^expires", `${text}$`),
+    );
+    await done("reservation", "cancel", id);
+  });
+
   test("likes and notifications", async () => {
     const target = { type: "post", id: `${mode}/1` };
     await server.reactions.registerTarget({ targetName: target, ownerId: user, title: "a post" });

@@ -163,8 +163,15 @@ const addShow: AddCommand = (parent, inSession) => {
     );
 };
 
+function expiryText({ expiry }: Reservation): Cell {
+  if (expiry.case === "expireMonth") return `at the end of ${expiry.value}`;
+  if (expiry.case === "expireAfterMonths") return `as after a lifetime of ${expiry.value} months`;
+  return undefined;
+}
+
 const fields = (reservation: Reservation): Cell[][] => [
   ...Object.entries(columns).map(([name, cell]) => [name, cell(reservation)]),
+  ["expires", expiryText(reservation)],
   ["created", reservation.createTime],
   ["updated", reservation.updateTime],
   ["last change", reservation.lastChange?.time],
