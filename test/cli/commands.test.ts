@@ -199,6 +199,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     const create = ["hold", "create", holder, "60", "--until", "+1h", "--hold-id", id];
     expect(await done(...create, "--dry-run")).toMatch(/^dry run, nothing is changed: HELD: 60 /);
     expect(await done(...create, "--cause", "order-1")).toMatch(/^HELD: 60 .*, balance 40$/m);
+    expect(await done("balance", holder)).toMatch(/^available\s+40\nheld\s+60\n/);
     const capture = ["hold", "capture", holder, id, "20", "--event-id", "paid", "--more"];
     expect(await done(...capture)).toContain("HELD: 60 points");
     expect(await done(...capture)).toContain("20 captured, 0 released");
@@ -211,6 +212,8 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
       ]),
     );
     expect(await done("hold", "release", holder, id)).toMatch(/^RELEASED: .* 40 released .* 80$/m);
+    expect(await done(...capture)).toMatch(/40 released .*, balance then 40; replayed: /);
+    expect(await done("balance", holder)).toMatch(/^captured\s+20$/m);
     expect(await failed(1, "hold", "capture", holder, id)).toContain("WRONG_STATE");
     const refund = ["refund", holder, "paid", "--hold", id, "--expired-points", "current-month"];
     expect(await done(...refund, "--event-id", "return")).toContain("refunded 20 points");

@@ -1,4 +1,5 @@
 /** The commands that read accounts: balance and ledger. */
+import { Option } from "@commander-js/extra-typings";
 import {
   type Balance,
   GetBalanceResponseSchema,
@@ -11,7 +12,14 @@ import { type AddCommand, examples } from "./action.ts";
 import { callerText } from "./callers.ts";
 import { addLedgerExport } from "./ledger-export.ts";
 import { addGrep } from "./ledger-grep.ts";
-import { enumName, enumOption, enumValue, programOption, readTime, timeFormat } from "./options.ts";
+import {
+  enumName,
+  enumValue,
+  pastTimeFormat,
+  programOption,
+  readTime,
+  typesOption,
+} from "./options.ts";
 import type { Columns, Output } from "./output.ts";
 import { pagesOf } from "./pages.ts";
 
@@ -20,14 +28,17 @@ export const addBalance: AddCommand = (parent, inSession) => {
     .command("balance")
     .summary("show the points of a user")
     .description(
-      "Shows the points that a user has now, by the month in which they were granted, and when " +
-        "they expire. A user without an account has 0 points.",
+      "Shows the points that a user has now, when they expire, and how many are held besides. A " +
+        "user without an account has 0 points.",
     )
     .argument("<user>", "the user")
     .addOption(programOption())
-    .option("--pending", "also show the points that are reserved and not granted yet", false)
-    .option("--as-of <time>", `what the user had at ${timeFormat}`, readTime)
-    .addHelpText("after", examples("meguri balance alice", "meguri balance alice --json"))
+    .addOption(pendingOption())
+    .option("--as-of <time>", `what the user had at ${pastTimeFormat}`, readTime)
+    .addHelpText(
+      "after",
+      examples("meguri balance alice", "meguri balance alice --as-of 2026-11-01T00:00+09:00"),
+    )
     .action(
       inSession(async ({ meguri, out, call }, userId, options) => {
         const { program: programId, pending: includePending, asOf } = options;
@@ -40,13 +51,19 @@ export const addBalance: AddCommand = (parent, inSession) => {
     );
 };
 
+const pendingOption = () =>
+  new Option("--pending", "also show the points that are reserved and not granted yet")
+    .default(false)
+    .conflicts("asOf");
+
 function balanceText(
   out: Output,
-  { availablePoints, pendingPoints, frozen, totals, buckets }: Balance,
+  { availablePoints, heldPoints, pendingPoints, frozen, totals, buckets }: Balance,
   hasPending: boolean,
 ): string {
   const fields = out.table([
     ["available", availablePoints],
+    ["held", heldPoints],
     ...(hasPending ? [["pending", pendingPoints]] : []),
     ["frozen", frozen],
     ["issued", totals?.issuedPoints],
@@ -54,6 +71,7 @@ function balanceText(
     ["expired", totals?.expiredPoints],
     ["refunded", totals?.refundedPoints],
     ["revoked", totals?.revokedPoints],
+    ["captured", totals?.capturedPoints],
   ]);
   const months = buckets.map(({ month, points, expireTime }) => [month, points, expireTime]);
   return fields + (months.length > 0 ? out.table(months, ["month", "points", "expires"]) : "");
@@ -85,8 +103,8 @@ export const addLedger: AddCommand = (parent, inSession) => {
     .description("Lists the events of an account, newest first.")
     .argument("<user>", "the user")
     .addOption(programOption())
-    .addOption(enumOption("--type <types...>", "only these types", LedgerEntry_TypeSchema))
-    .option("--since <time>", `only what was recorded since ${timeFormat}`, readTime)
+    .addOption(typesOption())
+    .option("--since <time>", `only what was recorded since ${pastTimeFormat}`, readTime)
     .option("--until <time>", "only what was recorded before this time", readTime)
     .option("--oldest-first", "begin with the first event")
     .addHelpText("after", examples("meguri ledger alice | head", "meguri ledger alice --type USED"))

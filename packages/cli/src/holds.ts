@@ -50,17 +50,30 @@ interface ChangeAnswer {
 const sentence =
   ({ dryRun }: ChangeOptions) =>
   ({ hold, availablePoints, replayed }: ChangeAnswer): string =>
-    outcomeText({ dryRun, replayed }, `${about(hold)}, balance ${availablePoints}`);
+    // The hold is as it is now, and the balance the one right after the change.
+    outcomeText(
+      { dryRun, replayed },
+      `${about(hold)}, balance ${replayed ? "then " : ""}${availablePoints}`,
+    );
 
 const addCreate: AddCommand = (parent, inSession) => {
   changeCommand(parent, "create", "set points of a user aside")
     .description("Sets points of a user aside, those of the oldest month first.")
     .argument("<user>", "the user whose points are held")
     .argument("<points>", "how many, 1 to 1000000000", readPoints)
-    .requiredOption("--until <time>", `released at ${timeFormat}`, readTime)
+    .requiredOption(
+      "--until <time>",
+      `a minute to 90 days ahead, when what is still held is released: ${timeFormat}`,
+      readTime,
+    )
     .option("--hold-id <id>", "the id of the hold; a random one by default")
     .option("--allow-partial", "hold what there is if the user has fewer points", false)
-    .option("--to-current-month", "give points that have expired to the month of a release", false)
+    .option(
+      "--to-current-month",
+      "let points that have expired meanwhile count as granted when they are released; otherwise " +
+        "they expire then",
+      false,
+    )
     .addHelpText("after", examples("meguri hold create alice 500 --until +1h --hold-id order-17"))
     .action(
       inSession(async (session, user, points, options) => {
@@ -81,7 +94,9 @@ const addCreate: AddCommand = (parent, inSession) => {
 
 const addCapture: AddCommand = (parent, inSession) => {
   changeCommand(parent, "capture", "take held points for good")
-    .description("Takes held points for good: all of them, or so many, and releases the rest.")
+    .description(
+      "Takes held points for good, all of them or as many as given, and releases the rest.",
+    )
     .argument("<user>", "the user whose points are held")
     .argument("<hold-id>", "the hold")
     .argument("[points]", "how many; all that are held by default", readPoints)

@@ -8,7 +8,7 @@ import {
 } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { enumName, programOption, readTime, timeFormat } from "./options.ts";
+import { enumName, pastTimeFormat, programOption, readTime } from "./options.ts";
 
 /** How often the progress of a run is read. */
 const pollMs = 1_000;
@@ -25,8 +25,12 @@ export const addLedgerExport: AddCommand = (parent, inSession) => {
     .argument("<id>", "the id of the export, which names its folder, such as 2026-11")
     .addOption(programOption())
     .requiredOption("--to <destination>", "the name of the destination")
-    .option("--since <time>", `only what was recorded since ${timeFormat}`, readTime)
-    .requiredOption("--until <time>", "only what was recorded before this time", readTime)
+    .option("--since <time>", `only what was recorded since ${pastTimeFormat}`, readTime)
+    .requiredOption(
+      "--until <time>",
+      "only what was recorded before this time, a minute ago at the latest",
+      readTime,
+    )
     .addHelpText(
       "after",
       examples(

@@ -1,10 +1,9 @@
 /** The command that searches exported ledgers. */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { LedgerEntry_TypeSchema } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
 import { type ExportedLine, entriesIn, filesOf } from "./exported-files.ts";
 import { write } from "./io.ts";
-import { enumOption, readTime, timeFormat } from "./options.ts";
+import { pastTimeFormat, readTime, typesOption } from "./options.ts";
 import { printable } from "./output.ts";
 
 type Test = (line: ExportedLine) => boolean;
@@ -24,8 +23,8 @@ export const addGrep: AddCommand = (parent, inSession) => {
     .option("--cause <id>", "only this cause")
     .option("--reason <text>", "only reasons that contain this text")
     .option("--by <caller>", "only what this service, or this subject, has requested")
-    .addOption(enumOption("--type <types...>", "only these types", LedgerEntry_TypeSchema))
-    .option("--since <time>", `only what was recorded since ${timeFormat}`, readTime)
+    .addOption(typesOption())
+    .option("--since <time>", `only what was recorded since ${pastTimeFormat}`, readTime)
     .option("--until <time>", "only what was recorded before this time", readTime)
     .addHelpText(
       "after",

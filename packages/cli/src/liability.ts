@@ -11,7 +11,7 @@ import {
 } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { enumName, programOption, readTime, timeFormat } from "./options.ts";
+import { enumName, pastTimeFormat, programOption, readTime } from "./options.ts";
 import { type Cell, type Columns, formatTime, type Output, printable } from "./output.ts";
 import { pagesOf } from "./pages.ts";
 
@@ -36,7 +36,7 @@ const addCreate: AddCommand = (parent, inSession) => {
     )
     .argument("<id>", "the id of the report, such as 2026-11-30")
     .addOption(programOption())
-    .option("--since <time>", `totals of what was recorded since ${timeFormat}`, readTime)
+    .option("--since <time>", `totals of what was recorded since ${pastTimeFormat}`, readTime)
     .addHelpText(
       "after",
       examples("meguri liability create 2026-11-30 --since 2026-11-01T00:00+09:00"),

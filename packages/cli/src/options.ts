@@ -4,6 +4,7 @@ import type { DescEnum, EnumShape } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { LedgerEntry_TypeSchema as EntryTypeSchema } from "@meguri/client/points";
 import { Temporal } from "temporal-polyfill";
 
 export const programOption = () =>
@@ -50,6 +51,10 @@ export const enumOption = <const Flags extends string>(
   schema: DescEnum,
 ) => new Option(flags, description).choices(enumNames(schema));
 
+/** The types of ledger entries that a list is to have. */
+export const typesOption = () =>
+  enumOption("--type <types...>", "only these types, of which -- ends the list", EntryTypeSchema);
+
 /** The names of an enum's values without the unspecified one, as they are typed and printed. */
 const enumNames = (schema: DescEnum): string[] =>
   schema.values.filter(({ number }) => number !== 0).map(({ localName }) => localName);
@@ -80,6 +85,9 @@ export function readCount(text: string): number {
 }
 
 export const timeFormat = 'a time with its zone, such as "2026-12-24T09:00+09:00", or "+2h"';
+
+/** As `timeFormat`, where a time from now on would be refused. */
+export const pastTimeFormat = 'a time with its zone, such as "2026-11-01T00:00+09:00"';
 
 const units = { s: "seconds", m: "minutes", h: "hours" } as const;
 

@@ -192,7 +192,9 @@ export const addExtend: AddCommand = (parent, inSession) => {
 
 export const addFreeze: AddCommand = (parent, inSession) => {
   command(parent, "freeze", "make an account refuse changes")
-    .description("Makes an account refuse grants, uses and refunds. Its points still expire.")
+    .description(
+      "Makes an account refuse grants, uses, refunds, holds and captures. Its points still expire.",
+    )
     .argument("<user>", "the user whose account it is")
     .addHelpText("after", examples("meguri freeze alice --reason 'fraud check'"))
     .action(
@@ -211,7 +213,7 @@ export const addFreeze: AddCommand = (parent, inSession) => {
 
 export const addUnfreeze: AddCommand = (parent, inSession) => {
   command(parent, "unfreeze", "end a freeze")
-    .description("Lets a frozen account accept grants, uses and refunds again.")
+    .description("Lets a frozen account accept what it refused while it was frozen.")
     .argument("<user>", "the user whose account it is")
     .addHelpText("after", examples("meguri unfreeze alice"))
     .action(

@@ -1,6 +1,6 @@
 /** The command tree: the options that all commands have, and the commands by groups. */
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import type { Command as BaseCommand } from "commander";
+import { type Command as BaseCommand, type Option as BaseOption, Help } from "commander";
 import { addBalance, addLedger } from "./accounts.ts";
 import type { AddCommand, Runner } from "./action.ts";
 import { addBulk } from "./bulk.ts";
@@ -88,7 +88,7 @@ export function createProgram(io: Io, inSession: Runner): Command {
     .description(description)
     .version(version)
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, optionDescription })
     .configureOutput({
       writeOut: (text) => void write(io.stdout, text),
       writeErr: (text) => void write(io.stderr, text),
@@ -111,6 +111,10 @@ export function createProgram(io: Io, inSession: Runner): Command {
   addCompletion(program as BaseCommand, io);
   return program as Command;
 }
+
+/** Without the default of a switch, which says nothing to a person. */
+const optionDescription = (option: BaseOption): string =>
+  new Help().optionDescription(option).replace(" (default: false)", "");
 
 const globalOptions = (): Option[] => [
   new Option("--url <urls>", "the server, or several with commas (MEGURI_URL)"),
