@@ -61,7 +61,7 @@ function detailsOf(result: LiabilityReportResult, counts: LiabilityCounts): stri
   return [
     `As of ${as_of}, ${outstanding_points} points were outstanding` +
       `${held ? `, and ${held} more were held` : ""}. ${accountsOf(counts)}`,
-    ["| granted in | expire | points |", "|---|---|---|", ...months].join("\n"),
+    ["| month | expire | points |", "|---|---|---|", ...months].join("\n"),
     [`| ${since ? `since ${since}` : "of all time"} | points |`, "|---|---|", ...sums].join("\n"),
   ].join("\n\n");
 }
