@@ -176,7 +176,7 @@ export const addExtend: AddCommand = (parent, inSession) => {
     .argument("<grant-event-id>", "the event id of the grant, or of an earlier extension")
     .argument("<month>", `at whose end the points expire: ${monthFormat}`, readMonth)
     .addOption(originOption())
-    .addHelpText("after", examples("meguri extend alice order-17 2027-12 --reason apology"))
+    .addHelpText("after", examples("meguri extend alice xmas-alice 2027-06 --reason apology"))
     .action(
       inSession(async (session, user, grantEventId, expireMonth, options) => {
         const { meguri, out, call } = session;
