@@ -1,6 +1,7 @@
 /** Waits until everything that was sent has been done, and reads what is stored then. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { getBulkGrant, listRows } from "../../src/app/bulk-grants/queries.ts";
+import { getBalance } from "../../src/app/points/queries.ts";
 import { verifyAccount } from "../../src/app/points/verify.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import { bulkGrantRef, programRef, reservationRef } from "../../src/app/ports/records.ts";
@@ -8,17 +9,20 @@ import { defaultProgramId as programId } from "../../src/domain/program.ts";
 import { text } from "../../src/store/dynamodb/sdk/attributes.ts";
 import { allItems } from "../../test/support/fixtures/pages.ts";
 import { eventually } from "../../test/support/fixtures/waiting.ts";
-import { ledgerOf } from "../../test/support/models/fault-workload.ts";
+import { holdsOf, ledgerOf } from "../../test/support/models/fault-workload.ts";
 import type { Server } from "./calls.ts";
 import type { State, StoredBulkGrant } from "./checks/state.ts";
-import type { Record } from "./record.ts";
+import { onPoints, type Record } from "./record.ts";
 import type { Stack } from "./stack.ts";
 
 const pollMs = 1_000;
 
+/** What is due within this time after the faults is waited for: also the shortest holds. */
+const soonMs = 90_000;
+
 /**
- * Waits until reservations that are due and bulk grants that are approved have come to their end.
- * Returns when the time is over, too: the checks then tell what has not.
+ * Waits until reservations and holds that are due soon, and bulk grants that are approved, have
+ * come to their end. Returns when the time is over, too: the checks then tell what has not.
  */
 export async function settle(
   deps: Deps,
@@ -27,30 +31,29 @@ export async function settle(
   stopped: AbortSignal,
 ): Promise<void> {
   const latest = performance.now() + mostMs;
+  const dueBy = Date.now() + soonMs;
   while (performance.now() < latest && !stopped.aborted) {
-    if ((await countOpen(deps, record)) === 0) return;
+    if ((await countOpen(deps, record, dueBy)) === 0) return;
     await sleep(pollMs);
   }
 }
 
-async function countOpen({ reader }: Deps, record: Record): Promise<number> {
+async function countOpen(deps: Deps, record: Record, dueBy: number): Promise<number> {
+  const { reader } = deps;
   const reservations = await reader.many(
     record.reservations.map(({ id }) => reservationRef(programId, id)),
   );
   const bulkGrants = await reader.many(
     record.bulkGrants.map(({ id }) => bulkGrantRef(programId, id)),
   );
-  const now = Date.now();
-  const due = reservations.filter(
-    (each) => each?.state === "PENDING" && each.executeTime <= now + minuteMs,
-  );
+  const due = reservations.filter((each) => each?.state === "PENDING" && each.executeTime <= dueBy);
+  const holds = [...(await holdsOf(deps, onPoints(record))).values()];
+  const held = holds.filter(({ state, until }) => state === "HELD" && until <= dueBy);
   const active = bulkGrants.filter(
     (each) => each && ["VALIDATING", "APPROVED", "RUNNING"].includes(each.state),
   );
-  return due.length + active.length;
+  return due.length + held.length + active.length;
 }
-
-const minuteMs = 60_000;
 
 /**
  * Calls each server until it answers, for at most so long: a server that a fault has broken for
@@ -83,12 +86,14 @@ export async function readState(
   const accounts = (await itemsOf("points")).map((item) => text(item, "pk"));
   const time = Date.now();
   const ledgers = new Map<string, Awaited<ReturnType<typeof ledgerOf>>>();
+  const heldPoints = new Map<string, number>();
   const differences: string[] = [];
   for (const userId of new Set([...usersOf(record), ...accounts.flatMap(userOf)])) {
     const name = { programId, userId };
     const { differences: found } = await verifyAccount(deps, name, false);
     differences.push(...found.map((each) => `account ${userId}: ${JSON.stringify(each)}`));
     ledgers.set(userId, await ledgerOf(deps, userId));
+    heldPoints.set(userId, (await getBalance(deps, name)).heldPoints);
   }
   const bulkGrants = new Map<string, StoredBulkGrant>();
   for (const { id } of record.bulkGrants) {
@@ -99,6 +104,8 @@ export async function readState(
     time,
     ledgers,
     differences,
+    holds: await holdsOf(deps, onPoints(record)),
+    heldPoints,
     reservations: await stored(record.reservations, (ids) =>
       reader.many(ids.map((id) => reservationRef(programId, id))),
     ),
@@ -112,10 +119,10 @@ export async function readState(
 }
 
 /** The users whose accounts the clients may have changed. */
-const usersOf = ({ points, reservations, bulkGrants }: Record): string[] => [
-  ...points.map(({ operation }) => operation.userId),
-  ...reservations.map(({ userId }) => userId),
-  ...bulkGrants.flatMap(({ rows }) => rows.map(({ userId }) => userId)),
+const usersOf = (record: Record): string[] => [
+  ...onPoints(record).map(({ operation }) => operation.userId),
+  ...record.reservations.map(({ userId }) => userId),
+  ...record.bulkGrants.flatMap(({ rows }) => rows.map(({ userId }) => userId)),
 ];
 
 const accountPrefix = `A#${programId}#`;

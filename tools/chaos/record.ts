@@ -77,6 +77,7 @@ export interface ProgramRecord {
 
 export interface Record {
   readonly points: readonly Outcome[];
+  readonly holds: readonly Outcome[];
   readonly reservations: readonly ReservationRecord[];
   readonly bulkGrants: readonly BulkRecord[];
   readonly reactions: readonly ReactionRecord<RequestOf<"react" | "unreact">>[];
@@ -87,11 +88,15 @@ export interface Record {
   readonly surprises: readonly string[];
 }
 
+/** The operations on points and holds, which have their entries in the same ledgers. */
+export const onPoints = ({ points, holds }: Record): readonly Outcome[] => [...points, ...holds];
+
 /** All changes of a record, by what they change. */
 export function sentBy(record: Record): Readonly<{ [name: string]: readonly Changes[] }> {
-  const { points, reservations, bulkGrants, reactions, events, reads, programs } = record;
+  const { points, holds, reservations, bulkGrants, reactions, events, reads, programs } = record;
   return {
     points,
+    holds,
     reservations: reservations.flatMap(({ sent }) => sent),
     "bulk grants": bulkGrants.flatMap(({ sent }) => sent),
     reactions,

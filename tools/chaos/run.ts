@@ -5,6 +5,7 @@ import { type Calls, createCalls } from "./calls.ts";
 import { check } from "./checks/check.ts";
 import { grantInBulk } from "./clients/bulk-grants.ts";
 import { react, read, registerTargets, report } from "./clients/feeds.ts";
+import { holdPoints } from "./clients/holds.ts";
 import { changePoints } from "./clients/points.ts";
 import { createPrograms } from "./clients/programs.ts";
 import { reserve } from "./clients/reservations.ts";
@@ -66,6 +67,7 @@ type Growing = { readonly [K in keyof Record]: Record[K][number][] };
 
 export const emptyRecord = (surprises: string[]): Growing => ({
   points: [],
+  holds: [],
   reservations: [],
   bulkGrants: [],
   reactions: [],
@@ -119,7 +121,8 @@ export function startClients(
   const each = (name: string, count: number, run: (calls: Calls, name: string) => Promise<void>) =>
     Array.from({ length: count }, (_, i) => ({ name: `${name}-${i + 1}`, run }));
   const all = [
-    ...each("points", 5, (calls, name) => changePoints(calls, name, record.points)),
+    ...each("points", 3, (calls, name) => changePoints(calls, name, record.points)),
+    ...each("holds", 2, (calls, name) => holdPoints(calls, name, record.holds)),
     ...each("reservations", 3, (calls, name) => reserve(calls, name, record.reservations)),
     ...each("bulk", 2, (calls, name) => grantInBulk(calls, name, record.bulkGrants)),
     ...each("fan", 3, (calls, name) => react(calls, name, record.reactions)),

@@ -23,14 +23,15 @@ import {
   checkOutcomes,
   ledgerOf,
   type Process,
-  plan,
   programId,
   runWorkload,
   settle,
   startProcess,
+  timeOutDue,
 } from "../../support/models/fault-workload.ts";
 import { randomFrom } from "../../support/models/random.ts";
-import type { Outcome } from "../../support/models/workload-operations.ts";
+import { begun, type Outcome, shortHoldMs } from "../../support/models/workload-operations.ts";
+import { plan } from "../../support/models/workload-plan.ts";
 import { deleteTables } from "../../support/stores/delete-tables.ts";
 
 const upstream = inject("dynamodbEndpoint");
@@ -130,6 +131,9 @@ describe.each(modes)("$mode", ({ isolation }) => {
   test("operations with faults: acknowledged ones once, the rest at most once", async () => {
     console.info(`TEST_MODEL_SEED=${seed}`);
     const some = processes(3);
+    const aheadMs = 2 * shortHoldMs;
+    const worker = startProcess(proxy.endpoint, names, "thin", aheadMs);
+    started.push(worker);
     proxy.faults({
       lostAnswer: 0.06,
       conflict: 0.06,
@@ -138,28 +142,33 @@ describe.each(modes)("$mode", ({ isolation }) => {
       delay: 0.2,
       delayMs: [1, 30],
     });
-    const outcomes = await runWorkload(some, plan(seed, operations, accounts), seed, 32);
+    const outcomes = await runWorkload(some, worker, plan(seed, operations, accounts), seed, 32);
     const { faults } = proxy.stats();
     proxy.faults({});
-    await settle(some, proxy);
+    await settle([...some, worker], proxy);
+    await timeOutDue(worker, outcomes);
     expect(outcomes).toHaveLength(operations);
     for (const kind of ["lostAnswer", "conflict", "throttle", "serverError"] as const) {
       expect(faults[kind]).toBeGreaterThan(operations / 42);
     }
-    const counts = await checkOutcomes(direct.deps, outcomes);
+    const counts = await checkOutcomes(direct.deps, outcomes, aheadMs);
     expect(counts.acknowledged).toBeGreaterThan(operations * 0.6);
     expect(counts.refused).toBeGreaterThan(operations / 20);
+    expect(counts.timedOut).toBeGreaterThanOrEqual(Math.floor(operations / 150));
+    expect(counts.captured).toBeGreaterThanOrEqual(Math.floor(operations / 150));
   });
 
   test("ambiguous results that are given up: each is done once or not at all", async () => {
     const [one] = processes(1) as [Process];
     await grant(one.deps, "lost-warm", "warm", 1);
-    const operations = plan(seed + 1, 60, 6).map((each) => ({
-      ...each,
-      id: `lost-${each.id}`,
-      userId: `lost-${each.userId}`,
-      reverses: `lost-${each.reverses}`,
-    }));
+    const operations = plan(seed + 1, 60, 6).map((each) =>
+      begun({
+        ...each,
+        id: `lost-${each.id}`,
+        userId: `lost-${each.userId}`,
+        reverses: `lost-${each.reverses}`,
+      }),
+    );
     proxy.faults({ lostAnswer: 0.97, operations: "writes" });
     const outcomes = await Promise.all(
       operations.map(async (operation) => ({

@@ -1,18 +1,25 @@
 /** Runs operations of many callers on a store with faults, and checks their outcomes. */
 import { expect } from "vitest";
-import type { ChangeResult } from "../../../src/app/points/change-account.ts";
+import { capturePoints, holdPoints, releaseHold } from "../../../src/app/holds/commands.ts";
+import { timeOutHold } from "../../../src/app/holds/time-out.ts";
 import {
+  extendPoints,
   grantPoints,
   refundPoints,
   revokePoints,
   usePoints,
 } from "../../../src/app/points/commands.ts";
+import { getBalance } from "../../../src/app/points/queries.ts";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
+import type { Clock } from "../../../src/app/ports/clock.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
+import { holdRef } from "../../../src/app/ports/records.ts";
 import { Counts } from "../../../src/app/ports/tallies.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import type { Hold, HoldState } from "../../../src/domain/hold.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
+import type { Month } from "../../../src/domain/month.ts";
 import { createSystemClock } from "../../../src/runtime/clocks.ts";
 import { createProgramCache } from "../../../src/runtime/program-cache.ts";
 import { createTargetOwnerCache } from "../../../src/runtime/target-owner-cache.ts";
@@ -26,16 +33,22 @@ import type { TableName } from "../../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import type { DynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { allItems } from "../fixtures/pages.ts";
-import { patience } from "../fixtures/waiting.ts";
+import { patience, patiently } from "../fixtures/waiting.ts";
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { exportPorts } from "../servers/export-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { noUnreadCountStreams } from "../stores/memory-store.ts";
+import { wrongHolds } from "./hold-checks.ts";
 import { compareWithLedgers } from "./outcome-checks.ts";
 import { randomFrom } from "./random.ts";
 import {
+  type Answer,
   type Attempt,
   allowsPartial,
+  begun,
+  capturePointsOf,
+  doMoreFollow,
+  expireMonthOf,
   type Operation,
   type Outcome,
   refundPointsOf,
@@ -51,15 +64,23 @@ export interface Process {
 /** The ways to DynamoDB. */
 export const transports = ["thin", "sdk"] as const;
 
+/** Starts a process by whose clock reservations and holds are due `aheadMs` earlier. */
 export function startProcess(
   endpoint: string,
   names: TableName,
   transport: (typeof transports)[number] = "thin",
+  aheadMs = 0,
 ): Process {
   const clients = createClients({ endpoint, region: "ap-northeast-1", transport });
   const store = createDynamoItemStore(clients.single, names);
   const reader = createDynamoReader(clients, names);
-  const clock = createSystemClock(clients);
+  const system = createSystemClock(clients);
+  const clock: Clock = {
+    async now() {
+      const { wall, calendar } = await system.now();
+      return { wall: wall + aheadMs, calendar };
+    },
+  };
   const engine = new CommitEngine({ store, clock });
   const programs = createProgramCache(reader);
   const background = (work: () => Promise<void>) => void work().catch(() => undefined);
@@ -106,32 +127,15 @@ export const settle = (processes: readonly Process[], proxy: DynamoProxy): Promi
     }, patience)
     .toBe(0);
 
-/** Random operations on some accounts. Refunds and revokes name recent operations. */
-export function plan(seed: number, count: number, accounts: number): Operation[] {
-  const random = randomFrom(seed);
-  const all: Operation[] = [];
-  for (let i = 0; i < count; i++) {
-    const userId = `user-${Math.floor(random() * accounts)}`;
-    const drawn = random();
-    const kind = drawn < 0.4 ? "grant" : drawn < 0.75 ? "use" : drawn < 0.9 ? "refund" : "revoke";
-    const reversible = all.filter(
-      (each) => each.userId === userId && each.kind === (kind === "refund" ? "use" : "grant"),
-    );
-    const reverses = reversible.at(-1 - Math.floor(random() * 4))?.id ?? "nothing";
-    all.push({ id: `op-${i}`, userId, kind, points: 1 + Math.floor(random() * 50), reverses });
-  }
-  return all;
-}
-
 export const programId = "default";
 
-function send(deps: Deps, operation: Operation, waitMs?: number): Promise<ChangeResult> {
+function send(deps: Deps, operation: Operation, waitMs?: number): Promise<Answer> {
   const { id: eventId, userId, kind, points, reverses } = operation;
   const deadline = waitMs === undefined ? undefined : performance.now() + waitMs;
   const input = { programId, userId, eventId, reason: "", caller: asService("workload"), deadline };
   switch (kind) {
     case "grant":
-      return grantPoints(deps, { ...input, points });
+      return grantPoints(deps, { ...input, points, expireMonth: expireMonthOf(operation) });
     case "use":
       return usePoints(deps, { ...input, points, allowPartial: allowsPartial(operation) });
     case "refund":
@@ -143,6 +147,26 @@ function send(deps: Deps, operation: Operation, waitMs?: number): Promise<Change
       });
     case "revoke":
       return revokePoints(deps, { ...input, grant: { origin: "c", eventId: reverses } });
+    case "extend": {
+      const expireMonth = expireMonthOf(operation) as Month;
+      const grant = { origin: "c", eventId: reverses } as const;
+      return extendPoints(deps, { ...input, grant, expireMonth });
+    }
+    case "hold":
+      return holdPoints(deps, {
+        ...{ ...input, reason: eventId, holdId: eventId, points },
+        allowPartial: allowsPartial(operation),
+        until: operation.until as number,
+        expiredPointsPolicy: "ORIGINAL_EXPIRY",
+      });
+    case "capture":
+      return capturePoints(deps, {
+        ...{ ...input, reason: eventId, holdId: reverses },
+        points: capturePointsOf(operation),
+        moreFollow: doMoreFollow(operation),
+      });
+    case "release":
+      return releaseHold(deps, { ...input, reason: eventId, holdId: reverses });
   }
 }
 
@@ -160,10 +184,12 @@ export async function attempt(deps: Deps, operation: Operation, waitMs?: number)
 
 /**
  * Runs the operations with so many concurrent callers. Some operations are sent twice at once, by
- * two processes. Half of the ambiguous results are retried, the rest is given up.
+ * two processes. Half of the ambiguous results are retried, the rest is given up. Meanwhile, a
+ * worker times out holds that are due by its clock.
  */
 export async function runWorkload(
   processes: readonly Process[],
+  worker: Process,
   operations: readonly Operation[],
   seed: number,
   callers: number,
@@ -182,30 +208,72 @@ export async function runWorkload(
   }
 
   async function caller(): Promise<void> {
-    for (let operation = queue.shift(); operation; operation = queue.shift()) {
+    for (let planned = queue.shift(); planned; planned = queue.shift()) {
+      const operation = begun(planned);
       const attempts: Attempt[] = [];
       const sent = [attemptUntilAnswered(operation, attempts)];
       if (random() < 0.1) sent.push(attemptUntilAnswered(operation, attempts));
       await Promise.all(sent);
       outcomes.push({ operation, attempts });
+      if (random() < 0.1) await timeOutOne();
     }
+  }
+
+  async function timeOutOne(): Promise<void> {
+    const latest = outcomes.filter((each) => each.operation.kind === "hold").slice(-callers);
+    const hold = latest[Math.floor(random() * latest.length)];
+    if (hold) await timeOut(worker.deps, hold).catch(requireDomainError);
   }
 
   await Promise.all(Array.from({ length: callers }, caller));
   return outcomes;
 }
 
-/** Compares the outcomes with the ledgers, and every account with its ledger. */
-export async function checkOutcomes(deps: Deps, outcomes: readonly Outcome[]) {
+const timeOut = (deps: Deps, { operation: { id: holdId, userId } }: Outcome) =>
+  timeOutHold(deps, { programId, userId, holdId });
+
+function requireDomainError(error: unknown): void {
+  if (!(error instanceof DomainError)) throw error;
+}
+
+/** Times out all holds that are due by the clock of a worker. */
+export async function timeOutDue({ deps }: Process, outcomes: readonly Outcome[]): Promise<void> {
+  for (const outcome of outcomes) {
+    if (outcome.operation.kind !== "hold") continue;
+    await patiently(() => timeOut(deps, outcome)).catch(requireDomainError);
+  }
+}
+
+/**
+ * Compares the outcomes with the ledgers, every account with its ledger, and the holds with both.
+ * Holds that are due by a clock that is `aheadMs` ahead must have been released.
+ */
+export async function checkOutcomes(deps: Deps, outcomes: readonly Outcome[], aheadMs = 0) {
+  const time = Date.now() + aheadMs;
   const ledgers = new Map<string, LedgerEntry[]>();
+  const heldPoints = new Map<string, number>();
   for (const userId of new Set(outcomes.map(({ operation }) => operation.userId))) {
-    const { differences } = await verifyAccount(deps, { programId, userId }, false);
+    const name = { programId, userId };
+    const { differences } = await verifyAccount(deps, name, false);
     expect(differences, `account of ${userId}`).toEqual([]);
     ledgers.set(userId, await ledgerOf(deps, userId));
+    heldPoints.set(userId, (await getBalance(deps, name)).heldPoints);
   }
   const { wrong, counts } = compareWithLedgers(outcomes, ledgers);
-  expect(wrong).toEqual([]);
-  return counts;
+  const holds = await holdsOf(deps, outcomes);
+  expect([...wrong, ...wrongHolds(outcomes, { time, ledgers, holds, heldPoints })]).toEqual([]);
+  const states = Map.groupBy(holds.values(), ({ state }) => state);
+  const countOf = (state: HoldState) => states.get(state)?.length ?? 0;
+  return { ...counts, timedOut: countOf("EXPIRED"), captured: countOf("CAPTURED") };
+}
+
+/** The records of the holds that these operations have made, by their ids. */
+export async function holdsOf(deps: Deps, outcomes: readonly Outcome[]) {
+  const refs = outcomes
+    .filter(({ operation }) => operation.kind === "hold")
+    .map(({ operation }) => holdRef({ programId, holdId: operation.id }));
+  const found = await deps.reader.many(refs);
+  return new Map(found.flatMap((hold): [string, Hold][] => (hold ? [[hold.holdId, hold]] : [])));
 }
 
 export async function ledgerOf(deps: Deps, userId: string): Promise<LedgerEntry[]> {

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { eventName } from "../../../src/domain/ledger.ts";
 import { wrongRefusals } from "./refusal-checks.ts";
-import type { KnownEntry, Outcome } from "./workload-operations.ts";
+import { type KnownEntry, keyOf, keyOfEntry, leftOf, type Outcome } from "./workload-operations.ts";
 
 /** How the operations ended. */
 interface Counts {
@@ -24,9 +24,9 @@ export function compareWithLedgers(
   const counts = { acknowledged: 0, refused: 0, ambiguous: 0, ambiguousButDone: 0 };
   const wrong: string[] = [];
   for (const outcome of outcomes) {
-    const { id, userId } = outcome.operation;
-    const ledger = ledgers.get(userId) ?? [];
-    const found = ledger.filter(({ event }) => event.origin === "c" && event.eventId === id);
+    const key = keyOf(outcome.operation);
+    const ledger = ledgers.get(outcome.operation.userId) ?? [];
+    const found = ledger.filter((entry) => keyOfEntry(entry) === key);
     const end = endOf(outcome, found.length > 0);
     counts[end] += 1;
     if (end === "ambiguous") counts.ambiguousButDone += found.length;
@@ -36,13 +36,38 @@ export function compareWithLedgers(
   for (const [userId, ledger] of ledgers) {
     const own = byUser.get(userId) ?? [];
     wrong.push(...wrongNumbers(userId, ledger), ...wrongRefusals(own, ledger));
-    const sent = new Set(own.map(({ operation }) => operation.id));
-    for (const { number, event } of ledger) {
-      if (event.origin !== "c" || sent.has(event.eventId)) continue;
-      wrong.push(`entry ${number} of ${userId} is ${eventName(event)}, which nobody has sent`);
-    }
+    wrong.push(...unsentEntries(userId, own, ledger), ...wrongSums(userId, ledger));
   }
   return { wrong, counts };
+}
+
+/** Entries that no operation has made. The release by a timeout has no reason. */
+function unsentEntries(
+  userId: string,
+  own: readonly Outcome[],
+  ledger: readonly KnownEntry[],
+): string[] {
+  const sent = new Set(own.map(({ operation }) => keyOf(operation)));
+  const ids = new Set(["", ...own.map(({ operation }) => operation.id)]);
+  const isSent = (entry: KnownEntry) =>
+    entry.type === "RELEASED" ? ids.has(entry.reason) : sent.has(keyOfEntry(entry));
+  return ledger
+    .filter((entry) => ["c", "h"].includes(entry.event.origin) && !isSent(entry))
+    .map(({ number, event }) => {
+      return `entry ${number} of ${userId} is ${eventName(event)}, which nobody has sent`;
+    });
+}
+
+/** Grants, uses and holds of which more points were taken or returned than they have. */
+function wrongSums(userId: string, ledger: readonly KnownEntry[]): string[] {
+  const reversed = new Set(ledger.flatMap(({ relatedEvent: of }) => (of ? [eventName(of)] : [])));
+  return ledger
+    .filter(({ event }) => reversed.has(eventName(event)))
+    .flatMap((entry) => {
+      const name = eventName(entry.event);
+      const more = -leftOf(entry, ledger);
+      return more > 0 ? [`${more} points more than ${name} of ${userId} has are reversed`] : [];
+    });
 }
 
 /** After one attempt was refused, another one with an ambiguous result may have succeeded. */
@@ -79,9 +104,9 @@ function wrongEntries(
   ];
 }
 
-/** Whether everything that a caller was told of an entry is stored. */
-const isKnownAs = (told: KnownEntry, stored: KnownEntry): boolean =>
-  Object.entries(told).every(([field, value]) =>
+/** Whether everything that a caller has learned of an entry is stored. */
+const isKnownAs = (known: KnownEntry, stored: KnownEntry): boolean =>
+  Object.entries(known).every(([field, value]) =>
     isDeepStrictEqual(value, stored[field as keyof KnownEntry]),
   );
 

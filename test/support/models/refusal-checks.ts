@@ -3,13 +3,20 @@
  * explains it at some moment of the call. The entries of the ledger are the order of the states.
  */
 import type { DomainError } from "../../../src/domain/errors.ts";
+import { eventName } from "../../../src/domain/ledger.ts";
+import { sum } from "../../../src/domain/month-changes.ts";
 import {
   type Attempt,
   allowsPartial,
+  capturePointsOf,
   type KnownEntry,
+  keyOf,
+  keyOfEntry,
+  leftOf,
   type Operation,
   type Outcome,
   refundPointsOf,
+  targetMonthOf,
 } from "./workload-operations.ts";
 
 /** The wrong refusals of operations on one account. `ledger` has all its entries in order. */
@@ -46,13 +53,13 @@ function boundsFrom(outcomes: readonly Outcome[], ledger: readonly KnownEntry[])
   );
   const firstSent = new Map(
     outcomes.map(({ operation, attempts }) => [
-      operation.id,
+      keyOf(operation),
       Math.min(...attempts.map(({ start }) => start)),
     ]),
   );
   return ({ start, end }: Attempt): Bounds => {
     const before = acknowledged.filter((each) => each.end < start).map(({ number }) => number);
-    const later = ledger.findIndex(({ event }) => (firstSent.get(event.eventId) ?? start) > end);
+    const later = ledger.findIndex((entry) => (firstSent.get(keyOfEntry(entry)) ?? start) > end);
     return { first: Math.max(0, ...before), last: later < 0 ? ledger.length : later };
   };
 }
@@ -63,28 +70,52 @@ function explains(
   operation: Operation,
   entries: readonly KnownEntry[],
 ): boolean {
-  const { id, points, reverses } = operation;
-  const entryOf = (eventId: string) => entries.find(({ event }) => event.eventId === eventId);
+  const { points, kind, reverses } = operation;
   // An operation that has its entry is replayed, never refused.
-  if (entryOf(id) !== undefined) return false;
-  const reversed = entryOf(reverses);
+  const key = keyOf(operation);
+  if (entries.some((entry) => keyOfEntry(entry) === key)) return false;
+  const isOfHold = kind === "capture" || kind === "release";
+  const name = eventName({ origin: isOfHold ? "h" : "c", eventId: reverses });
+  const reversed = entries.find(({ event }) => eventName(event) === name);
   switch (reason) {
     case "INSUFFICIENT_POINTS": {
       const balance = entries.at(-1)?.availablePoints ?? 0;
       const isTooLittle = balance === 0 || (balance < points && !allowsPartial(operation));
       return isTooLittle && metadata.available_points === String(balance);
     }
-    case "LIMIT_EXCEEDED": {
-      if (reversed === undefined) return false;
-      const refunds = entries.filter(({ type, relatedEvent }) => {
-        return type === "REFUNDED" && relatedEvent?.eventId === reverses;
-      });
-      const left = refunds.reduce((sum, entry) => sum - entry.points, reversed.points);
-      const isTooMuch = left === 0 || (refundPointsOf(operation) ?? left) > left;
-      return isTooMuch && metadata.refundable_points === String(left);
-    }
+    case "LIMIT_EXCEEDED":
+      return reversed !== undefined && isTooMuch(operation, metadata, reversed, entries);
     case "LEDGER_ENTRY_NOT_FOUND":
-      return reversed === undefined;
+      return !isOfHold && reversed === undefined;
+    case "HOLD_NOT_FOUND":
+      return isOfHold && reversed === undefined;
+    case "WRONG_STATE":
+      return isOfHold && reversed !== undefined && leftOf(reversed, entries) === 0;
+    default:
+      return false;
+  }
+}
+
+/** Whether more is requested of an entry than is left of it, as the metadata say. */
+function isTooMuch(
+  operation: Operation,
+  metadata: DomainError["metadata"],
+  reversed: KnownEntry,
+  entries: readonly KnownEntry[],
+): boolean {
+  const left = leftOf(reversed, entries);
+  switch (operation.kind) {
+    case "refund":
+      if (left > 0 && (refundPointsOf(operation) ?? left) <= left) return false;
+      return metadata.refundable_points === String(left);
+    case "capture":
+      return left < (capturePointsOf(operation) ?? 0) && metadata.capturable_points === `${left}`;
+    case "extend": {
+      const month = reversed.changes.at(-1)?.month ?? 0;
+      const changes = entries.flatMap(({ changes }) => changes);
+      const inMonth = sum(changes.filter((change) => change.month === month));
+      return month >= targetMonthOf(operation) && Math.min(left, inMonth) > 0;
+    }
     default:
       return false;
   }

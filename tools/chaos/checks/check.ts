@@ -1,6 +1,7 @@
 /** Checks a whole run: what its clients learned against what is stored. */
+import { wrongHolds } from "../../../test/support/models/hold-checks.ts";
 import { compareWithLedgers } from "../../../test/support/models/outcome-checks.ts";
-import type { Record } from "../record.ts";
+import { onPoints, type Record } from "../record.ts";
 import { wrongBulkGrants } from "./bulk-grants.ts";
 import { wrongFeeds } from "./feeds.ts";
 import { wrongPrograms } from "./programs.ts";
@@ -11,7 +12,8 @@ import type { State } from "./state.ts";
 export const check = (record: Record, state: State): string[] => [
   ...record.surprises,
   ...state.differences,
-  ...compareWithLedgers(record.points, state.ledgers).wrong,
+  ...compareWithLedgers(onPoints(record), state.ledgers).wrong,
+  ...wrongHolds(onPoints(record), state),
   ...wrongReservations(record.reservations, state),
   ...wrongBulkGrants(record.bulkGrants, state),
   ...wrongFeeds(record, state),

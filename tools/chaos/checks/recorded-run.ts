@@ -4,15 +4,17 @@
  */
 
 import type { Kind, Ref } from "../../../src/app/ports/records.ts";
-import { DomainError, type Reason } from "../../../src/domain/errors.ts";
+import type { DomainError } from "../../../src/domain/errors.ts";
 import { codecOf, toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
 import type { Table } from "../../../src/store/dynamodb/tables.ts";
 import { eventsOf, type Request } from "../../../test/support/models/reactions-requests.ts";
 import { answerTo } from "../../../test/support/models/reactions-use-cases.ts";
-import type { Answer, Operation } from "../../../test/support/models/workload-operations.ts";
+import type { Operation } from "../../../test/support/models/workload-operations.ts";
 import { type MemoryStore, memoryDeps } from "../../../test/support/stores/memory-store.ts";
 import type { Attempt, BulkOp, Record, ReservationAnswer, ReservationRequest } from "../record.ts";
+import { answered, answerOf, entryOf, refused, unanswered } from "./recorded-calls.ts";
+import { extensionsOf, holdsOf, ledgerOfHolds, storedHolds } from "./recorded-holds.ts";
 import type { Entry, State, StoredBulkGrant, StoredReservation } from "./state.ts";
 
 /** Without `readonly`, so that tests can change it. */
@@ -29,33 +31,19 @@ export interface Run {
   readonly state: Mutable<State>;
 }
 
+export { answered, refused, unanswered } from "./recorded-calls.ts";
+
 const soon = 1_000;
-
-/** A call that was answered, from `time` on. */
-export const answered = <A>(time: number, answer: A): Attempt<A> => ({
-  start: time,
-  end: time + 5,
-  time,
-  answer,
-});
-
-export const refused = (time: number, reason: Reason, metadata = {}): Attempt<never> => ({
-  start: time,
-  end: time + 5,
-  time,
-  error: new DomainError(reason, reason, metadata),
-});
-
-/** A call without an answer. */
-export const unanswered = (time: number): Attempt<never> => refused(time, "STORE_UNAVAILABLE");
 
 /** The run: everything of it is new in each call. */
 export async function recordedRun(): Promise<Run> {
   const entries = ledgerOf();
+  const bob = ledgerOfHolds();
   const feeds = await feedsOf();
   return {
     record: {
-      points: [...pointsOf(entries)],
+      points: [...pointsOf(entries), ...extensionsOf(bob)],
+      holds: holdsOf(bob),
       reservations: reservationsOf(),
       bulkGrants: bulkGrantsOf(),
       programs: [
@@ -72,8 +60,16 @@ export async function recordedRun(): Promise<Run> {
     } as never,
     state: {
       time: 100_000,
-      ledgers: new Map([["ann", entries]]),
+      ledgers: new Map([
+        ["ann", entries],
+        ["bob", bob],
+      ]),
       differences: [],
+      holds: new Map(storedHolds().map((hold) => [hold.holdId, hold])),
+      heldPoints: new Map([
+        ["ann", 0],
+        ["bob", 6],
+      ]),
       reservations: new Map(Object.entries(storedReservations())),
       bulkGrants: new Map(Object.entries(storedBulkGrants())),
       programs: new Map([["p", { lifetimes: lifetimes(12, 24) }]]),
@@ -87,18 +83,16 @@ const lifetimes = (...months: number[]) =>
 
 /** The ledger of one account: a grant, a use, a reservation and a row. */
 function ledgerOf(): Entry[] {
-  const entry = (number: number, origin: "c" | "r" | "b", eventId: string, rest: object) =>
-    ({ number, event: { origin, eventId }, createTime: 0, ...rest }) as Entry;
   return [
-    entry(1, "c", "g", { type: "ISSUED", points: 50, availablePoints: 50, createTime: 10 }),
-    entry(2, "c", "u", { type: "USED", points: 20, availablePoints: 30, createTime: 20 }),
-    entry(3, "r", "done", {
+    entryOf(1, "c", "g", { type: "ISSUED", points: 50, availablePoints: 50, createTime: 10 }),
+    entryOf(2, "c", "u", { type: "USED", points: 20, availablePoints: 30, createTime: 20 }),
+    entryOf(3, "r", "done", {
       type: "ISSUED",
       points: 7,
       availablePoints: 37,
       createTime: 2 * soon + 3,
     }),
-    entry(4, "b", "b-done_ann", {
+    entryOf(4, "b", "b-done_ann", {
       type: "ISSUED",
       points: 5,
       availablePoints: 42,
@@ -115,17 +109,12 @@ function pointsOf([grant, use]: readonly Entry[]) {
     userId: "ann",
     reverses: "nothing",
   });
-  const told = ({ createTime: _, ...entry }: Entry): Answer => ({
-    entry,
-    availablePoints: entry.availablePoints,
-    replayed: false,
-  });
   const tooMuch = refused(25, "INSUFFICIENT_POINTS", { available_points: "30" });
   return [
-    { operation: operation("g", "grant", 50), attempts: [answered(8, told(grant as Entry))] },
+    { operation: operation("g", "grant", 50), attempts: [answered(8, answerOf(grant as Entry))] },
     {
       operation: operation("u", "use", 20),
-      attempts: [unanswered(16), answered(22, { ...told(use as Entry), replayed: true })],
+      attempts: [unanswered(16), answered(22, { ...answerOf(use as Entry), replayed: true })],
     },
     { operation: operation("r", "use", 99), attempts: [tooMuch] },
     { operation: operation("n", "grant", 3), attempts: [unanswered(30)] },
@@ -138,17 +127,18 @@ function reservationsOf(): Record["reservations"] {
     request,
     attempts,
   });
-  const told = (time: number, executeTime: number, state = "PENDING") =>
-    answered(time, { state, executeTime });
+  const pending = (time: number, executeTime: number) =>
+    answered(time, { state: "PENDING", executeTime });
   const create = (executeTime: number) => ({ op: "create", executeTime }) as const;
+  const cancelled = answered(70, { state: "CANCELLED", executeTime: soon });
   return [
     {
       id: "done",
       userId: "ann",
       points: 7,
       sent: [
-        sent(create(soon), told(40, soon)),
-        sent({ op: "move", executeTime: 2 * soon }, told(60, 2 * soon)),
+        sent(create(soon), pending(40, soon)),
+        sent({ op: "move", executeTime: 2 * soon }, pending(60, 2 * soon)),
         sent({ op: "cancel" }, refused(2 * soon + 10, "WRONG_STATE")),
       ],
     },
@@ -157,8 +147,8 @@ function reservationsOf(): Record["reservations"] {
       userId: "ann",
       points: 8,
       sent: [
-        sent(create(soon), told(40, soon)),
-        sent({ op: "cancel" }, unanswered(50), told(70, soon, "CANCELLED")),
+        sent(create(soon), pending(40, soon)),
+        sent({ op: "cancel" }, unanswered(50), cancelled),
       ],
     },
     { id: "unknown", userId: "ann", points: 9, sent: [sent(create(soon), unanswered(40))] },
@@ -276,8 +266,9 @@ export const itemsIn = (store: Pick<MemoryStore, "dump">, table: Table): Item[] 
     return value && codecOf(ref.kind).table === table ? [toItem(ref, value, version)] : [];
   });
 
-export const ledger = ({ state }: Run) => state.ledgers.get("ann") ?? [];
-export const entry = (run: Run, number: number) => at(ledger(run), number - 1);
+export const ledger = ({ state }: Run, userId = "ann") => state.ledgers.get(userId) ?? [];
+export const entry = (run: Run, number: number, userId = "ann") =>
+  at(ledger(run, userId), number - 1);
 
 /** An element of a list. Throws when the list has no such element. */
 export const at = <T>(list: readonly T[], index: number): T => found(list.at(index));

@@ -1,5 +1,6 @@
 /** What is stored when a run is over and everything that was sent has been done. */
 import type { Action, BulkGrant } from "../../../src/domain/bulk-grant.ts";
+import type { Hold } from "../../../src/domain/hold.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import type { Program } from "../../../src/domain/program.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
@@ -16,6 +17,9 @@ export interface State {
   readonly ledgers: ReadonlyMap<string, readonly Entry[]>;
   /** What differs between accounts and their ledgers. */
   readonly differences: readonly string[];
+  readonly holds: ReadonlyMap<string, Hold>;
+  /** By user, the points that the account holds. */
+  readonly heldPoints: ReadonlyMap<string, number>;
   readonly reservations: ReadonlyMap<string, StoredReservation>;
   readonly bulkGrants: ReadonlyMap<string, StoredBulkGrant>;
   /** All items of the tables of reactions and notifications. */
