@@ -50,6 +50,7 @@ export type ReservationRequest =
 
 export interface ReservationAnswer {
   readonly state: string;
+  readonly points: number;
   readonly executeTime: number;
 }
 

@@ -128,9 +128,9 @@ function reservationsOf(): Record["reservations"] {
     attempts,
   });
   const pending = (time: number, executeTime: number) =>
-    answered(time, { state: "PENDING", executeTime });
+    answered(time, { state: "PENDING", points: 7, executeTime });
   const create = (executeTime: number) => ({ op: "create", executeTime }) as const;
-  const cancelled = answered(70, { state: "CANCELLED", executeTime: soon });
+  const cancelled = answered(70, { state: "CANCELLED", points: 8, executeTime: soon });
   return [
     {
       id: "done",

@@ -103,7 +103,7 @@ const cases: Case[] = [
       const { answer } = at(at(reservation(run, "done").sent, 1).attempts, 0);
       found(answer).executeTime = 1_000;
     },
-    /reservation done was to be due at 2000, and was answered 1000/,
+    /reservation done was to be due at 2000, and was answered as due at 1000/,
   ],
   [
     "of other points",
@@ -115,10 +115,16 @@ const cases: Case[] = [
   [
     "a change of the points that is lost",
     (run) => {
-      const change = { request: { op: "points", points: 6 }, attempts: [answered(65, told)] };
-      reservation(run, "done").sent.splice(2, 0, change as never);
+      changePoints(run, 6);
     },
     /reservation done is of 7 points for ann/,
+  ],
+  [
+    "other points than were requested",
+    (run) => {
+      changePoints(run, 5);
+    },
+    /reservation done was to be of 6 points, and was answered as of 5 points/,
   ],
   [
     "granted with other points than it has",
@@ -129,9 +135,17 @@ const cases: Case[] = [
   ],
 ];
 
-const told = { state: "PENDING", executeTime: 2_000 };
-
 test.each(cases)("%s is found", expectFound);
+
+/** Adds an acknowledged change to 6 points. */
+function changePoints(run: Run, points: number): void {
+  const answer = { state: "PENDING", points, executeTime: 2_000 };
+  const change = {
+    request: { op: "points", points: 6 } as const,
+    attempts: [answered(65, answer)],
+  };
+  reservation(run, "done").sent.splice(2, 0, change);
+}
 
 function grantNever(run: Run): void {
   ledger(run).splice(2, 1);

@@ -6,6 +6,7 @@ import {
   type Changes,
   endingOf,
   isOpen,
+  type ReservationAnswer,
   type ReservationRecord,
   type ReservationRequest,
 } from "../record.ts";
@@ -144,22 +145,20 @@ function wrongTime(
   ];
 }
 
-/** An answer has the state and the time that were asked for, unless an open call has come late. */
+/** An answer has what was requested, unless an open call of another change has come late. */
 function wrongAnswers(sent: ReservationRecord["sent"]): string[] {
-  const earlier = new Set<number>();
+  const earlier = new Set<string>();
   return sent.flatMap(({ request, attempts }) => {
     const answers = attempts.flatMap(({ answer }) => answer ?? []);
     if (request.op === "cancel") {
       const other = answers.filter(({ state }) => state !== "CANCELLED");
       return other.map(({ state }) => `was cancelled, and was answered ${state}`);
     }
-    if (request.op === "points") return [];
-    const { executeTime } = request;
-    const bad = answers.filter((each) => each.executeTime !== executeTime);
-    const isLate = (each: { readonly executeTime: number }) => earlier.has(each.executeTime);
-    if (attempts.some(isOpen)) earlier.add(executeTime);
-    return bad
-      .filter((each) => !isLate(each))
-      .map((each) => `was to be due at ${executeTime}, and was answered ${each.executeTime}`);
+    const textOf = ({ points, executeTime }: Pick<ReservationAnswer, "points" | "executeTime">) =>
+      request.op === "points" ? `of ${points} points` : `due at ${executeTime}`;
+    const wanted = textOf({ points: 0, executeTime: 0, ...request });
+    const bad = answers.map(textOf).filter((text) => text !== wanted && !earlier.has(text));
+    if (attempts.some(isOpen)) earlier.add(wanted);
+    return bad.map((text) => `was to be ${wanted}, and was answered as ${text}`);
   });
 }

@@ -96,5 +96,6 @@ function change(calls: Calls, record: Open, request: ReservationRequest) {
 
 const answerOf = (reservation: Reservation | undefined): ReservationAnswer => ({
   state: StateSchema.value[reservation?.state ?? 0]?.localName ?? "",
+  points: Number(reservation?.points),
   executeTime: reservation?.executeTime ? timestampMs(reservation.executeTime) : 0,
 });
