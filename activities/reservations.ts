@@ -39,10 +39,10 @@ import { answerTo } from "./answers.ts";
 import { createBeats } from "./beats.ts";
 import { check } from "./checks.ts";
 import { unexpectedMessage } from "./failures.ts";
-import { failIfStopping, holdUntil, notDue } from "./hold.ts";
 import { fromTemporal } from "./operators.ts";
 import { toStep } from "./reservation-steps.ts";
 import { createTurns } from "./turns.ts";
+import { failIfStopping, holdUntil, notDue } from "./until-due.ts";
 
 const { firstMs, attemptMs, silentMs, lookMs } = grantTiming;
 

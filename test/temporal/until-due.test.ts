@@ -1,7 +1,7 @@
 /** Tests that a grant is held until the store's clock, as it is corrected meanwhile, says so. */
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { holdUntil } from "../../activities/hold.ts";
+import { holdUntil } from "../../activities/until-due.ts";
 import type { Instant } from "../../src/domain/month.ts";
 
 beforeEach(() => {

@@ -1,4 +1,4 @@
-/** Holds a grant until its execute time. */
+/** Holds a grant in the memory of a worker until it is due. */
 import { Context, sleep } from "@temporalio/activity";
 import { ApplicationFailure, ApplicationFailureCategory } from "@temporalio/common";
 import type { Clock } from "../src/app/ports/clock.ts";
