@@ -27,10 +27,10 @@ export function holdActivities(deps: Deps) {
     timeOutHold: async (input: HoldAsked): Promise<HoldAnswer> =>
       answerTo(input, await toStep((await timeOutHold(deps, toCall(input))).hold)),
 
-    /** Releases the hold, as the RPC does. */
-    async releaseHold(input: HoldAsked, { reason = "" }: ChangeInput): Promise<void> {
-      const caller = fromTemporal(undefined);
-      await releaseHold(withoutSignal(deps), { ...toCall(input), caller, reason });
+    /** Releases the hold, as the RPC does. Returns it as it is then. */
+    async releaseHold(input: HoldAsked, { reason = "" }: ChangeInput): Promise<HoldAnswer> {
+      const request = { ...toCall(input), caller: fromTemporal(undefined), reason };
+      return answerTo(input, await toStep((await releaseHold(withoutSignal(deps), request)).hold));
     },
   };
 }

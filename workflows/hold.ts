@@ -14,7 +14,8 @@ import type { Activities } from "../activities/index.ts";
 import type { HoldAsked, HoldInput, HoldStep } from "../src/contract/holds.ts";
 import { detailsQuery, refreshSignal } from "../src/contract/reservations.ts";
 import { askFor, asking, type Form } from "./answers.ts";
-import { orRefusal, refusalOf, refuse } from "./failures.ts";
+import { createCancellation } from "./cancellation.ts";
+import { orRefusal, refuse } from "./failures.ts";
 import { detailsOf, upsertEnd } from "./hold-view.ts";
 import { changeTiming, holdTiming } from "./timing.ts";
 
@@ -46,31 +47,25 @@ function createRun(input: HoldInput) {
   const { program_id, hold_id, user_id } = input;
   const key: HoldAsked = { program_id, hold_id, user_id, ...asking() };
   let isRefreshRequested = false;
-  let isCancelRequested = false;
-  let isCancelAnswered = false;
   let shown = "";
-  CancellationScope.current().cancelRequested.catch(() => {
-    isCancelRequested = true;
-    isRefreshRequested = true;
-  });
-  const onRefresh = () => {
+  const requestRefresh = () => {
     isRefreshRequested = true;
   };
+  const cancellation = createCancellation(requestRefresh, (change) =>
+    askFor(stepForm, () => releaseHold(key, change)),
+  );
   setHandler(details, () => shown, { description: "What the hold waits for or has come to." });
-  setHandler(refresh, onRefresh, { description: "Reads the hold's record again." });
+  setHandler(refresh, requestRefresh, { description: "Reads the hold's record again." });
 
   /** Reads the record, which is released before if it is due or the run is to be cancelled. */
   async function readRecord(): Promise<HoldStep> {
     isRefreshRequested = false;
-    if (isCancelRequested && !isCancelAnswered) {
-      await releaseUnlessEnded(key);
-      isCancelAnswered = true;
-    }
+    await cancellation.carryOut();
     return orRefusal(askFor(stepForm, () => timeOutHold(key)));
   }
 
   return {
-    isCancelRequested: () => isCancelRequested,
+    isCancelRequested: cancellation.isRequested,
     async follow(): Promise<HoldStep> {
       for (;;) {
         const step = await readRecord();
@@ -86,16 +81,6 @@ function createRun(input: HoldInput) {
       }
     },
   };
-}
-
-async function releaseUnlessEnded(key: HoldAsked): Promise<void> {
-  try {
-    await releaseHold(key, { reason: "cancellation requested in Temporal" });
-  } catch (error) {
-    const refusal = refusalOf(error);
-    if (!refusal) throw error;
-    if (refusal.type !== "WRONG_STATE") throw refuse(refusal.message, refusal.type);
-  }
 }
 
 const stepForm: Form<HoldStep> = {

@@ -25,7 +25,8 @@ import { hasControls } from "../src/domain/controls.ts";
 import { maxPoints } from "../src/domain/points.ts";
 import { isReservable } from "../src/domain/reservation.ts";
 import { askFor, asking, type Form } from "./answers.ts";
-import { orRefusal, refusalOf, refuse } from "./failures.ts";
+import { createCancellation } from "./cancellation.ts";
+import { orRefusal, refuse } from "./failures.ts";
 import { changeTiming } from "./timing.ts";
 
 const refresh = defineSignal(refreshSignal);
@@ -59,24 +60,21 @@ export interface Run {
 export function createRun({ program_id, reservation_id }: ReservationInput): Run {
   const key: ReservationAsked = { program_id, reservation_id, ...asking() };
   let isRefreshRequested = false;
-  let isCancelRequested = false;
-  let isCancelAnswered = false;
   let interruptible: CancellationScope | undefined;
   let shown = "";
   const requestRefresh = () => {
     isRefreshRequested = true;
     interruptible?.cancel();
   };
-  CancellationScope.current().cancelRequested.catch(() => {
-    isCancelRequested = true;
-    requestRefresh();
-  });
+  const cancellation = createCancellation(requestRefresh, (change) =>
+    askFor(viewForm, () => untilAnswered.cancelReservation(key, change)),
+  );
   setHandler(details, () => shown, { description: "What the reservation waits for or does." });
   setHandler(refresh, requestRefresh, { description: "Reads the reservation's record again." });
   setUpdates(key, requestRefresh);
   return {
     isRefreshRequested: () => isRefreshRequested,
-    isCancelRequested: () => isCancelRequested,
+    isCancelRequested: cancellation.isRequested,
     takeRefresh() {
       const requested = isRefreshRequested;
       isRefreshRequested = false;
@@ -94,21 +92,12 @@ export function createRun({ program_id, reservation_id }: ReservationInput): Run
         interruptible = undefined;
       }
     },
-    async cancelIfRequested() {
-      if (!isCancelRequested || isCancelAnswered) return;
-      isCancelAnswered = true;
-      try {
-        await orRefusal(askFor(viewForm, () => untilAnswered.cancelReservation(key, cancellation)));
-      } catch (error) {
-        // The points are granted already.
-        if (refusalOf(error)?.type !== "WRONG_STATE") throw error;
-      }
-    },
+    cancelIfRequested: cancellation.carryOut,
     requestCancellation: () =>
       CancellationScope.nonCancellable(async () => {
-        if (isCancelRequested) return;
+        if (cancellation.isRequested()) return;
         await untilAnswered.cancelReservationRun(key);
-        await condition(() => isCancelRequested);
+        await condition(cancellation.isRequested);
       }),
     showDetails(text, more) {
       shown = text;
@@ -116,8 +105,6 @@ export function createRun({ program_id, reservation_id }: ReservationInput): Run
     },
   };
 }
-
-const cancellation: ChangeInput = { reason: "cancellation requested in Temporal" };
 
 type Change = () => Promise<Answer<ReservationView>>;
 

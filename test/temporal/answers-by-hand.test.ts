@@ -1,12 +1,20 @@
 /** Tests that no run believes what an operator answers, who completes its activities by hand. */
 import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { startHoldRun } from "../../src/app/holds/start-run.ts";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import type { BulkGrantView } from "../../src/contract/bulk-grants.ts";
 import { bulkGrantWorkflowId } from "../../src/contract/bulk-grants.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { balances, comesTo, readBulk, usersOf } from "../support/fixtures/bulk-grants.ts";
-import { endsAsCanceled, freeze, reserveAndStart } from "../support/fixtures/reservations.ts";
+import { holdAndStart, holdReaches, holdRunOf, holdWithoutRun } from "../support/fixtures/holds.ts";
+import { showsDetails } from "../support/fixtures/operators.ts";
+import {
+  endsAsCanceled,
+  freeze,
+  reserveAndStart,
+  runEndsAsCanceled,
+} from "../support/fixtures/reservations.ts";
 import { createSourceFolder, type SourceFolder } from "../support/fixtures/source-folder.ts";
 import {
   type AnswerByHand,
@@ -169,6 +177,27 @@ describe.each(toCancel)("a requested cancellation, answered with %s", (what, ans
     await endsAsCanceled(stack, id);
     expect(worker.answered(run.workflowId)).toContain("cancelReservation");
   });
+
+  test("releases the hold", async () => {
+    const run = await holdAndStart(stack, id, 3_600_000);
+    await showsDetails(run, "Held until");
+    worker.answer(run.workflowId, answer);
+    await run.cancel();
+    await runEndsAsCanceled(run);
+    await holdReaches(stack, id, "RELEASED");
+    expect(worker.answered(run.workflowId)).toEqual(["releaseHold", "timeOutHold"]);
+  });
+});
+
+test.each([...strange, ...forged])("a hold times out, answered with %s", async (what, answer) => {
+  const id = `held-${idOf(what)}`;
+  const held = await holdWithoutRun(stack, id, 1_000);
+  const run = holdRunOf(stack, id);
+  worker.answer(run.workflowId, answer);
+  await startHoldRun(stack.deps, held);
+  expect(await run.result()).toMatchObject({ state: "EXPIRED", released_points: 10 });
+  await holdReaches(stack, id, "EXPIRED");
+  expect(worker.answered(run.workflowId)).toEqual(["timeOutHold"]);
 });
 
 test.each([...strange, ...forged.slice(-1)])(

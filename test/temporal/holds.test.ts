@@ -1,6 +1,5 @@
 /** Tests that a hold ends at its time, or before, whatever happens to its run. */
-import { WorkflowFailedError, type WorkflowHandle } from "@temporalio/client";
-import { CancelledFailure } from "@temporalio/common";
+import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { capturePoints, releaseHold } from "../../src/app/holds/commands.ts";
 import { startHoldRun } from "../../src/app/holds/start-run.ts";
@@ -22,7 +21,7 @@ import {
   showsDetails,
   statusOf,
 } from "../support/fixtures/operators.ts";
-import { freeze, verified } from "../support/fixtures/reservations.ts";
+import { freeze, runEndsAsCanceled, verified } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
@@ -47,12 +46,6 @@ async function expectTimedOut(id: string): Promise<void> {
   const hold = await holdReaches(stack, id, "EXPIRED");
   expect(hold.updateTime).toBeGreaterThanOrEqual(hold.until);
   expect(await verified(stack, id)).toEqual(released);
-}
-
-async function endsAsCanceled(handle: WorkflowHandle): Promise<void> {
-  const ended = await handle.result().catch((error: unknown) => error);
-  expect(ended).toBeInstanceOf(WorkflowFailedError);
-  expect((ended as WorkflowFailedError).cause).toBeInstanceOf(CancelledFailure);
 }
 
 /** The stack's dependencies at a later time. */
@@ -158,15 +151,72 @@ describe("the run of a hold", () => {
   });
 });
 
+async function expectReleased(id: string): Promise<void> {
+  await runEndsAsCanceled(holdRunOf(stack, id));
+  await holdReaches(stack, id, "RELEASED");
+  expect(await verified(stack, id)).toEqual(released);
+}
+
+/** Requests the cancellation of a hold's run, and does more before the store can release it. */
+async function cancelWhileAway(
+  id: string,
+  more: (handle: WorkflowHandle) => Promise<void>,
+): Promise<void> {
+  const handle = await holdAndStart(stack, id, hour);
+  await showsDetails(handle, "Held until");
+  stack.proxy.down(true);
+  try {
+    await handle.cancel();
+    await isPending(handle, "releaseHold", "SCHEDULED");
+    await more(handle);
+  } finally {
+    stack.proxy.down(false);
+  }
+}
+
 describe("Request Cancellation", () => {
   test("releases a hold", async () => {
     const handle = await holdAndStart(stack, "canceled", hour);
     await showsDetails(handle, "Held until");
     await handle.cancel();
-    await endsAsCanceled(handle);
+    await expectReleased("canceled");
     expect(await statusOf(handle)).toBe("CANCELLED");
-    await holdReaches(stack, "canceled", "RELEASED");
-    expect(await verified(stack, "canceled")).toEqual(released);
+  });
+
+  test("that comes while the store is away releases the hold when it is back", async () => {
+    await cancelWhileAway("cancel-away", async () => {});
+    await expectReleased("cancel-away");
+  });
+
+  test.each([
+    ["terminated", (handle: WorkflowHandle) => handle.terminate("by mistake")],
+    ["reset", (handle: WorkflowHandle) => resetRun(stack, handle, "first")],
+  ])("whose run is %s before the release can be made again", async (what, change) => {
+    const id = `cancel-${what}`;
+    await cancelWhileAway(id, async (handle) => {
+      // Otherwise an attempt that is under way may release the hold.
+      await stopWorker();
+      await change(handle);
+    });
+    stopWorker = await stack.startWorker();
+    await syncUntil(0, async () => {
+      expect(await statusOf(holdRunOf(stack, id))).toBe("RUNNING");
+    });
+    await showsDetails(holdRunOf(stack, id), "Held until");
+    await holdReaches(stack, id, "HELD");
+    await holdRunOf(stack, id).cancel();
+    await expectReleased(id);
+  });
+
+  test("is not needed again by a run that is reset after it", async () => {
+    const handle = await holdAndStart(stack, "canceled-reset", hour);
+    await showsDetails(handle, "Held until");
+    await handle.cancel();
+    await expectReleased("canceled-reset");
+    const again = await resetRun(stack, handle, "first");
+    await again.result().catch(() => {});
+    await showsDetails(again, "Released: 0 captured, 10 released");
+    expect(await verified(stack, "canceled-reset")).toEqual(released);
   });
 
   test("that comes after a capture changes nothing", async () => {

@@ -1,0 +1,38 @@
+/** The cancellation of a run that Temporal was asked for: it ends the record of the run. */
+import { CancellationScope } from "@temporalio/workflow";
+import type { ChangeInput } from "../src/contract/changes.ts";
+import { orRefusal, refusalOf } from "./failures.ts";
+
+interface Cancellation {
+  isRequested(): boolean;
+  /** Ends the record, unless it has ended already, after the first request. */
+  carryOut(): Promise<void>;
+}
+
+/**
+ * Waits for a request; to be called in the run's outermost scope. `end` ends the record. It is
+ * refused with WRONG_STATE when the record has ended already.
+ */
+export function createCancellation(
+  onRequest: () => void,
+  end: (change: ChangeInput) => Promise<unknown>,
+): Cancellation {
+  let isRequested = false;
+  let isCarriedOut = false;
+  CancellationScope.current().cancelRequested.catch(() => {
+    isRequested = true;
+    onRequest();
+  });
+  return {
+    isRequested: () => isRequested,
+    async carryOut() {
+      if (!isRequested || isCarriedOut) return;
+      isCarriedOut = true;
+      try {
+        await orRefusal(end({ reason: "cancellation requested in Temporal" }));
+      } catch (error) {
+        if (refusalOf(error)?.type !== "WRONG_STATE") throw error;
+      }
+    },
+  };
+}
