@@ -5,6 +5,7 @@ import type { HoldName } from "../ports/holds.ts";
 import type { Page, PageRequest } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
 import { holdRef } from "../ports/records.ts";
+import { fullPage } from "../shared/full-page.ts";
 import { holdNotFound } from "./change-hold.ts";
 
 /** Reads one hold. Refusal: HOLD_NOT_FOUND. */
@@ -15,9 +16,9 @@ export async function getHold({ reader }: Pick<Deps, "reader">, name: HoldName):
 }
 
 /**
- * Lists an account's holds, latest `until` first. It lags behind by moments. With a state, pages
- * may be short or empty while there are more. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a
- * bad cursor.
+ * Lists an account's holds, of one state if it is given, latest `until` first, in full pages
+ * (`fullPage`). Lags behind by moments. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad
+ * cursor.
  */
 export async function listHolds(
   { programs, reader }: Pick<Deps, "reader" | "programs">,
@@ -26,5 +27,9 @@ export async function listHolds(
   page: PageRequest,
 ): Promise<Page<Hold>> {
   await programs.get(account.programId);
-  return reader.holdsOfUser(account, state, page);
+  return fullPage(page, {
+    read: (next) => reader.holdsOfUser(account, next),
+    show: async (found) => found.filter((each) => state === undefined || each.state === state),
+    cursorAfter: reader.cursorOfHoldsAfter,
+  });
 }

@@ -1,5 +1,5 @@
 /** Lists of holds. */
-import type { Hold, HoldState } from "../../domain/hold.ts";
+import type { Hold } from "../../domain/hold.ts";
 import type { Page, PageRequest, Window } from "./pages.ts";
 import type { AccountName } from "./points.ts";
 
@@ -10,16 +10,10 @@ export interface HoldName {
 }
 
 export interface HoldReader {
-  /**
-   * Lists an account's holds, latest `until` first. Reads about as many for a page with a state as
-   * without, so that it may be short, or even empty, although it has a cursor. Lags behind by
-   * moments.
-   */
-  holdsOfUser(
-    name: AccountName,
-    state: HoldState | undefined,
-    page: PageRequest,
-  ): Promise<Page<Hold>>;
+  /** Lists an account's holds, latest `until` first. Lags behind by moments. */
+  holdsOfUser(name: AccountName, page: PageRequest): Promise<Page<Hold>>;
+  /** The cursor of the page of `holdsOfUser` that begins after a hold. */
+  cursorOfHoldsAfter(hold: Hold): string;
   /**
    * Lists the HELD ones of one shard of a program whose `until` is in the window, in its order.
    * Lags behind by moments.

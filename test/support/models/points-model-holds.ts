@@ -78,7 +78,7 @@ async function written(call: () => Promise<HoldResult>): Promise<Written> {
 /** The holds of an account as its readers see them, by their ids. */
 export async function holdsOf({ reader }: Pick<Deps, "reader">, account: AccountName) {
   const page = { size: 1_000, cursor: undefined };
-  const { items } = await reader.holdsOfUser(account, undefined, page);
+  const { items } = await reader.holdsOfUser(account, page);
   return items
     .map(
       (hold): ShownHold => ({

@@ -1,18 +1,29 @@
 /** The lists of holds of the store in memory. */
 import type { HoldReader } from "../../../src/app/ports/holds.ts";
+import type { AccountName } from "../../../src/app/ports/points.ts";
 import type { Hold } from "../../../src/domain/hold.ts";
 import { shardOf } from "../../../src/store/dynamodb/codecs/codec.ts";
-import { allOf, pad, pageOf, type Sorted, type Stored, sortBack } from "./memory-pages.ts";
+import {
+  allOf,
+  cursorOf,
+  pad,
+  pageOf,
+  type Sorted,
+  type Stored,
+  sortBack,
+} from "./memory-pages.ts";
 
 export const holdReads = (records: ReadonlyMap<string, Stored>): HoldReader => ({
-  async holdsOfUser({ programId, userId }, state, page) {
-    const list = allOf(records, "hold")
-      .filter((record) => record.programId === programId && record.userId === userId)
-      .map((record) => ({ ...sorted(record), sort: sortBack(sorted(record).sort) }));
-    const found = pageOf(`holds ${programId}#${userId}`, list, page);
-    const items = found.items.filter((each) => state === undefined || each.state === state);
-    return { ...found, items };
-  },
+  holdsOfUser: async (name, page) =>
+    pageOf(
+      listOf(name),
+      allOf(records, "hold")
+        .filter((record) => listOf(record) === listOf(name))
+        .map((record) => ({ sort: sortOfUser(record), record })),
+      page,
+    ),
+
+  cursorOfHoldsAfter: (record) => cursorOf(listOf(record), sortOfUser(record)),
 
   heldInShard: async (programId, shard, { start = 0, end = Number.POSITIVE_INFINITY }, page) =>
     pageOf(
@@ -24,6 +35,10 @@ export const holdReads = (records: ReadonlyMap<string, Stored>): HoldReader => (
       page,
     ),
 });
+
+const listOf = ({ programId, userId }: AccountName) => `holds ${programId}#${userId}`;
+
+const sortOfUser = (record: Hold) => sortBack(sorted(record).sort);
 
 const sorted = (record: Hold): Sorted<Hold> => ({
   sort: `${pad(record.until)}#${record.holdId}`,

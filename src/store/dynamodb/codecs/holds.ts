@@ -14,7 +14,7 @@ export const hold: Codec<"hold"> = {
   encode: (value) => ({
     iu: S(holdsOfUserKey(value)),
     ...(value.state === "HELD" && { is: S(heldKey(value.programId, shardOf(value.holdId))) }),
-    ix: S(`${executeKey(value.until)}#${value.holdId}`),
+    ix: S(untilKey(value)),
     u: S(value.userId),
     g: numbers(encodeChanges(value.months)),
     ...encodeCaller("w", value.creator),
@@ -91,6 +91,9 @@ const decodeCapture = (item: Item): Capture => ({
  */
 export const holdsOfUserKey = ({ programId, userId }: AccountName): string =>
   `${programId}#${userId}#H`;
+
+/** The range key of both indexes. */
+export const untilKey = ({ until, holdId }: Hold): string => `${executeKey(until)}#${holdId}`;
 
 /** The hash key of the state index, which only has holds that have not ended. */
 export const heldKey = (programId: string, shard: number): string => `${programId}#HELD#${shard}`;

@@ -1,25 +1,27 @@
 /** Reads lists of holds. */
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { HoldReader } from "../../../app/ports/holds.ts";
-import { heldKey, hold, holdsOfUserKey } from "../codecs/holds.ts";
+import { holdRef } from "../../../app/ports/records.ts";
+import { heldKey, hold, holdsOfUserKey, untilKey } from "../codecs/holds.ts";
 import { S } from "../sdk/attributes.ts";
-import { query } from "../sdk/query-pages.ts";
+import { cursorOf, query } from "../sdk/query-pages.ts";
 import { byStateIndex, byUserIndex, type TableName } from "../tables.ts";
 import { matching } from "./reservations.ts";
 
 export function holdReads(client: DynamoDBClient, tableName: TableName): HoldReader {
   const TableName = tableName("reservations");
   return {
-    holdsOfUser: (name, state, page) =>
+    holdsOfUser: (name, page) =>
       query(client, page, hold.decode, {
         ...{ TableName, IndexName: byUserIndex, ScanIndexForward: false },
         KeyConditionExpression: "iu = :h",
-        ...(state && { FilterExpression: "s = :s" }),
-        ExpressionAttributeValues: {
-          ":h": S(holdsOfUserKey(name)),
-          ...(state && { ":s": S(state) }),
-        },
+        ExpressionAttributeValues: { ":h": S(holdsOfUserKey(name)) },
       }),
+
+    cursorOfHoldsAfter(found) {
+      const key = hold.key(holdRef(found).id);
+      return cursorOf({ ...key, iu: S(holdsOfUserKey(found)), ix: S(untilKey(found)) });
+    },
 
     heldInShard: (programId, shard, window, page) =>
       query(client, page, hold.decode, {

@@ -591,9 +591,8 @@ export const HoldService: GenService<{
   },
   /**
    * ListHolds lists the holds of an account, latest until first. A change may take about a second to
-   * show. With a state it reads about as many holds for a page as without, so pages may be short or
-   * empty while next_page_token is set. Those that are HELD come early, because their until lies
-   * ahead.
+   * show. With a state, a page that would come after hundreds of holds of other states may be short or
+   * empty while next_page_token is set.
    *
    * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (a page_token of another list).
    *
