@@ -6,7 +6,7 @@ import { holdRef } from "../../src/app/ports/records.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { type Capture, type Hold, maxCaptures } from "../../src/domain/hold.ts";
 import { maxBalance, maxPoints } from "../../src/domain/points.ts";
-import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
+import { heldShardOf } from "../../src/store/dynamodb/codecs/holds.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { allItems } from "../support/fixtures/pages.ts";
@@ -83,7 +83,7 @@ describe.each(stores)("%s", (_, open) => {
     expect(idsOf((await read({ size: 2, cursor })).items)).toEqual(["h-2", "h-1"]);
     const held = (holdId: string, end?: number) =>
       allItems(
-        (page) => reader.heldInShard(p, shardOf(holdId), { start: undefined, end }, page),
+        (page) => reader.heldInShard(p, heldShardOf(holdId), { start: undefined, end }, page),
         2,
       );
     expect(idsOf(await held("h-2"))).toContain("h-2");

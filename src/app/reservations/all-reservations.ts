@@ -5,7 +5,7 @@ import type { Hold } from "../../domain/hold.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { HoldName } from "../ports/holds.ts";
+import { type HoldName, heldShardCount } from "../ports/holds.ts";
 import { inBatches, type Page, type PageRequest, type Window } from "../ports/pages.ts";
 import { shardCount } from "../ports/points.ts";
 import type { ReservationName, ReservationShard } from "../ports/reservations.ts";
@@ -33,10 +33,16 @@ export interface RecordLane {
   readonly until: string;
 }
 
+/** A shard of a part. */
+interface Shard<P extends Part> {
+  readonly part: P;
+  readonly shard: number;
+}
+
 /** A place in the records. Cursors contain it as JSON. */
 interface ShardPlace {
   readonly programId: string;
-  /** The index of the shard among those of all parts. */
+  /** The index of the shard among those of all parts (`shardsOf`). */
   readonly shard: number;
   /** The reader's cursor within the shard. */
   readonly after?: string | undefined;
@@ -80,7 +86,7 @@ export function recordPages<P extends Part>(
   { window, parts, isWanted }: Selection<P>,
   until: string = behindAll,
 ): (cursor: string | undefined) => Promise<RecordPage<P>> {
-  const shards = parts.length * shardCount;
+  const shards = shardsOf(parts);
   const end = placeAt(until);
   let programs: readonly Program[] | undefined;
   /** The reads that have begun, by their cursors, and the place where the next one begins. */
@@ -90,17 +96,17 @@ export function recordPages<P extends Part>(
   /** The place after a shard: its next shard, or the first one of the next program. */
   function nextPlace({ programId, shard }: ShardPlace): ShardPlace | undefined {
     const next =
-      shard + 1 < shards
+      shard + 1 < shards.length
         ? { programId, shard: shard + 1 }
         : firstPlace(programs?.find((each) => each.programId > programId));
     return next && isBefore(next, end) ? next : undefined;
   }
 
   function beginRead(place: ShardPlace): void {
-    const { programId, shard, after } = place;
-    const part = parts[Math.floor(shard / shardCount)] as P;
+    const { programId, after } = place;
+    const { part, shard } = shards[place.shard] as Shard<P>;
     const program = programs?.find((each) => each.programId === programId);
-    const name = { programId, shard: shard % shardCount };
+    const name = { programId, shard };
     const request = { size: recordPageSize, cursor: after };
     const page =
       program && !isWanted(program, part)
@@ -125,7 +131,9 @@ export function recordPages<P extends Part>(
     }
     const read = reads.get(key) as Promise<Page<RecordOf<P>>>;
     reads.delete(key);
-    const page: RecordPage<P> = await read.catch((error) => unreadPage(place, error));
+    const page: RecordPage<P> = await read.catch((error) =>
+      unreadPage(place.programId, shards[place.shard] as Shard<P>, error),
+    );
     const next = page.cursor === undefined ? nextPlace(place) : { ...place, after: page.cursor };
     return {
       items: page.items,
@@ -154,9 +162,7 @@ export async function divideIntoLanes<P extends Part>(
   const programIds = programs.map(({ programId }) => programId);
   const all = [...new Set([place.programId, ...programIds])]
     .sort()
-    .flatMap((programId) =>
-      Array.from({ length: parts.length * shardCount }, (_, shard) => ({ programId, shard })),
-    );
+    .flatMap((programId) => shardsOf(parts).map((_, shard) => ({ programId, shard })));
   const left = all.filter((each) => !isBefore(each, place) && isBefore(each, end));
   const own = left.filter(({ programId }) => programId === place.programId);
   const firsts =
@@ -197,10 +203,28 @@ async function wantedPrograms<P extends Part>(
 }
 
 /** The page of a shard that cannot be read. Throws the error of an outage. */
-function unreadPage({ programId, shard }: ShardPlace, error: unknown): RecordPage<never> {
+function unreadPage(
+  programId: string,
+  { part, shard }: Shard<Part>,
+  error: unknown,
+): RecordPage<never> {
   if (error instanceof DomainError && storeOutages.has(error.reason)) throw error;
-  return { items: [], unread: { name: { programId, reservationId: `(shard ${shard})` }, error } };
+  const name =
+    part.state === "HELD"
+      ? { programId, holdId: `(shard ${shard} of holds)` }
+      : { programId, reservationId: `(shard ${shard} of ${stateOf(part)})` };
+  return { items: [], unread: { name, error } };
 }
+
+const stateOf = ({ state, unsynced }: Pick<ReservationShard, "state" | "unsynced">): string =>
+  unsynced ? `${state}, not synced` : state;
+
+/** The shards of all parts, in their order. */
+const shardsOf = <P extends Part>(parts: readonly P[]): Shard<P>[] =>
+  parts.flatMap((part) => {
+    const length = part.state === "HELD" ? heldShardCount : shardCount;
+    return Array.from({ length }, (_, shard) => ({ part, shard }));
+  });
 
 const placeAt = (cursor: string): ShardPlace => JSON.parse(cursor);
 

@@ -87,6 +87,23 @@ describe("holds that are overdue", () => {
   });
 });
 
+test("a shard of holds that cannot be read is named as such", async () => {
+  const { deps } = await withHolds([]);
+  const reader: typeof deps.reader = {
+    ...deps.reader,
+    async heldInShard(programId, shard, window, page) {
+      if (shard === 3) throw new TypeError("no number");
+      return deps.reader.heldInShard(programId, shard, window, page);
+    },
+  };
+  const onFailed = () => {};
+  const all = { ...observers, onFailed };
+  const counts = await executeOverdue({ ...deps, reader }, nothing, () => true, all);
+  expect(counts.failures).toEqual([
+    { programId, holdId: "(shard 3 of holds)", reason: "INTERNAL" },
+  ]);
+});
+
 describe("the runs of holds", () => {
   test("are started for all that are HELD after the loss of a namespace", async () => {
     const { deps, workflows, capture } = await withHolds(["a", "b"]);

@@ -2,7 +2,7 @@
 import type { HoldReader } from "../../../src/app/ports/holds.ts";
 import type { AccountName } from "../../../src/app/ports/points.ts";
 import type { Hold } from "../../../src/domain/hold.ts";
-import { shardOf } from "../../../src/store/dynamodb/codecs/codec.ts";
+import { heldShardOf } from "../../../src/store/dynamodb/codecs/holds.ts";
 import {
   allOf,
   cursorOf,
@@ -29,7 +29,7 @@ export const holdReads = (records: ReadonlyMap<string, Stored>): HoldReader => (
     pageOf(
       `held ${programId}#${shard}`,
       allOf(records, "hold")
-        .filter((each) => each.programId === programId && shardOf(each.holdId) === shard)
+        .filter((each) => each.programId === programId && heldShardOf(each.holdId) === shard)
         .filter(({ state, until }) => state === "HELD" && until >= start && until < end)
         .map(sorted),
       page,

@@ -1,4 +1,5 @@
 /** How holds are stored: in the table of reservations, whose indexes they share. */
+import { heldShardCount } from "../../../app/ports/holds.ts";
 import type { AccountName } from "../../../app/ports/points.ts";
 import type { Capture, Hold, HoldState } from "../../../domain/hold.ts";
 import { type Item, N, num, numbers, nums, parts, S, text } from "../sdk/attributes.ts";
@@ -13,7 +14,7 @@ export const hold: Codec<"hold"> = {
   key: (id) => ({ pk: S(`H#${id}`) }),
   encode: (value) => ({
     iu: S(holdsOfUserKey(value)),
-    ...(value.state === "HELD" && { is: S(heldKey(value.programId, shardOf(value.holdId))) }),
+    ...(value.state === "HELD" && { is: S(heldKey(value.programId, heldShardOf(value.holdId))) }),
     ix: S(untilKey(value)),
     u: S(value.userId),
     g: numbers(encodeChanges(value.months)),
@@ -94,6 +95,9 @@ export const holdsOfUserKey = ({ programId, userId }: AccountName): string =>
 
 /** The range key of both indexes. */
 export const untilKey = ({ until, holdId }: Hold): string => `${executeKey(until)}#${holdId}`;
+
+/** The shard of a hold that is HELD. */
+export const heldShardOf = (holdId: string): number => shardOf(holdId) % heldShardCount;
 
 /** The hash key of the state index, which only has holds that have not ended. */
 export const heldKey = (programId: string, shard: number): string => `${programId}#HELD#${shard}`;
