@@ -3,10 +3,10 @@ import { log } from "@temporalio/activity";
 import { dropOldUploads, startActiveBulkGrants } from "../src/app/bulk-grants/reconcile.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import type { MonthEndCensus, Observers } from "../src/app/ports/observers.ts";
+import type { RecordName } from "../src/app/ports/reservations.ts";
 import { readMonthEnds } from "../src/app/programs/month-ends.ts";
 import { readAllPrograms } from "../src/app/programs/queries.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
-import type { RecordName } from "../src/app/reservations/all-reservations.ts";
 import { countPausedReservations } from "../src/app/reservations/pause.ts";
 import {
   divideOverdue,

@@ -40,6 +40,8 @@ export interface Link {
   readonly namespace: string;
   readonly taskQueue: string;
   readonly log: Logger;
+  /** Whether Temporal did not answer the last call. */
+  isAway(): boolean;
   /**
    * Sends requests under one deadline, 3 s by default. Throws WORKFLOWS_UNAVAILABLE when Temporal
    * does not answer.
@@ -78,21 +80,28 @@ export function createLink(options: TemporalOptions): Link {
     },
   });
   const client = new Client({ connection, namespace });
+  let isAway = false;
   async function call<T>(requests: () => Promise<T>, timeoutMs = defaultTimeoutMs): Promise<T> {
     try {
-      return await connection.withDeadline(Date.now() + timeoutMs, requests);
+      const answer = await connection.withDeadline(Date.now() + timeoutMs, requests);
+      isAway = false;
+      return answer;
     } catch (error) {
       // Temporal's answers to a request have error classes of their own, without a gRPC code. An
       // error with a code means that Temporal is away or not set up.
       const code = grpcCode(error);
-      if (code === undefined || code === invalidArgument) throw error;
+      isAway = code !== undefined && code !== invalidArgument;
+      if (!isAway) throw error;
       log.warn({ code, err: error }, "Temporal does not answer");
       throw new DomainError("WORKFLOWS_UNAVAILABLE", "workflows cannot be reached right now");
     }
   }
   const pace = { limit: 1, interval: 1_000 / scheduleRequestsPerSecond };
   const scheduleTurn = pThrottle(pace)(async () => {});
-  return { connection, client, namespace, taskQueue, log, call, scheduleTurn };
+  return {
+    ...{ connection, client, namespace, taskQueue, log, call, scheduleTurn },
+    isAway: () => isAway,
+  };
 }
 
 /** `google.rpc.Code`: a request that Temporal would refuse again. */

@@ -21,6 +21,7 @@ export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
   const link = createLink(options);
   return {
     link,
+    isAway: link.isAway,
     ...createReservationRuns(link),
     ...createHoldRuns(link),
     ...createVerifications(link),

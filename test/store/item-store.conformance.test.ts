@@ -228,6 +228,21 @@ describe.each(transports)("%s: transactions", (kind, open) => {
     expect(late).toEqual({ kind: "failed", found });
   });
 
+  test("a reservation and a hold of one id have marks of their own", async () => {
+    const { store, reader, p } = setUp();
+    const marks = [
+      { programId: p, reservationId: "r", time: 5 },
+      { programId: p, holdId: "r", time: 6 },
+    ];
+    await fill(
+      store,
+      marks.map((mark) => write(pendingStartRef(mark), mark)),
+    );
+    const listed = await pages((page) => reader.pendingStarts(p, shardOf("r"), page), 4);
+    expect(listed.flat()).toHaveLength(2);
+    expect(listed.flat()).toEqual(expect.arrayContaining(marks));
+  });
+
   test("100 items pass, 101 do not, and no item twice", async () => {
     const { store, p, a } = setUp();
     const keys = Array.from({ length: 101 }, (_, i) =>

@@ -15,6 +15,7 @@ import type { ExpiredPointsPolicy } from "../../domain/points.ts";
 import type { Points } from "../../domain/units.ts";
 import type { Deps } from "../ports/deps.ts";
 import { accountRef, entryRef, holdRef } from "../ports/records.ts";
+import { syncInBackground } from "../reservations/workflow-runs.ts";
 import { isSameRequest, requestHash } from "../shared/idempotency.ts";
 import { type ChangedHold, changeHold, type HoldCall, putHold } from "./change-hold.ts";
 import { startHoldRun } from "./start-run.ts";
@@ -41,9 +42,10 @@ export interface HoldResult {
 type CommandDeps = Pick<Deps, "engine" | "reader" | "programs" | "workflows" | "background">;
 
 /**
- * Holds points, then starts the run of the hold in the background. A start that is lost with its
- * process only leaves operators without this run: a repeated call starts it, and the reconciler
- * releases what is due without one. Refusals: PROGRAM_NOT_FOUND, ID_REUSED, and those of `hold`.
+ * Holds points, then starts the run of the hold in the background (`syncInBackground`). A start
+ * that is lost with its process while Temporal answers only leaves operators without this run: a
+ * repeated call starts it, and the reconciler releases what is due without one. Refusals:
+ * PROGRAM_NOT_FOUND, ID_REUSED, and those of `hold`.
  */
 export async function holdPoints(
   deps: CommandDeps,
@@ -78,7 +80,7 @@ export async function holdPoints(
     },
   });
   if (changed.hold.state === "HELD" && !validateOnly) {
-    deps.background(() => startHoldRun(deps, changed.hold));
+    await syncInBackground(deps, changed.hold, () => startHoldRun(deps, changed.hold));
   }
   return resultOf(deps, changed, changed.hold);
 }
@@ -107,7 +109,7 @@ export async function capturePoints(
     }
     return earlier ? undefined : capture(state, held, { ...input, hash, wall }, points, moreFollow);
   });
-  refreshRun(deps, input, changed);
+  await refreshRun(deps, input, changed);
   return resultOf(deps, changed, captureOf(changed.hold, eventId) as Capture);
 }
 
@@ -119,17 +121,21 @@ export async function releaseHold(deps: CommandDeps, input: HoldRequest): Promis
   const changed = await changeHold(deps, input, (state, held, { wall }) =>
     held.state === "RELEASED" ? undefined : release(state, held, { ...input, wall }),
   );
-  refreshRun(deps, input, changed);
+  await refreshRun(deps, input, changed);
   return resultOf(deps, changed, changed.hold.release as Release);
 }
 
 /**
  * Lets the run of a hold that was changed read its record. A repeated call does so again, because
- * Temporal may have been away before.
+ * the call to Temporal may have been lost with its process.
  */
-function refreshRun(deps: CommandDeps, { validateOnly }: HoldCall, changed: ChangedHold): void {
-  if (!validateOnly && (changed.entry || changed.hold.state !== "HELD")) {
-    deps.background(() => deps.workflows.refreshHold(changed.hold));
+async function refreshRun(
+  deps: CommandDeps,
+  { validateOnly }: HoldCall,
+  { hold, entry }: ChangedHold,
+): Promise<void> {
+  if (!validateOnly && (entry || hold.state !== "HELD")) {
+    await syncInBackground(deps, hold, () => deps.workflows.refreshHold(hold));
   }
 }
 

@@ -26,7 +26,7 @@ import type { ReadGroup, UnreadGroup } from "../../domain/unread-group.ts";
 import type { BlockCheck, BlockOutcome, PendingUpload } from "./bulk-grants.ts";
 import type { HoldName } from "./holds.ts";
 import type { LeaseHolder } from "./lease.ts";
-import type { PendingStart, ReservationName } from "./reservations.ts";
+import type { PendingStart, RecordName } from "./reservations.ts";
 
 /** The records by kind. Every kind has its own form of key. */
 export interface Records {
@@ -141,10 +141,11 @@ export const liabilityReportRef = (programId: string, reportId: string): Ref<"li
   ref("liabilityReport", programId, reportId);
 export const reservationRef = (programId: string, reservationId: string): Ref<"reservation"> =>
   ref("reservation", programId, reservationId);
-export const pendingStartRef = ({
-  programId,
-  reservationId,
-}: ReservationName): Ref<"pendingStart"> => ref("pendingStart", programId, reservationId);
+/** The mark of a hold has one part more than that of a reservation. */
+export const pendingStartRef = (name: RecordName): Ref<"pendingStart"> =>
+  "holdId" in name
+    ? ref("pendingStart", name.programId, "H", name.holdId)
+    : ref("pendingStart", name.programId, name.reservationId);
 export const holdRef = ({ programId, holdId }: HoldName): Ref<"hold"> =>
   ref("hold", programId, holdId);
 export const targetRef = ({ type, id }: TargetName): Ref<"target"> => ref("target", type, id);

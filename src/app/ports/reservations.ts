@@ -1,6 +1,7 @@
 /** Lists of reservations. */
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
+import type { HoldName } from "./holds.ts";
 import type { Page, PageRequest, Window } from "./pages.ts";
 import type { AccountName } from "./points.ts";
 
@@ -10,14 +11,18 @@ export interface ReservationName {
   readonly reservationId: string;
 }
 
+/** Names a reservation or a hold. */
+export type RecordName = ReservationName | HoldName;
+
 /**
- * A reservation whose first run may not have been started yet. The record is written before the
- * reservation and deleted after the start, so that a start that is lost with its process is found.
+ * A reservation whose first run may not have been started yet, or a hold whose run Temporal has not
+ * answered. The mark of a reservation is written before it. Marks are deleted after the call to
+ * Temporal, so that one that is lost with its process is found.
  */
-export interface PendingStart extends ReservationName {
-  /** When the reservation was about to be written. */
+export type PendingStart = RecordName & {
+  /** When the reservation was about to be written, or Temporal did not answer. */
   readonly time: Instant;
-}
+};
 
 /** Which reservations to list: those due in the window and, if given, with such a reason. */
 export interface ReservationFilter extends Window {

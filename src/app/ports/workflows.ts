@@ -11,10 +11,12 @@ import type { TargetName } from "../../domain/target.ts";
 import type { PickUpSource } from "./bulk-grants.ts";
 import type { ExportCall, ExportName, LedgerExport } from "./exports.ts";
 import type { HoldName } from "./holds.ts";
-import type { ReservationName } from "./reservations.ts";
+import type { RecordName, ReservationName } from "./reservations.ts";
 
 /** Starts and signals workflows. Throws WORKFLOWS_UNAVAILABLE when Temporal does not answer. */
 export interface Workflows {
+  /** Whether Temporal did not answer the last call. */
+  isAway(): boolean;
   /** Starts a reservation's run unless one is running. `timeZone` is for its summary. */
   startReservation(reservation: Reservation, timeZone: string): Promise<void>;
   /** Signals a reservation's run to read its record again. Starts one if none is running. */
@@ -72,7 +74,7 @@ export interface Workflows {
 }
 
 /** One run of the workflow that follows the record of a reservation or a hold. */
-export type RecordRun = (ReservationName | HoldName) & { readonly runId: string };
+export type RecordRun = RecordName & { readonly runId: string };
 
 /** How far the verification of a program has come, and what it found. */
 export interface Verification extends VerifiedAccounts {

@@ -5,10 +5,10 @@ import type { Hold } from "../../domain/hold.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
-import { type HoldName, heldShardCount } from "../ports/holds.ts";
+import { heldShardCount } from "../ports/holds.ts";
 import { inBatches, type Page, type PageRequest, type Window } from "../ports/pages.ts";
 import { shardCount } from "../ports/points.ts";
-import type { ReservationName, ReservationShard } from "../ports/reservations.ts";
+import type { RecordName, ReservationShard } from "../ports/reservations.ts";
 import { readAllPrograms } from "../programs/queries.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import type { SweepPage } from "../shared/sweep.ts";
@@ -48,14 +48,16 @@ interface ShardPlace {
   readonly after?: string | undefined;
 }
 
-/** Names a reservation or a hold. */
-export type RecordName = ReservationName | HoldName;
-
 /** A page, and the shard that could not be read, if it was not an outage. */
 type RecordPage<P extends Part> = SweepPage<RecordOf<P>, RecordName>;
 
 /** The cursor behind all records: no program id is greater. */
 const behindAll = JSON.stringify({ programId: "~", shard: 0 } satisfies ShardPlace);
+
+export const nameOf = (record: RecordName): RecordName =>
+  "holdId" in record
+    ? { programId: record.programId, holdId: record.holdId }
+    : { programId: record.programId, reservationId: record.reservationId };
 
 /** The largest number of records in a page. */
 export const recordPageSize = 200;

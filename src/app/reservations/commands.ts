@@ -94,7 +94,10 @@ export async function createReservation(
   if (mark) {
     // The run of an earlier call's reservation was started if no mark was left of that call.
     const hasRun = !isChanged && !mark.wasMarked && !record.unsynced;
-    deps.background(() => (hasRun ? withdrawMark(deps, mark) : startMarked(deps, record)));
+    deps.background(async () => {
+      if (!hasRun) await startMarked(deps, record);
+      await withdrawMark(deps, mark);
+    });
   }
   if (record.hash !== hash) {
     throw new DomainError("ID_REUSED", "this reservation_id was used for another request");

@@ -12,14 +12,15 @@ import { timeOutHold } from "../holds/time-out.ts";
 import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { OnDone } from "../ports/observers.ts";
+import type { RecordName } from "../ports/reservations.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import { type SweepCounts, type SweepPlace, sweep } from "../shared/sweep.ts";
 import {
   divideIntoLanes,
   dueParts,
+  nameOf,
   type RecordLane,
-  type RecordName,
   recordPages,
 } from "./all-reservations.ts";
 import { executeReservation } from "./execute.ts";
@@ -69,11 +70,6 @@ const ofRunningPrograms = {
 };
 
 type OnFailed = (name: RecordName, error: unknown) => void;
-
-const nameOf = (record: Reservation | Hold): RecordName =>
-  "holdId" in record
-    ? { programId: record.programId, holdId: record.holdId }
-    : { programId: record.programId, reservationId: record.reservationId };
 
 /**
  * Executes the pending reservations that are overdue, except those of paused programs, and releases

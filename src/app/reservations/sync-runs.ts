@@ -5,18 +5,16 @@ import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import { startHoldRun } from "../holds/start-run.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { HoldName } from "../ports/holds.ts";
 import { allPages, type Page } from "../ports/pages.ts";
 import { shardCount } from "../ports/points.ts";
-import { holdRef, pendingStartRef, reservationRef } from "../ports/records.ts";
-import type { PendingStart, ReservationName } from "../ports/reservations.ts";
+import { holdRef, type Ref, reservationRef } from "../ports/records.ts";
+import type { PendingStart, RecordName } from "../ports/reservations.ts";
 import type { RecordRun } from "../ports/workflows.ts";
 import { readAllPrograms } from "../programs/queries.ts";
-import { changeRecord } from "../shared/change-record.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import type { SweepPage } from "../shared/sweep.ts";
-import { type RecordName, recordPageSize, recordPages } from "./all-reservations.ts";
-import { startMarked, startRun, syncRun } from "./workflow-runs.ts";
+import { recordPageSize, recordPages } from "./all-reservations.ts";
+import { endMark, startMarked, startRun, syncRun } from "./workflow-runs.ts";
 
 type SyncDeps = Pick<Deps, "engine" | "reader" | "clock" | "programs" | "workflows">;
 
@@ -36,7 +34,7 @@ type Unread = NonNullable<SweepPage<Reservation, RecordName>["unread"]>;
 /** A change of this age should have reached its run: the background task for it has failed. */
 const unsyncedMs = 10_000;
 
-/** A mark of this age without a reservation is of a call that has failed. */
+/** A mark of this age without a record is of a call that has failed. */
 const abandonedMs = 300_000;
 
 /** A run whose record has been final for this long makes no progress. */
@@ -106,12 +104,12 @@ async function* unsyncedReservations(
   }
 }
 
-/** A mark, and its reservation if that was written. */
-type Marked = readonly [mark: PendingStart, reservation: Reservation | undefined];
+/** A mark, and its record if that was written. */
+type Marked = readonly [mark: PendingStart, record: Reservation | Hold | undefined];
 
 /**
- * Reads the marks of all programs with their reservations, the first page of each shard of a
- * program at once. A shard that cannot be read is left to the next pass.
+ * Reads the marks of all programs with their records, the first page of each shard of a program at
+ * once. A shard that cannot be read is left to the next pass.
  */
 async function* pendingStarts(
   { reader }: Pick<Deps, "reader">,
@@ -123,8 +121,8 @@ async function* pendingStarts(
       const page = { size: recordPageSize, cursor: after };
       const { items, cursor } = await reader.pendingStarts(programId, shard, page);
       const marks = items.filter(({ time }) => time < wall - unsyncedMs);
-      const reservations = await reader.many(marks.map(reservationRefOf));
-      return { items: marks.map((mark, i) => [mark, reservations[i]]), ...(cursor && { cursor }) };
+      const records = await reader.many(marks.map(refOf));
+      return { items: marks.map((mark, i) => [mark, records[i]]), ...(cursor && { cursor }) };
     } catch (error) {
       if (error instanceof DomainError && error.reason === "STORE_UNAVAILABLE") throw error;
       onUnread({ name: { programId, reservationId: `(marks of shard ${shard})` }, error });
@@ -145,19 +143,15 @@ async function* pendingStarts(
   }
 }
 
-/** Starts the run of a marked reservation. One that was never written loses its mark in time. */
+/** Starts the run of a marked record. One that was never written loses its mark in time. */
 async function startPending(
   deps: SyncDeps,
-  [mark, reservation]: Marked,
+  [mark, record]: Marked,
   wall: Instant,
 ): Promise<boolean> {
-  if (reservation) await startMarked(deps, reservation);
-  else if (mark.time < wall - abandonedMs) {
-    await changeRecord(deps, { ref: pendingStartRef(mark) }, (found) =>
-      found?.time === mark.time ? undefined : found,
-    );
-  }
-  return reservation !== undefined;
+  if (record) await startMarked(deps, record);
+  if (record || mark.time < wall - abandonedMs) await endMark(deps, mark);
+  return record !== undefined;
 }
 
 /**
@@ -165,26 +159,24 @@ async function startPending(
  * by the pass itself; where that is refused, a run would fail again and again.
  */
 async function restart(deps: SyncDeps, run: RecordRun, wall: Instant): Promise<boolean> {
-  if ("holdId" in run) {
-    const hold = await readHold(deps, run);
-    if (hold?.state !== "HELD" || isDue(hold, wall)) return false;
-    await startHoldRun(deps, hold);
+  const record = await readRecord(deps, run);
+  if (record === undefined) return false;
+  if ("holdId" in record) {
+    if (record.state !== "HELD" || isDue(record, wall)) return false;
+    await startHoldRun(deps, record);
     return true;
   }
-  const reservation = await readReservation(deps, run);
-  if (reservation?.state !== "PENDING") return false;
-  await startRun(deps, reservation);
+  if (record.state !== "PENDING") return false;
+  await startRun(deps, record);
   return true;
 }
 
 /** Terminates a run whose record has been final for two minutes, or does not exist. */
 async function terminateStuck(deps: SyncDeps, run: RecordRun, wall: Instant): Promise<boolean> {
-  const [what, record] =
-    "holdId" in run
-      ? ["hold", await readHold(deps, run)]
-      : ["reservation", await readReservation(deps, run)];
+  const record = await readRecord(deps, run);
   const isFinal = record?.state !== "PENDING" && record?.state !== "HELD";
   if (!isFinal || (record && record.updateTime > wall - stuckMs)) return false;
+  const what = "holdId" in run ? "hold" : "reservation";
   const state = record ? `is ${record.state}` : "does not exist";
   await deps.workflows.terminateRun(
     run,
@@ -193,19 +185,10 @@ async function terminateStuck(deps: SyncDeps, run: RecordRun, wall: Instant): Pr
   return true;
 }
 
-const reservationRefOf = ({ programId, reservationId }: ReservationName) =>
-  reservationRef(programId, reservationId);
+const refOf = (name: RecordName): Ref<"reservation" | "hold"> =>
+  "holdId" in name ? holdRef(name) : reservationRef(name.programId, name.reservationId);
 
-async function readReservation(
+const readRecord = async (
   { reader }: Pick<Deps, "reader">,
-  name: ReservationName,
-): Promise<Reservation | undefined> {
-  return (await reader.get(reservationRefOf(name)))?.value;
-}
-
-async function readHold(
-  { reader }: Pick<Deps, "reader">,
-  name: HoldName,
-): Promise<Hold | undefined> {
-  return (await reader.get(holdRef(name)))?.value;
-}
+  name: RecordName,
+): Promise<Reservation | Hold | undefined> => (await reader.get(refOf(name)))?.value;

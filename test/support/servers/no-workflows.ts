@@ -2,6 +2,7 @@
 import type { Workflows } from "../../../src/app/ports/workflows.ts";
 
 export const noWorkflows: Workflows = {
+  isAway: () => false,
   startReservation: async () => undefined,
   refreshReservation: async () => undefined,
   cancelReservationRun: async () => undefined,

@@ -16,6 +16,7 @@ export function recordWorkflows(): RecordingWorkflows {
   const exports = new Map<string, LedgerExport>();
   return {
     calls,
+    isAway: () => false,
     async startReservation({ programId, reservationId }) {
       calls.push(`startReservation ${programId} ${reservationId}`);
     },

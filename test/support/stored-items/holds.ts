@@ -2,6 +2,7 @@
 import { capturePoints, holdPoints, releaseHold } from "../../../src/app/holds/commands.ts";
 import { timeOutHold } from "../../../src/app/holds/time-out.ts";
 import { grantPoints, refundPoints } from "../../../src/app/points/commands.ts";
+import { markStart } from "../../../src/app/reservations/workflow-runs.ts";
 import { alice, programId, shop } from "./points.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -22,6 +23,9 @@ export async function storeHolds({ deps, clock, step }: Recorder): Promise<void>
     await hold("h-1", { ...why, expiredPointsPolicy: "CURRENT_MONTH" });
     await hold("h-2");
     await hold("h-3");
+  });
+  await step("mark a hold whose run may not have been started", async () => {
+    await markStart(deps, { programId, holdId: "h-1" });
   });
   const capture = { ...call, holdId: "h-1", reason: "a parcel", moreFollow: true };
   await step("capture a part of them", () =>

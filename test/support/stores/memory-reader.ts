@@ -3,12 +3,18 @@ import type { BulkGrantReader } from "../../../src/app/ports/bulk-grants.ts";
 import type { Reader } from "../../../src/app/ports/deps.ts";
 import type { MemberReader } from "../../../src/app/ports/notifications.ts";
 import type { ScannedEntry } from "../../../src/app/ports/points.ts";
-import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
+import {
+  type Kind,
+  pendingStartRef,
+  type Records,
+  type Ref,
+} from "../../../src/app/ports/records.ts";
 import type { ReservationFilter, ReservationReader } from "../../../src/app/ports/reservations.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
 import { shardOf } from "../../../src/store/dynamodb/codecs/codec.ts";
 import { type Loaded, nameOf } from "../../../src/store/engine/item-store.ts";
+import { idOf } from "../fixtures/record-names.ts";
 import { eventReads } from "./memory-events.ts";
 import { holdReads } from "./memory-holds.ts";
 import { allOf, bySort, pad, padBack, pageOf, type Sorted, type Stored } from "./memory-pages.ts";
@@ -190,8 +196,8 @@ function reservationReads(records: ReadonlyMap<string, Stored>): ReservationRead
       pageOf(
         `pending starts ${programId}#${shard}`,
         allOf(records, "pendingStart")
-          .filter((each) => each.programId === programId && shardOf(each.reservationId) === shard)
-          .map((record) => ({ sort: record.reservationId, record })),
+          .filter((each) => each.programId === programId && shardOf(idOf(each)) === shard)
+          .map((record) => ({ sort: pendingStartRef(record).id, record })),
         page,
       ),
   };

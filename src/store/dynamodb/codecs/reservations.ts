@@ -81,13 +81,14 @@ export const pendingStart: Codec<"pendingStart"> = {
   // A mark that is set again is found and deleted by the reconciler. A deletion has its version.
   plainWrites: true,
   key(id) {
-    const [programId, reservationId] = id.split("#") as [string, string];
-    return { pk: pendingStartsKey(programId, shardOf(reservationId)), sk: S(id) };
+    const [programId, ...rest] = id.split("#") as [string, ...string[]];
+    return { pk: pendingStartsKey(programId, shardOf(rest.at(-1) as string)), sk: S(id) };
   },
   encode: ({ time }) => ({ t: N(time) }),
   decode: (item): PendingStart => {
-    const [programId, reservationId] = parts(item, "sk") as [string, string];
-    return { programId, reservationId, time: num(item, "t") };
+    const [programId, id, holdId] = parts(item, "sk") as [string, string, string?];
+    const name = holdId === undefined ? { reservationId: id } : { holdId };
+    return { programId, ...name, time: num(item, "t") };
   },
 };
 
