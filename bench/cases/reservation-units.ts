@@ -1,10 +1,9 @@
 /** Measures the write units of a reservation, from its creation to its grant. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CapturedRequest } from "../../tools/dynamo-proxy/proxy.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { grant, reserve, userName } from "../support/calls.ts";
 import { inParallel } from "../support/load.ts";
-import { type Metered, withMeteredStack } from "../support/metered.ts";
+import { isNoLease, type Metered, withMeteredStack } from "../support/metered.ts";
 import { round } from "../support/numbers.ts";
 import { allDone } from "../support/reservations.ts";
 
@@ -13,10 +12,6 @@ const count = 40;
 /** From the creation to the execute time, and how long the runs are started at most. */
 const leadMs = 12_000;
 const startMs = 4_000;
-
-/** The lease of the schedules, which a server writes every 10 s, belongs to no reservation. */
-const isNoLease = ({ request }: CapturedRequest): boolean =>
-  !JSON.stringify(request).includes('"H#schedules"');
 
 /** A reservation on an account that exists: made, started, and granted when it is due. */
 export const reservationUnits: Benchmark = {

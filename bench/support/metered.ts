@@ -31,6 +31,10 @@ export interface MeteredStack extends Stack {
   ): Promise<Metered>;
 }
 
+/** The lease of the schedules, which a server writes every 10 s, belongs to no call. */
+export const isNoLease = ({ request }: CapturedRequest): boolean =>
+  !JSON.stringify(request).includes('"H#schedules"');
+
 /**
  * Runs `use` with a stack whose processes reach the store through a proxy in this process, which
  * captures their requests. Benchmarks with it count requests and do not measure times.
