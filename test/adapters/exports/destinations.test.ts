@@ -152,8 +152,13 @@ test("an operator reads the code of a failure, and no path; a log has the cause"
     message: `the destination ${destination} failed: ${code}`,
   });
   await writeFile(join(root, "exports/shop"), "a file");
-  for (const work of [disk?.read("manifest.json"), disk?.write(part, bytes("x")), disk?.sizes()]) {
-    await expect(work).rejects.toMatchObject(failed("disk", "EEXIST"));
+  const works = [
+    () => disk?.read("manifest.json"),
+    () => disk?.write(part, bytes("x")),
+    () => disk?.sizes(),
+  ];
+  for (const work of works) {
+    await expect(work()).rejects.toMatchObject(failed("disk", "EEXIST"));
   }
   await rm(join(root, "exports"), { recursive: true });
   await expect(disk?.rename(unfinished, part)).rejects.toMatchObject(failed("disk", "ENOENT"));
