@@ -23,10 +23,9 @@ import { type BulkGrantState, finalStates } from "../src/domain/bulk-grant.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { askFor, asking } from "./answers.ts";
 import { submittedForm, viewForm } from "./bulk-answers.ts";
-import { requireTexts } from "./bulk-grant.ts";
 import { createBulkRun } from "./bulk-grant-run.ts";
 import { followBulkGrant, resultOf } from "./bulk-grant-steps.ts";
-import { orRefusal } from "./failures.ts";
+import { orRefusal, requireTexts } from "./failures.ts";
 import { pollTiming, sourceTiming } from "./timing.ts";
 
 /** Set by Temporal when a schedule has started the run. */

@@ -7,7 +7,7 @@ import type {
 } from "../src/contract/bulk-grants.ts";
 import { createBulkRun } from "./bulk-grant-run.ts";
 import { followBulkGrant } from "./bulk-grant-steps.ts";
-import { refuse } from "./failures.ts";
+import { requireTexts } from "./failures.ts";
 
 /**
  * Follows the record of a bulk grant that is submitted. The record decides. Cancelling the run
@@ -24,14 +24,4 @@ export async function bulkGrant(input: BulkGrantRunInput): Promise<BulkGrantResu
       continueAsNew<typeof bulkGrant>({ ...key, ...(left && { left }) }),
     ),
   );
-}
-
-/** Refuses malformed input: an error that is not a failure would repeat the task for ever. */
-export function requireTexts<T>(input: T, fields: readonly (keyof T & string)[]): void {
-  for (const field of fields) {
-    const value: unknown = input?.[field];
-    if (typeof value !== "string" || value === "") {
-      throw refuse(`${field}: is required`, "INVALID_REQUEST");
-    }
-  }
 }

@@ -16,7 +16,7 @@ import {
 import { maxReports, shardCount } from "../src/contract/points.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
-import { orRefusal, refuse } from "./failures.ts";
+import { orRefusal, refuse, requireTexts } from "./failures.ts";
 import { allShards, namesOf, workOn } from "./parts.ts";
 import { sweepTiming } from "./timing.ts";
 
@@ -49,7 +49,9 @@ export async function expiryNotices(input: ExpiryNoticesInput): Promise<ExpiryNo
   }
 }
 
-async function notify({ program_id, so_far }: ExpiryNoticesInput): Promise<ExpiryNoticesResult> {
+async function notify(input: ExpiryNoticesInput): Promise<ExpiryNoticesResult> {
+  requireTexts(input, ["program_id"]);
+  const { program_id, so_far } = input;
   const { month } = so_far ?? (await orRefusal(readAnnouncedMonth({ program_id })));
   let counts = so_far?.counts ?? nothing;
   if (month === undefined) return ended("The program notifies nobody of points that expire now.");

@@ -19,7 +19,7 @@ import {
   partName,
 } from "../src/contract/exports.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
-import { fieldsOf, orRefusal } from "./failures.ts";
+import { orRefusal, requireTexts } from "./failures.ts";
 import { workOn } from "./parts.ts";
 import { sweepTiming } from "./timing.ts";
 
@@ -36,7 +36,8 @@ const { keepPart } = proxyActivities<Activities>(sweepTiming.keepPart);
  * repeated, or goes on after its time, leaves no second one. The manifest is written last.
  */
 export async function exportLedger(input: ExportLedgerInput): Promise<ExportReport> {
-  const { so_far, ...asked } = fieldsOf(input);
+  requireTexts(input, ["program_id"]);
+  const { so_far, ...asked } = input;
   let total = so_far?.report ?? emptyExport;
   setHandler(report, () => total);
   if (!so_far) {

@@ -26,10 +26,17 @@ export function refusalOf(error: unknown): ApplicationFailure | undefined {
 }
 
 /**
- * The fields of an input. A run that was started by hand may have none: its first activity refuses
- * them, and no workflow task fails again and again.
+ * Refuses an input without these texts, such as that of a run that was started by hand: an error
+ * that is not a failure would repeat the task for ever.
  */
-export const fieldsOf = <T extends object>(input: T): T => ({ ...input });
+export function requireTexts<T>(input: T, fields: readonly (keyof T & string)[]): void {
+  for (const field of fields) {
+    const value: unknown = input?.[field];
+    if (typeof value !== "string" || value === "") {
+      throw refuse(`${field}: is required`, "INVALID_REQUEST");
+    }
+  }
+}
 
 /** Whether an activity has failed after its attempts, and not because its run was cancelled. */
 const isActivityFailure = (error: unknown): boolean =>

@@ -15,7 +15,7 @@ import type { HoldAsked, HoldInput, HoldStep } from "../src/contract/holds.ts";
 import { detailsQuery, refreshSignal } from "../src/contract/reservations.ts";
 import { askFor, asking, type Form } from "./answers.ts";
 import { createCancellation } from "./cancellation.ts";
-import { orRefusal, refuse } from "./failures.ts";
+import { orRefusal, requireTexts } from "./failures.ts";
 import { detailsOf, upsertEnd } from "./hold-view.ts";
 import { changeTiming, holdTiming } from "./timing.ts";
 
@@ -32,7 +32,8 @@ const { releaseHold } = proxyActivities<Activities>(changeTiming.cancellation);
  * A refusal fails the workflow, not retryable, with the reason as the type of the failure.
  */
 export async function hold(input: HoldInput): Promise<HoldStep> {
-  const run = createRun(checked(input));
+  requireTexts(input, ["program_id", "hold_id", "user_id"]);
+  const run = createRun(input);
   const last = await CancellationScope.nonCancellable(run.follow);
   upsertEnd(last.state);
   // Temporal shows the run as Canceled only for this failure.
@@ -89,13 +90,3 @@ const stepForm: Form<HoldStep> = {
   captured_points: "number",
   released_points: "number",
 };
-
-/** Refuses malformed input: an error that is not a failure would repeat the task for ever. */
-function checked(input: HoldInput): HoldInput {
-  for (const field of ["program_id", "hold_id", "user_id"] as const) {
-    if (typeof input?.[field] !== "string" || input[field] === "") {
-      throw refuse(`${field}: is required`, "INVALID_REQUEST");
-    }
-  }
-  return input;
-}

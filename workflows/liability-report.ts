@@ -11,7 +11,7 @@ import {
 } from "../src/contract/liability-reports.ts";
 import type { SegmentLeft } from "../src/contract/verifications.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
-import { fieldsOf, orRefusal } from "./failures.ts";
+import { orRefusal, requireTexts } from "./failures.ts";
 import { namesOf, workOn } from "./parts.ts";
 import { reportTiming } from "./timing.ts";
 
@@ -23,7 +23,8 @@ const { keepLiability } = proxyActivities<Activities>(reportTiming.keep);
  * the sums in the record of the report. May run twice: the sums are the same.
  */
 export async function liabilityReport(input: LiabilityReportInput): Promise<LiabilityReportResult> {
-  const { so_far, ...name } = fieldsOf(input);
+  requireTexts(input, ["program_id"]);
+  const { so_far, ...name } = input;
   let counts = so_far?.counts ?? noCounts;
   const segments: readonly SegmentLeft[] =
     so_far?.segments ?? Array.from({ length: reportSegments }, (_, segment) => ({ segment }));

@@ -21,7 +21,7 @@ import {
 import { maxReports, shardCount } from "../src/contract/points.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
-import { orRefusal, refuse } from "./failures.ts";
+import { orRefusal, refuse, requireTexts } from "./failures.ts";
 import { allShards, namesOf, workOn } from "./parts.ts";
 import { sweepTiming } from "./timing.ts";
 
@@ -59,7 +59,9 @@ export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
   }
 }
 
-async function sweep({ program_id, so_far }: MonthEndInput): Promise<MonthEndResult> {
+async function sweep(input: MonthEndInput): Promise<MonthEndResult> {
+  requireTexts(input, ["program_id"]);
+  const { program_id, so_far } = input;
   const months = so_far?.months ?? (await orRefusal(readMonthEnd({ program_id })));
   // A run that continues another one has its values.
   if (!so_far) upsertSearchAttributes([{ key: monthKey, value: months.month }]);

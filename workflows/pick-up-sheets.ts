@@ -28,8 +28,7 @@ import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { askFor, asking } from "./answers.ts";
 import { newFilesForm, pickedUpForm, placeForm, viewForm } from "./bulk-answers.ts";
-import { requireTexts } from "./bulk-grant.ts";
-import { orRefusal, refusalOf, refuse } from "./failures.ts";
+import { orRefusal, refusalOf, refuse, requireTexts } from "./failures.ts";
 import { pickUpTiming, pollTiming } from "./timing.ts";
 
 /** So many files are read at a time. Those that are validated or moved hold up no other file. */

@@ -8,7 +8,7 @@ import {
 import type { Activities } from "../activities/index.ts";
 import type { PurgeTargetInput } from "../src/contract/purges.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
-import { orRefusal } from "./failures.ts";
+import { orRefusal, requireTexts } from "./failures.ts";
 import { sweepTiming } from "./timing.ts";
 
 const { readKindsToPurge, purgeReactions, purgeEvents, endPurge } = proxyActivities<Activities>(
@@ -22,6 +22,7 @@ const { readKindsToPurge, purgeReactions, purgeEvents, endPurge } = proxyActivit
  * twice.
  */
 export async function purgeTarget(input: PurgeTargetInput): Promise<void> {
+  requireTexts(input, ["type", "id"]);
   const { type, id, owner_id } = input;
   const target = { type, id };
   setCurrentDetails("Reads the kinds of the reactions.");

@@ -33,7 +33,8 @@ const ways = 8;
  * workflow runs that are not in line with their records. The correction runs beside the passes:
  * while Temporal or a long list slows it down, no reservation waits for it.
  */
-export async function reconciler({ since }: ReconcilerInput): Promise<void> {
+export async function reconciler(input?: ReconcilerInput): Promise<void> {
+  const since = input?.since;
   let from = since === undefined ? Date.now() - firstMs : Date.parse(since);
   let pass = "";
   let runs = "Runs are being checked.";

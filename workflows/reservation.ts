@@ -20,7 +20,7 @@ import {
   type ReservationStep,
 } from "../src/contract/reservations.ts";
 import { asking } from "./answers.ts";
-import { orRefusal, refuse } from "./failures.ts";
+import { orRefusal, refuse, requireTexts } from "./failures.ts";
 import { believedStep } from "./reservation-answer.ts";
 import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
@@ -39,7 +39,8 @@ const { grantNow } = proxyLocalActivities<Activities>(reservationTiming.grantNow
  * A refusal fails the workflow, not retryable, with the reason as the type of the failure.
  */
 export async function reservation(input: ReservationInput): Promise<ReservationStep> {
-  const run = createRun(checked(input));
+  requireInput(input);
+  const run = createRun(input);
   const last = await CancellationScope.nonCancellable(() => followRecord(input, run));
   if (last.step !== "CANCELLED") return last;
   const { runId, originalExecutionRunId } = workflowInfo();
@@ -158,18 +159,10 @@ async function continueWhenLong(
   await continueAsNew<typeof reservation>({ ...input, execute_time_at_start: executeTime });
 }
 
-/** Refuses malformed input: an error that is not a failure would repeat the task for ever. */
-function checked(input: ReservationInput): ReservationInput {
-  const ids = ["program_id", "reservation_id", "user_id"] as const;
-  for (const field of ids) {
-    if (typeof input?.[field] !== "string" || input[field] === "") invalid(`${field}: is required`);
-  }
+/** Refuses an input without ids or a time. */
+function requireInput(input: ReservationInput): void {
+  requireTexts(input, ["program_id", "reservation_id", "user_id"]);
   if (!Number.isFinite(Date.parse(input.execute_time_at_start))) {
-    invalid("execute_time_at_start: must be an RFC 3339 time");
+    throw refuse("execute_time_at_start: must be an RFC 3339 time", "INVALID_REQUEST");
   }
-  return input;
-}
-
-function invalid(message: string): never {
-  throw refuse(message, "INVALID_REQUEST");
 }

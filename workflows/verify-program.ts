@@ -17,7 +17,7 @@ import {
   verifySegments,
 } from "../src/contract/verifications.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
-import { orRefusal } from "./failures.ts";
+import { orRefusal, requireTexts } from "./failures.ts";
 import { namesOf, workOn } from "./parts.ts";
 import { sweepTiming } from "./timing.ts";
 
@@ -31,6 +31,7 @@ const { verifySegment } = proxyActivities<Activities>(sweepTiming.verifySegment)
  * `repair` it repairs them; an account whose repair is refused is named and left as it is.
  */
 export async function verifyProgram(input: VerifyProgramInput): Promise<VerificationReport> {
+  requireTexts(input, ["program_id"]);
   const { program_id, repair = false, so_far } = input;
   let total = so_far?.report ?? emptyReport;
   setHandler(report, () => total);

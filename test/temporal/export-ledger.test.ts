@@ -205,19 +205,6 @@ test("a run that was started by hand is checked, and the API says who has it", a
   await expect(reading).rejects.toMatchObject({ reason: "EXPORT_NOT_FOUND", message });
 });
 
-test.each([
-  ["exportLedger", []],
-  ["exportLedger", [null]],
-  ["exportLedger", ["shop"]],
-  ["liabilityReport", []],
-])("a run of %s that was started with %j fails", async (type, args) => {
-  const { client, config } = stack;
-  const workflowId = `${type}-${JSON.stringify(args)}`;
-  const started = { workflowId, taskQueue: config.taskQueue, args };
-  const handle = await client.workflow.start(type, started);
-  await expect(handle.result()).rejects.toMatchObject({ cause: { type: "INVALID_REQUEST" } });
-});
-
 test("an export with a part that somebody has deleted gets no manifest", async () => {
   const asked = request("deleted", june, july);
   const { deps } = stack;
