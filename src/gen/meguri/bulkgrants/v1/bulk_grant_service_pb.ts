@@ -1778,8 +1778,8 @@ export const WatchBulkGrantResponse_End_CauseSchema: GenEnum<WatchBulkGrantRespo
  *
  * A sheet is CSV in UTF-8, with or without a byte order mark, or in Shift_JIS as Excel in Japan
  * writes it. Its first line names the columns: user_id, points and, optionally, reason and
- * expire_month, in any order. It has 1 to 200,000 rows and at most 32 MiB. The sheet of ExportFailedBulkGrantRows is
- * accepted, too: what its further columns add is checked or ignored.
+ * expire_month, in any order. It has 1 to 200,000 rows and at most 32 MiB. The sheet of
+ * ExportFailedBulkGrantRows is accepted, too: what its further columns add is checked or ignored.
  *
  * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
  * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
@@ -2039,10 +2039,10 @@ export const BulkGrantService: GenService<{
   /**
    * ReverseBulkGrant submits a bulk grant that revokes what the rows of another one have granted,
    * in all its revisions, as far as the points are still there, as RevokePoints does: what
-   * ExtendExpiry has moved belongs to the extension and stays. The user's ledger has extensions with
-   * the grant as their related_event, and RevokePoints takes them back. A reversal is validated,
-   * approved and reported like any other. Idempotent by bulk_grant_id, as UploadBulkGrant. Without a deadline of
-   * its own, a call may take ten minutes.
+   * ExtendExpiry has moved belongs to the extension and stays. The user's ledger has extensions
+   * with the grant as their related_event, and RevokePoints takes them back. A reversal is
+   * validated, approved and reported like any other. Idempotent by bulk_grant_id, as
+   * UploadBulkGrant. Without a deadline of its own, a call may take ten minutes.
    *
    * Refusals: PROGRAM_NOT_FOUND, BULK_GRANT_NOT_FOUND, WRONG_STATE (the other one has not ended or
    * has granted nothing, or the id has no next revision), ID_REUSED (the id is that of another kind

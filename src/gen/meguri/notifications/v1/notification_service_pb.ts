@@ -1572,8 +1572,8 @@ export const NotificationService: GenService<{
   },
   /**
    * MarkNotificationsSeen notes that the owner has seen the list of notifications at a version,
-   * which sets unseen_notification_count back; nothing becomes read. A version beyond that of the unread count
-   * counts as the latest. Idempotent.
+   * which sets unseen_notification_count back; nothing becomes read. A version beyond that of the
+   * unread count counts as the latest. Idempotent.
    *
    * Retryable: CONTENDED, CLOCK_OFF.
    *

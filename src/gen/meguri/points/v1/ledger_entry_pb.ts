@@ -137,8 +137,8 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
   expireTime?: Timestamp | undefined;
 
   /**
-   * The use or capture whose points a refund returns, the grant or extension whose points a revoke takes back
-   * or an extension moves, or the hold of a capture or a release. Unset for other types.
+   * The use or capture whose points a refund returns, the grant or extension whose points a revoke
+   * takes back or an extension moves, or the hold of a capture or a release. Unset for other types.
    *
    * @generated from field: meguri.points.v1.EventName related_event = 12;
    */

@@ -1947,10 +1947,11 @@ export const PointsService: GenService<{
    * at once. There each entry is one line of JSON, an ExportedEntry, and a LedgerExportManifest is
    * written last. An entry that cannot be read is named, and the run goes on.
    *
-   * Idempotent by export_id: a further call of the same calling service returns the same export, also
-   * after its end; the same id with another destination, other instants or from another service is
-   * ID_REUSED. An export that FAILED is started again and begins anew. When Temporal has forgotten the run, the manifest still counts: a further run
-   * of the same instants ends at once, and one of other instants fails.
+   * Idempotent by export_id: a further call of the same calling service returns the same export,
+   * also after its end; the same id with another destination, other instants or from another
+   * service is ID_REUSED. An export that FAILED is started again and begins anew. When Temporal has
+   * forgotten the run, the manifest still counts: a further run of the same instants ends at once,
+   * and one of other instants fails.
    *
    * It reads every item of the points table once, whatever is exported.
    *

@@ -86,8 +86,8 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
   bulkRules?: Program_BulkRules | undefined;
 
   /**
-   * Changes whenever somebody changes another field. An update with an etag is refused unless it is that of the
-   * present program. At most 64 characters.
+   * Changes whenever somebody changes another field. An update with an etag is refused unless it is
+   * that of the present program. At most 64 characters.
    *
    * @generated from field: string etag = 9;
    */

@@ -209,7 +209,8 @@ export type UpdateProgramRequest = Message<"meguri.programs.v1.UpdateProgramRequ
   /**
    * The fields to change: lifetime_months, notices, bulk_rules, or "*" for all of them. Each is
    * replaced as a whole: empty notices notify of nothing, and empty bulk_rules propose those that a
-   * program begins with. Rules that are in force or proposed already change nothing. Without a mask, those of them that are not empty in the request.
+   * program begins with. Rules that are in force or proposed already change nothing. Without a
+   * mask, the fields that are not empty in the request are changed.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
