@@ -1,4 +1,4 @@
-/** Accounts as they were at an instant of the past, from the ledger entries around it. */
+/** Accounts as they were at an instant of the past, from the ledger entries up to it. */
 import type { Account } from "./account.ts";
 import { buckets, emptyAccount, expireDue } from "./account.ts";
 import { DomainError } from "./errors.ts";
@@ -41,43 +41,9 @@ export function programAsOf(program: Program, asOf: Instant): Program {
 
 /**
  * Returns the account as it was at `asOf`: after all entries recorded at this instant or before,
- * and after the expiry of what was due, whenever its entry was recorded. `newestFirst` are the
- * entries from `account.last` down to the first that was recorded at `asOf` or before, or to
- * number 1; those behind it are not read. None are needed if `asOf` is not before `account.time`.
- * Throws LEDGER_DAMAGED when one is missing.
- */
-export function accountAsOf(
-  program: Program,
-  account: Account,
-  newestFirst: readonly LedgerEntry[],
-  asOf: Instant,
-): Account {
-  if (asOf >= account.time) return expireDue(account, programAsOf(program, asOf), asOf).account;
-  return accountOf(takeBack(account, newestFirst, asOf), program, account.userId, asOf);
-}
-
-/** The sum of the entries up to `asOf`: that of the account without the later ones. */
-function takeBack(account: Account, newestFirst: readonly LedgerEntry[], asOf: Instant): LedgerSum {
-  const sum = sumFrom({ months: buckets(account), totals: account.totals }, account);
-  for (const { number, createTime: time, frozen, changes, total, points } of newestFirst) {
-    if (number !== sum.last) break;
-    if (time <= asOf) return { ...sum, time, frozen };
-    for (const change of changes) {
-      const before = (sum.months[change.month] ?? 0) - change.points;
-      if (before === 0) delete sum.months[change.month];
-      else sum.months[change.month] = before;
-    }
-    if (total) sum.totals[total] -= points;
-    sum.last -= 1;
-  }
-  if (sum.last > 0) throw ledgerDamaged(sum.last);
-  return startSum();
-}
-
-/**
- * Returns the account as it was at `asOf` by the entries up to this instant: `newestFirst` from the
- * last of them down to one that has a snapshot, or to number 1. Throws LEDGER_DAMAGED when one is
- * missing or contradicts the one before.
+ * and after the expiry of what was due, whenever its entry was recorded. `newestFirst` are these
+ * entries, from the last one down to one that has a snapshot, or to number 1. Throws LEDGER_DAMAGED
+ * when one is missing or contradicts the one before.
  */
 export function accountByEntries(
   program: Program,

@@ -1,9 +1,8 @@
 /** The use case that reads the balance of a past instant. */
-import { type Account, emptyAccount } from "../../domain/account.ts";
+import { type Account, emptyAccount, expireDue } from "../../domain/account.ts";
 import type { LedgerEntry } from "../../domain/ledger.ts";
 import type { Instant } from "../../domain/month.ts";
 import {
-  accountAsOf,
   accountByEntries,
   ledgerDamaged,
   programAsOf,
@@ -54,7 +53,7 @@ export async function readPastAccount(
   asOf: Instant,
   deadline?: number,
 ): Promise<Account> {
-  if (asOf >= account.time) return accountAsOf(program, account, [], asOf);
+  if (asOf >= account.time) return expireDue(account, programAsOf(program, asOf), asOf).account;
   const entries = await entriesUpTo(deps, account, account.last, asOf, deadline);
   return accountByEntries(program, account.userId, entries, asOf);
 }
