@@ -66,7 +66,7 @@ const usage = (message: string): Problem => ({
 /** The violations name the fields and what is wrong with them; other errors have a sentence. */
 function messageOf(error: ConnectError): string {
   const violations = violationsOf(error).map(({ field, description }) =>
-    description.startsWith(field) ? description : `${field}: ${description}`,
+    field === "" ? description : `${field}: ${description}`,
   );
   return violations.length > 0 ? violations.join("; ") : error.rawMessage;
 }

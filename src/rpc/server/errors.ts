@@ -89,12 +89,18 @@ function fromDomainError(error: DomainError): ConnectError {
   return connectError;
 }
 
-/** The violations of an error. A use case that refuses a field names it in the metadata. */
+/**
+ * The violations of an error. A use case that refuses a field names it in the metadata. Its message
+ * may begin with this name, and the description is what follows.
+ */
 function violationsOf(
   error: DomainError,
 ): NonNullable<MessageInitShape<typeof BadRequestSchema>["fieldViolations"]> {
   if (error instanceof InvalidRequest) {
     return error.violations.map(({ field, description }) => ({ field, description }));
   }
-  return [{ field: error.metadata.field ?? "", description: error.message }];
+  const { field = "" } = error.metadata;
+  const { message } = error;
+  const named = field && [`${field}: `, `${field} `].find((start) => message.startsWith(start));
+  return [{ field, description: message.slice(named ? named.length : 0) }];
 }

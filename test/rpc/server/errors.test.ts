@@ -8,6 +8,7 @@ import {
   createRouterTransport,
   type HandlerContext,
 } from "@connectrpc/connect";
+import { violationsOf } from "@meguri/client";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { authenticateByHeader } from "../../../src/auth/header.ts";
 import { DomainError, reasons } from "../../../src/domain/errors.ts";
@@ -62,6 +63,17 @@ describe("a reason", () => {
     const violations = ["a", "b"].map((field) => ({ field, description: "is wrong" }));
     const schema = toRefusal(toConnectError(new InvalidRequest(violations)));
     expect([schema.fields, schema.message]).toEqual([["a", "b"], "a: is wrong; b: is wrong"]);
+  });
+
+  test.each([
+    ["until is too early", "is too early"],
+    ["until: is too early", "is too early"],
+    ["until_then is too early", "until_then is too early"],
+    ["this is too early", "this is too early"],
+  ])("the description of %s does not repeat the field", (message, description) => {
+    const error = new DomainError("INVALID_REQUEST", message, { field: "until" });
+    const [violation] = violationsOf(toConnectError(error));
+    expect(violation).toMatchObject({ field: "until", description });
   });
 
   test("DEADLINE is what Connect's own deadline becomes", () => {
