@@ -18,6 +18,7 @@ import {
   exportSegments,
   partName,
 } from "../src/contract/exports.ts";
+import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal, requireTexts } from "./failures.ts";
 import { workOn } from "./parts.ts";
@@ -87,7 +88,8 @@ function detailsOf({ entries, parts, bytes, unreadable, unreadables }: ExportRep
   const named = unreadables.slice(0, maxNamed).map(({ user_id, number }) => `${user_id} ${number}`);
   const names = named.length > 0 ? `: ${named.join(", ")}` : "";
   return (
-    `Exported ${entries} entries in ${parts} parts of ${bytes} bytes; ` +
+    `Exported ${counted(entries, "entry", "entries")} in ${counted(parts, "part")} of ` +
+    `${counted(bytes, "byte")}; ` +
     `${unreadable} could not be read${names}.`
   );
 }

@@ -10,3 +10,11 @@ test.each([
 ])("%i is written as %s", (count, text) => {
   expect(counted(count, "row")).toBe(text);
 });
+
+test("a thing may have another plural", () => {
+  expect([0, 1, 2].map((count) => counted(count, "entry", "entries"))).toEqual([
+    "0 entries",
+    "1 entry",
+    "2 entries",
+  ]);
+});

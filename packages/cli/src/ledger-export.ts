@@ -22,20 +22,20 @@ export const addLedgerExport: AddCommand = (parent, inSession) => {
         "destination that the operators have configured, and waits for the end; Ctrl-C ends only " +
         "the waiting. The same command joins the same export, or shows it when it is done.",
     )
-    .argument("<id>", "the id of the export, which names its folder, such as 2026-11")
+    .argument("<id>", "the id of the export, which names its folder, such as 2026-10")
     .addOption(programOption())
     .requiredOption("--to <destination>", "the name of the destination")
     .option("--since <time>", `only what was recorded since ${pastTimeFormat}`, readTime)
     .requiredOption(
       "--until <time>",
-      "only what was recorded before this time, a minute ago at the latest",
+      "only what was recorded before this time, 30 seconds ago at the latest",
       readTime,
     )
     .addHelpText(
       "after",
       examples(
-        "meguri ledger export 2026-11 -p shop --to audit \\",
-        "  --since 2026-11-01T00:00+09:00 --until 2026-12-01T00:00+09:00",
+        "meguri ledger export 2026-10 -p shop --to audit \\",
+        "  --since 2026-10-01T00:00+09:00 --until 2026-11-01T00:00+09:00",
       ),
     )
     .action(
@@ -71,5 +71,9 @@ const noteOf = (found: LedgerExport): string =>
   `${found.destination}/${found.folder}: ${enumName(StateSchema, found.state)}, ` +
   (found.state === State.FAILED
     ? `the run ${found.workflowId} in Temporal says why`
-    : `${found.entryCount} entries in ${found.partCount} parts, ` +
+    : `${counted(found.entryCount, "entry", "entries")} in ` +
+      `${counted(found.partCount, "part", "parts")}, ` +
       `${found.unreadableEntryCount} could not be read`);
+
+const counted = (count: bigint, thing: string, things: string): string =>
+  `${count} ${count === 1n ? thing : things}`;

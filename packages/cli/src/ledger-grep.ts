@@ -29,7 +29,7 @@ export const addGrep: AddCommand = (parent, inSession) => {
     .addHelpText(
       "after",
       examples(
-        "meguri ledger grep /exports/shop/2026-11 --event order-17",
+        "meguri ledger grep /exports/shop/2026-10 --event order-17",
         "meguri ledger grep part-0-000001.jsonl.gz --type USED --user alice",
       ),
     )
