@@ -4,7 +4,7 @@ import { type Caller, noCaller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
 import { type EventName, heldNow, type MonthChange, parseEventName } from "./ledger.ts";
 import type { Instant } from "./month.ts";
-import { negative, skipFirst, sum, takeFirst } from "./month-changes.ts";
+import { negative, skipFirst, sum } from "./month-changes.ts";
 import {
   aboveLimit,
   type Before,
@@ -18,7 +18,6 @@ import {
   withEntry,
   withRestored,
 } from "./points.ts";
-import type { Spent } from "./refund.ts";
 import type { Milliseconds, Points } from "./units.ts";
 
 /**
@@ -117,7 +116,8 @@ export const leftPointsOf = (hold: Hold): Points =>
 
 /** The event of the HELD entry. Captures and the release have the id of the hold in theirs. */
 const holdEvent = (holdId: string): EventName => ({ origin: "h", eventId: holdId });
-const captureEvent = (holdId: string, eventId: string) => holdEvent(`${holdId}/capture/${eventId}`);
+export const captureEvent = (holdId: string, eventId: string): EventName =>
+  holdEvent(`${holdId}/capture/${eventId}`);
 const releaseEvent = (holdId: string) => holdEvent(`${holdId}/release`);
 
 /** The hold of an event of origin `h`. */
@@ -236,30 +236,6 @@ export function capture(
     },
   };
 }
-
-/** What a capture has taken. Undefined when the hold has no such capture. */
-export function spentByCapture(held: Hold, eventId: string): Spent | undefined {
-  const i = held.captures.findIndex((each) => each.eventId === eventId);
-  const captured = held.captures[i];
-  if (!captured) return undefined;
-  const earlier = capturedPointsOf({ captures: held.captures.slice(0, i) });
-  return {
-    event: captureEvent(held.holdId, eventId),
-    months: takeFirst(skipFirst(held.months, earlier), captured.points),
-    since: held.heldTime,
-    refundedPoints: captured.refundedPoints ?? 0,
-  };
-}
-
-/** The hold after a refund of one of its captures. */
-export const withRefund = (held: Hold, eventId: string, points: Points): Hold => ({
-  ...held,
-  captures: held.captures.map((each) =>
-    each.eventId === eventId
-      ? { ...each, refundedPoints: (each.refundedPoints ?? 0) + points }
-      : each,
-  ),
-});
 
 /**
  * Gives back what is still held, also on a frozen account: nobody can use it there. Refusal:

@@ -1,7 +1,6 @@
 /** The use cases that change an account. */
 import { type EarlyExpiry, expiryParameters } from "../../domain/early-expiry.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { spentByCapture, withRefund } from "../../domain/hold.ts";
 import {
   type EntryType,
   type EventKey,
@@ -18,7 +17,7 @@ import {
   setFrozen,
   use,
 } from "../../domain/points.ts";
-import { refund, spentByUse } from "../../domain/refund.ts";
+import { refund, spentByCapture, spentByUse, withRefund } from "../../domain/refund.ts";
 import type { Points } from "../../domain/units.ts";
 import { holdNotFound } from "../holds/change-hold.ts";
 import { holdRef } from "../ports/records.ts";
