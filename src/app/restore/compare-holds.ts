@@ -10,7 +10,8 @@ import {
 import { eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { inBatches } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
-import { accountRef, entryRef, holdRef, programRef } from "../ports/records.ts";
+import { entryRef, holdRef, programRef } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { readLedger } from "./read-ledger.ts";
 import { type LedgerHold, rebuildHold } from "./rebuild-hold.ts";
@@ -73,17 +74,11 @@ async function putRebuilt(
   entries: readonly LedgerEntry[],
 ): Promise<void> {
   await requireAgreement(deps, name);
-  const ref = holdRef(name);
-  await deps.engine.transact({
-    key: accountRef(name.programId, name.userId),
-    readSet: [ref],
-    expectAbsent: [],
-    deadline: undefined,
-    decide(tx) {
-      const rebuilt = rebuildHold(name, entries, tx.get(ref));
-      if (rebuilt) tx.put(ref, rebuilt);
-    },
-  });
+  await changeRecord(
+    deps,
+    { ref: holdRef(name) },
+    (record) => rebuildHold(name, entries, record) ?? record,
+  );
 }
 
 /** Finds records of holds of which the ledger of the account has nothing. */
@@ -124,14 +119,7 @@ async function isInLedger(deps: CompareDeps, hold: Hold): Promise<boolean> {
 /** Deletes a record whose points the account has not lost, so that it can never release them. */
 async function deleteRecord(deps: CompareDeps, hold: Hold): Promise<void> {
   await requireAgreement(deps, hold);
-  const ref = holdRef(hold);
-  await deps.engine.transact({
-    key: accountRef(hold.programId, hold.userId),
-    readSet: [ref],
-    expectAbsent: [],
-    deadline: undefined,
-    decide: (tx) => tx.delete(ref),
-  });
+  await changeRecord(deps, { ref: holdRef(hold) }, () => undefined);
 }
 
 function textOf(hold: Hold): string {

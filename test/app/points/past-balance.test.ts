@@ -196,13 +196,22 @@ test.each([1, 2, 31, 32, 33, 63, 64, 65, 70])("a lost entry %i is noticed", asyn
   expect((await getPastBalance(deps, name, start + 70)).availablePoints).toBe(70);
 });
 
-test("a repair removes a wrong snapshot, and the past is right", async () => {
-  const { deps, store, start } = await withGrants();
+/** An account with grants, the snapshot of whose entry 32 is wrong. */
+async function withWrongSnapshot(spoil: (snapshot: Snapshot) => Snapshot) {
+  const account = await withGrants();
   const ref = entryRef(programId, userId, 32);
-  const entry = (await deps.reader.get(ref))?.value as LedgerEntry;
-  const { months, totals } = entry.snapshot as Snapshot;
-  const wrong = { ...totals, usedPoints: 1 };
-  store.force(ref, { ...entry, snapshot: { months, totals: wrong } });
+  const entry = (await account.deps.reader.get(ref))?.value as LedgerEntry;
+  account.store.force(ref, { ...entry, snapshot: spoil(entry.snapshot as Snapshot) });
+  return account;
+}
+
+const withoutMonths = ({ totals }: Snapshot): Snapshot => ({ months: [], totals });
+
+test("a repair removes a wrong snapshot, and the past is right", async () => {
+  const { deps, start } = await withWrongSnapshot(({ months, totals }) => ({
+    months,
+    totals: { ...totals, usedPoints: 1 },
+  }));
   const read = async () => (await getPastBalance(deps, name, start + 40)).account.totals.usedPoints;
   expect(await read()).toBe(1);
   const verified = await verifyAccount(deps, name, true);
@@ -213,20 +222,12 @@ test("a repair removes a wrong snapshot, and the past is right", async () => {
 });
 
 test("a snapshot that its entry contradicts is not believed", async () => {
-  const { deps, store, start } = await withGrants();
-  const ref = entryRef(programId, userId, 32);
-  const entry = (await deps.reader.get(ref))?.value as LedgerEntry;
-  const { totals } = entry.snapshot as Snapshot;
-  store.force(ref, { ...entry, snapshot: { months: [], totals } });
+  const { deps, start } = await withWrongSnapshot(withoutMonths);
   await expect(getPastBalance(deps, name, start + 40)).rejects.toMatchObject(damaged);
 });
 
 test("a lost entry comes back beside a wrong snapshot, which is removed", async () => {
-  const { deps, store, process } = await withGrants();
-  const ref = entryRef(programId, userId, 32);
-  const entry = (await deps.reader.get(ref))?.value as LedgerEntry;
-  const { totals } = entry.snapshot as Snapshot;
-  store.force(ref, { ...entry, snapshot: { months: [], totals } });
+  const { deps, store, process } = await withWrongSnapshot(withoutMonths);
   store.force(entryRef(programId, userId, 50), undefined);
   const verified = await verifyAccount(process(), name, true);
   expect(verified).toMatchObject({ repaired: true, restoredEntryNumbers: [50] });
