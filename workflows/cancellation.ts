@@ -1,4 +1,4 @@
-/** The cancellation of a run that Temporal was asked for: it ends the record of the run. */
+/** Carries out the cancellation of a run, which an operator requests: its record ends. */
 import { CancellationScope } from "@temporalio/workflow";
 import type { ChangeInput } from "../src/contract/changes.ts";
 import { orRefusal, refusalOf } from "./failures.ts";

@@ -53,7 +53,7 @@ export const enumOption = <const Flags extends string>(
 
 /** The types of ledger entries that a list is to have. */
 export const typesOption = () =>
-  enumOption("--type <types...>", "only these types, of which -- ends the list", EntryTypeSchema);
+  enumOption("--type <types...>", "only these types; -- ends the list", EntryTypeSchema);
 
 /** The names of an enum's values without the unspecified one, as they are typed and printed. */
 const enumNames = (schema: DescEnum): string[] =>

@@ -92,7 +92,7 @@ describe("a hold", () => {
     expect(await marked()).toEqual([]);
   });
 
-  test("that ends during the outage has its run told after it, and gets no other one", async () => {
+  test("that ends during the outage has its run refreshed then, and gets no other", async () => {
     const { hold, capture, tasks, startHold, refreshHold, temporal, sync } = await setUp();
     await hold("a");
     await tasks[0]?.();
