@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { capturePoints, holdPoints } from "../../src/app/holds/commands.ts";
-import { grantPoints, usePoints } from "../../src/app/points/commands.ts";
+import { grantPoints, refundPoints, usePoints } from "../../src/app/points/commands.ts";
 import { verifyAccount } from "../../src/app/points/verify.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import { allPages } from "../../src/app/ports/pages.ts";
@@ -36,7 +36,7 @@ const users = Array.from({ length: 8 }, (_, i) => `user-${i}`);
 const rows = usersOf("spring", 600);
 const count = 240;
 
-/** Whether a call holds points, and whether the rest is left held behind a capture. */
+/** Whether a call holds points, and whether the rest is left held behind a refunded capture. */
 const isHeld = (number: number) => number % 5 === 0;
 const isLeftHeld = (number: number) => number % 3 === 0;
 
@@ -54,10 +54,14 @@ async function holdAndCapture(
     expiredPointsPolicy: "ORIGINAL_EXPIRY",
   });
   await capturePoints(deps, { ...held, eventId: "c", points: 1, moreFollow: isLeftHeld(number) });
+  await refundPoints(deps, {
+    ...{ ...held, eventId: `f${number}`, useEventId: "c", points: undefined, deadline: undefined },
+    expiredPointsPolicy: "ORIGINAL_EXPIRY",
+  });
 }
 
 const holdEvents = (number: number) => [
-  ...[`h:h${number}`, `h:h${number}/capture/c`],
+  ...[`h:h${number}`, `h:h${number}/capture/c`, `c:f${number}`],
   ...(isLeftHeld(number) ? [] : [`h:h${number}/release`]),
 ];
 

@@ -20,12 +20,17 @@ import { requireAgreement } from "./require-agreement.ts";
 /** The number of records that are read together. */
 const batchSize = 100;
 
-/** The entries of each hold of a ledger, with the expiries that its release has caused. */
+/**
+ * The entries of each hold of a ledger, with the expiries that its release has caused, and the
+ * refunds of its captures.
+ */
 export type EntriesByHold = Map<string, LedgerEntry[]>;
 
 export function addHoldEntries(holds: EntriesByHold, entries: readonly LedgerEntry[]): void {
   for (const entry of entries) {
-    const holdId = holdIdOf(entry.event);
+    const { event, type, relatedEvent } = entry;
+    const about = type === "REFUNDED" ? relatedEvent : event;
+    const holdId = about && holdIdOf(about);
     if (holdId === undefined) continue;
     const known = holds.get(holdId);
     if (known) known.push(entry);
@@ -124,5 +129,7 @@ async function deleteRecord(deps: CompareDeps, hold: Hold): Promise<void> {
 
 function textOf(hold: Hold): string {
   const [left, captured] = [leftPointsOf(hold), capturedPointsOf(hold)];
-  return `${hold.state}, ${left} of ${pointsOf(hold)} points held, ${captured} captured`;
+  const refunded = hold.captures.reduce((total, each) => total + (each.refundedPoints ?? 0), 0);
+  const held = `${left} of ${pointsOf(hold)} points held`;
+  return `${hold.state}, ${held}, ${captured} captured, ${refunded} refunded`;
 }

@@ -7,7 +7,7 @@ import {
   type HoldState,
   longestHoldMs,
 } from "../../domain/hold.ts";
-import type { EntryType, LedgerEntry } from "../../domain/ledger.ts";
+import { type EntryType, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { negative } from "../../domain/month-changes.ts";
 import type { Points } from "../../domain/units.ts";
 import type { HoldName } from "../ports/holds.ts";
@@ -20,16 +20,17 @@ export interface LedgerHold extends HoldName {
 }
 
 /**
- * Returns the record of a hold with the captures and the release that the ledger has; without a
- * record, one by the ledger alone. `entries` are those of the hold, and the expiries that its
- * release has caused. Undefined when they are not of one hold: there is not one HELD entry, or the
- * record names another one.
+ * Returns the record of a hold with the captures, their refunds and the release that the ledger
+ * has; without a record, one by the ledger alone. `all` are the entries of the hold, the expiries
+ * that its release has caused, and the refunds of its captures. Undefined when they are not of one
+ * hold: there is not one HELD entry, or the record names another one.
  */
 export function rebuildHold(
   name: LedgerHold,
-  entries: readonly LedgerEntry[],
+  all: readonly LedgerEntry[],
   record: Hold | undefined,
 ): Hold | undefined {
+  const entries = all.filter(({ type }) => type !== "REFUNDED");
   const ofType = (wanted: EntryType) => entries.filter(({ type }) => type === wanted);
   const [held, second] = ofType("HELD");
   if (!held || second) return undefined;
@@ -43,7 +44,11 @@ export function rebuildHold(
   let left = held.points;
   const captures = captured.map((entry): Capture => {
     left -= entry.points;
-    const rebuilt = captureOf(name.holdId, entry, left, entry === ending ? last : entry);
+    const refundedPoints = refundedOf(entry, all);
+    const rebuilt = {
+      ...captureOf(name.holdId, entry, left, entry === ending ? last : entry),
+      ...(refundedPoints > 0 && { refundedPoints }),
+    };
     const same = known.captures.find(({ eventId }) => eventId === rebuilt.eventId);
     return same ? { ...rebuilt, hash: same.hash, time: same.time } : rebuilt;
   });
@@ -62,6 +67,13 @@ export function rebuildHold(
     }),
   };
 }
+
+/** What refunds have returned of a capture. */
+const refundedOf = ({ event }: LedgerEntry, entries: readonly LedgerEntry[]): Points =>
+  entries
+    .filter(({ type }) => type === "REFUNDED")
+    .filter(({ relatedEvent: of }) => of && eventName(of) === eventName(event))
+    .reduce((total, { points }) => total + points, 0);
 
 /** A release follows the capture of its change directly, and has its time and its caller. */
 const isOneChange = (capture: LedgerEntry, { number, createTime, caller }: LedgerEntry): boolean =>

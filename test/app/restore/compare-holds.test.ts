@@ -2,8 +2,15 @@
 import { expect, test } from "vitest";
 import { capturePoints, holdPoints, releaseHold } from "../../../src/app/holds/commands.ts";
 import { timeOutHold } from "../../../src/app/holds/time-out.ts";
+import { refundPoints } from "../../../src/app/points/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
-import { accountRef, entryRef, holdRef, programRef } from "../../../src/app/ports/records.ts";
+import {
+  accountRef,
+  entryRef,
+  eventRef,
+  holdRef,
+  programRef,
+} from "../../../src/app/ports/records.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import type { Hold } from "../../../src/domain/hold.ts";
 import {
@@ -47,6 +54,13 @@ const capture = (
 
 const release = (deps: Deps, holdId: string) => releaseHold(deps, nameOf(holdId));
 
+const refund = (deps: Deps, id: string, holdId: string, useEventId: string, points?: number) =>
+  refundPoints(deps, {
+    ...{ ...nameOf(holdId), eventId: id, useEventId, points },
+    deadline: undefined,
+    expiredPointsPolicy: "ORIGINAL_EXPIRY",
+  });
+
 const recordOf = async (deps: Deps, holdId: string): Promise<Hold | undefined> =>
   (await deps.reader.get(holdRef({ programId, holdId })))?.value;
 
@@ -62,9 +76,12 @@ async function play({ deps, clock }: MemoryDeps): Promise<void> {
   }
   await capture(deps, "captured", "one", 3, true);
   await capture(deps, "more", "one", 4, true);
+  await refund(deps, "r", "more", "one", 1);
   clock.time = start + 30 * day;
   await grant(deps, "h", 50);
   await capture(deps, "captured", "two", 5);
+  await refund(deps, "s", "captured", "two");
+  await refund(deps, "t", "more", "one", 2);
   await release(deps, "released");
   await capture(deps, "all", "one", undefined);
   clock.time = start + 40 * day;
@@ -132,6 +149,24 @@ test("a hold whose record is lost is captured and released as before, each once"
   expect(await differences(again)).toEqual([]);
 });
 
+test("a capture whose hold is lost, or older, is refunded once", async () => {
+  const fixture = createAccountFixture();
+  const { deps, store, clock } = fixture;
+  await grant(deps, "g", 100);
+  await hold(deps, "h", 10, clock.time + day);
+  await capture(deps, "h", "one", 6, true);
+  const before = await recordOf(deps, "h");
+  await refund(deps, "r", "h", "one", 4);
+  const ref = holdRef({ programId, holdId: "h" });
+  for (const record of [undefined, before]) {
+    store.force(ref, record);
+    await compareAll(fixture, true);
+    expect(await recordOf(deps, "h")).toMatchObject({ captures: [{ refundedPoints: 4 }] });
+    const again = refund(fixture.process(), "s", "h", "one", 3);
+    await expect(again).rejects.toMatchObject({ metadata: { refundable_points: "2" } });
+  }
+});
+
 test("a hold that the ledger does not have is deleted, and can be made again", async () => {
   const fixture = createAccountFixture();
   const { deps, store, clock, stored } = fixture;
@@ -144,7 +179,7 @@ test("a hold that the ledger does not have is deleted, and can be made again", a
   expect(await compareAll({ ...fixture, deps: again }, true)).toEqual([
     {
       ...{ kind: "HOLD_DIFFERS", name: "p/h", outcome: "MENDED" },
-      detail: "HELD, 10 of 10 points held, 0 captured for u; not in the ledger",
+      detail: "HELD, 10 of 10 points held, 0 captured, 0 refunded for u; not in the ledger",
     },
   ]);
   expect(await recordOf(again, "h")).toBeUndefined();

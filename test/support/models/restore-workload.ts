@@ -77,7 +77,8 @@ export function createWorkload(random: () => number, length: number): Step[][] {
 
 /** What later steps are about. Steps that are sent together know nothing of each other. */
 interface Made {
-  readonly uses: [string, string][];
+  /** With the hold of a capture. */
+  readonly uses: [string, string, string?][];
   readonly grants: [string, string][];
   readonly reservations: [string, string][];
   /** Those that are not at their end. */
@@ -112,9 +113,10 @@ function nextStep(random: () => number, id: string, made: Made, fresh: Made): St
 function reversal({ uses, grants }: Made, id: string): Step {
   const used = uses.shift();
   if (used) {
-    const [userId, useEventId] = used;
+    const [userId, useEventId, holdId] = used;
     const input = {
       useEventId,
+      holdId,
       points: undefined,
       expiredPointsPolicy: "ORIGINAL_EXPIRY",
     } as const;
@@ -157,6 +159,7 @@ function endOfHoldStep(random: () => number, id: string, { holds }: Made, fresh:
   const moreFollow = random() < 0.5;
   if (moreFollow) fresh.holds.push([userId, holdId]);
   const points = random() < 0.8 ? 1 : undefined;
+  fresh.uses.push([userId, `c${id}`, holdId]);
   return (deps) => capturePoints(deps, { ...input, eventId: `c${id}`, points, moreFollow });
 }
 
