@@ -1,8 +1,10 @@
 /** Rebuilds the key of an event from its ledger entry, so that the event cannot happen again. */
 import { noCaller } from "../../domain/caller.ts";
 import { expiryParameters } from "../../domain/early-expiry.ts";
+import { captureIdOf, holdIdOf } from "../../domain/hold.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { monthAt } from "../../domain/month.ts";
+import type { ExpiredPointsPolicy } from "../../domain/points.ts";
 import { lifetimeAt } from "../../domain/program.ts";
 import { bulkGrantIdOf, rowHash } from "../bulk-grants/execute-row.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -13,9 +15,10 @@ import { readLedger } from "./read-ledger.ts";
 
 /**
  * Returns the key with the hash of the request that wrote the entry. An entry does not have every
- * parameter of its request, so the key may have several hashes: a use may have allowed a part, and
- * a grant may have named the month in which its points expire anyway. A refund has none. The same
- * call with other parameters is refused as ID_REUSED, so nothing happens twice.
+ * parameter of its request, so the key may have several hashes: a use may have allowed a part, a
+ * grant may have named the month in which its points expire anyway, and a refund may have named its
+ * points or not, and has a policy. The same call with other parameters is refused as ID_REUSED, so
+ * nothing happens twice.
  */
 export async function rebuildEventKey(
   deps: Pick<Deps, "reader">,
@@ -79,6 +82,8 @@ async function hashOf(
       return withExpiry((expiry) => hash("grant", { points, ...expiry }));
     case "USED":
       return oneOf([false, true].map((allowPartial) => hash("use", { points, allowPartial })));
+    case "REFUNDED":
+      return oneOf(refundsOf(entry).map((parameters) => hash("refund", parameters)));
     case "REVOKED":
       return hash("revoke", { grant: relatedEvent && eventName(relatedEvent) });
     case "EXTENDED":
@@ -93,6 +98,20 @@ async function hashOf(
       return unknownHash(event.eventId);
   }
 }
+
+/** The parameters with which a call can have written a refund. */
+function refundsOf({ relatedEvent, points }: LedgerEntry) {
+  const holdId = relatedEvent && holdIdOf(relatedEvent);
+  const useEventId =
+    relatedEvent && holdId !== undefined
+      ? captureIdOf(holdId, relatedEvent)
+      : relatedEvent?.eventId;
+  return [points, undefined].flatMap((some) =>
+    policies.map((expired) => ({ useEventId, holdId, points: some, expired })),
+  );
+}
+
+const policies: readonly ExpiredPointsPolicy[] = ["ORIGINAL_EXPIRY", "CURRENT_MONTH"];
 
 /** The hash of no request. */
 export const unknownHash = (eventId: string): string => requestHash("lost", noCaller, { eventId });

@@ -167,6 +167,25 @@ test("a capture whose hold is lost, or older, is refunded once", async () => {
   }
 });
 
+test("a refund of a capture whose key is lost is answered as before", async () => {
+  const fixture = createAccountFixture();
+  const { deps, store, clock } = fixture;
+  await grant(deps, "g", 100);
+  await hold(deps, "h", 10, clock.time + day);
+  await capture(deps, "h", "one", 6);
+  await refund(deps, "r", "h", "one", 4);
+  await refund(deps, "s", "h", "one");
+  for (const id of ["r", "s"]) store.force(eventRef(programId, userId, `c:${id}`), undefined);
+  expect(await linesOf(fixture, true)).toEqual([
+    "EVENT_KEY_LOST p/u c:r MENDED",
+    "EVENT_KEY_LOST p/u c:s MENDED",
+  ]);
+  const again = fixture.process();
+  expect(await refund(again, "r", "h", "one", 4)).toMatchObject({ replayed: true });
+  expect(await refund(again, "s", "h", "one")).toMatchObject({ replayed: true });
+  await expect(refund(again, "r", "h", "two", 4)).rejects.toMatchObject({ reason: "ID_REUSED" });
+});
+
 test("a hold that the ledger does not have is deleted, and can be made again", async () => {
   const fixture = createAccountFixture();
   const { deps, store, clock, stored } = fixture;
