@@ -120,21 +120,24 @@ async function intervalsUpTo(
 /**
  * Throws LEDGER_DAMAGED when an entry that was not read does not exist. A read may show the account
  * before the entries of its last transaction. They have its time, so they are later than `asOf`.
- * The engine reads at a moment at which no transaction holds the entry.
+ * The engine reads the account at a moment at which no transaction holds it. The entry is read
+ * after that, by a query, which also finds one that is packed behind others of its item.
  */
 async function requireCommitted(
-  { engine }: PastDeps,
+  { engine, reader }: PastDeps,
   { programId, userId }: AccountName,
   number: number,
   deadline: number | undefined,
 ): Promise<void> {
-  const ref = entryRef(programId, userId, number);
-  const exists = await engine.transact({
-    key: accountRef(programId, userId),
-    readSet: [],
-    expectAbsent: [ref],
+  const account = accountRef(programId, userId);
+  const entry = entryRef(programId, userId, number);
+  await engine.transact({
+    key: account,
+    readSet: [account],
+    expectAbsent: [entry],
     deadline,
-    decide: (tx) => tx.get(ref) !== undefined,
+    // What a decision reads is read at one moment if it is more than one record.
+    decide: (tx) => [tx.get(account), tx.get(entry)],
   });
-  if (!exists) throw ledgerDamaged(number);
+  if (!(await reader.get(entry))) throw ledgerDamaged(number);
 }

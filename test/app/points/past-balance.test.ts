@@ -94,6 +94,24 @@ describe.each(stores)("on the store %s", (_, open) => {
       expect(found.availablePoints).toBe(number);
     }
   });
+
+  test("a packed entry that a read does not show yet is not taken as lost", async () => {
+    const opened = open();
+    const { account, entries } = manyGrants(150);
+    const p = randomUUID().slice(0, 8);
+    await store(opened, p, account, entries, true);
+    const hidden = new Set<string>();
+    const deps = readerOf(opened, program(12));
+    const get: typeof deps.reader.get = async (ref) => {
+      const isFirst = ref.kind === "entry" && !hidden.has(ref.id);
+      if (isFirst) hidden.add(ref.id);
+      return isFirst ? undefined : deps.reader.get(ref);
+    };
+    const { createTime } = entries[19] as LedgerEntry;
+    const late = { ...deps, reader: { ...deps.reader, get } };
+    const found = await getPastBalance(late, { programId: p, userId }, createTime);
+    expect([found.availablePoints, hidden.size]).toEqual([20, 2]);
+  });
 });
 
 /** So many grants of a point, a minute apart. */
