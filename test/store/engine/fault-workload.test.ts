@@ -167,6 +167,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
         id: `lost-${each.id}`,
         userId: `lost-${each.userId}`,
         reverses: `lost-${each.reverses}`,
+        ...(each.holdId && { holdId: `lost-${each.holdId}` }),
       }),
     );
     proxy.faults({ lostAnswer: 0.97, operations: "writes" });

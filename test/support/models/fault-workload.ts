@@ -142,6 +142,7 @@ function send(deps: Deps, operation: Operation, waitMs?: number): Promise<Answer
       return refundPoints(deps, {
         ...input,
         useEventId: reverses,
+        holdId: operation.holdId,
         points: refundPointsOf(operation),
         expiredPointsPolicy: "ORIGINAL_EXPIRY",
       });

@@ -1,10 +1,11 @@
 /**
  * Compares the records of holds with the ledgers: a record has exactly the entries of its hold and
- * the state that they lead to, what is over was released, and each account holds what its open
- * holds have.
+ * the state that they lead to, counts what its captures have refunded, what is over was released,
+ * and each account holds what its open holds have.
  */
 import { isDeepStrictEqual } from "node:util";
 import { capturedPointsOf, type Hold, holdOfEvent, pointsOf } from "../../../src/domain/hold.ts";
+import { eventName } from "../../../src/domain/ledger.ts";
 import { type KnownEntry, leftOf, type Operation, type Outcome } from "./workload-operations.ts";
 
 /** What is stored when everything that was sent has been done. */
@@ -28,10 +29,13 @@ export function wrongHolds(outcomes: readonly Outcome[], state: HoldsState): str
     ...made.flatMap((operation) => {
       const { id, userId } = operation;
       const stored = state.holds.get(id);
-      const entries = (state.ledgers.get(userId) ?? []).filter(
+      const ledger = state.ledgers.get(userId) ?? [];
+      const entries = ledger.filter(
         ({ event }) => event.origin === "h" && holdOfEvent(event.eventId) === id,
       );
-      const wrong = stored ? wrongRecord(operation, stored, entries, state.time) : [];
+      const wrong = stored
+        ? [...wrongRecord(operation, stored, entries, state.time), ...wrongRefunds(stored, ledger)]
+        : [];
       const isLost = !stored && entries.length > 0;
       return [...wrong, ...(isLost ? [`has ${textOf(entries)}, and no record`] : [])].map(
         (what) => `hold ${id} of ${userId} ${what}`,
@@ -65,6 +69,17 @@ function wrongRecord(
       : []),
   ];
 }
+
+/** The captures of which the record has other refunded points than the ledger. */
+const wrongRefunds = ({ holdId, captures }: Hold, ledger: readonly KnownEntry[]): string[] =>
+  captures.flatMap(({ eventId, refundedPoints = 0 }) => {
+    const captured = ledger.find(
+      ({ event }) => eventName(event) === `h:${holdId}/capture/${eventId}`,
+    );
+    const refunded = captured ? captured.points - leftOf(captured, ledger) : 0;
+    const what = `${refundedPoints} points of ${eventId} refunded by its record`;
+    return refunded === refundedPoints ? [] : [`has ${what}, and ${refunded} by the ledger`];
+  });
 
 /** The entries that a record names, in their order. */
 function entriesOf(hold: Hold) {

@@ -3,7 +3,7 @@
  * explains it at some moment of the call. The entries of the ledger are the order of the states.
  */
 import type { DomainError } from "../../../src/domain/errors.ts";
-import { eventName } from "../../../src/domain/ledger.ts";
+import { type EventName, eventName } from "../../../src/domain/ledger.ts";
 import { sum } from "../../../src/domain/month-changes.ts";
 import {
   type Attempt,
@@ -16,6 +16,7 @@ import {
   type Operation,
   type Outcome,
   refundPointsOf,
+  reversedBy,
   targetMonthOf,
 } from "./workload-operations.ts";
 
@@ -75,8 +76,12 @@ function explains(
   const key = keyOf(operation);
   if (entries.some((entry) => keyOfEntry(entry) === key)) return false;
   const isOfHold = kind === "capture" || kind === "release";
-  const name = eventName({ origin: isOfHold ? "h" : "c", eventId: reverses });
-  const reversed = entries.find(({ event }) => eventName(event) === name);
+  const entryOf = (name: EventName) =>
+    entries.find(({ event }) => eventName(event) === eventName(name));
+  const reversed = entryOf(reversedBy(operation));
+  const holdId = isOfHold ? reverses : operation.holdId;
+  const isHoldMissing =
+    holdId !== undefined && entryOf({ origin: "h", eventId: holdId }) === undefined;
   switch (reason) {
     case "INSUFFICIENT_POINTS": {
       const balance = entries.at(-1)?.availablePoints ?? 0;
@@ -86,9 +91,9 @@ function explains(
     case "LIMIT_EXCEEDED":
       return reversed !== undefined && isTooMuch(operation, metadata, reversed, entries);
     case "LEDGER_ENTRY_NOT_FOUND":
-      return !isOfHold && reversed === undefined;
+      return !isOfHold && !isHoldMissing && reversed === undefined;
     case "HOLD_NOT_FOUND":
-      return isOfHold && reversed === undefined;
+      return isHoldMissing;
     case "WRONG_STATE":
       return isOfHold && reversed !== undefined && leftOf(reversed, entries) === 0;
     default:

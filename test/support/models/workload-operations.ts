@@ -14,6 +14,8 @@ export interface Operation {
    * capture or a release ends.
    */
   readonly reverses: string;
+  /** The hold of the capture that a refund reverses. */
+  readonly holdId?: string;
   /** Of a hold that was sent: when what it still holds is released. */
   readonly until?: number;
 }
@@ -50,6 +52,13 @@ function eventOf({ id, kind, reverses }: Operation): EventName {
   if (kind === "capture") return { origin: "h", eventId: `${reverses}/capture/${id}` };
   if (kind === "release") return { origin: "h", eventId: `${reverses}/release` };
   return { origin: "c", eventId: id };
+}
+
+/** The event of what an operation reverses or ends. */
+export function reversedBy({ kind, reverses, holdId }: Operation): EventName {
+  if (holdId !== undefined) return { origin: "h", eventId: `${holdId}/capture/${reverses}` };
+  const isOfHold = kind === "capture" || kind === "release";
+  return { origin: isOfHold ? "h" : "c", eventId: reverses };
 }
 
 /**

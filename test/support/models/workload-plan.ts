@@ -19,7 +19,7 @@ const kinds = Object.entries(weights).flatMap(([kind, weight]) => Array(weight).
 
 /** The kinds of operations that an operation may name. */
 const reversible: Readonly<Partial<Record<Kind, readonly Kind[]>>> = {
-  refund: ["use"],
+  refund: ["use", "capture"],
   revoke: ["grant", "extend"],
   extend: ["grant", "extend"],
   capture: ["hold"],
@@ -42,9 +42,12 @@ export function plan(seed: number, count: number, accounts: number): Operation[]
       .filter((each) => reversible[drawn]?.includes(each.kind))
       .filter((each) => drawn !== "release" || !released.includes(each.id))
       .slice(-4);
-    const reverses = latest[Math.floor(random() * latest.length)]?.id ?? "nothing";
-    const kind = reversible[drawn] && latest.length === 0 ? "grant" : drawn;
-    all.push({ id: `op-${i}`, userId, kind, points: 1 + Math.floor(random() * 50), reverses });
+    const named = latest[Math.floor(random() * latest.length)];
+    const kind = reversible[drawn] && !named ? "grant" : drawn;
+    const points = 1 + Math.floor(random() * 50);
+    const reverses = named?.id ?? "nothing";
+    const holdId = kind === "refund" && named?.kind === "capture" ? named.reverses : undefined;
+    all.push({ id: `op-${i}`, userId, kind, points, reverses, ...(holdId && { holdId }) });
   }
   return all;
 }

@@ -91,6 +91,16 @@ const cases: Case[] = [
     /hold h-3 of bob has timed out 1 ms early/,
   ],
   [
+    "a refund that the record of its hold does not count",
+    (run) => {
+      const relatedEvent = { origin: "h", eventId: "h-1/capture/k-1" } as const;
+      const event = { origin: "c", eventId: "f" } as const;
+      const refund = { number: 12, type: "REFUNDED", points: 4, event, relatedEvent } as const;
+      ledger(run, "bob").push({ ...entry(run, 11, "bob"), ...refund });
+    },
+    /hold h-1 of bob has 0 points of k-1 refunded by its record, and 4 by the ledger/,
+  ],
+  [
     "an account that holds more than its open holds",
     ({ state }) => state.heldPoints.set("bob", 7),
     /bob holds 7 points, and open holds have 6/,

@@ -40,7 +40,7 @@ export async function change(
 }
 
 async function send({ points, holds }: Clients, operation: Operation): Promise<Answer> {
-  const { id: eventId, userId, kind, points: some, reverses } = operation;
+  const { id: eventId, userId, kind, points: some, reverses, holdId } = operation;
   const input = { userId, eventId };
   const month = expireMonthOf(operation);
   const grantEvent = { origin: EventOrigin.CALLER, eventId: reverses };
@@ -57,8 +57,8 @@ async function send({ points, holds }: Clients, operation: Operation): Promise<A
     case "refund": {
       const part = inPoints(refundPointsOf(operation));
       const expiredPointsPolicy = ExpiredPointsPolicy.ORIGINAL_EXPIRY;
-      const request = { ...input, ...part, useEventId: reverses, expiredPointsPolicy };
-      return answerOf(await points.refundPoints(request));
+      const of = { useEventId: reverses, ...(holdId !== undefined && { holdId }) };
+      return answerOf(await points.refundPoints({ ...input, ...part, ...of, expiredPointsPolicy }));
     }
     case "revoke":
       return answerOf(await points.revokePoints({ ...input, grantEvent }));

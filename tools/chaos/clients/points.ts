@@ -33,5 +33,6 @@ function operationsOf({ random }: Calls, prefix: string): Operation[] {
     ...each,
     id: idOf(each.id),
     reverses: idOf(each.reverses),
+    ...(each.holdId && { holdId: idOf(each.holdId) }),
   }));
 }

@@ -1,5 +1,6 @@
-/** Calls each RPC of the HoldService. */
+/** Calls each RPC of the HoldService, and refunds a capture. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { ExpiredPointsPolicy as Policy } from "../../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import type { TourClients } from "./called.ts";
 
 export async function tourHolds({ points, holds }: TourClients): Promise<void> {
@@ -10,6 +11,8 @@ export async function tourHolds({ points, holds }: TourClients): Promise<void> {
     await holds.holdPoints({ ...account, holdId, points: 3n, until });
   }
   await holds.capturePoints({ ...account, holdId: "h1", eventId: "c", points: 2n });
+  const refund = { useEventId: "c", holdId: "h1", expiredPointsPolicy: Policy.CURRENT_MONTH };
+  await points.refundPoints({ ...account, eventId: "f", ...refund });
   await holds.releaseHold({ ...account, holdId: "h2" });
   await holds.getHold({ holdId: "h1" });
   await holds.listHolds(account);
