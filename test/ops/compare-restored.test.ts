@@ -78,7 +78,7 @@ async function onRestored(work: (deps: Deps) => Promise<void>): Promise<void> {
 
 test("says what differs, mends it, and each call is made once", async () => {
   const { deps, dynamo, table } = server;
-  const workload = createWorkload(randomFrom(8), 50);
+  const workload = createWorkload(randomFrom(9), 50);
   await begin(deps);
   // The later tables have what the earlier ones do not know yet.
   const order: Table[] = ["points", "notifications", "reactions", "reservations", "bulk"];
@@ -96,7 +96,7 @@ test("says what differs, mends it, and each call is made once", async () => {
   const dry = await compare();
   expect(dry.code).toBe(1);
   expect(await stored()).toEqual(before);
-  const wanted = ["BULK_ROW_GRANT_LOST", "EVENT_ID_LOST", "INBOX_BEHIND"];
+  const wanted = ["BULK_ROW_GRANT_LOST", "EVENT_ID_LOST", "HOLD_DIFFERS", "INBOX_BEHIND"];
   expect([...dry.kinds]).toEqual(expect.arrayContaining(wanted));
   const repaired = await compare("--repair");
   expect(repaired.lines.at(-1)).toMatch(/: [1-9]\d* mended, 0 left$/);

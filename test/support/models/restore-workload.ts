@@ -145,9 +145,13 @@ function holdStep(random: () => number, id: string, userId: string, fresh: Made)
   fresh.holds.push([userId, `h${id}`]);
   const input = { programId, userId, holdId: `h${id}`, reason: "", caller, allowPartial: false };
   const points = 2 + Math.floor(random() * 9);
-  const until = Date.UTC(2026, 2, 1);
   const expiredPointsPolicy = random() < 0.5 ? "ORIGINAL_EXPIRY" : "CURRENT_MONTH";
-  return (deps) => holdPoints(deps, { ...input, points, until, expiredPointsPolicy });
+  let until: number | undefined;
+  return async (deps) => {
+    // The same each time, because the step is sent again to restored tables.
+    until ??= (await deps.clock.now()).wall + 30 * 86_400_000;
+    return holdPoints(deps, { ...input, points, until, expiredPointsPolicy });
+  };
 }
 
 /** A capture of a hold, which may be its end, or its release. */
