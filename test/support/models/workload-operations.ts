@@ -111,7 +111,7 @@ export const targetMonthOf = (operation: Operation): Month =>
 
 /** Of a short hold. A hold is long or short by its points, unless it has its `until` already. */
 export const shortHoldMs = 5 * 60_000;
-const longHoldMs = 60 * 60_000;
+export const longHoldMs = 60 * 60_000;
 
 /** An operation that is sent for the first time now. */
 export const begun = (operation: Operation): Operation =>

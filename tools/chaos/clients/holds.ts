@@ -1,12 +1,15 @@
 /** A client that holds points and captures or releases them, often when the holds are due. */
-import type { Operation, Outcome } from "../../../test/support/models/workload-operations.ts";
+import {
+  longHoldMs,
+  type Operation,
+  type Outcome,
+} from "../../../test/support/models/workload-operations.ts";
 import type { Calls } from "../calls.ts";
 import { endingOf } from "../record.ts";
 import { change } from "./operations.ts";
 import { accounts } from "./points.ts";
 
 const pauseMs = 600;
-const hourMs = 3_600_000;
 
 /** A minute is the least. So few tries end within the rest. */
 const shortMs = 75_000;
@@ -27,7 +30,7 @@ export async function holdPoints(calls: Calls, name: string, outcomes: Outcome[]
       kind: "hold",
       points: randomPoints(calls),
       reverses: "nothing",
-      until: Date.now() + (isShort ? shortMs : hourMs),
+      until: Date.now() + (isShort ? shortMs : longHoldMs),
     };
     const outcome = await change(calls, outcomes, hold, isShort ? fewTries : undefined);
     if (isShort) open.push(hold);

@@ -1,6 +1,6 @@
 /** A client that plays the fault workload: it changes, extends and holds points. */
 import {
-  begun,
+  longHoldMs,
   type Operation,
   type Outcome,
 } from "../../../test/support/models/workload-operations.ts";
@@ -25,6 +25,10 @@ export async function changePoints(calls: Calls, name: string, outcomes: Outcome
     }
   }
 }
+
+/** An operation that is sent now. No hold times out while what is stored is read at the end. */
+const begun = (operation: Operation): Operation =>
+  operation.kind === "hold" ? { ...operation, until: Date.now() + longHoldMs } : operation;
 
 /** The next operations, with ids that begin with a prefix. */
 function operationsOf({ random }: Calls, prefix: string): Operation[] {
