@@ -1133,7 +1133,7 @@ export const ReservationService: GenService<{
   /**
    * BatchCreateReservations creates up to 100 reservations, each as CreateReservation does:
    * idempotent by its reservation_id, in a transaction of its own, with a result of its own. A
-   * refused one does not stop the others. Two with the same reservation_id are two calls with this
+   * refused one does not stop the rest. Two with the same reservation_id are two calls with this
    * id. A call that ends with an error may have created some of them; sent again, it creates the
    * others. With validate_only it answers what it would answer, and stores nothing.
    *
