@@ -114,7 +114,7 @@ export const shortHoldMs = 5 * 60_000;
 export const longHoldMs = 60 * 60_000;
 
 /** An operation that is sent for the first time now. */
-export const begun = (operation: Operation): Operation =>
+export const begun = (operation: Operation, shortMs = shortHoldMs): Operation =>
   operation.kind === "hold"
-    ? { until: Date.now() + (operation.points % 4 < 2 ? shortHoldMs : longHoldMs), ...operation }
+    ? { until: Date.now() + (operation.points % 4 < 2 ? shortMs : longHoldMs), ...operation }
     : operation;

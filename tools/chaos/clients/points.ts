@@ -1,5 +1,6 @@
 /** A client that plays the fault workload: it changes, extends and holds points. */
 import {
+  begun,
   longHoldMs,
   type Operation,
   type Outcome,
@@ -20,15 +21,12 @@ export async function changePoints(calls: Calls, name: string, outcomes: Outcome
     for (const operation of operationsOf(calls, `${name}-${outcomes.length}`)) {
       if (calls.over.aborted) return;
       const tries = calls.random() < 0.5 ? 6 : 1;
-      await change(calls, outcomes, begun(operation), tries);
+      // No hold times out while what is stored is read at the end.
+      await change(calls, outcomes, begun(operation, longHoldMs), tries);
       await calls.pause(pauseMs);
     }
   }
 }
-
-/** An operation that is sent now. No hold times out while what is stored is read at the end. */
-const begun = (operation: Operation): Operation =>
-  operation.kind === "hold" ? { ...operation, until: Date.now() + longHoldMs } : operation;
 
 /** The next operations, with ids that begin with a prefix. */
 function operationsOf({ random }: Calls, prefix: string): Operation[] {
