@@ -29,6 +29,17 @@ test.each(names)("%s.json allows actions one by one, on tables, indexes and obje
   expect(resources).toEqual(expect.arrayContaining(used.map((each) => each.split(" ")[1])));
 });
 
+// The store reads one record by GetItem and several by BatchGetItem: how many depends on what it
+// still has in memory, so a tour of all calls need not see both.
+test.each(["server", "worker"])("%s.json lets all that is read be read in batches", (name) => {
+  const access = allowedBy(name);
+  const reads = access.filter((each) => each.startsWith("dynamodb:GetItem "));
+  expect(reads).not.toEqual([]);
+  expect(access).toEqual(
+    expect.arrayContaining(reads.map((each) => each.replace("GetItem", "BatchGetItem"))),
+  );
+});
+
 test.each(["server", "worker"])("%s.json deletes nothing of points but marks", (name) => {
   const deleting = statementsOf(name).filter(
     ({ Action, Resource }) =>
