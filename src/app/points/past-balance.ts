@@ -11,7 +11,7 @@ import {
 } from "../../domain/past.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
-import { allPages } from "../ports/pages.ts";
+import { allPages, eachOf } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
 import { requireTime } from "../shared/deadlines.ts";
@@ -79,12 +79,9 @@ async function entriesUpTo(
   const found: LedgerEntry[] = [];
   // Nothing follows the last entry of the account, and the multiple of the interval was read.
   let later = to + 1;
-  for await (const entries of pages) {
-    for (const entry of entries) {
-      if (found.at(-1)?.snapshot) break;
-      if (entry.createTime <= asOf) found.push(entry);
-      else later = entry.number;
-    }
+  for await (const entry of eachOf(pages)) {
+    if (entry.createTime > asOf) later = entry.number;
+    else found.push(entry);
     if (found.at(-1)?.snapshot) break;
   }
   const next = (found[0]?.number ?? 0) + 1;

@@ -34,6 +34,11 @@ export async function* allPages<T>(
   } while (cursor !== undefined);
 }
 
+/** Yields the items of pages one by one. Reads a page only after the items of the one before. */
+export async function* eachOf<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<T, void> {
+  for await (const items of pages) yield* items;
+}
+
 /** Cuts a list into batches of up to `size` items. */
 export function inBatches<T>(all: readonly T[], size: number): T[][] {
   const batches: T[][] = [];
