@@ -9,6 +9,7 @@ import {
 import type { Activities } from "../activities/index.ts";
 import {
   addStep,
+  type ExportAsked,
   type ExportedPart,
   type ExportLedgerInput,
   type ExportReport,
@@ -42,6 +43,7 @@ export async function exportLedger(input: ExportLedgerInput): Promise<ExportRepo
   let total = so_far?.report ?? emptyExport;
   setHandler(report, () => total);
   if (!so_far) {
+    setCurrentDetails(escapeMarkdown(openingOf(asked)));
     const { complete } = await orRefusal(openExport(asked));
     if (complete) {
       total = complete;
@@ -80,6 +82,10 @@ export async function exportLedger(input: ExportLedgerInput): Promise<ExportRepo
   setCurrentDetails(escapeMarkdown(`${detailsOf(total)} The manifest is written.`));
   return total;
 }
+
+const openingOf = ({ destination }: ExportAsked): string =>
+  `Opens the destination ${destination}. While this is shown, the pending activity has what ` +
+  "fails; it is tried again until the destination can be written.";
 
 /** An operator reads the first ones here; the manifest has 100. */
 const maxNamed = 20;

@@ -15,7 +15,7 @@ import type { HoldAsked, HoldInput, HoldStep } from "../src/contract/holds.ts";
 import { detailsQuery, refreshSignal } from "../src/contract/reservations.ts";
 import { askFor, asking, type Form } from "./answers.ts";
 import { createCancellation } from "./cancellation.ts";
-import { orRefusal, requireTexts } from "./failures.ts";
+import { orRefusal, requireTexts, requireTypes } from "./failures.ts";
 import { detailsOf, upsertEnd } from "./hold-view.ts";
 import { changeTiming, holdTiming } from "./timing.ts";
 
@@ -33,6 +33,8 @@ const { releaseHold } = proxyActivities<Activities>(changeTiming.cancellation);
  */
 export async function hold(input: HoldInput): Promise<HoldStep> {
   requireTexts(input, ["program_id", "hold_id", "user_id"]);
+  const shown = { reason: "string?", cause: "string?", held_by: "string?" } as const;
+  requireTypes(input, { points: "number", ...shown });
   const run = createRun(input);
   const last = await CancellationScope.nonCancellable(run.follow);
   upsertEnd(last.state);

@@ -10,6 +10,7 @@ import {
   reportSegments,
 } from "../src/contract/liability-reports.ts";
 import type { SegmentLeft } from "../src/contract/verifications.ts";
+import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal, requireTexts } from "./failures.ts";
 import { namesOf, workOn } from "./parts.ts";
@@ -28,7 +29,10 @@ export async function liabilityReport(input: LiabilityReportInput): Promise<Liab
   let counts = so_far?.counts ?? noCounts;
   const segments: readonly SegmentLeft[] =
     so_far?.segments ?? Array.from({ length: reportSegments }, (_, segment) => ({ segment }));
-  if (!so_far) await sleep(reportTiming.settleMs);
+  if (!so_far) {
+    setCurrentDetails(waiting);
+    await sleep(reportTiming.settleMs);
+  }
   const left = await workOn(segments, reportSegments, async (part) => {
     const result = await orRefusal(reportSegment({ ...name, segments: reportSegments, ...part }));
     counts = addCounts(counts, result);
@@ -44,11 +48,24 @@ export async function liabilityReport(input: LiabilityReportInput): Promise<Liab
   return result;
 }
 
+const waiting =
+  "Waits until all entries up to the instant of the report are written, about " +
+  `${reportTiming.settleMs / 1_000} s. Then the accounts are read.`;
+
 function accountsOf(counts: LiabilityCounts): string {
   const { accounts, members, failed } = counts;
   const names = failed > 0 ? `: ${escapeMarkdown(namesOf(counts))}` : "";
-  return `Read ${accounts} accounts, of which ${members} had points; ${failed} failed${names}.`;
+  return (
+    `Read ${counted(accounts, "account")}, of which ${members} had points; ` +
+    `${failed} failed${names}.`
+  );
 }
+
+/** The totals in the order of the contract: what was given, then what became of it. */
+const shownTotals = [
+  ...["issued_points", "used_points", "expired_points", "refunded_points", "revoked_points"],
+  ...["held_points", "captured_points", "released_points"],
+];
 
 /** The report in Markdown. */
 function detailsOf(result: LiabilityReportResult, counts: LiabilityCounts): string {
@@ -56,13 +73,13 @@ function detailsOf(result: LiabilityReportResult, counts: LiabilityCounts): stri
   const months = buckets.map(
     ({ month, expire_time, points }) => `| ${month} | ${expire_time} | ${points} |`,
   );
-  const sums = Object.entries(totals).map(
-    ([name, points]) => `| ${name.replace("_points", "")} | ${points} |`,
-  );
+  const sums = shownTotals
+    .filter((name) => totals[name] !== undefined)
+    .map((name) => `| ${name.replace("_points", "")} | ${totals[name]} |`);
   return [
     `As of ${as_of}, ${outstanding_points} points were outstanding` +
       `${held ? `, and ${held} more were held` : ""}. ${accountsOf(counts)}`,
-    ["| month | expire | points |", "|---|---|---|", ...months].join("\n"),
+    ["| granted in | expire | points |", "|---|---|---|", ...months].join("\n"),
     [`| ${since ? `since ${since}` : "of all time"} | points |`, "|---|---|", ...sums].join("\n"),
   ].join("\n\n");
 }

@@ -20,7 +20,7 @@ import {
   type ReservationStep,
 } from "../src/contract/reservations.ts";
 import { asking } from "./answers.ts";
-import { orRefusal, refuse, requireTexts } from "./failures.ts";
+import { orRefusal, refuse, requireTexts, requireTypes } from "./failures.ts";
 import { believedStep } from "./reservation-answer.ts";
 import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
@@ -159,9 +159,11 @@ async function continueWhenLong(
   await continueAsNew<typeof reservation>({ ...input, execute_time_at_start: executeTime });
 }
 
-/** Refuses an input without ids or a time. */
+/** Refuses an input without ids, points or a time, and one whose texts are none. */
 function requireInput(input: ReservationInput): void {
   requireTexts(input, ["program_id", "reservation_id", "user_id"]);
+  const shown = { reason: "string?", cause: "string?", reserved_by: "string?" } as const;
+  requireTypes(input, { points: "number", ...shown, traceparent: "string?" });
   if (!Number.isFinite(Date.parse(input.execute_time_at_start))) {
     throw refuse("execute_time_at_start: must be an RFC 3339 time", "INVALID_REQUEST");
   }

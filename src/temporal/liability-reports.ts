@@ -5,6 +5,7 @@ import {
   liabilityReportWorkflowId,
 } from "../contract/liability-reports.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
+import { displayCaller } from "../domain/caller.ts";
 import { escapeMarkdown } from "../domain/markdown.ts";
 import type { Link } from "./connection.ts";
 import { programKey } from "./search-attributes.ts";
@@ -16,8 +17,8 @@ type Start = (input: LiabilityReportInput) => Promise<unknown>;
 export function createLiabilityReports(link: Link): Port {
   const { client, taskQueue } = link;
   return {
-    async startLiabilityReport({ programId, reportId }) {
-      const summary = `liability report ${reportId} of ${programId}`;
+    async startLiabilityReport({ programId, reportId, caller }) {
+      const summary = `liability report ${reportId} of ${programId}, for ${displayCaller(caller)}`;
       await link.call(() =>
         client.workflow.start<Start>(workflowTypes.liabilityReport, {
           workflowId: liabilityReportWorkflowId(programId, reportId),

@@ -26,6 +26,32 @@ test.each(needInput.flatMap((type) => [[], [null], ["shop"]].map((args) => [type
   },
 );
 
+const named = { program_id: "default", user_id: "aoi", points: 1 };
+const held = { ...named, hold_id: "h" };
+const reserved = { ...named, reservation_id: "r", execute_time_at_start: "2099-01-01T00:00:00Z" };
+
+/** Inputs that were copied from a run and edited ("Start Workflow Like This One"). */
+const edited: readonly (readonly [string, object, string])[] = [
+  ["hold", { ...held, reason: 5 }, "reason: must be a string"],
+  ["hold", { ...held, cause: null }, "cause: must be a string"],
+  ["hold", { ...held, points: "1" }, "points: must be a number"],
+  ["hold", { ...held, points: undefined }, "points: must be a number"],
+  ["reservation", { ...reserved, reason: 5 }, "reason: must be a string"],
+  ["reservation", { ...reserved, points: undefined }, "points: must be a number"],
+  ["exportLedger", { program_id: "default", so_far: { report: 5 } }, "so_far: only a run that"],
+  ["liabilityReport", { program_id: "default", so_far: { counts: {} } }, "so_far: only a run that"],
+  ["monthEnd", { program_id: "default", so_far: { shards: 1 } }, "so_far: only a run that"],
+];
+
+test.each(edited)("a run of %s with the edited input %j fails", async (type, input, message) => {
+  const { client, config } = stack;
+  const workflowId = `edited-${edited.findIndex(([, each]) => each === input)}`;
+  const started = { workflowId, taskQueue: config.taskQueue, args: [input] };
+  const handle = await client.workflow.start(type, started);
+  const cause = { type: "INVALID_REQUEST", message: expect.stringContaining(message) };
+  await expect(handle.result()).rejects.toMatchObject({ cause });
+});
+
 test("a run of the reconciler that was started without an input goes on", async () => {
   const { client, config } = stack;
   const started = { workflowId: "reconciler-by-hand", taskQueue: config.taskQueue };

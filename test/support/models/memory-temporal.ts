@@ -3,6 +3,7 @@
  * their activities. Tests replace the module `@temporalio/workflow` by this one.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
 import {
   ActivityFailure,
   type ActivityOptions,
@@ -34,6 +35,7 @@ type Handler = (...args: never[]) => unknown;
 /** A run of a workflow. */
 class Run {
   readonly startTime = new Date();
+  readonly runId = randomUUID();
   readonly handlers = new Map<string, Handler>();
   readonly waits = new Set<() => void>();
   readonly cancellation = Promise.withResolvers<never>();
@@ -43,10 +45,13 @@ class Run {
   isOver = false;
   readonly temporal: MemoryTemporal;
   readonly id: string;
+  /** The id of the run that has continued as this one. */
+  readonly continuedFrom: string | undefined;
 
-  constructor(temporal: MemoryTemporal, id: string) {
+  constructor(temporal: MemoryTemporal, id: string, continuedFrom: string | undefined) {
     this.temporal = temporal;
     this.id = id;
+    this.continuedFrom = continuedFrom;
     this.cancellation.promise.catch(() => undefined);
   }
 
@@ -129,14 +134,16 @@ export class MemoryTemporal {
   }
 
   async #play(id: string, workflow: Workflow, first: unknown): Promise<unknown> {
+    let continuedFrom: string | undefined;
     for (let input = first; ; ) {
-      const run = new Run(this, id);
+      const run = new Run(this, id, continuedFrom);
       this.#runs.set(id, run);
       try {
         return await runs.run(run, () => workflow(input as never));
       } catch (error) {
         if (!(error instanceof ContinuedAsNew)) throw error;
         input = error.input;
+        continuedFrom = run.runId;
       } finally {
         run.isOver = true;
         if (this.#runs.get(id) === run) this.#runs.delete(id);
@@ -223,6 +230,7 @@ export const workflowInfo = () => {
   return {
     startTime: run.startTime,
     taskQueue: "models",
+    continuedFromExecutionRunId: run.continuedFrom,
     continueAsNewSuggested: run.temporal.isLong(run),
     typedSearchAttributes: { get: () => undefined },
   };
