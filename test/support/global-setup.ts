@@ -2,15 +2,14 @@
  * Starts one DynamoDB Local and one Temporal for the whole run, both in memory and on free ports.
  * Each test file has its own table prefix and task queue.
  */
-import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { TestProject } from "vitest/node";
 import { SHORT_RUN_JAVA_OPTIONS, startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
 import { startTemporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
+import { deniedIn, guardedBy } from "./deploy/guarded.ts";
 import { findGrpcurl } from "./servers/grpcurl.ts";
 
 declare module "vitest" {
@@ -44,7 +43,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   // Every DynamoDB Local inherits it.
   process.env.JAVA_TOOL_OPTIONS ??= SHORT_RUN_JAVA_OPTIONS;
   const folder = await mkdtemp(join(tmpdir(), "meguri-test-"));
-  const denied = guardProcesses(folder);
+  const denied = join(folder, "denied");
+  Object.assign(process.env, guardedBy(denied));
   // Every process of the run compiles the same modules.
   process.env.NODE_COMPILE_CACHE ??= join(folder, "compiled");
   // Before the tests, because a build with Go beside them would slow them down for minutes.
@@ -67,20 +67,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide("workflowBundle", workflowBundle);
   return async () => {
     await Promise.all([temporal.stop(), dynamodb.stop()]);
-    const violations = existsSync(denied) ? readFileSync(denied, "utf8") : "";
+    const violations = deniedIn(denied);
     // Processes that end may still write what they have compiled.
     await rm(folder, { recursive: true, maxRetries: 20 });
-    if (violations)
-      throw new Error(`deploy/policies do not allow what processes use:\n${violations}`);
+    if (violations.length > 0) {
+      const lines = violations.join("\n");
+      throw new Error(`deploy/policies do not allow what processes use:\n${lines}`);
+    }
   };
-}
-
-/** Runs real processes under deploy/policies. Returns the file with what these do not allow. */
-function guardProcesses(folder: string): string {
-  const guard = pathToFileURL(`${import.meta.dirname}/deploy/policy-guard.ts`);
-  process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --import ${guard}`;
-  process.env.TEST_DENIED_ACCESS = join(folder, "denied");
-  return process.env.TEST_DENIED_ACCESS;
 }
 
 /** Bundles the workflows once for all test files, and returns the file of the bundle. */

@@ -5,6 +5,7 @@
  */
 import { readOptions } from "./options.ts";
 import { type Result, runChaos, sumOf, textOf } from "./run.ts";
+import { inGroups } from "./wrong.ts";
 
 const stopped = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -27,7 +28,7 @@ function report(result: Result, seed: number): number {
   const kinds = Map.groupBy(faults, ({ part, kind }) => `${part} ${kind}`);
   for (const [kind, some] of [...kinds].sort()) console.log(`${some.length} times ${kind}`);
   for (const [name, each] of Object.entries(counts)) console.log(`${name}: ${textOf(each)}`);
-  for (const what of wrong) console.log(`WRONG: ${what}`);
+  for (const what of inGroups(wrong)) console.log(`WRONG: ${what}`);
   const { acknowledged } = sumOf(counts);
   console.log(`${acknowledged} operations acknowledged, ${wrong.length} wrong (seed ${seed})`);
   return wrong.length > 0 ? 1 : 0;

@@ -14,6 +14,7 @@ import { callEach, readState, settle } from "./final-state.ts";
 import type { Options } from "./options.ts";
 import { endingOf, type Record, sentBy } from "./record.ts";
 import { type Stack, startStack } from "./stack.ts";
+import { createSurprises, type Surprises } from "./wrong.ts";
 
 /** How many changes ended how. */
 export interface Counts {
@@ -41,19 +42,21 @@ export async function runChaos(
   say: (line: string) => void,
   stopped: AbortSignal,
 ): Promise<Result | undefined> {
-  const surprises: string[] = [];
+  const surprises = createSurprises(say);
   say(`seed ${seed}, ${minutes} minutes: starting the stack`);
-  const stack = await startStack((what) => surprises.push(what), stopped);
+  const stack = await startStack(surprises.add, stopped);
   try {
-    const record = emptyRecord(surprises);
-    const faults = await underFaults(stack, record, { minutes, seed }, say, stopped);
+    const record = emptyRecord(surprises.all);
+    const run = { minutes, seed, surprises };
+    const faults = await underFaults(stack, record, run, say, stopped);
     if (stopped.aborted) return undefined;
     say("the faults are over: waiting for what is still to be done");
     await settle(stack.deps, record, settleMs, stopped);
     if (stopped.aborted) return undefined;
-    surprises.push(...(await callEach(stack.servers, settleMs, stopped)));
+    for (const what of await callEach(stack.servers, settleMs, stopped)) surprises.add(what);
     if (stopped.aborted) return undefined;
     await stack.drain();
+    for (const access of stack.denied()) surprises.add(`deploy/policies do not allow ${access}`);
     say("checking");
     const counts = countsOf(record);
     const wrong = [...check(record, await readState(stack, record)), ...wrongCounts(counts)];
@@ -81,7 +84,7 @@ export const emptyRecord = (surprises: string[]): Growing => ({
 async function underFaults(
   stack: Stack,
   record: Growing,
-  { minutes, seed }: Options,
+  { minutes, seed, surprises }: Options & { readonly surprises: Surprises },
   say: (line: string) => void,
   stopped: AbortSignal,
 ): Promise<Fault[]> {
@@ -90,7 +93,7 @@ async function underFaults(
   const callsOf = (client: number) => createCalls(stack.servers, randomFrom(seed + client), over);
   await registerTargets(callsOf(0));
   const start = performance.now();
-  const clients = startClients(stack, record, callsOf);
+  const clients = startClients(stack, record, callsOf, surprises.add);
   const kindsOf = Object.fromEntries(
     Object.entries(stack.faults).map(([part, kinds]) => [part, Object.keys(kinds)]),
   );
@@ -112,11 +115,12 @@ async function underFaults(
   return faults;
 }
 
-/** Starts sixteen clients, which stop when their calls are over. */
+/** Starts sixteen clients, which stop when their calls are over. `onSurprise` hears of errors. */
 export function startClients(
   { deps }: Pick<Stack, "deps">,
   record: Growing,
   callsOf: (client: number) => Calls,
+  onSurprise: (what: string) => void,
 ): Promise<void>[] {
   const each = (name: string, count: number, run: (calls: Calls, name: string) => Promise<void>) =>
     Array.from({ length: count }, (_, i) => ({ name: `${name}-${i + 1}`, run }));
@@ -136,7 +140,7 @@ export function startClients(
       try {
         await run(calls, name);
       } catch (error) {
-        record.surprises.push(`the client ${name} got ${error}`);
+        onSurprise(`the client ${name} got ${error}`);
       }
     }
   });

@@ -19,6 +19,7 @@ import type { Item } from "../../src/store/dynamodb/sdk/attributes.ts";
 import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { type Table, tableName } from "../../src/store/dynamodb/tables.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
+import { deniedIn, guardedBy } from "../../test/support/deploy/guarded.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 import { connect } from "../../test/support/servers/server.ts";
 import { itemsOf } from "../../test/support/stores/dump.ts";
@@ -33,6 +34,8 @@ export interface Stack {
   /** The use cases of this process, which reach the store whatever faults do. */
   readonly deps: Deps;
   itemsOf(table: Table): Promise<Item[]>;
+  /** What servers and workers wanted to do, although deploy/policies do not allow it. */
+  denied(): string[];
   /** Lets servers and workers end what they do. */
   drain(): Promise<void>;
   /** Kills everything, and removes what is left. */
@@ -92,6 +95,8 @@ async function start(
   ends.push(close, clients.close);
   stopped.throwIfAborted();
 
+  const denied = join(folder, "denied");
+  const guard = guardedBy(denied);
   const services: { readonly name: string; readonly process: Process; readonly links: Links }[] =
     [];
   const startOne = async (name: string, entry: string, own: Environment) => {
@@ -101,7 +106,7 @@ async function start(
       `http://127.0.0.1:${links.store.port}`,
       `127.0.0.1:${links.temporal.port}`,
     );
-    const options = { name, entry, env: { ...linked, ...own } };
+    const options = { name, entry, env: { ...linked, ...own, ...guard } };
     const process = await startProcess(name, () => startService(options), onEnd);
     ends.push(process.kill);
     services.push({ name, process, links });
@@ -126,6 +131,7 @@ async function start(
     faults: allFaults(services, { store, temporal }),
     deps,
     itemsOf: (name) => itemsOf(clients.retrying, table(name)),
+    denied: () => deniedIn(denied),
     drain: async () => {
       await Promise.all(services.map(({ process }) => process.stop()));
     },

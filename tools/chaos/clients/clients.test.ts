@@ -41,12 +41,13 @@ async function work({ reservations, bulkGrants }: Record): Promise<void> {
 }
 
 test("sixteen clients without faults: everything is right", async () => {
-  const record = emptyRecord([]);
+  const surprises: string[] = [];
+  const record = emptyRecord(surprises);
   const over = new AbortController();
   const callsOf = (client: number) =>
     createCalls([server.clientsOf], randomFrom(20_261_125 + client), over.signal);
   await registerTargets(callsOf(0));
-  const clients = startClients(server, record, callsOf);
+  const clients = startClients(server, record, callsOf, (what) => surprises.push(what));
   expect(clients).toHaveLength(16);
   await eventually(async () => {
     await work(record);
