@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import {
@@ -34,21 +35,25 @@ import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;
-let worker: Child | undefined;
+/** Those of the test, which end with it: one that went on would take the work of the next test. */
+const workers: Child[] = [];
 beforeAll(async () => {
   stack = await startWorkerStack({ worker: false, testClock: true, lifetime: 3 });
 });
 afterEach(async () => {
   stack.proxy.faults({});
-  await worker?.stop();
+  await Promise.all(workers.splice(0).map((worker) => worker.stop()));
 });
 afterAll(() => stack.stop());
 
 const ids = (name: string, count = 20) => Array.from({ length: count }, (_, i) => `${name}-${i}`);
 
-/** Starts `count` workers as processes of their own. */
-const startWorkers = (count: number) =>
-  Promise.all(Array.from({ length: count }, () => stack.startWorkerProcess()));
+/** Starts a worker as a process of its own. */
+async function startWorker(env?: Readonly<Record<string, string>>): Promise<Child> {
+  const worker = await stack.startWorkerProcess(env);
+  workers.push(worker);
+  return worker;
+}
 
 /** A time or a duration of an event, in ms. */
 const toMs = (
@@ -80,33 +85,43 @@ async function expectGrantedInTime(ids: readonly string[]): Promise<void> {
   console.log(`${ids[0]} and others: at most ${Math.max(...lateMs)} ms late`);
 }
 
-/** Reserves, and waits until a worker holds the grant activity of each reservation. */
-async function reserveUntilHeld(
-  reservations: readonly { readonly id: string; readonly inMs: number }[],
-): Promise<void> {
-  const handles = await Promise.all(reservations.map((each) => reserveAndStart(stack, each)));
-  for (const handle of handles) {
-    await eventually(async () => {
-      const { raw } = await handle.describe();
-      expect(raw.pendingActivities?.some(({ state }) => state === started)).toBe(true);
-    });
+/**
+ * Reserves 40 grants, and waits until a worker holds the activity of each. A busy machine may come
+ * to one only after its time: others are then reserved, for twice as late. Returns their ids.
+ */
+async function reserveUntilHeld(): Promise<string[]> {
+  for (let inMs = 6_000; ; inMs *= 2) {
+    const held = ids(`held-${inMs}`, 40);
+    if (await areHeld(await Promise.all(held.map((id) => reserveAndStart(stack, { id, inMs })))))
+      return held;
   }
+}
+
+async function areHeld(handles: readonly WorkflowHandle[]): Promise<boolean> {
+  for (const handle of handles) {
+    const isHeld = await eventually(async () => {
+      const { raw, status } = await handle.describe();
+      if (status.name === "COMPLETED") return false;
+      expect(raw.pendingActivities?.some(({ state }) => state === started)).toBe(true);
+      return true;
+    });
+    if (!isHeld) return false;
+  }
+  return true;
 }
 
 /** Of `temporal.api.enums.v1.PendingActivityState`. */
 const started = 2;
 
 test("one of two workers killed with held grants leaves them to the other one", async () => {
-  const [killed, other] = await startWorkers(2);
-  worker = other;
-  const held = ids("held", 40);
-  await reserveUntilHeld(held.map((id) => ({ id, inMs: 6_000 })));
-  await killed?.killHard();
+  const [killed] = await Promise.all([startWorker(), startWorker()]);
+  const held = await reserveUntilHeld();
+  await killed.killHard();
   await expectGrantedInTime(held);
 });
 
 test("a worker completes 100 reservations of one moment in time for its sticky queue", async () => {
-  worker = await stack.startWorkerProcess();
+  await startWorker();
   const burst = ids("burst", 100);
   const due = Date.now() + 12_000;
   await Promise.all(burst.map((id) => reserveAndStart(stack, { id, inMs: due - Date.now() })));
@@ -131,7 +146,7 @@ test("a worker killed during a month-end sweep is continued by the next one", as
   });
   // A page of 32 accounts takes so long that its heartbeat is sent before the next page.
   proxy.faults({ delay: 1, delayMs: [1_500, 1_500], operations: ["TransactWriteItems"] });
-  worker = await stack.startWorkerProcess();
+  const worker = await startWorker();
   const handle = await client.workflow.start("monthEnd", {
     workflowId: "month-end-killed",
     taskQueue: config.taskQueue,
@@ -141,7 +156,7 @@ test("a worker killed during a month-end sweep is continued by the next one", as
   await worker.killHard();
   proxy.onRequest(undefined);
   proxy.faults({});
-  worker = await stack.startWorkerProcess();
+  await startWorker();
   const { expired } = (await handle.result()) as MonthEndResult;
   for (const userId of userIds) {
     expect(await verified(stack, userId)).toEqual({ balance: 0, entries: 2 });
@@ -152,8 +167,7 @@ test("a worker killed during a month-end sweep is continued by the next one", as
 
 test("a worker that stands still in a grant until after a pause grants nothing", async () => {
   const { deps, programId, proxy } = stack;
-  worker = await stack.startWorkerProcess();
-  const { pid } = worker;
+  const { pid } = await startWorker();
   const change = { programId, caller: asService("tests"), reason: "", deadline: undefined };
   const handle = await reserveAndStart(stack, { id: "frozen", inMs: 3_000 });
   const stopped = new Promise<void>((resolve) => {
@@ -195,7 +209,7 @@ test("a process with a prebuilt bundle exports the lateness and stops on SIGTERM
   const folder = await mkdtemp(join(tmpdir(), "meguri-bundle-"));
   const file = join(folder, "workflows.js");
   await promisify(execFile)(process.execPath, ["src/ops/build-workflows.ts", file]);
-  worker = await stack.startWorkerProcess({ MEGURI_WORKFLOW_BUNDLE: file });
+  const worker = await startWorker({ MEGURI_WORKFLOW_BUNDLE: file });
   await reserveAndStart(stack, { id: "measured" });
   await eventually(async () => expect(await stateOf(stack, "measured")).toBe("DONE"));
   const ready = worker
