@@ -1,6 +1,7 @@
 /** Turns the refusals of activities into failures of workflows and updates. */
 import { ActivityFailure, ApplicationFailure } from "@temporalio/common";
 import { isCancellation, workflowInfo } from "@temporalio/workflow";
+import { isOf } from "./answers.ts";
 
 /**
  * Returns the result of an activity. When the activity is refused, throws a failure with the same
@@ -50,12 +51,8 @@ export function requireTypes<T>(
   types: { readonly [K in keyof T & string]?: "number" | "string?" },
 ): void {
   for (const [field, type] of Object.entries<string>(types as Record<string, string>)) {
-    const given = input[field as keyof T];
-    const isOmitted = type.endsWith("?") && given === undefined;
-    const wanted = type.replace("?", "");
-    if (!isOmitted && typeof given !== wanted) {
-      throw refuse(`${field}: must be a ${wanted}`, "INVALID_REQUEST");
-    }
+    if (isOf({ [field]: type }, { [field]: input[field as keyof T] })) continue;
+    throw refuse(`${field}: must be a ${type.replace("?", "")}`, "INVALID_REQUEST");
   }
 }
 

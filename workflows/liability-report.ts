@@ -11,6 +11,7 @@ import {
 } from "../src/contract/liability-reports.ts";
 import type { SegmentLeft } from "../src/contract/verifications.ts";
 import { counted } from "../src/domain/counted.ts";
+import { noTotals } from "../src/domain/ledger.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal, requireTexts } from "./failures.ts";
 import { namesOf, workOn } from "./parts.ts";
@@ -61,11 +62,8 @@ function accountsOf(counts: LiabilityCounts): string {
   );
 }
 
-/** The totals in the order of the contract: what was given, then what became of it. */
-const shownTotals = [
-  ...["issued_points", "used_points", "expired_points", "refunded_points", "revoked_points"],
-  ...["held_points", "captured_points", "released_points"],
-];
+/** The names of the totals in the order of the domain: what was given, then what became of it. */
+const totalNames = Object.keys(noTotals).map((name) => name.replace("Points", ""));
 
 /** The report in Markdown. */
 function detailsOf(result: LiabilityReportResult, counts: LiabilityCounts): string {
@@ -73,9 +71,10 @@ function detailsOf(result: LiabilityReportResult, counts: LiabilityCounts): stri
   const months = buckets.map(
     ({ month, expire_time, points }) => `| ${month} | ${expire_time} | ${points} |`,
   );
-  const sums = shownTotals
-    .filter((name) => totals[name] !== undefined)
-    .map((name) => `| ${name.replace("_points", "")} | ${totals[name]} |`);
+  const sums = totalNames.flatMap((name) => {
+    const points = totals[`${name}_points`];
+    return points === undefined ? [] : [`| ${name} | ${points} |`];
+  });
   return [
     `As of ${as_of}, ${outstanding_points} points were outstanding` +
       `${held ? `, and ${held} more were held` : ""}. ${accountsOf(counts)}`,

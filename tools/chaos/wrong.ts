@@ -1,6 +1,6 @@
 /** What is wrong with a run, in so few lines that its cause is found among them. */
 
-/** So many different lines are shown; the others are only counted. */
+/** The limit of different lines that are shown. Those beyond it are counted. */
 const mostLines = 20;
 
 /** Each different line once, with how often it is there, and how many others there are. */
