@@ -23,10 +23,10 @@ export async function tourBulkGrant(submitter: TourClients, approver: TourClient
   await bulkGrants.checkSheet({ ...name("spring"), content });
   // The second upload has the same rows, so those that it has stored are deleted again.
   for (let i = 0; i < 2; i++) {
-    await submitLines(submitter, name("spring"), "ann,5,r", "bob,5,r", "hal,5,r");
+    await submitLines(submitter, name("spring"), "ann,5,r", "bob,5,r", "ivy,5,r");
   }
   await isIn("spring", State.AWAITING_APPROVAL);
-  await points.freezeAccount({ programId: "default", userId: "hal", eventId: "z", reason: "r" });
+  await points.freezeAccount({ programId: "default", userId: "ivy", eventId: "z", reason: "r" });
   await firstOf(bulkGrants.watchBulkGrant(name("spring")));
   await approve(approver, "spring");
   await isIn("spring", State.DONE_WITH_FAILURES);

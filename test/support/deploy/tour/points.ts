@@ -49,8 +49,10 @@ export async function tourPoints({ points }: TourClients): Promise<void> {
   await points.revokePoints({ ...event("v"), grantEvent: { eventId: "g1" } });
   const expireMonth = formatMonth(monthAt("Asia/Tokyo", Date.now()));
   await points.extendExpiry({ ...event("x"), grantEvent: { eventId: "g1" }, expireMonth });
-  await points.freezeAccount(event("z"));
-  await points.unfreezeAccount(event("y"));
+  // No other part of the tour, which runs meanwhile, uses this account.
+  const frozen = { programId: "default", userId: "joe", reason: "r" };
+  await points.freezeAccount({ ...frozen, eventId: "z" });
+  await points.unfreezeAccount({ ...frozen, eventId: "y" });
   await points.getBalance(account);
   const inAYear = BigInt(Math.floor(Date.now() / 1_000) + 30_000_000);
   await points.getForecast({ ...account, time: { seconds: inAYear } });
