@@ -12,6 +12,7 @@ import type { Workflows } from "../app/ports/workflows.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import type { Logger } from "../log.ts";
+import { cancelWhenClosed } from "./closed-connection.ts";
 
 /** Where Temporal is, and how a connection is secured. */
 export interface TemporalEndpoint {
@@ -70,6 +71,7 @@ export function createLink(options: TemporalOptions): Link {
     // Retries for about 1.5 s: the default's pauses grow beyond the deadline above.
     interceptors: [
       makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 8, factor: 1.2 })),
+      cancelWhenClosed,
     ],
     channelArgs: {
       // The default grows to two minutes, for which a Temporal that is back would not be used.
