@@ -19,6 +19,7 @@ import type { BulkGrantState } from "../../../src/domain/bulk-grant.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { allItems } from "../fixtures/pages.ts";
+import { patiently } from "../fixtures/waiting.ts";
 import { nameOf, programId, rowsOf } from "./campaigns-audit.ts";
 import { pause } from "./campaigns-links.ts";
 import { type Act, type Drop, type History, history, userIds } from "./campaigns-templates.ts";
@@ -113,6 +114,7 @@ async function approve({ audit, deps }: World, name: string): Promise<void> {
 
 let events = 0;
 
+/** Sends the call again while the store gives no answer, or an account could stay frozen. */
 async function setFrozen({ deps }: World, userId: string, isFrozen: boolean): Promise<void> {
   events += 1;
   const input = {
@@ -123,7 +125,8 @@ async function setFrozen({ deps }: World, userId: string, isFrozen: boolean): Pr
     caller: asService("shop"),
     deadline: undefined,
   };
-  await orRefused((isFrozen ? freezeAccount : unfreezeAccount)(deps, input));
+  const command = isFrozen ? freezeAccount : unfreezeAccount;
+  await orRefused(patiently(() => command(deps, input)));
 }
 
 /** Drops a file, and returns the name of its campaign. */
