@@ -47,4 +47,14 @@ const assertSeed = <T>(property: fc.IAsyncProperty<T>, seed: Seed, ms: number): 
     markInterruptAsFailure: true,
     // The failure at a path is known: only others are made smaller, which takes minutes.
     endOnFailure: seed.path !== undefined,
+    asyncReporter: report,
   });
+
+/** Fails as fast-check does by itself; above its message is what plays only the failure again. */
+async function report<T>(run: fc.RunDetails<T>): Promise<void> {
+  const message = await fc.asyncDefaultReportMessage(run);
+  if (message === undefined) return;
+  const { seed, counterexamplePath: path, errorInstance: cause } = run;
+  const replay = path === null ? "" : `TEST_MODEL_SEED=${seed} TEST_MODEL_PATH=${path}\n`;
+  throw new Error(replay + message, { cause });
+}
