@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "../support/longest-first.ts";
 
-/** What keeps one core busy, or waits: two of them run side by side. */
+/** What keeps one core busy, or waits: three of them run side by side. */
 const sideBySide = [
   "test/soak/*-model.soak.ts",
   "test/{model/{*.fault-workload,*.grpc,*.growth},store/engine/fault-workload}.test.ts",
@@ -14,6 +14,7 @@ const sideBySide = [
   "test/soak/feeds-killed-servers.soak.ts",
   "test/soak/missed-work-alerts.soak.ts",
   "test/soak/{chaos,demo,policies,purge-target,rolling-restart,transports,upgrade}.soak.ts",
+  "test/soak/{alerts,export-ledger,restore,restore-drill,runbook,workers}.soak.ts",
 ];
 
 /** The tests of whole processes whose store fails; those of clients run on both transports. */
@@ -49,7 +50,7 @@ export default defineConfig({
         test: {
           name: "side by side",
           include: sideBySide,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },
@@ -59,7 +60,7 @@ export default defineConfig({
           name: "by the SDK's transport",
           include: storeFaults,
           provide: { dynamoTransport: "sdk" },
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },
