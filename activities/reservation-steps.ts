@@ -7,8 +7,17 @@ import { formatInstant, type Instant } from "../src/domain/month.ts";
 import { latenessOf, type Reservation, type ReservationChange } from "../src/domain/reservation.ts";
 import type { Milliseconds } from "../src/domain/units.ts";
 
-/** `runId` is the run that reads the step. */
-export function toStep(execution: Execution, timeZone: string, runId: string): ReservationStep {
+/** What a step needs beside what the attempt has done. */
+interface Read {
+  readonly timeZone: string;
+  /** The run that reads the step. */
+  readonly runId: string;
+  /** Why a retry of a failed reservation is refused; undefined when it is not. */
+  readonly retryRefusal: string | undefined;
+}
+
+export function toStep(execution: Execution, read: Read): ReservationStep {
+  const { timeZone, runId, retryRefusal } = read;
   const { outcome, reservation } = execution;
   const at = (time: Instant) => formatInstant(time, timeZone);
   const toChange = ({ caller, time, reason }: ReservationChange): ChangeView => ({
@@ -40,7 +49,12 @@ export function toStep(execution: Execution, timeZone: string, runId: string): R
     case "CANCELLED":
       return { step: "CANCELLED", last_change: toChange(cancellationOf(reservation)) };
     case "FAILED":
-      return { step: "FAILED", ...failureOf(reservation), run_id: runId };
+      return {
+        step: "FAILED",
+        ...failureOf(reservation),
+        run_id: runId,
+        ...(retryRefusal !== undefined && { retry_refusal: retryRefusal }),
+      };
   }
 }
 

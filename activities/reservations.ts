@@ -32,7 +32,8 @@ import type {
 } from "../src/contract/reservations.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import type { Instant } from "../src/domain/month.ts";
-import type { ChangeRequest } from "../src/domain/reservation.ts";
+import type { Program } from "../src/domain/program.ts";
+import { type ChangeRequest, whyRetryFails } from "../src/domain/reservation.ts";
 import type { Milliseconds } from "../src/domain/units.ts";
 import { grantTiming } from "../workflows/timing.ts";
 import { answerTo } from "./answers.ts";
@@ -71,8 +72,19 @@ export function reservationActivities(
   }
 
   async function stepOf(execution: Execution): Promise<ReservationStep> {
-    const { timeZone } = await deps.programs.get(execution.reservation.programId);
-    return toStep(execution, timeZone, currentRunId());
+    const program = await deps.programs.get(execution.reservation.programId);
+    const { timeZone } = program;
+    const retryRefusal = await retryRefusalOf(program, execution);
+    return toStep(execution, { timeZone, runId: currentRunId(), retryRefusal });
+  }
+
+  /** Reads the clock only for a failed reservation whose points end early. */
+  async function retryRefusalOf(
+    program: Program,
+    { outcome, reservation }: Execution,
+  ): Promise<string | undefined> {
+    if (outcome !== "FAILED" || !reservation.expiry) return undefined;
+    return whyRetryFails(program, reservation, (await deps.clock.now()).calendar);
   }
 
   /**

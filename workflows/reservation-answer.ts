@@ -21,7 +21,7 @@ const formOf: {
     entry_number: "number",
   },
   CANCELLED: { last_change: "object" },
-  FAILED: { reason: "string", message: "string", run_id: "string" },
+  FAILED: { reason: "string", message: "string", run_id: "string", retry_refusal: "string?" },
 };
 
 /** Returns the step of an answer; undefined when it is not believed, or there is none. */

@@ -144,9 +144,8 @@ function detailsOf(step: ReservationStep, run: Run, executeTime: string): string
       return `Cancelled ${byOf(step.last_change)}.`;
     case "FAILED":
       return (
-        `Refused: ${escapeMarkdown(step.message)} (${step.reason}).\n\n**What to do now:** ` +
-        `${advice[step.reason] ?? "remove the cause"}, then call RetryReservation or reset this ` +
-        "run to its first workflow task. To give it up, call CancelReservation."
+        `Refused: ${escapeMarkdown(step.message)} (${step.reason}).\n\n` +
+        `**What to do now:** ${adviceFor(step)}`
       );
   }
 }
@@ -173,6 +172,24 @@ const lastChange = (change: ChangeView | undefined) =>
 
 const byOf = ({ caller, reason }: ChangeView) =>
   escapeMarkdown(`by ${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`);
+
+/** What an operator does about a failed reservation. */
+function adviceFor({ reason, message, retry_refusal }: FailedStep): string {
+  if (retry_refusal === undefined) {
+    return (
+      `${advice[reason] ?? "remove the cause"}, then call RetryReservation or reset this ` +
+      "run to its first workflow task. To give it up, call CancelReservation."
+    );
+  }
+  const why = retry_refusal === message ? "" : `: ${escapeMarkdown(retry_refusal)}`;
+  return (
+    "reserve the points anew, with another reservation_id and a later expire_month, and call " +
+    "CancelReservation for this one. RetryReservation refuses it, and a reset fails again, " +
+    `because its points could not expire as reserved${why}.`
+  );
+}
+
+type FailedStep = Extract<ReservationStep, { step: "FAILED" }>;
 
 /** How an operator removes the cause of a refused grant. */
 const advice: Readonly<Record<string, string>> = {

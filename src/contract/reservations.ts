@@ -82,6 +82,8 @@ export type ReservationStep =
       readonly message: string;
       /** The run that has read this. A run that was reset finds the id of another run here. */
       readonly run_id: string;
+      /** Why a retry is refused. Absent when it is not, and in histories of earlier versions. */
+      readonly retry_refusal?: string;
     };
 
 /** A step that ends the run. */

@@ -1,6 +1,6 @@
 /** The states of a reservation and the rules for changing them. */
 import type { Caller } from "./caller.ts";
-import { bucketMonth, type EarlyExpiry } from "./early-expiry.ts";
+import { bucketMonth, type EarlyExpiry, whyImpossible } from "./early-expiry.ts";
 import type { Reason } from "./errors.ts";
 import { DomainError } from "./errors.ts";
 import type { LedgerEntry } from "./ledger.ts";
@@ -102,8 +102,27 @@ export function checkExpiry(
   { executeTime, expiry }: Pick<Reservation, "executeTime" | "expiry">,
   now: Instant,
 ): void {
+  const { month, lifetime } = termsOfGrant(program, executeTime, now);
+  bucketMonth(month, lifetime, expiry);
+}
+
+/**
+ * Says why a grant after a retry at `now` would be refused, as `checkExpiry` does: the month of its
+ * expiry is over. Undefined while the points can expire as requested.
+ */
+export function whyRetryFails(
+  program: Program,
+  { executeTime, expiry }: Pick<Reservation, "executeTime" | "expiry">,
+  now: Instant,
+): string | undefined {
+  const { month, lifetime } = termsOfGrant(program, executeTime, now);
+  return whyImpossible(month, lifetime, expiry);
+}
+
+/** The month of a grant at its execute time, or at `now` if that is later, and its lifetime. */
+function termsOfGrant(program: Program, executeTime: Instant, now: Instant) {
   const due = Math.max(executeTime, now);
-  bucketMonth(monthAt(program.timeZone, due), lifetimeAt(program, due), expiry);
+  return { month: monthAt(program.timeZone, due), lifetime: lifetimeAt(program, due) };
 }
 
 /** The latest instant for which points can be reserved at `now`: five years ahead. */

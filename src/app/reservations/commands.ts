@@ -188,12 +188,18 @@ export function changeReservationPoints(
 }
 
 /**
- * Sets a failed reservation to pending and starts a new run. Refusals: RESERVATION_NOT_FOUND,
- * WRONG_STATE.
+ * Sets a failed reservation to pending and starts a new run. Refusals: PROGRAM_NOT_FOUND,
+ * RESERVATION_NOT_FOUND, WRONG_STATE, LIMIT_EXCEEDED as `checkExpiry`: the new run would fail too.
  */
-export function retryReservation(
+export async function retryReservation(
   deps: CommandDeps,
   input: ReservationCall & ChangeRequest,
 ): Promise<VisibleReservation> {
-  return changeReservation(deps, input, (reservation, { wall }) => retry(reservation, input, wall));
+  await deps.programs.get(input.programId);
+  return changeReservation(deps, input, (reservation, { wall, calendar }) => {
+    const retried = retry(reservation, input, wall);
+    if (retried === reservation) return reservation;
+    checkExpiry(deps.programs.current(input.programId), retried, calendar);
+    return retried;
+  });
 }

@@ -5,6 +5,7 @@ import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
+import { dumpAtRest } from "../../support/stores/dump.ts";
 
 let server: MemoryServer;
 beforeAll(async () => {
@@ -61,7 +62,7 @@ test("expire_after_months counts from the month of the grant", async () => {
   expect(await expireTimeOf("late")).toBe("2027-02-28T15:00:00.000Z");
 });
 
-test("a month that is over at the grant fails it, and so does a retry", async () => {
+test("a month that is over at the grant fails it, and a retry is refused", async () => {
   await setTime("2026-11-10T00:00:00Z");
   await reserve("over", "2026-11-09T00:00:00Z", month("2026-11"));
   await setTime("2026-12-01T00:00:00+09:00");
@@ -73,13 +74,51 @@ test("a month that is over at the grant fails it, and so does a retry", async ()
     failure: { reason: "LIMIT_EXCEEDED" },
   });
   expect(reservation?.failure?.message).toContain("2026-11 is over");
-  await server.reservations.retryReservation(name);
-  expect((await execute("over")).outcome).toBe("FAILED");
+  const stored = await dumpAtRest(server);
+  for (const validateOnly of [true, false]) {
+    const refusal = await refusalOf(
+      server.reservations.retryReservation({ ...name, validateOnly }),
+    );
+    expect(refusal).toMatchObject({
+      reason: "LIMIT_EXCEEDED",
+      message: expect.stringContaining("2026-11 is over"),
+      metadata: { earliest_expire_month: "2026-12", latest_expire_month: "2027-11" },
+    });
+  }
+  expect(await dumpAtRest(server)).toEqual(stored);
   expect((await server.points.getBalance({ userId: "over" })).balance?.version).toBe(0n);
   // A creation that is sent again after its month is over finds what the first one has created.
   expect(await reserve("over", "2026-11-09T00:00:00Z", month("2026-11"))).toMatchObject({
     replayed: true,
   });
+});
+
+/** Makes a reservation whose grant was refused because its account was frozen. */
+async function failFrozen(reservationId: string, expiry: Expiry): Promise<void> {
+  const userId = reservationId;
+  await server.points.freezeAccount({ userId, eventId: `freeze-${userId}` });
+  await reserve(reservationId, "2026-11-09T00:00:00Z", expiry);
+  expect((await execute(reservationId)).outcome).toBe("FAILED");
+  await server.points.unfreezeAccount({ userId, eventId: `unfreeze-${userId}` });
+}
+
+test("a failed one can be retried until its month is over", async () => {
+  await setTime("2026-11-10T00:00:00Z");
+  await failFrozen("in-time", month("2026-11"));
+  await failFrozen("too-late", month("2026-11"));
+  await failFrozen("counted", after(1));
+  await failFrozen("pending", month("2026-11"));
+  const retry = (reservationId: string) => server.reservations.retryReservation({ reservationId });
+  await setTime("2026-11-30T23:59:59+09:00");
+  for (const id of ["in-time", "pending"]) await retry(id);
+  expect((await execute("in-time")).outcome).toBe("DONE");
+  await setTime("2026-12-01T00:00:00+09:00");
+  expect(await reasonOf(retry("too-late"))).toBe("LIMIT_EXCEEDED");
+  await retry("counted");
+  expect((await execute("counted")).outcome).toBe("DONE");
+  expect(await expireTimeOf("counted")).toBe("2026-12-31T15:00:00.000Z");
+  // It was retried already, so the call changes nothing.
+  expect((await retry("pending")).reservation?.state).toBe(State.PROCESSING);
 });
 
 test("an expiry that is impossible at the execute time is refused", async () => {

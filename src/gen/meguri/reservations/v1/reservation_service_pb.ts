@@ -1247,10 +1247,13 @@ export const ReservationService: GenService<{
   /**
    * RetryReservation tries a failed reservation again: it becomes PENDING and is due at once, or at
    * its execute_time if that is in the future. Idempotent: a PENDING or PROCESSING reservation
-   * stays as it is. With validate_only it answers what it would answer, and changes nothing.
+   * stays as it is. With validate_only it answers what it would answer, and changes nothing. One
+   * whose expire_month is over would fail again, so it is refused and stays FAILED: its points can
+   * be reserved anew, with another reservation_id and a later expire_month.
    *
-   * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE or CANCELLED). Retryable: CONTENDED,
-   * CLOCK_OFF.
+   * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE or CANCELLED), LIMIT_EXCEEDED (its
+   * expire_month is over; the metadata has "earliest_expire_month" and "latest_expire_month"),
+   * PROGRAM_NOT_FOUND. Retryable: CONTENDED, CLOCK_OFF, PROGRAM_STALE.
    *
    * @generated from rpc meguri.reservations.v1.ReservationService.RetryReservation
    */
