@@ -108,6 +108,9 @@ test.each([
   [["refund", "alice", "e"], "required option '--expired-points <policy>' not specified"],
   [["balance", "a", "--pending", "--as-of", "2026-11-01T00:00Z"], "cannot be used with"],
   [["like", "bao", "post/42"], "required option '--name <name>' not specified"],
+  [["like", "bao", "post/42", "--nme", "B"], "unknown option '--nme' (Did you mean --name?)"],
+  [["reserve", "bao", "5", "--att", "+2h"], "unknown option '--att' (Did you mean --at?)"],
+  [["ledger", "export", "x", "--to", "audit"], "required option '--until <time>' not specified"],
   [["like", "bao", "post/42", "--name", "B", "--cool-down", "1"], "It has to be a time such as"],
   [["like", "bao", "post", "--name", "B"], "It has to be a type and an id, such as post/42."],
 ])("%j is wrong usage", async (argv, message) => {

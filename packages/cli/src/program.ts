@@ -25,6 +25,7 @@ import {
 } from "./points.ts";
 import { addProgram } from "./programs.ts";
 import { addLike, addUnlike } from "./reactions.ts";
+import { checkRequiredLast } from "./required-options.ts";
 import { addReservation, addReserve } from "./reservations.ts";
 import { addVerify } from "./verify.ts";
 import { version } from "./version.ts";
@@ -109,6 +110,7 @@ export function createProgram(io: Io, inSession: Runner): Command {
   program.addHelpCommand(help);
   addDoctor(program as Command, inSession);
   addCompletion(program as BaseCommand, io);
+  checkRequiredLast(program as BaseCommand);
   return program as Command;
 }
 
