@@ -149,6 +149,22 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(await failed(1, ...reused)).toContain("ID_REUSED");
   });
 
+  test("what is wrong with an option, by the name that was typed", async () => {
+    const times = ["--since", "2026-01-02T00:00Z", "--until", "2026-01-01T00:00Z"];
+    const refused = ["ledger", "export", `${mode}-wrong`, "--to", "audit", ...times];
+    expect(await failed(1, ...refused)).toContain("--until: has to be after --since");
+    const error = JSON.parse(await failed(1, ...refused, "--json"));
+    expect(error).toMatchObject({ error: { violations: [{ field: "create_time_before" }] } });
+    const program = ["ledger", "export", "x", "-p", "no program", "--to", "no#where"];
+    const text = await failed(1, ...program, "--until", "2026-01-01T00:00Z");
+    expect(text).toContain("--program: ");
+    expect(text).toContain("--to: ");
+    expect(await failed(1, "grant", user, "5000000000")).toContain("<points>: ");
+    expect(await failed(1, "like", "a b", "post/a b", "--name", "B")).toMatch(
+      /<target>: .*<user>: |<user>: .*<target>: /,
+    );
+  });
+
   test("verify", async () => {
     const { code, stdout, stderr } = await meguri.run("verify", user);
     expect({ code, text: stdout + stderr }).toEqual({

@@ -8,8 +8,9 @@ import {
   reasonOf,
   violationsOf,
 } from "@meguri/client";
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { exitCodes } from "./exit-codes.ts";
+import { inTypedNames } from "./typed-names.ts";
 
 /** Arguments, variables or files that the command cannot use. Nothing was sent. */
 export class UsageError extends Error {
@@ -22,6 +23,7 @@ export interface Problem {
   readonly reason: string;
   readonly message: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** By the names of the API, while the message names options and arguments. */
   readonly violations: readonly FieldViolation[];
   readonly exitCode: number;
 }
@@ -37,15 +39,18 @@ const retryableCodes: ReadonlySet<Code> = new Set([
   Code.Unknown,
 ]);
 
-/** Returns what to print for an error. Rethrows one that only a bug of the command explains. */
-export function problemOf(error: unknown): Problem {
+/**
+ * Returns what to print for an error of a command, which is undefined when none has run. Rethrows
+ * one that only a bug of the command explains.
+ */
+export function problemOf(error: unknown, command: Command | undefined): Problem {
   if (error instanceof CommanderError) return usage(oneLine(error.message));
   if (error instanceof UsageError) return usage(error.message);
   if (isWrongAddress(error)) return usage((error as ConnectError).rawMessage);
   if (!(error instanceof ConnectError)) throw error;
   return {
     reason: reasonOf(error) ?? codeName(error.code),
-    message: messageOf(error),
+    message: messageOf(error, command),
     metadata: metadataOf(error),
     violations: violationsOf(error),
     exitCode: exitCodeOf(error.code),
@@ -63,11 +68,11 @@ const usage = (message: string): Problem => ({
   exitCode: exitCodes.usage,
 });
 
-/** The violations name the fields and what is wrong with them; other errors have a sentence. */
-function messageOf(error: ConnectError): string {
-  const violations = violationsOf(error).map(({ field, description }) =>
-    field === "" ? description : `${field}: ${description}`,
-  );
+/** The violations name what was typed and what is wrong with it; other errors have a sentence. */
+function messageOf(error: ConnectError, command: Command | undefined): string {
+  const violations = violationsOf(error)
+    .map((violation) => inTypedNames(violation, command))
+    .map(({ field, description }) => (field === "" ? description : `${field}: ${description}`));
   return violations.length > 0 ? violations.join("; ") : error.rawMessage;
 }
 

@@ -1,5 +1,5 @@
 /** Runs one command line: parses it, runs its action in a session, and prints its error. */
-import { CommanderError } from "commander";
+import { Command, CommanderError } from "commander";
 import type { Runner } from "./action.ts";
 import { type Problem, problemOf } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -11,9 +11,11 @@ import { type GlobalOptions, openSession, type Session } from "./session.ts";
 /** Returns the exit code. `argv` is without the program's name. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   let session: Session | undefined;
+  let command: Command | undefined;
   const inSession: Runner =
     (action) =>
     async (...args) => {
+      command = commandOf(args);
       const options = program.opts() as unknown as GlobalOptions;
       session = openSession(io, createOutput(io, options.json === true), options);
       await action(session, ...args);
@@ -28,10 +30,16 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     // A dry run has changed nothing, whatever has become of it.
     if (session && argv.includes("--dry-run")) session.repeatWith = undefined;
     if (io.signal.aborted) return await reportInterrupt(io, session);
-    return await report(io, problemOf(error), isJson, session);
+    return await report(io, problemOf(error, command), isJson, session);
   } finally {
     session?.meguri.close();
   }
+}
+
+/** Commander gives an action its command behind everything else. */
+function commandOf(args: readonly unknown[]): Command | undefined {
+  const last = args.at(-1);
+  return last instanceof Command ? last : undefined;
 }
 
 const isHelp = ({ code }: CommanderError): boolean =>
