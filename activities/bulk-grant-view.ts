@@ -232,7 +232,7 @@ const invalidityOf = ({ checked, revision: { exceededMaxTotalPoints } }: BulkGra
   [
     checked && checked.invalidCount > 0 && invalidText(checked.invalidCount),
     exceededMaxTotalPoints !== undefined &&
-      `The program allows at most ${exceededMaxTotalPoints} points in all.`,
+      `The program allows at most ${counted(exceededMaxTotalPoints, "point")} in all.`,
   ]
     .filter(Boolean)
     .join(" ");

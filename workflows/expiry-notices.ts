@@ -15,6 +15,7 @@ import {
 } from "../src/contract/notices.ts";
 import { maxReports, shardCount } from "../src/contract/points.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
+import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal, refuse, requireTexts } from "./failures.ts";
 import { allShards, namesOf, workOn } from "./parts.ts";
@@ -91,10 +92,10 @@ const added = (total: ExpiryNoticesCounts, next: ExpiryNoticesCounts): ExpiryNot
 /** The month, the counts and the first accounts that failed, as an operator reads them. */
 function reportOf(month: string, counts: ExpiryNoticesCounts): string {
   const { notified, unaffected, failed } = counts;
-  const accounts = (count: number) => count.toLocaleString("en");
   return (
-    `Points that expire at the start of ${month}: ${accounts(notified)} members notified, ` +
-    `${accounts(unaffected)} accounts without such points, ${accounts(failed)} failed` +
+    `Points that expire at the start of ${month}: ${counted(notified, "member")} notified, ` +
+    `${counted(unaffected, "account")} without such points, ` +
+    `${failed.toLocaleString("en")} failed` +
     (failed > 0 ? `: ${namesOf(counts)}` : "")
   );
 }

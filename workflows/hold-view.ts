@@ -3,6 +3,7 @@ import { defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes } from "@temporalio/workflow";
 import type { HoldInput, HoldStep } from "../src/contract/holds.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
+import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
@@ -19,7 +20,7 @@ export function upsertEnd(state: HoldStep["state"]): void {
 export function detailsOf(input: HoldInput, step: HoldStep): string {
   const { user_id, points, reason = "", cause, held_by = "" } = input;
   return [
-    `${escapeMarkdown(`${points} points of ${user_id}`)}. ${stateOf(step)}`,
+    `${escapeMarkdown(`${counted(points, "point")} of ${user_id}`)}. ${stateOf(step)}`,
     [
       `- reason: ${escapeMarkdown(reason) || "none given"}`,
       ...(cause ? [`- cause: ${escapeMarkdown(cause)}`] : []),

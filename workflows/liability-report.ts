@@ -10,7 +10,7 @@ import {
   reportSegments,
 } from "../src/contract/liability-reports.ts";
 import type { SegmentLeft } from "../src/contract/verifications.ts";
-import { counted } from "../src/domain/counted.ts";
+import { counted, nounFor } from "../src/domain/counted.ts";
 import { noTotals } from "../src/domain/ledger.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal, requireTexts } from "./failures.ts";
@@ -68,6 +68,7 @@ const totalNames = Object.keys(noTotals).map((name) => name.replace("Points", ""
 /** The report in Markdown. */
 function detailsOf(result: LiabilityReportResult, counts: LiabilityCounts): string {
   const { as_of, since, outstanding_points, held, buckets, totals } = result;
+  const were = (points: string) => nounFor(Number(points), "was", "were");
   const months = buckets.map(
     ({ month, expire_time, points }) => `| ${month} | ${expire_time} | ${points} |`,
   );
@@ -76,8 +77,10 @@ function detailsOf(result: LiabilityReportResult, counts: LiabilityCounts): stri
     return points === undefined ? [] : [`| ${name} | ${points} |`];
   });
   return [
-    `As of ${as_of}, ${outstanding_points} points were outstanding` +
-      `${held ? `, and ${held} more were held` : ""}. ${accountsOf(counts)}`,
+    `As of ${as_of}, ${outstanding_points} ${nounFor(Number(outstanding_points), "point")} ` +
+      `${were(outstanding_points)} outstanding` +
+      `${held ? `, and ${held} more ${were(held)} held` : ""}. ` +
+      accountsOf(counts),
     ["| granted in | expire | points |", "|---|---|---|", ...months].join("\n"),
     [`| ${since ? `since ${since}` : "of all time"} | points |`, "|---|---|", ...sums].join("\n"),
   ].join("\n\n");

@@ -20,6 +20,7 @@ import {
 } from "../src/contract/month-ends.ts";
 import { maxReports, shardCount } from "../src/contract/points.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
+import { counted, nounFor } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal, refuse, requireTexts } from "./failures.ts";
 import { allShards, namesOf, workOn } from "./parts.ts";
@@ -106,11 +107,11 @@ const added = (total: MonthEndCounts, next: MonthEndCounts): MonthEndCounts => (
 /** The months, the counts and the first accounts that failed, as an operator reads them. */
 function reportOf(months: MonthEndMonths, counts: MonthEndCounts, progress: string): string {
   const { expired, unchanged, failed } = counts;
-  const accounts = (count: number) => count.toLocaleString("en");
+  const number = (count: number) => count.toLocaleString("en");
   return (
     `The month end of ${nameOf(months.month)} ${progress}. ` +
     `Expired what was granted up to ${nameOf(months.granted_up_to)}: ` +
-    `${accounts(expired)} accounts, ${accounts(unchanged)} unchanged, ${accounts(failed)} failed` +
+    `${counted(expired, "account")}, ${number(unchanged)} unchanged, ${number(failed)} failed` +
     (failed > 0 ? `: ${namesOf(counts)}` : "")
   );
 }
@@ -123,7 +124,8 @@ function nameOf(month: MonthEndMonths["month"]): string {
 
 function incomplete(result: MonthEndFailure) {
   const message =
-    `could not expire what is due in ${result.failed} accounts, which are left to the next run: ` +
+    `could not expire what is due in ${counted(result.failed, "account")}, ` +
+    `${nounFor(result.failed, "which is", "which are")} left to the next run: ` +
     namesOf(result);
   return refuse(message, monthEndIncomplete, [result]);
 }

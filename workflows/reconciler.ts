@@ -117,7 +117,7 @@ function describePass(start: number, counts: OverdueCounts): string {
 function describeRuns(counts: SyncCounts | undefined): string {
   if (!counts) return "Runs could not be checked.";
   return (
-    `Runs: ${counts.synced} changes sent again, ${counts.restarted} started again, ` +
+    `Runs: ${counted(counts.synced, "change")} sent again, ${counts.restarted} started again, ` +
     `${counts.terminated} terminated, ${counts.failed} failed.`
   );
 }

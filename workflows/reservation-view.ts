@@ -9,6 +9,7 @@ import {
 } from "../src/contract/reservations.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { displayCaller } from "../src/domain/caller.ts";
+import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import type { Points } from "../src/domain/units.ts";
 import type { Run } from "./reservation-run.ts";
@@ -62,7 +63,7 @@ export function showDetails(
   step: ReservationStep,
   executeTime: string,
 ): void {
-  const what = escapeMarkdown(`${input.points} points for ${input.user_id}`);
+  const what = escapeMarkdown(`${counted(input.points, "point")} for ${input.user_id}`);
   run.showDetails(`${what}. ${detailsOf(step, run, executeTime)}`, [
     ...originOf(input),
     ...(isFinal(step) ? [] : [howToEnd]),
@@ -136,8 +137,8 @@ function detailsOf(step: ReservationStep, run: Run, executeTime: string): string
       );
     case "DONE":
       return (
-        `Granted at ${step.grant_time}, ${step.lateness} late: ${step.available_points} points ` +
-        `available, ledger entry ${step.entry_number}.` +
+        `Granted at ${step.grant_time}, ${step.lateness} late: ` +
+        `${counted(step.available_points, "point")} available, ledger entry ${step.entry_number}.` +
         (run.isCancelRequested() ? " The requested cancellation came too late." : "")
       );
     case "CANCELLED":

@@ -16,6 +16,7 @@ import {
   type VerifyProgramInput,
   verifySegments,
 } from "../src/contract/verifications.ts";
+import { counted, nounFor } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal, requireTexts } from "./failures.ts";
 import { namesOf, workOn } from "./parts.ts";
@@ -56,7 +57,9 @@ function detailsOf(total: VerificationReport, repair: boolean): string {
   const { accounts, wrong, repaired = 0, failed } = total;
   const names = failed > 0 ? `: ${namesOf(total)}` : "";
   return repair
-    ? `Verified ${accounts} accounts; ${wrong} differed, ${repaired} repaired, ` +
+    ? `Verified ${counted(accounts, "account")}; ${wrong} differed, ${repaired} repaired, ` +
         `${failed} could not be verified or repaired${names}.`
-    : `Verified ${accounts} accounts; ${wrong} differ, ${failed} could not be verified${names}.`;
+    : `Verified ${counted(accounts, "account")}; ` +
+        `${wrong} ${nounFor(wrong, "differs", "differ")}, ` +
+        `${failed} could not be verified${names}.`;
 }

@@ -1,6 +1,7 @@
 /** The rules of holds: points that are set aside, then captured, or released to their months. */
 import { availablePointsOf } from "./account.ts";
 import { type Caller, noCaller } from "./caller.ts";
+import { nounFor } from "./counted.ts";
 import { DomainError } from "./errors.ts";
 import { type EventName, heldNow, type MonthChange, parseEventName } from "./ledger.ts";
 import type { Instant } from "./month.ts";
@@ -201,7 +202,8 @@ export function capture(
   const left = leftPointsOf(held);
   const taken = points ?? left;
   if (taken > left) {
-    throw new DomainError("LIMIT_EXCEEDED", `${left} points of this hold can be captured`, {
+    const message = `${left} ${nounFor(left, "point")} of this hold can be captured`;
+    throw new DomainError("LIMIT_EXCEEDED", message, {
       capturable_points: String(left),
     });
   }

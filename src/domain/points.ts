@@ -10,6 +10,7 @@ import {
   pointsOf,
 } from "./account.ts";
 import type { Caller } from "./caller.ts";
+import { nounFor } from "./counted.ts";
 import { bucketMonth, type EarlyExpiry } from "./early-expiry.ts";
 import { DomainError } from "./errors.ts";
 import type { EventKey, EventName, LedgerEntry, MonthChange, NewEntry } from "./ledger.ts";
@@ -93,7 +94,7 @@ export function use(state: State, event: Event, points: Points, allowPartial: bo
 export function drained(account: Account, points: Points, allowPartial: boolean): MonthChange[] {
   const available = availablePointsOf(account);
   if (available === 0 || (available < points && !allowPartial)) {
-    const message = `${points} points requested, ${available} available`;
+    const message = `${points} ${nounFor(points, "point")} requested, ${available} available`;
     throw new DomainError("INSUFFICIENT_POINTS", message, {
       available_points: String(available),
     });

@@ -1,4 +1,5 @@
 /** The rule of refunds: what a use or a capture has taken returns, at most once in sum. */
+import { nounFor } from "./counted.ts";
 import { DomainError } from "./errors.ts";
 import { capturedPointsOf, captureEvent, type Hold } from "./hold.ts";
 import type { EventKey, EventName, MonthChange } from "./ledger.ts";
@@ -73,7 +74,8 @@ export function refund(
   const refundable = sum(spent.months) - spent.refundedPoints;
   const wanted = points ?? refundable;
   if (wanted > refundable || refundable === 0) {
-    throw new DomainError("LIMIT_EXCEEDED", `${refundable} points of this event can be refunded`, {
+    const message = `${refundable} ${nounFor(refundable, "point")} of this event can be refunded`;
+    throw new DomainError("LIMIT_EXCEEDED", message, {
       refundable_points: String(refundable),
     });
   }

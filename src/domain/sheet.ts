@@ -1,4 +1,5 @@
 /** The rows of a bulk grant's sheet, and what can be wrong with a row. */
+import { nounFor } from "./counted.ts";
 import { type Month, parseMonth } from "./month.ts";
 import { maxPoints } from "./points.ts";
 import type { Points } from "./units.ts";
@@ -55,7 +56,9 @@ const texts = {
   COLUMNS_DIFFER: (count) => `the row has ${count} columns, unlike the header`,
   USER_TWICE: (line) => `user_id: is in line ${line} already`,
   OTHER_BULK_GRANT: (id) => `bulk_grant_id: the row belongs to ${id}`,
-  ID_REUSED: (points) => `points: ${points} points were granted by this bulk grant before`,
+  ID_REUSED: (points) =>
+    `points: ${points} ${nounFor(Number(points), "point was", "points were")} granted by this ` +
+    "bulk grant before",
   ACCOUNT_FROZEN: () => "the account is frozen",
   LIMIT_EXCEEDED: (message) => message,
   LEDGER_ENTRY_NOT_FOUND: () => "there is no grant to revoke",

@@ -1,6 +1,6 @@
 /** Tests how numbers of things are written for people. */
 import { expect, test } from "vitest";
-import { counted } from "../../src/domain/counted.ts";
+import { counted, nounFor } from "../../src/domain/counted.ts";
 
 test.each([
   [0, "0 rows"],
@@ -16,5 +16,12 @@ test("a thing may have another plural", () => {
     "0 entries",
     "1 entry",
     "2 entries",
+  ]);
+});
+
+test("a text may write the number in its own way", () => {
+  expect([1, 2].map((count) => nounFor(count, "row is", "rows are"))).toEqual([
+    "row is",
+    "rows are",
   ]);
 });

@@ -248,7 +248,7 @@ test("the reconciler heals runs and records, and a slow Temporal delays no grant
     expect((await handleOf(stack, "terminated").describe()).status.name).toBe("RUNNING");
     const details = await detailsOf("reconciler");
     expect(details).toMatch(
-      /Runs: 1 changes sent again, \d+ started again, 0 terminated, 0 failed\./,
+      /Runs: 1 change sent again, \d+ started again, 0 terminated, 0 failed\./,
     );
     expect(details).toMatch(/0 failed\. No month end is behind\.$/);
   });

@@ -10,6 +10,7 @@ import { readSummary, summaryCells } from "./bulk-summary.ts";
 import { aboutBulkGrant, approvalCounts, commandFor, stateText } from "./bulk-text.ts";
 import { callerText } from "./callers.ts";
 import { confirm } from "./confirm.ts";
+import { counted } from "./counted.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { write } from "./io.ts";
@@ -97,5 +98,7 @@ async function askFor(session: Session, bulkGrant: BulkGrant): Promise<string | 
 
 const questionOf = ({ reversedBulkGrantId, totalPoints }: BulkGrant): string =>
   reversedBulkGrantId
-    ? printable(`Approve to take back up to ${totalPoints} points of ${reversedBulkGrantId}?`)
-    : `Approve ${totalPoints} points?`;
+    ? printable(
+        `Approve to take back up to ${counted(totalPoints, "point")} of ${reversedBulkGrantId}?`,
+      )
+    : `Approve ${counted(totalPoints, "point")}?`;

@@ -5,6 +5,7 @@ import type { BulkGrant, SheetCheck } from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
 import { fileHelp, upload } from "./bulk-sheets.ts";
 import { commandFor } from "./bulk-text.ts";
+import { counted } from "./counted.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { programOption } from "./options.ts";
 
@@ -80,7 +81,7 @@ function differenceText(bulkGrant: BulkGrant, check: SheetCheck): string {
   }
   return (
     `the sheet is not what revision ${bulkGrant.revision} holds: it has ` +
-    `${check.rowCount} rows and ${check.totalPoints} points, ` +
+    `${counted(check.rowCount, "row")} and ${counted(check.totalPoints, "point")}, ` +
     `the revision ${bulkGrant.rowCount} and ${bulkGrant.totalPoints}`
   );
 }

@@ -7,6 +7,7 @@ import {
 } from "@meguri/client/bulk-grants";
 import { commandFor, missingApprovals, neededApprovals, shellWord } from "./bulk-text.ts";
 import { callerText } from "./callers.ts";
+import { counted } from "./counted.ts";
 import type { Session } from "./session.ts";
 
 /** The option that makes a revision of the same content. */
@@ -75,7 +76,10 @@ function afterInvalid(bulkGrant: BulkGrant): string[] {
   if (reversedBulkGrantId) return [reverseAgain(bulkGrant)];
   return [
     ...(exceededMaxTotalPoints > 0n
-      ? [`the sum is ${totalPoints} points, and the program allows ${exceededMaxTotalPoints}`]
+      ? [
+          `the sum is ${counted(totalPoints, "point")}, and the program allows ` +
+            `${exceededMaxTotalPoints}`,
+        ]
       : []),
     `correct the sheet, then: ${commandFor(bulkGrant, "submit", "SHEET")}`,
     `if accounts or rules have changed instead, the same sheet with ${replacedRevision(bulkGrant)}`,
@@ -102,7 +106,9 @@ function endOf({ actions, result }: BulkGrant): string {
   if (end === undefined) return "it has ended";
   const verb = end.type === ActionType.REJECT ? "rejected" : "cancelled";
   const reason = end.reason === "" ? "without a reason" : end.reason;
-  const granted = result ? `; ${result.grantedCount} rows were granted before` : "";
+  const granted = result
+    ? `; ${counted(result.grantedCount, "row was", "rows were")} granted before`
+    : "";
   return `${verb} by ${end.caller ? callerText(end.caller) : "nobody"}: ${reason}${granted}`;
 }
 

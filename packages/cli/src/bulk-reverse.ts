@@ -10,6 +10,7 @@ import { reportSubmission } from "./bulk-submission.ts";
 import { aboutBulkGrant, stateText } from "./bulk-text.ts";
 import { callerText } from "./callers.ts";
 import { confirm } from "./confirm.ts";
+import { counted } from "./counted.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { write } from "./io.ts";
@@ -50,7 +51,8 @@ export const addReverse: AddCommand = (parent, inSession) => {
             const where = out.isJson ? "with --json" : "without a terminal";
             throw new UsageError(`${where}, bulk reverse needs --force`);
           }
-          const question = `Take back up to ${grantedPoints(bulkGrant, progress)} points?`;
+          const points = counted(grantedPoints(bulkGrant, progress), "point");
+          const question = `Take back up to ${points}?`;
           if (!(await confirm(io, question))) {
             await out.note("not submitted");
             session.exitCode = exitCodes.refused;

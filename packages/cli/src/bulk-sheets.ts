@@ -13,6 +13,7 @@ import { type AddCommand, examples } from "./action.ts";
 import { reportSubmission } from "./bulk-submission.ts";
 import { aboutBulkGrant } from "./bulk-text.ts";
 import { follow } from "./bulk-watch.ts";
+import { counted } from "./counted.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
@@ -67,8 +68,10 @@ const problemCells = ({ line, userId, code, message }: BulkGrantProblem) => [
 function checkNote({ rowCount, totalPoints, alreadyGrantedCount, ...check }: SheetCheck): string {
   const counts = check.problemCounts.map(({ code, rowCount }) => `${rowCount} × ${code}`);
   return [
-    `${rowCount} rows, ${totalPoints} points`,
-    ...(alreadyGrantedCount > 0 ? [`${alreadyGrantedCount} rows are granted already`] : []),
+    `${counted(rowCount, "row")}, ${counted(totalPoints, "point")}`,
+    ...(alreadyGrantedCount > 0
+      ? [`${counted(alreadyGrantedCount, "row is", "rows are")} granted already`]
+      : []),
     ...(check.trimmedUserIdCount > 0
       ? [`blanks taken away from user ids: ${check.trimmedUserIdCount}`]
       : []),
@@ -137,7 +140,7 @@ export async function upload(
   if (file === "-" && io.stdin.isTTY) await out.note("type the sheet; Ctrl-D ends it");
   const csv = await readSheet(io, file);
   if (!out.isTerminal) {
-    await out.note(`uploading ${csv.length} bytes`);
+    await out.note(`uploading ${counted(csv.length, "byte")}`);
     return await meguri.uploadBulkGrant(header, { csv }, call);
   }
   const bar = createBar(io, "{bar} {value} of {total} bytes uploaded");

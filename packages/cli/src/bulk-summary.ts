@@ -6,6 +6,7 @@ import {
   type BulkGrantSummary,
   type BulkGrantSummary_Overlap,
 } from "@meguri/client/bulk-grants";
+import { counted, nounFor } from "./counted.ts";
 import { enumName } from "./options.ts";
 import { type Cell, formatTime } from "./output.ts";
 import type { Session } from "./session.ts";
@@ -34,13 +35,13 @@ export const summaryCells = (summary: BulkGrantSummary): [name: string, value: C
     `${summary.minPoints} to ${summary.maxPoints}, median ${summary.medianPoints}`,
   ],
   ...summary.histogram.map(({ minPoints, maxPoints, rowCount }): [string, Cell] => [
-    `${minPoints} to ${maxPoints} points`,
-    `${count(rowCount)} rows`,
+    `${minPoints} to ${maxPoints} ${nounFor(maxPoints, "point")}`,
+    rowsText(rowCount),
   ]),
   ["largest rows", largestText(summary)],
   ...summary.reasons.map(({ reason, rowCount, points }): [string, Cell] => [
     "reason",
-    `${reason || "(none)"}: ${count(rowCount)} rows, ${count(points)} points`,
+    `${reason || "(none)"}: ${rowsText(rowCount)}, ${pointsText(points)}`,
   ]),
   ...otherReasons(summary),
   ["without an account", summary.withoutAccountCount],
@@ -48,19 +49,21 @@ export const summaryCells = (summary: BulkGrantSummary): [name: string, value: C
   ["points expire", summary.expireTime],
   ...summary.expireMonths.map(({ expireMonth, rowCount, points }): [string, Cell] => [
     "expire month",
-    `${expireMonth || "(none)"}: ${count(rowCount)} rows, ${count(points)} points`,
+    `${expireMonth || "(none)"}: ${rowsText(rowCount)}, ${pointsText(points)}`,
   ]),
   ...difference(summary),
   ...summary.overlaps
     .filter(({ warned }) => !warned)
     .map((overlap): [string, Cell] => ["overlap", overlapText(overlap, summary)]),
-  ["compared with", `${summary.comparedCount} other bulk grants`],
+  ["compared with", counted(summary.comparedCount, "other bulk grant")],
   ...summary.overlaps
     .filter(({ warned }) => warned)
     .map((overlap): [string, Cell] => ["WARNING", overlapText(overlap, summary)]),
 ];
 
 const count = (value: number | bigint): string => value.toLocaleString("en-US");
+const rowsText = (rows: number): string => `${count(rows)} ${nounFor(rows, "row")}`;
+const pointsText = (points: bigint): string => `${count(points)} ${nounFor(points, "point")}`;
 
 const largestText = ({ largestRows }: BulkGrantSummary): string =>
   largestRows.map(({ userId, points }) => `${userId} ${count(points)}`).join(", ");
@@ -68,7 +71,7 @@ const largestText = ({ largestRows }: BulkGrantSummary): string =>
 function otherReasons({ otherReasons: others }: BulkGrantSummary): [string, Cell][] {
   if (!others) return [];
   const { reasonCount, rowCount, points } = others;
-  const text = `${count(reasonCount)} more: ${count(rowCount)} rows, ${count(points)} points`;
+  const text = `${count(reasonCount)} more: ${rowsText(rowCount)}, ${pointsText(points)}`;
   return [["reasons", text]];
 }
 
@@ -77,17 +80,17 @@ function difference({ difference: found, revision }: BulkGrantSummary): [string,
   const users =
     `${count(found.addedCount)} added, ${count(found.removedCount)} removed, ` +
     `${count(found.changedCount)} changed`;
-  const before = `${count(found.previousRowCount)} rows and ${count(found.previousPoints)} points`;
+  const before = `${rowsText(found.previousRowCount)} and ${pointsText(found.previousPoints)}`;
   return [[`since revision ${revision - 1}`, `${users}; before: ${before}`]];
 }
 
 function overlapText(overlap: BulkGrantSummary_Overlap, { rowCount }: BulkGrantSummary): string {
   const { sameUserCount, samePointsCount, bulkGrantId, state, time, reversalId } = overlap;
-  const users = `${count(sameUserCount)} of these ${count(rowCount)} users`;
+  const users = `${count(sameUserCount)} of ${count(rowCount)} ${nounFor(rowCount, "user")}`;
   const since = `${enumName(BulkGrant_StateSchema, state)}, ${formatTime(time)}`;
   const reversed = reversalId ? `; ${reversalId} has reversed it` : "";
   return (
-    `${users} are in ${bulkGrantId} as well (${since}), ` +
+    `${users} ${nounFor(sameUserCount, "is", "are")} in ${bulkGrantId} as well (${since}), ` +
     `${count(samePointsCount)} with the same points${reversed}`
   );
 }

@@ -4,6 +4,7 @@ import {
   BulkGrant_StateSchema,
   BulkGrant_State as State,
 } from "@meguri/client/bulk-grants";
+import { counted } from "./counted.ts";
 import { enumName } from "./options.ts";
 import { formatTime, printable } from "./output.ts";
 
@@ -18,7 +19,8 @@ export function stateText({ state, pause, cancelRequest }: BulkGrant): string {
 export function aboutBulkGrant(bulkGrant: BulkGrant | undefined): string {
   if (bulkGrant === undefined) return "";
   const { bulkGrantId, title, revision, rowCount, totalPoints } = bulkGrant;
-  const what = `${rowCount} rows, ${totalPoints} points${title && ` (${title})`}`;
+  const size = `${counted(rowCount, "row")}, ${counted(totalPoints, "point")}`;
+  const what = `${size}${title && ` (${title})`}`;
   return printable(`${bulkGrantId}: ${stateText(bulkGrant)}, revision ${revision}, ${what}`);
 }
 
@@ -42,10 +44,8 @@ export const approvalCounts = (bulkGrant: BulkGrant): string =>
   `${bulkGrant.approvals.length} of ${neededApprovals(bulkGrant)}`;
 
 /** The approvals that are missing, such as `2 approvals`. */
-export function missingApprovals(bulkGrant: BulkGrant): string {
-  const missing = neededApprovals(bulkGrant) - bulkGrant.approvals.length;
-  return missing === 1 ? "1 approval" : `${missing} approvals`;
-}
+export const missingApprovals = (bulkGrant: BulkGrant): string =>
+  counted(neededApprovals(bulkGrant) - bulkGrant.approvals.length, "approval");
 
 /** A command line about a bulk grant, which can be pasted into a shell. */
 export function commandFor(

@@ -8,6 +8,7 @@ import {
 import { type AddCommand, examples } from "./action.ts";
 import { nextSteps } from "./bulk-ended.ts";
 import { aboutBulkGrant, stateText } from "./bulk-text.ts";
+import { nounFor } from "./counted.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
 import { programOption } from "./options.ts";
@@ -101,11 +102,12 @@ const rowsDone = ({ progress }: Update): number =>
 
 /** A bar that may be stopped, so that lines are printed below it, and begins again after them. */
 function startBar(io: Io) {
-  const bar = createBar(io, "{bar} {value} of {total} rows, {failed} failed{speed}, {state}");
+  const bar = createBar(io, "{bar} {value} of {total} {rows}, {failed} failed{speed}, {state}");
   return {
     show(update: Update, rate: RowRate): void {
       const { bulkGrant, progress } = update;
       const payload = {
+        rows: nounFor(rowsToGrant(update), "row"),
         failed: progress?.failedCount ?? 0,
         speed: speedText(rate),
         state: bulkGrant ? stateText(bulkGrant) : "",

@@ -5,6 +5,7 @@ import {
 } from "@meguri/client/reservations";
 import { type AddCommand, examples } from "./action.ts";
 import { confirm } from "./confirm.ts";
+import { counted, nounFor } from "./counted.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { changeReasonOption, programOption, readTime, timeFormat } from "./options.ts";
@@ -45,7 +46,7 @@ export const addCancelMany: AddCommand = (parent, inSession) => {
           if (session.out.isJson || !session.io.stdin.isTTY) {
             return session.out.note("nothing was changed; --force cancels them");
           }
-          const question = `Cancel ${count} reservations of ${points} points?`;
+          const question = `Cancel ${sizeOf(count, points)}?`;
           if (!(await confirm(session.io, question))) {
             await session.out.note("not cancelled");
             session.exitCode = exitCodes.refused;
@@ -98,14 +99,20 @@ async function cancelPages({ meguri, out, call }: Session, request: CancelReques
   return total;
 }
 
+const sizeOf = (count: number, points: bigint): string =>
+  `${counted(count, "reservation")} of ${counted(points, "point")}`;
+
+const skippedText = (count: number): string =>
+  `skipped ${count} that ${nounFor(count, "has", "have")} changed`;
+
 function textOf(answer: CancelReservationsResponse, isForced: boolean): string {
   const { cancelledCount: count, cancelledPoints: points, reservationIds, errors } = answer;
   const verb = isForced ? "cancelled" : "would cancel";
   const unnamed = count - reservationIds.length;
   const names = [...reservationIds, ...(unnamed > 0 ? [`and ${unnamed} more`] : [])].join(", ");
   const lines = [
-    `${verb} ${count} reservations of ${points} points${count > 0 ? `: ${names}` : ""}`,
-    ...(answer.skippedCount > 0 ? [`skipped ${answer.skippedCount} that have changed`] : []),
+    `${verb} ${sizeOf(count, points)}${count > 0 ? `: ${names}` : ""}`,
+    ...(answer.skippedCount > 0 ? [skippedText(answer.skippedCount)] : []),
     ...(answer.errorCount > 0 ? [`could not cancel ${answer.errorCount}`] : []),
     ...errors.map(({ reservationId, error }) => `${reservationId}: ${error?.message}`),
   ];

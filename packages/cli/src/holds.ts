@@ -13,6 +13,7 @@ import { ExpiredPointsPolicy } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
 import { callerText } from "./callers.ts";
 import { type ChangeOptions, changeCommand, changeFields } from "./change-command.ts";
+import { counted } from "./counted.ts";
 import {
   enumName,
   enumOption,
@@ -167,7 +168,8 @@ const fields = (hold: Hold): Cell[][] => [
   ["ledger entry", hold.entryNumber],
   ...hold.captures.map(({ eventId, points, refundedPoints, createTime }) => {
     const refunded = refundedPoints > 0n ? `, ${refundedPoints} refunded` : "";
-    return ["capture", `${points} points${refunded}, event ${eventId}, ${formatTime(createTime)}`];
+    const what = `${counted(points, "point")}${refunded}`;
+    return ["capture", `${what}, event ${eventId}, ${formatTime(createTime)}`];
   }),
 ];
 
@@ -195,7 +197,7 @@ const addList: AddCommand = (parent, inSession) => {
 function about(hold: Hold | undefined): string {
   if (hold === undefined) return "";
   const { holdId, state, points, capturedPoints, releasedPoints, userId, until } = hold;
-  const what = `${points} points of ${userId} until ${formatTime(until)}`;
+  const what = `${counted(points, "point")} of ${userId} until ${formatTime(until)}`;
   const parts = `${capturedPoints} captured, ${releasedPoints} released`;
   return `${enumName(StateSchema, state)}: ${what}, ${parts} (hold ${holdId})`;
 }

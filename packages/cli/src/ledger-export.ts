@@ -7,6 +7,7 @@ import {
   LedgerExport_StateSchema as StateSchema,
 } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
+import { counted } from "./counted.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { enumName, pastTimeFormat, programOption, readTime } from "./options.ts";
 
@@ -72,8 +73,5 @@ const noteOf = (found: LedgerExport): string =>
   (found.state === State.FAILED
     ? `the run ${found.workflowId} in Temporal says why`
     : `${counted(found.entryCount, "entry", "entries")} in ` +
-      `${counted(found.partCount, "part", "parts")}, ` +
+      `${counted(found.partCount, "part")}, ` +
       `${found.unreadableEntryCount} could not be read`);
-
-const counted = (count: bigint, thing: string, things: string): string =>
-  `${count} ${count === 1n ? thing : things}`;

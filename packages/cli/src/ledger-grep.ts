@@ -1,6 +1,7 @@
 /** The command that searches exported ledgers. */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type AddCommand, examples } from "./action.ts";
+import { counted } from "./counted.ts";
 import { type ExportedLine, entriesIn, filesOf } from "./exported-files.ts";
 import { write } from "./io.ts";
 import { pastTimeFormat, readTime, typesOption } from "./options.ts";
@@ -51,8 +52,10 @@ export const addGrep: AddCommand = (parent, inSession) => {
         const fits: Test = (line) => tests.every((test) => test(line));
         for (const path of paths) {
           const { files, unreadable } = await filesOf(path);
-          if (unreadable > 0)
-            await out.note(`${path}: ${unreadable} entries could not be exported`);
+          if (unreadable > 0) {
+            const entries = counted(unreadable, "entry", "entries");
+            await out.note(`${path}: ${entries} could not be exported`);
+          }
           for (const file of files) {
             for await (const lines of entriesIn(file, io, fits)) {
               const texts = out.isTerminal ? lines.map(printable) : lines;

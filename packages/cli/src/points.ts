@@ -14,6 +14,7 @@ import {
 } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
 import { type ChangeOptions, changeCommand, changeFields } from "./change-command.ts";
+import { counted } from "./counted.ts";
 import { eventIdOption, expireMonthOption, monthFormat, readMonth, readPoints } from "./options.ts";
 import { outcomeText } from "./output.ts";
 import type { Session } from "./session.ts";
@@ -67,7 +68,10 @@ export const addGrant: AddCommand = (parent, inSession) => {
         const { expireMonth = "" } = options;
         const change = await changeOf(session, user, options);
         const answer = await meguri.points.grantPoints({ ...change, points, expireMonth }, call);
-        const text = sentence(options, (granted) => `granted ${granted} points to ${user}`);
+        const text = sentence(
+          options,
+          (granted) => `granted ${counted(granted, "point")} to ${user}`,
+        );
         await out.message(GrantPointsResponseSchema, answer, text);
       }),
     );
@@ -86,7 +90,7 @@ export const addUse: AddCommand = (parent, inSession) => {
         const { allowPartial } = options;
         const change = await changeOf(session, user, options);
         const answer = await meguri.points.usePoints({ ...change, points, allowPartial }, call);
-        const text = sentence(options, (used) => `used ${used} points of ${user}`);
+        const text = sentence(options, (used) => `used ${counted(used, "point")} of ${user}`);
         await out.message(UsePointsResponseSchema, answer, text);
       }),
     );
@@ -127,7 +131,10 @@ export const addRefund: AddCommand = (parent, inSession) => {
           ...(points !== undefined && { points }),
         };
         const answer = await meguri.points.refundPoints(request, call);
-        const text = sentence(options, (refunded) => `refunded ${refunded} points to ${user}`);
+        const text = sentence(
+          options,
+          (refunded) => `refunded ${counted(refunded, "point")} to ${user}`,
+        );
         await out.message(RefundPointsResponseSchema, answer, text);
       }),
     );
@@ -160,7 +167,10 @@ export const addRevoke: AddCommand = (parent, inSession) => {
         const grantEvent = { origin: origins[options.origin], eventId: grantEventId };
         const change = await changeOf(session, user, options);
         const answer = await meguri.points.revokePoints({ ...change, grantEvent }, call);
-        const text = sentence(options, (revoked) => `revoked ${revoked} points of ${user}`);
+        const text = sentence(
+          options,
+          (revoked) => `revoked ${counted(revoked, "point")} of ${user}`,
+        );
         await out.message(RevokePointsResponseSchema, answer, text);
       }),
     );
@@ -184,7 +194,7 @@ export const addExtend: AddCommand = (parent, inSession) => {
         const change = await changeOf(session, user, options);
         const request = { ...change, grantEvent, expireMonth };
         const answer = await meguri.points.extendExpiry(request, call);
-        const text = sentence(options, (moved) => `extended ${moved} points of ${user}`);
+        const text = sentence(options, (moved) => `extended ${counted(moved, "point")} of ${user}`);
         await out.message(ExtendExpiryResponseSchema, answer, text);
       }),
     );

@@ -13,6 +13,7 @@ import {
 import { type AddCommand, examples } from "./action.ts";
 import { callerText } from "./callers.ts";
 import { confirm } from "./confirm.ts";
+import { counted } from "./counted.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { write } from "./io.ts";
@@ -112,7 +113,7 @@ export function aboutRules(program: Program | undefined): string {
   if (!change) return "";
   const { number, state, approvals, requiredApprovalCount } = change;
   const what = `bulk rules of ${program.programId}: change ${number}`;
-  const counts = `${approvals.length} of ${requiredApprovalCount} approvals`;
+  const counts = `${approvals.length} of ${counted(requiredApprovalCount, "approval")}`;
   return `${what} is ${enumName(StateSchema, state)}, ${counts}\n`;
 }
 

@@ -10,6 +10,7 @@ import {
   UpdateProgramResponseSchema,
 } from "@meguri/client/programs";
 import { type AddCommand, examples } from "./action.ts";
+import { counted } from "./counted.ts";
 import { UsageError } from "./errors.ts";
 import { readCount } from "./options.ts";
 import type { Columns } from "./output.ts";
@@ -130,6 +131,6 @@ const readJson =
   };
 
 function about(program: Program | undefined): string {
-  const months = program?.lifetimeChanges.at(-1)?.lifetimeMonths;
-  return `${program?.programId}: ${program?.timeZone}, ${months} months\n`;
+  const months = program?.lifetimeChanges.at(-1)?.lifetimeMonths ?? 0;
+  return `${program?.programId}: ${program?.timeZone}, ${counted(months, "month")}\n`;
 }

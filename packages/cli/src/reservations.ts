@@ -16,6 +16,7 @@ import { type AddCommand, examples } from "./action.ts";
 import { callerText } from "./callers.ts";
 import { addCancelMany } from "./cancel-reservations.ts";
 import { changeCommand, changeFields } from "./change-command.ts";
+import { counted } from "./counted.ts";
 import { UsageError } from "./errors.ts";
 import {
   changeReasonOption,
@@ -165,7 +166,9 @@ const addShow: AddCommand = (parent, inSession) => {
 
 function expiryText({ expiry }: Reservation): Cell {
   if (expiry.case === "expireMonth") return `at the end of ${expiry.value}`;
-  if (expiry.case === "expireAfterMonths") return `as after a lifetime of ${expiry.value} months`;
+  if (expiry.case === "expireAfterMonths") {
+    return `as after a lifetime of ${counted(expiry.value, "month")}`;
+  }
   return undefined;
 }
 
@@ -269,6 +272,6 @@ interface ChangeAnswer {
 function about(reservation: Reservation | undefined): string {
   if (reservation === undefined) return "";
   const { reservationId, state, points, userId, executeTime } = reservation;
-  const when = `${points} points for ${userId} at ${formatTime(executeTime)}`;
+  const when = `${counted(points, "point")} for ${userId} at ${formatTime(executeTime)}`;
   return `${enumName(StateSchema, state)}: ${when} (reservation ${reservationId})`;
 }

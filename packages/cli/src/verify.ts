@@ -9,6 +9,7 @@ import {
   VerifyAccountResponseSchema,
 } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
+import { counted, nounFor } from "./counted.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { enumName, programOption } from "./options.ts";
 import type { Cell } from "./output.ts";
@@ -66,9 +67,10 @@ const isRepaired = ({ repaired, restoredEntryNumbers }: VerifyAccountResponse): 
 function accountNote(userId: string, answer: VerifyAccountResponse): string {
   const { differences, unreportedDifferenceCount, entryCount } = answer;
   const count = BigInt(differences.length) + unreportedDifferenceCount;
-  if (count === 0n) return `${userId}: agrees with the ${entryCount} entries of the ledger`;
+  const entries = counted(entryCount, "entry", "entries");
+  if (count === 0n) return `${userId}: agrees with the ${entries} of the ledger`;
   const next = isRepaired(answer) ? "repaired" : "meguri verify --repair corrects the account";
-  return `${userId}: ${count} differences in ${entryCount} entries; ${next}`;
+  return `${userId}: ${counted(count, "difference")} in ${entries}; ${next}`;
 }
 
 /** How often the progress of a run is read. */
@@ -105,11 +107,14 @@ function findings({ reports, failures }: ProgramVerification): Cell[][] {
 }
 
 function programNote(verification: ProgramVerification): string {
-  const { programId, wrongAccountCount, repairedAccountCount, failedAccountCount } = verification;
+  const { programId, accountCount, repair } = verification;
+  const { wrongAccountCount: wrong, repairedAccountCount: repaired } = verification;
+  const { failedAccountCount: failed } = verification;
   const state = enumName(StateSchema, verification.state);
-  const compared = `${programId}: ${state}, ${verification.accountCount} accounts compared`;
-  return verification.repair
-    ? `${compared}, ${wrongAccountCount} differed, ${repairedAccountCount} repaired, ` +
-        `${failedAccountCount} could not be compared or repaired`
-    : `${compared}, ${wrongAccountCount} differ, ${failedAccountCount} could not be compared`;
+  const compared = `${programId}: ${state}, ${counted(accountCount, "account")} compared`;
+  return repair
+    ? `${compared}, ${wrong} differed, ${repaired} repaired, ` +
+        `${failed} could not be compared or repaired`
+    : `${compared}, ${wrong} ${nounFor(wrong, "differs", "differ")}, ` +
+        `${failed} could not be compared`;
 }

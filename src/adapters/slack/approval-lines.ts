@@ -6,6 +6,7 @@ import {
   type RevisionDifference,
   warnedOverlaps,
 } from "../../domain/bulk-grant-summary.ts";
+import { counted, nounFor } from "../../domain/counted.ts";
 import { dateOf, escaped, points } from "./mrkdwn.ts";
 
 /** The largest rows that a message names. */
@@ -32,7 +33,7 @@ export function summaryLines(summary: BulkGrantSummary, revision: number): strin
 function differenceLine(difference: RevisionDifference, revision: number): string {
   const { addedCount, removedCount, changedCount, pointsBefore } = difference;
   return (
-    `Replaces revision ${revision - 1}: ${count(addedCount)} users added, ` +
+    `Replaces revision ${revision - 1}: ${counted(addedCount, "user")} added, ` +
     `${count(removedCount)} removed, ${count(changedCount)} changed; it had ${points(pointsBefore)}`
   );
 }
@@ -40,8 +41,9 @@ function differenceLine(difference: RevisionDifference, revision: number): strin
 function warning(overlap: Overlap, rowCount: number): string {
   const { bulkGrantId, sameUserCount, samePointsCount, state, time } = overlap;
   return (
-    `:warning: ${count(sameUserCount)} of these ${count(rowCount)} users are in ` +
-    `\`${escaped(bulkGrantId)}\` as well (${state}, ${dateOf(time)}), ` +
+    `:warning: ${count(sameUserCount)} of ${counted(rowCount, "user")} ` +
+    `${nounFor(sameUserCount, "is", "are")} in \`${escaped(bulkGrantId)}\` as well ` +
+    `(${state}, ${dateOf(time)}), ` +
     `${count(samePointsCount)} with the same points`
   );
 }
@@ -51,7 +53,7 @@ export function waitLines(record: BulkGrant): string[] {
   const { programId, bulkGrantId, approvals, revision } = record;
   const command = `meguri bulk approve ${shellWord(bulkGrantId)} --program ${programId}`;
   return [
-    `${approvals.length} of ${neededApprovals(record)} approvals; ` +
+    `${approvals.length} of ${counted(neededApprovals(record), "approval")}; ` +
       `expires ${dateOf(record.expireTime)}`,
     `Digest: \`${revision.digest}\``,
     `Approve: \`${escaped(command)}\``,

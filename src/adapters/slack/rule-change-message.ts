@@ -3,6 +3,7 @@ import type { RuleChangeReport } from "../../app/ports/bulk-grants.ts";
 import { type RuleChangeState, ruleChangeState } from "../../domain/bulk-rule-changes.ts";
 import { type BulkRules, isLowering } from "../../domain/bulk-rules.ts";
 import { displayCaller } from "../../domain/caller.ts";
+import { counted } from "../../domain/counted.ts";
 import { dateOf, escaped, points, who } from "./mrkdwn.ts";
 
 const titles: Readonly<Record<RuleChangeState, string>> = {
@@ -27,7 +28,7 @@ export function ruleChangeMessage({ programId, change, time }: RuleChangeReport)
     ...(isLowering(from, to) ? ["It lowers the rules."] : []),
     `Proposed by ${escaped(displayCaller(change.proposer))}`,
     ...approvals.map((approval) => `Approved by ${who(approval)}`),
-    ...(isOpen ? [`${approvals.length} of ${requiredApprovalCount} approvals`] : []),
+    ...(isOpen ? [`${approvals.length} of ${counted(requiredApprovalCount, "approval")}`] : []),
     ...(state === "WAITING" && effectiveTime !== undefined
       ? [`In force from ${dateOf(effectiveTime)}, unless somebody cancels it`]
       : []),

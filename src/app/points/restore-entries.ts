@@ -1,4 +1,5 @@
 /** Restores missing ledger entries from the copies on their event keys. */
+import { nounFor } from "../../domain/counted.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { addEntry, isContradictory, type NumberRange, startSum } from "../../domain/rebuild.ts";
@@ -84,7 +85,7 @@ export function ledgerDamaged(found: VerifiedAccount): DomainError {
   const problems = [
     ...(found.sum.last === 0 ? ["it is empty"] : []),
     ...(missing ? [`entries are missing: ${missing}`] : []),
-    ...(fields ? [`${faultCount} faults: ${fields}`] : []),
+    ...(fields ? [`${faultCount} ${nounFor(faultCount, "fault")}: ${fields}`] : []),
   ];
   const message = `the ledger is damaged and the account was left as it is; ${problems.join("; ")}`;
   return new DomainError("LEDGER_DAMAGED", message, {

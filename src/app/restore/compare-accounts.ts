@@ -1,4 +1,5 @@
 /** Compares each account with its ledger, and its ledger with the keys of its events. */
+import { counted } from "../../domain/counted.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { isContradictory, rebuildFromLedger } from "../../domain/rebuild.ts";
@@ -146,7 +147,7 @@ async function compareReversed(
   // A lost key that was rebuilt has what the ledger says already.
   const stored = byKey === byLedger ? byKey : (await deps.reader.get(ref))?.value.reversedPoints;
   if (stored === undefined || stored === byLedger) return;
-  const detail = `${byLedger} points reversed by the ledger, not ${stored}`;
+  const detail = `${counted(byLedger, "point")} reversed by the ledger, not ${stored}`;
   const name = `${textOf(account)} ${event}`;
   await found(deps, { kind: "EVENT_KEY_DIFFERS", name, detail }, async () => {
     if (byLedger < stored) await requireAgreement(deps, account);
@@ -177,7 +178,7 @@ export async function compareLateKey(
   if (await deps.reader.get(number)) return;
   const ref = keyOf(account, entry);
   const name = `${textOf(account)} ${eventName(entry.event)}`;
-  const detail = `${entry.type} ${entry.points} points as entry ${entry.number}`;
+  const detail = `${entry.type} ${counted(entry.points, "point")} as entry ${entry.number}`;
   await found(deps, { kind: "LEDGER_ENTRY_LOST", name, detail }, () =>
     deps.engine.transact({
       key: accountRef(programId, userId),

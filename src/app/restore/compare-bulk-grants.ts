@@ -1,5 +1,6 @@
 /** Compares bulk grants and the outcomes of their blocks with the event keys of their rows. */
 import { type BulkGrant, finalStates, type Revision } from "../../domain/bulk-grant.ts";
+import { counted } from "../../domain/counted.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import { executeRow, rowEventKey } from "../bulk-grants/execute-row.ts";
@@ -102,7 +103,7 @@ async function compareBlock(
     before.has(index) || (outcome !== undefined && !failed.has(index));
   for (const [index, row] of rows.entries()) {
     if (keys[index] || !isRecorded(index)) continue;
-    const detail = `${row.points} points for ${row.userId}`;
+    const detail = `${counted(row.points, "point")} for ${row.userId}`;
     await found(deps, { kind: "BULK_ROW_GRANT_LOST", name, detail }, () =>
       grantAgain(deps, bulkGrant, row),
     );
@@ -151,7 +152,7 @@ async function nameUnknownRows(
       const { programId, bulkGrantId } = bulkGrantOf(key);
       const known = users.get(bulkGrantRef(programId, bulkGrantId).id);
       if (!known || known.has(key.userId)) continue;
-      const detail = `${key.key.entry.points} points for ${key.userId}`;
+      const detail = `${counted(key.key.entry.points, "point")} for ${key.userId}`;
       await found(deps, { kind: "BULK_ROW_LOST", name: `${programId}/${bulkGrantId}`, detail });
     }
   });

@@ -1,5 +1,6 @@
 /** Compares the records of holds with the entries that the ledgers of their accounts have. */
 import { isDeepStrictEqual } from "node:util";
+import { counted } from "../../domain/counted.ts";
 import {
   capturedPointsOf,
   type Hold,
@@ -130,6 +131,6 @@ async function deleteRecord(deps: CompareDeps, hold: Hold): Promise<void> {
 function textOf(hold: Hold): string {
   const [left, captured] = [leftPointsOf(hold), capturedPointsOf(hold)];
   const refunded = hold.captures.reduce((total, each) => total + (each.refundedPoints ?? 0), 0);
-  const held = `${left} of ${pointsOf(hold)} points held`;
+  const held = `${left} of ${counted(pointsOf(hold), "point")} held`;
   return `${hold.state}, ${held}, ${captured} captured, ${refunded} refunded`;
 }

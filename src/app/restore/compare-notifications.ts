@@ -1,4 +1,5 @@
 /** Compares unread notifications with their members, event ids with events, inboxes with both. */
+import { counted } from "../../domain/counted.ts";
 import { eventKnownMs } from "../../domain/event.ts";
 import { emptyInbox, type Inbox, replaceGroup } from "../../domain/inbox.ts";
 import { isEventKind, kindName } from "../../domain/kinds.ts";
@@ -56,7 +57,7 @@ async function compareGroups(
     if (rebuilt && isSameGroup(group, rebuilt)) continue;
     const { kind, target, memberCount } = group;
     const name = `${ownerId} ${kindName(kind)} ${target.type}/${target.id}`;
-    const detail = `${rebuilt?.memberCount ?? 0} members, not ${memberCount}`;
+    const detail = `${counted(rebuilt?.memberCount ?? 0, "member")}, not ${memberCount}`;
     await found(deps, { kind: "NOTIFICATION_DIFFERS", name, detail }, () =>
       replace(deps, ownerId, group, rebuilt),
     );
@@ -143,7 +144,8 @@ async function compareInbox(deps: CompareDeps, ownerId: string, inbox: Inbox): P
 }
 
 const countsOf = ({ notificationCount, closedCount, actorCount }: Inbox): string =>
-  `${notificationCount} notifications (${closedCount} closed) of ${actorCount} people`;
+  `${counted(notificationCount, "notification")} (${closedCount} closed) of ` +
+  counted(actorCount, "person", "people");
 
 /** The next version of an inbox, in which exactly these groups are counted. */
 function countAgain(inbox: Inbox, groups: readonly UnreadGroup[]): Inbox {

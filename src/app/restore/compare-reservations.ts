@@ -1,4 +1,5 @@
 /** Compares the records of reservations with the event keys of their grants. */
+import { counted } from "../../domain/counted.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, eventName } from "../../domain/ledger.ts";
 import { complete, type Reservation } from "../../domain/reservation.ts";
@@ -28,7 +29,7 @@ export function compareReservations(deps: CompareDeps): Promise<void> {
     for (const [i, reservation] of reservations.entries()) {
       if (!programs[i]) {
         const { state, points } = reservation;
-        const detail = `${state}, ${points} points for ${reservation.userId}`;
+        const detail = `${state}, ${counted(points, "point")} for ${reservation.userId}`;
         await found(deps, { kind: "PROGRAM_LOST", name: textOf(reservation), detail });
         continue;
       }
@@ -50,7 +51,7 @@ async function compareReservation(
 ): Promise<void> {
   const { state, points, userId } = reservation;
   const name = textOf(reservation);
-  const detail = `${points} points for ${userId}`;
+  const detail = `${counted(points, "point")} for ${userId}`;
   if (state === "DONE" && !key) {
     const finding = { kind: "RESERVATION_GRANT_LOST", name, detail } as const;
     return found(deps, finding, () => grantAgain(deps, reservation));
@@ -122,7 +123,7 @@ export function recreateReservation(
   const finding = {
     kind: "RESERVATION_LOST",
     name: `${programId}/${reservationId}`,
-    detail: `${points} points for ${userId}`,
+    detail: `${counted(points, "point")} for ${userId}`,
   } as const;
   return found(deps, finding, () =>
     deps.engine.transact({

@@ -150,7 +150,7 @@ describe("a report", () => {
     expect(message).toContain(
       [
         "10,000 rows, 1,000,000 points",
-        ":warning: 9,900 of these 10,000 users are in `winter` as well (DONE, " +
+        ":warning: 9,900 of 10,000 users are in `winter` as well (DONE, " +
           "<!date^1795392000^{date_short_pretty} {time}|2026-11-23T00:00:00.000Z>), " +
           "9,800 with the same points",
         "Largest: `u&lt;1&gt;` 500 points, `u2` 400 points, `u3` 300 points",
