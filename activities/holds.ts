@@ -3,7 +3,8 @@ import type { HoldCall } from "../src/app/holds/change-hold.ts";
 import { releaseHold } from "../src/app/holds/commands.ts";
 import { timeOutHold } from "../src/app/holds/time-out.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
-import type { ChangeInput } from "../src/contract/changes.ts";
+import { entryRef } from "../src/app/ports/records.ts";
+import type { ChangeInput, ChangeView } from "../src/contract/changes.ts";
 import type { HoldAnswer, HoldAsked, HoldStep } from "../src/contract/holds.ts";
 import { capturedPointsOf, type Hold } from "../src/domain/hold.ts";
 import { formatInstant } from "../src/domain/month.ts";
@@ -14,12 +15,24 @@ import { fromTemporal } from "./operators.ts";
 export function holdActivities(deps: Deps) {
   async function toStep(hold: Hold): Promise<HoldStep> {
     const { timeZone } = await deps.programs.get(hold.programId);
+    const release = await releaseOf(hold, timeZone);
     return {
       state: hold.state,
       until: formatInstant(hold.until, timeZone),
       captured_points: capturedPointsOf(hold),
       released_points: hold.release?.points ?? 0,
+      ...(release && { release }),
     };
+  }
+
+  /** Who released a hold: the ledger has it. Undefined for a hold that has ended otherwise. */
+  async function releaseOf(hold: Hold, timeZone: string): Promise<ChangeView | undefined> {
+    const { programId, userId, state, release } = hold;
+    if (state !== "RELEASED" || !release) return undefined;
+    const entry = await deps.reader.get(entryRef(programId, userId, release.entryNumber));
+    if (!entry) return undefined;
+    const { caller, createTime, reason } = entry.value;
+    return { caller, time: formatInstant(createTime, timeZone), reason };
   }
 
   return {

@@ -5,6 +5,7 @@ import type { HoldInput, HoldStep } from "../src/contract/holds.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
+import { byOf } from "./change-text.ts";
 
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 
@@ -30,17 +31,18 @@ export function detailsOf(input: HoldInput, step: HoldStep): string {
   ].join("\n\n");
 }
 
-function stateOf({ state, until, captured_points, released_points }: HoldStep): string {
+function stateOf({ state, until, release, ...points }: HoldStep): string {
+  const { captured_points, released_points: released } = points;
   const captured = `${captured_points} captured`;
   switch (state) {
     case "HELD":
       return `Held until ${until}, ${captured} so far.`;
     case "CAPTURED":
-      return `Ended by a capture: ${captured}, ${released_points} released.`;
+      return `Ended by a capture: ${captured}, ${released} released.`;
     case "RELEASED":
-      return `Released: ${captured}, ${released_points} released.`;
+      return `Released${release ? ` ${byOf(release)}` : ""}: ${captured}, ${released} released.`;
     case "EXPIRED":
-      return `Timed out at ${until}: ${captured}, ${released_points} released.`;
+      return `Timed out at ${until}: ${captured}, ${released} released.`;
   }
 }
 

@@ -91,4 +91,5 @@ const stepForm: Form<HoldStep> = {
   until: "string",
   captured_points: "number",
   released_points: "number",
+  release: "object?",
 };

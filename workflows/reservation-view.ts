@@ -8,10 +8,10 @@ import {
   type ReservationStep,
 } from "../src/contract/reservations.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
-import { displayCaller } from "../src/domain/caller.ts";
 import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import type { Points } from "../src/domain/units.ts";
+import { byOf } from "./change-text.ts";
 import type { Run } from "./reservation-run.ts";
 
 const pointsKey = defineSearchAttributeKey(searchAttributes.points, "INT");
@@ -170,9 +170,6 @@ const howToEnd =
 
 const lastChange = (change: ChangeView | undefined) =>
   change ? ` Changed last ${byOf(change)}.` : "";
-
-const byOf = ({ caller, reason }: ChangeView) =>
-  escapeMarkdown(`by ${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`);
 
 /** What an operator does about a failed reservation. */
 function adviceFor({ reason, message, retry_refusal }: FailedStep): string {

@@ -2,6 +2,7 @@
 import type { HoldState } from "../domain/hold.ts";
 import type { Points } from "../domain/units.ts";
 import type { Answer, Asking } from "./answers.ts";
+import type { ChangeView } from "./changes.ts";
 
 export const holdWorkflowId = (programId: string, holdId: string): string =>
   `hold/${programId}/${holdId}`;
@@ -43,6 +44,8 @@ export interface HoldStep {
   readonly captured_points: Points;
   /** The points that were given back. 0 while the hold is HELD. */
   readonly released_points: Points;
+  /** Who released it. Absent in other states, and in histories of earlier versions. */
+  readonly release?: ChangeView;
 }
 
 /** A step as an activity answers it. */

@@ -130,8 +130,19 @@ describe("the run of a hold", () => {
   test("ends with a release", async () => {
     const handle = await holdAndStart(stack, "released", hour);
     await showsDetails(handle, "Held until");
-    await releaseHold(stack.deps, holdCall(stack, "released"));
-    expect(await handle.result()).toMatchObject({ state: "RELEASED", released_points: 10 });
+    const caller = { service: "desk", subject: "yuki" };
+    const call = { ...holdCall(stack, "released"), caller, reason: "order *7* is cancelled" };
+    await releaseHold(stack.deps, call);
+    const release = { caller, reason: call.reason };
+    expect(await handle.result()).toMatchObject({
+      state: "RELEASED",
+      released_points: 10,
+      release,
+    });
+    await showsDetails(
+      handle,
+      "Released by yuki via desk (order \\*7\\* is cancelled): 0 captured, 10 released.",
+    );
   });
 
   test("releases a hold of a frozen account", async () => {
@@ -218,7 +229,10 @@ describe("Request Cancellation", () => {
     await expectReleased("canceled-reset");
     const again = await resetRun(stack, handle, "first");
     await again.result().catch(() => {});
-    await showsDetails(again, "Released: 0 captured, 10 released");
+    await showsDetails(
+      again,
+      "Released by temporal (cancellation requested in Temporal): 0 captured",
+    );
     expect(await verified(stack, "canceled-reset")).toEqual(released);
   });
 
