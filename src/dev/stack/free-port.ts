@@ -1,5 +1,6 @@
 /** Finds free ports. */
 import { randomInt } from "node:crypto";
+import { createSocket, type Socket } from "node:dgram";
 import type { Server } from "node:net";
 import { createServer } from "node:net";
 
@@ -14,7 +15,8 @@ const ANY = { from: 20_000, to: 30_000 };
 
 /**
  * Finds one free port for each preferred port: that port or the next free one above it, any port
- * for 0. Holds each port open until all are found, so that no two are the same.
+ * for 0. Holds each port open until all are found, so that no two are the same. While this process
+ * runs, no other one finds its ports for 0: a server that is killed finds its port free again.
  */
 export async function findPorts<const T extends readonly number[]>(
   ...preferred: T
@@ -30,8 +32,11 @@ export async function findPorts<const T extends readonly number[]>(
 
 async function holdAny(): Promise<Server> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const server = await hold(randomInt(ANY.from, ANY.to));
+    const port = randomInt(ANY.from, ANY.to);
+    const reserved = await reserve(port);
+    const server = reserved && (await hold(port));
     if (server !== undefined) return server;
+    reserved?.close();
   }
   throw new Error(`no free port between ${ANY.from} and ${ANY.to}`);
 }
@@ -50,6 +55,21 @@ function hold(port: number): Promise<Server | undefined> {
     const server = createServer();
     server.once("error", () => resolve(undefined));
     server.listen({ host: HOST, port, exclusive: true }, () => resolve(server));
+  });
+}
+
+/**
+ * Takes the UDP port of this number, which stands for the TCP port in all processes that look for
+ * one. The kernel releases it when this process ends. Undefined when it is taken.
+ */
+function reserve(port: number): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = createSocket("udp4").unref();
+    socket.once("error", () => {
+      socket.close();
+      resolve(undefined);
+    });
+    socket.bind({ address: HOST, port, exclusive: true }, () => resolve(socket));
   });
 }
 
