@@ -9,6 +9,7 @@ import { holdPoints } from "./clients/holds.ts";
 import { changePoints } from "./clients/points.ts";
 import { createPrograms } from "./clients/programs.ts";
 import { reserve } from "./clients/reservations.ts";
+import { awaitEnds, type Ending } from "./ends.ts";
 import { type Fault, injectFaults, planFaults } from "./faults.ts";
 import { callEach, readState, settle } from "./final-state.ts";
 import type { Options } from "./options.ts";
@@ -33,10 +34,16 @@ export interface Result {
 
 const minuteMs = 60_000;
 
+/** Calls that have begun, and processes that a fault has killed, have this long at the end. */
+const endMs = 180_000;
+
 /** What is still to be done after the last fault has this long. */
 const settleMs = 180_000;
 
-/** Runs the clients under faults for some minutes. `stopped` ends it before, without a result. */
+/**
+ * Runs the clients under faults for some minutes. `stopped` ends it before, without a result.
+ * Throws as soon as a process cannot be started again, with the end of its output.
+ */
 export async function runChaos(
   { minutes, seed }: Options,
   say: (line: string) => void,
@@ -44,23 +51,36 @@ export async function runChaos(
 ): Promise<Result | undefined> {
   const surprises = createSurprises(say);
   say(`seed ${seed}, ${minutes} minutes: starting the stack`);
-  const stack = await startStack(surprises.add, stopped);
+  const lost = new AbortController();
+  const observer = { onEnd: surprises.add, onRetry: say, onLost: (e: Error) => lost.abort(e) };
+  const over = AbortSignal.any([stopped, lost.signal]);
+  const isStopped = () => {
+    lost.signal.throwIfAborted();
+    return stopped.aborted;
+  };
+  const stack = await startStack(observer, over);
   try {
     const record = emptyRecord(surprises.all);
     const run = { minutes, seed, surprises };
-    const faults = await underFaults(stack, record, run, say, stopped);
-    if (stopped.aborted) return undefined;
+    const faults = await underFaults(stack, record, run, say, over);
+    if (isStopped()) return undefined;
     say("the faults are over: waiting for what is still to be done");
-    await settle(stack.deps, record, settleMs, stopped);
-    if (stopped.aborted) return undefined;
-    for (const what of await callEach(stack.servers, settleMs, stopped)) surprises.add(what);
-    if (stopped.aborted) return undefined;
+    const [silent] = await Promise.all([
+      callEach(stack.servers, settleMs, over),
+      settle(stack.deps, record, settleMs, over),
+    ]);
+    for (const what of silent) surprises.add(what);
+    if (isStopped()) return undefined;
     await stack.drain();
     for (const access of stack.denied()) surprises.add(`deploy/policies do not allow ${access}`);
     say("checking");
     const counts = countsOf(record);
     const wrong = [...check(record, await readState(stack, record)), ...wrongCounts(counts)];
     return { counts, faults, wrong };
+  } catch (error) {
+    // Without the process, much else fails, too.
+    lost.signal.throwIfAborted();
+    throw error;
   } finally {
     await stack.stop();
   }
@@ -111,7 +131,7 @@ async function underFaults(
   await sleep(minutes * minuteMs, undefined, { signal: stopped }).catch(() => {});
   ended.abort();
   clearInterval(everyMinute);
-  await Promise.all([injecting, ...clients]);
+  await awaitEnds([{ name: "a fault", ended: injecting }, ...clients], endMs);
   return faults;
 }
 
@@ -121,7 +141,7 @@ export function startClients(
   record: Growing,
   callsOf: (client: number) => Calls,
   onSurprise: (what: string) => void,
-): Promise<void>[] {
+): Ending[] {
   const each = (name: string, count: number, run: (calls: Calls, name: string) => Promise<void>) =>
     Array.from({ length: count }, (_, i) => ({ name: `${name}-${i + 1}`, run }));
   const all = [
@@ -134,8 +154,7 @@ export function startClients(
     ...each("reader", 1, (calls) => read(calls, deps, record.reads)),
     ...each("program", 1, (calls, name) => createPrograms(calls, name, record.programs)),
   ];
-  return all.map(async ({ name, run }, i) => {
-    const calls = callsOf(i + 1);
+  const runToEnd = async (calls: Calls, { name, run }: (typeof all)[number]) => {
     while (!calls.over.aborted) {
       try {
         await run(calls, name);
@@ -143,7 +162,11 @@ export function startClients(
         onSurprise(`the client ${name} got ${error}`);
       }
     }
-  });
+  };
+  return all.map((client, i) => ({
+    name: `the client ${client.name}`,
+    ended: runToEnd(callsOf(i + 1), client),
+  }));
 }
 
 /** How many changes ended how so far. */

@@ -26,7 +26,7 @@ import { itemsOf } from "../../test/support/stores/dump.ts";
 import type { Server } from "./calls.ts";
 import type { Faults } from "./faults.ts";
 import { cutting, faultsOf, type Links, silencing, startLinks } from "./links.ts";
-import { type Process, startProcess } from "./processes.ts";
+import { type Observer, type Process, startProcess } from "./processes.ts";
 
 export interface Stack {
   readonly servers: readonly Server[];
@@ -47,17 +47,14 @@ const callTimeoutMs = 5_000;
 
 const quiet = createLogger("chaos", "silent");
 
-/** Starts everything, until it is stopped. `onEnd` hears of a process that ends by itself. */
-export async function startStack(
-  onEnd: (what: string) => void,
-  stopped: AbortSignal,
-): Promise<Stack> {
+/** Starts everything, until it is stopped. */
+export async function startStack(observer: Observer, stopped: AbortSignal): Promise<Stack> {
   const ends: (() => unknown)[] = [];
   const stop = async () => {
     for (const end of ends.splice(0).reverse()) await end();
   };
   try {
-    return { ...(await start(ends, onEnd, stopped)), stop };
+    return { ...(await start(ends, observer, stopped)), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -67,13 +64,16 @@ export async function startStack(
 /** Starts everything, and adds to `ends` how each part ends. */
 async function start(
   ends: (() => unknown)[],
-  onEnd: (what: string) => void,
+  observer: Observer,
   stopped: AbortSignal,
 ): Promise<Omit<Stack, "stop">> {
   const folder = await mkdtemp(join(tmpdir(), "meguri-chaos-"));
   ends.push(() => rm(folder, { recursive: true, maxRetries: 5 }));
   const dynamo = await startDynamoDbLocal();
-  const store = await startProcess("the store", async () => dynamo, onEnd);
+  const store = await startProcess("the store", async () => dynamo, observer, {
+    // It keeps all in memory.
+    startsAgain: false,
+  });
   ends.push(store.kill);
   stopped.throwIfAborted();
   const [temporalPort] = await findPorts(0);
@@ -82,7 +82,7 @@ async function start(
     const started = await startTemporal({ ignoreRunning: true, port: temporalPort, dataFile });
     return { ...started, pid: started.pid as number };
   };
-  const temporal = await startProcess("Temporal", startOneTemporal, onEnd);
+  const temporal = await startProcess("Temporal", startOneTemporal, observer);
   ends.push(temporal.kill);
   stopped.throwIfAborted();
   const env = environment(dynamo.endpoint, `127.0.0.1:${temporalPort}`);
@@ -97,9 +97,7 @@ async function start(
 
   const denied = join(folder, "denied");
   const guard = guardedBy(denied);
-  const services: { readonly name: string; readonly process: Process; readonly links: Links }[] =
-    [];
-  const startOne = async (name: string, entry: string, own: Environment) => {
+  const startOne = async (name: string, entry: string, own: Environment): Promise<Service> => {
     const links = await startLinks(dynamo.port, temporalPort);
     ends.push(links.store.stop, links.temporal.stop);
     const linked = environment(
@@ -107,9 +105,9 @@ async function start(
       `127.0.0.1:${links.temporal.port}`,
     );
     const options = { name, entry, env: { ...linked, ...own, ...guard } };
-    const process = await startProcess(name, () => startService(options), onEnd);
+    const process = await startProcess(name, () => startService(options), observer);
     ends.push(process.kill);
-    services.push({ name, process, links });
+    return { name, process, links };
   };
   const ports = await findPorts(0, 0, 0, 0);
   const servers = [ports.slice(0, 2), ports.slice(2)].map(([port = 0, http1Port = 0], i) => {
@@ -124,7 +122,8 @@ async function start(
   const workers = [1, 2].map((i) =>
     startOne(`worker ${i}`, "src/worker.ts", { MEGURI_WORKFLOW_BUNDLE: bundle }),
   );
-  await Promise.all([...servers.map(({ started }) => started), ...workers]);
+  // In this order, whoever is ready first: by it, a seed plans its faults.
+  const services = await Promise.all([...servers.map(({ started }) => started), ...workers]);
   const table = tableName(config.tablePrefix);
   return {
     servers: servers.map(({ server }) => server),
@@ -140,13 +139,16 @@ async function start(
 
 type Environment = Readonly<Record<string, string>>;
 
+/** A server or a worker. */
+interface Service {
+  readonly name: string;
+  readonly process: Process;
+  readonly links: Links;
+}
+
 /** DynamoDB Local loses an acknowledged transaction when it is killed, so it is not. */
 function allFaults(
-  services: readonly {
-    readonly name: string;
-    readonly process: Process;
-    readonly links: Links;
-  }[],
+  services: readonly Service[],
   { store, temporal }: Readonly<Record<"store" | "temporal", Process>>,
 ): Faults {
   const toStore = services.map(({ links }) => links.store);

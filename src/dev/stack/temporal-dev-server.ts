@@ -85,7 +85,9 @@ async function startOnce(cli: string, options: TemporalOptions): Promise<Tempora
   const child = await adopt(process_, { name: "Temporal" });
   const address = `${HOST}:${port}`;
   await waitForNamespace(child, address, DEFAULT_NAMESPACE);
-  const { pid, exited, stop, killHard } = child;
+  const { pid, stop, killHard } = child;
+  // Its output is not shown while it runs, but says why it has ended.
+  const exited = child.exited.then((why) => `${why}\n${child.lastOutput()}`.trim());
   const uiUrl = options.ui ? `http://${HOST}:${uiPort}` : undefined;
   return { address, namespace: DEFAULT_NAMESPACE, uiUrl, pid, exited, stop, killHard };
 }
