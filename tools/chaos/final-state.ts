@@ -16,24 +16,33 @@ import { onPoints, type Record } from "./record.ts";
 import type { Stack } from "./stack.ts";
 
 const pollMs = 1_000;
+const sayEveryMs = 30_000;
 
 /** What is due within this time after the faults is waited for: also the shortest holds. */
 const soonMs = 90_000;
 
 /**
  * Waits until reservations and holds that are due soon, and bulk grants that are approved, have
- * come to their end. Returns when the time is over, too: the checks then tell what has not.
+ * come to their end. Returns when the time is over, too: the checks then tell what has not. Says
+ * meanwhile how much is left: if that becomes less all the time, this machine was too slow.
  */
 export async function settle(
   deps: Deps,
   record: Record,
   mostMs: number,
   stopped: AbortSignal,
+  say: (line: string) => void,
 ): Promise<void> {
   const latest = performance.now() + mostMs;
   const dueBy = Date.now() + soonMs;
+  let sayAt = performance.now() + sayEveryMs;
   while (performance.now() < latest && !stopped.aborted) {
-    if ((await countOpen(deps, record, dueBy)) === 0) return;
+    const open = await countOpen(deps, record, dueBy);
+    if (open === 0) return;
+    if (performance.now() > sayAt) {
+      sayAt += sayEveryMs;
+      say(`${open} are still to be done`);
+    }
     await sleep(pollMs);
   }
 }

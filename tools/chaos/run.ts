@@ -67,7 +67,7 @@ export async function runChaos(
     say("the faults are over: waiting for what is still to be done");
     const [silent] = await Promise.all([
       callEach(stack.servers, settleMs, over),
-      settle(stack.deps, record, settleMs, over),
+      settle(stack.deps, record, settleMs, over, say),
     ]);
     for (const what of silent) surprises.add(what);
     if (isStopped()) return undefined;
