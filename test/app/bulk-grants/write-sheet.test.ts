@@ -5,6 +5,7 @@ import { createRowCheck } from "../../../src/app/bulk-grants/check-row.ts";
 import { writeSheet } from "../../../src/app/bulk-grants/write-sheet.ts";
 import type { FailedRow } from "../../../src/app/ports/bulk-grants.ts";
 import type { SheetRow } from "../../../src/domain/sheet.ts";
+import { anyText } from "../../support/fixtures/any-text.ts";
 import { context, read } from "../../support/fixtures/sheets.ts";
 import { assertSeeds } from "../../support/models/seeded.ts";
 
@@ -98,7 +99,7 @@ const cells = fc.record({
   points: fc.oneof(text, fc.integer({ min: 1 }).map(String)),
   reason: fc.oneof(
     text,
-    fc.string({ unit: "binary" }).map((any) => any.replaceAll("\0", "")),
+    anyText().map((any) => any.replaceAll("\0", "")),
   ),
   expireMonth: fc.oneof(fc.constantFrom(undefined, "2027-01", " 2027-12 ", "Jan-27"), text),
 });

@@ -11,13 +11,14 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import fc from "fast-check";
+import { anyText } from "../fixtures/any-text.ts";
 
 /** Few ids, so that the stored records are few; the rest is invalid or a text for display. */
 const texts: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom("u1", "u2", "post", "like", "default", "") },
   { weight: 1, arbitrary: fc.constantFrom("a#b", "\u0000", "\u202e", "𝒳", "e\u0301".repeat(200)) },
   { weight: 1, arbitrary: fc.constantFrom("x".repeat(1_025), "あ".repeat(20_000)) },
-  { weight: 1, arbitrary: fc.string({ unit: "binary", minLength: 200, maxLength: 300 }) },
+  { weight: 1, arbitrary: anyText({ minLength: 200, maxLength: 300 }) },
 );
 
 const int64s = fc.oneof(

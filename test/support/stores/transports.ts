@@ -16,6 +16,7 @@ import type { Dispatcher } from "undici";
 import { expect, vi } from "vitest";
 import { createConnections } from "../../../src/store/dynamodb/sdk/connections.ts";
 import { useThinTransport } from "../../../src/store/dynamodb/sdk/thin-transport.ts";
+import { anyText } from "../fixtures/any-text.ts";
 
 type Credentials = Awaited<ReturnType<DynamoDBClient["config"]["credentials"]>>;
 type Command =
@@ -37,7 +38,7 @@ interface Answer {
   readonly code: string | undefined;
 }
 
-const word = fc.string({ unit: "binary", maxLength: 12 });
+const word = anyText({ maxLength: 12 });
 const name = word.filter((text) => text !== "__proto__");
 const number = fc.oneof(
   fc.integer().map(String),
