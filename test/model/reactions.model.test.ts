@@ -14,7 +14,7 @@ vi.mock("node:timers/promises", () => ({
  */
 const seeds = [
   { seed: 1_687_485_978, numRuns: 20 },
-  { seed: 20_261_123, numRuns: 20 },
+  { seed: 20_261_123, numRuns: 5 },
   { seed: 1_637_001_240, path: "411", numRuns: 1 },
   { seed: 363_441_843, path: "652", numRuns: 1 },
   { seed: 1_375_603_262, path: "47", numRuns: 1 },
@@ -25,6 +25,6 @@ const seeds = [
   { seed: 635_299_373, path: "212", numRuns: 1 },
 ];
 
-test("48 known histories equal the oracle after every step", async () => {
+test("33 known histories equal the oracle after every step", async () => {
   await assertSeeds(histories, seeds);
 });
