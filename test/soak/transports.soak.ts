@@ -1,4 +1,4 @@
-/** Compares the thin transport with the SDK on fresh random commands; `npm test` has 2,000. */
+/** Compares the thin transport with the SDK on fresh random commands; `npm test` has 500. */
 import { test } from "vitest";
 import { compareTransports } from "../support/stores/transports.ts";
 
