@@ -3,14 +3,20 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Program_BulkRulesChange_State as ChangeState } from "@meguri/client/programs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { completeCheck, grantRows, submitLines } from "../support/fixtures/bulk-grant-calls.ts";
-import { typeInTerminal } from "../support/servers/cli.ts";
+import { type CommandLine, startCommandLine, typeInTerminal } from "../support/servers/cli.ts";
 import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
 
 let server: MemoryServer;
+/** A process for the questions whose answers need none of their own, which takes long to start. */
+let meguri: CommandLine;
 beforeAll(async () => {
   server = await startMemoryServer();
+  meguri = await startCommandLine("terminal", { MEGURI_URL: `http://127.0.0.1:${server.port}` });
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await meguri?.close();
+  await server.stop();
+});
 
 const ids = Array.from({ length: 100 }, (_, i) => `asked-${i}`);
 
@@ -104,15 +110,32 @@ const otherAnswers: readonly Answer[] = [
   { answer: "a terminal that is closed", keys: "close", code: 0, signal: 1 },
 ];
 
-// One function asks all questions, so the other answers are tried on the first one only.
+/** Answers a question in the process that runs all commands. */
+async function answer(argv: readonly string[], keys: string) {
+  const asking = meguri.start(...argv);
+  const isAsked = asking.printed("[y/N] ").then(() => true);
+  if (await Promise.race([isAsked, asking.done.then(() => false)])) asking.type(keys);
+  const { code, stdout } = await asking.done;
+  return { code, printed: stdout };
+}
+
+/** Answers a question in a process of its own, whose end the shell sees. */
+function answerAlone(argv: readonly string[], keys: string) {
+  const env = { ...process.env, MEGURI_URL: `http://127.0.0.1:${server.port}` };
+  return typeInTerminal(argv, env, /\[y\/N\] $/, keys);
+}
+
+// One function asks all questions, so the other answers are tried on the first one only, and only
+// there each answer has a process of its own. Ctrl-C ends the process, so it always has one.
 describe.each(prompts)("the question of $name", ({ name, prepare, args, isDone }) => {
-  const tried = name === prompts[0]?.name ? [...answers, ...otherAnswers] : answers;
+  const isFirst = name === prompts[0]?.name;
+  const tried = isFirst ? [...answers, ...otherAnswers] : answers;
   test.each(tried)("is answered by $answer", async ({ keys, code, signal }) => {
     const id = ids.pop() ?? "";
     await prepare(id);
-    const env = { ...process.env, MEGURI_URL: `http://127.0.0.1:${server.port}` };
-    const { printed, ...ended } = await typeInTerminal(args(id), env, /\[y\/N\] $/, keys);
-    expect(ended, printed).toEqual({ code, signal });
+    const inProcess = !isFirst && code !== 130;
+    const { printed, ...ended } = await (inProcess ? answer : answerAlone)(args(id), keys);
+    expect(ended, printed).toEqual(inProcess ? { code } : { code, signal });
     expect(await isDone(id)).toBe(/^y(es)?[\r\n]/i.test(keys));
   });
 });
@@ -137,8 +160,7 @@ test("a revision that comes while a person reads is not approved", async () => {
 });
 
 test("warnings and the digest are right above the question, which names a reversal", async () => {
-  const env = { ...process.env, MEGURI_URL: `http://127.0.0.1:${server.port}` };
-  const approve = (id: string) => typeInTerminal(["bulk", "approve", id], env, /\[y\/N\] $/, "n\n");
+  const approve = (id: string) => answer(["bulk", "approve", id], "n\n");
   for (const bulkGrantId of ["first", "again"]) {
     await submitLines(server, { bulkGrantId }, "w1,7,", "w2,8,");
     await completeCheck(server, bulkGrantId);
@@ -155,9 +177,8 @@ test("warnings and the digest are right above the question, which names a revers
 });
 
 test("nobody is asked about what cannot be approved", async () => {
-  const env = { ...process.env, MEGURI_URL: `http://127.0.0.1:${server.port}` };
   await submitLines(server, { bulkGrantId: "wrong" }, "a,x,");
-  const approve = () => typeInTerminal(["bulk", "approve", "wrong"], env, /\[y\/N\] $/, "y\n");
+  const approve = () => answer(["bulk", "approve", "wrong"], "y\n");
   const early = await approve();
   expect([early.code, early.printed]).toEqual([1, expect.not.stringContaining("[y/N]")]);
   expect(early.printed).toContain("wait until it is checked: meguri bulk watch wrong\n");
