@@ -92,7 +92,8 @@ export function reservationActivities(
    * not wait for a store that hangs: an attempt that times out cannot say why.
    */
   async function attempt(input: GrantInput): Promise<ReservationStep> {
-    const leftMs = dueSince(input) + firstMs - Date.now();
+    // A change asks for an attempt long before the reservation is due.
+    const leftMs = Math.min(dueSince(input) + firstMs - Date.now(), firstMs);
     const isFirst = leftMs > 0;
     const deadline = isFirst ? undefined : performance.now() + attemptMs;
     const work = async () => stepOf(await execute(input, deadline));

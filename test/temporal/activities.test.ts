@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import type { ApplicationFailure } from "@temporalio/common";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { DefaultLogger } from "@temporalio/worker";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type Activities, createActivities } from "../../activities/index.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import type { PageRequest } from "../../src/app/ports/pages.ts";
@@ -14,6 +14,7 @@ import { asService } from "../../src/domain/caller.ts";
 import { DomainError, reasons } from "../../src/domain/errors.ts";
 import { noTotals } from "../../src/domain/ledger.ts";
 import { noObservers } from "../support/fixtures/no-observers.ts";
+import { startMemoryServer } from "../support/servers/server.ts";
 
 const quiet = () => {};
 
@@ -123,6 +124,31 @@ test("an attempt to grant ends when the store is silent, before it can time out"
   expect(first).toBe("it waits");
   silenceMs = 2_500;
   expect(await attempt).toMatchObject({ step: "RETRY", reason: "STORE_UNAVAILABLE" });
+});
+
+test("an attempt long before the execute time waits for a store that is slow", async () => {
+  const server = await startMemoryServer();
+  onTestFinished(() => server.stop());
+  const inTwoMonths = BigInt(Math.floor(Date.now() / 1_000) + 60 * 86_400);
+  const names = { reservationId: "r", userId: "u" };
+  const executeTime = { seconds: inTwoMonths };
+  await server.reservations.createReservation({ ...names, points: 5n, executeTime });
+  const programs = {
+    ...server.deps.programs,
+    get: async (programId: string) => {
+      await setTimeout(50);
+      return server.deps.programs.get(programId);
+    },
+  };
+  const { grantNow } = createActivities({ deps: { ...server.deps, programs }, ...noObservers });
+  const answer = new MockActivityEnvironment().run(grantNow, {
+    ...{ program_id: "default", reservation_id: "r", user_id: "u", lead_ms: 0 },
+    ...{
+      original_run_id: "run",
+      execute_time: new Date(Number(inTwoMonths) * 1_000).toISOString(),
+    },
+  } satisfies GrantInput);
+  expect(await answer).toMatchObject({ step: "WAIT" });
 });
 
 describe("an Update that approves a bulk grant", () => {
