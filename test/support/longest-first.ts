@@ -7,11 +7,13 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The files that take long for their size, from the longest one on. */
 export const longFiles: readonly string[] = [
-  "test/soak/chaos.soak.ts",
   "test/soak/bulk-grants.soak.ts",
-  "test/soak/client-languages.soak.ts",
+  "test/soak/chaos.soak.ts",
+  "test/model/reactions.grpc.test.ts",
   "test/soak/upgrade.soak.ts",
   "test/soak/demo.soak.ts",
+  "test/soak/restore.soak.ts",
+  "test/soak/client-languages.soak.ts",
   "test/temporal/holds.test.ts",
   "test/temporal/bulk-grants.test.ts",
   "test/temporal/export-ledger.test.ts",

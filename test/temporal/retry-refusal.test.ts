@@ -1,4 +1,4 @@
-/** Tests what operators are told of a failed reservation that no retry helps. */
+/** Tests the current details of a failed reservation that no retry helps. */
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createActivities } from "../../activities/index.ts";
