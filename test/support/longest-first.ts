@@ -12,6 +12,8 @@ export const longFiles: readonly string[] = [
   "test/model/reactions.grpc.test.ts",
   "test/soak/upgrade.soak.ts",
   "test/soak/demo.soak.ts",
+  "test/soak/alerts.soak.ts",
+  "test/soak/transports.soak.ts",
   "test/soak/restore.soak.ts",
   "test/soak/client-languages.soak.ts",
   "test/temporal/holds.test.ts",
