@@ -161,17 +161,13 @@ export function cancelReservation(
  * Moves a pending reservation to another time. Refusals: PROGRAM_NOT_FOUND, RESERVATION_NOT_FOUND,
  * WRONG_STATE, INVALID_REQUEST as `checkExecuteTime`, LIMIT_EXCEEDED as `checkExpiry`.
  */
-export async function rescheduleReservation(
+export function rescheduleReservation(
   deps: CommandDeps,
   input: ReservationCall & ChangeRequest & { readonly executeTime: Instant },
 ): Promise<VisibleReservation> {
-  await deps.programs.get(input.programId);
-  return changeReservation(deps, input, (reservation, { wall, calendar }) => {
-    const moved = reschedule(reservation, input.executeTime, input, wall);
-    if (moved === reservation) return reservation;
-    checkExpiry(deps.programs.current(input.programId), moved, calendar);
-    return moved;
-  });
+  return changeGrant(deps, input, (reservation, wall) =>
+    reschedule(reservation, input.executeTime, input, wall),
+  );
 }
 
 /**
@@ -191,15 +187,24 @@ export function changeReservationPoints(
  * Sets a failed reservation to pending and starts a new run. Refusals: PROGRAM_NOT_FOUND,
  * RESERVATION_NOT_FOUND, WRONG_STATE, LIMIT_EXCEEDED as `checkExpiry`: the new run would fail too.
  */
-export async function retryReservation(
+export function retryReservation(
   deps: CommandDeps,
   input: ReservationCall & ChangeRequest,
 ): Promise<VisibleReservation> {
-  await deps.programs.get(input.programId);
-  return changeReservation(deps, input, (reservation, { wall, calendar }) => {
-    const retried = retry(reservation, input, wall);
-    if (retried === reservation) return reservation;
-    checkExpiry(deps.programs.current(input.programId), retried, calendar);
-    return retried;
+  return changeGrant(deps, input, (reservation, wall) => retry(reservation, input, wall));
+}
+
+/** Changes when the points are granted, unless they could not expire then as they are reserved. */
+async function changeGrant(
+  deps: CommandDeps,
+  call: ReservationCall,
+  change: (reservation: Reservation, now: Instant) => Reservation,
+): Promise<VisibleReservation> {
+  await deps.programs.get(call.programId);
+  return changeReservation(deps, call, (reservation, { wall, calendar }) => {
+    const changed = change(reservation, wall);
+    if (changed === reservation) return reservation;
+    checkExpiry(deps.programs.current(call.programId), changed, calendar);
+    return changed;
   });
 }
