@@ -7,7 +7,6 @@ import type {
 import type { Item } from "../../../../src/store/dynamodb/sdk/attributes.ts";
 import {
   conditionOf,
-  type Expression,
   nameOf,
   type Placeholders,
   parseExpression,
@@ -19,7 +18,6 @@ import { invalid } from "./errors.ts";
 import {
   checkKeys,
   firstIndex,
-  type Keys,
   type Index,
   isBefore,
   keyOf,
@@ -30,6 +28,7 @@ import {
   sortOf,
   type Table,
 } from "./items.ts";
+import { checkExpressions, checkFilter, termsOf } from "./requests.ts";
 
 /** A page ends when its items have so many bytes. */
 const maxBytes = 2 ** 20;
@@ -61,6 +60,7 @@ export function queryPage(table: Table, input: QueryCommandInput): Answer {
 export function scanPage(table: Table, input: ScanCommandInput): Answer {
   const { Segment = 0, TotalSegments = 1, ExclusiveStartKey: start } = input;
   const { primary } = table;
+  checkExpressions(input);
   const place = start && placeOf(table, primary, start);
   const first = start && partitionOf(start[primary.keys.hash]?.S ?? "");
   const isOfSegment = ({ hash }: Partition) =>
@@ -130,7 +130,7 @@ function pageOf(
   }
   const found = read.map(({ item }) => item).filter(passes);
   const last = read.at(-1)?.item;
-    return {
+  return {
     ...(Select !== "COUNT" && { Items: names ? found.map((item) => pick(item, names)) : found }),
     Count: found.length,
     ScannedCount: read.length,
@@ -168,7 +168,10 @@ const no = () => false;
 
 /** The hash key that a query asks for, and its range of sort keys. */
 function keyConditionOf(table: Table, { keys }: Index, input: QueryCommandInput) {
-  const terms = termsOf(parseExpression(input.KeyConditionExpression ?? ""));
+  checkExpressions(input);
+  const expression = parseExpression(input.KeyConditionExpression ?? "");
+  if ("part" in expression || expression.op === "OR") throw invalid("no range of keys");
+  const terms = termsOf(expression);
   const of = (name: string | undefined) =>
     terms.filter(({ path }) => name !== undefined && nameOf(path, input) === name);
   const [hashes, ranges] = [of(keys.hash), of(keys.range)];
@@ -177,7 +180,7 @@ function keyConditionOf(table: Table, { keys }: Index, input: QueryCommandInput)
   if (hash?.op !== "=" || hashes.length > 1 || !isKnown) {
     throw invalid("the key condition does not fit the keys");
   }
-  if (input.FilterExpression !== undefined) checkFilter(input, keys);
+  if (input.FilterExpression) checkFilter(input.FilterExpression, keys, input);
   const [value = ""] = textsOf(hash, "S", input);
   const type = table.types[keys.range ?? ""] ?? "S";
   return {
@@ -185,25 +188,6 @@ function keyConditionOf(table: Table, { keys }: Index, input: QueryCommandInput)
     range: range ? rangeOf(range, sortsOf(range, type, input)) : { isBelow: no, isAbove: no },
   };
 }
-
-/** The terms of a conjunction. */
-function termsOf(expression: Expression): readonly Term[] {
-  if ("parts" in expression && expression.op === "AND") return expression.parts.flatMap(termsOf);
-  if ("path" in expression) return [expression];
-  throw invalid("a key condition is a conjunction");
-}
-
-/** DynamoDB refuses a filter of a query by the key. */
-function checkFilter(input: QueryCommandInput, { hash, range }: Keys): void {
-  const isKey = (path: string) => [hash, range].includes(nameOf(path, input));
-  const used = pathsOf(parseExpression(input.FilterExpression ?? ""));
-  if (used.some(isKey)) throw invalid("a filter has no attributes of the key");
-}
-
-const pathsOf = (expression: Expression): string[] => {
-  if ("parts" in expression) return expression.parts.flatMap(pathsOf);
-  return "part" in expression ? pathsOf(expression.part) : [expression.path];
-};
 
 /** The values of a term of a key condition, which have the type of the key. */
 function textsOf({ values }: Term, type: "S" | "N", given: Placeholders): string[] {
@@ -244,4 +228,3 @@ function rangeOf({ op }: Term, [first = "", second = ""]: readonly Sort[]): Rang
       throw new UnsupportedRequest(`the key condition ${op}`);
   }
 }
-
