@@ -18,14 +18,15 @@ import { invalid } from "./errors.ts";
 import {
   checkKeys,
   firstIndex,
+  hashOf,
   type Index,
   isBefore,
   keyOf,
   orderOf,
   type Place,
+  placeOf,
   type Row,
   type Sort,
-  sortOf,
   type Table,
 } from "./items.ts";
 import { checkExpressions, checkFilter, termsOf } from "./requests.ts";
@@ -39,13 +40,14 @@ type Answer = Omit<QueryCommandOutput, "$metadata">;
 export function queryPage(table: Table, input: QueryCommandInput): Answer {
   const { ScanIndexForward: isForward = true, ExclusiveStartKey: start } = input;
   const index = indexOf(table, input);
-  if (index.isGlobal && input.ConsistentRead) throw invalid("a global index reads no newest items");
+  if (index.kind === "global" && input.ConsistentRead)
+    throw invalid("a global index reads no newest items");
   const { hash, range } = keyConditionOf(table, index, input);
   const entries = index.partitions.get(hash) ?? [];
   let from = firstIndex(entries, ({ sort }) => !range.isBelow(sort));
   let to = firstIndex(entries, ({ sort }) => range.isAbove(sort));
   if (start !== undefined) {
-    const place = placeOf(table, index, start);
+    const place = startPlace(table, index, start);
     const isOutside = range.isBelow(place.sort) || range.isAbove(place.sort);
     if (start[index.keys.hash]?.S !== hash || isOutside) throw invalid("the start key is outside");
     if (isForward) from = firstIndex(entries, (each) => isBefore(place, each));
@@ -61,7 +63,7 @@ export function scanPage(table: Table, input: ScanCommandInput): Answer {
   const { Segment = 0, TotalSegments = 1, ExclusiveStartKey: start } = input;
   const { primary } = table;
   checkExpressions(input);
-  const place = start && placeOf(table, primary, start);
+  const place = start && startPlace(table, primary, start);
   const first = start && partitionOf(start[primary.keys.hash]?.S ?? "");
   const isOfSegment = ({ hash }: Partition) =>
     Math.floor((hash / 2 ** 32) * TotalSegments) === Segment;
@@ -95,13 +97,6 @@ function partitionsOf(index: Index): readonly Partition[] {
   const order = [...index.partitions.keys()].map(partitionOf).sort(compare);
   orders.set(index, { changes: index.changes, order });
   return order;
-}
-
-/** FNV-1a. DynamoDB's own hash is not known. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0;
 }
 
 function indexOf({ indexes, primary }: Table, { IndexName }: QueryCommandInput): Index {
@@ -148,14 +143,14 @@ const pick = (item: Item, names: readonly string[]): Item =>
   Object.fromEntries(names.flatMap((name) => (item[name] ? [[name, item[name]]] : [])));
 
 /** The place of a cursor. Throws unless it has exactly the keys of the index and of the table. */
-function placeOf(table: Table, index: Index, start: Item): Place {
+function startPlace(table: Table, index: Index, start: Item): Place {
   checkKeys(table, start);
   const names = new Set(keyNames(index, table.primary));
   const given = Object.keys(start);
   if (given.length !== names.size || !given.every((name) => names.has(name))) {
     throw invalid("the provided starting key is invalid");
   }
-  return { sort: sortOf(start, index.keys) ?? "", key: keyOf(start, table.primary.keys) };
+  return placeOf(start, index, keyOf(start, table.primary.keys)) ?? { sort: "", tie: "" };
 }
 
 /** Which sort keys are before a range, and which are behind it. */
