@@ -54,25 +54,6 @@ describe("events", () => {
     return { store, reader, purger, name, events, others };
   }
 
-  test("are listed, newest first, in a range of versions", async () => {
-    const { reader, name, events } = await setUp(12, ["a", noActor, "b"]);
-    for (const size of [1, 5, 100]) {
-      const found = await pages((page) => reader.events(name, { from: 2, to: 10 }, page), size);
-      expect(found.flat()).toEqual(events.slice(1, 10).toReversed());
-    }
-    expect(await pages((page) => reader.events(newName(), { from: 1, to: 9 }, page), 9)).toEqual([
-      [],
-    ]);
-  });
-
-  test("are members of their group", async () => {
-    const { reader, name, events } = await setUp(12, ["a", noActor, "b"]);
-    expect(await reader.membersAfter(name, 7, 3)).toEqual(events.slice(7, 10));
-    const { first, latest } = await reader.memberEnds(name, 2, 9);
-    expect(first).toEqual(events.slice(1, 4));
-    expect(latest).toEqual(events.slice(5, 9).toReversed());
-  });
-
   test("are counted after a version, with their people", async () => {
     const { reader, name } = await setUp(12, ["a", noActor, "b", "c"]);
     const count = (generation: number, after: number, to: number) =>
