@@ -1,4 +1,4 @@
-/** Tests the readers of reactions and notifications: lists and counts of events, next events, owners, and purges. */
+/** Tests the readers of events: counts, next events, owners, and what a purge deletes. */
 import { describe, expect, test } from "vitest";
 import { eventActorRef, eventOwnerRef, readGroupRef } from "../../../src/app/ports/records.ts";
 import type { Event, EventsName } from "../../../src/domain/event.ts";

@@ -1,4 +1,4 @@
-/** Tests the readers of reactions and notifications: the queries of `group-members.ts` for members of an unread group. */
+/** Tests the queries of `group-members.ts` for members of an unread group. */
 import { describe, expect, test } from "vitest";
 import type { Reaction, TargetName } from "../../../src/domain/target.ts";
 import { newTarget, put, range, reaction } from "../../support/fixtures/stored-reactions.ts";

@@ -1,4 +1,4 @@
-/** Tests the readers of reactions and notifications: lists of unread and read groups, of what is muted; many inboxes. */
+/** Tests lists of read groups, many inboxes, and that a cursor belongs to its own list. */
 import { describe, expect, test } from "vitest";
 import type { PageRequest } from "../../../src/app/ports/pages.ts";
 import { inboxRef, mutedPersonRef, mutedTargetRef } from "../../../src/app/ports/records.ts";

@@ -1,3 +1,4 @@
+/** Tests the reactions of one person, and what a purge of reactions deletes. */
 import { describe, expect, test } from "vitest";
 import { pendingPurgeRef, reactionRef, targetRef } from "../../../src/app/ports/records.ts";
 import { noActor, type Reaction } from "../../../src/domain/target.ts";
