@@ -1,4 +1,4 @@
-/** Tests both stores alike: transactions on records of reactions, and what comes back of them. */
+/** Tests transactions on records of reactions on both stores, and what comes back of them. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
@@ -29,8 +29,9 @@ import {
   unreadGroup,
   unreadRefOf,
 } from "../../support/fixtures/stored-reactions.ts";
-import { bothStores, check, fill, remove, write } from "../../support/stores/both-stores.ts";
+import { bothStores } from "../../support/stores/both-stores.ts";
 import { firstVersion } from "../../support/stores/first-version.ts";
+import { check, fill, remove, write } from "../../support/stores/records.ts";
 
 const { stores } = bothStores();
 
@@ -107,14 +108,6 @@ describe.each(stores)("%s: transactions", (_, open) => {
       [refOf(b).id, { value: undefined, version: 0 }],
     ]);
     expect((await store.read([ref]))[0]?.version).toBe(1);
-  });
-
-  test("the same deletes and checks under one token happen once", async () => {
-    const { store, a, b } = setUp();
-    await fill(store, [put(a), put(b)]);
-    const [writes, token] = [[remove(refOf(a), 1), check(refOf(b), 2)], randomUUID()];
-    expect(await store.commit(writes, token)).toEqual({ kind: "committed" });
-    expect(await store.commit(writes, token)).toEqual({ kind: "committed" });
   });
 });
 
@@ -215,20 +208,4 @@ describe.each(stores)("%s: records", (_, open) => {
   ])("an inbox %s comes back as it was written", (what, value) =>
     roundTrip([[what, inboxRef(newUser()), value]]),
   );
-
-  test("many come in the requested order, repeated and absent ones included", async () => {
-    const { store, reader } = open();
-    const name = newTarget();
-    const records = range(1, 130).map((n) => reaction(name, n));
-    await fill(store, records.map(put));
-    await fill(store, [write(targetRef(name), target(name))]);
-    const indexes = range(0, 259).map((i) => i % 140);
-    const found = await reader.many(indexes.map((i) => reactionRef(name, "like", `user-${i + 1}`)));
-    expect(found).toEqual(indexes.map((i) => records[i]));
-    expect(await reader.many([targetRef(name), targetRef(newTarget())])).toEqual([
-      target(name),
-      undefined,
-    ]);
-    expect(await reader.many([])).toEqual([]);
-  });
 });

@@ -1,4 +1,4 @@
-/** Tests both stores alike: lists and counts of events, next events, owners, and purges. */
+/** Tests the readers of events: counts, next events, owners, and what a purge deletes. */
 import { describe, expect, test } from "vitest";
 import { eventActorRef, eventOwnerRef, readGroupRef } from "../../../src/app/ports/records.ts";
 import type { Event, EventsName } from "../../../src/domain/event.ts";
@@ -11,9 +11,8 @@ import {
   range,
   readGroup,
 } from "../../support/fixtures/stored-reactions.ts";
-import { bothStores, fill, pages, write } from "../../support/stores/both-stores.ts";
-
-const { stores } = bothStores();
+import { openMemory as open } from "../../support/stores/both-stores.ts";
+import { fill, pages, write } from "../../support/stores/records.ts";
 
 const newName = (): EventsName => ({
   ownerId: newUser(),
@@ -42,7 +41,7 @@ const otherNames = (name: EventsName): EventsName[] => [
   { ...name, target: { ...name.target, id: `${name.target.id}x` } },
 ];
 
-describe.each(stores)("%s: events", (_, open) => {
+describe("events", () => {
   /** Sets up a name with events, actors, and events of other names. */
   async function setUp(count: number, people: readonly string[]) {
     const { store, reader, purger } = open();
@@ -54,25 +53,6 @@ describe.each(stores)("%s: events", (_, open) => {
     await fill(store, [...[...events, ...others].map(put), ...people.map(actor)]);
     return { store, reader, purger, name, events, others };
   }
-
-  test("are listed, newest first, in a range of versions", async () => {
-    const { reader, name, events } = await setUp(12, ["a", noActor, "b"]);
-    for (const size of [1, 5, 100]) {
-      const found = await pages((page) => reader.events(name, { from: 2, to: 10 }, page), size);
-      expect(found.flat()).toEqual(events.slice(1, 10).toReversed());
-    }
-    expect(await pages((page) => reader.events(newName(), { from: 1, to: 9 }, page), 9)).toEqual([
-      [],
-    ]);
-  });
-
-  test("are members of their group", async () => {
-    const { reader, name, events } = await setUp(12, ["a", noActor, "b"]);
-    expect(await reader.membersAfter(name, 7, 3)).toEqual(events.slice(7, 10));
-    const { first, latest } = await reader.memberEnds(name, 2, 9);
-    expect(first).toEqual(events.slice(1, 4));
-    expect(latest).toEqual(events.slice(5, 9).toReversed());
-  });
 
   test("are counted after a version, with their people", async () => {
     const { reader, name } = await setUp(12, ["a", noActor, "b", "c"]);
@@ -102,7 +82,7 @@ describe.each(stores)("%s: events", (_, open) => {
   });
 });
 
-describe.each(stores)("%s: what belongs to events", (_, open) => {
+describe("what belongs to events", () => {
   test("the owners who were notified about a target, of all or of one", async () => {
     const { store, reader } = open();
     const target = newTarget();
