@@ -7,6 +7,7 @@ const { projects: _, ...shared } = soak.test ?? {};
 export default defineConfig({
   test: {
     ...shared,
+    provide: { ...shared.provide, soak: "short" },
     include: ["test/soak/**/*.soak.ts"],
     // Most of them wait for most of their time.
     maxWorkers: 4,

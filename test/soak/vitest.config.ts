@@ -29,6 +29,7 @@ export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
     provide: {
+      soak: "long",
       // A known seed, until some thousands of fresh histories were right on real servers.
       grpcHistories: { count: 80, seed: 225_196_086 },
       workloadOperations: 1_500,
