@@ -134,7 +134,7 @@ test("bulk grants go on after their namespace is lost whole while one of them ru
   await stop();
   await eventually(() => client.schedule.getHandle(reconcileId).trigger());
   const ids = ["running", "waiting", "timed"];
-  for (const id of ids) await eventually(() => bulkGrantRun(stack, id).describe(), 120_000);
+  for (const id of ids) await eventually(() => bulkGrantRun(stack, id).describe(), 300_000);
   await approve(deps, waiting);
   for (const id of ids) {
     expect(await bulkGrantRun(stack, id).result()).toMatchObject({ state: "DONE" });
