@@ -110,7 +110,7 @@ export async function waitUntilReady(
     }
     if (waitedMs >= sayAt) {
       const last = child.lastOutput().split("\n").at(-1);
-      console.error(`waiting for ${child.name} since ${sayAt / 1_000} s: ${last || "no output"}`);
+      console.error(`still waiting for ${child.name} (${sayAt / 1_000} s): ${last || "no output yet"}`);
       sayAt += sayEveryMs;
     }
     await sleep(POLL_MS);

@@ -23,8 +23,8 @@ test("while a process lives, stderr says what is waited for", async () => {
   const isSaid = async () => say.mock.calls.length >= 2 && child.lastOutput() !== "";
   await waitUntilReady(child, isSaid, { sayEveryMs: 20, giveUpMs: 240_000 });
   await child.stop();
-  expect(say.mock.calls[0]?.[0]).toMatch(/^waiting for Store since 0\.02 s: /);
-  expect(say.mock.calls[1]?.[0]).toMatch(/^waiting for Store since 0\.04 s: /);
+  expect(say.mock.calls[0]?.[0]).toMatch(/^still waiting for Store \(0\.02 s\): /);
+  expect(say.mock.calls[1]?.[0]).toMatch(/^still waiting for Store \(0\.04 s\): /);
   say.mockRestore();
 });
 
