@@ -3,8 +3,9 @@
  * a variable names another program: TOOL_TEMPORAL that of the command `temporal`.
  */
 import { execFile, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { access, constants, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { adopt } from "./child.ts";
@@ -12,6 +13,7 @@ import { Locked, lock } from "./lock.ts";
 
 const PROGRESS_EVERY_MS = 10_000;
 const LOCK_POLL_MS = 1_000;
+const MAX_SOCKET_PATH = 103;
 /** A program that says nothing for so long says no version. */
 const VERSION_TIMEOUT_MS = 30_000;
 
@@ -157,7 +159,7 @@ export async function fetchOnce(file: CachedFile, onProgress: Progress = quiet):
   if (await exists(cached)) return cached;
   await mkdir(folder, { recursive: true });
   const onWait = () => onProgress(`waiting for another process that fetches the ${file.title}`);
-  await withLock(join(folder, "lock.sock"), onWait, async () => {
+  await withLock(lockOf(folder), onWait, async () => {
     if (await exists(cached)) return;
     await removeLeftovers(folder);
     // A folder beside the destination, so that the last step is a rename on one file system.
@@ -169,6 +171,14 @@ export async function fetchOnce(file: CachedFile, onProgress: Progress = quiet):
     }
   });
   return cached;
+}
+
+/** The path of the lock's socket, for which macOS has 103 bytes. */
+function lockOf(folder: string): string {
+  const path = join(folder, "lock.sock");
+  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH) return path;
+  const name = createHash("sha256").update(folder).digest("hex").slice(0, 16);
+  return join(tmpdir(), `meguri-${name}.sock`);
 }
 
 /** Removes what processes have left that were killed while they fetched. */

@@ -110,7 +110,9 @@ export async function waitUntilReady(
     }
     if (waitedMs >= sayAt) {
       const last = child.lastOutput().split("\n").at(-1);
-      console.error(`still waiting for ${child.name} (${sayAt / 1_000} s): ${last || "no output yet"}`);
+      console.error(
+        `still waiting for ${child.name} (${sayAt / 1_000} s): ${last || "no output yet"}`,
+      );
       sayAt += sayEveryMs;
     }
     await sleep(POLL_MS);

@@ -175,6 +175,11 @@ describe("a file is fetched", () => {
     expect(await readdir(cached("tool-1"))).toEqual(["tool-x"]);
   });
 
+  test("into a folder whose path is too long for a socket", async () => {
+    const long = toolOf("", { folder: "x".repeat(120) });
+    expect(await fetchOnce(long)).toBe(cached("x".repeat(120), "tool-x"));
+  });
+
   test("after a process was killed meanwhile, without what that has left", async () => {
     const module = JSON.stringify(`${import.meta.dirname}/../../../src/dev/stack/cached-tools.ts`);
     const script = `import { fetchOnce } from ${module};
