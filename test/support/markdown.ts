@@ -55,7 +55,7 @@ export function onPorts(code: string, { port, http1Port }: Ports): string {
     .replaceAll("127.0.0.1:8081", `127.0.0.1:${http1Port}`);
 }
 
-/** Fetches the protos that ours import, as the documentation says for `buf`. */
+/** Fetches the protos that ours import, as `npm run build:packages` does. */
 export async function fetchProtos(): Promise<void> {
   if (existsSync(`${projectRoot}.cache/protos/buf/validate/validate.proto`)) return;
   await promisify(execFile)("node", ["src/dev/generate.ts", "--fetch"], { cwd: projectRoot });

@@ -51,10 +51,10 @@ export async function makeBareClone(): Promise<BareClone> {
 
 /** The variables of this process without those that npm, Vitest and the tests have set. */
 function readersEnvironment(): NodeJS.ProcessEnv {
-  const isOurs = /^(npm_(?!config_)|npm_config_(local_)?prefix$|INIT_CWD$|NODE|VITEST|MEGURI_)/;
-  const isServers = /^(TEMPORAL_|AWS_)/;
+  const byNpm = /^(npm_(?!config_)|npm_config_(local_)?prefix$|INIT_CWD$|NODE(?!_EXTRA))/;
+  const byTests = /^(VITEST|MEGURI_|TEMPORAL_|AWS_)/;
   const kept = Object.entries(process.env).filter(
-    ([name]) => !isOurs.test(name) && !isServers.test(name),
+    ([name]) => !byNpm.test(name) && !byTests.test(name),
   );
   const folders = (process.env.PATH ?? "").split(delimiter);
   const path = folders.filter((name) => !/\bnode_modules\b|node-gyp-bin/.test(name));
