@@ -36,7 +36,7 @@ beforeAll(async () => {
   const folders = destinations.filter(({ type }: { type: string }) => type === "folder");
   const exports = JSON.stringify({ destinations: folders });
   await writeFile(join(clone.folder, "exports.json"), exports);
-  dev = await startDev("npm run dev", {
+  await startDev("npm run dev", {
     MEGURI_BULK_SOURCES: "sources.json",
     MEGURI_EXPORT_DESTINATIONS: "exports.json",
     MEGURI_CORS_ORIGINS: staffOrigin,
@@ -51,20 +51,19 @@ const batchJobs = "docs/batch-jobs.md";
 const staffOrigin = "https://staff.example";
 
 /** Starts a stack on ports that no other test has. */
-async function startDev(command: string, env: NodeJS.ProcessEnv): Promise<RunningCommand> {
+async function startDev(command: string, env: NodeJS.ProcessEnv): Promise<void> {
   const [port, http1Port, metricsPort] = await findPorts(0, 0, 0);
-  const running = clone.start(command, {
+  dev = clone.start(command, {
     ...env,
     MEGURI_PORT: String(port),
     MEGURI_HTTP1_PORT: String(http1Port),
     MEGURI_METRICS_PORT: String(metricsPort),
     MEGURI_DRAIN_SECONDS: "1",
   });
-  const [, address = ""] = await running.says(/ Temporal at ([\w.:]+)/);
-  await running.says(/all of it runs/);
+  const [, address = ""] = await dev.says(/ Temporal at ([\w.:]+)/);
+  await dev.says(/all of it runs/);
   ports = { port, http1Port };
   temporalAddress = address;
-  return running;
 }
 
 /** The code with the folders and ports of this test. */
@@ -267,7 +266,7 @@ test("docs/notifications.md", async () => {
   await dev.stop();
   const [port] = await findPorts(0);
   const onPort = (name: string) => codeNamed(page, name).replaceAll("3000", String(port));
-  dev = await startDev(onPort("feed"), {});
+  await startDev(onPort("feed"), {});
   const serving = clone.start(local(onPort("serve")));
   try {
     const [url] = await serving.says(/http:\S+person=\S+/);
