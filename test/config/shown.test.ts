@@ -1,4 +1,4 @@
-/** Tests which values `npm run check:config` shows, without a secret, and the table of variables. */
+/** Tests which values `npm run check:config` shows, without secrets, and the table of variables. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { defaults } from "../../src/config/config.ts";

@@ -246,7 +246,7 @@ test("docs/batch-jobs.md", async () => {
 const writeSheet = (name: string, row: string) =>
   writeFile(join(clone.folder, "nightly", `${name}.csv`), `user_id,points\n${row}\n`);
 
-test("the browser's code of docs/batch-jobs.md submits rows, and shows what is refused", async () => {
+test("the browser's code of docs/batch-jobs.md submits rows and shows refusals", async () => {
   const fetchOf = (url: string, { headers, ...request }: RequestInit) => {
     const caller = { origin: staffOrigin, "meguri-caller": "page" };
     return fetch(url, { ...request, headers: { ...(headers as object), ...caller } });
