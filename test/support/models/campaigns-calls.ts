@@ -165,7 +165,9 @@ function rowsOfCall({ audit }: World, { name, content, rows, reason }: Of<"submi
 
 async function reverse(world: World, { name, by, pick, goesOn }: Of<"reverse">): Promise<void> {
   const { audit, deps } = world;
-  const reverses = picked(world, pick) ?? "none";
+  const latest = picked(world, pick) ?? "none";
+  const { reversedBulkGrantId: reversed } = audit.latest(latest)?.revision ?? {};
+  const reverses = name === "undo-again" && reversed ? reversed : latest;
   const judge = audit.offered({ name, by, reverses });
   const submission = { ...idOf(name), submitter: asService(by), reversedBulkGrantId: reverses };
   judge(await orRefusal(reverseBulkGrant(deps, submission)));

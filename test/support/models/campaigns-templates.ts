@@ -256,7 +256,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
     weight: 4,
     arbitrary: fc.record({
       act: is("reverse"),
-      name: fc.constantFrom("undo", "undo", "undo", "back", "gift"),
+      name: fc.constantFrom("undo", "undo", "undo-again", "undo-again", "gift"),
       by,
       pick,
       goesOn,

@@ -1,7 +1,7 @@
 /** Tests the checks: a recorded run is right, and each check finds what only it can find. */
 import { expect, test } from "vitest";
 import { parseEventName as named } from "../../../src/domain/ledger.ts";
-import { num, numbersByName, text } from "../../../src/store/dynamodb/sdk/attributes.ts";
+import { type Item, num, numbersByName, text } from "../../../src/store/dynamodb/sdk/attributes.ts";
 import { check } from "./check.ts";
 import { answered, found, type Run, recordedRun, refused, unanswered } from "./recorded-run.ts";
 
@@ -343,7 +343,7 @@ const ofBulkGrants: Case[] = [
   ],
 ];
 
-const items = ({ state }: Run) => state.tables.reactions;
+const items = ({ state }: Run) => state.tables.reactions as Item[];
 const itemOf = (run: Run, name: "sk" | "i", value: string) =>
   found(items(run).find((each) => text(each, name) === value));
 const drop = <T>(list: T[], item: T) => list.splice(list.indexOf(item), 1);
@@ -396,9 +396,8 @@ const ofFeeds: Case[] = [
   [
     /notifications and their members/,
     ({ state: { tables } }) => {
-      const isLike = (each: (typeof tables.notifications)[number]) =>
-        text(each, "sk") === "U#like#post#p";
-      drop(tables.notifications, found(tables.notifications.find(isLike)));
+      const all = tables.notifications as Item[];
+      drop(all, found(all.find((each) => text(each, "sk") === "U#like#post#p")));
     },
   ],
   [

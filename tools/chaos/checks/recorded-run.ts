@@ -15,18 +15,9 @@ import { type MemoryStore, memoryDeps } from "../../../test/support/stores/memor
 import type { Attempt, Record } from "../record.ts";
 import type { Entry, State } from "./state.ts";
 
-/** Without `readonly`, so that tests can change it. */
-type Mutable<T> = T extends Item | DomainError | number
-  ? T
-  : T extends ReadonlyMap<infer K, infer V>
-    ? Map<K, Mutable<V>>
-    : T extends object
-      ? { -readonly [K in keyof T]: Mutable<T[K]> }
-      : T;
-
 export interface Run {
-  readonly record: Mutable<Record>;
-  readonly state: Mutable<State>;
+  readonly record: Record;
+  readonly state: State;
 }
 
 /** A call that was answered, from `time` on. */
@@ -39,27 +30,27 @@ export const refused = (time: number, reason: Reason, metadata = {}): Attempt<ne
 /** A call without an answer. */
 export const unanswered = (time: number): Attempt<never> => refused(time, "STORE_UNAVAILABLE");
 
+/** A change, as a record has it. */
+const sent = (op: string, about: object, ...attempts: readonly Attempt[]) => ({
+  ...{ request: { op, ...about }, attempts },
+});
+
 /** The run: everything of it is new in each call. */
 export async function recordedRun(): Promise<Run> {
   const [ann, bob] = [ledgerOfAnn(), ledgerOfBob()];
   const { tables, ...feeds } = await feedsOf();
-  const programChanges = [
-    { request: { op: "create", months: 12 }, attempts: [answered(1, {})] },
-    { request: { op: "lengthen", months: 24 }, attempts: [answered(20, {})] },
+  const [create, lengthen] = [answered(1, {}), answered(20, {})];
+  const months = [
+    sent("create", { months: 12 }, create),
+    sent("lengthen", { months: 24 }, lengthen),
   ];
   const lifetimes = [12, 24].map((lifetimeMonths) => ({ lifetimeMonths, effectiveTime: 0 }));
-  const row = (state: string) => [{ userId: "ann", points: 5, state }];
-  const result = { grantedCount: 1, grantedPoints: 5, failedCount: 0, notRunCount: 0 };
-  const done = { state: "DONE", endTime: 4_000, result: { ...result, problemCounts: {} } };
-  const grant = { time: 2_003, entryNumber: 3, dueSince: 2_000 };
-  const reservation = { userId: "ann", points: 7, state: "DONE", executeTime: 2_000, grant };
-  const cancelled = { userId: "ann", points: 8, state: "CANCELLED", executeTime: 1_000 };
   const record = {
     points: operationsOnPoints(ann, bob),
     holds: operationsOnHolds(bob),
     reservations: reservationsOf(),
     bulkGrants: bulkGrantsOf(),
-    programs: [{ id: "p", sent: programChanges }],
+    programs: [{ id: "p", sent: months }],
     surprises: [],
     ...feeds,
   };
@@ -67,17 +58,28 @@ export async function recordedRun(): Promise<Run> {
     time: 100_000,
     ledgers: new Map(Object.entries({ ann, bob })),
     differences: [],
-    holds: holdsOf(),
+    holds: new Map(holdsOf().map((each) => [each.holdId, each])),
     heldPoints: new Map(Object.entries({ ann: 0, bob: 6 })),
-    reservations: new Map<string, unknown>(Object.entries({ done: reservation, cancelled })),
-    bulkGrants: new Map<string, unknown>([
-      ["b-done", { ...done, rows: row("GRANTED") }],
-      ["b-cancelled", { state: "CANCELLED", rows: row("NOT_RUN") }],
-    ]),
+    ...storedOf(),
     programs: new Map([["p", { lifetimes }]]),
     tables,
   };
   return { record, state } as never;
+}
+
+/** The records of the reservations and of the bulk grants. */
+function storedOf() {
+  const grant = { time: 2_003, entryNumber: 3, dueSince: 2_000 };
+  const done = { userId: "ann", points: 7, state: "DONE", executeTime: 2_000, grant };
+  const cancelled = { userId: "ann", points: 8, state: "CANCELLED", executeTime: 1_000 };
+  const rows = (state: string) => [{ userId: "ann", points: 5, state }];
+  const result = { grantedCount: 1, grantedPoints: 5, failedCount: 0, notRunCount: 0 };
+  const ended = { state: "DONE", endTime: 4_000, result, rows: rows("GRANTED") };
+  const never = { state: "CANCELLED", rows: rows("NOT_RUN") };
+  return {
+    reservations: new Map<string, unknown>(Object.entries({ done, cancelled })),
+    bulkGrants: new Map<string, unknown>(Object.entries({ "b-done": ended, "b-cancelled": never })),
+  };
 }
 
 /** The first fields of an entry, with its event as in `c:g`. */
@@ -98,20 +100,18 @@ const ledgerOfAnn = () =>
     ["b:b-done_ann", "ISSUED", 5, 42, { createTime: 3_000 }],
   ]);
 
-const extension = { kind: "extend", points: 7 } as Operation;
-
 /**
  * A grant that was extended, a hold that was captured twice, one that was released, one that timed
  * out, and one that is open.
  */
 function ledgerOfBob() {
-  const month = targetMonthOf(extension) - 1;
-  const [grant, moved] = [
-    { month, points: 60 },
-    { month: month + 1, points: 60 },
-  ];
+  const month = targetMonthOf({ kind: "extend", points: 7 } as Operation) - 1;
   const of = (name: string, reason: string) => ({ relatedEvent: parseEventName(name), reason });
-  const changes = [{ month, points: -60 }, moved];
+  const grant = { month, points: 60 };
+  const changes = [
+    { ...grant, points: -60 },
+    { ...grant, month: month + 1 },
+  ];
   return ledgerOf([
     ["c:bg", "ISSUED", 60, 60, { changes: [grant] }],
     ["c:be", "EXTENDED", 60, 60, { changes, ...of("c:bg", "") }],
@@ -175,45 +175,40 @@ function holdsOf() {
     { eventId: "k-1", entryNumber: 4, points: 10 },
     { eventId: "k-2", entryNumber: 5, points: 5 },
   ];
-  const all = [
+  return [
     hold("h-1", "CAPTURED", 3, 30, { captures, release: { entryNumber: 6, points: 15 } }),
     hold("h-2", "RELEASED", 7, 20, { release: { entryNumber: 8, points: 20 } }),
     hold("h-3", "EXPIRED", 9, 8, { release: { entryNumber: 10, points: 8 }, until: 100 }),
     hold("h-4", "HELD", 11, 6),
   ];
-  return new Map(all.map((each) => [each.holdId, each]));
 }
 
 /** One that was moved and granted, one that was cancelled, one that may have been created. */
 function reservationsOf() {
-  const sent = (request: object, ...attempts: Attempt[]) => ({ request, attempts });
   const pending = (time: number, executeTime: number) =>
     answered(time, { state: "PENDING", points: 7, executeTime });
-  const create = { op: "create", executeTime: 1_000 };
   const cancelled = answered(70, { state: "CANCELLED", points: 8, executeTime: 1_000 });
+  const created = (...attempts: Attempt[]) => sent("create", { executeTime: 1_000 }, ...attempts);
   const done = [
-    sent(create, pending(40, 1_000)),
-    sent({ op: "move", executeTime: 2_000 }, pending(60, 2_000)),
-    sent({ op: "cancel" }, refused(2_010, "WRONG_STATE")),
+    created(pending(40, 1_000)),
+    sent("move", { executeTime: 2_000 }, pending(60, 2_000)),
+    sent("cancel", {}, refused(2_010, "WRONG_STATE")),
   ];
-  const ended = [
-    sent(create, pending(40, 1_000)),
-    sent({ op: "cancel" }, unanswered(50), cancelled),
-  ];
+  const ended = [created(pending(40, 1_000)), sent("cancel", {}, unanswered(50), cancelled)];
   return [
     { id: "done", userId: "ann", points: 7, sent: done },
     { id: "cancelled", userId: "ann", points: 8, sent: ended },
-    { id: "unknown", userId: "ann", points: 9, sent: [sent(create, unanswered(40))] },
+    { id: "unknown", userId: "ann", points: 9, sent: [created(unanswered(40))] },
   ];
 }
 
 /** One that was run, and one that was cancelled before. */
 function bulkGrantsOf() {
-  const sent = (op: string, time: number) => ({ request: { op }, attempts: [answered(time, {})] });
   const rows = () => [{ userId: "ann", points: 5 }];
+  const at = (op: string, time: number) => sent(op, {}, answered(time, {}));
   const [done, cancelled] = [
-    [sent("submit", 50), sent("approve", 500)],
-    [sent("submit", 50), sent("cancel", 90)],
+    [at("submit", 50), at("approve", 500)],
+    [at("submit", 50), at("cancel", 90)],
   ];
   return [
     { id: "b-done", rows: rows(), executeTime: 2_000, sent: done },
@@ -266,13 +261,6 @@ export const itemsIn = (store: Pick<MemoryStore, "dump">, table: Table): Item[] 
     const ref = { kind: kind as Kind, id } as Ref;
     return value && codecOf(ref.kind).table === table ? [toItem(ref, value, version)] : [];
   });
-
-export const ledger = ({ state }: Run, userId = "ann") => state.ledgers.get(userId) ?? [];
-export const entry = (run: Run, number: number, userId = "ann") =>
-  at(ledger(run, userId), number - 1);
-
-/** An element of a list. Throws when the list has no such element. */
-export const at = <T>(list: readonly T[], index: number): T => found(list.at(index));
 
 /** The value. Throws when there is none. */
 export function found<T>(value: T | undefined): T {
