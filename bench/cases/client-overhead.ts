@@ -26,7 +26,7 @@ export const clientOverhead: Benchmark = {
       const both = { callers, warmMs: scale.pick(1_000, 300), ms: scale.pick(4_000, 1_000) };
       try {
         const { a, b } = await byTurns(
-          scale.pick(8, 2),
+          scale.pick(6, 2),
           () => load({ ...both, call: (i) => meguri.points.getBalance({ userId: userName(i) }) }),
           () => load({ ...both, call: (i) => bare.getBalance({ userId: userName(i) }, options) }),
         );

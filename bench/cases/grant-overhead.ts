@@ -30,7 +30,7 @@ export const grantOverhead: Benchmark = {
         });
       // The first seconds are not measured, because the emulator's compiler is still at work.
       await byTurns(scale.pick(2, 0), ours, theirs);
-      const { a, b } = await byTurns(scale.pick(12, 1), ours, theirs);
+      const { a, b } = await byTurns(scale.pick(8, 1), ours, theirs);
       const rates = (loads: typeof a) => loads.map(({ rate }) => rate);
       scale.note(
         `ours ${rates(a).map(Math.round)}/s, bare ${rates(b).map(Math.round)}/s, ` +

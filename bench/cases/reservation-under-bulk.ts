@@ -25,13 +25,13 @@ export const reservationUnderBulk: Benchmark = {
       const server = await stack.startServer();
       await stack.startWorker();
       const bulk = bulkCalls(stack, server);
-      const seconds = scale.pick(50, 5);
+      const seconds = scale.pick(30, 5);
       const rows = (seconds + 5) * rowsPerSecond;
       let reserved = 0;
 
       /** Returns the lateness of reservations that are due from soon after `start` on. */
       async function lateness(start: () => Promise<void>): Promise<number[]> {
-        const from = Date.now() + scale.pick(20_000, 5_000);
+        const from = Date.now() + scale.pick(10_000, 5_000);
         const all = Array.from({ length: perSecond * seconds }, (_, i) => ({
           id: `under-bulk-${reserved + i}`,
           userId: userName(firstReserved + reserved + i),
