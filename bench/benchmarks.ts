@@ -33,14 +33,12 @@ import { reportRate } from "./cases/report-rate.ts";
 import { reservationAsleep } from "./cases/reservation-asleep.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
-import { reservationUnderBulk } from "./cases/reservation-under-bulk.ts";
-import { reservationUnderCreations } from "./cases/reservation-under-creations.ts";
 import { reservationUnits } from "./cases/reservation-units.ts";
 import { throttle } from "./cases/throttle.ts";
 import { units } from "./cases/units.ts";
 import { useProcesses } from "./cases/use-processes.ts";
 import { useRefused } from "./cases/use-refused.ts";
-import { watchPush, watchQuietUnits, watchUnits } from "./cases/watch.ts";
+import { watchPush, watchUnits } from "./cases/watch.ts";
 import { watchMemory } from "./cases/watch-memory.ts";
 import { watchReturn } from "./cases/watch-return.ts";
 
@@ -61,7 +59,6 @@ export const benchmarks: readonly Benchmark[] = [
   forecastGrowth,
   asOf,
   reservationLateness,
-  reservationUnderCreations,
   reservationBurst,
   reservationUnits,
   holdUnits,
@@ -73,7 +70,6 @@ export const benchmarks: readonly Benchmark[] = [
   bulkHistory,
   bulkScale,
   bulkMemory,
-  reservationUnderBulk,
   expiryReads,
   monthEndCost,
   reportRate,
@@ -84,7 +80,6 @@ export const benchmarks: readonly Benchmark[] = [
   markReadContended,
   watchPush,
   watchUnits,
-  watchQuietUnits,
   watchMemory,
   watchReturn,
   serverStart,

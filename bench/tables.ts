@@ -108,9 +108,9 @@ export const tables: Tables = {
       of: ["like.growth", "unread.growth"],
     },
     { what: "the same in capacity units", of: ["like.growth.units", "unread.growth.units"] },
-    { what: "time of a row of a bulk grant, 30,000 rows over 3,000", of: ["bulk.growth"] },
+    { what: "time of a row of a bulk grant, 20,000 rows over 2,000", of: ["bulk.growth"] },
     {
-      what: "memory of a worker, 30,000 rows over 3,000; of a server, 200,000 over 10,000",
+      what: "memory of a worker, 20,000 rows over 2,000; of a server, 200,000 over 10,000",
       of: ["bulk.memory.worker", "bulk.memory.server"],
     },
   ],
@@ -140,16 +140,13 @@ export const tables: Tables = {
   ],
   reservations: [
     {
-      what: "lateness, 5 due a second, p95 in units of 1.5 s; over a scanner",
-      of: ["reservation.lateness.spread", "reservation.lateness.scanner"],
+      what: "lateness, 20 due a second, p99",
+      of: ["reservation.lateness"],
+      in: "ms",
     },
     {
-      what: "p99 of lateness, 20 due a second, beside creations over without them",
-      of: ["reservation.under_creations"],
-    },
-    {
-      what: "p99 of lateness, 5 due a second, beside a bulk grant over without it",
-      of: ["reservation.lateness.under_bulk"],
+      what: "the same beside creations; beside a bulk grant, over that alone",
+      of: ["reservation.under_creations", "reservation.under_bulk"],
     },
     {
       what: "500 due at once, time to the last over a scanner; CPU time of each",

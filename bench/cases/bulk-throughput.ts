@@ -8,7 +8,7 @@ import { ratioByTurns, round } from "../support/numbers.ts";
 import { type Process, type Stack, withStack } from "../support/stack.ts";
 import { withTemporalClient } from "../support/temporal-client.ts";
 
-const rounds = 3;
+const rounds = 2;
 
 /** The task queue of the baseline. */
 const taskQueue = "row-activities";

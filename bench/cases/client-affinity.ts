@@ -38,7 +38,7 @@ export const grantAffinity: Benchmark = {
         };
         const all = loadOf(urls);
         const one = loadOf(urls.slice(0, 1));
-        const { a, b } = await byTurns(scale.pick(4, 1), all, one);
+        const { a, b } = await byTurns(scale.pick(3, 1), all, one);
         const format = (loads: readonly Load[]) =>
           loads
             .map(

@@ -73,8 +73,8 @@ async function ratio(
       () => load({ ...times, call: () => grant(plain.channel, plainUser) }),
     );
   // The first seconds are not measured, because the emulator's compiler is still at work.
-  await loads(scale.pick(3, 0));
-  const { a, b } = await loads(scale.pick(6, 1));
+  await loads(scale.pick(2, 0));
+  const { a, b } = await loads(scale.pick(5, 1));
   const rates = (loads: typeof a) => loads.map(({ rate }) => rate);
   const errors = [...a, ...b].map((one) => one.errors).join(" ");
   scale.note(

@@ -36,13 +36,13 @@ async function compare(
   name: string,
   call: (channel: Channel, userId: string) => Promise<void>,
 ) {
-  const times = { warmMs: scale.pick(1_000, 300), ms: scale.pick(4_000, 1_000) };
+  const times = { warmMs: scale.pick(1_000, 300), ms: scale.pick(3_000, 1_000) };
   const measure = ({ pid, channel }: ServerProcess) => {
     const options = { callers, ...times, call: (i: number) => call(channel, userName(i)) };
     return loadWithCpu(pid, options);
   };
   const turns = await byTurns(
-    scale.pick(6, 2),
+    scale.pick(5, 2),
     () => measure(a),
     () => measure(b),
   );

@@ -14,7 +14,7 @@ export const hostile: Benchmark = {
     withStack({}, async ({ dynamo }) => {
       const target = await startTarget(dynamo.endpoint);
       const client = createGoodClient(target, await target.tokenOf("good"));
-      const ms = scale.pick(3_000, 500);
+      const ms = scale.pick(2_000, 500);
       const slowdowns: Turns[] = [];
       await client.callFor(ms);
       for (const attack of Object.keys(attacks)) {

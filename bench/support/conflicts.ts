@@ -30,7 +30,7 @@ export interface Conflicts<R extends Run> {
 /** How long a run warms up, and how long it is measured. */
 export const times = (scale: Scale) => ({
   warmMs: scale.pick(2_000, 500),
-  ms: scale.pick(8_000, 1_500),
+  ms: scale.pick(5_000, 1_500),
 });
 
 /** Runs through the proxy that locks the items of transactions. */
@@ -48,7 +48,7 @@ export function conflictsOf<R extends Run>(conflicts: Conflicts<R>): Benchmark {
           for (let i = 0; i < Math.max(...counts); i++) {
             servers.push(await stack.startServer({ dynamoEndpoint: proxy.endpoint }));
           }
-          for (let turn = 0; turn < scale.pick(3, 1); turn++) {
+          for (let turn = 0; turn < scale.pick(2, 1); turn++) {
             for (const processes of counts) {
               const one = await run(scale, servers.slice(0, processes));
               runs.push({ ...one, processes } as R);
