@@ -108,9 +108,9 @@ export const tables: Tables = {
       of: ["like.growth", "unread.growth"],
     },
     { what: "the same in capacity units", of: ["like.growth.units", "unread.growth.units"] },
-    { what: "time of a row of a bulk grant, 20,000 rows over 2,000", of: ["bulk.growth"] },
+    { what: "time of a row of a bulk grant, 15,000 rows over 1,500", of: ["bulk.growth"] },
     {
-      what: "memory of a worker, 20,000 rows over 2,000; of a server, 200,000 over 10,000",
+      what: "memory of a worker, 15,000 rows over 1,500; of a server, 200,000 over 10,000",
       of: ["bulk.memory.worker", "bulk.memory.server"],
     },
   ],

@@ -42,7 +42,7 @@ async function compare(
     return loadWithCpu(pid, options);
   };
   const turns = await byTurns(
-    scale.pick(5, 2),
+    scale.pick(4, 2),
     () => measure(a),
     () => measure(b),
   );

@@ -21,7 +21,7 @@ export const peerReservation: Benchmark = {
           const ours = await temporalWay(stack);
           const theirs = await pgBossWay(peer);
           const spread = (way: Way, name: string) => {
-            const count = perSecond * scale.pick(20, 3);
+            const count = perSecond * scale.pick(15, 3);
             return grantDue(way, scale, { name, count, apartMs: 1_000 / perSecond });
           };
           const burst = (way: Way, name: string) =>

@@ -44,7 +44,7 @@ export const reservationLateness: Benchmark = {
       scale.note(`workers keep up with ${round(rate)} creations a second`);
       const latenessOf = turnsOf(stack, server, scale, () => startArrivals(rate / 2, create));
       const late: Turns = { alone: [], creating: [], granting: [] };
-      for (let turn = 0; turn < scale.pick(3, 1); turn++) {
+      for (let turn = 0; turn < scale.pick(2, 1); turn++) {
         for (const way of turn % 2 === 0 ? ways : ways.toReversed()) {
           late[way].push(await latenessOf(way));
         }
