@@ -180,7 +180,7 @@ export const tables: Tables = {
       what: "requests to the store a row, accounts cold; with the upload and the validation",
       of: ["bulk.round_trips", "bulk.round_trips.all"],
     },
-    { what: "history events of 1,000 rows", of: ["bulk.history_events"] },
+    { what: "history events for 1,000 rows, of 3,000", of: ["bulk.history_events"] },
   ],
   "month-ends": [
     {
