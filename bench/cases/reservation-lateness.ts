@@ -61,7 +61,8 @@ function creatorOf({ channel }: ServerProcess): Create {
   return async () => {
     created += 1;
     const id = `later-${created}`;
-    await reserve(channel, { id, userId: id, executeTime: Date.now() + 30 * dayMs });
+    const executeTime = Date.now() + 30 * dayMs;
+    await pRetry(() => reserve(channel, { id, userId: id, executeTime }));
     return id;
   };
 }
