@@ -38,7 +38,7 @@ afterAll(async () => {
 
 test("histories equal the oracle after every step", async () => {
   const property = fc.asyncProperty(history(16), (each) => play(each, open));
-  const known = [20_261_123, 225_196_086].map((seed) => ({ seed, numRuns: 1 }));
+  const known = [{ seed: 20_261_123, numRuns: 1 }];
   await playHistories(property, { fresh: 80, ms: 80 * 120_000, known });
 });
 

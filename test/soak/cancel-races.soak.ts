@@ -28,7 +28,7 @@ const random = randomFrom(soakSeed(20_261_130));
 
 let stack: WorkerStack;
 beforeAll(async () => {
-  stack = await startWorkerStack();
+  stack = await startWorkerStack({ store: "proxied dynamodb" });
 });
 afterAll(() => stack.stop());
 

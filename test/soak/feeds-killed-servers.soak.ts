@@ -60,7 +60,7 @@ let announcements: TestAnnouncements;
 let servers: ServerProcess[];
 
 beforeAll(async () => {
-  tables = await startServer({ testClock: false });
+  tables = await startServer({ testClock: false, dynamoEndpoint: inject("dynamodbEndpoint") });
   const { tablePrefix } = tables.config;
   proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint"), seed });
   redis = await startRedis();

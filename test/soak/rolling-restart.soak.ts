@@ -22,7 +22,7 @@ let client: Meguri;
 let ports: { port: number; http1Port: number }[];
 let children: Child[];
 beforeAll(async () => {
-  tables = await startServer({ testClock: false });
+  tables = await startServer({ testClock: false, dynamoEndpoint: inject("dynamodbEndpoint") });
   const found = await findPorts(0, 0, 0, 0);
   ports = [
     { port: found[0], http1Port: found[1] },

@@ -47,7 +47,6 @@ beforeAll(async () => {
   };
   folder = await createSourceFolder([campaigns]);
   stack = await startWorkerStack({
-    isDirect: true,
     programId: folder.programId,
     env: {
       ...folder.env,
