@@ -52,17 +52,12 @@ const staffOrigin = "https://staff.example";
 
 /** Starts a stack on ports that no other test has. */
 async function startDev(command: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const [port, http1Port, metricsPort] = await findPorts(0, 0, 0);
-  dev = clone.start(command, {
-    ...env,
-    MEGURI_PORT: String(port),
-    MEGURI_HTTP1_PORT: String(http1Port),
-    MEGURI_METRICS_PORT: String(metricsPort),
-    MEGURI_DRAIN_SECONDS: "1",
-  });
+  const anyPort = { MEGURI_PORT: "0", MEGURI_HTTP1_PORT: "0", MEGURI_METRICS_PORT: "0" };
+  dev = clone.start(command, { ...env, ...anyPort, MEGURI_DRAIN_SECONDS: "1" });
   const [, address = ""] = await dev.says(/ Temporal at ([\w.:]+)/);
+  const [, port, http1Port] = await dev.says(/gRPC and Connect at \S+:(\d+), HTTP\/1.1 on (\d+)/);
   await dev.says(/all of it runs/);
-  ports = { port, http1Port };
+  ports = { port: Number(port), http1Port: Number(http1Port) };
   temporalAddress = address;
 }
 

@@ -6,7 +6,6 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findPorts } from "../../src/dev/stack/free-port.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 
 const root = `${import.meta.dirname}/../..`;
@@ -28,7 +27,6 @@ interface Dev {
 
 /** Runs `npm run dev` with the test's folder as the project's root. */
 async function runDev(logLevel: string): Promise<Dev> {
-  const [grpc, http1, metrics] = await findPorts(0, 0, 0);
   const { TEMPORAL_ADDRESS: _, ...env } = process.env;
   const child = spawn(process.execPath, [`${root}/src/dev/dev.ts`], {
     cwd: folder,
@@ -36,9 +34,9 @@ async function runDev(logLevel: string): Promise<Dev> {
       ...env,
       MEGURI_LOG_LEVEL: logLevel,
       MEGURI_DRAIN_SECONDS: "1",
-      MEGURI_PORT: String(grpc),
-      MEGURI_HTTP1_PORT: String(http1),
-      MEGURI_METRICS_PORT: String(metrics),
+      MEGURI_PORT: "0",
+      MEGURI_HTTP1_PORT: "0",
+      MEGURI_METRICS_PORT: "0",
     },
   });
   let output = "";
