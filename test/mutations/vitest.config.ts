@@ -7,8 +7,9 @@ export default defineConfig({
     include: [
       "test/{domain,auth}/**/*.test.ts",
       "test/client/!(broken-servers|calls).test.ts",
-      "test/store/engine/!(fault-workload).test.ts",
+      "test/store/engine/*.test.ts",
     ],
+    setupFiles: ["test/support/fixed-seed.ts"],
     testTimeout: 15_000,
   },
 });
