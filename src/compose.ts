@@ -44,7 +44,7 @@ import { createDynamoItemStore } from "./store/dynamodb/item-store.ts";
 import { createSnapshotRemover } from "./store/dynamodb/ledger-items.ts";
 import { createDynamoPurger } from "./store/dynamodb/purger.ts";
 import { createDynamoReader } from "./store/dynamodb/readers/index.ts";
-import { createClients } from "./store/dynamodb/sdk/client.ts";
+import { type Clients, createClients } from "./store/dynamodb/sdk/client.ts";
 import { createDynamoSheetStore } from "./store/dynamodb/sheet-store.ts";
 import { tableName } from "./store/dynamodb/tables.ts";
 import { CommitEngine } from "./store/engine/engine.ts";
@@ -169,18 +169,20 @@ function composeAuthenticator({ auth, host, tls }: Config, log: Logger): Authent
   }
 }
 
-/**
- * Builds the use cases' dependencies on the real store. Tabs of spreadsheets with more than
- * `maxTabBytes` are refused; without it, tabs of any size are read.
- */
+interface ComposeOptions {
+  /** The largest tab of a spreadsheet that is read; without it, tabs of any size are. */
+  readonly maxTabBytes?: number | undefined;
+  /** Other clients of DynamoDB than those of the configuration, such as a test's. */
+  readonly clients?: Clients | undefined;
+}
+
+/** Builds the use cases' dependencies on the store. */
 export function compose(
   config: Config,
   workflows: Workflows,
   log: Logger,
-  maxTabBytes?: number,
+  { maxTabBytes, clients = clientsOf(config) }: ComposeOptions = {},
 ): Composed {
-  const { dynamoEndpoint: endpoint, region, dynamoTransport: transport } = config;
-  const clients = createClients({ endpoint, region, transport });
   const names = tableName(config.tablePrefix);
   const reader = createDynamoReader(clients, names);
   const clock: Clock = config.testClock
@@ -241,6 +243,9 @@ export function compose(
     },
   };
 }
+
+const clientsOf = ({ dynamoEndpoint, region, dynamoTransport }: Config): Clients =>
+  createClients({ endpoint: dynamoEndpoint, region, transport: dynamoTransport });
 
 /** Reads the file of the authorities once: a new one needs a new process. */
 function composeAnnouncements({ announce, tablePrefix: prefix }: Config, log: Logger) {

@@ -131,7 +131,7 @@ async function main(): Promise<void> {
   const log = createLogger("server", config.logLevel);
   const stopTracing = await startTracing(config, "meguri-server", log);
   const workflows = composeWorkflows(config, log);
-  const { deps, close } = compose(config, workflows, log, maxTabBytes);
+  const { deps, close } = compose(config, workflows, log, { maxTabBytes });
   const { authenticate, certificates, keyAges, ...access } = composeAccess(config, log);
   const registry = createProcessRegistry();
   const server = createServer({ deps, config, log, authenticate, certificates, registry });

@@ -25,6 +25,7 @@ export default defineConfig({
     root,
     globalSetup: "test/support/global-setup.ts",
     setupFiles: [
+      "test/support/cpu-of-file.ts",
       "test/support/leftovers.ts",
       "test/support/shorter-timing.ts",
       "test/support/fixed-seed.ts",
@@ -41,7 +42,7 @@ export default defineConfig({
     },
     sequence: { sequencer: LongestFirst },
     pool: "forks",
-    maxWorkers: 6,
+    maxWorkers: Number(process.env.W ?? 6),
     // Nothing takes so long unless it hangs, also on a machine that others use.
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -23,7 +23,7 @@ beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), "meguri-grep-"));
   exports = await createExportFolder(["shop"]);
   const { env } = exports;
-  stack = await startWorkerStack({ programId: "shop", isDirect: true, testClock: true, env });
+  stack = await startWorkerStack({ programId: "shop", testClock: true, env });
   const { config, workflows, deps } = stack;
   await setTime(deps, Date.UTC(2026, 4, 10));
   await fillLedgers(stack, "shop", ["alice", "bob", "c$*'d"], "may");

@@ -35,7 +35,7 @@ beforeAll(async () => {
   await mkdir(join(folder, "nightly"));
   const sources = join(folder, "sources.json");
   await writeFile(sources, local(codeNamed(page, "sources")));
-  stack = await startWorkerStack({ worker: false });
+  stack = await startWorkerStack({ store: "dynamodb", worker: false });
   const { tablePrefix, temporalAddress, temporalNamespace } = stack.config;
   const env = { MEGURI_BULK_SOURCES: sources, MEGURI_CORS_ORIGINS: "https://staff.example" };
   server = await startServer({ tablePrefix, workflows: stack.workflows, testClock: false, env });

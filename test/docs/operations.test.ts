@@ -46,7 +46,9 @@ beforeAll(async () => {
   };
   await writeFile(sources, JSON.stringify({ sources: [nightly] }));
   stack = await startWorkerStack({
-    isDirect: true,
+
+    store: "dynamodb",
+
     env: { MEGURI_BULK_SOURCES: sources, MEGURI_TEMPORAL_APPROVALS: approversFile },
   });
   const { tablePrefix, temporalAddress, temporalNamespace } = stack.config;

@@ -31,7 +31,7 @@ let stack: WorkerStack;
 let server: TestServer;
 let shell: Shell;
 beforeAll(async () => {
-  stack = await startWorkerStack({ isDirect: true });
+  stack = await startWorkerStack({ store: "dynamodb" });
   const { tablePrefix } = stack.config;
   server = await startServer({ tablePrefix, workflows: stack.workflows, testClock: false });
   await server.programs.createProgram({ programId: "default" });

@@ -71,7 +71,7 @@ test.each([
 let stack: WorkerStack;
 let worker: Child | undefined;
 beforeAll(async () => {
-  stack = await startWorkerStack({ worker: false });
+  stack = await startWorkerStack({ store: "dynamodb", worker: false });
 });
 afterAll(async () => {
   await worker?.stop();

@@ -31,6 +31,7 @@ beforeAll(async () => {
   temporal = await startTemporal({ ignoreRunning: true, dataFile: join(folder, "first.db") });
   slack = await startSlackServer();
   stack = await startWorkerStack({
+    store: "proxied dynamodb",
     temporalAddress: temporal.address,
     env: { MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl },
   });

@@ -30,7 +30,7 @@ const random = randomFrom(seed);
 let stack: WorkerStack;
 beforeAll(async () => {
   console.info(`TEST_MODEL_SEED=${seed}`);
-  stack = await startWorkerStack();
+  stack = await startWorkerStack({ store: "proxied dynamodb" });
 });
 afterAll(() => stack.stop());
 

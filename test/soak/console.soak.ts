@@ -40,6 +40,7 @@ let page: Page;
 beforeAll(async () => {
   temporal = await startTemporal({ ui: true, ignoreRunning: true });
   stack = await startWorkerStack({
+    store: "proxied dynamodb",
     temporalAddress: temporal.address,
     programId: "default",
     env: { MEGURI_TEMPORAL_APPROVALS: approversFile },

@@ -26,7 +26,7 @@ describe("a purge whose worker is killed", () => {
   let stack: WorkerStack;
   let worker: Child | undefined;
   beforeAll(async () => {
-    stack = await startWorkerStack({ worker: false });
+    stack = await startWorkerStack({ store: "proxied dynamodb", worker: false });
   });
   afterAll(async () => {
     await worker?.stop();
@@ -60,7 +60,7 @@ describe("while Temporal is away", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "meguri-temporal-"));
     temporal = await startTemporal({ ignoreRunning: true, dataFile: join(folder, "data.db") });
-    stack = await startWorkerStack({ temporalAddress: temporal.address, worker: false });
+    stack = await startWorkerStack({ store: "proxied dynamodb", temporalAddress: temporal.address, worker: false });
   });
   afterAll(async () => {
     await stack.stop();

@@ -100,7 +100,7 @@ function compare(prefix: string, ...args: string[]): Promise<string> {
 }
 
 test("the restored tables agree, and each call is made once", async () => {
-  const original = await startWorkerStack();
+  const original = await startWorkerStack({ store: "proxied dynamodb" });
   onTestFinished(() => original.stop());
   const { deps, programId, config, clients } = original;
   const table = tableName(config.tablePrefix);
@@ -137,7 +137,7 @@ test("the restored tables agree, and each call is made once", async () => {
   expect(await compare(prefix, "--repair")).toContain(" 0 mended");
 
   const env = { MEGURI_TABLE_PREFIX: prefix };
-  const restored = await startWorkerStack({ programId, env, worker: false });
+  const restored = await startWorkerStack({ store: "proxied dynamodb", programId, env, worker: false });
   onTestFinished(() => restored.stop());
   await ensureSchedules(restored.workflows, restored.deps.reader, []);
   await sendAll(restored, dueTime);

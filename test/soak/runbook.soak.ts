@@ -13,7 +13,7 @@ let stack: WorkerStack;
 let server: TestServer;
 let shell: Shell;
 beforeAll(async () => {
-  stack = await startWorkerStack();
+  stack = await startWorkerStack({ store: "proxied dynamodb" });
   const { tablePrefix, temporalAddress, temporalNamespace } = stack.config;
   server = await startServer({ tablePrefix, workflows: stack.workflows, testClock: false });
   await server.programs.createProgram({ programId: "default" });

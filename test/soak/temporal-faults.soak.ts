@@ -38,7 +38,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "meguri-temporal-"));
   temporal = await startTemporal({ ignoreRunning: true, dataFile: join(folder, "first.db") });
   port = Number(temporal.address.split(":")[1]);
-  stack = await startWorkerStack({ temporalAddress: temporal.address });
+  stack = await startWorkerStack({ store: "proxied dynamodb", temporalAddress: temporal.address });
 });
 afterAll(async () => {
   await stack.stop();

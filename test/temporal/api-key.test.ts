@@ -31,7 +31,7 @@ async function rotate(key: string): Promise<void> {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "meguri-api-key-"));
-  stack = await startWorkerStack({ worker: false });
+  stack = await startWorkerStack({ store: "dynamodb", worker: false });
   const authority = await createAuthority("Temporal test");
   const certificate = await authority.issue([{ type: "dns", value: serverName }]);
   await writeFile(file("ca.crt"), authority.cert);

@@ -9,7 +9,7 @@ import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts
 let stack: WorkerStack;
 let worker: Child | undefined;
 beforeAll(async () => {
-  stack = await startWorkerStack({ worker: false });
+  stack = await startWorkerStack({ store: "dynamodb", worker: false });
 });
 afterAll(async () => {
   await worker?.stop();

@@ -29,14 +29,14 @@ let stack: WorkerStack;
 let temporal: Temporal;
 let short: WorkerStack;
 beforeAll(async () => {
-  stack = await startWorkerStack({ worker: false, isDirect: true });
+  stack = await startWorkerStack({ worker: false });
   temporal = await startTemporal({
     ignoreRunning: true,
     dynamicConfig: { "limit.historyCount.suggestContinueAsNew": "12" },
   });
   short = await startWorkerStack({
     temporalAddress: temporal.address,
-    isDirect: true,
+
     env: { MEGURI_BULK_ROWS_PER_SECOND: "200" },
   });
 });

@@ -47,7 +47,7 @@ beforeAll(async () => {
   };
   folder = await createSourceFolder([campaigns]);
   stack = await startWorkerStack({
-    isDirect: true,
+
     programId: folder.programId,
     env: {
       ...folder.env,

@@ -27,7 +27,7 @@ let stack: WorkerStack;
 beforeAll(async () => {
   slack = await startSlackServer();
   stack = await startWorkerStack({
-    isDirect: true,
+
     env: {
       MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
       MEGURI_BULK_ROWS_PER_SECOND: "150",

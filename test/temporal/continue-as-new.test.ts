@@ -48,7 +48,7 @@ beforeAll(async () => {
   const temporalAddress = temporal.address;
   exports = await createExportFolder(["shop"]);
   stack = await startWorkerStack({
-    isDirect: true,
+
     temporalAddress,
     programId: "shop",
     env: exports.env,

@@ -21,7 +21,7 @@ beforeEach(() => void notify.mockReset());
 
 let stack: WorkerStack;
 beforeAll(async () => {
-  stack = await startWorkerStack({ isDirect: true, testClock: true });
+  stack = await startWorkerStack({ testClock: true });
 });
 afterAll(() => stack.stop());
 

@@ -30,7 +30,7 @@ let folder: ExportFolderFixture;
 let stack: WorkerStack;
 beforeAll(async () => {
   folder = await createExportFolder([programId]);
-  stack = await startWorkerStack({ programId, testClock: true, isDirect: true, env: folder.env });
+  stack = await startWorkerStack({ programId, testClock: true, env: folder.env });
   const { deps } = stack;
   await createProgram(
     { ...deps, background: () => {} },

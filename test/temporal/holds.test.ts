@@ -155,11 +155,11 @@ describe("the run of a hold", () => {
   test("waits for a store that is away", async () => {
     const handle = await holdAndStart(stack, "away", 2_000);
     await showsDetails(handle, "Held until");
-    stack.proxy.down(true);
+    stack.storeDown(true);
     try {
       await isPending(handle, "timeOutHold", "SCHEDULED");
     } finally {
-      stack.proxy.down(false);
+      stack.storeDown(false);
     }
     await expectTimedOut("away");
   });
@@ -178,13 +178,13 @@ async function cancelWhileAway(
 ): Promise<void> {
   const handle = await holdAndStart(stack, id, hour);
   await showsDetails(handle, "Held until");
-  stack.proxy.down(true);
+  stack.storeDown(true);
   try {
     await handle.cancel();
     await isPending(handle, "releaseHold", "SCHEDULED");
     await more(handle);
   } finally {
-    stack.proxy.down(false);
+    stack.storeDown(false);
   }
 }
 

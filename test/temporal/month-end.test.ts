@@ -30,7 +30,7 @@ import { createMemoryStore } from "../support/stores/memory-store.ts";
 let stack: WorkerStack;
 let runs = 0;
 beforeAll(async () => {
-  stack = await startWorkerStack({ isDirect: true, testClock: true, lifetime: 3 });
+  stack = await startWorkerStack({ testClock: true, lifetime: 3 });
 });
 afterAll(() => stack.stop());
 

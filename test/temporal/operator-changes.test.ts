@@ -103,11 +103,10 @@ describe("an Update", () => {
   });
 
   test("is answered when the cancellation of the run is requested meanwhile", async () => {
-    const { proxy } = stack;
     const id = "both";
     const handle = await reserveAndStart(stack, { id, inMs: hour });
     await waitsInBackoff(handle);
-    proxy.down(true);
+    stack.storeDown(true);
     const answer = handle.executeUpdate("cancel");
     await eventually(async () => {
       const { pendingActivities } = (await handle.describe()).raw;
@@ -115,7 +114,7 @@ describe("an Update", () => {
       expect(names).toContain("cancelReservation");
     });
     await handle.cancel();
-    proxy.down(false);
+    stack.storeDown(false);
     expect(await answer).toMatchObject({ state: "CANCELLED" });
     await endsAsCanceled(stack, id);
   });

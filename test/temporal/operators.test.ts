@@ -124,9 +124,8 @@ describe("an operator sees", () => {
   });
 
   test("that it is tried again while the store is away, and with which result", async () => {
-    const { proxy } = stack;
     const id = "retrying";
-    proxy.down(true);
+    stack.storeDown(true);
     const handle = await reserveAndStart(stack, { id });
     const failure = await eventually(async () => {
       const last = await isPending(handle, "grantAgain", "SCHEDULED");
@@ -139,7 +138,7 @@ describe("an operator sees", () => {
     expect(details).toContain("(STORE_UNAVAILABLE)");
     expect(details).toContain('`MeguriReason = "STORE_UNAVAILABLE"`');
     expect(details).not.toMatch(/AWS|DynamoDB Local|ECONN|socket|arn:/);
-    proxy.down(false);
+    stack.storeDown(false);
     await expectGrantedOnce(stack, id);
     await handle.result();
     await isListed(stack, id, 'MeguriState = "DONE" AND MeguriReason IS NULL');

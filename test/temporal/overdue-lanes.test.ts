@@ -14,7 +14,7 @@ import {
 
 let stack: WorkerStack;
 beforeAll(async () => {
-  stack = await startWorkerStack({ worker: false });
+  stack = await startWorkerStack({ store: "proxied dynamodb", worker: false });
 });
 afterAll(() => stack.stop());
 

@@ -29,7 +29,7 @@ const hour = 3_600_000;
 
 let stack: WorkerStack;
 beforeAll(async () => {
-  stack = await startWorkerStack({ isDirect: true });
+  stack = await startWorkerStack();
 });
 afterAll(() => stack.stop());
 

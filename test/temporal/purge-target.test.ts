@@ -25,7 +25,7 @@ import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts
 describe("a target deleted", () => {
   let stack: WorkerStack;
   beforeAll(async () => {
-    stack = await startWorkerStack({ worker: false });
+    stack = await startWorkerStack({ store: "proxied dynamodb", worker: false });
   });
   afterEach(async () => {
     stack.proxy.faults({});

@@ -34,7 +34,7 @@ const hour = 3_600_000;
 
 let stack: WorkerStack;
 beforeAll(async () => {
-  stack = await startWorkerStack();
+  stack = await startWorkerStack({ store: "proxied dynamodb" });
 });
 afterAll(() => stack.stop());
 

@@ -102,13 +102,12 @@ describe.each(["first", "last"] as const)("a reset to the %s workflow task grant
   });
 
   test("after a refusal that came when the store was back", async () => {
-    const { proxy } = stack;
     const id = `patient-${to}`;
-    proxy.down(true);
+    stack.storeDown(true);
     const handle = await reserveAndStart(stack, { id });
     await isPending(handle, "grantAgain", "SCHEDULED");
     await freeze(stack, id, true);
-    proxy.down(false);
+    stack.storeDown(false);
     await failsFrozen(id);
     await expectResetGrants(id);
   });
@@ -313,13 +312,12 @@ describe("the Update retry", () => {
   });
 
   test("of a reservation that is tried again already changes nothing of it", async () => {
-    const { proxy } = stack;
     const id = "retrying";
-    proxy.down(true);
+    stack.storeDown(true);
     const handle = await reserveAndStart(stack, { id });
     await isPending(handle, "grantAgain", "SCHEDULED");
     const { lastChange } = await recordOf(stack, id);
-    proxy.down(false);
+    stack.storeDown(false);
     const answer = await handle.executeUpdate("retry").catch(({ cause }: Error) => cause);
     // The run may have been faster.
     expect([{ state: "PROCESSING" }, { type: "WRONG_STATE" }]).toContainEqual(

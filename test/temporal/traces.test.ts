@@ -20,7 +20,7 @@ beforeAll(async () => {
   collector = await startCollector();
   env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: "10" };
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  stack = await startWorkerStack({ worker: false });
+  stack = await startWorkerStack({ store: "dynamodb", worker: false });
   const { workflows, config } = stack;
   const { tablePrefix } = config;
   server = await startServer({ testClock: false, workflows, tablePrefix, env });

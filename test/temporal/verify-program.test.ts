@@ -10,7 +10,7 @@ import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts
 
 let stack: WorkerStack;
 beforeAll(async () => {
-  stack = await startWorkerStack();
+  stack = await startWorkerStack({ store: "proxied dynamodb" });
 });
 afterAll(() => stack.stop());
 

@@ -12,7 +12,7 @@ import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts
 let stack: WorkerStack;
 let worker: Child;
 beforeAll(async () => {
-  stack = await startWorkerStack({ worker: false });
+  stack = await startWorkerStack({ store: "dynamodb", worker: false });
   worker = await stack.startWorkerProcess();
 });
 afterAll(async () => {

@@ -22,7 +22,7 @@ let worker: Child;
 let operatorsPort: number;
 let metricsPort: number;
 beforeAll(async () => {
-  stack = await startWorkerStack({ worker: false });
+  stack = await startWorkerStack({ store: "proxied dynamodb", worker: false });
   const ports = await findPorts(0, 0, 0, 0);
   [operatorsPort, metricsPort] = ports;
   server = await stack.startServerProcess({

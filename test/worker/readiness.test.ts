@@ -16,7 +16,7 @@ let stack: WorkerStack;
 let proxy: TcpProxy;
 const cleanups: (() => unknown)[] = [];
 beforeAll(async () => {
-  stack = await startWorkerStack({ worker: false });
+  stack = await startWorkerStack({ store: "dynamodb", worker: false });
   proxy = await startTcpProxy(Number(stack.config.temporalAddress.split(":")[1]));
 });
 afterEach(async () => {

@@ -34,7 +34,7 @@ export async function startAlertStack(
   options: Omit<WorkerStackOptions, "worker"> = {},
   prepare: (stack: WorkerStack) => Promise<void> = async () => {},
 ): Promise<AlertStack> {
-  const stack = await startWorkerStack({ ...options, worker: false });
+  const stack = await startWorkerStack({ store: "proxied dynamodb", ...options, worker: false });
   await prepare(stack);
   const [port, http1Port, operatorsPort, metricsPort] = await findPorts(0, 0, 0, 0);
   const server = await stack.startServerProcess({

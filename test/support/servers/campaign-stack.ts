@@ -25,7 +25,7 @@ export async function startCampaignStack(rowsPerSecond: number): Promise<Campaig
     MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
     MEGURI_BULK_ROWS_PER_SECOND: String(rowsPerSecond),
   };
-  const workers = await startWorkerStack({ worker: false, env });
+  const workers = await startWorkerStack({ store: "proxied dynamodb", worker: false, env });
   const { config, programId, proxy, workflows } = workers;
   const server = await startServer({
     testClock: false,

@@ -25,10 +25,11 @@ import { createTestClock } from "../../../src/runtime/clocks.ts";
 import { createBulkGrantStreams } from "../../../src/runtime/streams/bulk-grants.ts";
 import { createUnreadCountStreams } from "../../../src/runtime/streams/unread-counts.ts";
 import { createServer, type Server } from "../../../src/server.ts";
-import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
+import { type Clients as StoreClients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { tableName } from "../../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
+import { createMemoryTables, type MemoryTables } from "../stores/memory-clients.ts";
 import { type MemoryStore, memoryDeps } from "../stores/memory-store.ts";
 import { type RecordingWorkflows, recordWorkflows } from "./recording-workflows.ts";
 
@@ -37,7 +38,10 @@ export interface TestServerOptions {
   readonly testClock?: boolean;
   /** The workflows port of the server; by default one that only records its calls. */
   readonly workflows?: Workflows;
-  /** Another DynamoDB, such as a proxy in front of the run's own. */
+  /**
+   * The tables are in the memory of this process unless this is the endpoint of a DynamoDB: the
+   * run's own (`inject("dynamodbEndpoint")`), or a proxy in front of it.
+   */
   readonly dynamoEndpoint?: string;
   /** The tables of another server, which must still run. By default it has its own. */
   readonly tablePrefix?: string;
@@ -82,9 +86,13 @@ export interface TestServer extends Clients {
   stop(): Promise<void>;
 }
 
+/** The tables in memory of the servers that run, by their prefix. */
+const memoryTables = new Map<string, MemoryTables>();
+
 /** Starts a server on free ports, with the program `default` in tables of its own. */
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const endpoint = options.dynamoEndpoint ?? inject("dynamodbEndpoint");
+  const isMemory = options.dynamoEndpoint === undefined;
   const variables = {
     MEGURI_PORT: "0",
     MEGURI_HTTP1_PORT: "0",
@@ -100,9 +108,14 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const config = readConfig(variables, "server");
   const ownTables = options.tablePrefix === undefined;
   const log = createLogger("test", config.logLevel);
-  if (ownTables) await setupTables(config, log);
+  const prefix = config.tablePrefix;
+  if (ownTables && isMemory) memoryTables.set(prefix, createMemoryTables(prefix));
+  if (ownTables && !isMemory) await setupTables(config, log);
+  const connectStore = (): StoreClients | undefined => memoryTables.get(prefix)?.connect();
   const workflows = recordWorkflows();
-  const { deps, close } = compose(config, options.workflows ?? workflows, log);
+  const { deps, close } = compose(config, options.workflows ?? workflows, log, {
+    clients: connectStore(),
+  });
   if (ownTables) await setupProgram(deps);
   const { uploadIdleMs } = options;
   const { authenticate, certificates, ...access } = composeAccess(config, log);
@@ -112,7 +125,9 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     ...(uploadIdleMs && { uploadIdleMs }),
   });
   const { port, http1Port, operatorsPort } = await server.listen();
-  const dynamo = createClients({ endpoint: inject("dynamodbEndpoint"), region: config.region });
+  const dynamo =
+    connectStore() ??
+    createClients({ endpoint: inject("dynamodbEndpoint"), region: config.region });
   const table = tableName(config.tablePrefix);
   const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
   const clientsOf = (caller: string | undefined) => connect(sessions, port, caller);
@@ -133,7 +148,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       await server.drain();
       access.close();
       await close();
-      if (ownTables) await deleteTables(dynamo.retrying, table);
+      if (ownTables && !isMemory) await deleteTables(dynamo.retrying, table);
+      if (ownTables) memoryTables.delete(prefix);
       dynamo.close();
     },
   };

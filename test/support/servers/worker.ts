@@ -1,7 +1,6 @@
 /**
  * Everything that a test of workflows needs: tables and a Temporal namespace of its own, the use
- * cases on them, and real workers, in this process or as children. Workers reach the store through
- * a fault proxy, the test itself reaches it directly.
+ * cases on them, and real workers, in this process or as children.
  */
 import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
@@ -27,6 +26,7 @@ import { createWorker } from "../../../src/worker.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { enforceRules } from "../fixtures/bulk-rules.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
+import { createMemoryTables, type MemoryClients } from "../stores/memory-clients.ts";
 import { noWorkflows } from "./no-workflows.ts";
 
 export interface WorkerStack {
@@ -36,8 +36,10 @@ export interface WorkerStack {
   readonly client: Client;
   /** The id of a program that exists. */
   readonly programId: string;
-  /** The proxy between the store and every worker. */
+  /** The proxy between the store and every worker. Throws unless the stack has one. */
   readonly proxy: DynamoProxy;
+  /** Cuts the connection between the store and the workers of this process, or restores it. */
+  storeDown(isDown: boolean): void;
   /** The metrics of the workers in this process. */
   readonly metrics: Metrics;
   readonly clients: Clients;
@@ -62,8 +64,11 @@ export interface WorkerStackOptions {
   readonly timeZone?: string;
   readonly lifetime?: number;
   readonly testClock?: boolean;
-  /** Whether workers reach the store without the proxy, whose work for many rows adds up. */
-  readonly isDirect?: boolean;
+  /**
+   * Where the tables are: in the memory of this process, or in the run's DynamoDB Local. Processes
+   * reach only the latter, and workers through the fault proxy if they shall. Memory by default.
+   */
+  readonly store?: "memory" | "dynamodb" | "proxied dynamodb";
   /** More variables of the configuration, of the server and of the workers. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -105,13 +110,12 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
     ...options.env,
   };
   const config = readConfig(env, "worker");
-  const proxy = await startDynamoProxy({ upstream: env.MEGURI_DYNAMODB_ENDPOINT });
-  const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
-  await createTables(clients.retrying, localTableDefinitions(tableName(config.tablePrefix)));
+  const store = await openStore(config, options.store ?? "memory");
   const workflows = connect(config);
   if (own) await registerNamespace(workflows);
   await ensureSearchAttributes(workflows.link.connection, config.temporalNamespace);
-  const server = compose(config, workflows, quiet);
+  const clients = store.connect();
+  const server = compose(config, workflows, quiet, { clients });
   const { programId = `p-${id}`, timeZone = "Asia/Tokyo", lifetime = 12 } = options;
   await createProgram(
     { ...server.deps, background: () => {} },
@@ -119,15 +123,12 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   );
   const sources = readSourceDefinitions(config.bulkSources).map(({ name }) => name);
   if (sources.length > 0) await enforceRules(server.deps, programId, { sources });
-  const processEnv = {
-    ...env,
-    ...(!options.isDirect && { MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint }),
-  };
+  const processEnv = { ...env, MEGURI_DYNAMODB_ENDPOINT: store.endpointOfWorkers };
   const metrics = createMetrics();
   const running = new Set<() => Promise<void>>();
 
   async function startWorker(): Promise<() => Promise<void>> {
-    const stop = await runWorker(readConfig(processEnv, "worker"), metrics);
+    const stop = await runWorker(config, metrics, store.connectWorker());
     running.add(stop);
     return async () => {
       running.delete(stop);
@@ -140,7 +141,11 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
     workflows,
     client: workflows.link.client,
     programId,
-    proxy,
+    get proxy() {
+      if (!store.proxy) throw new Error("this stack has no proxy");
+      return store.proxy;
+    },
+    storeDown: store.down,
     metrics,
     clients,
     config,
@@ -154,14 +159,68 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
     startServerProcess: (more) =>
       startService({ name: "server", entry: "src/server.ts", env: { ...processEnv, ...more } }),
     async stop() {
-      proxy.faults({});
-      proxy.down(false);
+      store.proxy?.faults({});
+      store.down(false);
       await Promise.all([...running].map((stop) => stop()));
       await server.close();
       if (own) await deleteNamespace(workflows);
       await workflows.close();
-      await proxy.stop();
-      await deleteTables(clients.retrying, tableName(config.tablePrefix));
+      await store.close();
+    },
+  };
+}
+
+/** The tables of a stack, and who reaches them how. */
+interface Store {
+  /** Clients of the server and of the test, which no fault concerns. */
+  connect(): Clients;
+  /** Clients of a worker in this process. */
+  connectWorker(): Clients;
+  /** The endpoint of DynamoDB for workers that are processes. */
+  readonly endpointOfWorkers: string;
+  readonly proxy?: DynamoProxy;
+  down(isDown: boolean): void;
+  close(): Promise<void>;
+}
+
+function openStore(config: Config, kind: NonNullable<WorkerStackOptions["store"]>): Promise<Store> {
+  return kind === "memory" ? openMemory(config) : openDynamo(config, kind === "proxied dynamodb");
+}
+
+async function openMemory({ tablePrefix }: Config): Promise<Store> {
+  const tables = createMemoryTables(tablePrefix);
+  const ofWorkers: MemoryClients[] = [];
+  return {
+    connect: tables.connect,
+    connectWorker() {
+      const clients = tables.connect();
+      ofWorkers.push(clients);
+      return clients;
+    },
+    endpointOfWorkers: "http://a-process-cannot-reach-the-memory-of-its-test.invalid",
+    down(isDown) {
+      for (const clients of ofWorkers) clients.down(isDown);
+    },
+    close: async () => {},
+  };
+}
+
+async function openDynamo(config: Config, isProxied: boolean): Promise<Store> {
+  const { dynamoEndpoint: endpoint = "", region, dynamoTransport: transport } = config;
+  const proxy = isProxied ? await startDynamoProxy({ upstream: endpoint }) : undefined;
+  const clients = createClients({ endpoint, region });
+  const names = tableName(config.tablePrefix);
+  await createTables(clients.retrying, localTableDefinitions(names));
+  const endpointOfWorkers = proxy?.endpoint ?? endpoint;
+  return {
+    connect: () => createClients({ endpoint, region, transport }),
+    connectWorker: () => createClients({ endpoint: endpointOfWorkers, region, transport }),
+    endpointOfWorkers,
+    ...(proxy && { proxy }),
+    down: (isDown) => proxy?.down(isDown),
+    async close() {
+      await proxy?.stop();
+      await deleteTables(clients.retrying, names);
       clients.close();
     },
   };
@@ -177,10 +236,14 @@ export const withoutTemporal = (deps: Deps): Deps => ({
 const connect = ({ temporalAddress: address, temporalNamespace: namespace, taskQueue }: Config) =>
   createWorkflows({ address, namespace, taskQueue, log: quiet });
 
-async function runWorker(config: Config, metrics: Metrics): Promise<() => Promise<void>> {
+async function runWorker(
+  config: Config,
+  metrics: Metrics,
+  clients: Clients,
+): Promise<() => Promise<void>> {
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
   const workflows = connect(config);
-  const { deps, close } = compose(config, workflows, quiet);
+  const { deps, close } = compose(config, workflows, quiet, { clients });
   const { approverOf, close: closeApprovers } = composeApprovers(config, quiet);
   const worker = await createWorker({
     approverOf,
