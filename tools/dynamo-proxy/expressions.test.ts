@@ -5,6 +5,7 @@ import { UnsupportedRequest } from "./wire.ts";
 
 const S = (text: string) => ({ S: text });
 const N = (number: number) => ({ N: String(number) });
+const B = (text: string) => ({ B: Buffer.from(text) });
 const item = { pk: S("A#p#u"), sk: S("A"), n: N(10), x: N(2), t: S("é") };
 
 describe("conditions", () => {
@@ -35,6 +36,13 @@ describe("conditions", () => {
     ["n > :k", false],
     ["n <= :k", false],
     ["gone <= :ten", false],
+    ["NOT gone <= :ten", true],
+    ["attribute_exists(n) AND NOT attribute_exists(gone)", true],
+    ["n = :nine OR x = :nine", false],
+    ["n = :nine OR n = :ten", true],
+    ["n = :ten OR x = :nine AND x = :ten", true],
+    ["(n = :ten OR x = :nine) AND x = :ten", false],
+    ["sk = :k AND (x = :ten OR NOT n < :ten)", true],
     [undefined, true],
   ])("%s", (expression, holds) => {
     const names = {
@@ -45,12 +53,13 @@ describe("conditions", () => {
   });
 
   test.each([
-    "a = :a OR b = :b",
     "contains(a, :a)",
     "a.b = :a",
-    "NOT a = :a",
     "a <> :a",
-    "(a = :a)",
+    "(a = :a",
+    "a = :a)",
+    "a = :a AND",
+    "",
   ])("%s is not supported", (expression) => {
     expect(() => conditionOf(expression, {})).toThrow(UnsupportedRequest);
   });
@@ -81,4 +90,7 @@ test("values are compared within their type", () => {
   expect(compareValues({ N: "1.0" }, N(1))).toBe(0);
   expect(compareValues(S("10"), S("9"))).toBe(-1);
   expect(compareValues(S("1"), N(1))).toBeNaN();
+  expect(compareValues(B("a"), B("b"))).toBe(-1);
+  expect(compareValues(B("a"), { B: Buffer.from("a").toString("base64") })).toBe(0);
+  expect(compareValues(B("a"), S("a"))).toBeNaN();
 });

@@ -10,7 +10,10 @@ import type { TableName } from "./tables.ts";
 /** How many keys one page reads. */
 const pageSize = 1_000;
 
-export function createDynamoPurger({ retrying }: Clients, tableName: TableName): Purger {
+export function createDynamoPurger(
+  { retrying }: Pick<Clients, "retrying">,
+  tableName: TableName,
+): Purger {
   const reactions = tableName("reactions");
 
   /** Deletes a page of a partition. Returns whether there may be more. */

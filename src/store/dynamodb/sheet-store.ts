@@ -13,7 +13,10 @@ import type { TableName } from "./tables.ts";
 const pageSize = 1_000;
 
 /** Writes by the client that retries: a block written twice is the same block. */
-export function createDynamoSheetStore({ retrying }: Clients, tableName: TableName): SheetStore {
+export function createDynamoSheetStore(
+  { retrying }: Pick<Clients, "retrying">,
+  tableName: TableName,
+): SheetStore {
   const bulk = tableName("bulk");
   return {
     async putBlock(uploadId, block, rows) {

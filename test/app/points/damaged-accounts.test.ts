@@ -28,7 +28,7 @@ test("damaged accounts do not stop the sweep of a shard, and are named", async (
   };
   await damage("user-0", () => ({ last: 0 }));
   await damage("user-1", ({ slots }) => ({ slots: [...slots, 0] }));
-  await damage("user-2", () => ({ slots: null }));
+  await damage("user-2", () => ({ last: 0.5 }));
 
   clock.time = Date.UTC(2026, 4, 15);
   let expired = 0;
@@ -55,7 +55,7 @@ test("damaged accounts do not stop the sweep of a shard, and are named", async (
   expect(logged.toSorted()).toEqual([
     "user-0: DomainError",
     "user-1: DomainError",
-    "user-2: TypeError",
+    "user-2: RangeError",
   ]);
 });
 

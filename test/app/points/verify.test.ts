@@ -421,14 +421,16 @@ describe("the verification of many accounts", () => {
   });
 
   test("names an account that cannot be verified and continues; an outage ends it", async () => {
-    const { deps, store } = createAccountFixture();
+    const { deps } = createAccountFixture();
     for (const each of ["a", "b", "c"]) await grant(deps, "e", 10, { userId: each });
-    const broken = accountRef(programId, "b");
-    store.force(broken, {
-      ...((await deps.reader.get(broken))?.value as Account),
-      slots: null as never,
-    });
-    expect(await inSteps(deps)).toMatchObject({
+    const damaged: Reader = {
+      ...deps.reader,
+      storedEntries: (name, page) =>
+        name.userId === "b"
+          ? Promise.reject(new TypeError("damaged"))
+          : deps.reader.storedEntries(name, page),
+    };
+    expect(await inSteps({ ...deps, reader: damaged })).toMatchObject({
       accounts: 2,
       wrong: 0,
       failures: [{ userId: "b", reason: "INTERNAL" }],

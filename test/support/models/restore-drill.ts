@@ -5,7 +5,7 @@ import type { SheetRow } from "../../../src/domain/sheet.ts";
 import { codecOf } from "../../../src/store/dynamodb/codecs/index.ts";
 import type { Table } from "../../../src/store/dynamodb/tables.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
-import type { Stored } from "../stores/memory-pages.ts";
+import type { Stored } from "../stores/memory-records.ts";
 import { type MemoryDeps, memoryDeps } from "../stores/memory-store.ts";
 
 export const allTables: readonly Table[] = [

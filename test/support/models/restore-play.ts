@@ -11,7 +11,7 @@ import type { Hold } from "../../../src/domain/hold.ts";
 import { eventName } from "../../../src/domain/ledger.ts";
 import { codecOf } from "../../../src/store/dynamodb/codecs/index.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
-import type { Stored } from "../stores/memory-pages.ts";
+import type { Stored } from "../stores/memory-records.ts";
 import { type MemoryDeps, memoryDeps } from "../stores/memory-store.ts";
 import { programId } from "./bulk-use-cases.ts";
 import { randomFrom } from "./random.ts";

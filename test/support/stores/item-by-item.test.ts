@@ -6,6 +6,7 @@ import { asService } from "../../../src/domain/caller.ts";
 import { type EventKey, type LedgerEntry, noTotals } from "../../../src/domain/ledger.ts";
 import { createGate } from "../fixtures/account-fixture.ts";
 import { write } from "./both-stores.ts";
+import { pause } from "./item-by-item.ts";
 import { createMemoryStore } from "./memory-store.ts";
 
 const account = accountRef("p", "u");
@@ -62,6 +63,7 @@ test("plain reads see a part of it, atomic reads nothing, the next one conflicts
   void committed.then(() => {
     isAnswered = true;
   });
+  await pause(1);
   expect(versions(await store.read([account, ...entries, key]))).toEqual([1, 1, 1, 0]);
   expect(await store.readAtomically([account, key])).toBeUndefined();
   expect(versions(await store.readAtomically([account]))).toEqual([1]);

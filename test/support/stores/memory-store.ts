@@ -1,8 +1,9 @@
 /**
- * The store in memory, with the same ports and the same conformance tests as DynamoDB's. Tests
- * inject faults through hooks: one before a request takes effect, one before its answer is sent,
- * and one before each item of a transaction is applied.
+ * The store in memory: the readers, codecs and writes of DynamoDB's store on a DynamoDB in memory.
+ * Tests inject faults through hooks: one before a request takes effect, one before its answer is
+ * sent, and one before each item of a transaction is applied.
  */
+import type { DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import type {
   BulkGrantReport,
   RuleChangeReport,
@@ -17,28 +18,24 @@ import type { TableScan } from "../../../src/app/ports/scans.ts";
 import { Counts } from "../../../src/app/ports/tallies.ts";
 import type { UnreadCountStreams } from "../../../src/app/ports/unread-counts.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { tableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createProgramCache } from "../../../src/runtime/program-cache.ts";
 import { createTargetOwnerCache } from "../../../src/runtime/target-owner-cache.ts";
-import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
-import { pack, startPacking } from "../../../src/store/dynamodb/ledger-items.ts";
-import { itemSize } from "../../../src/store/dynamodb/sdk/item-size.ts";
+import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
+import { createSnapshotRemover } from "../../../src/store/dynamodb/ledger-items.ts";
+import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
+import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
+import { createTableScan } from "../../../src/store/dynamodb/scan.ts";
 import { createStoreTallies } from "../../../src/store/dynamodb/sdk/request-counts.ts";
+import { createDynamoSheetStore } from "../../../src/store/dynamodb/sheet-store.ts";
+import { tableName } from "../../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
-import {
-  type ItemStore,
-  type Loaded,
-  nameOf,
-  type Write,
-} from "../../../src/store/engine/item-store.ts";
+import type { ItemStore, Loaded, Write } from "../../../src/store/engine/item-store.ts";
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { exportPorts } from "../servers/export-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
-import { createBulkGrants } from "./memory-bulk-grants.ts";
-import { frozenCopy, type Stored } from "./memory-pages.ts";
-import { createPurger, memberReads } from "./memory-reactions.ts";
-import { createReader } from "./memory-reader.ts";
-import { createScan } from "./memory-scan.ts";
-import { type BeforeItem, createTable, invalid } from "./memory-table.ts";
+import { createMemoryDynamo } from "./dynamo/memory-dynamo.ts";
+import { createRecords, type Stored } from "./memory-records.ts";
 
 /** One request of the commit engine, as the hooks see it. */
 export interface Request {
@@ -57,12 +54,20 @@ export interface Request {
  */
 export type Fault = "conflict" | "throttled" | "unavailable" | "lost before" | "lost after";
 
+/**
+ * Called before an item of a transaction is applied (for packed entries with the first one), and
+ * before a plain read returns a record. Each item waits by itself.
+ */
+export type BeforeItem = (op: "apply" | "read", ref: Ref) => void | Promise<void>;
+
 export interface MemoryStore extends TableScan {
   readonly itemStore: ItemStore;
   readonly reader: Reader;
   readonly purger: Purger;
   readonly removeSnapshot: RemoveSnapshot;
   readonly sheets: SheetStore;
+  /** Sends commands to the tables, whose names have no prefix. */
+  readonly client: DynamoDBClient;
   /** Called before a request takes effect. May wait, change the store or return a fault. */
   arriving: ((request: Request) => Fault | undefined | Promise<Fault | undefined>) | undefined;
   /**
@@ -70,7 +75,7 @@ export interface MemoryStore extends TableScan {
    * answer is lost may still be waiting to be applied.
    */
   answering: ((request: Request) => void | Promise<void>) | undefined;
-  /** Called before each item that is applied or read, which makes both happen item by item. */
+  /** Called before each item that is applied, or read by the engine, so that each has its moment. */
   beforeItem: BeforeItem | undefined;
   /** How long each request of the engine takes. */
   latencyMs: number;
@@ -90,7 +95,7 @@ export interface MemoryStore extends TableScan {
 interface Stats {
   reads: number;
   readItems: number;
-  /** Queries for the members of groups: one for each end of a range, and one that counts. */
+  /** Queries for the members of groups, page by page. */
   queries: number;
   commits: number;
   writtenItems: number;
@@ -98,21 +103,22 @@ interface Stats {
 
 const noStats: Stats = { reads: 0, readItems: 0, queries: 0, commits: 0, writtenItems: 0 };
 
-/** The limits of one transaction. */
-const maxItems = 100;
-const maxBytes = 4 * 2 ** 20;
-
-/** The limit of one BatchGetItem. */
-const readLimit = 100;
+const names = tableName("");
+const definitions = tableDefinitions(names);
 
 export function createMemoryStore(): MemoryStore {
-  const table = createTable(() => store.beforeItem);
+  const dynamo = createMemoryDynamo(definitions, () => {
+    const { beforeItem } = store;
+    return beforeItem && records.byRef(beforeItem);
+  });
+  const { client } = dynamo;
+  const records = createRecords(dynamo.tables);
   const stats: Stats = { ...noStats };
 
   /** Serves a read of the engine and calls its hooks. */
   async function answered<T>(
     request: Request,
-    read: () => T | Promise<T>,
+    read: () => Promise<T>,
     refused: (fault: Fault) => T = notServed,
   ): Promise<T> {
     await pause(store.latencyMs);
@@ -123,77 +129,65 @@ export function createMemoryStore(): MemoryStore {
     return seen;
   }
 
-  function countRead(refs: readonly Ref[]): void {
+  function readOf(refs: readonly Ref[]): Request {
     stats.reads += 1;
     stats.readItems += refs.length;
+    records.know(refs);
+    return { op: "read", refs, writes: [], token: "" };
   }
 
-  const queryMembers = <T>(read: () => T): Promise<T> => {
-    stats.queries += 1;
-    return answered({ op: "members", refs: [], writes: [], token: "" }, read);
-  };
-
+  const items = createDynamoItemStore(dynamo.itemByItem, names);
   const itemStore: ItemStore = {
-    maxItems,
-    countItems: startPacking,
+    ...items,
 
     async read(refs) {
-      if (refs.length === 0) return [];
-      countRead(refs);
-      checkRead(refs);
-      return answered({ op: "read", refs, writes: [], token: "" }, () => table.loadEach(refs));
+      return refs.length === 0 ? [] : answered(readOf(refs), () => items.read(refs));
     },
 
     async readAtomically(refs) {
-      countRead(refs);
-      checkAtomicRead(refs);
-      const request: Request = { op: "read", refs, writes: [], token: "" };
       const rejected = (fault: Fault) => (fault === "conflict" ? undefined : notServed(fault));
-      return answered(request, () => table.loadAtomically(refs), rejected);
+      return answered(readOf(refs), () => items.readAtomically(refs), rejected);
     },
 
     async commit(writes, token) {
       stats.commits += 1;
       stats.writtenItems += writes.length;
-      checkWrites(writes, token);
-      // A copy, like the bytes on the wire: later changes of the writes have no effect.
-      const sent = writes.map((write) => ({ ...write, value: frozenCopy(write.value) }));
-      const request: Request = { op: "commit", refs: writes.map(({ ref }) => ref), writes, token };
+      const refs = writes.map(({ ref }) => ref);
+      const request: Request = { op: "commit", refs, writes, token };
+      records.know(refs);
       await pause(store.latencyMs);
       const fault = await store.arriving?.(request);
       if (fault === "conflict" || fault === "throttled") return { kind: fault };
       if (fault === "lost before" || fault === "unavailable") return { kind: "unknown" };
-      const { result, applied } = table.commit(sent, token);
-      if (fault !== "lost after") await applied;
+      const committed = items.commit(writes, token);
+      if (fault === "lost after") committed.catch(() => undefined);
+      else await committed;
       await store.answering?.(request);
-      if (fault === "lost after") return { kind: "unknown" };
-      return result;
+      return fault === "lost after" ? { kind: "unknown" } : committed;
     },
   };
 
-  const { sheets, reads } = createBulkGrants(table.records);
+  /** Sends the queries for members and latest reactions, which are requests of the engine. */
+  const queried = {
+    send(command: QueryCommand) {
+      stats.queries += 1;
+      const request: Request = { op: "members", refs: [], writes: [], token: "" };
+      return answered(request, () => client.send(command));
+    },
+  };
+
+  const clients = { retrying: client, single: queried as unknown as DynamoDBClient };
   const store: MemoryStore = {
-    itemStore,
-    reader: {
-      ...createReader(table.records, table.load),
-      ...memberReads(table.records, queryMembers),
-      ...reads,
-    },
-    purger: createPurger(table.records),
-    sheets,
-    arriving: undefined,
-    answering: undefined,
-    beforeItem: undefined,
-    latencyMs: 0,
-    stats,
+    ...{ itemStore, client, stats },
+    reader: createDynamoReader(clients, names),
+    purger: createDynamoPurger(clients, names),
+    removeSnapshot: createSnapshotRemover(client, names("points")),
+    sheets: createDynamoSheetStore(clients, names),
+    ...createTableScan(client, names),
+    ...{ arriving: undefined, answering: undefined, beforeItem: undefined, latencyMs: 0 },
     resetStats: () => Object.assign(stats, noStats),
-    ...createScan(table.records),
-    ...{ force: table.force, removeSnapshot: table.removeSnapshot },
-    stored: () => [...table.records.values()],
-    restore(records) {
-      for (const each of records) table.records.set(nameOf(each.ref), each);
-    },
-    dump: table.dump,
+    ...{ force: records.force, stored: records.stored },
+    ...{ restore: records.restore, dump: records.dump },
   };
   return store;
 }
@@ -204,32 +198,6 @@ const pause = (ms: number): Promise<unknown> =>
 function notServed(fault: Fault): never {
   if (fault === "throttled") throw new DomainError("THROTTLED", "the store throttles it");
   throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer");
-}
-
-function checkDistinct(refs: readonly Ref[]): void {
-  if (new Set(refs.map(nameOf)).size < refs.length) throw invalid("an item is named twice");
-}
-
-function checkRead(refs: readonly Ref[]): void {
-  for (let i = 0; i < refs.length; i += readLimit) checkDistinct(refs.slice(i, i + readLimit));
-}
-
-function checkAtomicRead(refs: readonly Ref[]): void {
-  checkDistinct(refs);
-  if (refs.length < 1 || refs.length > maxItems) throw invalid("1 to 100 keys are read at once");
-}
-
-/** The checks that DynamoDB makes before it reads any item. */
-function checkWrites(writes: readonly Write[], token: string): void {
-  if (token.length < 1 || token.length > 36) throw invalid("a token has 1 to 36 characters");
-  const itemCount = pack(writes).length;
-  if (itemCount < 1 || itemCount > maxItems) throw invalid(`${itemCount} items in one transaction`);
-  checkDistinct(writes.map(({ ref }) => ref));
-  let bytes = 0;
-  for (const { ref, op, value, next } of writes) {
-    if (op === "put") bytes += itemSize(toItem(ref, value as Records[Kind], next));
-  }
-  if (bytes > maxBytes) throw invalid(`${bytes} bytes in one transaction`);
 }
 
 /** A clock whose time a test sets. */

@@ -15,7 +15,10 @@ import { latestReads, reactionReads } from "./reactions.ts";
 import { reservationReads } from "./reservations.ts";
 
 /** Reads by the client that retries, except for what lookups of the engine read. */
-export function createDynamoReader({ retrying, single }: Clients, tableName: TableName): Reader {
+export function createDynamoReader(
+  { retrying, single }: Pick<Clients, "retrying" | "single">,
+  tableName: TableName,
+): Reader {
   return {
     ...recordReads(createDynamoItemStore(retrying, tableName)),
     ...pointsReads(retrying, tableName("points")),
