@@ -46,7 +46,6 @@ beforeAll(async () => {
   };
   await writeFile(sources, JSON.stringify({ sources: [nightly] }));
   stack = await startWorkerStack({
-
     store: "dynamodb",
 
     env: { MEGURI_BULK_SOURCES: sources, MEGURI_TEMPORAL_APPROVALS: approversFile },

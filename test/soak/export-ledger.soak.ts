@@ -20,7 +20,13 @@ let stack: WorkerStack;
 beforeAll(async () => {
   folder = await createExportFolder([programId]);
   const env = folder.env;
-  stack = await startWorkerStack({ store: "proxied dynamodb", programId, testClock: true, worker: false, env });
+  stack = await startWorkerStack({
+    store: "proxied dynamodb",
+    programId,
+    testClock: true,
+    worker: false,
+    env,
+  });
   await setTime(stack.deps, Date.UTC(2026, 4, 1));
   const userIds = Array.from({ length: 100 }, (_, i) => `user-${i}`);
   await fillLedgers(stack, programId, userIds, "may");

@@ -60,7 +60,11 @@ describe("while Temporal is away", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "meguri-temporal-"));
     temporal = await startTemporal({ ignoreRunning: true, dataFile: join(folder, "data.db") });
-    stack = await startWorkerStack({ store: "proxied dynamodb", temporalAddress: temporal.address, worker: false });
+    stack = await startWorkerStack({
+      store: "proxied dynamodb",
+      temporalAddress: temporal.address,
+      worker: false,
+    });
   });
   afterAll(async () => {
     await stack.stop();

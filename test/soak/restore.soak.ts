@@ -137,7 +137,12 @@ test("the restored tables agree, and each call is made once", async () => {
   expect(await compare(prefix, "--repair")).toContain(" 0 mended");
 
   const env = { MEGURI_TABLE_PREFIX: prefix };
-  const restored = await startWorkerStack({ store: "proxied dynamodb", programId, env, worker: false });
+  const restored = await startWorkerStack({
+    store: "proxied dynamodb",
+    programId,
+    env,
+    worker: false,
+  });
   onTestFinished(() => restored.stop());
   await ensureSchedules(restored.workflows, restored.deps.reader, []);
   await sendAll(restored, dueTime);

@@ -38,7 +38,12 @@ let stack: WorkerStack;
 /** Those of the test, which end with it: one that went on would take the work of the next test. */
 const workers: Child[] = [];
 beforeAll(async () => {
-  stack = await startWorkerStack({ store: "proxied dynamodb", worker: false, testClock: true, lifetime: 3 });
+  stack = await startWorkerStack({
+    store: "proxied dynamodb",
+    worker: false,
+    testClock: true,
+    lifetime: 3,
+  });
 });
 afterEach(async () => {
   stack.proxy.faults({});

@@ -47,7 +47,6 @@ beforeAll(async () => {
   };
   folder = await createSourceFolder([campaigns]);
   stack = await startWorkerStack({
-
     programId: folder.programId,
     env: {
       ...folder.env,

@@ -27,7 +27,6 @@ let stack: WorkerStack;
 beforeAll(async () => {
   slack = await startSlackServer();
   stack = await startWorkerStack({
-
     env: {
       MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
       MEGURI_BULK_ROWS_PER_SECOND: "150",

@@ -48,7 +48,6 @@ beforeAll(async () => {
   const temporalAddress = temporal.address;
   exports = await createExportFolder(["shop"]);
   stack = await startWorkerStack({
-
     temporalAddress,
     programId: "shop",
     env: exports.env,

@@ -1,7 +1,7 @@
 /** Tests exports of ledgers against what is listed account by account. */
+
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { finishExport } from "../../src/app/points/export-files.ts";
@@ -19,6 +19,7 @@ import { showsDetails } from "../support/fixtures/operators.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { namesIn } from "../support/servers/export-ports.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { changeItem } from "../support/stores/change-item.ts";
 
 const programId = "shop";
 const may = Date.UTC(2026, 4, 1);
@@ -219,17 +220,14 @@ test("an export with a part that somebody has deleted gets no manifest", async (
 test("an entry that cannot be read is named, and hides no other", async () => {
   const { clients, config } = stack;
   const damage = (userId: string, number: number, attribute: string) =>
-    clients.retrying.send(
-      new UpdateItemCommand({
-        TableName: `${config.tablePrefix}points`,
-        Key: {
-          pk: { S: `A#${programId}#${userId}` },
-          sk: { S: `L#${String(number).padStart(12, "0")}` },
-        },
-        UpdateExpression: "SET #a = :x",
-        ExpressionAttributeNames: { "#a": attribute },
-        ExpressionAttributeValues: { ":x": { S: "NEWER" } },
-      }),
+    changeItem(
+      clients.retrying,
+      `${config.tablePrefix}points`,
+      {
+        pk: { S: `A#${programId}#${userId}` },
+        sk: { S: `L#${String(number).padStart(12, "0")}` },
+      },
+      (item) => ({ ...item, [attribute]: { S: "NEWER" } }),
     );
   const window = { start: undefined, end: july };
   const whole = await linesByLists(stack, programId, window);

@@ -1,5 +1,5 @@
 /** Tests the workflow of liability reports: its sums, what operators see, and an early end. */
-import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { grantPoints, usePoints } from "../../src/app/points/commands.ts";
 import {
@@ -11,6 +11,7 @@ import { asService } from "../../src/domain/caller.ts";
 import { showsDetails } from "../support/fixtures/operators.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { changeItem } from "../support/stores/change-item.ts";
 
 let stack: WorkerStack;
 beforeAll(async () => {
@@ -50,14 +51,11 @@ test("adds up all accounts, and names those that fail", async () => {
   const { calendar: since } = await deps.clock.now();
   await pass(since);
   await usePoints(deps, { ...event("user-1", "u"), points: 10, allowPartial: false });
-  await clients.retrying.send(
-    new UpdateItemCommand({
-      TableName: `${config.tablePrefix}points`,
-      Key: { pk: { S: `A#${programId}#user_7` }, sk: { S: "A" } },
-      UpdateExpression: "SET n = :n",
-      ExpressionAttributeValues: { ":n": { N: "2" } },
-    }),
-  );
+  const key = { pk: { S: `A#${programId}#user_7` }, sk: { S: "A" } };
+  await changeItem(clients.retrying, `${config.tablePrefix}points`, key, (item) => ({
+    ...item,
+    n: { N: "2" },
+  }));
   const { asOf } = await create("first", since);
   await pass(asOf);
   await usePoints(deps, { ...event("user-2", "u"), points: 4, allowPartial: false });

@@ -1,5 +1,5 @@
 /** Tests the month-end sweep: what it expires, and when its schedule runs it. */
-import { type AttributeValue, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+
 import type { WorkflowFailedError, WorkflowHandle } from "@temporalio/client";
 import type { ApplicationFailure } from "@temporalio/common";
 import type { temporal } from "@temporalio/proto";
@@ -20,11 +20,13 @@ import { asService } from "../../src/domain/caller.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { escapeMarkdown } from "../../src/domain/markdown.ts";
 import { monthAt, monthStart, parseMonth } from "../../src/domain/month.ts";
+import type { Item } from "../../src/store/dynamodb/sdk/attributes.ts";
 import { keepEnsuringSchedules } from "../../src/temporal/keep-schedules.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { heldLease } from "../support/fixtures/held-lease.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { changeItem } from "../support/stores/change-item.ts";
 import { createMemoryStore } from "../support/stores/memory-store.ts";
 
 let stack: WorkerStack;
@@ -74,14 +76,12 @@ async function ledgerOf(programId: string, userId: string) {
 }
 
 /** Changes the record of an account without a server. */
-const tamper = (programId: string, userId: string, expression: string, value: AttributeValue) =>
-  stack.clients.retrying.send(
-    new UpdateItemCommand({
-      TableName: `${stack.config.tablePrefix}points`,
-      Key: { pk: { S: `A#${programId}#${userId}` }, sk: { S: "A" } },
-      UpdateExpression: expression,
-      ExpressionAttributeValues: { ":v": value },
-    }),
+const tamper = (programId: string, userId: string, change: (item: Item) => Item) =>
+  changeItem(
+    stack.clients.retrying,
+    `${stack.config.tablePrefix}points`,
+    { pk: { S: `A#${programId}#${userId}` }, sk: { S: "A" } },
+    change,
   );
 
 /** The details that the Web UI shows, also after the end of the run. */
@@ -155,8 +155,11 @@ describe("a month's end", () => {
     const programId = await newProgram("damaged");
     await setTime(deps, at(1, 10));
     for (const userId of ["a", "b", "c", "d"]) await grantTo(deps, programId, userId, "jan", 10);
-    await tamper(programId, "b", "SET n = :v", { N: "0" });
-    await tamper(programId, "c", "SET s = list_append(s, :v)", { L: [{ N: "0" }] });
+    await tamper(programId, "b", (item) => ({ ...item, n: { N: "0" } }));
+    await tamper(programId, "c", ({ s, ...item }) => ({
+      ...item,
+      s: { L: [...(s?.L ?? []), { N: "0" }] },
+    }));
     await setTime(deps, at(4));
     const found = await deps.reader.get(programRef(programId));
     if (!found) throw new Error("no program");

@@ -1,5 +1,6 @@
 /** Tests the verification of a program, which finds an account that was tampered with. */
-import { DeleteItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+
+import { DeleteItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
@@ -7,6 +8,7 @@ import { asService } from "../../src/domain/caller.ts";
 import { showsDetails } from "../support/fixtures/operators.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { changeItem } from "../support/stores/change-item.ts";
 
 let stack: WorkerStack;
 beforeAll(async () => {
@@ -59,14 +61,11 @@ test("names the accounts that differ from their ledgers", async () => {
     reports: [],
   });
 
-  await clients.retrying.send(
-    new UpdateItemCommand({
-      TableName: `${config.tablePrefix}points`,
-      Key: { pk: { S: `A#${programId}#user-7` }, sk: { S: "A" } },
-      UpdateExpression: "SET n = :n",
-      ExpressionAttributeValues: { ":n": { N: "2" } },
-    }),
-  );
+  const key = { pk: { S: `A#${programId}#user-7` }, sk: { S: "A" } };
+  await changeItem(clients.retrying, `${config.tablePrefix}points`, key, (item) => ({
+    ...item,
+    n: { N: "2" },
+  }));
   await verifyProgram(deps, programId, false);
   const found = await done();
   expect(found).toMatchObject({ state: "DONE", accounts: userIds.length, wrong: 1, failed: 0 });

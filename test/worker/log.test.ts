@@ -1,13 +1,15 @@
 /** Tests that no line of a real worker's log names people, nor quotes an error that may. */
-import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import { describeError } from "../../src/app/ports/described-errors.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { asService } from "../../src/domain/caller.ts";
+import type { Item } from "../../src/store/dynamodb/sdk/attributes.ts";
 import { approve, comesTo, submit } from "../support/fixtures/bulk-grants.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { changeItem } from "../support/stores/change-item.ts";
 
 let stack: WorkerStack;
 let worker: Child;
@@ -28,29 +30,27 @@ const logged = (text: string) =>
     expect(log).not.toContain("planted-");
   });
 
+const zero = { N: "0" };
+const old = { N: "1" };
+const longer = (list: Item[string] | undefined) => ({ L: [...(list?.L ?? []), zero] });
+
 /** Makes an account, and damages its record. */
-async function damage(userId: string, expression: string): Promise<void> {
+async function damage(userId: string, change: (item: Item) => Item): Promise<void> {
   const { deps, programId, clients, config } = stack;
   const grant = { programId, userId, eventId: "e", points: 10, deadline: undefined };
   await grantPoints(deps, { ...grant, reason: "planted-reason", caller: asService("tests") });
-  await clients.retrying.send(
-    new UpdateItemCommand({
-      TableName: `${config.tablePrefix}points`,
-      Key: { pk: { S: `A#${programId}#${userId}` }, sk: { S: "A" } },
-      UpdateExpression: expression,
-      ExpressionAttributeValues: { ":zero": { L: [{ N: "0" }] }, ":old": { N: "1" } },
-    }),
-  );
+  const key = { pk: { S: `A#${programId}#${userId}` }, sk: { S: "A" } };
+  await changeItem(clients.retrying, `${config.tablePrefix}points`, key, change);
 }
 
 test("accounts and rows that fail are logged without their users", async () => {
   const { deps, programId, client, config } = stack;
-  await damage("planted-late", "SET s = list_append(s, :zero), xm = :old");
+  await damage("planted-late", ({ s, ...item }) => ({ ...item, s: longer(s), xm: old }));
   const start = { taskQueue: config.taskQueue, args: [{ program_id: programId }] };
   await client.workflow.start("monthEnd", { workflowId: "month-end-log", ...start });
   await logged("could not expire what is due in an account");
   await logged("Workflow failed");
-  await damage("planted-row", "SET T = :zero, m = :old");
+  await damage("planted-row", (item) => ({ ...item, T: { L: [zero] }, m: old }));
   await submit(deps, programId, { id: "rows", userIds: ["planted-row"] });
   await approve(deps, await comesTo(stack, "rows", "AWAITING_APPROVAL"));
   await logged("a row could not be executed");

@@ -1,11 +1,12 @@
 /** Tests unknown, frozen and full accounts, and uses of more points than the balance. */
-import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EventOrigin } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { ExpiredPointsPolicy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { lineOf } from "../../support/fixtures/ledger-lines.ts";
 import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { changeItem } from "../../support/stores/change-item.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -184,14 +185,13 @@ describe("limits", () => {
     const { balance } = await points.getBalance({ userId: "full" });
     const month = balance?.buckets[0]?.month ?? "";
     const index = (12 * Number(month.slice(0, 4)) + Number(month.slice(5)) - 1) % 12;
-    await server.dynamo.send(
-      new UpdateItemCommand({
-        TableName: server.table("points"),
-        Key: { pk: { S: "A#default#full" }, sk: { S: "A" } },
-        UpdateExpression: `SET s[${index}] = :n, T[0] = :n, v = v + :one`,
-        ExpressionAttributeValues: { ":n": { N: almost }, ":one": { N: "1" } },
-      }),
-    );
+    const key = { pk: { S: "A#default#full" }, sk: { S: "A" } };
+    await changeItem(server.dynamo, server.table("points"), key, (item) => ({
+      ...item,
+      s: { L: item.s?.L?.with(index, { N: almost }) ?? [] },
+      T: { L: item.T?.L?.with(0, { N: almost }) ?? [] },
+      v: { N: String(Number(item.v?.N) + 1) },
+    }));
     const over = points.grantPoints({ userId: "full", eventId: "over", points: 6n });
     expect(await refusalOf(over)).toMatchObject({
       code: "FailedPrecondition",

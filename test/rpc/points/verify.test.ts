@@ -1,10 +1,10 @@
 /** Tests that VerifyAccount finds every difference and repairs the account from its ledger. */
+
 import {
   type AttributeValue,
   DeleteItemCommand,
   PutItemCommand,
   QueryCommand,
-  UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as messages from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
@@ -15,6 +15,7 @@ import {
 import { allResponses } from "../../support/fixtures/pages.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { changeItem } from "../../support/stores/change-item.ts";
 
 const { ListLedgerEntriesRequest_Order: Order } = messages;
 
@@ -44,16 +45,12 @@ async function newAccount(changes: readonly number[] = [100, -30, 20]) {
     pk: { S: `K#default#${userId}#${event}` },
     sk: { S: "K" },
   });
-  const set = (Key: Item, path: string, value: AttributeValue) =>
-    dynamo.send(
-      new UpdateItemCommand({
-        TableName,
-        Key,
-        UpdateExpression: `SET ${path.replace(/^\w+/, "#a")} = :v`,
-        ExpressionAttributeNames: { "#a": /^\w+/.exec(path)?.[0] as string },
-        ExpressionAttributeValues: { ":v": value },
-      }),
-    );
+  const set = (key: Item, path: string, value: AttributeValue) =>
+    changeItem(dynamo, TableName, key, (item) => {
+      const [, name = "", index] = /^(\w+)(?:\[(\d+)\])?$/.exec(path) ?? [];
+      if (index === undefined) return { ...item, [name]: value };
+      return { ...item, [name]: { L: item[name]?.L?.with(Number(index), value) ?? [] } };
+    });
   return {
     userId,
     /** Writes one attribute of an item without the server. */

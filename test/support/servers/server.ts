@@ -25,7 +25,10 @@ import { createTestClock } from "../../../src/runtime/clocks.ts";
 import { createBulkGrantStreams } from "../../../src/runtime/streams/bulk-grants.ts";
 import { createUnreadCountStreams } from "../../../src/runtime/streams/unread-counts.ts";
 import { createServer, type Server } from "../../../src/server.ts";
-import { type Clients as StoreClients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
+import {
+  createClients,
+  type Clients as StoreClients,
+} from "../../../src/store/dynamodb/sdk/client.ts";
 import { tableName } from "../../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import { deleteTables } from "../stores/delete-tables.ts";

@@ -139,7 +139,11 @@ function addTo(index: Index, row: Row): void {
   if (hash === undefined || !entry) return;
   const entries = index.partitions.get(hash);
   if (entries) {
-    entries.splice(firstIndex(entries, (each) => isBefore(entry, each)), 0, entry);
+    entries.splice(
+      firstIndex(entries, (each) => isBefore(entry, each)),
+      0,
+      entry,
+    );
     return;
   }
   index.partitions.set(hash, [entry]);
@@ -151,7 +155,10 @@ function removeFrom(index: Index, row: Row): void {
   const entries = hash === undefined ? undefined : index.partitions.get(hash);
   if (hash === undefined || !entry || !entries) return;
   if (entries.length > 1) {
-    entries.splice(firstIndex(entries, (each) => !isBefore(each, entry)), 1);
+    entries.splice(
+      firstIndex(entries, (each) => !isBefore(each, entry)),
+      1,
+    );
     return;
   }
   index.partitions.delete(hash);
@@ -162,10 +169,7 @@ export const isBefore = (a: Place, b: Place): boolean =>
   a.sort < b.sort || (a.sort === b.sort && a.key < b.key);
 
 /** The index of the first entry of which `holds` is true, as it is of all after it. */
-export function firstIndex(
-  entries: readonly Entry[],
-  holds: (entry: Entry) => boolean,
-): number {
+export function firstIndex(entries: readonly Entry[], holds: (entry: Entry) => boolean): number {
   let [low, high] = [0, entries.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

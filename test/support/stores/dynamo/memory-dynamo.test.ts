@@ -259,9 +259,12 @@ describe("random commands have the same answers", () => {
     const sequence = fc.constant(undefined).map(partitionOf);
     const commands = sequence.chain((pk) =>
       fc.tuple(
-        fc.array(keyOf(pk).chain((key) => attributes.map((more) => put({ ...key, ...more }))), {
-          maxLength: 10,
-        }),
+        fc.array(
+          keyOf(pk).chain((key) => attributes.map((more) => put({ ...key, ...more }))),
+          {
+            maxLength: 10,
+          },
+        ),
         fc.array(fc.oneof(single(pk), transaction(pk), query(pk), query(pk)), { maxLength: 12 }),
       ),
     );

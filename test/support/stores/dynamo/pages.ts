@@ -19,9 +19,9 @@ import { invalid } from "./errors.ts";
 import {
   checkKeys,
   firstIndex,
-  type Keys,
   type Index,
   isBefore,
+  type Keys,
   keyOf,
   orderOf,
   type Place,
@@ -130,7 +130,7 @@ function pageOf(
   }
   const found = read.map(({ item }) => item).filter(passes);
   const last = read.at(-1)?.item;
-    return {
+  return {
     ...(Select !== "COUNT" && { Items: names ? found.map((item) => pick(item, names)) : found }),
     Count: found.length,
     ScannedCount: read.length,
@@ -244,4 +244,3 @@ function rangeOf({ op }: Term, [first = "", second = ""]: readonly Sort[]): Rang
       throw new UnsupportedRequest(`the key condition ${op}`);
   }
 }
-

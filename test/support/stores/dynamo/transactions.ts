@@ -111,7 +111,8 @@ export function createTransactions(tableOf: TableOf, hook: () => BeforeItem | un
       const actions = TransactItems.map(actionOf);
       const writes = actions.map(([op, action]) => itemWrite(tableOf, op, action));
       checkTransaction(writes);
-      if (total(writes, ({ bytes }) => bytes) > maxBytes) throw invalid("a transaction has at most 4 MB");
+      if (total(writes, ({ bytes }) => bytes) > maxBytes)
+        throw invalid("a transaction has at most 4 MB");
       if (isKnown(token, actions)) return {};
       const reasons = writes.map(reasonOf);
       if (reasons.some(({ Code }) => Code !== "None")) throw cancelled(reasons);
@@ -169,7 +170,8 @@ function actionOf(item: TransactItem): [string, Action] {
 
 /** Throws if a transaction has too many items, or one of them twice. */
 function checkTransaction(items: readonly { readonly table: Table; readonly key: string }[]) {
-  if (items.length < 1 || items.length > maxItems) throw invalid("a transaction has 1 to 100 items");
+  if (items.length < 1 || items.length > maxItems)
+    throw invalid("a transaction has 1 to 100 items");
   const names = new Set(items.map(({ table, key }) => `${table.name} ${key}`));
   if (names.size < items.length) throw invalid("an item is named twice");
 }
