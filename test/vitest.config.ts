@@ -30,16 +30,7 @@ export default defineConfig({
       "test/support/shorter-timing.ts",
       "test/support/fixed-seed.ts",
     ],
-    // A part of what test/soak runs, and always the same.
-    provide: {
-      grpcHistories: { count: 1, seed: 20_261_123 },
-      workloadOperations: 120,
-      workloadSeed: 20_261_101,
-      manyLikes: 5_000,
-      allAnswers: false,
-      hasShortWaits: true,
-      dynamoTransport: "thin",
-    },
+    provide: { hasShortWaits: true, dynamoTransport: "thin" },
     sequence: { sequencer: LongestFirst },
     pool: "forks",
     maxWorkers: Number(process.env.W ?? 6),

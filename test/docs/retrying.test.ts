@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { codeNamed, onPorts, projectRoot } from "../support/markdown.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
@@ -16,7 +16,7 @@ let proxy: DynamoProxy;
 /** The server that the code calls: it reaches the store through the fault proxy. */
 let server: TestServer;
 beforeAll(async () => {
-  direct = await startServer({ testClock: false });
+  direct = await startServer({ testClock: false, dynamoEndpoint: inject("dynamodbEndpoint") });
   const { dynamoEndpoint: upstream = "", tablePrefix } = direct.config;
   proxy = await startDynamoProxy({ upstream });
   server = await startServer({ testClock: false, tablePrefix, dynamoEndpoint: proxy.endpoint });

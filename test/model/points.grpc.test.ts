@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { afterAll, beforeAll, inject, test } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 import { timeOutHold } from "../../src/app/holds/time-out.ts";
 import { expireDueInShard } from "../../src/app/points/expire-due.ts";
 import {
@@ -19,9 +19,9 @@ import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
 import { history, play, refusal, type System } from "../support/models/points-model.ts";
 import { type HoldRequest, holdsOf, isOfHold } from "../support/models/points-model-holds.ts";
 import type { Answer, Line, Request, Rules } from "../support/models/points-oracle.ts";
-import { assertSeeded } from "../support/models/seeded.ts";
 import { toRefusal } from "../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
+import { playHistories } from "../support/soak.ts";
 
 let one: TestServer;
 let two: TestServer;
@@ -36,11 +36,10 @@ afterAll(async () => {
   await one.stop();
 });
 
-const { count, seed } = inject("grpcHistories");
-
-test(`${count} histories equal the oracle after every step`, async () => {
+test("histories equal the oracle after every step", async () => {
   const property = fc.asyncProperty(history(16), (each) => play(each, open));
-  await assertSeeded(property, count, 120_000 * count, seed);
+  const known = [{ seed: 20_261_123, numRuns: 1 }];
+  await playHistories(property, { fresh: 80, ms: 80 * 120_000, known });
 });
 
 const userId = "u";

@@ -45,11 +45,12 @@ import {
   type StoredReactions,
   sendUntilAnswered,
 } from "../support/models/reactions-workload.ts";
+import { inForm, soakSeed } from "../support/soak.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
 import { itemsOf } from "../support/stores/dump.ts";
 
-const seed = 20_261_121;
-const operations = inject("workloadOperations");
+const seed = soakSeed(20_261_121);
+const operations = inForm({ short: 120, long: 1_500 });
 const callers = 32;
 const usersEach = 6;
 const kinds = ["like", "love"];
@@ -308,7 +309,6 @@ async function check(log: RequestLog, callers: readonly Caller[], blocks: Blocks
 }
 
 test(`${operations} requests while owners keep reading, muting and deleting`, async () => {
-  console.info(`seed of the workload: ${seed}`);
   const logs = ownerIds.map(
     (ownerId): RequestLog => ({
       ownerId,

@@ -28,12 +28,13 @@ import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { type Table, tableName } from "../../src/store/dynamodb/tables.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { type Process, startProcess } from "../support/models/fault-workload.ts";
+import { inForm } from "../support/soak.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
 
 const kind = "like";
 /** More than the members of a group that is read whole. */
 const few = 200;
-const many = inject("manyLikes");
+const many = inForm({ short: 5_000, long: 20_000 });
 /** Ids, names, title and link have their largest length. */
 const long = (text: string, length: number) => text.padEnd(length, "-");
 const userOf = (i: number) => long(`user-${i}`, 64);

@@ -10,7 +10,7 @@ import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts
 let stack: WorkerStack;
 let env: Record<string, string>;
 beforeAll(async () => {
-  stack = await startWorkerStack({ worker: false });
+  stack = await startWorkerStack({ store: "dynamodb", worker: false });
   const { tablePrefix, dynamoEndpoint = "" } = stack.config;
   env = {
     MEGURI_DYNAMODB_ENDPOINT: dynamoEndpoint,

@@ -9,13 +9,19 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startAnnouncements, type TestAnnouncements } from "../support/fixtures/announcements.ts";
 import { followCounts, untilTrueCounts } from "../support/fixtures/followed-counts.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
+import { randomFrom } from "../support/models/random.ts";
 import { type Redis, startRedis } from "../support/servers/redis.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/servers/tcp-proxy.ts";
+import { inForm, soakSeed } from "../support/soak.ts";
 
-const ownerIds = Array.from({ length: 20 }, (_, i) => `owner${i}`);
+const ownerIds = Array.from({ length: inForm({ short: 8, long: 20 }) }, (_, i) => `owner${i}`);
 const people = ["a", "b", "c", "d"];
-const changesPerOwner = 60;
+const changesPerOwner = inForm({ short: 20, long: 60 });
+/** How long a fault lasts, and how long there is none before the next one. */
+const [faultMs, calmMs] = inForm({ short: [2_000, 500], long: [5_000, 2_000] });
+
+const random = randomFrom(soakSeed(20_261_131));
 
 let redis: Redis;
 let proxies: TcpProxy[];
@@ -43,7 +49,7 @@ afterAll(async () => {
   await redis.stop();
 });
 
-const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)] as T;
+const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
 
 /** Changes the inbox of an owner again and again, at either server. */
 async function change(ownerId: string): Promise<void> {
@@ -51,7 +57,7 @@ async function change(ownerId: string): Promise<void> {
   for (let i = 0; i < changesPerOwner; i++) {
     const { reactions, notifications } = pick(servers);
     const userId = pick(people);
-    const dice = Math.random();
+    const dice = random();
     // A store that is busy with other tests may leave a call unanswered.
     await eventually(async () => {
       if (dice < 0.3) await reactions.react({ targetName, userId, displayName: userId });
@@ -64,7 +70,7 @@ async function change(ownerId: string): Promise<void> {
         if (version) await notifications.markAllNotificationsRead({ ownerId, version });
       }
     });
-    await sleep(500 * Math.random());
+    await sleep(500 * random());
   }
 }
 
@@ -79,9 +85,9 @@ async function disturb(): Promise<void> {
   ];
   for (const [begin, end] of faults) {
     await begin();
-    await sleep(5_000);
+    await sleep(faultMs);
     await end();
-    await sleep(2_000);
+    await sleep(calmMs);
   }
 }
 
@@ -92,7 +98,7 @@ test("streams end up with the true counts, whatever happens to announcements", a
   }
   const streams = servers.map((server) => followCounts(server, ownerIds));
   const lying = setInterval(() => {
-    for (const ownerId of ownerIds) stranger.announce(ownerId, Math.floor(1e12 * Math.random()));
+    for (const ownerId of ownerIds) stranger.announce(ownerId, Math.floor(1e12 * random()));
   }, 10);
   await Promise.all([...ownerIds.map(change), disturb()]);
   clearInterval(lying);

@@ -1,5 +1,4 @@
 /** Tests cancels at the time of the grant: one of the two commits, and the ledger agrees. */
-import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WorkflowNotFoundError } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -17,19 +16,18 @@ import {
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { randomFrom } from "../support/models/random.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { inForm, isLong, soakSeed } from "../support/soak.ts";
 
-const races = 200;
+const races = inForm({ short: 40, long: 200 });
 const atOnce = 40;
 
 /** Reservations of one user, whose grants are coalesced. */
 const reservationsOfUser = 10;
 
-const seed = Number(process.env.TEST_MODEL_SEED ?? randomInt(2 ** 31));
-const random = randomFrom(seed);
+const random = randomFrom(soakSeed(20_261_130));
 
 let stack: WorkerStack;
 beforeAll(async () => {
-  console.info(`TEST_MODEL_SEED=${seed}`);
   stack = await startWorkerStack({ store: "proxied dynamodb" });
 });
 afterAll(() => stack.stop());
@@ -86,6 +84,8 @@ async function expectPoints(all: readonly Race[], cancelled: readonly boolean[])
   for (const [userId, balance] of points) {
     expect(await verified(stack, userId)).toEqual({ balance, entries: balance / 10 });
   }
+  // Few races on a busy machine may all end alike.
+  if (!isLong) return;
   const cancels = cancelled.filter(Boolean).length;
   expect(cancels).toBeGreaterThan(0);
   expect(cancels).toBeLessThan(all.length);

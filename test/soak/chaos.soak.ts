@@ -1,16 +1,19 @@
 /**
  * Runs chaos for ten minutes: two servers, two workers, Temporal and the store are killed, stopped
  * and cut off under clients of all services. What is due is done within eight minutes after the
- * last fault; how late it was before is not checked. TEST_CHAOS_SEED plays the faults of a seed
- * again.
+ * last fault; how late it was before is not checked. A seed gives the same faults and requests, but
+ * not the same moments, so the short form expects only what holds at any moment.
  */
-import { randomInt } from "node:crypto";
 import { expect, test } from "vitest";
-import { runChaos } from "../../tools/chaos/run.ts";
+import { runChaos, wrongCounts } from "../../tools/chaos/run.ts";
 import { inGroups } from "../../tools/chaos/wrong.ts";
+import { inForm, isLong, soakSeed } from "../support/soak.ts";
 
-const seed = Number(process.env.TEST_CHAOS_SEED ?? randomInt(2 ** 31));
-const minutes = 10;
+/** Found that a process which ended by itself while a fault killed it was started twice. */
+const startedTwice = 1_432_722_940;
+
+const seed = soakSeed(startedTwice);
+const minutes = inForm({ short: 0.25, long: 10 });
 
 /** More than all limits of a run together. */
 const mostMs = 30 * 60_000;
@@ -20,8 +23,11 @@ const title = `${minutes} minutes of chaos: all is done in the end, once, not ea
 test(title, { timeout: mostMs }, async () => {
   const never = new AbortController().signal;
   const result = await runChaos({ minutes, seed }, console.info, never);
-  expect(inGroups(result?.wrong ?? ["there is no result"])).toEqual([]);
+  if (result === undefined) throw new Error("there is no result");
+  expect(inGroups(result.wrong)).toEqual([]);
+  if (!isLong) return;
+  expect(wrongCounts(result.counts)).toEqual([]);
   // There has been each kind of fault.
-  const kinds = new Set(result?.faults.map(({ kind }) => kind.split(" ")[0]));
+  const kinds = new Set(result.faults.map(({ kind }) => kind.split(" ")[0]));
   expect([...kinds].sort()).toEqual(["cut", "killed", "stopped", "without"]);
 });

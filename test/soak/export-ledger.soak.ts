@@ -11,6 +11,7 @@ import { createExportFolder, type ExportFolderFixture } from "../support/fixture
 import { fillLedgers, fillTable, linesByLists } from "../support/fixtures/ledgers-to-export.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { inForm } from "../support/soak.ts";
 
 const programId = "shop";
 const end = Date.UTC(2026, 5, 1);
@@ -30,7 +31,7 @@ beforeAll(async () => {
   await setTime(stack.deps, Date.UTC(2026, 4, 1));
   const userIds = Array.from({ length: 100 }, (_, i) => `user-${i}`);
   await fillLedgers(stack, programId, userIds, "may");
-  await fillTable(stack, 12_000);
+  await fillTable(stack, inForm({ short: 4_000, long: 12_000 }));
   await setTime(stack.deps, Date.UTC(2026, 6, 1));
 });
 afterAll(async () => {

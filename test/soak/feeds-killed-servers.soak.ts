@@ -7,7 +7,6 @@
  * acknowledged has been done once, what was given up once or not at all. The stored rows have to
  * agree with each other.
  */
-import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
@@ -40,10 +39,11 @@ import { type Redis, startRedis } from "../support/servers/redis.ts";
 import { toRefusal } from "../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 import { type ServerProcess, startServerProcess } from "../support/servers/server-process.ts";
+import { inForm, isLong, soakSeed } from "../support/soak.ts";
 import { itemsOf } from "../support/stores/dump.ts";
 
-const seed = Number(process.env.TEST_MODEL_SEED ?? randomInt(2 ** 31));
-const kills = 6;
+const seed = soakSeed(20_261_125);
+const kills = inForm({ short: 3, long: 6 });
 /** So many answers come between two kills. */
 const answersBetween = 40;
 const callers = 8;
@@ -60,7 +60,7 @@ let announcements: TestAnnouncements;
 let servers: ServerProcess[];
 
 beforeAll(async () => {
-  tables = await startServer({ testClock: false });
+  tables = await startServer({ testClock: false, dynamoEndpoint: inject("dynamodbEndpoint") });
   const { tablePrefix } = tables.config;
   proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint"), seed });
   redis = await startRedis();
@@ -232,7 +232,7 @@ async function killAll(): Promise<void> {
   for (let i = 0; i < kills; i++) {
     const before = counted.answers;
     await expect.poll(() => counted.answers - before, patience).toBeGreaterThan(answersBetween);
-    const killed = i % 5 === 4 ? servers : [servers[i % 2] as ServerProcess];
+    const killed = i % 5 === 2 ? servers : [servers[i % 2] as ServerProcess];
     await Promise.all(killed.map(killAndRestart));
   }
 }
@@ -301,7 +301,7 @@ const withoutTimes = ({ unread, read, ...rest }: Shown) => ({
 
 const title = `${kills} kills of servers: acknowledged calls are done once, others at most`;
 
-test(`${title} (TEST_MODEL_SEED=${seed})`, async () => {
+test(title, async () => {
   const feeds = [0, 1, 2, 3].map((i): Feed => {
     const targets = [0, 1, 2].map((k) => ({ type: "post", id: `p-${i}-${k}` }));
     return { ownerId: `owner-${i}`, targets, sent: [] };
@@ -340,7 +340,8 @@ test(`${title} (TEST_MODEL_SEED=${seed})`, async () => {
   proxy.capture(false);
   console.info(JSON.stringify(counted));
   expect(counted.answers).toBeGreaterThan(kills * answersBetween);
-  expect(counted.givenUp).toBeGreaterThan(kills / 2);
+  // Whether a kill meets calls depends on its moment.
+  if (isLong) expect(counted.givenUp).toBeGreaterThan(kills / 2);
   const versions = await Promise.all(
     feeds.map(async ({ ownerId }) => (await inboxOf(tables.deps, ownerId)).version),
   );

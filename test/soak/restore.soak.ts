@@ -25,7 +25,8 @@ import { type Table, tableName } from "../../src/store/dynamodb/tables.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { approve, comesTo, submit, usersOf } from "../support/fixtures/bulk-grants.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
-import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
+import { inForm } from "../support/soak.ts";
 import { putItems } from "../support/stores/copy-table.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
 import { itemsOf } from "../support/stores/dump.ts";
@@ -33,8 +34,8 @@ import { itemsOf } from "../support/stores/dump.ts";
 const caller = asService("shop");
 const target = { type: "post", id: "one" };
 const users = Array.from({ length: 8 }, (_, i) => `user-${i}`);
-const rows = usersOf("spring", 600);
-const count = 240;
+const rows = usersOf("spring", inForm({ short: 60, long: 600 }));
+const count = inForm({ short: 80, long: 240 });
 
 /** Whether a call holds points, and whether the rest is left held behind a refunded capture. */
 const isHeld = (number: number) => number % 5 === 0;
@@ -79,8 +80,16 @@ async function call(deps: Deps, programId: string, number: number, dueTime: numb
   await react(deps, { target, kind: "like", userId: `person-${number}`, displayName: "a person" });
 }
 
-async function sendAll({ deps, programId }: WorkerStack, dueTime: number): Promise<void> {
-  for (let number = 0; number < count; number++) await call(deps, programId, number, dueTime);
+/** Sends all calls. `onSent` hears how many have been answered. */
+async function sendAll(
+  { deps, programId }: WorkerStack,
+  dueTime: number,
+  onSent: (calls: number) => void = () => {},
+): Promise<void> {
+  for (let number = 0; number < count; number++) {
+    await call(deps, programId, number, dueTime);
+    onSent(number + 1);
+  }
 }
 
 /** Runs the command as an operator does, whatever its exit code. Returns what it prints. */
@@ -107,19 +116,39 @@ test("the restored tables agree, and each call is made once", async () => {
   await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
   await submit(deps, programId, { id: "spring", userIds: rows });
   await approve(deps, await comesTo(original, "spring", "AWAITING_APPROVAL"));
-  // Cancelled after its table was copied, and due before the restored workers start.
+  // Cancelled after its table was copied, and due before the restored workers start. It has no run
+  // that could grant it before it is cancelled.
   const cancelled = { programId, reservationId: "cancelled", reason: "", creator: caller };
-  const cancelledDue = Date.now() + 60_000;
   const [userId = ""] = users;
-  await createReservation(deps, { ...cancelled, userId, points: 5, executeTime: cancelledDue });
+  const due = { points: 5, executeTime: Date.now() + 1_000 };
+  await createReservation(withoutTemporal(deps), { ...cancelled, userId, ...due });
   const cancel = (from: Deps) =>
     cancelReservation(from, { ...cancelled, caller, deadline: undefined });
   const dueTime = Date.now() + 2_000;
-  const sending = sendAll(original, dueTime);
+  let sent = 0;
+  const sending = sendAll(original, dueTime, (calls) => {
+    sent = calls;
+  });
+  /** Waits for more calls, one of which holds points. */
+  const moreCalls = async () => {
+    const wanted = Math.min(sent + 6, count);
+    await eventually(async () => expect(sent).toBeGreaterThanOrEqual(wanted));
+  };
   const copies = new Map<Table, Item[]>();
-  for (const each of ["points", "notifications", "reservations", "reactions", "bulk"] as const) {
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+  const copy = async (each: Table) => {
     copies.set(each, await itemsOf(clients.retrying, table(each)));
+  };
+  await moreCalls();
+  await copy("points");
+  // Granted between the copies of points and reservations.
+  const granted = `r${sent + 1}`;
+  await moreCalls();
+  await copy("notifications");
+  await isGranted(original, granted);
+  await copy("reservations");
+  for (const each of ["reactions", "bulk"] as const) {
+    await moreCalls();
+    await copy(each);
   }
   await cancel(deps);
   await sending;
@@ -147,7 +176,6 @@ test("the restored tables agree, and each call is made once", async () => {
   await ensureSchedules(restored.workflows, restored.deps.reader, []);
   await sendAll(restored, dueTime);
   await cancel(restored.deps);
-  await new Promise((resolve) => setTimeout(resolve, Math.max(cancelledDue - Date.now(), 0)));
   await restored.startWorker();
   await comesTo(restored, "spring", "DONE");
   for (let number = 0; number < count; number++) await isGranted(restored, `r${number}`);

@@ -10,8 +10,9 @@ import type { BulkGrant } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb
 import { completeCheck } from "../support/fixtures/bulk-grant-calls.ts";
 import { patience } from "../support/fixtures/waiting.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
+import { inForm, isLong } from "../support/soak.ts";
 
-const restarts = 8;
+const restarts = inForm({ short: 3, long: 8 });
 const callers = 16;
 const accounts = 8;
 
@@ -21,7 +22,7 @@ let client: Meguri;
 let ports: { port: number; http1Port: number }[];
 let children: Child[];
 beforeAll(async () => {
-  tables = await startServer({ testClock: false });
+  tables = await startServer({ testClock: false, dynamoEndpoint: inject("dynamodbEndpoint") });
   const found = await findPorts(0, 0, 0, 0);
   ports = [
     { port: found[0], http1Port: found[1] },
@@ -153,7 +154,7 @@ async function pauseUntil(isOver: () => boolean): Promise<{ seen: boolean[]; cha
 
 const isPaused = (bulkGrant: BulkGrant | undefined): boolean => bulkGrant?.pause !== undefined;
 
-test("8 restarts under 16 callers: no call fails or is done twice, streams resume", async () => {
+test("restarts under 16 callers: no call fails or is done twice, streams resume", async () => {
   let isOver = false;
   const restarted = restartAll().finally(() => {
     isOver = true;
@@ -171,7 +172,8 @@ test("8 restarts under 16 callers: no call fails or is done twice, streams resum
   const users = Array.from({ length: accounts }, (_, i) => `u${i}`);
   const ledgers = await Promise.all(users.map(ledgerOf));
   expect(ledgers.flat().sort()).toEqual(expected.sort());
-  expect(expected.length).toBeGreaterThan(callers * restarts);
+  // How many calls meet a restart depends on the machine.
+  if (isLong) expect(expected.length).toBeGreaterThan(callers * restarts);
 
   // The numbers of people after each like and each comment, none of them twice.
   const people = Array.from({ length: likes.likes }, (_, i) => [i === 0 ? 1 : i + 2, i + 2]);

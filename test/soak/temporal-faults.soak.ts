@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
@@ -64,7 +65,8 @@ describe("while Temporal is away", () => {
   test("reservations are created, cancelled and moved; their workflows follow", async () => {
     const { deps, programId } = stack;
     for (const id of ["cancelled", "moved"]) await reserveAndStart(stack, { id, inMs: hour });
-    await reserveAndStart(stack, { id: "cancelled-soon-due", inMs: 12_000 });
+    const soonDue = Date.now() + 30_000;
+    await reserveAndStart(stack, { id: "cancelled-soon-due", inMs: 30_000 });
     await reserveAndStart(stack, { id: "due-while-away", inMs: 2_000 });
     await temporal.killHard();
 
@@ -79,10 +81,11 @@ describe("while Temporal is away", () => {
       executeTime,
     });
 
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await sleep(3_000);
     await startAgain("first.db");
     await eventually(reconcile);
     for (const id of ["made", "moved", "due-while-away"]) await expectGrantedOnce(stack, id);
+    await sleep(Math.max(0, soonDue + 1_000 - Date.now()));
     expect(await stateOf(stack, "cancelled-soon-due")).toBe("CANCELLED");
     expect(await verified(stack, "cancelled-soon-due")).toEqual({ balance: 0, entries: 0 });
     // A caller's retry does not change the row, but it cancels the run.
@@ -116,7 +119,7 @@ describe("a lost namespace", () => {
   test("is rebuilt from the store", async () => {
     const { deps, programId, workflows, client } = stack;
     const ids = Array.from({ length: 10 }, (_, i) => `waiting-${i}`);
-    await Promise.all(ids.map((id) => reserveAndStart(stack, { id, inMs: 15_000 })));
+    await Promise.all(ids.map((id) => reserveAndStart(stack, { id, inMs: hour })));
     await reserve(withoutTemporal(deps), programId, { id: "far", inMs: hour });
     await temporal.killHard();
 
@@ -134,7 +137,11 @@ describe("a lost namespace", () => {
     expect((await pass.describe()).type).toBe(workflowTypes.startRuns);
     const started = ids.length + 1;
     expect(await pass.result()).toEqual({ started, failed: 0, failures: [] });
-    for (const id of ids) await expectGrantedOnce(stack, id);
+    for (const reservationId of ids) {
+      const move = { ...change, programId, reservationId, executeTime: Date.now() };
+      await patiently(() => rescheduleReservation(deps, move));
+      await expectGrantedOnce(stack, reservationId);
+    }
     expect((await handleOf(stack, "far").describe()).status.name).toBe("RUNNING");
   });
 

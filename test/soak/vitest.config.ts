@@ -28,16 +28,7 @@ const storeFaults = [
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
-    provide: {
-      // A known seed, until some thousands of fresh histories were right on real servers.
-      grpcHistories: { count: 80, seed: 225_196_086 },
-      workloadOperations: 1_500,
-      workloadSeed: null,
-      manyLikes: 20_000,
-      allAnswers: true,
-      hasShortWaits: false,
-      dynamoTransport: "thin",
-    },
+    provide: { soak: "long", hasShortWaits: false, dynamoTransport: "thin" },
     globalSetup: "test/support/global-setup.ts",
     sequence: { sequencer: LongestFirst },
     pool: "forks",

@@ -14,16 +14,6 @@ import { findGrpcurl } from "./servers/grpcurl.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** How many histories of each model run through gRPC, and their seed; null for a fresh one. */
-    grpcHistories: { count: number; seed: number | null };
-    /** How many requests each fault workload sends. */
-    workloadOperations: number;
-    /** The seed of the fault workload of the engine; null for a fresh one. */
-    workloadSeed: number | null;
-    /** How many likes the target of the growth test has. */
-    manyLikes: number;
-    /** Whether activities are completed by hand with every answer, or with some. */
-    allAnswers: boolean;
     /** Whether workflows and activities wait for a shorter time than in production. */
     hasShortWaits: boolean;
     /** How servers and workers send requests to DynamoDB. */

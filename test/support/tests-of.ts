@@ -17,7 +17,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 /** The source files without a test, by the paths of all files. */
 export function untested(files: readonly string[]): string[] {
-  const tests = files.filter((file) => /^test\/.*\.test\.ts$/.test(file));
+  const tests = files.filter((file) => /^test\/.*\.(test|check)\.ts$/.test(file));
   const sources = files.filter((file) => /^(src|workflows|activities)\/(?!gen\/)/.test(file));
   const hasTests = (folder: string) => tests.some((test) => test.startsWith(`${folder}/`));
   return sources.filter((source) => !hasTests(folderOf(source, hasTests)));

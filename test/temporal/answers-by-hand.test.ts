@@ -1,6 +1,6 @@
 /** Tests that no run believes what an operator answers, who completes its activities by hand. */
 import type { WorkflowHandle } from "@temporalio/client";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startHoldRun } from "../../src/app/holds/start-run.ts";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import type { BulkGrantView } from "../../src/contract/bulk-grants.ts";
@@ -22,6 +22,7 @@ import {
   startByHandWorker,
 } from "../support/servers/by-hand-worker.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { isLong } from "../support/soak.ts";
 
 let folder: SourceFolder;
 let stack: WorkerStack;
@@ -51,7 +52,7 @@ type NamedAnswer = readonly [string, AnswerByHand];
 
 /** The soak gives all answers, `npm test` those of these names, because each costs seconds. */
 const isPlayed = ([name]: NamedAnswer) =>
-  inject("allAnswers") || ["nothing", "a made-up result", "its id and wrong types"].includes(name);
+  isLong || ["nothing", "a made-up result", "its id and wrong types"].includes(name);
 
 /** Answers that no activity of the run gives. */
 const allStrange: readonly NamedAnswer[] = [

@@ -4,7 +4,7 @@
  * anything is wrong. The seed gives the same faults and requests again, but not the same moments.
  */
 import { readOptions } from "./options.ts";
-import { type Result, runChaos, sumOf, textOf } from "./run.ts";
+import { type Result, runChaos, sumOf, textOf, wrongCounts } from "./run.ts";
 import { inGroups } from "./wrong.ts";
 
 const stopped = new AbortController();
@@ -24,7 +24,8 @@ process.exit();
 
 /** Prints what there was and what is wrong. Returns the exit code. */
 function report(result: Result, seed: number): number {
-  const { counts, faults, wrong } = result;
+  const { counts, faults } = result;
+  const wrong = [...result.wrong, ...wrongCounts(counts)];
   const kinds = Map.groupBy(faults, ({ part, kind }) => `${part} ${kind}`);
   for (const [kind, some] of [...kinds].sort()) console.log(`${some.length} times ${kind}`);
   for (const [name, each] of Object.entries(counts)) console.log(`${name}: ${textOf(each)}`);

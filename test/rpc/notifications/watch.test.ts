@@ -5,7 +5,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
 import { type Client, Code, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { Child } from "../../../src/dev/stack/child.ts";
 import { findPorts } from "../../../src/dev/stack/free-port.ts";
 import { startService } from "../../../src/dev/stack/service.ts";
@@ -24,7 +24,7 @@ let child: Child;
 let address: { readonly grpc: string; readonly http1: string };
 
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startServer({ testClock: false, dynamoEndpoint: inject("dynamodbEndpoint") });
   const [port, http1Port, temporalPort] = await findPorts(0, 0, 0);
   child = await startService({
     name: "server",

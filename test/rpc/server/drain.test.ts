@@ -26,7 +26,7 @@ let child: Child;
 let ports: { port: number; http1Port: number };
 
 beforeAll(async () => {
-  tables = await startServer({ testClock: false });
+  tables = await startServer({ testClock: false, dynamoEndpoint: inject("dynamodbEndpoint") });
   proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint") });
 });
 afterAll(async () => {

@@ -126,9 +126,7 @@ describe("a request by hand", () => {
 describe("with a store that is slow or away", () => {
   test("the deadline of the caller is kept; errors have no details of the store", async () => {
     const proxy = await startDynamoProxy({ upstream: server.config.dynamoEndpoint ?? "" });
-    const { tablePrefix } = server.config;
-    const dynamoEndpoint = proxy.endpoint;
-    const slow = await startServer({ testClock: false, tablePrefix, dynamoEndpoint });
+    const slow = await startServer({ testClock: false, dynamoEndpoint: proxy.endpoint });
     try {
       await slow.points.getBalance({ userId: "u" });
       // The store answers long after the test, so it is the deadline that ends the call. Its reason
@@ -176,9 +174,7 @@ describe("with a store that is slow or away", () => {
 
   test("with a wrong clock, calls that depend on the date are refused", async () => {
     const proxy = await startDynamoProxy({ upstream: server.config.dynamoEndpoint ?? "" });
-    const { tablePrefix } = server.config;
-    const dynamoEndpoint = proxy.endpoint;
-    const off = await startServer({ testClock: false, tablePrefix, dynamoEndpoint });
+    const off = await startServer({ testClock: false, dynamoEndpoint: proxy.endpoint });
     try {
       proxy.dateSkew(60_000);
       await off.programs.getProgram({ programId: "default" }).catch(() => undefined);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { propagation } from "@opentelemetry/api";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { pino } from "pino";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import { createMeguri } from "../../../packages/client/src/index.ts";
 import { reservationRef } from "../../../src/app/ports/records.ts";
 import { createLogger } from "../../../src/log.ts";
@@ -25,7 +25,7 @@ beforeAll(async () => {
   collector = await startCollector();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: "10" };
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  server = await startServer({ env });
+  server = await startServer({ env, dynamoEndpoint: inject("dynamodbEndpoint") });
   stopTracing = await startTracing(server.config, "tests", createLogger("test", "silent"));
 });
 afterAll(async () => {

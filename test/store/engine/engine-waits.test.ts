@@ -22,6 +22,7 @@ import {
   use,
 } from "../../support/fixtures/account-fixture.ts";
 import { settled } from "../../support/fixtures/settled.ts";
+import { randomFrom } from "../../support/models/random.ts";
 import type { Fault, Request } from "../../support/stores/memory-store.ts";
 
 /** The pauses of the engine in milliseconds; emptied before each test. */
@@ -277,7 +278,7 @@ describe("throttling", () => {
 
   /** Grants on each of 50 cached accounts, and returns answers, times and the duration. */
   async function grantAll(throttledMs: number) {
-    const { deps, store } = createAccountFixture(12, Math.random);
+    const { deps, store } = createAccountFixture(12, randomFrom(20_261_123));
     store.latencyMs = 5;
     await settled(Promise.all(userIds.map((userId) => grant(deps, "warm", 1, { userId }))));
     store.resetStats();

@@ -2,7 +2,7 @@
  * Tests the engine on DynamoDB behind the fault proxy: once with the isolation of DynamoDB Local,
  * which applies transactions at one moment, and once with the isolation that AWS documents.
  */
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
@@ -32,11 +32,12 @@ import {
 import { randomFrom } from "../../support/models/random.ts";
 import { begun, type Outcome, shortHoldMs } from "../../support/models/workload-operations.ts";
 import { plan } from "../../support/models/workload-plan.ts";
+import { inForm, soakSeed } from "../../support/soak.ts";
 import { deleteTables } from "../../support/stores/delete-tables.ts";
 
 const upstream = inject("dynamodbEndpoint");
-const seed = Number(process.env.TEST_MODEL_SEED ?? inject("workloadSeed") ?? randomInt(2 ** 31));
-const operations = inject("workloadOperations");
+const seed = soakSeed(20_261_101);
+const operations = inForm({ short: 120, long: 1_500 });
 /** So few that operations of one account meet. */
 const accounts = Math.ceil(operations / 14);
 let names: TableName;
@@ -129,7 +130,6 @@ describe.each(modes)("$mode", ({ isolation }) => {
   });
 
   test("operations with faults: acknowledged ones once, the rest at most once", async () => {
-    console.info(`TEST_MODEL_SEED=${seed}`);
     const some = processes(3);
     const aheadMs = 2 * shortHoldMs;
     const worker = startProcess(proxy.endpoint, names, "thin", aheadMs);

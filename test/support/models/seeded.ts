@@ -1,6 +1,8 @@
 /** Checks a property on random values, whose seed is printed or known. */
 import { randomInt } from "node:crypto";
+import { relative } from "node:path";
 import fc from "fast-check";
+import { expect } from "vitest";
 
 const { TEST_MODEL_SEED, TEST_MODEL_PATH } = process.env;
 
@@ -13,18 +15,28 @@ export interface Seed {
 }
 
 /**
- * Checks a property on fresh random values, or on those of the seed `known`. TEST_MODEL_SEED and
- * TEST_MODEL_PATH, as a failure prints them, give the same values again. Fails when it takes
- * longer than `ms`.
+ * The seed in TEST_MODEL_SEED, or else the known one, or a fresh one when none is known. A fresh
+ * one is printed with the command that plays the same again.
+ */
+export function seedOr(known: number | null): number {
+  if (TEST_MODEL_SEED) return Number(TEST_MODEL_SEED);
+  if (known !== null) return known;
+  const seed = randomInt(2 ** 31);
+  const file = relative(process.cwd(), expect.getState().testPath ?? "");
+  console.info(`Played again by: TEST_MODEL_SEED=${seed} npm run test:soak -- ${file}`);
+  return seed;
+}
+
+/**
+ * Checks a property on fresh random values. TEST_MODEL_SEED and TEST_MODEL_PATH, as a failure
+ * prints them, give the same values again. Fails when it takes longer than `ms`.
  */
 export async function assertSeeded<T>(
   property: fc.IAsyncProperty<T>,
   numRuns: number,
-  ms = 240_000,
-  known: number | null = null,
+  ms: number,
 ): Promise<void> {
-  const seed = Number(TEST_MODEL_SEED ?? known ?? randomInt(2 ** 31));
-  console.info(`TEST_MODEL_SEED=${seed}`);
+  const seed = seedOr(null);
   const path = TEST_MODEL_PATH;
   await assertSeed(property, { seed, numRuns, ...(path && { path }) }, ms);
 }

@@ -4,7 +4,7 @@ import { adopt, type Child, waitUntilReady } from "../../../src/dev/stack/child.
 import { findPorts } from "../../../src/dev/stack/free-port.ts";
 import { findRedisServer } from "./redis-server.ts";
 
-const readyMs = 30_000;
+const readyMs = 120_000;
 
 interface RedisOptions {
   readonly password?: string;

@@ -25,14 +25,15 @@ import { createTestClock } from "../../../src/runtime/clocks.ts";
 import { createBulkGrantStreams } from "../../../src/runtime/streams/bulk-grants.ts";
 import { createUnreadCountStreams } from "../../../src/runtime/streams/unread-counts.ts";
 import { createServer, type Server } from "../../../src/server.ts";
-import {
-  createClients,
-  type Clients as StoreClients,
-} from "../../../src/store/dynamodb/sdk/client.ts";
+import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { tableName } from "../../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
-import { createMemoryTables, type MemoryTables } from "../stores/memory-clients.ts";
+import {
+  createMemoryTables,
+  findMemoryTables,
+  type MemoryTables,
+} from "../stores/memory-clients.ts";
 import { type MemoryStore, memoryDeps } from "../stores/memory-store.ts";
 import { type RecordingWorkflows, recordWorkflows } from "./recording-workflows.ts";
 
@@ -89,13 +90,9 @@ export interface TestServer extends Clients {
   stop(): Promise<void>;
 }
 
-/** The tables in memory of the servers that run, by their prefix. */
-const memoryTables = new Map<string, MemoryTables>();
-
 /** Starts a server on free ports, with the program `default` in tables of its own. */
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const endpoint = options.dynamoEndpoint ?? inject("dynamodbEndpoint");
-  const isMemory = options.dynamoEndpoint === undefined;
   const variables = {
     MEGURI_PORT: "0",
     MEGURI_HTTP1_PORT: "0",
@@ -111,13 +108,11 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const config = readConfig(variables, "server");
   const ownTables = options.tablePrefix === undefined;
   const log = createLogger("test", config.logLevel);
-  const prefix = config.tablePrefix;
-  if (ownTables && isMemory) memoryTables.set(prefix, createMemoryTables(prefix));
-  if (ownTables && !isMemory) await setupTables(config, log);
-  const connectStore = (): StoreClients | undefined => memoryTables.get(prefix)?.connect();
+  const memory = openMemory(options, config.tablePrefix);
+  if (ownTables && !memory) await setupTables(config, log);
   const workflows = recordWorkflows();
   const { deps, close } = compose(config, options.workflows ?? workflows, log, {
-    clients: connectStore(),
+    clients: memory?.connect(),
   });
   if (ownTables) await setupProgram(deps);
   const { uploadIdleMs } = options;
@@ -129,7 +124,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   });
   const { port, http1Port, operatorsPort } = await server.listen();
   const dynamo =
-    connectStore() ??
+    memory?.connect() ??
     createClients({ endpoint: inject("dynamodbEndpoint"), region: config.region });
   const table = tableName(config.tablePrefix);
   const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
@@ -151,11 +146,17 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       await server.drain();
       access.close();
       await close();
-      if (ownTables && !isMemory) await deleteTables(dynamo.retrying, table);
-      if (ownTables) memoryTables.delete(prefix);
+      if (ownTables && memory) memory.delete();
+      if (ownTables && !memory) await deleteTables(dynamo.retrying, table);
       dynamo.close();
     },
   };
+}
+
+/** The tables in memory of this prefix; undefined if they are in a DynamoDB. */
+function openMemory(options: TestServerOptions, prefix: string): MemoryTables | undefined {
+  if (options.dynamoEndpoint !== undefined) return undefined;
+  return options.tablePrefix === undefined ? createMemoryTables(prefix) : findMemoryTables(prefix);
 }
 
 /** A server on a store in memory. */

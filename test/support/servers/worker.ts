@@ -201,7 +201,7 @@ async function openMemory({ tablePrefix }: Config): Promise<Store> {
     down(isDown) {
       for (const clients of ofWorkers) clients.down(isDown);
     },
-    close: async () => {},
+    close: async () => void tables.delete(),
   };
 }
 

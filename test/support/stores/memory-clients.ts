@@ -6,9 +6,11 @@ import { createStoreTallies } from "../../../src/store/dynamodb/sdk/request-coun
 import { tableName } from "../../../src/store/dynamodb/tables.ts";
 import { createMemoryDynamo } from "./dynamo/memory-dynamo.ts";
 
-/** The tables of one prefix, and the clients of any number of processes on them. */
+/** The tables of one prefix, for the clients of any number of servers and workers. */
 export interface MemoryTables {
   connect(): MemoryClients;
+  /** Forgets the tables. */
+  delete(): void;
 }
 
 export interface MemoryClients extends Clients {
@@ -16,10 +18,16 @@ export interface MemoryClients extends Clients {
   down(isDown: boolean): void;
 }
 
-/** Creates the tables of this prefix, which are gone when nobody refers to them any more. */
+const created = new Map<string, MemoryTables>();
+
+/** Finds the tables that this process has created under the prefix. */
+export const findMemoryTables = (prefix: string): MemoryTables | undefined => created.get(prefix);
+
 export function createMemoryTables(prefix: string): MemoryTables {
-  const dynamo = createMemoryDynamo(localTableDefinitions(tableName(prefix)));
-  return { connect: () => createClients(dynamo.client) };
+  const { client } = createMemoryDynamo(localTableDefinitions(tableName(prefix)));
+  const tables = { connect: () => createClients(client), delete: () => created.delete(prefix) };
+  created.set(prefix, tables);
+  return tables;
 }
 
 function createClients(store: DynamoDBClient): MemoryClients {

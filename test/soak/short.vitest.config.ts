@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+import soak from "./vitest.config.ts";
+
+const { projects: _, ...shared } = soak.test ?? {};
+
+/** The short form of each soak test: known seeds, and one round of what takes minutes. */
+export default defineConfig({
+  test: {
+    ...shared,
+    provide: { ...shared.provide, soak: "short" },
+    include: ["test/soak/**/*.soak.ts"],
+    // Most of them wait for most of their time.
+    maxWorkers: 4,
+  },
+});
