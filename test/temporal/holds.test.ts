@@ -338,17 +338,6 @@ describe("whatever happened to its run", () => {
     expect(await handle.result()).toMatchObject({ state: "EXPIRED" });
   });
 
-  test("one whose worker is killed at its time goes on with another one", async () => {
-    await stopWorker();
-    const killed = await stack.startWorkerProcess();
-    const handle = await holdAndStart(stack, "killed", 3_000);
-    await showsDetails(handle, "Held until");
-    await killed.killHard();
-    stopWorker = await stack.startWorker();
-    await expectTimedOut("killed");
-    expect(await handle.result()).toMatchObject({ state: "EXPIRED" });
-  });
-
   test("one that makes no progress is terminated when the hold has ended", async () => {
     await stopWorker();
     const handle = await holdAndStart(stack, "stuck", -20_000);

@@ -1,14 +1,11 @@
-/** Tests unread count streams through gRPC and HTTP/1.1, from two server processes. */
+/** Tests unread count streams through gRPC and HTTP/1.1, from two servers. */
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
 import { type Client, Code, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import type { Child } from "../../../src/dev/stack/child.ts";
-import { findPorts } from "../../../src/dev/stack/free-port.ts";
-import { startService } from "../../../src/dev/stack/service.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { UnreadCount } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import * as service from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { patience } from "../../support/fixtures/waiting.ts";
@@ -19,37 +16,25 @@ const { NotificationService, WatchUnreadCountsRequestSchema } = service;
 const Cause = service.WatchUnreadCountsResponse_End_Cause;
 
 let server: TestServer;
-/** Another process on the same store, which allows three streams, and one service two of them. */
-let child: Child;
+/** Another server on the same store, which allows three streams, and one service two of them. */
+let another: TestServer;
 let address: { readonly grpc: string; readonly http1: string };
 
 beforeAll(async () => {
-  server = await startServer({ testClock: false, dynamoEndpoint: inject("dynamodbEndpoint") });
-  const [port, http1Port, temporalPort] = await findPorts(0, 0, 0);
-  child = await startService({
-    name: "server",
-    entry: "src/server.ts",
-    env: {
-      MEGURI_PORT: String(port),
-      MEGURI_HTTP1_PORT: String(http1Port),
-      MEGURI_OPERATORS_PORT: "0",
-      MEGURI_DYNAMODB_ENDPOINT: server.config.dynamoEndpoint as string,
-      MEGURI_TABLE_PREFIX: server.config.tablePrefix,
-      MEGURI_TEMPORAL_ADDRESS: `127.0.0.1:${temporalPort}`,
-      MEGURI_MAX_STREAMS: "3",
-      MEGURI_DRAIN_SECONDS: "1",
-    },
-  });
+  server = await startServer({ testClock: false });
+  const { tablePrefix } = server.config;
+  another = await startServer({ testClock: false, tablePrefix, env: { MEGURI_MAX_STREAMS: "3" } });
+  const { port, http1Port } = another;
   address = { grpc: `http://127.0.0.1:${port}`, http1: `http://127.0.0.1:${http1Port}` };
 });
 afterAll(async () => {
-  await child.stop();
+  await another.stop();
   await server.stop();
 });
 
 const headers = { "meguri-caller": "tests" };
 
-/** A client of the other process. */
+/** A client of the other server. */
 function other(service = "tests") {
   const as: Interceptor = (next) => (request) => {
     request.header.set("meguri-caller", service);
@@ -108,7 +93,7 @@ function watch(ownerId: string, client?: Client<typeof NotificationService>) {
   return { ...stream, next };
 }
 
-/** The refusal of the other process to open a stream; undefined when it opens. */
+/** The refusal of the other server to open a stream; undefined when it opens. */
 async function openingRefused(ownerId: string, service?: string): Promise<Refusal | undefined> {
   const stream = watch(ownerId, other(service));
   try {
@@ -136,7 +121,7 @@ describe("WatchUnreadCounts", () => {
     stream.leave();
   });
 
-  test("sends what another process has changed, over gRPC and HTTP/1.1", async () => {
+  test("sends what another server has changed, over gRPC and HTTP/1.1", async () => {
     const owner = await createOwner();
     const { http1: baseUrl } = address;
     const transport = createConnectTransport({ baseUrl, httpVersion: "1.1" });
@@ -174,7 +159,7 @@ describe("WatchUnreadCounts", () => {
     late.leave();
   });
 
-  test("never goes back and ends at the last count, from either process", async () => {
+  test("never goes back and ends at the last count, from either server", async () => {
     const owner = await createOwner();
     const { tablePrefix } = server.config;
     const second = await startServer({ testClock: false, tablePrefix });
