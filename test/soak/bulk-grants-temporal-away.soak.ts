@@ -118,12 +118,14 @@ test("bulk grants go on after their namespace is lost whole while one of them ru
   const userIds = usersOf("running", inForm({ short: 150, long: 600 }));
   await submitted({ id: "running", userIds });
   await submitted({ id: "waiting", userIds: usersOf("waiting", 5) });
-  const executeTime = Date.now() + 10_000;
+  const waiting = await comesTo(stack, "waiting", "AWAITING_APPROVAL");
+  const running = await comesTo(stack, "running", "AWAITING_APPROVAL");
+  // Later than the loss of the namespace. Lost runs begin anew after a minute at the earliest.
+  const executeTime = Date.now() + 60_000;
   await submitted({ id: "timed", userIds: usersOf("timed", 5), executeTime });
   await approve(deps, await comesTo(stack, "timed", "AWAITING_APPROVAL"));
-  const waiting = await comesTo(stack, "waiting", "AWAITING_APPROVAL");
   const half = storeLeavesHalfWay("running");
-  await approve(deps, await comesTo(stack, "running", "AWAITING_APPROVAL"));
+  await approve(deps, running);
   await half;
   await temporal.killHard();
   stack.proxy.down(false);
@@ -135,7 +137,7 @@ test("bulk grants go on after their namespace is lost whole while one of them ru
   await stop();
   await eventually(() => client.schedule.getHandle(reconcileId).trigger());
   const ids = ["running", "waiting", "timed"];
-  for (const id of ids) await eventually(() => bulkGrantRun(stack, id).describe(), 120_000);
+  for (const id of ids) await eventually(() => bulkGrantRun(stack, id).describe(), 300_000);
   await approve(deps, waiting);
   for (const id of ids) {
     expect(await bulkGrantRun(stack, id).result()).toMatchObject({ state: "DONE" });

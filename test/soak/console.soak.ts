@@ -229,15 +229,20 @@ question("What waits for an approval?", async () => {
 });
 
 question("What runs? What is paused?", async () => {
-  const run = await submitted("summer-2028", usersOf("runner", 4_500), "Summer campaign");
+  const run = await submitted("summer-2028", usersOf("runner", 2_500), "Summer campaign");
   await approveFrozen("summer-2028", ["runner-3"]);
   await showsDetails(run, "- pace: ");
+  await showsDetails(run, "line 5: ACCOUNT_FROZEN");
+  // No row is executed until the pages have been seen, however long they take.
+  const never = [60_000, 60_000] as const;
+  stack.proxy.faults({ delay: 1, delayMs: never, operations: ["TransactWriteItems"] });
   const pace = ["executes the rows since ", " rows a second, about "];
   const running = ["RUNNING", ...pace, "line 5: ACCOUNT_FROZEN"];
   await expectDetails(run, running, "bulk-grant-running");
   const name = { programId: "default", bulkGrantId: "summer-2028" };
   await pauseBulkGrant(stack.deps, { ...name, ...byShop });
   await expectDetails(run, ["PAUSING", "Paused by shop (asked by support)."]);
+  stack.proxy.faults({});
   await expectDetails(run, ["PAUSED"]);
   const query = 'WorkflowType IN ("bulkGrant", "bulkGrantFromSource") AND MeguriState = "PAUSED"';
   await expectShown(list(query), ["summer-2028", "PAUSED"]);
