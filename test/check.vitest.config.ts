@@ -7,7 +7,7 @@ const { projects: _, ...shared } = npmTest.test ?? {};
 export default defineConfig({
   test: {
     ...shared,
-    include: ["test/**/*.check.ts"],
+    include: ["{test,tools}/**/*.check.ts"],
     // They need no servers, and have a config of their own.
     exclude: ["test/deploy/**"],
     passWithNoTests: true,

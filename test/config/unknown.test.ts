@@ -55,7 +55,7 @@ test("the code and the pages of this project name no unknown variable", () => {
   const folders = "{src,test,bench,packages,tools,examples,activities,workflows,docs,deploy}";
   const files = globSync(`{*.md,*.json,${folders}/**/*.{ts,md,yml,json,sh}}`, {
     cwd: projectRoot,
-    exclude: ["test/config/**", "test/ops/check-config.test.ts"],
+    exclude: ["test/config/**", "test/ops/check-config.check.ts"],
   });
   const names = files.flatMap((file) =>
     Array.from(readFileSync(projectRoot + file, "utf8").matchAll(/\bMEGURI_[A-Z0-9_]+\b/g), String),

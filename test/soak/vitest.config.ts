@@ -19,9 +19,9 @@ const sideBySide = [
 
 /** The tests of whole processes whose store fails; those of clients run on both transports. */
 const storeFaults = [
-  "test/rpc/server/{drain,health,hung-store}.test.ts",
-  "test/rpc/points/contention.test.ts",
-  "test/temporal/store-faults.test.ts",
+  "test/rpc/server/{drain,health,hung-store}.{test,check}.ts",
+  "test/rpc/points/contention.check.ts",
+  "test/temporal/store-faults.check.ts",
 ];
 
 /** Soak tests, which run for long. Those that use the whole machine run one at a time. */

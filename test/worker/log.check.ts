@@ -60,7 +60,7 @@ test("an error that may quote is described by its type and its place", () => {
   const error = new TypeError("planted-user is not iterable");
   const described = describeError(error);
   expect(described).toMatchObject({ type: "TypeError" });
-  expect(described.at[0]).toContain("log.test.ts");
+  expect(described.at[0]).toContain("log.check.ts");
   expect(JSON.stringify(described)).not.toContain("planted-");
 });
 
