@@ -1,5 +1,5 @@
 /** Delays with which the store in memory applies transactions item by item, as DynamoDB does. */
-import type { BeforeItem } from "./memory-store.ts";
+import type { BeforeItem } from "./memory-records.ts";
 
 /** Waits with the global timers, which may be faked. */
 export const pause = (ms: number): Promise<void> =>

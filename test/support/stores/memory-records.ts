@@ -5,7 +5,6 @@ import { type Loaded, nameOf } from "../../../src/store/engine/item-store.ts";
 import { frozenCopy, keyOf, type Table } from "./dynamo/items.ts";
 import type { BeforeItem as BeforeKey } from "./dynamo/transactions.ts";
 import { firstVersion } from "./first-version.ts";
-import type { BeforeItem } from "./memory-store.ts";
 
 /** A record of the store in memory. */
 export interface Stored {
@@ -13,6 +12,12 @@ export interface Stored {
   readonly value: Records[Kind];
   readonly version: number;
 }
+
+/**
+ * Called before an item of a transaction is applied (for packed entries with the first one), and
+ * before a plain read returns a record. Each item waits by itself.
+ */
+export type BeforeItem = (op: "apply" | "read", ref: Ref) => void | Promise<void>;
 
 /** Finds the records of items by the refs that were read or written before. */
 export function createRecords(tables: ReadonlyMap<string, Table>) {

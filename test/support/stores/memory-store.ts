@@ -35,7 +35,7 @@ import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { exportPorts } from "../servers/export-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { createMemoryDynamo } from "./dynamo/memory-dynamo.ts";
-import { createRecords, type Stored } from "./memory-records.ts";
+import { type BeforeItem, createRecords, type Stored } from "./memory-records.ts";
 
 /** One request of the commit engine, as the hooks see it. */
 export interface Request {
@@ -53,12 +53,6 @@ export interface Request {
  * answer is lost before or after the commit took effect, so that the result is ambiguous.
  */
 export type Fault = "conflict" | "throttled" | "unavailable" | "lost before" | "lost after";
-
-/**
- * Called before an item of a transaction is applied (for packed entries with the first one), and
- * before a plain read returns a record. Each item waits by itself.
- */
-export type BeforeItem = (op: "apply" | "read", ref: Ref) => void | Promise<void>;
 
 export interface MemoryStore extends TableScan {
   readonly itemStore: ItemStore;

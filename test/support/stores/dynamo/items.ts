@@ -16,10 +16,10 @@ export interface Row {
   readonly key: string;
 }
 
-/** The place of a row in an index. Rows with the same sort key are ordered by their `key`. */
+/** The place of a row. Rows with the same sort key, which only an index has, follow `tie`. */
 export interface Place {
   readonly sort: Sort;
-  readonly key: string;
+  readonly tie: string;
 }
 
 export interface Entry extends Place {
@@ -36,7 +36,7 @@ export interface Keys {
 export interface Index {
   readonly keys: Keys;
   /** Global indexes are read without strong consistency. */
-  readonly isGlobal: boolean;
+  readonly kind: "primary" | "local" | "global";
   /** The entries by the hash key, in their order. */
   readonly partitions: Map<string, Entry[]>;
   /** Grows when a partition is added or deleted. */
@@ -62,13 +62,13 @@ export function createTable({ create }: TableDefinition): Table {
   const types = Object.fromEntries(
     AttributeDefinitions.map((each) => [each.AttributeName, each.AttributeType]),
   ) as Record<string, "S" | "N">;
-  const primary = createIndex(KeySchema, false);
+  const primary = createIndex(KeySchema, "primary");
   const indexes = new Map([
     ...(create.LocalSecondaryIndexes ?? []).map(
-      (each) => [each.IndexName ?? "", createIndex(each.KeySchema, false)] as const,
+      (each) => [each.IndexName ?? "", createIndex(each.KeySchema, "local")] as const,
     ),
     ...(create.GlobalSecondaryIndexes ?? []).map(
-      (each) => [each.IndexName ?? "", createIndex(each.KeySchema, true)] as const,
+      (each) => [each.IndexName ?? "", createIndex(each.KeySchema, "global")] as const,
     ),
   ]);
   const all = [primary, ...indexes.values()];
@@ -97,20 +97,32 @@ export function createTable({ create }: TableDefinition): Table {
 
 type KeySchema = TableDefinition["create"]["KeySchema"];
 
-function createIndex(schema: KeySchema, isGlobal: boolean): Index {
+function createIndex(schema: KeySchema, kind: Index["kind"]): Index {
   const [hash, range] = (schema ?? []).map(({ AttributeName }) => AttributeName);
-  return { keys: { hash: hash as string, range }, isGlobal, partitions: new Map(), changes: 0 };
+  return { keys: { hash: hash as string, range }, kind, partitions: new Map(), changes: 0 };
 }
 
 /** The primary key as text, which is the same for equal keys only. */
 export const keyOf = (item: Item, { hash, range }: Keys): string =>
   `${orderOf(item[hash]?.S ?? "")}\u0000${range === undefined ? "" : orderOf(item[range]?.S ?? "")}`;
 
-/** The sort key of an item in an index without which it is not in it; "" if the index has none. */
-export function sortOf(item: Item, { range }: Keys): Sort | undefined {
-  if (range === undefined) return "";
+/**
+ * The place of an item, or of its keys, in an index; undefined if it is not in it. The order of
+ * equal sort keys is that of a hash, as in DynamoDB, so that nobody depends on it.
+ */
+export function placeOf(item: Item, { keys: { range }, kind }: Index, key: string) {
+  const tie = kind === "primary" ? key : `${hashOf(key)} ${key}`;
+  if (range === undefined) return { sort: "", tie };
   const { S, N } = item[range] ?? {};
-  return N === undefined ? S && orderOf(S) : Number(N);
+  const sort = N === undefined ? S && orderOf(S) : Number(N);
+  return sort === undefined ? undefined : { sort, tie };
+}
+
+/** FNV-1a. DynamoDB's own hash is not known. */
+export function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
 }
 
 /**
@@ -127,11 +139,10 @@ export function orderOf(text: string): string {
   return String.fromCharCode(...swapped);
 }
 
-function entryOf(row: Row, { keys }: Index): { hash: string; entry: Entry } | undefined {
-  const hash = row.item[keys.hash]?.S;
-  const sort = sortOf(row.item, keys);
-  if (hash === undefined || sort === undefined) return undefined;
-  return { hash, entry: { sort, key: row.key, row } };
+function entryOf(row: Row, index: Index): { hash: string; entry: Entry } | undefined {
+  const hash = row.item[index.keys.hash]?.S;
+  const place = hash === undefined ? undefined : placeOf(row.item, index, row.key);
+  return hash !== undefined && place ? { hash, entry: { ...place, row } } : undefined;
 }
 
 function addTo(index: Index, row: Row): void {
@@ -166,7 +177,7 @@ function removeFrom(index: Index, row: Row): void {
 }
 
 export const isBefore = (a: Place, b: Place): boolean =>
-  a.sort < b.sort || (a.sort === b.sort && a.key < b.key);
+  a.sort < b.sort || (a.sort === b.sort && a.tie < b.tie);
 
 /** The index of the first entry of which `holds` is true, as it is of all after it. */
 export function firstIndex(entries: readonly Entry[], holds: (entry: Entry) => boolean): number {
@@ -190,7 +201,7 @@ export function frozenCopy(item: Item): Item {
 
 function frozenValue(value: AttributeValue): AttributeValue {
   // JavaScript cannot freeze bytes.
-  if (value.B !== undefined) return Object.freeze({ B: value.B.slice() });
+  if (value.B !== undefined) return Object.freeze({ B: Uint8Array.from(value.B) });
   if (value.L !== undefined) return Object.freeze({ L: value.L.map(frozenValue) });
   if (value.M !== undefined) return Object.freeze({ M: frozenCopy(value.M) });
   return Object.freeze({ ...value });

@@ -2,28 +2,19 @@
  * DynamoDB in memory, at the level of commands: what a client of the SDK would send and get. It
  * knows the commands and expressions that the store sends, and throws for anything else.
  */
-import {
-  BatchGetItemCommand,
-  type BatchGetItemCommandInput,
-  BatchWriteItemCommand,
-  type BatchWriteItemCommandInput,
-  DeleteItemCommand,
-  type DynamoDBClient,
-  GetItemCommand,
-  type GetItemCommandInput,
-  PutItemCommand,
-  QueryCommand,
-  ScanCommand,
-  TransactGetItemsCommand,
-  TransactWriteItemsCommand,
-  type WriteRequest,
+import type {
+  BatchGetItemCommandInput,
+  BatchWriteItemCommandInput,
+  DynamoDBClient,
+  GetItemCommandInput,
+  WriteRequest,
 } from "@aws-sdk/client-dynamodb";
 import type { TableDefinition } from "../../../../src/ops/tables/definitions.ts";
 import type { Item } from "../../../../src/store/dynamodb/sdk/attributes.ts";
-import { UnsupportedRequest } from "../../../../tools/dynamo-proxy/wire.ts";
-import { conditionFailed, invalid, refusal } from "./errors.ts";
+import { conditionFailed, refusal } from "./errors.ts";
 import { checkedKey, createTable, type Table } from "./items.ts";
 import { queryPage, scanPage } from "./pages.ts";
+import { type CommandName, checkCommand, checkItems } from "./requests.ts";
 import { type Action, type BeforeItem, createTransactions, itemWrite } from "./transactions.ts";
 
 export interface MemoryDynamo {
@@ -67,7 +58,7 @@ export function createMemoryDynamo(
       const table = tableOf(name);
       return { table, keys: Keys.map((key) => checkedKey(table, key)) };
     });
-    checkBatch(requests, readLimit);
+    checkItems(requests, readLimit);
     const found = await Promise.all(
       requests.map(async ({ table, keys }) => {
         const items = await Promise.all(keys.map((key) => readItem(table, key, wait)));
@@ -90,14 +81,14 @@ export function createMemoryDynamo(
     const writes = Object.entries(RequestItems).flatMap(([TableName, requests]) =>
       requests.map((request) => ({ TableName, request, ...batchWrite(TableName, request) })),
     );
-    checkBatch(
+    checkItems(
       writes.map(({ table, key }) => ({ table, keys: [key] })),
       writeLimit,
     );
     const UnprocessedItems: Record<string, WriteRequest[]> = {};
     for (const { TableName, request, isLocked, apply } of writes) {
-      if (!isLocked) apply();
-      else (UnprocessedItems[TableName] ??= []).push(request);
+      if (isLocked) UnprocessedItems[TableName] = [...(UnprocessedItems[TableName] ?? []), request];
+      else apply();
     }
     return { UnprocessedItems };
   }
@@ -114,25 +105,22 @@ export function createMemoryDynamo(
     async (input: I) =>
       read(tableOf(input.TableName), input);
 
-  const commands = new Map<unknown, Command>([
-    [GetItemCommand, [["TableName", "Key", "ConsistentRead"], get]],
-    [BatchGetItemCommand, [["RequestItems"], getBatch]],
-    [QueryCommand, [[...pageMembers, ...queryMembers], page(queryPage)]],
-    [ScanCommand, [[...pageMembers, "Segment", "TotalSegments"], page(scanPage)]],
-    [PutItemCommand, [[...writeMembers, "Item"], (input: Action) => write("Put", input)]],
-    [DeleteItemCommand, [[...writeMembers, "Key"], (input: Action) => write("Delete", input)]],
-    [BatchWriteItemCommand, [["RequestItems"], writeBatch]],
-    [TransactGetItemsCommand, [["TransactItems"], transactions.read]],
-    [TransactWriteItemsCommand, [["TransactItems", "ClientRequestToken"], transactions.write]],
-  ]);
+  const runs: Record<CommandName, (input: never, wait: Wait) => Promise<unknown>> = {
+    GetItemCommand: get,
+    BatchGetItemCommand: getBatch,
+    QueryCommand: page(queryPage),
+    ScanCommand: page(scanPage),
+    PutItemCommand: (input: Action) => write("Put", input),
+    DeleteItemCommand: (input: Action) => write("Delete", input),
+    BatchWriteItemCommand: writeBatch,
+    TransactGetItemsCommand: transactions.read,
+    TransactWriteItemsCommand: transactions.write,
+  };
 
-  async function send({ constructor, input }: { readonly input: object }, wait: Wait) {
-    const command = commands.get(constructor);
-    if (!command) throw new UnsupportedRequest(`the command ${constructor.name}`);
-    const [members, run] = command;
-    const unknown = Object.keys(input).filter((member) => !members.includes(member));
-    if (unknown.length > 0) throw new UnsupportedRequest(`${constructor.name} with ${unknown}`);
-    return run(input as never, wait);
+  async function send(command: { readonly input: object }, wait: Wait): Promise<unknown> {
+    const { name } = command.constructor;
+    checkCommand(name, command.input);
+    return runs[name](command.input as never, wait);
   }
   const clientOf = (wait: () => Wait) =>
     ({
@@ -142,28 +130,3 @@ export function createMemoryDynamo(
 }
 
 type Wait = BeforeItem | undefined;
-
-/** The members of the input that are known here, and what answers it. */
-type Command = readonly [readonly string[], (input: never, wait: Wait) => Promise<unknown>];
-
-const expressionMembers = ["TableName", "ExpressionAttributeNames", "ExpressionAttributeValues"];
-const pageMembers = [
-  ...expressionMembers,
-  ...["ConsistentRead", "FilterExpression", "ProjectionExpression", "Limit", "ExclusiveStartKey"],
-];
-const queryMembers = ["IndexName", "KeyConditionExpression", "ScanIndexForward", "Select"];
-const writeMembers = [
-  ...expressionMembers,
-  ...["ConditionExpression", "ReturnValuesOnConditionCheckFailure"],
-];
-
-interface BatchPart {
-  readonly table: Table;
-  readonly keys: readonly string[];
-}
-
-function checkBatch(parts: readonly BatchPart[], limit: number): void {
-  const names = parts.flatMap(({ table, keys }) => keys.map((key) => `${table.name} ${key}`));
-  if (names.length < 1 || names.length > limit) throw invalid(`a batch has 1 to ${limit} items`);
-  if (new Set(names).size < names.length) throw invalid("an item is named twice");
-}

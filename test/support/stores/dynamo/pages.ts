@@ -7,7 +7,6 @@ import type {
 import type { Item } from "../../../../src/store/dynamodb/sdk/attributes.ts";
 import {
   conditionOf,
-  type Expression,
   nameOf,
   type Placeholders,
   parseExpression,
@@ -19,17 +18,22 @@ import { invalid } from "./errors.ts";
 import {
   checkKeys,
   firstIndex,
+<<<<<<< HEAD
+=======
+  hashOf,
+>>>>>>> wt-memory
   type Index,
   isBefore,
   type Keys,
   keyOf,
   orderOf,
   type Place,
+  placeOf,
   type Row,
   type Sort,
-  sortOf,
   type Table,
 } from "./items.ts";
+import { checkExpressions, checkFilter, termsOf } from "./requests.ts";
 
 /** A page ends when its items have so many bytes. */
 const maxBytes = 2 ** 20;
@@ -40,13 +44,14 @@ type Answer = Omit<QueryCommandOutput, "$metadata">;
 export function queryPage(table: Table, input: QueryCommandInput): Answer {
   const { ScanIndexForward: isForward = true, ExclusiveStartKey: start } = input;
   const index = indexOf(table, input);
-  if (index.isGlobal && input.ConsistentRead) throw invalid("a global index reads no newest items");
+  if (index.kind === "global" && input.ConsistentRead)
+    throw invalid("a global index reads no newest items");
   const { hash, range } = keyConditionOf(table, index, input);
   const entries = index.partitions.get(hash) ?? [];
   let from = firstIndex(entries, ({ sort }) => !range.isBelow(sort));
   let to = firstIndex(entries, ({ sort }) => range.isAbove(sort));
   if (start !== undefined) {
-    const place = placeOf(table, index, start);
+    const place = startPlace(table, index, start);
     const isOutside = range.isBelow(place.sort) || range.isAbove(place.sort);
     if (start[index.keys.hash]?.S !== hash || isOutside) throw invalid("the start key is outside");
     if (isForward) from = firstIndex(entries, (each) => isBefore(place, each));
@@ -61,7 +66,8 @@ export function queryPage(table: Table, input: QueryCommandInput): Answer {
 export function scanPage(table: Table, input: ScanCommandInput): Answer {
   const { Segment = 0, TotalSegments = 1, ExclusiveStartKey: start } = input;
   const { primary } = table;
-  const place = start && placeOf(table, primary, start);
+  checkExpressions(input);
+  const place = start && startPlace(table, primary, start);
   const first = start && partitionOf(start[primary.keys.hash]?.S ?? "");
   const isOfSegment = ({ hash }: Partition) =>
     Math.floor((hash / 2 ** 32) * TotalSegments) === Segment;
@@ -95,13 +101,6 @@ function partitionsOf(index: Index): readonly Partition[] {
   const order = [...index.partitions.keys()].map(partitionOf).sort(compare);
   orders.set(index, { changes: index.changes, order });
   return order;
-}
-
-/** FNV-1a. DynamoDB's own hash is not known. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0;
 }
 
 function indexOf({ indexes, primary }: Table, { IndexName }: QueryCommandInput): Index {
@@ -148,14 +147,14 @@ const pick = (item: Item, names: readonly string[]): Item =>
   Object.fromEntries(names.flatMap((name) => (item[name] ? [[name, item[name]]] : [])));
 
 /** The place of a cursor. Throws unless it has exactly the keys of the index and of the table. */
-function placeOf(table: Table, index: Index, start: Item): Place {
+function startPlace(table: Table, index: Index, start: Item): Place {
   checkKeys(table, start);
   const names = new Set(keyNames(index, table.primary));
   const given = Object.keys(start);
   if (given.length !== names.size || !given.every((name) => names.has(name))) {
     throw invalid("the provided starting key is invalid");
   }
-  return { sort: sortOf(start, index.keys) ?? "", key: keyOf(start, table.primary.keys) };
+  return placeOf(start, index, keyOf(start, table.primary.keys)) ?? { sort: "", tie: "" };
 }
 
 /** Which sort keys are before a range, and which are behind it. */
@@ -168,7 +167,10 @@ const no = () => false;
 
 /** The hash key that a query asks for, and its range of sort keys. */
 function keyConditionOf(table: Table, { keys }: Index, input: QueryCommandInput) {
-  const terms = termsOf(parseExpression(input.KeyConditionExpression ?? ""));
+  checkExpressions(input);
+  const expression = parseExpression(input.KeyConditionExpression ?? "");
+  if ("part" in expression || expression.op === "OR") throw invalid("no range of keys");
+  const terms = termsOf(expression);
   const of = (name: string | undefined) =>
     terms.filter(({ path }) => name !== undefined && nameOf(path, input) === name);
   const [hashes, ranges] = [of(keys.hash), of(keys.range)];
@@ -177,7 +179,7 @@ function keyConditionOf(table: Table, { keys }: Index, input: QueryCommandInput)
   if (hash?.op !== "=" || hashes.length > 1 || !isKnown) {
     throw invalid("the key condition does not fit the keys");
   }
-  if (input.FilterExpression !== undefined) checkFilter(input, keys);
+  if (input.FilterExpression) checkFilter(input.FilterExpression, keys, input);
   const [value = ""] = textsOf(hash, "S", input);
   const type = table.types[keys.range ?? ""] ?? "S";
   return {
@@ -185,25 +187,6 @@ function keyConditionOf(table: Table, { keys }: Index, input: QueryCommandInput)
     range: range ? rangeOf(range, sortsOf(range, type, input)) : { isBelow: no, isAbove: no },
   };
 }
-
-/** The terms of a conjunction. */
-function termsOf(expression: Expression): readonly Term[] {
-  if ("parts" in expression && expression.op === "AND") return expression.parts.flatMap(termsOf);
-  if ("path" in expression) return [expression];
-  throw invalid("a key condition is a conjunction");
-}
-
-/** DynamoDB refuses a filter of a query by the key. */
-function checkFilter(input: QueryCommandInput, { hash, range }: Keys): void {
-  const isKey = (path: string) => [hash, range].includes(nameOf(path, input));
-  const used = pathsOf(parseExpression(input.FilterExpression ?? ""));
-  if (used.some(isKey)) throw invalid("a filter has no attributes of the key");
-}
-
-const pathsOf = (expression: Expression): string[] => {
-  if ("parts" in expression) return expression.parts.flatMap(pathsOf);
-  return "part" in expression ? pathsOf(expression.part) : [expression.path];
-};
 
 /** The values of a term of a key condition, which have the type of the key. */
 function textsOf({ values }: Term, type: "S" | "N", given: Placeholders): string[] {

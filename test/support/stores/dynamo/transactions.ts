@@ -17,6 +17,7 @@ import { conditionOf } from "../../../../tools/dynamo-proxy/expressions.ts";
 import { UnsupportedRequest } from "../../../../tools/dynamo-proxy/wire.ts";
 import { cancelled, invalid, refusal } from "./errors.ts";
 import { checkedKey, checkedSize, frozenCopy, keyOf, type Table } from "./items.ts";
+import { checkExpressions, checkItems } from "./requests.ts";
 
 /** Called before an item of a transaction is applied, and before a plain read returns an item. */
 export type BeforeItem = (op: "apply" | "read", table: Table, key: string) => unknown;
@@ -54,6 +55,7 @@ type TableOf = (name: string | undefined) => Table;
 /** Checks a request that puts or deletes an item, or only checks its condition. */
 export function itemWrite(tableOf: TableOf, op: string, action: Action): ItemWrite {
   const table = tableOf(action.TableName);
+  checkExpressions(action);
   const { Item: item, Key } = action;
   const bytes = item ? checkedSize(table, item) : 0;
   const key = item ? keyOf(item, table.primary.keys) : checkedKey(table, Key ?? {});
@@ -110,7 +112,7 @@ export function createTransactions(tableOf: TableOf, hook: () => BeforeItem | un
       if (!token || token.length > 36) throw invalid("a token has 1 to 36 characters");
       const actions = TransactItems.map(actionOf);
       const writes = actions.map(([op, action]) => itemWrite(tableOf, op, action));
-      checkTransaction(writes);
+      checkItems(writes.map(onlyKey), maxItems);
       if (total(writes, ({ bytes }) => bytes) > maxBytes)
         throw invalid("a transaction has at most 4 MB");
       if (isKnown(token, actions)) return {};
@@ -132,7 +134,7 @@ export function createTransactions(tableOf: TableOf, hook: () => BeforeItem | un
         const table = tableOf(Get?.TableName);
         return { table, key: checkedKey(table, Get?.Key ?? {}) };
       });
-      checkTransaction(items);
+      checkItems(items.map(onlyKey), maxItems);
       const locked = items.map(({ table, key }) => table.locked.has(key));
       if (locked.includes(true)) throw cancelled(locked.map((each) => (each ? conflict : none)));
       return {
@@ -144,6 +146,11 @@ export function createTransactions(tableOf: TableOf, hook: () => BeforeItem | un
     },
   };
 }
+
+const onlyKey = ({ table, key }: { readonly table: Table; readonly key: string }) => ({
+  table,
+  keys: [key],
+});
 
 const none: CancellationReason = { Code: "None" };
 const conflict: CancellationReason = {
@@ -166,12 +173,4 @@ function actionOf(item: TransactItem): [string, Action] {
     throw new UnsupportedRequest(`the action ${Object.keys(item)}`);
   }
   return [op, action as Action];
-}
-
-/** Throws if a transaction has too many items, or one of them twice. */
-function checkTransaction(items: readonly { readonly table: Table; readonly key: string }[]) {
-  if (items.length < 1 || items.length > maxItems)
-    throw invalid("a transaction has 1 to 100 items");
-  const names = new Set(items.map(({ table, key }) => `${table.name} ${key}`));
-  if (names.size < items.length) throw invalid("an item is named twice");
 }
