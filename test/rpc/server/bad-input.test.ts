@@ -12,7 +12,7 @@ import {
   getOption,
 } from "@bufbuild/protobuf";
 import { oneof } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { type CallOptions, createClient } from "@connectrpc/connect";
+import { type CallOptions, createClient, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Reservation_State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
@@ -373,18 +373,14 @@ const methods = services.flatMap((service) =>
 const validator = createRequestValidator();
 
 let server: MemoryServer;
-let sessions: Http2SessionManager;
 type Call = (request: Init | AsyncIterable<Init>, options?: CallOptions) => Promise<unknown>;
-let callOf: (method: (typeof methods)[number]) => Call;
+let callOf: (method: (typeof methods)[number], transport?: Transport) => Call;
 /** What is stored before the bad requests, and after each of them. */
 let stored: string[];
 
 beforeAll(async () => {
   server = await startMemoryServer();
-  const baseUrl = `http://127.0.0.1:${server.port}`;
-  sessions = new Http2SessionManager(baseUrl);
-  const transport = createGrpcTransport({ baseUrl, sessionManager: sessions });
-  callOf = ({ service, method }) => {
+  callOf = ({ service, method }, transport = server.handlers) => {
     const client = createClient(service, transport) as unknown as Record<string, Call>;
     const headers = { "meguri-caller": "tests" };
     return async (request, options) => {
@@ -403,10 +399,7 @@ beforeAll(async () => {
   await server.reactions.react({ targetName: target, userId: "u", displayName: "U" });
   stored = await dump(server);
 });
-afterAll(async () => {
-  sessions.abort();
-  await server.stop();
-});
+afterAll(() => server.stop());
 
 describe("this test", () => {
   test("has a good request of every RPC, which the rules accept", () => {
@@ -467,6 +460,21 @@ describe.each(methods)("$name", (rpc) => {
     }
     expect(await dump(server)).toEqual(stored);
   });
+});
+
+test("each method refuses its first bad value over gRPC as its handler does", async () => {
+  const baseUrl = `http://127.0.0.1:${server.port}`;
+  const sessionManager = new Http2SessionManager(baseUrl);
+  const overGrpc = createGrpcTransport({ baseUrl, sessionManager });
+  for (const rpc of methods) {
+    const [first] = badRequests(rpc.method);
+    if (!first) continue;
+    const [path, request] = first;
+    const refusal = await refusalOf(callOf(rpc, overGrpc)(request));
+    expect(refusal, `${rpc.name}: ${path}`).toEqual(await refusalOf(callOf(rpc)(request)));
+  }
+  expect(await dump(server)).toEqual(stored);
+  sessionManager.abort();
 });
 
 describe("many violations at once", () => {

@@ -3,7 +3,7 @@
  * nothing, and who may call is not refused for permission.
  */
 import { type DescField, type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
+import { createClient, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { SignJWT, UnsecuredJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -52,7 +52,6 @@ const names = ({ input }: DescMethod, ...roles: Role[]): boolean =>
 let key: SigningKey;
 let issuer: Issuer;
 let server: MemoryServer;
-let sessions: Http2SessionManager;
 
 beforeAll(async () => {
   key = await createSigningKey("right", "RS256");
@@ -63,14 +62,12 @@ beforeAll(async () => {
     MEGURI_JWT_ISSUER: issuerName,
     MEGURI_JWT_AUDIENCE: audience,
   });
-  sessions = new Http2SessionManager(`http://127.0.0.1:${server.port}`);
   const token = await tokenFor(allScopes);
   await call(rpcOf("RegisterTarget"), token, { targetName: target, ownerId: "o" });
   await call(rpcOf("CreateProgram"), token, { programId: "other" });
 });
 
 afterAll(async () => {
-  sessions.abort();
   await server.stop();
   await issuer.stop();
 });
@@ -91,10 +88,12 @@ async function* inStream(request: Init) {
 type Call = (request: Init | AsyncIterable<Init>, options: object) => unknown;
 
 /** Sends a request, and returns the first message of the answer. */
-async function call(rpc: Rpc, token: string | undefined, request: Init): Promise<unknown> {
-  const { service, method } = rpc;
-  const baseUrl = `http://127.0.0.1:${server.port}`;
-  const transport = createGrpcTransport({ baseUrl, sessionManager: sessions });
+async function call(
+  { service, method }: Rpc,
+  token: string | undefined,
+  request: Init,
+  transport = server.handlers,
+): Promise<unknown> {
   const client = createClient(service, transport) as unknown as Record<string, Call>;
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const streams = method.methodKind === "client_streaming";
@@ -105,9 +104,13 @@ async function call(rpc: Rpc, token: string | undefined, request: Init): Promise
 }
 
 /** The reason of the refusal of the RPC's good request; undefined if it is answered. */
-async function reasonFor(rpc: Rpc, token: string | undefined): Promise<string | undefined> {
+async function reasonFor(
+  rpc: Rpc,
+  token: string | undefined,
+  transport?: Transport,
+): Promise<string | undefined> {
   try {
-    await call(rpc, token, goodRequests[rpc.name] ?? {});
+    await call(rpc, token, goodRequests[rpc.name] ?? {}, transport);
     return undefined;
   } catch (error) {
     return toRefusal(error).reason;
@@ -222,6 +225,18 @@ describe("refused", () => {
     expect(Object.fromEntries(await Promise.all(denied))).toEqual(
       Object.fromEntries(Object.keys(tokens).map((kind) => [kind, "PERMISSION_DENIED"])),
     );
+  });
+
+  test("calls are refused over gRPC, too", async () => {
+    const baseUrl = `http://127.0.0.1:${server.port}`;
+    const sessionManager = new Http2SessionManager(baseUrl);
+    const overGrpc = createGrpcTransport({ baseUrl, sessionManager });
+    const withoutScope = await tokenFor([]);
+    for (const rpc of methods) {
+      expect(await reasonFor(rpc, undefined, overGrpc), rpc.name).toBe("UNAUTHENTICATED");
+      expect(await reasonFor(rpc, withoutScope, overGrpc), rpc.name).toBe("PERMISSION_DENIED");
+    }
+    sessionManager.abort();
   });
 
   test("calls have left nothing written", async () => {

@@ -18,13 +18,9 @@ import { invalid } from "./errors.ts";
 import {
   checkKeys,
   firstIndex,
-<<<<<<< HEAD
-=======
   hashOf,
->>>>>>> wt-memory
   type Index,
   isBefore,
-  type Keys,
   keyOf,
   orderOf,
   type Place,
