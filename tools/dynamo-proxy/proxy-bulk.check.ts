@@ -20,8 +20,8 @@ import {
 } from "../../test/support/fixtures/bulk-records.ts";
 import { range } from "../../test/support/fixtures/stored-reactions.ts";
 import { patience } from "../../test/support/fixtures/waiting.ts";
-import { write } from "../../test/support/stores/both-stores.ts";
 import { deleteTables } from "../../test/support/stores/delete-tables.ts";
+import { write } from "../../test/support/stores/records.ts";
 import { startDynamoProxy } from "./proxy.ts";
 
 const upstream = inject("dynamodbEndpoint");

@@ -14,8 +14,8 @@ import {
   target,
   unreadGroup,
 } from "../../support/fixtures/stored-reactions.ts";
-import { fill, pages, write } from "../../support/stores/both-stores.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
+import { fill, pages, write } from "../../support/stores/records.ts";
 
 const ownerId = "owner";
 const kinds = ["like", "~comment"] as const;

@@ -23,8 +23,9 @@ import {
 } from "../../support/fixtures/account-fixture.ts";
 import { createLedger, day, program } from "../../support/fixtures/ledger-fixture.ts";
 import { pastHistories, playPast } from "../../support/models/past-histories.ts";
-import { bothStores, fill, type OpenStore, write } from "../../support/stores/both-stores.ts";
+import { bothStores, type OpenStore } from "../../support/stores/both-stores.ts";
 import { delayedBy } from "../../support/stores/item-by-item.ts";
+import { fill, write } from "../../support/stores/records.ts";
 
 const { stores, client } = bothStores();
 const openDynamo = stores[1][1];

@@ -12,7 +12,8 @@ import { type Item, toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { itemOf, pack } from "../../../src/store/dynamodb/ledger-items.ts";
 import { itemSize, total } from "../../../src/store/dynamodb/sdk/item-size.ts";
 import { allItems } from "../../support/fixtures/pages.ts";
-import { bothStores, pages, rejection, write } from "../../support/stores/both-stores.ts";
+import { bothStores } from "../../support/stores/both-stores.ts";
+import { pages, rejection, write } from "../../support/stores/records.ts";
 
 const { stores, names, client } = bothStores();
 const openDynamo = stores[1][1];

@@ -10,8 +10,8 @@ import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { tableName } from "../../../src/store/dynamodb/tables.ts";
 import { newTarget, put, range, reaction } from "../../support/fixtures/stored-reactions.ts";
-import { fill } from "../../support/stores/both-stores.ts";
 import { deleteTables } from "../../support/stores/delete-tables.ts";
+import { fill } from "../../support/stores/records.ts";
 
 const names = tableName(`split-${randomUUID().slice(0, 8)}-`);
 const target = newTarget();

@@ -5,9 +5,9 @@ import type { Account } from "../../../src/domain/account.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { type EventKey, type LedgerEntry, noTotals } from "../../../src/domain/ledger.ts";
 import { createGate } from "../fixtures/account-fixture.ts";
-import { write } from "./both-stores.ts";
 import { pause } from "./item-by-item.ts";
 import { createMemoryStore } from "./memory-store.ts";
+import { write } from "./records.ts";
 
 const account = accountRef("p", "u");
 const entries = [entryRef("p", "u", 1), entryRef("p", "u", 2)] as const;

@@ -286,8 +286,8 @@ test("pages of equal sort keys, of an index and of scans have each item once", a
   const user = randomUUID();
   const partitions = Array.from({ length: 12 }, partitionOf);
   const items = partitions.map((pk, i) => ({ pk: S(pk), sk: S(user), t: N(i >> 2), n: N(1) }));
-  const [{ pk }] = items as [Item];
-  const ties = sortKeys.map((sk): Item => ({ pk: pk as Item[string], sk: S(sk), n: N(1) }));
+  const [pk] = partitions.map(S) as [Item[string]];
+  const ties = sortKeys.map((sk): Item => ({ pk, sk: S(sk), n: N(1) }));
   await compare(
     [...items, ...ties].map((item) => put(item)),
     memory,

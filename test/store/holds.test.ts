@@ -1,4 +1,4 @@
-/** The conformance tests of holds: records come back, stay small, and are listed. */
+/** Tests the records of holds: they come back, stay small, and are listed. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { PageRequest } from "../../src/app/ports/pages.ts";
@@ -10,9 +10,8 @@ import { heldShardOf } from "../../src/store/dynamodb/codecs/holds.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { allItems } from "../support/fixtures/pages.ts";
-import { bothStores, fill, write } from "../support/stores/both-stores.ts";
-
-const { stores } = bothStores();
+import { openMemory as open } from "../support/stores/both-stores.ts";
+import { fill, write } from "../support/stores/records.ts";
 
 const newProgram = () => `p-${randomUUID().slice(0, 23)}`;
 
@@ -38,7 +37,7 @@ const capture = (eventId: string): Capture => ({
 
 const ended = { points: maxPoints, entryNumber: 999_999_999_999, availablePoints: maxBalance };
 
-describe.each(stores)("%s", (_, open) => {
+describe("records and lists", () => {
   test("holds come back as they were written", async () => {
     const { store, reader } = open();
     const p = newProgram();

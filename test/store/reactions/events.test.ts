@@ -1,4 +1,4 @@
-/** Tests both stores alike: lists and counts of events, next events, owners, and purges. */
+/** Tests the readers of reactions and notifications: lists and counts of events, next events, owners, and purges. */
 import { describe, expect, test } from "vitest";
 import { eventActorRef, eventOwnerRef, readGroupRef } from "../../../src/app/ports/records.ts";
 import type { Event, EventsName } from "../../../src/domain/event.ts";
@@ -11,9 +11,8 @@ import {
   range,
   readGroup,
 } from "../../support/fixtures/stored-reactions.ts";
-import { bothStores, fill, pages, write } from "../../support/stores/both-stores.ts";
-
-const { stores } = bothStores();
+import { openMemory as open } from "../../support/stores/both-stores.ts";
+import { fill, pages, write } from "../../support/stores/records.ts";
 
 const newName = (): EventsName => ({
   ownerId: newUser(),
@@ -42,7 +41,7 @@ const otherNames = (name: EventsName): EventsName[] => [
   { ...name, target: { ...name.target, id: `${name.target.id}x` } },
 ];
 
-describe.each(stores)("%s: events", (_, open) => {
+describe("events", () => {
   /** Sets up a name with events, actors, and events of other names. */
   async function setUp(count: number, people: readonly string[]) {
     const { store, reader, purger } = open();
@@ -102,7 +101,7 @@ describe.each(stores)("%s: events", (_, open) => {
   });
 });
 
-describe.each(stores)("%s: what belongs to events", (_, open) => {
+describe("what belongs to events", () => {
   test("the owners who were notified about a target, of all or of one", async () => {
     const { store, reader } = open();
     const target = newTarget();

@@ -1,4 +1,4 @@
-/** Tests both stores alike: transactions on records of reactions, and what comes back of them. */
+/** Tests transactions on records of reactions on both stores, and what comes back of them. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
@@ -29,8 +29,9 @@ import {
   unreadGroup,
   unreadRefOf,
 } from "../../support/fixtures/stored-reactions.ts";
-import { bothStores, check, fill, remove, write } from "../../support/stores/both-stores.ts";
+import { bothStores } from "../../support/stores/both-stores.ts";
 import { firstVersion } from "../../support/stores/first-version.ts";
+import { check, fill, remove, write } from "../../support/stores/records.ts";
 
 const { stores } = bothStores();
 
@@ -107,14 +108,6 @@ describe.each(stores)("%s: transactions", (_, open) => {
       [refOf(b).id, { value: undefined, version: 0 }],
     ]);
     expect((await store.read([ref]))[0]?.version).toBe(1);
-  });
-
-  test("the same deletes and checks under one token happen once", async () => {
-    const { store, a, b } = setUp();
-    await fill(store, [put(a), put(b)]);
-    const [writes, token] = [[remove(refOf(a), 1), check(refOf(b), 2)], randomUUID()];
-    expect(await store.commit(writes, token)).toEqual({ kind: "committed" });
-    expect(await store.commit(writes, token)).toEqual({ kind: "committed" });
   });
 });
 

@@ -1,5 +1,5 @@
-/** Tests both stores alike: lists of unread and read groups, of what is muted; many inboxes. */
-import { describe, expect, test, vi } from "vitest";
+/** Tests the readers of reactions and notifications: lists of unread and read groups, of what is muted; many inboxes. */
+import { describe, expect, test } from "vitest";
 import type { PageRequest } from "../../../src/app/ports/pages.ts";
 import {
   inboxRef,
@@ -23,20 +23,10 @@ import {
   unreadGroup,
   unreadRefOf,
 } from "../../support/fixtures/stored-reactions.ts";
-import { patience } from "../../support/fixtures/waiting.ts";
-import {
-  bothStores,
-  fill,
-  type OpenStore,
-  pages,
-  rejection,
-  remove,
-  write,
-} from "../../support/stores/both-stores.ts";
+import { type OpenStore, openMemory as open } from "../../support/stores/both-stores.ts";
+import { fill, pages, rejection, remove, write } from "../../support/stores/records.ts";
 
-const { stores } = bothStores();
-
-describe.each(stores)("%s: unread groups", (_, open) => {
+describe("unread groups", () => {
   /** Sets up groups of the versions 7, 14 and so on up to 105, beside records of other lists. */
   async function setUp() {
     const { store, reader } = open();
@@ -92,7 +82,7 @@ describe.each(stores)("%s: unread groups", (_, open) => {
   });
 });
 
-describe.each(stores)("%s: read groups", (_, open) => {
+describe("read groups", () => {
   test("by version, newest first, below a limit if given, without expired ones", async () => {
     const { store, reader } = open();
     const ownerId = newUser();
@@ -145,7 +135,7 @@ describe.each(stores)("%s: read groups", (_, open) => {
   });
 });
 
-describe.each(stores)("%s: muted people and inboxes", (_, open) => {
+describe("muted people and inboxes", () => {
   test("the muted people of one owner, by id", async () => {
     const { store, reader } = open();
     const ownerId = newUser();
@@ -200,10 +190,8 @@ describe.each(stores)("%s: muted people and inboxes", (_, open) => {
       store,
       found.map(([ownerId, value]) => write(inboxRef(ownerId), value)),
     );
-    await vi.waitFor(async () => {
-      const inboxes = await reader.inboxes([...ownerIds, ...ownerIds.slice(0, 10)]);
-      expect(inboxes).toEqual(new Map(found));
-    }, patience);
+    const inboxes = await reader.inboxes([...ownerIds, ...ownerIds.slice(0, 10)]);
+    expect(inboxes).toEqual(new Map(found));
     expect(await reader.inboxes([])).toEqual(new Map());
   });
 });
@@ -228,7 +216,7 @@ function listsOf({ reader }: OpenStore, name: ReturnType<typeof newTarget>, id: 
   };
 }
 
-test.each(stores)("%s: a cursor is valid only for its own list", async (_, open) => {
+test("a cursor is valid only for its own list", async () => {
   const opened = open();
   const { store } = opened;
   const [name, id] = [newTarget(), newUser()];
@@ -245,9 +233,7 @@ test.each(stores)("%s: a cursor is valid only for its own list", async (_, open)
   ]);
   const lists = listsOf(opened, name, id);
   const first = { size: 1, cursor: undefined };
-  await vi.waitFor(async () => {
-    expect((await lists.reactionsOfUser(first)).cursor).toBeDefined();
-  }, patience);
+  expect((await lists.reactionsOfUser(first)).cursor).toBeDefined();
   const full = [
     "reactions",
     "reactionsOfUser",

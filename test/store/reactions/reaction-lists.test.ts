@@ -1,6 +1,6 @@
-/** Tests both stores alike: lists of reactions, and what a purge deletes. */
+/** Tests the readers of reactions and notifications: lists of reactions, and what a purge deletes. */
 import { randomUUID } from "node:crypto";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { PageRequest } from "../../../src/app/ports/pages.ts";
 import {
   pendingPurgeRef,
@@ -19,17 +19,15 @@ import {
   refOf,
   target,
 } from "../../support/fixtures/stored-reactions.ts";
-import { patience } from "../../support/fixtures/waiting.ts";
-import { bothStores, fill, pages, remove, write } from "../../support/stores/both-stores.ts";
-
-const { stores } = bothStores();
+import { openMemory as open } from "../../support/stores/both-stores.ts";
+import { fill, pages, remove, write } from "../../support/stores/records.ts";
 
 const withdrawn = {
   place: { version: 4, generation: 2 },
   expireTime: 1_790_000_900_000,
 };
 
-describe.each(stores)("%s: reactions", (_, open) => {
+describe("reactions", () => {
   test("to a target, newest first: all, and the notified ones in a range", async () => {
     const { store, reader } = open();
     const name = newTarget();
@@ -78,14 +76,12 @@ describe.each(stores)("%s: reactions", (_, open) => {
       write(reactionRef(newTarget(), "like", userId), withdrawn),
     ]);
     const list = (size: number) => pages((page) => reader.reactionsOfUser(userId, page), size);
-    await vi.waitFor(async () => {
-      const found = (await list(5)).flat();
-      expect(found.map(({ createTime }) => createTime)).toEqual(
-        records.map(({ createTime }) => createTime).reverse(),
-      );
-      const byNumber = (a: Reaction, b: Reaction) => b.version - a.version;
-      expect(found.toSorted(byNumber)).toEqual(records);
-    }, patience);
+    const found = (await list(5)).flat();
+    expect(found.map(({ createTime }) => createTime)).toEqual(
+      records.map(({ createTime }) => createTime).reverse(),
+    );
+    const byNumber = (a: Reaction, b: Reaction) => b.version - a.version;
+    expect(found.toSorted(byNumber)).toEqual(records);
     const all = (await list(100)).flat();
     for (const [i, record] of all.entries()) {
       const cursor = reader.cursorOfUserAfter(record);
@@ -94,7 +90,7 @@ describe.each(stores)("%s: reactions", (_, open) => {
     }
     const [first, second] = records as [Reaction, Reaction];
     await fill(store, [remove(refOf(first), 100), write(refOf(second), withdrawn, 99)]);
-    await vi.waitFor(async () => expect((await list(100)).flat()).toHaveLength(10), patience);
+    expect((await list(100)).flat()).toHaveLength(10);
   });
 
   test("targets, pending purges and events without an actor are in no person's list", async () => {
@@ -114,14 +110,14 @@ describe.each(stores)("%s: reactions", (_, open) => {
       const found = await pages((page) => reader.reactionsOfUser(userId, page), 99);
       return found.flat().filter((each) => each.target.id === name.id);
     };
-    await vi.waitFor(async () => expect(await listed("T")).toEqual([record]), patience);
+    expect(await listed("T")).toEqual([record]);
     expect(await listed(`${name.type}#${name.id}`)).toEqual([]);
     expect(await listed("#")).toEqual([]);
     await fill(store, [remove(refOf(record), 2), remove(pendingPurgeRef(name), 1)]);
   });
 });
 
-describe.each(stores)("%s: purges", (_, open) => {
+describe("purges", () => {
   test("of reactions of one kind to one target, 1,000 at a time", async () => {
     const { store, reader, purger } = open();
     const [name, userId] = [newTarget(), newUser()];

@@ -1,6 +1,6 @@
-/** Tests both stores alike: bulk grants, their lists, and the rows of uploads by block. */
+/** Tests the records of bulk grants, their lists, and the rows of uploads by block. */
 import { randomUUID } from "node:crypto";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { BlockCheck, BlockOutcome } from "../../src/app/ports/bulk-grants.ts";
 import {
   blockCheckRef,
@@ -21,23 +21,13 @@ import {
 } from "../support/fixtures/bulk-records.ts";
 import { largestBlock, largestBulkRecords } from "../support/fixtures/largest-bulk-records.ts";
 import { range } from "../support/fixtures/stored-reactions.ts";
-import { patience } from "../support/fixtures/waiting.ts";
-import {
-  bothStores,
-  fill,
-  type OpenStore,
-  pages,
-  rejection,
-  remove,
-  write,
-} from "../support/stores/both-stores.ts";
-
-const { stores } = bothStores();
+import { type OpenStore, openMemory as open } from "../support/stores/both-stores.ts";
+import { fill, pages, rejection, remove, write } from "../support/stores/records.ts";
 
 const newProgram = () => `p-${randomUUID()}`;
 const time = 1_790_000_000_000;
 
-describe.each(stores)("%s: records of bulk grants", (_, open) => {
+describe("records of bulk grants", () => {
   test("the largest ones are read as they were written", async () => {
     const { store, reader } = open();
     await fill(
@@ -100,7 +90,7 @@ describe.each(stores)("%s: records of bulk grants", (_, open) => {
   });
 });
 
-describe.each(stores)("%s: lists of bulk grants", (_, open) => {
+describe("lists of bulk grants", () => {
   interface Filter {
     readonly state?: BulkGrantState;
     readonly start?: number;
@@ -130,7 +120,7 @@ describe.each(stores)("%s: lists of bulk grants", (_, open) => {
       const filter = { programId, state, start, end };
       return (await pages((page) => reader.bulkGrants(filter, page), size)).flat();
     };
-    await vi.waitFor(async () => expect(await list({}, 100)).toEqual(newest), patience);
+    expect(await list({}, 100)).toEqual(newest);
     return { store, reader, programId, newest, list };
   }
 
@@ -177,7 +167,7 @@ describe.each(stores)("%s: lists of bulk grants", (_, open) => {
       expect(await list({ state: "CANCELLED" }, 5)).toEqual([cancelled]);
       expect(await list({ state: "RUNNING" }, 5)).not.toContainEqual(row);
     };
-    await vi.waitFor(moved, patience);
+    await moved();
     expect(await list({}, 3)).toEqual(newest.map((each) => (each === row ? cancelled : each)));
   });
 
@@ -197,7 +187,7 @@ describe.each(stores)("%s: lists of bulk grants", (_, open) => {
   });
 });
 
-describe.each(stores)("%s: the rows of an upload", (_, open) => {
+describe("the rows of an upload", () => {
   test("are read by block as they were written; a block that does not exist is empty", async () => {
     const { reader, sheets } = open();
     const uploadId = newUpload();
@@ -322,7 +312,7 @@ describe.each(stores)("%s: the rows of an upload", (_, open) => {
   });
 });
 
-describe.each(stores)("%s: pending uploads", (_, open) => {
+describe("pending uploads", () => {
   test("are listed by id until they are deleted", async () => {
     const { store, reader } = open();
     const prefix = randomUUID();
@@ -340,6 +330,6 @@ describe.each(stores)("%s: pending uploads", (_, open) => {
     );
     expect(await listed()).toEqual(pending);
     await fill(store, [remove(pendingUploadRef(`${prefix}b`), 1)]);
-    expect(await listed()).toEqual([pending[0], pending[2]]);
+    await expect(await listed()).toEqual([pending[0], pending[2]]);
   });
 });

@@ -22,7 +22,8 @@ import {
   target,
   unreadGroup,
 } from "../support/fixtures/stored-reactions.ts";
-import { bothStores, fill, write } from "../support/stores/both-stores.ts";
+import { bothStores } from "../support/stores/both-stores.ts";
+import { fill, write } from "../support/stores/records.ts";
 
 const { stores } = bothStores();
 

@@ -1,10 +1,9 @@
-/** Tests both stores alike: the queries of `group-members.ts` for members of an unread group. */
+/** Tests the readers of reactions and notifications: the queries of `group-members.ts` for members of an unread group. */
 import { describe, expect, test } from "vitest";
 import type { Reaction, TargetName } from "../../../src/domain/target.ts";
 import { newTarget, put, range, reaction, refOf } from "../../support/fixtures/stored-reactions.ts";
-import { bothStores, fill, write } from "../../support/stores/both-stores.ts";
-
-const { stores } = bothStores();
+import { openMemory as open } from "../../support/stores/both-stores.ts";
+import { fill, write } from "../../support/stores/records.ts";
 
 /** What is read of the members of a group. */
 type Read =
@@ -18,7 +17,7 @@ type Read =
       readonly total: number;
     };
 
-describe.each(stores)("%s: members of a group", (_, open) => {
+describe("members of a group", () => {
   /** Sets up a target with records, and a query that returns the versions of the members. */
   async function setUp(recordsOf: (name: TargetName) => readonly Reaction[]) {
     const { store, reader } = open();
