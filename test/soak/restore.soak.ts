@@ -81,7 +81,6 @@ async function call(deps: Deps, programId: string, number: number, dueTime: numb
   await react(deps, { target, kind: "like", userId: `person-${number}`, displayName: "a person" });
 }
 
-
 /** Runs the command as an operator does, whatever its exit code. Returns what it prints. */
 function compare(prefix: string, ...args: string[]): Promise<string> {
   const env = {
