@@ -10,7 +10,6 @@ import { adopt, waitUntilReady } from "../../src/dev/stack/child.ts";
 import { findPorts } from "../../src/dev/stack/free-port.ts";
 
 const run = promisify(execFile);
-const readyMs = 60_000;
 
 export interface Postgres {
   readonly url: string;
@@ -49,7 +48,7 @@ export async function startPostgres(): Promise<Postgres> {
     );
     const child = await adopt(process_, { name: "Postgres" });
     const url = `postgres://bench@127.0.0.1:${port}/postgres`;
-    await waitUntilReady(child, () => answers(url), readyMs);
+    await waitUntilReady(child, () => answers(url));
     return {
       url,
       pid: child.pid,

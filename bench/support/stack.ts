@@ -59,7 +59,6 @@ export interface Stack {
 }
 
 const quiet = createLogger("bench", "silent");
-const readyMs = 60_000;
 const root = `${import.meta.dirname}/../..`;
 
 /** Starts a stack with the program `default`. */
@@ -195,7 +194,7 @@ export async function startProcess(
       warnings.set(warning, (warnings.get(warning) ?? 0) + 1);
     },
   });
-  await waitUntilReady(child, async () => ready !== undefined, readyMs);
+  await waitUntilReady(child, async () => ready !== undefined);
   const stop = async () => {
     await child.stop();
     for (const [text, count] of warnings) console.error(`  ${entry} logged ${count}×: ${text}`);

@@ -5,7 +5,7 @@
  */
 import { mkdir } from "node:fs/promises";
 import { startDynamoDbLocal } from "./stack/dynamodb-local.ts";
-import { findPorts } from "./stack/free-port.ts";
+import { findPorts, retryLostPorts } from "./stack/free-port.ts";
 import { lock } from "./stack/lock.ts";
 import { runToEnd, startService } from "./stack/service.ts";
 import { startTemporal } from "./stack/temporal-dev-server.ts";
@@ -43,31 +43,27 @@ try {
 }
 
 async function start(): Promise<void> {
-  const [dynamodbPort, temporalPort, temporalUiPort, grpcPort, http1Port, metrics] =
-    await findPorts(
-      PORTS.dynamodb,
-      PORTS.temporal,
-      PORTS.temporalUi,
-      Number(process.env.MEGURI_PORT || PORTS.grpc),
-      Number(process.env.MEGURI_HTTP1_PORT || PORTS.http1),
-      Number(process.env.MEGURI_METRICS_PORT || PORTS.metrics),
-    );
+  const [grpcPort, http1Port, metrics] = await findPorts(
+    Number(process.env.MEGURI_PORT || PORTS.grpc),
+    Number(process.env.MEGURI_HTTP1_PORT || PORTS.http1),
+    Number(process.env.MEGURI_METRICS_PORT || PORTS.metrics),
+  );
   const address = `http://127.0.0.1:${grpcPort}`;
   await mkdir(DATA_DIR, { recursive: true });
   unlock = await lock(`${DATA_DIR}/dev.sock`, address);
 
-  const dynamodb = await startDynamoDbLocal({
-    port: dynamodbPort,
-    dataDir: `${DATA_DIR}/dynamodb`,
+  const dynamodb = await retryLostPorts(async () => {
+    const [port] = await findPorts(PORTS.dynamodb);
+    const onProgress = (line: string) => say("dynamodb", line);
+    return startDynamoDbLocal({ port, dataDir: `${DATA_DIR}/dynamodb`, onProgress });
   });
   addPart({ name: "dynamodb", ...dynamodb });
   say("dynamodb", `DynamoDB Local at ${dynamodb.endpoint}`);
 
-  const temporal = await startTemporal({
-    port: temporalPort,
-    ui: temporalUiPort,
-    dataFile: `${DATA_DIR}/temporal/temporal.db`,
-    onProgress: (line) => say("temporal", line),
+  const temporal = await retryLostPorts(async () => {
+    const [port, ui] = await findPorts(PORTS.temporal, PORTS.temporalUi);
+    const onProgress = (line: string) => say("temporal", line);
+    return startTemporal({ port, ui, dataFile: `${DATA_DIR}/temporal/temporal.db`, onProgress });
   });
   addPart({ name: "temporal", ...temporal });
   const web = temporal.uiUrl === undefined ? "" : `, Web UI at ${temporal.uiUrl}`;

@@ -17,19 +17,24 @@ import { createLogger, type Logger } from "../log.ts";
 import { createClients } from "../store/dynamodb/sdk/client.ts";
 import { tableName } from "../store/dynamodb/tables.ts";
 import { ensureSchedules } from "../temporal/schedules.ts";
+import { untilAnswered } from "./await-answers.ts";
 import { definitionsFor } from "./tables/definitions.ts";
 import { lineOf } from "./tables/differences.ts";
 import { compareTables, manageTables } from "./tables/manage-tables.ts";
 
-/** Creates all of it. Throws as setupTables does, and if the store or Temporal does not answer. */
+/**
+ * Creates all of it. Throws as setupTables does, and OperatorError if the store or Temporal does not
+ * answer for a minute.
+ */
 export async function setup(config: Config, log: Logger): Promise<void> {
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
   try {
-    await setupTables(config, log);
+    await untilAnswered(() => setupTables(config, log), log);
     // Before the program, whose schedule has a search attribute that this registers.
-    await ensureSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
-    await setupProgram(deps);
+    const { pickUps } = deps.bulkSources;
+    await untilAnswered(() => ensureSchedules(workflows, deps.reader, pickUps), log);
+    await untilAnswered(() => setupProgram(deps), log);
   } finally {
     await close();
     await workflows.close();

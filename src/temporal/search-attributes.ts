@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, isGrpcServiceError } from "@temporalio/client";
 import { defineSearchAttributeKey } from "@temporalio/common";
 import { searchAttributes } from "../contract/search-attributes.ts";
+import { DomainError } from "../domain/errors.ts";
 
 export const programKey = defineSearchAttributeKey(searchAttributes.program, "KEYWORD");
 export const userKey = defineSearchAttributeKey(searchAttributes.user, "KEYWORD");
@@ -82,7 +83,8 @@ async function register(connection: Connection, namespace: string): Promise<void
   }
   const limit = performance.now() + timeoutMs;
   while ((await readMissing()).length > 0) {
-    if (performance.now() > limit) throw new Error("the search attributes did not appear");
+    if (performance.now() > limit)
+      throw new DomainError("WORKFLOWS_UNAVAILABLE", "the search attributes did not appear");
     await sleep(100);
   }
 }

@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
+    globalSetup: "test/support/say-once.ts",
     include: ["test/deploy/**/*.check.ts"],
     pool: "forks",
     maxWorkers: 2,

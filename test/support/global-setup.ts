@@ -10,6 +10,7 @@ import { SHORT_RUN_JAVA_OPTIONS, startDynamoDbLocal } from "../../src/dev/stack/
 import { startTemporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
 import { deniedIn, guardedBy } from "./deploy/guarded.ts";
+import { sayOnce } from "./say-once.ts";
 import { findGrpcurl } from "./servers/grpcurl.ts";
 
 declare module "vitest" {
@@ -37,10 +38,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   Object.assign(process.env, guardedBy(denied));
   // Every process of the run compiles the same modules.
   process.env.NODE_COMPILE_CACHE ??= join(folder, "compiled");
+  process.env.TEST_SAID_LINES = folder;
   // Before the tests, because a build with Go beside them would slow them down for minutes.
   await findGrpcurl();
   // Side by side, because each of them takes seconds.
-  const starting = [startDynamoDbLocal(), startTemporal({ onProgress: console.error })] as const;
+  const starting = [
+    startDynamoDbLocal({ onProgress: sayOnce }),
+    startTemporal({ onProgress: sayOnce }),
+  ] as const;
   const shorter = `${import.meta.dirname}/workflows.ts`;
   const { hasShortWaits } = project.getProvidedContext();
   const bundling = writeBundle(folder, hasShortWaits ? shorter : undefined);

@@ -29,7 +29,7 @@ export async function startEmbedded(say: (line: string) => void) {
   };
   try {
     process.env.JAVA_TOOL_OPTIONS ??= SHORT_RUN_JAVA_OPTIONS;
-    const dynamodb = await startDynamoDbLocal();
+    const dynamodb = await startDynamoDbLocal({ onProgress: say });
     stops.push(dynamodb.stop);
     say(`DynamoDB Local at ${dynamodb.endpoint}`);
     const temporal = await startTemporal({

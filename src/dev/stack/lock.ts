@@ -1,4 +1,4 @@
-/** Keeps a second stack from opening the data of a running one. */
+/** Lets one process at a time do something, such as open the data of `npm run dev`. */
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
@@ -6,12 +6,15 @@ import { text } from "node:stream/consumers";
 
 const ANSWER_TIMEOUT_MS = 2_000;
 
+/** Another process has the lock. */
+export class Locked extends Error {}
+
 /**
  * Takes the lock by listening on a Unix domain socket at `path`, which sends `address` to each
  * connection. However the process ends, the kernel closes the socket; a remaining file then refuses
  * connections and is replaced. Returns a function that releases the lock and removes the file.
  *
- * @throws Error `already running at …` when another process has it.
+ * @throws Locked `already running at …` when another process has it.
  */
 export async function lock(path: string, address: string): Promise<() => void> {
   const server = createServer((socket) => {
@@ -41,5 +44,5 @@ async function removeStale(path: string): Promise<void> {
   }
   socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy());
   const address = await text(socket).catch(() => "an unknown address");
-  throw new Error(`already running at ${address}`);
+  throw new Locked(`already running at ${address}`);
 }

@@ -5,7 +5,6 @@ import type { Child } from "./child.ts";
 import { adopt, waitUntilReady } from "./child.ts";
 
 const ROOT = `${import.meta.dirname}/../../..`;
-const READY_TIMEOUT_MS = 60_000;
 
 type ServiceOptions = {
   readonly name: string;
@@ -22,7 +21,7 @@ type ServiceOptions = {
  * Starts the process and waits for its message `ready` on the IPC channel, which does not depend on
  * its log level.
  *
- * @throws Error when it ends or a minute passes before the message, with the end of its output.
+ * @throws Error when it ends before the message, or hangs, with the end of its output.
  */
 export async function startService(options: ServiceOptions): Promise<Child> {
   let ready = false;
@@ -31,7 +30,7 @@ export async function startService(options: ServiceOptions): Promise<Child> {
     ready ||= message === "ready";
   });
   const child = await adopt(process_, options);
-  await waitUntilReady(child, async () => ready, READY_TIMEOUT_MS);
+  await waitUntilReady(child, async () => ready);
   return child;
 }
 

@@ -5,15 +5,12 @@ import { dirname, resolve } from "node:path";
 import { Connection } from "@temporalio/client";
 import type { Child } from "./child.ts";
 import { adopt, waitUntilReady } from "./child.ts";
-import { findPorts } from "./free-port.ts";
+import { findPorts, retryLostPorts } from "./free-port.ts";
 import { findTemporalCli } from "./temporal-cli.ts";
 
 const HOST = "127.0.0.1";
-const READY_TIMEOUT_MS = 60_000;
+const ANSWER_TIMEOUT_MS = 10_000;
 const DEFAULT_NAMESPACE = "default";
-
-/** How often a server starts whose own ports another process took between its choice and use. */
-const MAX_STARTS = 3;
 
 export type TemporalOptions = {
   /** The database file; in memory by default. Its folder is created when it does not exist. */
@@ -56,13 +53,7 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
   if (running) return runningServer(running);
 
   const cli = await findTemporalCli(options.onProgress);
-  for (let start = 1; ; start++) {
-    try {
-      return await startOnce(cli, options);
-    } catch (error) {
-      if (start === MAX_STARTS || !/address already in use/.test(String(error))) throw error;
-    }
-  }
+  return retryLostPorts(() => startOnce(cli, options));
 }
 
 async function startOnce(cli: string, options: TemporalOptions): Promise<Temporal> {
@@ -110,7 +101,7 @@ async function waitForNamespace(child: Child, address: string, namespace: string
   const connection = Connection.lazy({ address });
   const check = async () => {
     try {
-      await connection.withDeadline(Date.now() + 2_000, () =>
+      await connection.withDeadline(Date.now() + ANSWER_TIMEOUT_MS, () =>
         connection.workflowService.describeNamespace({ namespace }),
       );
       return true;
@@ -119,7 +110,7 @@ async function waitForNamespace(child: Child, address: string, namespace: string
     }
   };
   try {
-    await waitUntilReady(child, check, READY_TIMEOUT_MS);
+    await waitUntilReady(child, check);
   } finally {
     await connection.close();
   }

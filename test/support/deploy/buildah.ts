@@ -5,13 +5,25 @@ import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { fetchOnce, findTool } from "../../../src/dev/stack/cached-tools.ts";
+import { fetchOnce, findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { sayOnce } from "../say-once.ts";
 import { unpackDebian } from "../servers/debian-packages.ts";
 
 const run = promisify(execFile);
 
 /** Buildah, and the libraries that it needs and few machines have. */
 const packages = ["buildah", "libassuan0", "libdevmapper1.02.1", "libgpgme11", "libseccomp2"];
+
+/** Debian's mirrors offer the newest build of a release only; that of Debian 12 is the oldest. */
+const tool = {
+  command: "buildah",
+  title: "Buildah",
+  version: "1.28",
+  isMinimum: true,
+  versionArgs: ["--version"],
+  folder: "buildah-debian",
+  fetch: unpack,
+} as const;
 
 /** What the folders of stores begin with; then comes the id of their process. */
 const prefix = "meguri-image-";
@@ -31,8 +43,7 @@ export interface Buildah {
  */
 export async function openBuildah(): Promise<Buildah> {
   if (process.getuid?.() !== 0) throw new Error("building the image needs the rights of root");
-  const tool = { command: "buildah", title: "Buildah of Debian", folder: "buildah-debian" };
-  const command = await findTool({ ...tool, fetch: unpack }, console.error);
+  const command = await findTool(tool, sayOnce);
   await removeLeftovers();
   const folder = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
   const at = (...names: string[]) => join(folder, ...names);
@@ -63,8 +74,8 @@ async function removeLeftovers(): Promise<void> {
 }
 
 /** The script of Buildah, beside its unpacked packages. */
-async function unpack(folder: string): Promise<string> {
-  console.error("fetching Buildah of Debian");
+async function unpack(folder: string, onProgress: Progress): Promise<string> {
+  onProgress("fetching Buildah of Debian");
   const root = await unpackDebian(packages, folder);
   const libraries = join(folder, "libraries");
   const own = join(root, "usr/lib", `${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu`);
@@ -92,19 +103,19 @@ async function findCacheMounts(): Promise<string> {
     await mkdir(mounts);
     return mounts;
   };
-  const tool = { command: "mounts", title: "cache of builds", folder: "image-builds", fetch };
-  return await fetchOnce(tool, console.error);
+  const title = "cache of builds";
+  return await fetchOnce({ command: "mounts", title, folder: "image-builds", fetch }, sayOnce);
 }
 
 /** Debian's essential packages, and the library that Node needs, as a file system in a tar. */
 export const findDebian = (): Promise<string> =>
   fetchOnce(
     { command: "root.tar", title: "base of Debian", folder: "debian-bookworm", fetch: bootstrap },
-    console.error,
+    sayOnce,
   );
 
-async function bootstrap(folder: string): Promise<string> {
-  console.error("making a base of Debian with mmdebstrap, once, some minutes");
+async function bootstrap(folder: string, onProgress: Progress): Promise<string> {
+  onProgress("making a base of Debian with mmdebstrap, once, some minutes");
   const root = await unpackDebian(["mmdebstrap"], folder);
   const file = join(folder, "root.tar");
   const options = ["--variant=essential", "--mode=root", "--include=libstdc++6"];

@@ -5,11 +5,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseEnv, promisify } from "node:util";
-import { findTool, installWithGo } from "../../../src/dev/stack/cached-tools.ts";
+import { findTool, installWithGo, type Progress } from "../../../src/dev/stack/cached-tools.ts";
 import { codeNamed, projectRoot } from "../markdown.ts";
+import { sayOnce } from "../say-once.ts";
 
-const version = "v2.16.2";
-const title = `compose-go ${version}`;
+const version = "2.16.2";
 
 /** The part of a service that the checks look at. */
 export interface Service {
@@ -39,8 +39,14 @@ export const documentedEnv = (): Record<string, string> =>
 /** Returns the services of a compose file. Throws what is wrong with it. */
 export async function loadCompose(text = composeFile): Promise<Services> {
   const command = await findTool(
-    { command: "compose-go", title, folder: `compose-go-${version}`, fetch },
-    console.error,
+    {
+      command: "compose-go",
+      title: "compose-go",
+      version,
+      folder: `compose-go-v${version}`,
+      fetch: build,
+    },
+    sayOnce,
   );
   const cwd = await mkdtemp(join(tmpdir(), "meguri-compose-"));
   try {
@@ -55,8 +61,12 @@ export async function loadCompose(text = composeFile): Promise<Services> {
 }
 
 /** The package is named `cmd`, as its program is. */
-async function fetch(folder: string): Promise<string> {
-  const name = `github.com/compose-spec/compose-go/v2/cmd@${version}`;
-  await installWithGo({ title, package: name, folder }, console.error);
+async function build(folder: string, onProgress: Progress): Promise<string> {
+  const goPackage = {
+    title: `compose-go ${version}`,
+    package: `github.com/compose-spec/compose-go/v2/cmd@v${version}`,
+    duration: "a minute",
+  };
+  await installWithGo(goPackage, folder, onProgress);
   return join(folder, "cmd");
 }

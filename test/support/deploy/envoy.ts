@@ -51,7 +51,7 @@ export async function startEnvoy(serverPorts: readonly number[]): Promise<Envoy>
     Number((await ask("/stats?filter=membership_healthy")).match(/: (\d+)\n/)?.[1]);
   const isReady = async () =>
     existsSync(adminFile) && (await healthyServers()) === serverPorts.length;
-  await waitUntilReady(child, () => isReady().catch(() => false), 60_000);
+  await waitUntilReady(child, () => isReady().catch(() => false));
   const [listener] = JSON.parse(await ask("/listeners?format=json")).listener_statuses;
   return {
     port: listener.local_address.socket_address.port_value,

@@ -1,21 +1,32 @@
 /** Finds or builds Helm, which renders and checks the chart. */
 import { join } from "node:path";
-import { findTool, installWithGo } from "../../../src/dev/stack/cached-tools.ts";
+import { findTool, installWithGo, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { sayOnce } from "../say-once.ts";
 
-const version = "v3.19.0";
-const title = `Helm ${version}`;
-const name = `helm.sh/helm/v3/cmd/helm@${version}`;
+const version = "3.19.0";
+
+const tool = {
+  command: "helm",
+  title: "Helm",
+  version,
+  versionArgs: ["version", "--short"],
+  folder: `helm-v${version}`,
+  fetch: build,
+};
 
 /**
- * Returns the path of Helm: the one on the PATH, or one in the project's cache folder, where it is
- * built with Go once, in some minutes.
+ * Returns the path of Helm, which is built with Go once, in some minutes.
  *
  * @throws Error of `go install`.
  */
-export const findHelm = (): Promise<string> =>
-  findTool({ command: "helm", title, folder: `helm-${version}`, fetch: build }, console.error);
+export const findHelm = (): Promise<string> => findTool(tool, sayOnce);
 
-async function build(folder: string): Promise<string> {
-  await installWithGo({ title, package: name, folder }, console.error);
+async function build(folder: string, onProgress: Progress): Promise<string> {
+  const goPackage = {
+    title: `Helm ${version}`,
+    package: `helm.sh/helm/v3/cmd/helm@v${version}`,
+    duration: "some minutes",
+  };
+  await installWithGo(goPackage, folder, onProgress);
   return join(folder, "helm");
 }

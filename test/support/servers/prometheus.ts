@@ -43,7 +43,7 @@ export async function startPrometheus(jobs: Readonly<Record<string, number>>): P
       ({ ok }) => ok,
       () => false,
     );
-  await waitUntilReady(child, isReady, 120_000);
+  await waitUntilReady(child, isReady);
   return {
     async count(expression) {
       const query = new URLSearchParams({ query: expression });

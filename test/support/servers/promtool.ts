@@ -1,20 +1,31 @@
 /** Finds or fetches Prometheus' program `promtool`, which checks rules and pages of metrics. */
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { findOnPath, findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { sayOnce } from "../say-once.ts";
 import { unpackDebian } from "./debian-packages.ts";
 
-const title = "promtool of Debian's package prometheus";
+/** Debian's mirrors offer the newest build of a release only; that of Debian 12 is the oldest. */
+const tool = {
+  command: "promtool",
+  title: "promtool",
+  version: "2.42",
+  isMinimum: true,
+  versionArgs: ["--version"],
+  folder: "promtool-debian",
+  fetch: unpack,
+} as const;
 
 /**
- * Runs promtool with this standard input, and returns what it prints. The program is the one on the
- * PATH, or one in the project's cache folder, where the package of Debian or Ubuntu is unpacked
- * once. Throws an error with instructions when neither works.
+ * Runs promtool with this standard input, and returns what it prints. When the PATH has none that
+ * is new enough, the package of Debian or Ubuntu is unpacked once.
  *
- * @throws Error with what it prints, when it finds something wrong.
+ * @throws Error with what it prints, when it finds something wrong, or with instructions when it
+ * cannot be fetched.
  */
 export async function promtool(args: readonly string[], input = ""): Promise<string> {
-  const program = await findTool(tool, console.error);
+  const program = await findTool(tool, sayOnce);
   return new Promise((resolve, reject) => {
     const child = execFile(program, args, (error, stdout, stderr) => {
       if (error) reject(new Error(`promtool ${args.join(" ")}\n${stdout}${stderr}`));
@@ -24,20 +35,19 @@ export async function promtool(args: readonly string[], input = ""): Promise<str
   });
 }
 
-/** Returns the path of Prometheus, which is beside promtool on the PATH, or in the same package. */
+/** Returns the path of the Prometheus that was installed together with promtool. */
 export async function findPrometheus(): Promise<string> {
-  const unpacked = join(dirname(await findTool(tool, console.error)), "root/usr/bin/prometheus");
-  return (await findOnPath("prometheus")) ?? unpacked;
+  const folder = dirname(await findTool(tool, sayOnce));
+  const beside = join(folder, "prometheus");
+  return existsSync(beside) ? beside : join(folder, "root/usr/bin/prometheus");
 }
 
-const tool = { command: "promtool", title, folder: "promtool-debian", fetch: unpack };
-
 async function unpack(folder: string, onProgress: Progress): Promise<string> {
-  onProgress(`fetching ${title}`);
+  onProgress("fetching promtool of Debian's package prometheus");
   const root = await unpackDebian(["prometheus"], folder).catch((cause: Error) => {
     throw new Error(
-      "There is no promtool, and apt-get cannot fetch it. Put promtool on the PATH. " +
-        `(${cause.message.trim()})`,
+      `there is no promtool ${tool.version} or newer on the PATH, and apt-get cannot fetch it; ` +
+        `TOOL_PROMTOOL can name one (${cause.message.trim()})`,
       { cause },
     );
   });

@@ -1,32 +1,39 @@
-/** Finds or fetches the program `redis-server`, or Valkey's, which speaks the same protocol. */
+/** Finds or fetches the program `redis-server`. */
 import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { findOnPath, findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { sayOnce } from "../say-once.ts";
 import { unpackDebian } from "./debian-packages.ts";
 
 /** The Debian packages of the program and of the libraries that few machines have. */
 const packages = ["redis-tools", "liblzf1", "libjemalloc2"];
-const title = "Redis server of Debian";
+
+/** Debian's mirrors offer the newest build of a release only; that of Debian 12 is the oldest. */
+const tool = {
+  command: "redis-server",
+  title: "Redis server",
+  version: "7.0",
+  isMinimum: true,
+  versionArgs: ["--version"],
+  folder: "redis-server-debian",
+  fetch: unpack,
+} as const;
 
 /**
- * Returns the path of the program: that of the variable REDIS_SERVER, one on the PATH, or one in
- * the project's cache folder, into which packages of Debian or Ubuntu are unpacked once. This needs
- * no rights of root. Throws an error with instructions when none of these works.
+ * Returns the path of the program. When the PATH has none that is new enough, packages of Debian or
+ * Ubuntu are unpacked once, which needs no rights of root.
+ *
+ * @throws Error with instructions when they cannot be fetched.
  */
-export async function findRedisServer(): Promise<string> {
-  const named = process.env.REDIS_SERVER || (await findOnPath("valkey-server"));
-  if (named) return named;
-  const tool = { command: "redis-server", title, folder: "redis-server-debian", fetch: unpack };
-  return await findTool(tool, console.error);
-}
+export const findRedisServer = (): Promise<string> => findTool(tool, sayOnce);
 
 /** Unpacks the packages beside the folder, and returns a script in it that starts the program. */
 async function unpack(folder: string, onProgress: Progress): Promise<string> {
-  onProgress(`fetching the ${title}`);
+  onProgress("fetching the Redis server of Debian");
   const root = await unpackDebian(packages, folder).catch((cause: Error) => {
     throw new Error(
-      "There is no redis-server, and apt-get cannot fetch it. Put redis-server or valkey-server " +
-        `on the PATH, or set REDIS_SERVER to its path. (${cause.message.trim()})`,
+      `there is no redis-server ${tool.version} or newer on the PATH, and apt-get cannot fetch it; ` +
+        `TOOL_REDIS_SERVER can name one, or a valkey-server (${cause.message.trim()})`,
       { cause },
     );
   });

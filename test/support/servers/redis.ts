@@ -4,8 +4,6 @@ import { adopt, type Child, waitUntilReady } from "../../../src/dev/stack/child.
 import { findPorts } from "../../../src/dev/stack/free-port.ts";
 import { findRedisServer } from "./redis-server.ts";
 
-const readyMs = 120_000;
-
 interface RedisOptions {
   readonly password?: string;
   /** The files of a certificate and its key. Absent: the port is cleartext. */
@@ -43,7 +41,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
       isReady ||= line.includes("Ready to accept connections");
     };
     const child = await adopt(process_, { name: "Redis", onLine });
-    await waitUntilReady(child, async () => isReady, readyMs);
+    await waitUntilReady(child, async () => isReady);
     return child;
   }
 

@@ -1,0 +1,52 @@
+/** Waits in the setup for a store and a Temporal that do not answer yet. */
+import pRetry from "p-retry";
+import { OperatorError } from "../config/config-error.ts";
+import { DomainError } from "../domain/errors.ts";
+import type { Logger } from "../log.ts";
+import { isTransient } from "../store/dynamodb/sdk/client.ts";
+import { SchedulesMissing } from "../temporal/schedules.ts";
+
+/** The pause between two attempts, and the time in which one has to succeed. */
+const patience = { pauseMs: 1_000, giveUpMs: 60_000 };
+
+/**
+ * Takes a step again while the store or Temporal does not answer it, for a minute. The step has to
+ * be one that may be taken any number of times.
+ *
+ * @throws OperatorError when the minute is over.
+ */
+export async function untilAnswered(
+  step: () => Promise<void>,
+  log: Logger,
+  { pauseMs, giveUpMs } = patience,
+): Promise<void> {
+  try {
+    await pRetry(step, {
+      retries: Number.POSITIVE_INFINITY,
+      factor: 1,
+      minTimeout: pauseMs,
+      maxRetryTime: giveUpMs,
+      shouldRetry({ error }) {
+        const silent = silentOne(error);
+        if (silent) {
+          const reason = error.message;
+          log.warn({ reason }, `${silent} does not answer; trying again in ${pauseMs / 1_000} s`);
+        }
+        return silent !== undefined;
+      },
+    });
+  } catch (error) {
+    const silent = silentOne(error);
+    if (silent === undefined) throw error;
+    const { message } = error as Error;
+    throw new OperatorError(`${silent} has not answered for ${giveUpMs / 1_000} s: ${message}`);
+  }
+}
+
+/** Who has not answered, if it may answer the same step later. */
+function silentOne(error: unknown): string | undefined {
+  if (error instanceof SchedulesMissing) return "Temporal";
+  if (!(error instanceof DomainError)) return isTransient(error) ? "the store" : undefined;
+  if (error.reason === "WORKFLOWS_UNAVAILABLE") return "Temporal";
+  return error.retryable ? "the store" : undefined;
+}

@@ -1,0 +1,79 @@
+/** Tests how long the setup waits for a store and a Temporal, and what it says meanwhile. */
+import { ListTablesCommand } from "@aws-sdk/client-dynamodb";
+import { pino } from "pino";
+import { beforeEach, expect, inject, onTestFinished, test } from "vitest";
+import { OperatorError } from "../../src/config/config-error.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import { untilAnswered } from "../../src/ops/await-answers.ts";
+import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
+import { SchedulesMissing } from "../../src/temporal/schedules.ts";
+import { startTcpProxy } from "../support/servers/tcp-proxy.ts";
+
+let said: string[];
+/** Called with each line that the setup says. */
+let onSaid: () => void;
+beforeEach(() => {
+  said = [];
+  onSaid = () => {};
+});
+const write = (line: string) => {
+  const { msg, reason } = JSON.parse(line);
+  said.push(`${msg} (${reason})`);
+  onSaid();
+};
+const log = pino({}, { write });
+
+const away = new DomainError("WORKFLOWS_UNAVAILABLE", "workflows cannot be reached right now");
+const silent = Object.assign(new Error("no answer within 3000 ms"), { name: "TimeoutError" });
+const timing = { pauseMs: 1, giveUpMs: 240_000 };
+
+test.each([
+  ["Temporal", away],
+  ["Temporal", new SchedulesMissing(["default"])],
+  ["the store", silent],
+  ["the store", new DomainError("STORE_UNAVAILABLE", "the store gave no answer")],
+])("%s is asked again after %s", async (name, error) => {
+  const errors = [error, error];
+  const step = async () => {
+    const next = errors.pop();
+    if (next) throw next;
+  };
+  await untilAnswered(step, log, timing);
+  const line = `${name} does not answer; trying again in 0.001 s (${error.message})`;
+  expect(said).toEqual([line, line]);
+});
+
+test("when the time is over, one sentence says what has not answered", async () => {
+  const step = () => Promise.reject(silent);
+  const ended = untilAnswered(step, log, { pauseMs: 1, giveUpMs: 0 });
+  const text = "the store has not answered for 0 s: no answer within 3000 ms";
+  await expect(ended).rejects.toEqual(new OperatorError(text));
+});
+
+test("nothing else is tried again", async () => {
+  const error = new OperatorError("the tables are not as this version needs them");
+  await expect(untilAnswered(() => Promise.reject(error), log, timing)).rejects.toBe(error);
+  expect(said).toEqual([]);
+});
+
+test("a store that comes back is set up", async () => {
+  const proxy = await startTcpProxy(Number(new URL(inject("dynamodbEndpoint")).port));
+  const endpoint = `http://127.0.0.1:${proxy.port}`;
+  const { retrying, close } = createClients({ endpoint, region: "ap-northeast-1" });
+  onTestFinished(async () => {
+    close();
+    await proxy.stop();
+  });
+  proxy.cut();
+  onSaid = proxy.restore;
+  let tables: readonly string[] | undefined;
+  await untilAnswered(
+    async () => {
+      tables = (await retrying.send(new ListTablesCommand({}))).TableNames;
+    },
+    log,
+    timing,
+  );
+  expect(tables).toBeInstanceOf(Array);
+  expect(said).toEqual([expect.stringMatching(/^the store does not answer; .*/)]);
+});
