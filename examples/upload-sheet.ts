@@ -1,6 +1,6 @@
 /**
  * Uploads a sheet as a bulk grant and waits for its end; docs/batch-jobs.md has more:
- * `node examples/upload-sheet.ts ADDRESS CALLER BULK_GRANT_ID FILE`.
+ * `node examples/upload-sheet.ts ADDRESS CALLER PROGRAM_ID BULK_GRANT_ID FILE`.
  */
 import { createReadStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,6 +22,7 @@ import {
 
 /** What is submitted, and by which caller. */
 interface SheetUpload {
+  readonly programId: string;
   readonly bulkGrantId: string;
   readonly file: string;
   readonly caller: string;
@@ -42,15 +43,16 @@ const unknownOutcome: readonly Code[] = [
 /** Uploads a sheet, and returns the bulk grant when it has ended. Throws refusals. */
 export async function grantSheet(
   bulkGrants: Client<typeof BulkGrantService>,
-  { bulkGrantId, file, caller }: SheetUpload,
+  { programId, bulkGrantId, file, caller }: SheetUpload,
 ): Promise<BulkGrant> {
   const headers = { "meguri-caller": caller };
-  await untilAnswered(() => bulkGrants.uploadBulkGrant(messagesOf(bulkGrantId, file), { headers }));
+  const name = { programId, bulkGrantId };
+  await untilAnswered(() => bulkGrants.uploadBulkGrant(messagesOf(name, file), { headers }));
   let last: BulkGrant | undefined;
   let isFinal = false;
   while (!isFinal) {
     await untilAnswered(async () => {
-      for await (const { content } of bulkGrants.watchBulkGrant({ bulkGrantId }, { headers })) {
+      for await (const { content } of bulkGrants.watchBulkGrant(name, { headers })) {
         if (content.case === "update") last = content.value.bulkGrant;
         else if (content.case === "end") isFinal = content.value.cause === Cause.FINAL;
       }
@@ -62,10 +64,10 @@ export async function grantSheet(
 
 /** The header, the sheet in pieces, and the end, without which the server stores nothing. */
 async function* messagesOf(
-  bulkGrantId: string,
+  name: Pick<SheetUpload, "programId" | "bulkGrantId">,
   file: string,
 ): AsyncGenerator<MessageInitShape<typeof UploadBulkGrantRequestSchema>, void> {
-  yield { content: { case: "header", value: { bulkGrantId } } };
+  yield { content: { case: "header", value: name } };
   for await (const value of createReadStream(file, { highWaterMark: maxChunkBytes })) {
     yield { content: { case: "csvChunk", value } };
   }
@@ -88,9 +90,10 @@ async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
 }
 
 if (import.meta.main) {
-  const [baseUrl = "", caller = "", bulkGrantId = "", file = ""] = process.argv.slice(2);
+  const [baseUrl = "", caller = "", programId = "", bulkGrantId = "", file = ""] =
+    process.argv.slice(2);
   const client = createClient(BulkGrantService, createGrpcTransport({ baseUrl }));
-  const bulkGrant = await grantSheet(client, { bulkGrantId, file, caller });
+  const bulkGrant = await grantSheet(client, { programId, bulkGrantId, file, caller });
   console.log(toJsonString(BulkGrantSchema, bulkGrant));
   process.exitCode = bulkGrant.state === BulkGrantState.DONE ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-/** Tests which values `npm run check:config` shows, and that none of them is a secret. */
+/** Tests which values `npm run check:config` shows, without secrets, and the table of variables. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { defaults } from "../../src/config/config.ts";
@@ -26,8 +26,9 @@ test("the values that are set and the defaults, of the variables that the proces
   expect(names(valuesInForce(env, "setup"))).not.toContain("MEGURI_HOST");
 });
 
+const page = readFileSync(`${projectRoot}docs/operations.md`, "utf8");
+
 test("what the page calls a secret is hidden", () => {
-  const page = readFileSync(`${projectRoot}docs/operations.md`, "utf8");
   const rows = [...page.matchAll(/^\| `(MEGURI_\w+)` \|.*\ba secret\b/gm)];
   const secrets = rows.map(([, name = ""]) => name);
   expect(secrets).toContain("MEGURI_SLACK_WEBHOOK_URL");
@@ -51,4 +52,15 @@ test("the password and the query of any URL are hidden, and the rest of it is sh
     each.includes("ENDPOINT"),
   );
   expect(line).toBe(`MEGURI_DYNAMODB_ENDPOINT=${endpoint}`);
+});
+
+test("the table of variables has every variable with its default", () => {
+  const rows = new Map(
+    [...page.matchAll(/^\| `((?:MEGURI|AWS|OTEL|NODE)_\w+)` \| (?:`(.+?)`|–) \|/gm)].map((row) => [
+      row[1] as string,
+      row[2],
+    ]),
+  );
+  // Its default is the version of the package, which changes.
+  expect(rows).toEqual(new Map(defaults).set("MEGURI_BUILD_ID", undefined));
 });

@@ -2,7 +2,12 @@
  * Reads the code blocks of the documentation, runs them in a shell as a reader does, and compares
  * printed answers with real ones.
  */
-import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
+import {
+  type ChildProcessWithoutNullStreams,
+  execFile,
+  type SpawnOptionsWithoutStdio,
+  spawn,
+} from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
 
@@ -50,7 +55,7 @@ export function onPorts(code: string, { port, http1Port }: Ports): string {
     .replaceAll("127.0.0.1:8081", `127.0.0.1:${http1Port}`);
 }
 
-/** Fetches the protos that ours import, as the documentation says for `buf`. */
+/** Fetches the protos that ours import, as `npm run build:packages` does. */
 export async function fetchProtos(): Promise<void> {
   if (existsSync(`${projectRoot}.cache/protos/buf/validate/validate.proto`)) return;
   await promisify(execFile)("node", ["src/dev/generate.ts", "--fetch"], { cwd: projectRoot });
@@ -63,8 +68,8 @@ export interface Shell {
   close(): Promise<void>;
 }
 
-export function startShell(): Shell {
-  const shell = spawn("sh", { cwd: projectRoot });
+export function startShell(options: SpawnOptionsWithoutStdio = { cwd: projectRoot }): Shell {
+  const shell = spawn("sh", options);
   const closed = new Promise<void>((resolve) => shell.once("close", () => resolve()));
   shell.stdin.on("error", () => {});
   return {
@@ -97,7 +102,8 @@ function runIn(shell: ChildProcessWithoutNullStreams, code: string): Promise<str
   shell.stderr.on("data", onError);
   shell.once("close", onClose);
   if (shell.exitCode !== null) onClose();
-  shell.stdin.write(`${code}\necho "${endOfSnippet} $?"\n`);
+  // Without the null device a command could read the shell's own next line.
+  shell.stdin.write(`{\n${code}\n} </dev/null\necho "${endOfSnippet} $?"\n`);
   return promise.finally(() => {
     shell.stdout.off("data", onData);
     shell.stderr.off("data", onError);
