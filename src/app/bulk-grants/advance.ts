@@ -89,8 +89,11 @@ export async function remindOfApproval(deps: ReportDeps, name: BulkGrantName): P
  * before.
  */
 export async function reportOutcome(deps: ReportDeps, name: BulkGrantName): Promise<void> {
-  const { record: bulkGrant, isChanged } = await changeBulkGrant(deps, name, (before) =>
-    before.report === undefined ? { ...before, report: "SENDING" as const } : before,
+  // One that is retried meanwhile has no outcome until it has run again.
+  const { record: bulkGrant, isChanged } = await changeBulkGrant(deps, name, (before, now) =>
+    before.report === undefined && nextStep(before, now) === "REPORT"
+      ? { ...before, report: "SENDING" as const }
+      : before,
   );
   if (!isChanged) {
     await endReport(deps, name, "FAILED");

@@ -1,5 +1,6 @@
 /** Tests attempts at a bulk grant's work that stall, or die, while other attempts do the work. */
 import { expect, test } from "vitest";
+import { reportOutcome } from "../../../src/app/bulk-grants/advance.ts";
 import { listRows } from "../../../src/app/bulk-grants/queries.ts";
 import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
 import { validateBlocks } from "../../../src/app/bulk-grants/validate-blocks.ts";
@@ -103,6 +104,22 @@ test("the outcome of a late attempt does not overwrite that of the next run", as
   expect(await answerTo(deps, { op: "finish", id: "b", run: 2 })).toMatchObject({
     head: { state: "DONE", result: { grantedCount: 2, grantedPoints: 30, failedCount: 0 } },
   });
+});
+
+test("a run that is retried before its report is reported when it has ended again", async () => {
+  const { deps, reports } = await openStore();
+  await submit(deps, "b", { u1: 10, u2: 20 });
+  await validate(deps, "b", 1);
+  await answerTo(deps, { op: "freeze", userId: "u2" });
+  await start(deps, "b", 1);
+  await runAll(deps, "b", 1, 1);
+  await answerTo(deps, { op: "unfreeze", userId: "u2" });
+  await answerTo(deps, { op: "retry", id: "b", by: "ann" });
+  await reportOutcome(deps, name);
+  expect(reports).toEqual([]);
+  await runAll(deps, "b", 1, 2);
+  await reportOutcome(deps, name);
+  expect(reports).toMatchObject([{ kind: "OUTCOME", bulkGrant: { state: "DONE", run: 2 } }]);
 });
 
 test("a reversal is no earlier bulk grant with the same content", async () => {

@@ -9,8 +9,7 @@ import type { Overlap } from "../../../src/domain/bulk-grant-summary.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { rowsPerBlock } from "../../../src/domain/sheet.ts";
 import { openStore, start } from "../../support/fixtures/bulk-steps.ts";
-import type { Raw } from "../../support/models/bulk-requests.ts";
-import { answerTo, programId } from "../../support/models/bulk-use-cases.ts";
+import { answerTo, programId, type Raw } from "../../support/models/bulk-use-cases.ts";
 import { assertSeeds } from "../../support/models/seeded.ts";
 import { commonOf, rightOf, summaryOf } from "../../support/models/summary-oracle.ts";
 

@@ -1,10 +1,5 @@
-/** Sends the requests of a history to the use cases of bulk grants, and shows what they keep. */
-
-import {
-  advanceBulkGrant,
-  remindOfApproval,
-  reportOutcome,
-} from "../../../src/app/bulk-grants/advance.ts";
+/** Sends requests to the use cases of bulk grants, as tests name them, and shows what they keep. */
+import { advanceBulkGrant } from "../../../src/app/bulk-grants/advance.ts";
 import {
   approveBulkGrant,
   cancelBulkGrant,
@@ -13,7 +8,7 @@ import {
   resumeBulkGrant,
   retryBulkGrant,
 } from "../../../src/app/bulk-grants/commands.ts";
-import { failedRows, getBulkGrant, listRows } from "../../../src/app/bulk-grants/queries.ts";
+import { getBulkGrant, listRows } from "../../../src/app/bulk-grants/queries.ts";
 import { reverseBulkGrant } from "../../../src/app/bulk-grants/reverse.ts";
 import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
 import { submitBulkGrant } from "../../../src/app/bulk-grants/submit.ts";
@@ -21,26 +16,69 @@ import {
   completeValidation,
   validateBlocks,
 } from "../../../src/app/bulk-grants/validate-blocks.ts";
-import {
-  freezeAccount,
-  grantPoints,
-  unfreezeAccount,
-  usePoints,
-} from "../../../src/app/points/commands.ts";
+import { freezeAccount, unfreezeAccount } from "../../../src/app/points/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
-import {
-  blockCheckRef,
-  blockOutcomeRef,
-  bulkGrantRef,
-  bulkRevisionRef,
-} from "../../../src/app/ports/records.ts";
-import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
+import { bulkGrantRef, bulkRevisionRef } from "../../../src/app/ports/records.ts";
+import type { BulkGrant, RunCounts } from "../../../src/domain/bulk-grant.ts";
+import type { BulkRules } from "../../../src/domain/bulk-rules.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
-import { type RowProblem, rowsPerBlock } from "../../../src/domain/sheet.ts";
 import { enforceRules } from "../fixtures/bulk-rules.ts";
 import { allItems } from "../fixtures/pages.ts";
-import type { Answer, Head, Raw, Request, Shown } from "./bulk-requests.ts";
+
+/** A row as a message has it. */
+export interface Raw {
+  readonly userId: string;
+  readonly points: number;
+  readonly reason: string;
+}
+
+interface Named {
+  readonly id: string;
+}
+interface Signed extends Named {
+  readonly by: string;
+}
+interface Submitted extends Signed {
+  readonly executeTime: number | undefined;
+}
+/** A range of blocks; the work stops after `limit` of them. */
+interface Blocks extends Named {
+  readonly revision: number;
+  readonly from: number;
+  readonly to: number;
+  readonly limit: number;
+}
+
+export type Request =
+  | (Submitted & {
+      readonly op: "submit";
+      readonly rows: readonly Raw[];
+      /** Set: the revision that this one replaces, even with the same content. */
+      readonly replaces?: number | undefined;
+    })
+  | (Submitted & { readonly op: "reverse"; readonly reverses: string })
+  | (Blocks & { readonly op: "validate" })
+  | (Blocks & { readonly op: "run"; readonly run: number })
+  | (Named & { readonly op: "complete"; readonly revision: number })
+  | (Named & { readonly op: "finish"; readonly run: number })
+  | (Named & { readonly op: "advance" })
+  /** Names the digest of a revision. */
+  | (Signed & { readonly op: "approve"; readonly revision: number })
+  | (Signed & { readonly op: keyof typeof commands })
+  | { readonly op: "freeze" | "unfreeze"; readonly userId: string }
+  | { readonly op: "rules"; readonly rules: BulkRules };
+
+/** A record with its revision and its counts side by side. */
+type Head = ReturnType<typeof headOf>;
+
+export type Answer =
+  | { readonly refused: string }
+  /** Submitted: the revision that has the content, and whether it had it before. */
+  | { readonly head: Head; readonly revision?: number; readonly replayed?: boolean }
+  | { readonly head: Head; readonly step: string }
+  | ({ readonly next?: number } & Partial<RunCounts>)
+  | { readonly done: true };
 
 export const programId = "p";
 
@@ -61,7 +99,6 @@ export async function answerTo(deps: Deps, request: Request): Promise<Answer> {
     return await send(deps, request);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    if (error.reason === "STORE_UNAVAILABLE" && request.op === "run") return { failed: true };
     if (error.retryable) throw error;
     return { refused: error.reason };
   }
@@ -84,14 +121,6 @@ async function send(deps: Deps, request: Request): Promise<Answer> {
       });
       return { head: headOf(row) };
     }
-    case "reject":
-    case "cancel":
-    case "pause":
-    case "resume":
-    case "retry": {
-      const change = { ...nameOf(request), ...personOf(request) };
-      return { head: headOf(await commands[request.op](deps, change)) };
-    }
     case "complete":
       return {
         head: headOf(
@@ -101,21 +130,20 @@ async function send(deps: Deps, request: Request): Promise<Answer> {
     case "finish":
       return { head: headOf(await finishRun(deps, nameOf(request), request.run, async () => {})) };
     case "advance": {
-      const { bulkGrant, step, waitMs } = await advanceBulkGrant(deps, nameOf(request));
-      return { head: headOf(bulkGrant), step, waitMs };
+      const { bulkGrant, step } = await advanceBulkGrant(deps, nameOf(request));
+      return { head: headOf(bulkGrant), step };
     }
-    case "remind":
-      await remindOfApproval(deps, nameOf(request));
-      return { done: true };
-    case "report":
-      await reportOutcome(deps, nameOf(request));
-      return { done: true };
     case "rules":
       await enforceRules(deps, programId, request.rules);
       return { done: true };
-    default:
-      await changeAccount(deps, request);
+    case "freeze":
+    case "unfreeze":
+      await setFrozen(deps, request);
       return { done: true };
+    default: {
+      const change = { ...nameOf(request), ...personOf(request) };
+      return { head: headOf(await commands[request.op](deps, change)) };
+    }
   }
 }
 
@@ -149,29 +177,11 @@ async function work(deps: Deps, request: Of<"validate"> | Of<"run">): Promise<An
   const { from, limit } = request;
   const range = { ...nameOf(request), ...request };
   const shouldContinue = ({ next }: { readonly next: number }) => next - from < limit;
-  if (request.op === "validate") {
-    const { next, stopped = false } = await validateBlocks(deps, range, shouldContinue);
-    return { next, stopped };
-  }
-  const mortal = { ...deps, awaitRowSlot: diesAfter(request.diesAfter) };
+  if (request.op === "validate") return validateBlocks(deps, range, shouldContinue);
   const onFailed = (userId: string, error: unknown) => {
     throw new Error(`the row of ${userId} has failed`, { cause: error });
   };
-  const {
-    next,
-    stopped = false,
-    ...counts
-  } = await runBlocks(mortal, { ...range, run: request.run }, shouldContinue, onFailed);
-  return { next, stopped, counts };
-}
-
-/** The slots of a worker that cannot reach the store any more after so many rows. */
-function diesAfter(rowCount = Number.POSITIVE_INFINITY): Deps["awaitRowSlot"] {
-  let slots = 0;
-  return async () => {
-    slots += 1;
-    if (slots > rowCount) throw new DomainError("STORE_UNAVAILABLE", "the worker has died");
-  };
+  return runBlocks(deps, { ...range, run: request.run }, shouldContinue, onFailed);
 }
 
 /** The digest of a revision; of the current one, as the end of its validation may have set it. */
@@ -182,93 +192,29 @@ async function digestOf(deps: Deps, id: string, revision: number): Promise<strin
   return found?.digest ?? "no digest";
 }
 
-async function changeAccount(
+async function setFrozen(
   deps: Deps,
-  request: Of<"freeze" | "unfreeze" | "grant" | "use">,
+  { op, userId }: Extract<Request, { readonly userId: string }>,
 ): Promise<void> {
-  const { userId } = request;
   events += 1;
-  const input = {
-    programId,
-    userId,
-    eventId: `e${events}`,
-    reason: "",
-    caller: asService("shop"),
-    deadline: undefined,
-  };
-  if (request.op === "grant") await grantPoints(deps, { ...input, points: request.points });
-  else if (request.op === "use")
-    await usePoints(deps, { ...input, points: request.points, allowPartial: false });
-  else await accountChanges[request.op as "freeze"](deps, input);
+  const event = { programId, userId, eventId: `e${events}`, reason: "" };
+  await accountChanges[op](deps, { ...event, caller: asService("shop"), deadline: undefined });
 }
 
-/**
- * Shows a bulk grant and its rows, and checks that the other lists have the same rows. What is not
- * seen but decides later answers is shown too: else two orders of concurrent calls look the same
- * now and answer differently later.
- */
-export async function show(deps: Deps, id: string, pageSize: number): Promise<Shown> {
+/** Shows a bulk grant and its rows: the line, the user, the state, and the codes of problems. */
+export async function show(deps: Deps, id: string, pageSize: number) {
   const name = { programId, bulkGrantId: id };
-  const { bulkGrant, progress } = await getBulkGrant(deps, name);
+  const { bulkGrant } = await getBulkGrant(deps, name);
   const listed = await allItems((page) => listRows(deps, name, {}, page), pageSize);
-  const failed = [];
-  for await (const { row, problems } of failedRows(deps, bulkGrant)) {
-    failed.push(`${row.line} ${codesOf(problems)}`);
-  }
-  const expected = listed.flatMap(({ row, problems }) =>
-    problems.length > 0 ? [`${row.line} ${codesOf(problems)}`] : [],
-  );
-  if (String(failed) !== String(expected)) throw new Error(`failed rows: ${failed}, ${expected}`);
-  const { grantedCount, grantedPoints, failedCount } = progress;
-  return {
-    head: headOf(bulkGrant),
-    progress: { grantedCount, grantedPoints, failedCount },
-    rows: listed.map(({ row, state, problems }) => [
-      ...([row.line, row.userId, state] as const),
-      ...codesOf(problems),
-    ]),
-    blocksDone: await blocksDone(deps, bulkGrant),
-  };
+  const rows = listed.map(({ row, state, problems }) => {
+    return [row.line, row.userId, state, ...problems.map(({ code }) => code)];
+  });
+  return { head: headOf(bulkGrant), rows };
 }
 
-/** The blocks that the validation or the run under way has done. */
-async function blocksDone(
-  { reader }: Deps,
-  { state, run, revision: { uploadId, rowCount } }: BulkGrant,
-): Promise<number[]> {
-  const blocks = Array.from({ length: Math.ceil(rowCount / rowsPerBlock) }, (_, i) => i);
-  if (state === "VALIDATING") {
-    const checks = await reader.many(blocks.map((block) => blockCheckRef(uploadId, block)));
-    return blocks.filter((block) => checks[block]);
-  }
-  if (state !== "RUNNING") return [];
-  const outcomes = await reader.many(blocks.map((block) => blockOutcomeRef(uploadId, block)));
-  return blocks.filter((block) => outcomes[block]?.run === run);
-}
-
-const codesOf = (problems: readonly RowProblem[]) => problems.map(({ code }) => code);
-
-function headOf({ revision, checked, approvals, ...row }: BulkGrant): Head {
-  const last = row.actions.at(-1);
-  return {
-    state: row.state,
-    revision: revision.number,
-    rowCount: revision.rowCount,
-    totalPoints: revision.totalPoints,
-    requiredApprovalCount: revision.requiredApprovalCount,
-    submitter: revision.submitter.subject,
-    approvedBy: approvals.map(({ caller }) => caller.subject),
-    paused: row.pause !== undefined,
-    cancelling: row.cancelRequest !== undefined,
-    run: row.run,
-    executeTime: revision.executeTime,
-    exceededMaxTotalPoints: revision.exceededMaxTotalPoints,
-    reverses: revision.reversedBulkGrantId,
-    sameContentBulkGrantId: revision.sameContentBulkGrantId,
-    invalidCount: checked?.invalidCount,
-    alreadyGrantedCount: checked?.alreadyGrantedCount,
-    alreadyGrantedPoints: checked?.alreadyGrantedPoints,
-    result: row.result,
-    lastAction: last && `${last.action} ${last.caller.subject}`,
-  };
-}
+const headOf = ({ revision, checked, ...record }: BulkGrant) => ({
+  ...revision,
+  ...checked,
+  ...record,
+  revision: revision.number,
+});

@@ -1,44 +1,54 @@
 /** Plays random histories of campaigns by name, in memory, and has the audit judge them. */
-import { deepStrictEqual, fail, strictEqual } from "node:assert";
+import { deepStrictEqual, fail, ok, partialDeepStrictEqual, strictEqual } from "node:assert";
 import fc from "fast-check";
+import { listActions, listRevisions } from "../../../src/app/bulk-grants/history.ts";
 import {
-  approveBulkGrant,
-  cancelBulkGrant,
-  pauseBulkGrant,
-  rejectBulkGrant,
-  resumeBulkGrant,
-  retryBulkGrant,
-} from "../../../src/app/bulk-grants/commands.ts";
-import { failedRows, getBulkGrant, listRows } from "../../../src/app/bulk-grants/queries.ts";
+  failedRows,
+  getBulkGrant,
+  listBulkGrants,
+  listRows,
+} from "../../../src/app/bulk-grants/queries.ts";
 import { startActiveBulkGrants } from "../../../src/app/bulk-grants/reconcile.ts";
+import { getSummary } from "../../../src/app/bulk-grants/summarize.ts";
 import { writeSheet } from "../../../src/app/bulk-grants/write-sheet.ts";
-import { freezeAccount, unfreezeAccount } from "../../../src/app/points/commands.ts";
 import { getBalance } from "../../../src/app/points/queries.ts";
 import { bulkGrantWorkflowId } from "../../../src/contract/bulk-grants.ts";
-import type { BulkGrantState } from "../../../src/domain/bulk-grant.ts";
-import { asService } from "../../../src/domain/caller.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
 import { allItems } from "../fixtures/pages.ts";
-import { patiently } from "../fixtures/waiting.ts";
-import { nameOf, programId, rowsOf } from "./campaigns-audit.ts";
+import { programId } from "./campaigns-audit.ts";
+import { approve, goOn, idOf, perform, picked, send, setFrozen } from "./campaigns-calls.ts";
 import { pause } from "./campaigns-links.ts";
-import { type Act, type Drop, type History, history, userIds } from "./campaigns-templates.ts";
+import { ends } from "./campaigns-rules.ts";
+import { checkedRows, nameOf, type Row, rowsOf } from "./campaigns-sheets.ts";
+import {
+  type Act,
+  type Call,
+  type Drop,
+  type History,
+  history,
+  userIds,
+} from "./campaigns-templates.ts";
 import { createWorld, sourceNames, type World } from "./campaigns-world.ts";
+import { summaryOf } from "./summary-oracle.ts";
 import { inJumpingTime } from "./virtual-time.ts";
 
 /** All times of a history are in one month, so that no points expire. */
 const begin = Date.UTC(2026, 0, 15);
 
-export const campaignHistories = fc.asyncProperty(history(14), (each) =>
-  inJumpingTime(begin, () => play(each)),
-);
+const historiesOf = (calls: number) =>
+  fc.asyncProperty(history(14, calls), (each) => inJumpingTime(begin, () => play(each)));
+
+/** Histories of files, workers and people; and those without the calls of people. */
+export const campaignHistories = historiesOf(14);
+export const fileHistories = historiesOf(0);
 
 async function play({ seed, acts, fates, longAfter }: History): Promise<void> {
   const world = await createWorld(seed, fates, longAfter);
   for (const { afterMs, act } of acts) {
     await pause(afterMs);
-    await perform(world, act);
+    await performAct(world, act);
     check(world);
+    const name = picked(world, 0);
+    if (name !== undefined) await compareShown(world, name);
   }
   await settle(world);
   await compare(world);
@@ -48,24 +58,7 @@ function check({ audit: { violations } }: World): void {
   if (violations.length > 0) fail(violations.join("\n"));
 }
 
-/** Lets a person's call be refused, as it may be in any state. */
-async function orRefused(call: Promise<unknown>): Promise<void> {
-  try {
-    await call;
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-  }
-}
-
-const commands = {
-  reject: rejectBulkGrant,
-  cancel: cancelBulkGrant,
-  pause: pauseBulkGrant,
-  resume: resumeBulkGrant,
-  retry: retryBulkGrant,
-};
-
-async function perform(world: World, act: Act): Promise<void> {
+async function performAct(world: World, act: Act | Call): Promise<void> {
   const { temporal, deps, folders } = world;
   switch (act.act) {
     case "drop":
@@ -85,48 +78,26 @@ async function perform(world: World, act: Act): Promise<void> {
     case "reconcile":
       await startActiveBulkGrants(deps, () => undefined);
       return;
-    default: {
-      const names = [...world.audit.campaigns.keys()].reverse();
-      const name = names[act.pick % Math.max(names.length, 1)];
+    case "terminate":
+    case "request cancellation":
+    case "approve":
+    case "reject":
+    case "cancel":
+    case "pause":
+    case "resume":
+    case "retry": {
+      const name = picked(world, act.pick);
       if (name === undefined) return;
       const id = bulkGrantWorkflowId(programId, name);
       if (act.act === "terminate") return temporal.terminate(id);
       if (act.act === "request cancellation") return temporal.cancel(id);
-      if (act.act === "approve") return approve(world, name);
-      return change(world, name, act.act);
+      return act.act === "approve"
+        ? approve(world, name)
+        : send(world, name, { op: act.act, by: "ann" });
     }
+    default:
+      return perform(world, act);
   }
-}
-
-const change = ({ deps }: World, name: string, command: keyof typeof commands): Promise<void> =>
-  orRefused(commands[command](deps, { ...idOf(name), caller: asService("ann"), reason: "" }));
-
-const idOf = (bulkGrantId: string) => ({ programId, bulkGrantId });
-
-async function approve({ audit, deps }: World, name: string): Promise<void> {
-  const record = audit.latest(name);
-  if (!record) return;
-  const { number, digest } = record.revision;
-  audit.approved(name, number, "ben");
-  const approval = { ...idOf(name), caller: asService("ben"), reason: "", digest };
-  await orRefused(approveBulkGrant(deps, approval));
-}
-
-let events = 0;
-
-/** Sends the call again while the store gives no answer, or an account could stay frozen. */
-async function setFrozen({ deps }: World, userId: string, isFrozen: boolean): Promise<void> {
-  events += 1;
-  const input = {
-    programId,
-    userId,
-    eventId: `e${events}`,
-    reason: "",
-    caller: asService("shop"),
-    deadline: undefined,
-  };
-  const command = isFrozen ? freezeAccount : unfreezeAccount;
-  await orRefused(patiently(() => command(deps, input)));
 }
 
 /** Drops a file, and returns the name of its campaign. */
@@ -151,7 +122,8 @@ async function textOf(
   latest: string | undefined,
   deps: World["deps"],
 ): Promise<string> {
-  const current = (latest !== undefined && rowsOf(latest, name)) || undefined;
+  const raws = latest === undefined ? undefined : rowsOf(latest);
+  const current = raws && checkedRows(raws, name, Number.POSITIVE_INFINITY);
   if (content === "broken") return `user,points\n${name},1\n`;
   if (content === "new" || !current) return sheetOf(rows, column);
   if (content === "export") return (await exported(deps, name)) ?? sheetOf(rows, column);
@@ -162,7 +134,7 @@ async function textOf(
       return latest ?? "";
     case "corrected":
       return sheetOf(
-        current.filter(({ isBad }) => !isBad),
+        current.filter(({ codes }) => codes.length === 0),
         column,
       );
     case "more":
@@ -199,17 +171,10 @@ type Of<Name extends Act["act"]> = Extract<Act, { readonly act: Name }>;
 async function startCampaign(world: World, { drop: what, stop }: Of<"start">): Promise<void> {
   const name = await drop(world, what);
   await Promise.race([world.pickUp(what.source), pause(30_000)]);
-  await comesTo(world, name, "AWAITING_APPROVAL");
-  await approve(world, name);
-  await comesTo(world, name, "RUNNING");
+  await goOn(world, name);
   if (!stop) return;
   await pause(stop.afterMs);
-  await change(world, name, stop.by);
-}
-
-/** Waits for a state, for a while. */
-async function comesTo({ audit }: World, name: string, state: BulkGrantState): Promise<void> {
-  for (let i = 0; i < 100 && audit.latest(name)?.state !== state; i++) await pause(20);
+  await send(world, name, { op: stop.by, by: "ann" });
 }
 
 /**
@@ -225,16 +190,16 @@ async function settle(world: World): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     const names = [...audit.campaigns.keys()];
     const open = names.filter((name) => {
-      const { state, result } = audit.latest(name) ?? {};
+      const { state = "DONE", result } = audit.latest(name) ?? {};
       const isRetried = state === "DONE_WITH_FAILURES" && !result?.problemCounts.ID_REUSED;
-      return state && (isRetried || !ended.has(state));
+      return isRetried || !ends.includes(state);
     });
     const hasFiles = sourceNames.some((name) => folders[name].files.length > 0);
     if (open.length === 0 && !hasFiles && world.attempts() === 0) return;
     for (const name of open) {
-      await change(world, name, "resume");
+      await send(world, name, { op: "resume", by: "ann" });
       await approve(world, name);
-      await change(world, name, "retry");
+      await send(world, name, { op: "retry", by: "ann" });
     }
     await startActiveBulkGrants(deps, () => undefined);
     if (hasFiles) for (const source of sourceNames) void world.pickUp(source);
@@ -245,47 +210,81 @@ async function settle(world: World): Promise<void> {
   fail(`the campaigns do not end: ${JSON.stringify([states, audit.files, world.attempts()])}`);
 }
 
-const ended: ReadonlySet<BulkGrantState> = new Set([
-  "INVALID",
-  "REJECTED",
-  "DONE",
-  "DONE_WITH_FAILURES",
-  "CANCELLED",
-]);
-
 /** Compares what is shown at the end with what the audit has seen. */
 async function compare(world: World): Promise<void> {
-  const { audit, deps, folders } = world;
+  const { audit, near, folders } = world;
   check(world);
   for (const userId of userIds) {
-    const { availablePoints } = await getBalance(deps, { programId, userId });
+    const { availablePoints } = await getBalance(near, { programId, userId });
     strictEqual(availablePoints, audit.pointsOf(userId), `the points of ${userId}`);
   }
-  for (const name of audit.campaigns.keys()) {
-    const listed = await allItems((page) => listRows(deps, idOf(name), {}, page), 4);
-    const shown = listed.map(({ row, state }) => ({
-      userId: row.userId,
-      isGranted: state === "GRANTED" || state === "ALREADY_GRANTED",
-    }));
-    const { rows, isChecked } = audit.rowsOf(name);
-    // A check that a cancel has ended has found out about some blocks only.
-    const expected = rows.map((row, i) =>
-      isChecked ? row : { ...row, isGranted: row.isGranted && shown[i]?.isGranted },
-    );
-    deepStrictEqual(shown, expected, `the rows of ${name}`);
-    const count = (wanted: string) => listed.filter(({ state }) => state === wanted).length;
-    const { result } = audit.latest(name) ?? {};
-    if (result) {
+  const filter = { programId, state: undefined, start: undefined, end: undefined };
+  const listed = await allItems((page) => listBulkGrants(near, filter, page), 2);
+  const names = [...audit.campaigns].flatMap(([name, { versions }]) =>
+    versions.length > 0 ? [name] : [],
+  );
+  deepStrictEqual(listed.map(({ bulkGrantId }) => bulkGrantId).sort(), names.sort());
+  for (const name of names) {
+    const rows = await compareShown(world, name);
+    const granted = rows?.filter(({ state }) => state.endsWith("GRANTED"));
+    const users = audit.grantedUsers(name);
+    if (users)
       deepStrictEqual(
-        [result.grantedCount, result.failedCount, result.notRunCount],
-        [count("GRANTED"), count("FAILED"), count("NOT_RUN")],
-        `the counts of ${name}`,
+        granted?.map(({ userId }) => userId),
+        users,
+        `the rows of ${name}`,
       );
-    }
+    ok(audit.latest(name)?.report !== "SENT" || audit.isReported(name), `the report of ${name}`);
+    await compareSummary(world, name);
   }
   deepStrictEqual(folders.inbox.files, []);
   deepStrictEqual(
     audit.files.filter(({ place }) => place === "new"),
     [],
   );
+}
+
+/** Compares what people see of a campaign, unless it is changed meanwhile; returns its rows. */
+async function compareShown({ audit, near }: World, name: string) {
+  const { commits } = audit;
+  const { revisions = [], versions = [] } = audit.campaigns.get(name) ?? {};
+  if (versions.length === 0) return undefined;
+  const { rows, progress, actions } = audit.shown(name);
+  const { bulkGrant, progress: shown } = await getBulkGrant(near, idOf(name));
+  const size = [1, 4, 1_000][commits % 3];
+  const listed = await allItems((page) => listRows(near, idOf(name), {}, page), size);
+  const failed: number[] = [];
+  for await (const { row } of failedRows(near, bulkGrant)) failed.push(row.line);
+  const history = await allItems((page) => listActions(near, idOf(name), page), size);
+  const numbers = await allItems((page) => listRevisions(near, idOf(name), page), size);
+  if (audit.commits !== commits) return undefined;
+  const seen = listed.map(({ row: { line, userId }, state, problems }) => {
+    return { line, userId, state, codes: problems.map(({ code }) => code) };
+  });
+  const { grantedCount, grantedPoints, failedCount } = shown;
+  const bad = rows.flatMap(({ codes, line }) => (codes.length > 0 ? [line] : []));
+  deepStrictEqual(
+    [seen, failed, { grantedCount, grantedPoints, failedCount }, history],
+    [rows, bad, progress, actions],
+    `what is shown of ${name}`,
+  );
+  deepStrictEqual(
+    numbers.map(({ uploadId }) => uploadId),
+    revisions.map(({ record }) => record.uploadId),
+  );
+  return rows;
+}
+
+/** Compares the summary of a validated revision with one of all of its rows. */
+async function compareSummary({ audit, near }: World, name: string): Promise<void> {
+  const { revisions = [] } = audit.campaigns.get(name) ?? {};
+  const [before, revision] = [revisions.at(-2), revisions.at(-1)];
+  if (revision?.isValid === undefined) return;
+  const right = (rows: readonly Row[]) =>
+    rows.flatMap(({ points, codes, ...row }) =>
+      codes.length > 0 ? [] : [{ ...row, points: Number(points) }],
+    );
+  const { summary } = await getSummary(near, idOf(name), 0);
+  const expected = summaryOf(right(revision.rows), before && right(before.rows));
+  partialDeepStrictEqual(summary, expected, `the summary of ${name}`);
 }

@@ -1,6 +1,8 @@
 /** Random histories of campaigns: what people drop and do, and what happens to the workers. */
 import fc from "fast-check";
+import type { BulkRules } from "../../../src/domain/bulk-rules.ts";
 import type { Fate } from "./campaigns-links.ts";
+import type { Command } from "./campaigns-rules.ts";
 import { type SourceName, sourceNames } from "./campaigns-world.ts";
 
 export const userIds = Array.from({ length: 16 }, (_, i) => `u${i}`);
@@ -50,9 +52,49 @@ export type Act =
   /** What happens to the runs in Temporal. */
   | { readonly act: "terminate" | "request cancellation" | "reconcile"; readonly pick: number };
 
+/** What people do by calls, beside the files. */
+export type Call =
+  | {
+      readonly act: "submit";
+      readonly name: string;
+      readonly by: string;
+      readonly content: "new" | "same" | "first" | "corrected" | "rest" | "more" | "changed";
+      readonly rows: readonly { readonly userId: string; readonly points: number }[];
+      readonly reason: string;
+      /** Set: the revision that it replaces, back from the current one. */
+      readonly replaces: number | undefined;
+      /** Set: the execute time, in ms from now. */
+      readonly executeIn: number | undefined;
+      /** Approves it, and waits until it runs. */
+      readonly goesOn: boolean;
+    }
+  | {
+      readonly act: "reverse";
+      readonly name: string;
+      readonly by: string;
+      readonly pick: number;
+      readonly goesOn: boolean;
+    }
+  | {
+      readonly act: "command";
+      readonly op: Command["op"];
+      readonly pick: number;
+      readonly by: string;
+      /** Of an approval; the earliest one is that of another revision, or of none. */
+      readonly digest: "current" | "earliest";
+    }
+  | {
+      readonly act: "points";
+      readonly op: "grant" | "use";
+      readonly userId: string;
+      readonly points: number;
+    }
+  | { readonly act: "rules"; readonly rules: Partial<BulkRules> }
+  | { readonly act: "wait"; readonly ms: number };
+
 export interface History {
   readonly seed: number;
-  readonly acts: readonly { readonly afterMs: number; readonly act: Act }[];
+  readonly acts: readonly { readonly afterMs: number; readonly act: Act | Call }[];
   /** Of the attempts at rows, in their order; undefined for one to which nothing happens. */
   readonly fates: readonly (Fate | undefined)[];
   /** Runs continue as new after so many activities. */
@@ -170,22 +212,113 @@ const fate = fc.oneof(anyFate, lateFate, is(undefined), is(undefined));
 
 const gap = fc.constantFrom(0, 0, 10, 100, 300, 1_000, 3_000, 15_000, 20_000);
 
-/** Histories of up to so many acts. */
-export const history = (maxLength: number): fc.Arbitrary<History> =>
-  fc.record({
-    seed: fc.nat(),
-    acts: fc
-      .tuple(
-        fc.record({ afterMs: is(0), act: start }),
-        fc.array(
-          fc.record({
-            afterMs: gap,
-            act,
-          }),
-          { maxLength, size: "max" },
-        ),
-      )
-      .map(([first, rest]) => [first, ...rest]),
-    fates: fc.array(fate, { minLength: 4, maxLength: 12 }),
-    longAfter: fc.constantFrom(3, 8, 1_000),
-  });
+const campaign = fc.constantFrom("spring", "summer", "gift", "gift");
+const by = fc.constantFrom("ann", "ben", "cho", "inbox");
+const minute = 60_000;
+const goesOn = fc.constantFrom(true, true, false);
+const badRow = fc.record({
+  userId: fc.constantFrom("", "u#1", "u1", "u2"),
+  points: fc.constantFrom(0, 1.5, 10, 2_000_000_000),
+});
+const goodRow = fc.record({ userId, points: fc.constantFrom(5, 10, 10, 20, 45) });
+const messageRows = fc.oneof(
+  { weight: 6, arbitrary: fc.uniqueArray(goodRow, { maxLength: 6, selector: (r) => r.userId }) },
+  { weight: 1, arbitrary: fc.array(fc.oneof(goodRow, badRow), { maxLength: 6 }) },
+);
+
+/** No tiers; one that needs nobody; one below two approvals; caps. */
+const rules = fc.constantFrom<Partial<BulkRules>[]>(
+  {},
+  { tiers: [{ maxTotalPoints: 60, requiredApprovalCount: 0 }], requiredApprovalCount: 2 },
+  { tiers: [{ maxTotalPoints: 80, requiredApprovalCount: 1 }], requiredApprovalCount: 2 },
+  { requiredApprovalCount: 2 },
+  { maxPointsPerRow: 15 },
+  { maxTotalPoints: 100, requiredApprovalCount: 0 },
+);
+
+const submit = fc.record({
+  act: is("submit"),
+  name: campaign,
+  by,
+  content: fc.constantFrom(
+    ...(["new", "new", "same", "first", "corrected", "rest", "rest", "more", "changed"] as const),
+  ),
+  rows: messageRows,
+  reason: fc.constantFrom("", "", "", "thanks", "thanks", "x".repeat(129)),
+  replaces: fc.constantFrom(undefined, undefined, undefined, 0, 1),
+  executeIn: fc.constantFrom(undefined, undefined, undefined, -minute, 30 * minute, 120 * minute),
+  goesOn,
+});
+
+const call: fc.Arbitrary<Call> = fc.oneof(
+  { weight: 7, arbitrary: submit },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      act: is("reverse"),
+      name: fc.constantFrom("undo", "undo", "undo-again", "undo-again", "gift"),
+      by,
+      pick,
+      goesOn,
+    }),
+  },
+  {
+    weight: 7,
+    arbitrary: fc.record({
+      act: is("command"),
+      op: fc.constantFrom(
+        ...(["approve", "approve", "approve", "reject", "cancel"] as const),
+        ...(["pause", "resume", "retry"] as const),
+      ),
+      pick,
+      by,
+      digest: fc.constantFrom("current", "current", "current", "earliest"),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      act: is("points"),
+      op: fc.constantFrom("grant", "use", "use"),
+      userId,
+      points: fc.constantFrom(5, 10, 20),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ act: is("rules"), rules }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      act: is("wait"),
+      ms: fc.constantFrom(30 * minute, 60 * minute, 300 * minute, 1_500 * minute),
+    }),
+  },
+);
+
+/**
+ * Histories of up to so many acts, and of as many calls between them as `calls` allows. The calls
+ * come last, so that the seeds of histories without them give the same ones as before.
+ */
+export const history = (maxLength: number, calls: number): fc.Arbitrary<History> =>
+  fc
+    .record({
+      seed: fc.nat(),
+      acts: fc
+        .tuple(
+          fc.record({ afterMs: is(0), act: start }),
+          fc.array(fc.record({ afterMs: gap, act }), { maxLength, size: "max" }),
+        )
+        .map(([first, rest]) => [first, ...rest]),
+      fates: fc.array(fate, { minLength: 4, maxLength: 12 }),
+      longAfter: fc.constantFrom(3, 8, 1_000),
+      calls: fc.array(fc.record({ before: fc.nat(maxLength), afterMs: gap, act: call }), {
+        maxLength: calls,
+        size: "max",
+      }),
+    })
+    .map(({ calls, acts, ...rest }) => ({
+      ...rest,
+      acts: [...acts, undefined].flatMap((each, i) => [
+        ...calls.filter(({ before }) => before % (acts.length + 1) === i),
+        ...(each ? [each] : []),
+      ]),
+    }));

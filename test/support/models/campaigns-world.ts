@@ -32,12 +32,18 @@ export interface World {
   readonly temporal: MemoryTemporal;
   /** The dependencies of a server. */
   readonly deps: Deps;
+  /** The same, without anything between it and the store. */
+  readonly near: Deps;
   readonly folders: Readonly<Record<SourceName, Folder>>;
   /** Starts a pick-up beside any other one. Resolves when it has ended, complete or not. */
   pickUp(source: SourceName): Promise<void>;
   /** The number of attempts that are under way. */
   attempts(): number;
 }
+
+const hour = 3_600_000;
+/** Longer than the other waits of a history, and shorter than its longest ones. */
+const approvalTimes = { reminderMs: hour, expiryMs: 4 * hour };
 
 /** Creates a world without files. Runs continue as new after `longAfter` activities. */
 export async function createWorld(
@@ -51,7 +57,6 @@ export async function createWorld(
   const memory = memoryDeps({ random });
   const { deps: rest } = memory;
   await createProgram(rest, { programId, timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
-  await enforceRules(rest, programId, { sources: sourceNames });
   const store = observed(memory.store.itemStore, (writes) => audit.committed(writes));
   const clock = { now: async () => ({ wall: Date.now(), calendar: Date.now() }) };
   const { folders, bulkSources } = createFolders(audit, hop);
@@ -78,6 +83,11 @@ export async function createWorld(
       },
       bulkSources,
       workflows: { ...rest.workflows, ...runsOf(temporal, audit, hop, random) },
+      approvalTimes,
+      reporter: {
+        ...rest.reporter,
+        send: async (report) => audit.reported(report),
+      },
       awaitRowSlot: fate ? slotsOf(fate) : hop,
     };
   };
@@ -87,10 +97,13 @@ export async function createWorld(
     if (isAtRows) audit.attempts += by;
   };
   const temporal = new MemoryTemporal(createWorkers(start, fates, count), longAfter);
+  const near = { ...rest, engine: new CommitEngine({ store, clock, random }) };
+  await enforceRules(near, programId, { sources: sourceNames });
   return {
     audit,
     temporal,
     deps: start(undefined, () => false),
+    near,
     folders,
     pickUp: pickUpsOf(temporal, audit),
     attempts: () => attempts,

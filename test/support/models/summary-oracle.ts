@@ -4,7 +4,7 @@ import type {
   PointsRange,
   RevisionDifference,
 } from "../../../src/domain/bulk-grant-summary.ts";
-import type { Raw } from "./bulk-requests.ts";
+import type { Raw } from "./bulk-use-cases.ts";
 
 /** The rows that are right in themselves. */
 export function rightOf(rows: readonly Raw[]): Raw[] {

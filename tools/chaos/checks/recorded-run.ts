@@ -2,260 +2,256 @@
  * A small run of all services that is right, as its clients and the store have it. Tests change it
  * in one place each.
  */
-
 import type { Kind, Ref } from "../../../src/app/ports/records.ts";
-import type { DomainError } from "../../../src/domain/errors.ts";
+import { DomainError, type Reason } from "../../../src/domain/errors.ts";
+import { parseEventName } from "../../../src/domain/ledger.ts";
 import { codecOf, toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
 import type { Table } from "../../../src/store/dynamodb/tables.ts";
 import { eventsOf, type Request } from "../../../test/support/models/reactions-requests.ts";
 import { answerTo } from "../../../test/support/models/reactions-use-cases.ts";
-import type { Operation } from "../../../test/support/models/workload-operations.ts";
+import { type Operation, targetMonthOf } from "../../../test/support/models/workload-operations.ts";
 import { type MemoryStore, memoryDeps } from "../../../test/support/stores/memory-store.ts";
-import type { Attempt, BulkOp, Record, ReservationAnswer, ReservationRequest } from "../record.ts";
-import { answered, answerOf, entryOf, refused, unanswered } from "./recorded-calls.ts";
-import { extensionsOf, holdsOf, ledgerOfHolds, storedHolds } from "./recorded-holds.ts";
-import type { Entry, State, StoredBulkGrant, StoredReservation } from "./state.ts";
-
-/** Without `readonly`, so that tests can change it. */
-type Mutable<T> = T extends Item | DomainError | number
-  ? T
-  : T extends ReadonlyMap<infer K, infer V>
-    ? Map<K, Mutable<V>>
-    : T extends object
-      ? { -readonly [K in keyof T]: Mutable<T[K]> }
-      : T;
+import type { Attempt, Record } from "../record.ts";
+import type { Entry, State } from "./state.ts";
 
 export interface Run {
-  readonly record: Mutable<Record>;
-  readonly state: Mutable<State>;
+  readonly record: Record;
+  readonly state: State;
 }
 
-export { answered, refused, unanswered } from "./recorded-calls.ts";
+/** A call that was answered, from `time` on. */
+export const answered = <A>(time: number, answer: A): Attempt<A> => ({
+  ...{ start: time, end: time + 5, time, answer },
+});
+export const refused = (time: number, reason: Reason, metadata = {}): Attempt<never> => ({
+  ...{ start: time, end: time + 5, time, error: new DomainError(reason, reason, metadata) },
+});
+/** A call without an answer. */
+export const unanswered = (time: number): Attempt<never> => refused(time, "STORE_UNAVAILABLE");
 
-const soon = 1_000;
+/** A change, as a record has it. */
+const sent = (op: string, about: object, ...attempts: readonly Attempt[]) => ({
+  ...{ request: { op, ...about }, attempts },
+});
 
 /** The run: everything of it is new in each call. */
 export async function recordedRun(): Promise<Run> {
-  const entries = ledgerOf();
-  const bob = ledgerOfHolds();
-  const feeds = await feedsOf();
+  const [ann, bob] = [ledgerOfAnn(), ledgerOfBob()];
+  const { tables, ...feeds } = await feedsOf();
+  const [create, lengthen] = [answered(1, {}), answered(20, {})];
+  const months = [
+    sent("create", { months: 12 }, create),
+    sent("lengthen", { months: 24 }, lengthen),
+  ];
+  const lifetimes = [12, 24].map((lifetimeMonths) => ({ lifetimeMonths, effectiveTime: 0 }));
+  const record = {
+    points: operationsOnPoints(ann, bob),
+    holds: operationsOnHolds(bob),
+    reservations: reservationsOf(),
+    bulkGrants: bulkGrantsOf(),
+    programs: [{ id: "p", sent: months }],
+    surprises: [],
+    ...feeds,
+  };
+  const state = {
+    time: 100_000,
+    ledgers: new Map(Object.entries({ ann, bob })),
+    differences: [],
+    holds: new Map(holdsOf().map((each) => [each.holdId, each])),
+    heldPoints: new Map(Object.entries({ ann: 0, bob: 6 })),
+    ...storedOf(),
+    programs: new Map([["p", { lifetimes }]]),
+    tables,
+  };
+  return { record, state } as never;
+}
+
+/** The records of the reservations and of the bulk grants. */
+function storedOf() {
+  const grant = { time: 2_003, entryNumber: 3, dueSince: 2_000 };
+  const done = { userId: "ann", points: 7, state: "DONE", executeTime: 2_000, grant };
+  const cancelled = { userId: "ann", points: 8, state: "CANCELLED", executeTime: 1_000 };
+  const rows = (state: string) => [{ userId: "ann", points: 5, state }];
+  const result = { grantedCount: 1, grantedPoints: 5, failedCount: 0, notRunCount: 0 };
+  const ended = { state: "DONE", endTime: 4_000, result, rows: rows("GRANTED") };
+  const never = { state: "CANCELLED", rows: rows("NOT_RUN") };
   return {
-    record: {
-      points: [...pointsOf(entries), ...extensionsOf(bob)],
-      holds: holdsOf(bob),
-      reservations: reservationsOf(),
-      bulkGrants: bulkGrantsOf(),
-      programs: [
-        {
-          id: "p",
-          sent: [
-            { request: { op: "create", months: 12 }, attempts: [answered(1, {})] },
-            { request: { op: "lengthen", months: 24 }, attempts: [answered(20, {})] },
-          ],
-        },
-      ],
-      surprises: [],
-      ...feeds.record,
-    } as never,
-    state: {
-      time: 100_000,
-      ledgers: new Map([
-        ["ann", entries],
-        ["bob", bob],
-      ]),
-      differences: [],
-      holds: new Map(storedHolds().map((hold) => [hold.holdId, hold])),
-      heldPoints: new Map([
-        ["ann", 0],
-        ["bob", 6],
-      ]),
-      reservations: new Map(Object.entries(storedReservations())),
-      bulkGrants: new Map(Object.entries(storedBulkGrants())),
-      programs: new Map([["p", { lifetimes: lifetimes(12, 24) }]]),
-      tables: feeds.tables,
-    } as never,
+    reservations: new Map<string, unknown>(Object.entries({ done, cancelled })),
+    bulkGrants: new Map<string, unknown>(Object.entries({ "b-done": ended, "b-cancelled": never })),
   };
 }
 
-const lifetimes = (...months: number[]) =>
-  months.map((lifetimeMonths) => ({ lifetimeMonths, effectiveTime: 0 }));
+/** The first fields of an entry, with its event as in `c:g`. */
+type Line = [name: string, type: Entry["type"], points: number, left: number, rest?: object];
 
-/** The ledger of one account: a grant, a use, a reservation and a row. */
-function ledgerOf(): Entry[] {
-  return [
-    entryOf(1, "c", "g", { type: "ISSUED", points: 50, availablePoints: 50, createTime: 10 }),
-    entryOf(2, "c", "u", { type: "USED", points: 20, availablePoints: 30, createTime: 20 }),
-    entryOf(3, "r", "done", {
-      type: "ISSUED",
-      points: 7,
-      availablePoints: 37,
-      createTime: 2 * soon + 3,
-    }),
-    entryOf(4, "b", "b-done_ann", {
-      type: "ISSUED",
-      points: 5,
-      availablePoints: 42,
-      createTime: 3 * soon,
-    }),
+const ledgerOf = (lines: readonly Line[]): Entry[] =>
+  lines.map(([name, type, points, availablePoints, rest], i) => {
+    const fixed = { number: i + 1, createTime: 10 * (i + 1), changes: [], reason: "" };
+    return { ...fixed, event: parseEventName(name), type, points, availablePoints, ...rest };
+  }) as never;
+
+/** A grant, a use, a reservation and a row. */
+const ledgerOfAnn = () =>
+  ledgerOf([
+    ["c:g", "ISSUED", 50, 50],
+    ["c:u", "USED", 20, 30],
+    ["r:done", "ISSUED", 7, 37, { createTime: 2_003 }],
+    ["b:b-done_ann", "ISSUED", 5, 42, { createTime: 3_000 }],
+  ]);
+
+/**
+ * A grant that was extended, a hold that was captured twice, one that was released, one that timed
+ * out, and one that is open.
+ */
+function ledgerOfBob() {
+  const month = targetMonthOf({ kind: "extend", points: 7 } as Operation) - 1;
+  const of = (name: string, reason: string) => ({ relatedEvent: parseEventName(name), reason });
+  const grant = { month, points: 60 };
+  const changes = [
+    { ...grant, points: -60 },
+    { ...grant, month: month + 1 },
   ];
+  return ledgerOf([
+    ["c:bg", "ISSUED", 60, 60, { changes: [grant] }],
+    ["c:be", "EXTENDED", 60, 60, { changes, ...of("c:bg", "") }],
+    ["h:h-1", "HELD", 30, 30],
+    ["h:h-1/capture/k-1", "CAPTURED", 10, 30, of("h:h-1", "k-1")],
+    ["h:h-1/capture/k-2", "CAPTURED", 5, 30, of("h:h-1", "k-2")],
+    ["h:h-1/release", "RELEASED", 15, 45, of("h:h-1", "k-2")],
+    ["h:h-2", "HELD", 20, 25],
+    ["h:h-2/release", "RELEASED", 20, 45, of("h:h-2", "l-2")],
+    ["h:h-3", "HELD", 8, 37],
+    ["h:h-3/release", "RELEASED", 8, 45, of("h:h-3", "")],
+    ["h:h-4", "HELD", 6, 39],
+  ]);
 }
 
-function pointsOf([grant, use]: readonly Entry[]) {
-  const operation = (id: string, kind: Operation["kind"], points: number): Operation => ({
-    id,
-    kind,
-    points,
-    userId: "ann",
-    reverses: "nothing",
+/** The answer of the call that has made an entry. */
+const known = (ledger: readonly Entry[], number: number, time = 10 * number - 2) => {
+  const { createTime: _, ...made } = ledger[number - 1] as Entry;
+  return answered(time, { entry: made, availablePoints: made.availablePoints, replayed: false });
+};
+
+const outcome = (
+  [userId, id, kind, points, reverses = "nothing"]: [string, string, string, number, string?],
+  attempts: readonly Attempt[],
+  until?: number,
+) => ({ operation: { id, kind, points, userId, reverses, ...(until && { until }) }, attempts });
+
+/** Among them one without an answer, and refused ones. */
+const operationsOnPoints = (ann: readonly Entry[], bob: readonly Entry[]) => [
+  outcome(["ann", "g", "grant", 50], [known(ann, 1)]),
+  outcome(["ann", "u", "use", 20], [unanswered(16), known(ann, 2, 22)]),
+  outcome(
+    ["ann", "r", "use", 99],
+    [refused(25, "INSUFFICIENT_POINTS", { available_points: "30" })],
+  ),
+  outcome(["ann", "n", "grant", 3], [unanswered(30)]),
+  outcome(["bob", "bg", "grant", 7], [known(bob, 1)]),
+  outcome(["bob", "be", "extend", 7, "bg"], [unanswered(15), known(bob, 2, 22)]),
+  outcome(["bob", "bx", "extend", 7, "none"], [refused(25, "LEDGER_ENTRY_NOT_FOUND")]),
+];
+
+const operationsOnHolds = (bob: readonly Entry[]) => [
+  outcome(["bob", "h-1", "hold", 7], [known(bob, 3)], 500_000),
+  outcome(["bob", "k-1", "capture", 7, "h-1"], [known(bob, 4)]),
+  outcome(["bob", "k-2", "capture", 7, "h-1"], [known(bob, 5)]),
+  outcome(["bob", "k-3", "capture", 7, "h-1"], [refused(70, "WRONG_STATE")]),
+  outcome(["bob", "h-2", "hold", 7], [known(bob, 7)], 500_000),
+  outcome(["bob", "l-2", "release", 7, "h-2"], [known(bob, 8)]),
+  outcome(["bob", "l-0", "release", 7, "h-4"], [refused(1, "HOLD_NOT_FOUND")]),
+  outcome(["bob", "h-3", "hold", 7], [known(bob, 9)], 100),
+  outcome(["bob", "h-4", "hold", 7], [known(bob, 11)], 500_000),
+];
+
+/** The records of these holds. */
+function holdsOf() {
+  const hold = (holdId: string, state: string, entryNumber: number, points: number, rest = {}) => ({
+    ...{ holdId, userId: "bob", state, entryNumber, until: 500_000, updateTime: 110 },
+    ...{ months: [{ month: 0, points }], captures: [], ...rest },
   });
-  const tooMuch = refused(25, "INSUFFICIENT_POINTS", { available_points: "30" });
+  const captures = [
+    { eventId: "k-1", entryNumber: 4, points: 10 },
+    { eventId: "k-2", entryNumber: 5, points: 5 },
+  ];
   return [
-    { operation: operation("g", "grant", 50), attempts: [answered(8, answerOf(grant as Entry))] },
-    {
-      operation: operation("u", "use", 20),
-      attempts: [unanswered(16), answered(22, { ...answerOf(use as Entry), replayed: true })],
-    },
-    { operation: operation("r", "use", 99), attempts: [tooMuch] },
-    { operation: operation("n", "grant", 3), attempts: [unanswered(30)] },
+    hold("h-1", "CAPTURED", 3, 30, { captures, release: { entryNumber: 6, points: 15 } }),
+    hold("h-2", "RELEASED", 7, 20, { release: { entryNumber: 8, points: 20 } }),
+    hold("h-3", "EXPIRED", 9, 8, { release: { entryNumber: 10, points: 8 }, until: 100 }),
+    hold("h-4", "HELD", 11, 6),
   ];
 }
 
 /** One that was moved and granted, one that was cancelled, one that may have been created. */
-function reservationsOf(): Record["reservations"] {
-  const sent = (request: ReservationRequest, ...attempts: Attempt<ReservationAnswer>[]) => ({
-    request,
-    attempts,
-  });
+function reservationsOf() {
   const pending = (time: number, executeTime: number) =>
     answered(time, { state: "PENDING", points: 7, executeTime });
-  const create = (executeTime: number) => ({ op: "create", executeTime }) as const;
-  const cancelled = answered(70, { state: "CANCELLED", points: 8, executeTime: soon });
+  const cancelled = answered(70, { state: "CANCELLED", points: 8, executeTime: 1_000 });
+  const created = (...attempts: Attempt[]) => sent("create", { executeTime: 1_000 }, ...attempts);
+  const done = [
+    created(pending(40, 1_000)),
+    sent("move", { executeTime: 2_000 }, pending(60, 2_000)),
+    sent("cancel", {}, refused(2_010, "WRONG_STATE")),
+  ];
+  const ended = [created(pending(40, 1_000)), sent("cancel", {}, unanswered(50), cancelled)];
   return [
-    {
-      id: "done",
-      userId: "ann",
-      points: 7,
-      sent: [
-        sent(create(soon), pending(40, soon)),
-        sent({ op: "move", executeTime: 2 * soon }, pending(60, 2 * soon)),
-        sent({ op: "cancel" }, refused(2 * soon + 10, "WRONG_STATE")),
-      ],
-    },
-    {
-      id: "cancelled",
-      userId: "ann",
-      points: 8,
-      sent: [
-        sent(create(soon), pending(40, soon)),
-        sent({ op: "cancel" }, unanswered(50), cancelled),
-      ],
-    },
-    { id: "unknown", userId: "ann", points: 9, sent: [sent(create(soon), unanswered(40))] },
+    { id: "done", userId: "ann", points: 7, sent: done },
+    { id: "cancelled", userId: "ann", points: 8, sent: ended },
+    { id: "unknown", userId: "ann", points: 9, sent: [created(unanswered(40))] },
   ];
 }
-
-const storedReservations = (): { readonly [id: string]: StoredReservation } => ({
-  done: {
-    userId: "ann",
-    points: 7,
-    state: "DONE",
-    executeTime: 2 * soon,
-    grant: { time: 2 * soon + 3, entryNumber: 3, dueSince: 2 * soon },
-  },
-  cancelled: { userId: "ann", points: 8, state: "CANCELLED", executeTime: soon },
-});
 
 /** One that was run, and one that was cancelled before. */
-function bulkGrantsOf(): Record["bulkGrants"] {
-  const sent = (op: BulkOp, ...attempts: Attempt[]) => ({ request: { op }, attempts });
-  const rows = [{ userId: "ann", points: 5 }];
-  const executeTime = 2 * soon;
-  return [
-    {
-      id: "b-done",
-      rows,
-      executeTime,
-      sent: [sent("submit", answered(50, {})), sent("approve", answered(500, {}))],
-    },
-    {
-      id: "b-cancelled",
-      rows,
-      executeTime: undefined,
-      sent: [sent("submit", answered(50, {})), sent("cancel", answered(90, {}))],
-    },
+function bulkGrantsOf() {
+  const rows = () => [{ userId: "ann", points: 5 }];
+  const at = (op: string, time: number) => sent(op, {}, answered(time, {}));
+  const [done, cancelled] = [
+    [at("submit", 50), at("approve", 500)],
+    [at("submit", 50), at("cancel", 90)],
   ];
-}
-
-function storedBulkGrants(): { readonly [id: string]: StoredBulkGrant } {
-  const row = (state: string) => [{ userId: "ann", points: 5, state }];
-  const counts = { grantedCount: 1, grantedPoints: 5, failedCount: 0, notRunCount: 0 };
-  return {
-    "b-done": {
-      state: "DONE",
-      endTime: 4 * soon,
-      result: { ...counts, problemCounts: {} },
-      rows: row("GRANTED"),
-    },
-    "b-cancelled": { state: "CANCELLED", rows: row("NOT_RUN") },
-  };
+  return [
+    { id: "b-done", rows: rows(), executeTime: 2_000, sent: done },
+    { id: "b-cancelled", rows: rows(), executeTime: undefined, sent: cancelled },
+  ];
 }
 
 /** Reactions, events and a mark-read, made by the use cases on a store in memory. */
 async function feedsOf() {
   const { deps, store } = memoryDeps();
   const target = { type: "post", id: "p" };
+  const regroupAfterMs = undefined;
   const like = (userId: string): Request => ({
-    op: "react",
-    target,
-    kind: "like",
-    userId,
-    displayName: userId,
-    exclusive: false,
-    silent: false,
-    coolDownMs: 0,
-    regroupAfterMs: undefined,
+    ...{ op: "react", target, kind: "like", userId, displayName: userId },
+    ...{ exclusive: false, silent: false, coolDownMs: 0, regroupAfterMs },
   });
+  const unlike = (userId: string): Request => ({ op: "unreact", target, kind: "like", userId });
   const event = (eventId: string) => ({ service: "blog", eventId, target }) as const;
-  const content = {
-    userId: "dan",
-    displayName: "dan",
-    link: "",
-    data: "",
-    regroupAfterMs: undefined,
+  const notify = (eventId: string): Request => ({
+    ...{ op: "notify", ...event(eventId), kind: eventsOf("comment") },
+    ...{ userId: "dan", displayName: "dan", link: "", data: "", regroupAfterMs },
+  });
+  const read = (version: number): Request => ({
+    ...{ op: "read", target, kind: "like", generation: version, version },
+  });
+  const sent = async (requests: readonly Request[]) => {
+    const all: object[] = [];
+    for (const request of requests) {
+      const attempts = [answered(1, await answerTo(deps, "owner", request))];
+      all.push({ ownerId: "owner", request, attempts });
+    }
+    return all;
   };
-  const notify = (id: string): Request => ({
-    op: "notify",
-    ...event(id),
-    kind: eventsOf("comment"),
-    ...content,
-  });
-  const reactions: Request[] = [
-    like("ann"),
-    like("bob"),
-    { op: "unreact", target, kind: "like", userId: "bob" },
-  ];
-  const events: Request[] = [notify("e-1"), notify("e-2"), { op: "retract", ...event("e-2") }];
-  const read: Request = { op: "read", target, kind: "like", generation: 1, version: 1 };
-  const sent = async (request: Request) => ({
-    ownerId: "owner",
-    request,
-    attempts: [answered(1, await answerTo(deps, "owner", request))],
-  });
   await answerTo(deps, "owner", { op: "register", target, title: "" });
-  const record = { reactions: [], events: [], reads: [] } as { [name: string]: unknown[] };
-  for (const request of reactions) record.reactions?.push(await sent(request));
-  record.reads?.push(await sent(read));
-  for (const request of events) record.events?.push(await sent(request));
-  record.reactions?.push(await sent(like("dan")), await sent(like("cat")));
-  record.reactions?.push(await sent({ op: "unreact", target, kind: "like", userId: "dan" }));
+  const before = await sent([like("ann"), like("bob"), unlike("bob")]);
+  const firstRead = await sent([read(1)]);
+  const events = await sent([notify("e-1"), notify("e-2"), { op: "retract", ...event("e-2") }]);
+  const reactions = [...before, ...(await sent([like("dan"), like("cat"), unlike("dan")]))];
   // It finds nobody: cat, who came later, has the notification that began with dan.
-  record.reads?.push(await sent({ ...read, generation: 8, version: 8 }));
-  const tables: State["tables"] = {
-    reactions: itemsIn(store, "reactions"),
-    notifications: itemsIn(store, "notifications"),
-  };
-  return { record, tables };
+  const reads = [...firstRead, ...(await sent([read(8)]))];
+  const itemsOf = (table: Table) => itemsIn(store, table);
+  const tables = { reactions: itemsOf("reactions"), notifications: itemsOf("notifications") };
+  return { reactions, events, reads, tables };
 }
 
 /** The items that a store in memory would have in a table. */
@@ -265,13 +261,6 @@ export const itemsIn = (store: Pick<MemoryStore, "dump">, table: Table): Item[] 
     const ref = { kind: kind as Kind, id } as Ref;
     return value && codecOf(ref.kind).table === table ? [toItem(ref, value, version)] : [];
   });
-
-export const ledger = ({ state }: Run, userId = "ann") => state.ledgers.get(userId) ?? [];
-export const entry = (run: Run, number: number, userId = "ann") =>
-  at(ledger(run, userId), number - 1);
-
-/** An element of a list. Throws when the list has no such element. */
-export const at = <T>(list: readonly T[], index: number): T => found(list.at(index));
 
 /** The value. Throws when there is none. */
 export function found<T>(value: T | undefined): T {
