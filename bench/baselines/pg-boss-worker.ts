@@ -34,12 +34,11 @@ await boss.work(
       const { rows } = await tx.executeSql(claimText, [reservationId]);
       const [found] = rows as { user_id: string; points: string; reason: string }[];
       if (!found) continue;
-      await grantPoints((_, text, values) => tx.executeSql(text, [...values]), {
+      await grantPoints(tx.executeSql, {
         userId: found.user_id,
         points: Number(found.points),
         month,
         eventId: `r:${reservationId}`,
-        hash: "",
         reason: found.reason,
         caller: "bench",
       });

@@ -20,7 +20,6 @@ export const tables = `
     user_id text NOT NULL,
     number bigint NOT NULL,
     event_id text NOT NULL,
-    hash text NOT NULL,
     type text NOT NULL,
     points bigint NOT NULL,
     month integer NOT NULL,
@@ -51,49 +50,35 @@ const grantText = `
     RETURNING entries, points
   )
   INSERT INTO ledger
-  SELECT $1, entries, $4, $5, 'ISSUED', $2, $3, points, $6, $7, clock_timestamp() FROM account
+  SELECT $1, entries, $4, 'ISSUED', $2, $3, points, $5, $6, clock_timestamp() FROM account
   RETURNING available_points`;
 
 const openText = "INSERT INTO accounts (user_id) VALUES ($1) ON CONFLICT DO NOTHING";
 
-const replayText = "SELECT hash, available_points FROM ledger WHERE user_id = $1 AND event_id = $2";
-
-/** What executes statements: a pool, or a connection inside a transaction. */
+/** Executes a statement, inside a transaction or alone. */
 export type Query = (
-  name: string,
   text: string,
-  values: readonly unknown[],
-) => Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
+  values: unknown[],
+) => Promise<{ readonly rows: readonly unknown[] }>;
 
 export interface Grant {
   readonly userId: string;
   readonly points: number;
   readonly month: number;
   readonly eventId: string;
-  readonly hash: string;
   readonly reason: string;
   readonly caller: string;
 }
 
-/** Grants once for each event id. Returns the available points. */
-export async function grantPoints(query: Query, grant: Grant): Promise<number> {
-  const { userId, points, month, eventId, hash, reason, caller } = grant;
-  const values = [userId, points, month, eventId, hash, reason, caller];
-  try {
-    for (;;) {
-      const { rows } = await query("grant", grantText, values);
-      if (rows[0]) return Number(rows[0].available_points);
-      await query("open", openText, [userId]);
-    }
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    const { rows } = await query("replay", replayText, [userId, eventId]);
-    if (rows[0]?.hash !== hash) throw new Error("the event id was used for another request");
-    return Number(rows[0].available_points);
+/** Grants, on a new account, too. The caller claims the event first; it is unique in the ledger. */
+export async function grantPoints(query: Query, grant: Grant): Promise<void> {
+  const { userId, points, month, eventId, reason, caller } = grant;
+  for (;;) {
+    const { rows } = await query(grantText, [userId, points, month, eventId, reason, caller]);
+    if (rows.length > 0) return;
+    await query(openText, [userId]);
   }
 }
-
-const isDuplicate = (error: unknown): boolean => (error as { code?: string }).code === "23505";
 
 /** A reservation before its grant. */
 export interface Reservation {

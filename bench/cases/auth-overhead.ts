@@ -37,12 +37,12 @@ export const authOverhead: Benchmark = {
       const token = await signToken(key, claimsOf({ exp, scope: "points.read points.grant" }));
       const channel = openChannel(verifying.port, { authorization: `Bearer ${token}` });
       const measure = ({ pid }: ServerProcess, used: Channel) => {
-        const times = { warmMs: scale.pick(1_000, 300), ms: scale.pick(4_000, 1_000) };
+        const times = { warmMs: scale.pick(1_000, 300), ms: scale.pick(3_000, 1_000) };
         const call = (i: number) => balance(used, userName(i));
         return loadWithCpu(pid, { callers, ...times, call });
       };
       const turns = await byTurns(
-        scale.pick(6, 2),
+        scale.pick(5, 2),
         () => measure(verifying, channel),
         () => measure(open, open.channel),
       );

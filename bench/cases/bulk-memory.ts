@@ -13,7 +13,7 @@ export const bulkMemory: Benchmark = {
     withStack({}, async (stack) => {
       const few = (turn: number) => megabytes(stack, scale.pick(10_000, 250), `few-${turn}`);
       const many = (turn: number) => megabytes(stack, scale.pick(200_000, 2_500), `many-${turn}`);
-      const { a, b } = await byTurns(scale.pick(3, 1), many, few);
+      const { a, b } = await byTurns(scale.pick(2, 1), many, few);
       scale.note(`large ${a.map(Math.round)} MB, small ${b.map(Math.round)} MB`);
       return [
         {

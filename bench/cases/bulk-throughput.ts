@@ -8,7 +8,7 @@ import { ratioByTurns, round } from "../support/numbers.ts";
 import { type Process, type Stack, withStack } from "../support/stack.ts";
 import { withTemporalClient } from "../support/temporal-client.ts";
 
-const rounds = 3;
+const rounds = 2;
 
 /** The task queue of the baseline. */
 const taskQueue = "row-activities";
@@ -34,7 +34,7 @@ export const bulkThroughput: Benchmark = {
         env: { ...unlimited, MEGURI_TASK_QUEUE: taskQueue },
       });
       const bulk = bulkCalls(stack, server);
-      const count = scale.pick(4_000, 250);
+      const count = scale.pick(2_000, 250);
       let users = 0;
       const take = (rows: number) => {
         users += rows;
@@ -58,8 +58,8 @@ export const bulkThroughput: Benchmark = {
         );
 
       // The first ones load and compile the code.
-      await activities("warm", scale.pick(1_000, 50));
-      await bulkGrant("warm", scale.pick(1_000, 50));
+      await activities("warm", scale.pick(500, 50));
+      await bulkGrant("warm", scale.pick(500, 50));
       const { a, b } = await byTurns(
         scale.pick(rounds, 1),
         (n) => activities(`rows-${n}`, count),

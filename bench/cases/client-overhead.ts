@@ -23,10 +23,10 @@ export const clientOverhead: Benchmark = {
       const bare = createClient(PointsService, createGrpcTransport({ baseUrl, sessionManager }));
       // What every caller has to send: its name and a deadline.
       const options = { headers: { "meguri-caller": "bench" }, timeoutMs: 10_000 };
-      const both = { callers, warmMs: scale.pick(1_000, 300), ms: scale.pick(4_000, 1_000) };
+      const both = { callers, warmMs: scale.pick(1_000, 300), ms: scale.pick(3_000, 1_000) };
       try {
         const { a, b } = await byTurns(
-          scale.pick(8, 2),
+          scale.pick(6, 2),
           () => load({ ...both, call: (i) => meguri.points.getBalance({ userId: userName(i) }) }),
           () => load({ ...both, call: (i) => bare.getBalance({ userId: userName(i) }, options) }),
         );

@@ -51,7 +51,7 @@ export const grantConflicts = conflictsOf<GrantRun>({
       const shares = counts.map((count) => median(of(count).map((one) => one.smallestShare)));
       return {
         value: round(Math.min(...shares)),
-        unit: "of a fair share, on 2 to 8 processes",
+        unit: "of a fair share, on 4 and 8 processes",
         target: ">= 0.5",
         baseline: "",
       };

@@ -29,8 +29,8 @@ export const grantOverhead: Benchmark = {
           call: (i) => bareGrant(stack.clients.single, table, bare[i] as BareAccount),
         });
       // The first seconds are not measured, because the emulator's compiler is still at work.
-      await byTurns(scale.pick(2, 0), ours, theirs);
-      const { a, b } = await byTurns(scale.pick(12, 1), ours, theirs);
+      await byTurns(scale.pick(1, 0), ours, theirs);
+      const { a, b } = await byTurns(scale.pick(6, 1), ours, theirs);
       const rates = (loads: typeof a) => loads.map(({ rate }) => rate);
       scale.note(
         `ours ${rates(a).map(Math.round)}/s, bare ${rates(b).map(Math.round)}/s, ` +

@@ -55,7 +55,7 @@ async function grown(
   name: string,
   call: (channel: Channel, userId: string) => Promise<void>,
 ) {
-  const rounds = { all: scale.pick(1_500, 50), first: scale.pick(500, 10) };
+  const rounds = { all: scale.pick(1_000, 50), first: scale.pick(300, 10) };
   const sides = [short, long] as const;
   const latency = await compare(scale, name, rounds, sides, async (user) => {
     const sent = performance.now();

@@ -1,36 +1,31 @@
-/** Measures the rate and the CPU time of gRPC calls, served by the server and behind grpc-js. */
+/** Measures the CPU time of gRPC calls, served by the server and behind grpc-js. */
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { balance, grant, userName } from "../support/calls.ts";
 import { loadWithCpu } from "../support/cpu.ts";
 import { byTurns } from "../support/load.ts";
-import { ratioByTurns } from "../support/numbers.ts";
+import { ratioByTurns, type Turns } from "../support/numbers.ts";
 import type { Channel } from "../support/rpc.ts";
 import { type ServerProcess, withStack } from "../support/stack.ts";
 
 const callers = 16;
 
-/** The server's rate and its CPU time for a call, over those of a server of grpc-js. */
+/** The server's CPU time for a call, over that of a server of grpc-js. */
 export const grpcJs: Benchmark = {
-  names: ["balance.cpu.over_grpc_js", "grant.cpu.over_grpc_js", "balance.rate.over_grpc_js"],
+  names: ["grpc.cpu.balance", "grpc.cpu.grant"],
   run: (scale) =>
     withStack({}, async (stack) => {
       const own = await stack.startServer();
       const grpc = await stack.startServer({ entry: "bench/baselines/grpc-js-server.ts" });
       const reads = await compare(scale, own, grpc, "balance", balance);
       const grants = await compare(scale, own, grpc, "grant", grant);
-      const result = (name: string, ratio: typeof reads.cpu, unit: string, target = "") => ({
+      const result = (name: string, ratio: Turns) => ({
         name,
         ...ratio,
-        unit,
-        target,
+        unit: "ratio of the server's CPU a call",
+        target: "<= 1.15",
         baseline: "grpc-js-server: the same handlers behind grpc-js",
       });
-      const unit = "ratio of the server's CPU a call";
-      return [
-        result("balance.cpu.over_grpc_js", reads.cpu, unit, "<= 1.15"),
-        result("grant.cpu.over_grpc_js", grants.cpu, unit, "<= 1.15"),
-        result("balance.rate.over_grpc_js", reads.rate, "ratio of rates"),
-      ];
+      return [result("grpc.cpu.balance", reads), result("grpc.cpu.grant", grants)];
     }),
 };
 
@@ -41,24 +36,20 @@ async function compare(
   name: string,
   call: (channel: Channel, userId: string) => Promise<void>,
 ) {
-  const times = { warmMs: scale.pick(1_000, 300), ms: scale.pick(4_000, 1_000) };
+  const times = { warmMs: scale.pick(1_000, 300), ms: scale.pick(3_000, 1_000) };
   const measure = ({ pid, channel }: ServerProcess) => {
     const options = { callers, ...times, call: (i: number) => call(channel, userName(i)) };
     return loadWithCpu(pid, options);
   };
   const turns = await byTurns(
-    scale.pick(6, 2),
+    scale.pick(4, 2),
     () => measure(a),
     () => measure(b),
   );
-  const of = (what: "rate" | "cpu") =>
-    ratioByTurns(
-      turns.a.map((one) => one[what]),
-      turns.b.map((one) => one[what]),
-    );
   const µs = (runs: typeof turns.a) => runs.map((one) => (one.cpu * 1e6).toFixed(0)).join(" ");
   const rates = (runs: typeof turns.a) => runs.map(({ rate }) => rate.toFixed(0)).join(" ");
   scale.note(`${name}: own ${µs(turns.a)} µs (${rates(turns.a)}/s)`);
   scale.note(`${name}: grpc-js ${µs(turns.b)} µs (${rates(turns.b)}/s)`);
-  return { rate: of("rate"), cpu: of("cpu") };
+  const cpu = (runs: typeof turns.a) => runs.map((one) => one.cpu);
+  return ratioByTurns(cpu(turns.a), cpu(turns.b));
 }

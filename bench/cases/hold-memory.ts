@@ -67,11 +67,12 @@ function fakeDeps() {
     },
   };
   const granted = { count: 0 };
-  const row = { programId: "default", state: "DONE", points: 10, executeTime: 0, updateTime: 0 };
+  const times = { executeTime: 0, updateTime: 0 };
+  const reservation = { programId: "default", state: "DONE", points: 10, ...times };
   const engine = {
     async transact() {
       granted.count += 1;
-      return { outcome: "DONE", row, availablePoints: 10 };
+      return { outcome: "DONE", reservation, availablePoints: 10 };
     },
   };
   const program = { programId: "default", timeZone: "Asia/Tokyo" };

@@ -14,12 +14,12 @@ export const hostile: Benchmark = {
     withStack({}, async ({ dynamo }) => {
       const target = await startTarget(dynamo.endpoint);
       const client = createGoodClient(target, await target.tokenOf("good"));
-      const ms = scale.pick(4_000, 500);
+      const ms = scale.pick(2_000, 500);
       const slowdowns: Turns[] = [];
       await client.callFor(ms);
       for (const attack of Object.keys(attacks)) {
         const turns: number[] = [];
-        for (let turn = 0; turn < scale.pick(3, 1); turn++) {
+        for (let turn = 0; turn < scale.pick(2, 1); turn++) {
           const alone = await client.callFor(ms);
           const { during } = await fight(target, client, attack, ms);
           const [failure] = [...alone.failures, ...during.failures];

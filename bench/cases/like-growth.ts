@@ -65,7 +65,7 @@ async function seeded(stack: MeteredStack, liked: Liked, likers: number): Promis
 
 /** Each like is deleted again, so that the number of likers stays the same. */
 function likes(scale: Scale, channel: Channel, sides: Sides) {
-  const rounds = { all: scale.pick(1_000, 40), first: scale.pick(300, 10) };
+  const rounds = { all: scale.pick(700, 40), first: scale.pick(200, 10) };
   return compare(scale, "like", rounds, sides, async (side) => {
     const person = newPerson();
     const sent = performance.now();
@@ -89,7 +89,7 @@ const likeUnits = (stack: MeteredStack, channel: Channel, sides: Sides) =>
  * rest. An owner can do that only once, so each round has an owner of its own with the same inbox.
  */
 async function unread(stack: MeteredStack, scale: Scale, channel: Channel, sides: Sides) {
-  const rounds = { all: scale.pick(300, 20), first: scale.pick(50, 5) };
+  const rounds = { all: scale.pick(200, 20), first: scale.pick(50, 5) };
   for (let n = 0; n < rounds.all; n++) {
     for (const side of sides) await seed(stack, inboxSeeds(readerOf(side, n), side.state));
   }

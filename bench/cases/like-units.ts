@@ -1,6 +1,5 @@
 /** Measures the capacity units and requests of calls to reactions and notifications. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { likeUnits, markReadUnits } from "../baselines/liker-list.ts";
 import type { Benchmark, Result } from "../benchmark.ts";
 import {
   commentOf,
@@ -20,22 +19,17 @@ const calls = 20;
 /** Longer than a process keeps records that it has committed. */
 const coldMs = 1_500;
 
-/** The numbers of likers at which the baseline's list is metered; near 10,000 it is full. */
-const lists = [10, 1_000, 9_000];
-
 /** The cost of single calls in capacity units and in requests to the store. */
 export const likeCosts: Benchmark = {
   names: [
     "like.write_units",
     "like.write_units.muted",
     "like.write_units.own",
-    ...lists.map((likers) => `like.write_units.list_${likers}`),
     "like.round_trips",
     "like.round_trips.cold",
     "like.round_trips.first",
     "mark_read.write_units",
     "mark_read.write_units.split",
-    ...lists.map((likers) => `mark_read.write_units.list_${likers}`),
     "summaries.read_units",
   ],
   run: (scale) =>
@@ -62,13 +56,11 @@ export const likeCosts: Benchmark = {
         units("like.write_units", busy, "the plain way, one transaction a like: the same", "<= 12"),
         units("like.write_units.muted", muted, "", "<= 11"),
         units("like.write_units.own", own, "", "<= 11"),
-        ...lists.map((likers) => list("like", likers, likeUnits(likers))),
         trips("like.round_trips", busy),
         trips("like.round_trips.cold", cold),
         trips("like.round_trips.first", first),
         units("mark_read.write_units", whole, ""),
         units("mark_read.write_units.split", split, ""),
-        ...lists.map((likers) => list("mark_read", likers, markReadUnits(likers))),
         await summaryUnits(stack, channel),
       ];
     }),
@@ -114,11 +106,3 @@ const units = (name: string, { usage }: Metered, baseline: string, target?: stri
 
 const trips = (name: string, { requests }: Metered) =>
   count(name, requests / calls, "requests to the store", "");
-
-const list = (what: string, likers: number, value: number) =>
-  count(
-    `${what}.write_units.list_${likers}`,
-    value,
-    "write units",
-    `is one: every liker's id in the notification, ${likers} of them`,
-  );

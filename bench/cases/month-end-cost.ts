@@ -15,7 +15,7 @@ export const monthEndCost: Benchmark = {
     withStack({ temporal: true }, async (stack) => {
       const { config, clients, deps, temporalPid = 0 } = stack;
       const worker = await stack.startWorker();
-      const perShard = scale.pick(120, 4);
+      const perShard = scale.pick(80, 4);
       const accounts = shardCount * perShard;
 
       async function measure(
@@ -52,7 +52,7 @@ export const monthEndCost: Benchmark = {
       await ours("ours-warm");
       await plain("plain-warm");
       const { a, b } = await byTurns(
-        scale.pick(3, 1),
+        scale.pick(2, 1),
         (turn) => ours(`ours-${turn}`),
         (turn) => plain(`plain-${turn}`),
       );

@@ -21,7 +21,7 @@ export const peerReservation: Benchmark = {
           const ours = await temporalWay(stack);
           const theirs = await pgBossWay(peer);
           const spread = (way: Way, name: string) => {
-            const count = perSecond * scale.pick(30, 3);
+            const count = perSecond * scale.pick(15, 3);
             return grantDue(way, scale, { name, count, apartMs: 1_000 / perSecond });
           };
           const burst = (way: Way, name: string) =>
@@ -34,7 +34,7 @@ export const peerReservation: Benchmark = {
             (turn) => spread(theirs, `peer-spread-${turn}`),
           );
           const bursts = await byTurns(
-            scale.pick(3, 1),
+            scale.pick(2, 1),
             (turn) => burst(ours, `ours-${turn}`),
             (turn) => burst(theirs, `peer-${turn}`),
           );

@@ -1,4 +1,4 @@
-/** Measures the delay and the cost of unread count streams, without and with announcements. */
+/** Measures the delay of announced unread counts, and what quiet streams of counts cost. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { startRedis } from "../../test/support/servers/redis.ts";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
@@ -8,112 +8,12 @@ import { percentile, round, sum } from "../support/numbers.ts";
 import { type ServerProcess, type Stack, withStack } from "../support/stack.ts";
 import { startWatchers, type Watchers } from "../support/watchers.ts";
 
-/** The unit of delays: about the time between two polls of an active owner. */
+/** About the time between two polls of an active owner. */
 const periodMs = 1_000;
 
 /** About the time between two polls of an owner that has been quiet for `quietAfterMs`. */
 const quietPeriodMs = 5_000;
 const quietAfterMs = 55_000;
-
-const delayName = "watch.delay";
-const places = ["same_process", "other_process.active", "other_process.quiet"] as const;
-type Place = (typeof places)[number];
-
-/** The delays of counts in ms, by the place of the stream. */
-type Delays = Readonly<Record<Place, number[]>>;
-
-/**
- * The time from the answer to a like to the new count, on a stream of the process that committed
- * the like and on a stream of another one. An owner is active if it was liked in the last seconds,
- * and quiet if its stream has had no count for about a minute.
- */
-export const watchDelay: Benchmark = {
-  names: places.map((place) => `${delayName}.${place}`),
-  run: (scale) =>
-    withStack({}, async (stack) => {
-      const here = await stack.startServer();
-      const there = await stack.startServer();
-      const watchers = [startWatchers(here), startWatchers(there)] as const;
-      const delays: Delays = {
-        same_process: [],
-        "other_process.active": [],
-        "other_process.quiet": [],
-      };
-      const [activeCount, quietCount] = scale.pick([40, 300], [5, 5]);
-      const owners = Array.from({ length: activeCount + quietCount }, (_, i) => commentOf(i));
-      for (const liked of owners) await register(stack, liked);
-      await Promise.all([
-        likeActive(scale, here, owners.slice(0, activeCount), watchers, delays),
-        likeQuiet(scale, here, owners.slice(activeCount), watchers[1], delays),
-      ]);
-      for (const { stop } of watchers) stop();
-      return places.map((place) => delayOf(scale, place, delays[place]));
-    }),
-};
-
-/** Likes each owner about every second. */
-async function likeActive(
-  scale: Scale,
-  { channel }: ServerProcess,
-  owners: readonly Liked[],
-  [here, there]: readonly [Watchers, Watchers],
-  delays: Delays,
-): Promise<void> {
-  const end = performance.now() + scale.pick(40_000, 3_000);
-  await Promise.all(
-    owners.map(async (liked) => {
-      const streams = [here.watch(liked.ownerId), there.watch(liked.ownerId)];
-      for (let people = 1; performance.now() < end; people++) {
-        // Likes at a random moment of a period, so that owners are not in step.
-        await sleep(periodMs * Math.random());
-        await like(channel, liked);
-        const answered = performance.now();
-        const times = await Promise.all(streams.map((stream) => stream.receivedAt(people)));
-        const [own, other] = times.map((time) => Math.max(0, time - answered));
-        delays.same_process.push(own as number);
-        delays["other_process.active"].push(other as number);
-      }
-    }),
-  );
-}
-
-/** Likes each owner once, when it has been quiet long enough. */
-async function likeQuiet(
-  scale: Scale,
-  { channel }: ServerProcess,
-  owners: readonly Liked[],
-  { watch }: Watchers,
-  delays: Delays,
-): Promise<void> {
-  const quietMs = scale.pick(quietAfterMs, 3_000);
-  await Promise.all(
-    owners.map(async (liked) => {
-      // Opened at a random moment of a period, as in the life of a server.
-      await sleep(quietPeriodMs * Math.random());
-      const stream = watch(liked.ownerId);
-      await stream.receivedAt(0);
-      await sleep(quietMs + quietPeriodMs * Math.random());
-      await like(channel, liked);
-      const answered = performance.now();
-      delays["other_process.quiet"].push(Math.max(0, (await stream.receivedAt(1)) - answered));
-    }),
-  );
-}
-
-function delayOf(scale: Scale, place: Place, delays: readonly number[]): Result {
-  const [p50, p99] = [0.5, 0.99].map((share) => percentile(delays, share)) as [number, number];
-  scale.note(
-    `${place}: ${delays.length} likes, p50 ${p50.toFixed(0)} p99 ${p99.toFixed(0)} ` +
-      `longest ${Math.max(...delays).toFixed(0)} ms`,
-  );
-  return {
-    name: `${delayName}.${place}`,
-    value: round(p99 / periodMs),
-    unit: "p99 in periods of 1 s",
-    target: "",
-    baseline: "",
-  };
-}
 
 /** How long after its opening a stream relies on announcements. */
 const caughtUpMs = 5_000;
@@ -139,7 +39,7 @@ export const watchPush: Benchmark = {
       withStack({}, async (stack) => {
         const here = await stack.startServer({ env });
         const there = startWatchers(await stack.startServer({ env }));
-        const [count, rounds] = scale.pick([100, 20], [5, 2]);
+        const [count, rounds] = scale.pick([100, 15], [5, 2]);
         const owners = Array.from({ length: count }, (_, i) => commentOf(i));
         for (const liked of owners) await register(stack, liked);
         const delays: number[] = [];
@@ -169,7 +69,7 @@ const hourMs = 3_600_000;
 /** A stream lasts half an hour, so an hour has two openings. */
 const openings = 2;
 
-/** What a benchmark of quiet watchers differs in. */
+/** How one measurement of quiet watchers differs from the other. */
 interface QuietWatch {
   readonly name: string;
   readonly target: string;
@@ -178,23 +78,20 @@ interface QuietWatch {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The cost of one stream for each owner that stays quiet, which polls alone keep current. */
+/**
+ * The cost of one stream for each owner that stays quiet: of a server that polls, and of one that
+ * gets announcements and polls once a minute. Both mostly wait, so they run at the same time.
+ */
 export const watchUnits: Benchmark = {
-  names: ["watch.read_units"],
+  names: ["watch.read_units", "watch.quiet_units"],
   run: (scale) => {
-    const laterMs = 6 * quietPeriodMs;
-    return quietUnits(scale, { name: "watch.read_units", target: "<= 400", laterMs, env: {} });
+    const polls = { name: "watch.read_units", target: "<= 400", laterMs: 6 * quietPeriodMs };
+    const announced = { name: "watch.quiet_units", target: "<= 40", laterMs: 60_000 };
+    return Promise.all([
+      quietUnits(scale, { ...polls, env: {} }),
+      withRedis((env) => quietUnits(scale, { ...announced, env })),
+    ]);
   },
-};
-
-/** The same of a server that gets announcements, and polls once a minute. */
-export const watchQuietUnits: Benchmark = {
-  names: ["watch.quiet_units"],
-  run: (scale) =>
-    withRedis((env) => {
-      const laterMs = 3 * 60_000;
-      return quietUnits(scale, { name: "watch.quiet_units", target: "<= 40", laterMs, env });
-    }),
 };
 
 /**
@@ -203,7 +100,7 @@ export const watchQuietUnits: Benchmark = {
  * cost.
  */
 function quietUnits(scale: Scale, { name, target, env, ...quiet }: QuietWatch) {
-  return withMeteredStack(async (stack): Promise<Result[]> => {
+  return withMeteredStack(async (stack): Promise<Result> => {
     const server = await stack.startServer({ env });
     const watchers = startWatchers(server);
     const count = scale.pick(200, 20);
@@ -225,7 +122,7 @@ function quietUnits(scale: Scale, { name, target, env, ...quiet }: QuietWatch) {
         `(${JSON.stringify(later.operations)})`,
     );
     const value = round(openings * firstUnits + (hourMs - openings * firstMs) * unitsPerMs);
-    return [{ name, value, unit: "read units a quiet watcher and hour", target, baseline: "" }];
+    return { name, value, unit: "read units a quiet watcher and hour", target, baseline: "" };
   });
 }
 

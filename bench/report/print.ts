@@ -1,8 +1,8 @@
 /** Prints the results of a run as a table of text. */
-import type { StoredResult } from "./stored.ts";
+import type { MeasuredResult } from "./stored.ts";
 import { loadOf, spreadOf, verdictOf } from "./verdict.ts";
 
-export function print(results: readonly StoredResult[]): void {
+export function print(results: readonly MeasuredResult[]): void {
   const head = ["name", "value", "turns", "unit", "target", "", "others", "baseline"];
   const cells = results.map((result) => [
     result.name,
@@ -11,7 +11,7 @@ export function print(results: readonly StoredResult[]): void {
     result.unit,
     result.target,
     verdictOf(result),
-    result.run ? loadOf(result.run) : "",
+    loadOf(result.foreignLoad),
     result.baseline,
   ]);
   const widths = head.map((_, i) => Math.max(...[head, ...cells].map((c) => (c[i] ?? "").length)));

@@ -1,28 +1,22 @@
-/** Judges a result: whether it is within its target, and whether it is that of the present code. */
+/** Judges a result: whether it is within its target. */
 import type { Result } from "../benchmark.ts";
 import { median, round } from "../support/numbers.ts";
-import type { RunInfo, StoredResult } from "./stored.ts";
+import type { MeasuredResult } from "./stored.ts";
 
 /** Above this share of the machine's CPU time, other processes may have set the value. */
 const noisyAbove = 0.1;
 
 /** `met`, `MISSED`, or `noisy` when other processes may have set the value; empty: no target. */
-export function verdictOf(result: StoredResult): string {
-  const { run, counted, target } = result;
-  if (!counted && (run?.foreignLoad ?? 0) > noisyAbove) return "noisy";
+export function verdictOf(result: MeasuredResult): string {
+  const { foreignLoad, counted, target } = result;
+  if (!counted && (foreignLoad ?? 0) > noisyAbove) return "noisy";
   if (target === "") return "";
   return meets(result) ? "met" : "MISSED";
 }
 
 /** The share of the CPU time that other processes used, in percent. */
-export const loadOf = ({ foreignLoad }: RunInfo): string =>
+export const loadOf = (foreignLoad: number | null): string =>
   foreignLoad === null ? "not measured" : `${(100 * foreignLoad).toFixed(1)} %`;
-
-/** What speaks against taking the value for that of the present code; empty for nothing. */
-export function ageOf({ run }: StoredResult, currentCode: string | undefined): string {
-  if (!run) return "no run known";
-  return run.code === currentCode ? "" : "older than the code";
-}
 
 function meets({ value, target }: Result): boolean {
   const [relation, limit] = target.split(" ");

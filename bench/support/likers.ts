@@ -9,7 +9,7 @@ import { type Seed, seed } from "./seed.ts";
 import type { Stack } from "./stack.ts";
 
 /** The id of a seeded liker. The like of liker `i` is version `i` of the inbox, from 1 on. */
-export const likerName = (i: number): string => `liker-${String(i).padStart(7, "0")}`;
+const likerName = (i: number): string => `liker-${String(i).padStart(7, "0")}`;
 
 /** The time between two likes: those of the last seconds are read one by one for a split. */
 const apartMs = 1_000;

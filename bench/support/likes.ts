@@ -13,15 +13,8 @@ import type { Channel } from "./rpc.ts";
 import type { Stack } from "./stack.ts";
 
 const { react, unreact, batchGetReactionSummaries } = ReactionService.method;
-const {
-  getUnreadCount,
-  listNotifications,
-  markNotificationRead,
-  markAllNotificationsRead,
-  setTargetMuted,
-  notify: notifyOf,
-  retractEvent,
-} = NotificationService.method;
+const { getUnreadCount, listNotifications, markNotificationRead, setTargetMuted } =
+  NotificationService.method;
 
 /** A target and its owner. */
 export interface Liked {
@@ -62,18 +55,6 @@ export const unlike = (
   kind: string = defaultKind,
 ): Promise<void> => channel.send(unreact, { targetName: target, userId, kind });
 
-/** Reports an event about a comment. */
-export const notify = (
-  channel: Channel,
-  { target }: Liked,
-  eventId: string,
-  userId: string,
-): Promise<void> =>
-  channel.send(notifyOf, { targetName: target, eventId, kind: "reply", userId, displayName });
-
-export const retract = (channel: Channel, { target }: Liked, eventId: string): Promise<void> =>
-  channel.send(retractEvent, { targetName: target, eventId });
-
 /** Marks likes of a comment as read up to a version: those of the unread line that began at one. */
 export const markRead = (
   channel: Channel,
@@ -105,25 +86,9 @@ export const markLine = (
   { notificationId, version }: UnreadLine,
 ): Promise<void> => channel.send(markNotificationRead, { ownerId, notificationId, version });
 
-/** Marks all notifications of an owner as read up to a version. Returns how many there were. */
-export async function markAllRead(
-  channel: Channel,
-  ownerId: string,
-  version: bigint,
-): Promise<number> {
-  const { markedCount } = await channel.call(markAllNotificationsRead, { ownerId, version });
-  return Number(markedCount);
-}
-
 /** Mutes a comment. */
 export const mute = (channel: Channel, { target, ownerId }: Liked): Promise<void> =>
   channel.send(setTargetMuted, { ownerId, targetName: target, muted: true });
-
-/** The version of an owner's unread count. */
-export async function unreadVersion(channel: Channel, { ownerId }: Liked): Promise<bigint> {
-  const { unreadCount } = await channel.call(getUnreadCount, { ownerId });
-  return unreadCount?.version ?? 0n;
-}
 
 /** The calls of an owner's front page: the badge, and the first page of unread notifications. */
 export async function readUnread(channel: Channel, { ownerId }: Liked): Promise<void> {

@@ -12,15 +12,14 @@ import { type Seed, seed } from "./seed.ts";
 import type { Stack } from "./stack.ts";
 import { withTemporalClient } from "./temporal-client.ts";
 
-/** Writes a new program with so many accounts in each of the first shards, all of them due. */
+/** Writes a new program with so many accounts in each shard, all of them due. */
 export async function seedMonthEnd(
   stack: Stack,
   programId: string,
   perShard: number,
-  shards: number = shardCount,
 ): Promise<void> {
   const program = await stack.deps.programs.get("default");
-  await seed(stack, dueAccounts({ ...program, programId }, perShard, shards));
+  await seed(stack, dueAccounts({ ...program, programId }, perShard));
 }
 
 /** Runs the month end of a program. */
@@ -44,15 +43,15 @@ export async function expectNoneDue({ deps }: Stack, programId: string): Promise
   }
 }
 
-/** A program, and accounts some of whose points have expired, as many in each of the shards. */
-function* dueAccounts(program: Program, perShard: number, shardsUsed: number): Generator<Seed> {
+/** A program, and accounts some of whose points have expired, as many in each shard. */
+function* dueAccounts(program: Program, perShard: number): Generator<Seed> {
   const { programId, timeZone } = program;
   yield { ref: programRef(programId), value: program, version: 1 };
   const now = Date.now();
   const month = monthAt(timeZone, now) - lifetimeAt(program, now);
   // What is granted in the second month stays, so the account stays in the index.
   const times = [month, month + 1].map((each) => monthStart(timeZone, each) + 3_600_000);
-  const shards = Array.from({ length: shardsUsed }, (_, shard) => shard);
+  const shards = Array.from({ length: shardCount }, (_, shard) => shard);
   for (const userId of shards.flatMap((shard) => usersOfShard(shard, perShard))) {
     const request = { reason: "seed", caller: asService("bench") };
     let account: Account | undefined;
