@@ -7,7 +7,6 @@ import {
   blockOutcomeRef,
   bulkContentRef,
   bulkRevisionRef,
-  pendingUploadRef,
   revisionContentRef,
 } from "../../src/app/ports/records.ts";
 import type { BulkGrant, BulkGrantState } from "../../src/domain/bulk-grant.ts";
@@ -22,7 +21,7 @@ import {
 import { largestBlock, largestBulkRecords } from "../support/fixtures/largest-bulk-records.ts";
 import { range } from "../support/fixtures/stored-reactions.ts";
 import { type OpenStore, openMemory as open } from "../support/stores/both-stores.ts";
-import { fill, pages, rejection, remove, write } from "../support/stores/records.ts";
+import { fill, pages, rejection, write } from "../support/stores/records.ts";
 
 const newProgram = () => `p-${randomUUID()}`;
 const time = 1_790_000_000_000;
@@ -68,26 +67,6 @@ describe("records of bulk grants", () => {
       expect(await reader.get(ref)).toStrictEqual({ value, version: 1 });
     }
   });
-
-  test("a check tells rows that are granted from rows with a problem", async () => {
-    const { store, reader } = open();
-    const ref = blockCheckRef(newUpload(), 12);
-    const check: BlockCheck = {
-      revision: 2,
-      alreadyGranted: [0, 7, 249],
-      alreadyGrantedPoints: 300,
-      withoutAccountCount: 2,
-      frozenCount: 1,
-      problems: [
-        { index: 1, code: "USER_MISSING" },
-        { index: 1, code: "POINTS_MISSING" },
-        { index: 2, code: "USER_TWICE", detail: "4" },
-        { index: 3, code: "LIMIT_EXCEEDED", detail: "" },
-      ],
-    };
-    await fill(store, [write(ref, check)]);
-    expect(await reader.get(ref)).toStrictEqual({ value: check, version: 1 });
-  });
 });
 
 describe("lists of bulk grants", () => {
@@ -124,17 +103,6 @@ describe("lists of bulk grants", () => {
     return { store, reader, programId, newest, list };
   }
 
-  test("of a program, newest first, in one state or in all, by pages", async () => {
-    const { newest, list } = await setUp();
-    for (const size of [1, 3, 100]) {
-      expect(await list({}, size)).toEqual(newest);
-      for (const state of ["RUNNING", "DONE", "INVALID"] as const) {
-        const found = newest.filter((row) => row.state === state);
-        expect(await list({ state }, size)).toEqual(found);
-      }
-    }
-  });
-
   test("in a window that includes its start and excludes its end", async () => {
     const { newest, list } = await setUp();
     const windows: [number | undefined, number | undefined][] = [
@@ -156,19 +124,6 @@ describe("lists of bulk grants", () => {
       const running = within.filter(({ state }) => state === "RUNNING");
       expect(await list({ ...window, state: "RUNNING" }, 2)).toEqual(running);
     }
-  });
-
-  test("one that changes its state moves to the list of the new state", async () => {
-    const { store, newest, list } = await setUp();
-    const row = newest.find(({ state }) => state === "RUNNING") as BulkGrant;
-    const cancelled: BulkGrant = { ...row, state: "CANCELLED", endTime: time + 60_000 };
-    await fill(store, [putBulkGrant(cancelled, 1)]);
-    const moved = async () => {
-      expect(await list({ state: "CANCELLED" }, 5)).toEqual([cancelled]);
-      expect(await list({ state: "RUNNING" }, 5)).not.toContainEqual(row);
-    };
-    await moved();
-    expect(await list({}, 3)).toEqual(newest.map((each) => (each === row ? cancelled : each)));
   });
 
   test("the cursor of another list is refused", async () => {
@@ -253,27 +208,6 @@ describe("the rows of an upload", () => {
       }),
     );
 
-  test("what was found and done is listed by block, by pages", async () => {
-    const opened = open();
-    const { store, reader, sheets } = opened;
-    const uploadId = newUpload();
-    const blocks = [0, 2, 9, 10, 11, 100, 799];
-    await putMade(opened, uploadId, blocks, 2);
-    await putMade(opened, `${uploadId}x`, [1], 2);
-    await sheets.putBlock(uploadId, 1, rowsFrom(252, 250));
-    const checks = blocks.map((block) => ({ ...madeOf(block, 2).check, block }));
-    const outcomes = blocks.map((block) => ({ ...madeOf(block, 2).outcome, block }));
-    const listed = async (size: number) => ({
-      checks: (await pages((page) => reader.blockChecks(uploadId, page), size)).flat(),
-      outcomes: (await pages((page) => reader.blockOutcomes(uploadId, page), size)).flat(),
-    });
-    for (const size of [1, 3, 100]) expect(await listed(size)).toEqual({ checks, outcomes });
-    // A second run writes the outcome again.
-    const again: BlockOutcome = { run: 2, grantedCount: 250, grantedPoints: 9, failures: [] };
-    await fill(store, [write(blockOutcomeRef(uploadId, 9), again, 1)]);
-    expect((await listed(5)).outcomes[2]).toEqual({ ...again, block: 9 });
-  });
-
   test("a list of more than 1 MB is complete", async () => {
     const opened = open();
     const uploadId = newUpload();
@@ -309,27 +243,5 @@ describe("the rows of an upload", () => {
     expect(await reader.rowsOfBlock(kept, 0)).toEqual(rowsFrom(2, 3));
     expect((await reader.blockChecks(kept, first)).items).toHaveLength(1);
     expect((await reader.blockOutcomes(kept, first)).items).toHaveLength(1);
-  });
-});
-
-describe("pending uploads", () => {
-  test("are listed by id until they are deleted", async () => {
-    const { store, reader } = open();
-    const prefix = randomUUID();
-    const pending = ["a", "b", "c"].map((name) => ({
-      uploadId: `${prefix}${name}`,
-      startTime: time,
-    }));
-    const listed = async () => {
-      const found = await pages((page) => reader.pendingUploads(page), 2);
-      return found.flat().filter(({ uploadId }) => uploadId.startsWith(prefix));
-    };
-    await fill(
-      store,
-      pending.map((each) => write(pendingUploadRef(each.uploadId), each)).toReversed(),
-    );
-    expect(await listed()).toEqual(pending);
-    await fill(store, [remove(pendingUploadRef(`${prefix}b`), 1)]);
-    await expect(await listed()).toEqual([pending[0], pending[2]]);
   });
 });

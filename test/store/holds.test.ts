@@ -1,15 +1,12 @@
 /** Tests the records of holds: they come back, stay small, and are listed. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { PageRequest } from "../../src/app/ports/pages.ts";
 import { holdRef } from "../../src/app/ports/records.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { type Capture, type Hold, maxCaptures } from "../../src/domain/hold.ts";
 import { maxBalance, maxPoints } from "../../src/domain/points.ts";
-import { heldShardOf } from "../../src/store/dynamodb/codecs/holds.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
-import { allItems } from "../support/fixtures/pages.ts";
 import { openMemory as open } from "../support/stores/both-stores.ts";
 import { fill, write } from "../support/stores/records.ts";
 
@@ -63,31 +60,6 @@ describe("records and lists", () => {
     for (const each of all) {
       expect((await reader.get(holdRef(each)))?.value).toEqual(each);
     }
-  });
-
-  test("are listed by account, latest until first, and by shard while HELD", async () => {
-    const { store, reader } = open();
-    const p = newProgram();
-    const states = ["HELD", "CAPTURED", "HELD", "RELEASED", "EXPIRED"] as const;
-    const all = states.map((state, i) => hold(p, `h-${i}`, { state, until: 1_000 + i }));
-    const others = [hold(p, "other", { userId: "v" }), hold(newProgram(), "h-0")];
-    await fill(
-      store,
-      [...all, ...others].map((each) => write(holdRef(each), each)),
-    );
-    const idsOf = (found: readonly Hold[]) => found.map(({ holdId }) => holdId);
-    const read = (page: PageRequest) => reader.holdsOfUser({ programId: p, userId: "u" }, page);
-    expect(idsOf(await allItems(read, 2))).toEqual(["h-4", "h-3", "h-2", "h-1", "h-0"]);
-    const cursor = reader.cursorOfHoldsAfter(all[3] as Hold);
-    expect(idsOf((await read({ size: 2, cursor })).items)).toEqual(["h-2", "h-1"]);
-    const held = (holdId: string, end?: number) =>
-      allItems(
-        (page) => reader.heldInShard(p, heldShardOf(holdId), { start: undefined, end }, page),
-        2,
-      );
-    expect(idsOf(await held("h-2"))).toContain("h-2");
-    expect(idsOf(await held("h-2", 1_002))).not.toContain("h-2");
-    expect(idsOf(await held("h-3"))).not.toContain("h-3");
   });
 });
 

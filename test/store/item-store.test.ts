@@ -132,21 +132,6 @@ describe.each(stores)("%s: transactions", (_, open) => {
     expect(late).toEqual({ kind: "failed", found });
   });
 
-  test("a reservation and a hold of one id have marks of their own", async () => {
-    const { store, reader, p } = setUp();
-    const marks = [
-      { programId: p, reservationId: "r", time: 5 },
-      { programId: p, holdId: "r", time: 6 },
-    ];
-    await fill(
-      store,
-      marks.map((mark) => write(pendingStartRef(mark), mark)),
-    );
-    const listed = await pages((page) => reader.pendingStarts(p, shardOf("r"), page), 4);
-    expect(listed.flat()).toHaveLength(2);
-    expect(listed.flat()).toEqual(expect.arrayContaining(marks));
-  });
-
   test("reads return more than 100 records in the requested order, with absent ones", async () => {
     const { store, p } = setUp();
     const odd = Array.from({ length: 125 }, (_, i) => 2 * i + 1);

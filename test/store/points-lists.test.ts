@@ -50,26 +50,6 @@ describe("lists", () => {
     expect(left.items.map(({ userId }) => userId)).not.toContain(gone);
   });
 
-  test("all accounts of a program, in disjoint segments", async () => {
-    const { store, reader } = open();
-    const p = newProgram();
-    const userIds = Array.from({ length: 30 }, (_, i) => `u${i}`);
-    await fill(
-      store,
-      userIds.map((userId) => write(accountRef(p, userId), account(p, userId))),
-    );
-    await fill(store, [
-      write(entryRef(p, "u1", 1), entry(1)),
-      write(accountRef(`${p}x`, "other"), account(`${p}x`, "other")),
-    ]);
-    const found = await Promise.all(
-      [0, 1, 2].map((segment) => pages((page) => reader.accounts(p, segment, 3, page), 25)),
-    );
-    const all = found.flat(2);
-    expect(all.map(({ userId }) => userId).sort()).toEqual([...userIds].sort());
-    expect(all.every(({ programId }) => programId === p)).toBe(true);
-  });
-
   test("the entries of all accounts of a program, in disjoint segments", async () => {
     const { store, reader } = open();
     const p = newProgram();
@@ -98,44 +78,6 @@ describe("lists", () => {
     expect(new Map([...found].sort())).toEqual(
       new Map(userIds.toSorted().map((userId) => [userId, numbers])),
     );
-  });
-
-  test("reservations of a user, by time, in a window", async () => {
-    const { store, reader } = open();
-    const p = newProgram();
-    const at = (i: number) => 1_790_000_000_000 + Math.floor(i / 2) * 1_000;
-    const states = ["PENDING", "DONE", "PENDING", "FAILED", "CANCELLED"] as const;
-    const rows = Array.from({ length: 20 }, (_, i) =>
-      reservation(p, `r${String(i).padStart(2, "0")}`, {
-        executeTime: at(i),
-        state: states[i % states.length] as Reservation["state"],
-      }),
-    );
-    const foreign = reservation(p, "foreign", { userId: "someone" });
-    await fill(
-      store,
-      [...rows, foreign].map((row) => write(reservationRef(p, row.reservationId), row)),
-    );
-    const list = async (window: { start: number | undefined; end: number | undefined }) => {
-      const ask = (page: PageRequest) =>
-        reader.reservationsOfUser({ programId: p, userId: "u" }, window, page);
-      return (await pages(ask, 3)).flat();
-    };
-    expect(await list({ start: undefined, end: undefined })).toEqual(rows);
-    // The start belongs to the window, the end does not.
-    expect(await list({ start: at(4), end: at(8) })).toEqual(rows.slice(4, 8));
-    expect(await list({ start: at(18), end: undefined })).toEqual(rows.slice(18));
-    for (const state of new Set(states)) {
-      const ask = (page: PageRequest) =>
-        reader.reservationsOfUserInState(
-          { programId: p, userId: "u" },
-          state,
-          { start: at(4), end: at(18) },
-          page,
-        );
-      const wanted = rows.slice(4, 18).filter((row) => row.state === state);
-      expect((await pages(ask, 2)).flat(), state).toEqual(wanted);
-    }
   });
 
   test("a page token of a user's list belongs to this user", async () => {

@@ -1,52 +1,32 @@
 /** Tests that a split of a large group costs what its shorter side costs. */
-import { randomUUID } from "node:crypto";
-import type { DynamoDBClient, QueryCommandOutput } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import type { MemberReader } from "../../../src/app/ports/notifications.ts";
-import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
-import { createTables } from "../../../src/ops/tables/manage-tables.ts";
-import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
-import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
-import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import { tableName } from "../../../src/store/dynamodb/tables.ts";
+import type { QueryCommandOutput } from "@aws-sdk/client-dynamodb";
+import { beforeAll, expect, test } from "vitest";
+import { memberReads } from "../../../src/store/dynamodb/group-members.ts";
 import { newTarget, put, range, reaction } from "../../support/fixtures/stored-reactions.ts";
-import { deleteTables } from "../../support/stores/delete-tables.ts";
+import { createMemoryStore } from "../../support/stores/memory-store.ts";
 import { fill } from "../../support/stores/records.ts";
 
-const names = tableName(`split-${randomUUID().slice(0, 8)}-`);
 const target = newTarget();
 const memberCount = 5_010;
-let clients: Clients;
-let members: MemberReader;
+const { client, itemStore } = createMemoryStore();
 let examined = 0;
 
-/** Counts the items that DynamoDB examines for the queries of a client. */
-function countExamined(client: DynamoDBClient): void {
-  client.middlewareStack.add(
-    (next) => async (args) => {
-      const result = await next(args);
-      examined += (result.output as QueryCommandOutput).ScannedCount ?? 0;
-      return result;
-    },
-    { step: "initialize" },
-  );
-}
+/** Counts the items that are examined for the queries. */
+const counting = {
+  async send(command: Parameters<typeof client.send>[0]) {
+    const answer = (await client.send(command)) as QueryCommandOutput;
+    examined += answer.ScannedCount ?? 0;
+    return answer;
+  },
+};
+const members = memberReads(counting as typeof client, "reactions");
 
-beforeAll(async () => {
-  clients = createClients({ endpoint: inject("dynamodbEndpoint"), region: "ap-northeast-1" });
-  await createTables(clients.retrying, localTableDefinitions(names));
-  members = createDynamoReader(clients, names);
-  await fill(
-    createDynamoItemStore(clients.single, names),
+beforeAll(() =>
+  fill(
+    itemStore,
     range(1, memberCount).map((n) => put(reaction(target, n))),
-  );
-  countExamined(clients.single);
-});
-
-afterAll(async () => {
-  await deleteTables(clients.retrying, names);
-  clients.close();
-});
+  ),
+);
 
 /** The number of members that is counted up to a version, and the number of examined items. */
 async function splitAt(at: number, hasLeavers = false) {

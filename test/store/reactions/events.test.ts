@@ -1,4 +1,4 @@
-/** Tests the readers of reactions and notifications: lists and counts of events, next events, owners, and purges. */
+/** Tests the readers of events: counts, next events, owners, and what a purge deletes. */
 import { describe, expect, test } from "vitest";
 import { eventActorRef, eventOwnerRef, readGroupRef } from "../../../src/app/ports/records.ts";
 import type { Event, EventsName } from "../../../src/domain/event.ts";
@@ -53,25 +53,6 @@ describe("events", () => {
     await fill(store, [...[...events, ...others].map(put), ...people.map(actor)]);
     return { store, reader, purger, name, events, others };
   }
-
-  test("are listed, newest first, in a range of versions", async () => {
-    const { reader, name, events } = await setUp(12, ["a", noActor, "b"]);
-    for (const size of [1, 5, 100]) {
-      const found = await pages((page) => reader.events(name, { from: 2, to: 10 }, page), size);
-      expect(found.flat()).toEqual(events.slice(1, 10).toReversed());
-    }
-    expect(await pages((page) => reader.events(newName(), { from: 1, to: 9 }, page), 9)).toEqual([
-      [],
-    ]);
-  });
-
-  test("are members of their group", async () => {
-    const { reader, name, events } = await setUp(12, ["a", noActor, "b"]);
-    expect(await reader.membersAfter(name, 7, 3)).toEqual(events.slice(7, 10));
-    const { first, latest } = await reader.memberEnds(name, 2, 9);
-    expect(first).toEqual(events.slice(1, 4));
-    expect(latest).toEqual(events.slice(5, 9).toReversed());
-  });
 
   test("are counted after a version, with their people", async () => {
     const { reader, name } = await setUp(12, ["a", noActor, "b", "c"]);

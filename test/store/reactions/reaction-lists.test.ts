@@ -1,13 +1,6 @@
-/** Tests the readers of reactions and notifications: lists of reactions, and what a purge deletes. */
-import { randomUUID } from "node:crypto";
+/** Tests the reactions of one person, and what a purge of reactions deletes. */
 import { describe, expect, test } from "vitest";
-import type { PageRequest } from "../../../src/app/ports/pages.ts";
-import {
-  pendingPurgeRef,
-  type Ref,
-  reactionRef,
-  targetRef,
-} from "../../../src/app/ports/records.ts";
+import { pendingPurgeRef, reactionRef, targetRef } from "../../../src/app/ports/records.ts";
 import { noActor, type Reaction } from "../../../src/domain/target.ts";
 import { eventRefOf, storedEvent } from "../../support/fixtures/stored-events.ts";
 import {
@@ -28,36 +21,6 @@ const withdrawn = {
 };
 
 describe("reactions", () => {
-  test("to a target, newest first: all, and the notified ones in a range", async () => {
-    const { store, reader } = open();
-    const name = newTarget();
-    const records = range(1, 25).map((n) => reaction(name, n, { notified: n % 5 !== 3 }));
-    await fill(store, records.map(put));
-    await fill(store, [
-      put(reaction(name, 26, { kind: "love" })),
-      write(targetRef(name), target(name)),
-      write(reactionRef(name, "like", "gone"), withdrawn),
-    ]);
-    const query = { target: name, kind: "like" };
-    const newest = records.toReversed();
-    for (const size of [1, 10, 100]) {
-      const found = await pages((page) => reader.reactions(query, page), size);
-      expect(found.flat()).toEqual(newest);
-    }
-    const notified = { from: 4, to: 20 };
-    for (const size of [1, 4, 100]) {
-      const list = (page: PageRequest) => reader.reactions({ ...query, notified }, page);
-      expect((await pages(list, size)).flat()).toEqual(
-        newest.filter((record) => record.notified && record.version >= 4 && record.version <= 20),
-      );
-    }
-    const latest = await reader.latestReactions(name, "like", 7);
-    expect(latest).toEqual(newest.slice(0, 7));
-    expect(await reader.latestReactions(name, "love", 7)).toHaveLength(1);
-    const unknown = { target: newTarget(), kind: "like" };
-    expect(await pages((page) => reader.reactions(unknown, page), 5)).toEqual([[]]);
-  });
-
   test("of one person, newest first, without withdrawn ones and events", async () => {
     const { store, reader } = open();
     const userId = newUser();
@@ -136,28 +99,5 @@ describe("purges", () => {
     const found = await reader.many([gone, ...records.map(refOf)]);
     expect(found.every((record) => record === undefined)).toBe(true);
     expect(await reader.many(kept.map(refOf))).toEqual(kept);
-  });
-
-  test("are listed while they are pending, by type and id, with nothing else", async () => {
-    const { store, reader } = open();
-    const prefix = randomUUID();
-    const listed = async () => {
-      const found = await pages((page) => reader.pendingPurges(page), 2);
-      return found.flat().filter(({ target: { id } }) => id.startsWith(prefix));
-    };
-    const pending = ["a", "b", "c"].map((name) => ({
-      target: { type: "post", id: `${prefix}${name}` },
-      ownerId: "owner",
-      deleteTime: 1_790_000_000_000,
-    }));
-    const refs = pending.map(({ target: name }) => pendingPurgeRef(name));
-    const tombstones = pending.map(({ target: name, deleteTime }) =>
-      write(targetRef(name), target(name, { deleteTime })),
-    );
-    const purges = pending.map((each, i) => write(refs[i] as Ref<"pendingPurge">, each));
-    await fill(store, [...tombstones, ...purges.toReversed()]);
-    expect(await listed()).toEqual(pending);
-    await fill(store, [remove(refs[1] as Ref, 1)]);
-    expect(await listed()).toEqual([pending[0], pending[2]]);
   });
 });

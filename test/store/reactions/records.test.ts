@@ -208,20 +208,4 @@ describe.each(stores)("%s: records", (_, open) => {
   ])("an inbox %s comes back as it was written", (what, value) =>
     roundTrip([[what, inboxRef(newUser()), value]]),
   );
-
-  test("many come in the requested order, repeated and absent ones included", async () => {
-    const { store, reader } = open();
-    const name = newTarget();
-    const records = range(1, 130).map((n) => reaction(name, n));
-    await fill(store, records.map(put));
-    await fill(store, [write(targetRef(name), target(name))]);
-    const indexes = range(0, 259).map((i) => i % 140);
-    const found = await reader.many(indexes.map((i) => reactionRef(name, "like", `user-${i + 1}`)));
-    expect(found).toEqual(indexes.map((i) => records[i]));
-    expect(await reader.many([targetRef(name), targetRef(newTarget())])).toEqual([
-      target(name),
-      undefined,
-    ]);
-    expect(await reader.many([])).toEqual([]);
-  });
 });

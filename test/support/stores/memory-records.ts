@@ -2,7 +2,7 @@
 import { entryRef, type Kind, type Records, type Ref } from "../../../src/app/ports/records.ts";
 import { codecOf, type Item, toItem, versionOf } from "../../../src/store/dynamodb/codecs/index.ts";
 import { type Loaded, nameOf } from "../../../src/store/engine/item-store.ts";
-import { frozenCopy, keyOf, type Table } from "./dynamo/items.ts";
+import { copyOf, keyOf, type Table } from "./dynamo/items.ts";
 import type { BeforeItem as BeforeKey } from "./dynamo/transactions.ts";
 import { firstVersion } from "./first-version.ts";
 
@@ -62,7 +62,7 @@ export function createRecords(tables: ReadonlyMap<string, Table>) {
 
   const put = (ref: Ref, item: Item) => {
     know([ref]);
-    placeOf(ref).table.put(frozenCopy(item));
+    placeOf(ref).table.put(copyOf(item));
   };
 
   /** Stores the packed entries of the item that has this one each by itself. */

@@ -69,7 +69,7 @@ export interface MemoryStore extends TableScan {
    * answer is lost may still be waiting to be applied.
    */
   answering: ((request: Request) => void | Promise<void>) | undefined;
-  /** Called before each item that is applied, or read by the engine, so that each has its moment. */
+  /** Called before each item that is applied, or read by the engine: each has its own moment. */
   beforeItem: BeforeItem | undefined;
   /** How long each request of the engine takes. */
   latencyMs: number;

@@ -97,7 +97,7 @@ export const holdsOfUserKey = ({ programId, userId }: AccountName): string =>
 export const untilKey = ({ until, holdId }: Hold): string => `${executeKey(until)}#${holdId}`;
 
 /** The shard of a hold that is HELD. */
-export const heldShardOf = (holdId: string): number => shardOf(holdId) % heldShardCount;
+const heldShardOf = (holdId: string): number => shardOf(holdId) % heldShardCount;
 
 /** The hash key of the state index, which only has holds that have not ended. */
 export const heldKey = (programId: string, shard: number): string => `${programId}#HELD#${shard}`;

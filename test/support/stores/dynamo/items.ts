@@ -8,7 +8,7 @@ import { invalid } from "./errors.ts";
 /** A sort key as JavaScript orders it: numbers, or texts of `orderOf`. */
 export type Sort = string | number;
 
-/** An item that is stored. Nobody can change it, but for its bytes. */
+/** An item that is stored. Nobody may change it. */
 export interface Row {
   readonly item: Item;
   readonly bytes: number;
@@ -103,8 +103,10 @@ function createIndex(schema: KeySchema, kind: Index["kind"]): Index {
 }
 
 /** The primary key as text, which is the same for equal keys only. */
-export const keyOf = (item: Item, { hash, range }: Keys): string =>
-  `${orderOf(item[hash]?.S ?? "")}\u0000${range === undefined ? "" : orderOf(item[range]?.S ?? "")}`;
+export function keyOf(item: Item, { hash, range }: Keys): string {
+  const sort = range === undefined ? "" : orderOf(item[range]?.S ?? "");
+  return `${item[hash]?.S}\u0000${sort}`;
+}
 
 /**
  * The place of an item, or of its keys, in an index; undefined if it is not in it. The order of
@@ -190,21 +192,25 @@ export function firstIndex(entries: readonly Entry[], holds: (entry: Entry) => b
   return low;
 }
 
-/** A copy, like the bytes on the wire, that reads may return without a copy for each. */
-export function frozenCopy(item: Item): Item {
-  const copy: Item = {};
+/**
+ * A copy, like the bytes on the wire, which reads return as it is: decoding makes new values. It is
+ * not frozen, because V8 copies frozen objects slowly, and every read of a record makes a copy.
+ */
+export function copyOf(item: Item): Item {
+  const copy = { ...item };
   for (const [name, value] of Object.entries(item)) {
-    if (value !== undefined) copy[name] = frozenValue(value);
+    if (value === undefined) delete copy[name];
+    else if (value.B !== undefined || value.L !== undefined || value.M !== undefined) {
+      copy[name] = valueCopy(value);
+    }
   }
-  return Object.freeze(copy);
+  return copy;
 }
 
-function frozenValue(value: AttributeValue): AttributeValue {
-  // JavaScript cannot freeze bytes.
-  if (value.B !== undefined) return Object.freeze({ B: Uint8Array.from(value.B) });
-  if (value.L !== undefined) return Object.freeze({ L: value.L.map(frozenValue) });
-  if (value.M !== undefined) return Object.freeze({ M: frozenCopy(value.M) });
-  return Object.freeze({ ...value });
+function valueCopy(value: AttributeValue): AttributeValue {
+  if (value.B !== undefined) return { B: Uint8Array.from(value.B) };
+  if (value.L !== undefined) return { L: value.L.map(valueCopy) };
+  return value.M === undefined ? value : { M: copyOf(value.M) };
 }
 
 /** Throws unless an item has valid keys for the table and for the indexes that it is in. */

@@ -57,7 +57,7 @@ interface Expressions extends Placeholders {
 export function checkExpressions(request: Expressions): void {
   const conditions = [request.ConditionExpression, request.FilterExpression];
   const texts = [...conditions, request.KeyConditionExpression, request.ProjectionExpression];
-  const used = new Set(texts.flatMap((text) => text?.match(/[#:]\w+/g) ?? []));
+  const used = placeholdersOf(texts.join("\n"));
   const given = [
     ...Object.keys(request.ExpressionAttributeNames ?? {}),
     ...Object.keys(request.ExpressionAttributeValues ?? {}),
@@ -66,6 +66,15 @@ export function checkExpressions(request: Expressions): void {
     throw invalid(`the expressions use ${[...used]}, but ${given} are given`);
   }
   for (const text of conditions) if (text !== undefined) checkOperands(text, request);
+}
+
+/** Programs send few different expressions, but each of them often. */
+const known = new Map<string, ReadonlySet<string>>();
+
+function placeholdersOf(text: string): ReadonlySet<string> {
+  const found = known.get(text) ?? new Set(text.match(/[#:]\w+/g));
+  known.set(text, found);
+  return found;
 }
 
 /** Throws for a prefix that is no text, and for a range that ends before it starts. */

@@ -16,7 +16,7 @@ import { total } from "../../../../src/store/dynamodb/sdk/item-size.ts";
 import { conditionOf } from "../../../../tools/dynamo-proxy/expressions.ts";
 import { UnsupportedRequest } from "../../../../tools/dynamo-proxy/wire.ts";
 import { cancelled, invalid, refusal } from "./errors.ts";
-import { checkedKey, checkedSize, frozenCopy, keyOf, type Table } from "./items.ts";
+import { checkedKey, checkedSize, copyOf, keyOf, type Table } from "./items.ts";
 import { checkExpressions, checkItems } from "./requests.ts";
 
 /** Called before an item of a transaction is applied, and before a plain read returns an item. */
@@ -60,7 +60,7 @@ export function itemWrite(tableOf: TableOf, op: string, action: Action): ItemWri
   const bytes = item ? checkedSize(table, item) : 0;
   const key = item ? keyOf(item, table.primary.keys) : checkedKey(table, Key ?? {});
   // The bytes on the wire: later changes of the item have no effect.
-  const sent = item && frozenCopy(item);
+  const sent = item && copyOf(item);
   const found = table.rows.get(key)?.item;
   return {
     ...{ table, key, bytes },
