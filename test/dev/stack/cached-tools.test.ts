@@ -154,20 +154,23 @@ test("without the Temporal CLI and Go, the error names the ways out", async () =
 
 describe("a file is fetched", () => {
   test("by one of two callers, while the other one waits", async () => {
-    const fetching = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const waited = Promise.withResolvers<void>();
     const fetched: string[] = [];
     const file = toolOf("", {
       fetch: async (into) => {
         fetched.push(into);
-        await fetching.promise;
+        begun.resolve();
+        await waited.promise;
         await writeFile(join(into, "x"), "");
         return join(into, "x");
       },
     });
     const first = fetchOnce(file, onProgress);
+    await begun.promise;
     const second = fetchOnce(file, (line) => {
       onProgress(line);
-      fetching.resolve();
+      waited.resolve();
     });
     expect(await first).toBe(await second);
     expect(fetched).toHaveLength(1);

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { expect, test, vi } from "vitest";
 import { adopt, waitUntilReady } from "../../../src/dev/stack/child.ts";
+import { eventually } from "../../support/fixtures/waiting.ts";
 
 /** Runs a shell script as a child named Store. */
 const run = (script: string) =>
@@ -11,7 +12,7 @@ const never = async () => false;
 
 test("a process that hangs is stopped, and its exit code is not the reason", async () => {
   const child = await run("trap 'exit 143' TERM; echo starting; while :; do sleep 0.01; done");
-  await vi.waitFor(() => expect(child.lastOutput()).toBe("starting"));
+  await eventually(async () => expect(child.lastOutput()).toBe("starting"));
   const waiting = waitUntilReady(child, never, { sayEveryMs: 1_000, giveUpMs: 0 });
   await expect(waiting).rejects.toThrow("Store did not start (not ready after 0 s)\nstarting");
   expect(await child.exited).toBe("exit code 143");
