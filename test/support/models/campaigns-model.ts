@@ -41,8 +41,9 @@ const historiesOf = (calls: number) =>
 export const campaignHistories = historiesOf(14);
 export const fileHistories = historiesOf(0);
 
-async function play({ seed, acts, fates, longAfter }: History): Promise<void> {
+async function play({ seed, acts, fates, longAfter, rules }: History): Promise<void> {
   const world = await createWorld(seed, fates, longAfter);
+  if (rules) await perform(world, { act: "rules", rules });
   for (const { afterMs, act } of acts) {
     await pause(afterMs);
     await performAct(world, act);

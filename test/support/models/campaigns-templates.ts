@@ -99,6 +99,8 @@ export interface History {
   readonly fates: readonly (Fate | undefined)[];
   /** Runs continue as new after so many activities. */
   readonly longAfter: number;
+  /** The rules in force at the beginning, if they are not the default ones. */
+  readonly rules: Partial<BulkRules> | undefined;
 }
 
 const is = <const T>(value: T) => fc.constant(value);
@@ -314,6 +316,7 @@ export const history = (maxLength: number, calls: number): fc.Arbitrary<History>
         maxLength: calls,
         size: "max",
       }),
+      rules: calls > 0 ? fc.option(rules, { nil: undefined, freq: 2 }) : is(undefined),
     })
     .map(({ calls, acts, ...rest }) => ({
       ...rest,
