@@ -4,7 +4,7 @@ import { LongestFirst } from "../support/longest-first.ts";
 /** What keeps one core busy, or waits: three of them run side by side. */
 const sideBySide = [
   "test/soak/*-model.soak.ts",
-  "test/{model/{*.fault-workload,*.grpc,*.growth},store/engine/fault-workload}.test.ts",
+  "test/{model/{*.fault-workload,*.grpc,*.growth},store/engine/fault-workload}.check.ts",
   "test/soak/client-*.soak.ts",
   "test/temporal/answers-by-hand.test.ts",
   // They wait for Temporal to miss the workers that they kill.
