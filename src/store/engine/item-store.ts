@@ -38,7 +38,7 @@ export interface ItemCounter {
   add(write: Write): number;
 }
 
-/** The items of a store. DynamoDB's and the in-memory one behave alike. */
+/** The items of a store, with the transactions of DynamoDB. */
 export interface ItemStore {
   /** How many items one transaction reads or writes at most. Items are small: bytes never count. */
   readonly maxItems: number;

@@ -422,3 +422,28 @@ test("a token is of one transaction, which happens once", async () => {
     ...[writes(3, early), writes(3, late), read, writes(2, early), read],
   ]);
 });
+
+test("writes of an item that a transaction is writing are refused, or left unprocessed", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { client } = createMemoryDynamo(definitions, () => () => gate.promise);
+  const locked: Item = { pk: S("p"), sk: S("a") };
+  const free: Item = { pk: S("p"), sk: S("b") };
+  const ask = (...sent: Sent) => answerOf(client, sent);
+  const TransactItems = [{ Put: { ...inReactions, Item: { ...locked, v: N(1) } } }];
+  const committed = ask("transactWrite", { ClientRequestToken: "one", TransactItems });
+  const conflict = { name: "TransactionConflictException" };
+  expect(await ask(...put(locked))).toMatchObject(conflict);
+  expect(await ask("delete", { ...inReactions, Key: locked })).toMatchObject(conflict);
+  const requests = [locked, free].map((Item) => ({ PutRequest: { Item } }));
+  expect(await ask("writeBatch", { RequestItems: { [reactions]: requests } })).toEqual({
+    UnprocessedItems: { [reactions]: requests.slice(0, 1) },
+  });
+  const Get = { ...inReactions, Key: locked };
+  expect(await ask("get", Get)).toEqual({});
+  expect(await ask("transactGet", { TransactItems: [{ Get }] })).toMatchObject({
+    reasons: [{ Code: "TransactionConflict" }],
+  });
+  gate.resolve();
+  expect(await committed).toEqual({});
+  expect(await ask("get", Get)).toEqual({ Item: { ...locked, v: N(1) } });
+});
