@@ -30,7 +30,7 @@ const quiet = createLogger("test", "silent");
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer({ testClock: false });
+  server = await startServer({ testClock: false, dynamoEndpoint: inject("dynamodbEndpoint") });
 });
 afterAll(async () => {
   await deleteTables(server.dynamo, names);

@@ -20,7 +20,7 @@ afterAll(() => stack.stop());
 async function startWorkerWith(dueAccounts: Deps["reader"]["dueAccounts"]) {
   const { config, workflows, metrics } = stack;
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
-  const { deps: real, close } = compose(config, workflows, quiet);
+  const { deps: real, close } = compose(config, workflows, quiet, { clients: stack.clients });
   const deps = { ...real, reader: { ...real.reader, dueAccounts } };
   const bundle = workflowBundle();
   const worker = await createWorker({ connection, config, bundle, deps, metrics, log: quiet });

@@ -57,7 +57,7 @@ async function startOtherWorker(
     ? await bundleWorkflowCode({ workflowsPath, logger })
     : workflowBundle();
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
-  const { deps, close } = compose(config, workflows, quiet);
+  const { deps, close } = compose(config, workflows, quiet, { clients: stack.clients });
   const parts = { connection, config, bundle, deps: change(deps), metrics, log: quiet };
   const worker = await createWorker(parts);
   const running = worker.run();

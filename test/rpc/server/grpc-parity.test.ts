@@ -240,9 +240,10 @@ describe("with the interceptors, the answer is that of connect-node to", () => {
     expect(found["grpc-status-details-bin"]).toBeDefined();
   });
 
-  test("a store that hangs until the deadline", async () => {
+  test("a store that hangs", async () => {
     proxy.faults({ delay: 1, delayMs: [600_000, 600_000] });
-    const headers = { ...named, "grpc-timeout": "1000m" };
+    // Long after the store counts as silent, also on a slow machine.
+    const headers = { ...named, "grpc-timeout": "60S" };
     const found = await expectSame(real, { chunks: [good], headers });
     expect(found["grpc-status"]).toBe("14");
   });

@@ -27,7 +27,7 @@ interface Server {
 }
 
 /** A server that does not answer is tried again for so long. */
-const timeoutMs = 2_000;
+const timeoutMs = 10_000;
 
 async function checkServer({ connection, call }: Session, server: Server): Promise<string> {
   const { health, close } = createMeguri({ ...connection, url: server.url });

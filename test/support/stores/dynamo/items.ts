@@ -120,11 +120,16 @@ export function placeOf(item: Item, { keys: { range }, kind }: Index, key: strin
   return sort === undefined ? undefined : { sort, tie };
 }
 
-/** FNV-1a. DynamoDB's own hash is not known. */
+/**
+ * FNV-1a, whose bits MurmurHash3's last steps mix, because the first bits of a hash decide on the
+ * segment of a scan. DynamoDB's own hash is not known.
+ */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 /**
