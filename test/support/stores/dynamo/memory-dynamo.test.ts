@@ -423,7 +423,7 @@ test("a token is of one transaction, which happens once", async () => {
   ]);
 });
 
-test("writes of an item that a transaction is writing are refused, or left unprocessed", async () => {
+test("writes of an item in a transaction under way are refused, or left unprocessed", async () => {
   const gate = Promise.withResolvers<void>();
   const { client } = createMemoryDynamo(definitions, () => () => gate.promise);
   const locked: Item = { pk: S("p"), sk: S("a") };
