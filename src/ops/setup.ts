@@ -23,7 +23,7 @@ import { lineOf } from "./tables/differences.ts";
 import { compareTables, manageTables } from "./tables/manage-tables.ts";
 
 /**
- * Creates all of it. Throws as setupTables does, and OperatorError if the store or Temporal does not
+ * Creates all of it. Throws as setupTables does, and OperatorError if store or Temporal does not
  * answer for a minute.
  */
 export async function setup(config: Config, log: Logger): Promise<void> {

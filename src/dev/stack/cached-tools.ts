@@ -106,7 +106,7 @@ export async function findInstalled(
   );
 }
 
-/** The program that the variable names or that the PATH has, or why the one of the PATH is not it. */
+/** The program of the variable or of the PATH, or why the one of the PATH is not it. */
 async function findOnMachine(tool: Wanted): Promise<{
   readonly taken?: { readonly path: string; readonly version: string | undefined };
   readonly refused?: string;

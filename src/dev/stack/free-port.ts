@@ -27,7 +27,7 @@ export async function findPorts<const T extends readonly number[]>(
   return ports as { [K in keyof T]: number };
 }
 
-/** Calls `start` again when another program took one of its ports between its choice and its use. */
+/** Calls `start` again when another program took one of its ports before their use. */
 export async function retryLostPorts<T>(start: () => Promise<T>): Promise<T> {
   for (let starts = 1; ; starts++) {
     try {

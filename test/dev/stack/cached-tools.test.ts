@@ -203,7 +203,7 @@ describe("a file is fetched", () => {
   });
 });
 
-test("a build with Go has its files in a folder that is removed, and its cache is kept", async () => {
+test("a build with Go has its files in a folder that goes, and its cache is kept", async () => {
   const go = 'echo "go version go1.26.8"; [ "$1" = version ] || echo "$@" >"$GOBIN/built"';
   await writeFile(join(folder, "bin/go"), `#!/bin/sh\n${go}\n`, { mode: 0o755 });
   const into = join(folder, "into");

@@ -1,4 +1,4 @@
-/** What people may do with a bulk grant in each state, and what the tiers ask for, by the design. */
+/** The calls that a bulk grant takes in each state, and what the tiers ask for, by the design. */
 import type { BulkGrant, BulkGrantState } from "../../../src/domain/bulk-grant.ts";
 import { type BulkRules, defaultBulkRules } from "../../../src/domain/bulk-rules.ts";
 

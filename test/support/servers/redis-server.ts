@@ -32,8 +32,8 @@ async function unpack(folder: string, onProgress: Progress): Promise<string> {
   onProgress("fetching the Redis server of Debian");
   const root = await unpackDebian(packages, folder).catch((cause: Error) => {
     throw new Error(
-      `there is no redis-server ${tool.version} or newer on the PATH, and apt-get cannot fetch it; ` +
-        `TOOL_REDIS_SERVER can name one, or a valkey-server (${cause.message.trim()})`,
+      `there is no redis-server ${tool.version} or newer on the PATH, and apt-get cannot fetch ` +
+        `it; TOOL_REDIS_SERVER can name one, or a valkey-server (${cause.message.trim()})`,
       { cause },
     );
   });
