@@ -25,7 +25,6 @@ export default defineConfig({
     root,
     globalSetup: "test/support/global-setup.ts",
     setupFiles: [
-      "test/support/cpu-of-file.ts",
       "test/support/leftovers.ts",
       "test/support/shorter-timing.ts",
       "test/support/fixed-seed.ts",
@@ -33,7 +32,7 @@ export default defineConfig({
     provide: { hasShortWaits: true, dynamoTransport: "thin" },
     sequence: { sequencer: LongestFirst },
     pool: "forks",
-    maxWorkers: Number(process.env.W ?? 6),
+    maxWorkers: 6,
     // Nothing takes so long unless it hangs, also on a machine that others use.
     testTimeout: 300_000,
     hookTimeout: 300_000,

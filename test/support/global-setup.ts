@@ -56,8 +56,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     }
     throw error;
   });
-  process.env.JAVA_PID = String(dynamodb.pid);
-  process.env.TEMPORAL_PID = String(temporal.pid);
   project.provide("dynamodbEndpoint", dynamodb.endpoint);
   project.provide("temporalAddress", temporal.address);
   project.provide("temporalNamespace", temporal.namespace);
