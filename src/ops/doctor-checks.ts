@@ -104,6 +104,9 @@ function adviceFor(breaking: readonly Difference[]): string {
   return "Use the version of Meguri that made the tables, or another MEGURI_TABLE_PREFIX.";
 }
 
+/** How long a check waits for a Temporal that is reached and has much to do. */
+const checkMs = 30_000;
+
 /** Opens a connection for one check. */
 async function withTemporal(
   config: Config,
@@ -111,7 +114,7 @@ async function withTemporal(
 ): Promise<string> {
   const workflows = composeWorkflows(config, createLogger("doctor", "silent"));
   try {
-    return await workflows.link.call(() => check(workflows.link, config));
+    return await workflows.link.call(() => check(workflows.link, config), checkMs);
   } catch (error) {
     if (error instanceof CheckFailed) throw error;
     throw new CheckFailed(
