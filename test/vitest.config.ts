@@ -33,6 +33,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     pool: "forks",
     maxWorkers: 6,
+    // All tests of a `describe.concurrent`: they wait for most of their time.
+    maxConcurrency: 20,
     // Nothing takes so long unless it hangs, also on a machine that others use.
     testTimeout: 300_000,
     hookTimeout: 300_000,

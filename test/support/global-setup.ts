@@ -29,6 +29,15 @@ declare module "vitest" {
   }
 }
 
+/**
+ * One partition for each task queue. Of several, a worker with few polls may leave one without a
+ * poll, and a task in it waits for seconds.
+ */
+const onePartition = {
+  "matching.numTaskqueueReadPartitions": "1",
+  "matching.numTaskqueueWritePartitions": "1",
+};
+
 /** Starts the servers, provides their addresses to the tests, and returns how to stop them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Every DynamoDB Local inherits it.
@@ -44,7 +53,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   // Side by side, because each of them takes seconds.
   const starting = [
     startDynamoDbLocal({ onProgress: sayOnce }),
-    startTemporal({ onProgress: sayOnce }),
+    startTemporal({ onProgress: sayOnce, dynamicConfig: onePartition }),
   ] as const;
   const shorter = `${import.meta.dirname}/workflows.ts`;
   const { hasShortWaits } = project.getProvidedContext();

@@ -1,0 +1,79 @@
+/** Tests cancellations of a bulk grant while its rows run. */
+import type { WorkflowFailedError } from "@temporalio/client";
+import { CancelledFailure } from "@temporalio/common";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cancelBulkGrant } from "../../src/app/bulk-grants/commands.ts";
+import { asService } from "../../src/domain/caller.ts";
+import {
+  approve,
+  balances,
+  bulkGrantRun,
+  comesTo,
+  outcomesOf,
+  readBulk,
+  startRows,
+  submit,
+} from "../support/fixtures/bulk-grants.ts";
+import { showsDetails } from "../support/fixtures/operators.ts";
+import { type SlackServer, startSlackServer } from "../support/servers/slack-server.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+let slack: SlackServer;
+let stack: WorkerStack;
+beforeAll(async () => {
+  slack = await startSlackServer();
+  stack = await startWorkerStack({
+    env: {
+      MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
+      MEGURI_BULK_ROWS_PER_SECOND: "150",
+    },
+  });
+});
+afterAll(async () => {
+  await stack.stop();
+  await slack.stop();
+});
+
+const submitted = (options: Parameters<typeof submit>[2], deps = stack.deps) =>
+  submit(deps, stack.programId, options);
+
+describe("a bulk grant half way", () => {
+  test("is cancelled after the rows under way, and says what was granted", async () => {
+    const userIds = await startRows(stack, "cancelled");
+    const { programId } = stack;
+    const by = { caller: asService("op"), reason: "a mistake" };
+    await cancelBulkGrant(stack.deps, { programId, bulkGrantId: "cancelled", ...by });
+    await showsDetails(bulkGrantRun(stack, "cancelled"), "**CANCELLING**: Cancelled by op");
+    const { counts, state } = await bulkGrantRun(stack, "cancelled").result();
+    const { 10: granted, 0: notRun } = await balances(stack, userIds);
+    expect(state).toBe("CANCELLED");
+    expect(counts).toMatchObject({
+      granted_count: granted,
+      not_run_count: notRun,
+      failed_count: 0,
+    });
+    expect(outcomesOf(slack, "cancelled")).toHaveLength(1);
+
+    // The rest, as the next revision.
+    await submitted({ id: "cancelled", userIds: [...userIds, "cancelled-new"] });
+    const next = await comesTo(stack, "cancelled", "AWAITING_APPROVAL");
+    expect(next.checked).toMatchObject({ alreadyGrantedCount: granted });
+    await approve(stack.deps, next);
+    await comesTo(stack, "cancelled", "DONE");
+    expect(await balances(stack, [...userIds, "cancelled-new"])).toEqual({ 10: 502 });
+  });
+
+  test("is cancelled by a cancellation of the run in Temporal", async () => {
+    await startRows(stack, "canceled");
+    const run = bulkGrantRun(stack, "canceled");
+    await run.cancel();
+    const ended = await run.result().catch((error: WorkflowFailedError) => error.cause);
+    expect(ended).toBeInstanceOf(CancelledFailure);
+    const { bulkGrant } = await readBulk(stack, "canceled");
+    expect(bulkGrant.state).toBe("CANCELLED");
+    expect(bulkGrant.actions.at(-1)).toMatchObject({
+      action: "CANCEL",
+      caller: asService("temporal"),
+    });
+  });
+});
