@@ -166,28 +166,34 @@ function testCommands(mode: Mode): void {
 
   test("liability reports", async () => {
     const id = `${mode}-report`;
-    const since = ["--since", "2020-01-01T00:00Z"];
-    await done("grant", `${user}-owed`, "7");
-    const name = `liability report ${id} of default as of`;
+    // Of its own, because the other mode holds points in `default`.
+    const owner = `${mode}-owing`;
+    const own = ["--program", owner];
+    const since = ["--since", "2020-01-01T00:00Z", ...own];
+    await done("program", "create", owner);
+    await done("grant", `${user}-owed`, "7", ...own);
+    const name = `liability report ${id} of ${owner} as of`;
     expect(await done("liability", "create", id, ...since)).toContain(`RUNNING: ${name} `);
     const again = await done("liability", "create", id, ...since);
     expect(again).toContain("replayed: it existed already");
-    const shown = await eventually(() => done("liability", "show", id));
+    const shown = await eventually(() => done("liability", "show", id, ...own));
     expect(shown.split("\n")).toEqual(
       expect.arrayContaining([
         cells("^outstanding_points", "\\d+"),
         cells("^refunded_points", "\\d+$"),
       ]),
     );
-    const csv = await done("liability", "show", id, "--csv");
+    const csv = await done("liability", "show", id, "--csv", ...own);
     const [head, ...rows] = csv.split(/\r?\n/);
     expect(head).toBe("item,value,month,expire_time");
     expect(rows[0]).toMatch(/^outstanding_points,\d+,,$/);
     expect(rows[1]).toBe("still_held_points,0,,");
     expect(csv).toMatch(/^bucket,\d+,\d{4}-\d\d,\d{4}-\d\d-\d\dT\d\d:00:00.000Z\r?$/m);
-    const lines = (await done("liability", "list")).split("\n");
+    const lines = (await done("liability", "list", ...own)).split("\n");
     expect(lines).toEqual(expect.arrayContaining([cells(`^${id}`, "DONE", "\\S+", "2020-01-01T")]));
-    expect(await failed(3, "liability", "show", "no")).toContain("LIABILITY_REPORT_NOT_FOUND");
+    expect(await failed(3, "liability", "show", "no", ...own)).toContain(
+      "LIABILITY_REPORT_NOT_FOUND",
+    );
   });
 
   test("holds", async () => {
