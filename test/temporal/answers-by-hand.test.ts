@@ -134,7 +134,7 @@ function expectAllAnswered(run: WorkflowHandle): void {
 
 const idOf = (what: string) => what.replaceAll(" ", "-");
 
-describe.concurrent("a bulk grant grants each row once and counts by the store, answered by hand", () => {
+describe.concurrent("a bulk grant grants each row once, by the store, answered by hand", () => {
   test.each(strange)("with %s", async (what, answer) => {
     const id = idOf(what);
     const run = await start(id, answer);

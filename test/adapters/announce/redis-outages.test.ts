@@ -83,7 +83,7 @@ describe.concurrent("the server", () => {
     expect(there.lines).toMatchObject([{ level: 40 }, { level: 30 }]);
   });
 
-  test("that refuses the password, or the commands, is asked again until it does not", async (context) => {
+  test("that refuses the password or the commands is asked until it does not", async (context) => {
     const { expect } = context;
     const { redis, start, subscribe } = await startSite(context);
     const commands = ["-@all", "+@connection", "+@pubsub"];

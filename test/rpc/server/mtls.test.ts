@@ -214,7 +214,7 @@ describe("a call", () => {
 });
 
 describe.concurrent("without a restart", () => {
-  test("the callers' file changes what open connections may do; a bad one does not", async (context) => {
+  test("the callers' file changes what open connections may do; a bad one not", async (context) => {
     const own = await startOwnSite(context);
     const points = own.clientWith(right);
     await balance(points);
