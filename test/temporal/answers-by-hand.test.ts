@@ -134,7 +134,7 @@ function expectAllAnswered(run: WorkflowHandle): void {
 
 const idOf = (what: string) => what.replaceAll(" ", "-");
 
-describe("a bulk grant grants each row once and counts by the store, answered by hand", () => {
+describe.concurrent("a bulk grant grants each row once, by the store, answered by hand", () => {
   test.each(strange)("with %s", async (what, answer) => {
     const id = idOf(what);
     const run = await start(id, answer);
@@ -159,7 +159,7 @@ describe("a bulk grant grants each row once and counts by the store, answered by
 });
 
 const toCancel = allStrange.slice(3, 5).filter(isPlayed);
-describe.each(toCancel)("a requested cancellation, answered with %s", (what, answer) => {
+describe.concurrent.each(toCancel)("a requested cancellation, answered with %s", (what, answer) => {
   const id = `canceled-${idOf(what)}`;
 
   test("cancels the bulk grant", async () => {
@@ -190,16 +190,19 @@ describe.each(toCancel)("a requested cancellation, answered with %s", (what, ans
   });
 });
 
-test.each([...strange, ...forged])("a hold times out, answered with %s", async (what, answer) => {
-  const id = `held-${idOf(what)}`;
-  const held = await holdWithoutRun(stack, id, 1_000);
-  const run = holdRunOf(stack, id);
-  worker.answer(run.workflowId, answer);
-  await startHoldRun(stack.deps, held);
-  expect(await run.result()).toMatchObject({ state: "EXPIRED", released_points: 10 });
-  await holdReaches(stack, id, "EXPIRED");
-  expect(worker.answered(run.workflowId)).toEqual(["timeOutHold"]);
-});
+test.concurrent.each([...strange, ...forged])(
+  "a hold times out, answered with %s",
+  async (what, answer) => {
+    const id = `held-${idOf(what)}`;
+    const held = await holdWithoutRun(stack, id, 1_000);
+    const run = holdRunOf(stack, id);
+    worker.answer(run.workflowId, answer);
+    await startHoldRun(stack.deps, held);
+    expect(await run.result()).toMatchObject({ state: "EXPIRED", released_points: 10 });
+    await holdReaches(stack, id, "EXPIRED");
+    expect(worker.answered(run.workflowId)).toEqual(["timeOutHold"]);
+  },
+);
 
 test.each([...strange, ...forged.slice(-1)])(
   "a pick-up submits and moves its files, answered with %s",

@@ -165,7 +165,7 @@ async function bySchedule(
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `${10 + i}.csv`);
 
-test("files that cannot be moved hide no other file, and the run fails", async () => {
+test.concurrent("files that cannot be moved hide no other file, and the run fails", async () => {
   const files = names(8);
   const stuck = [...files.slice(0, 4), "refused.csv"];
   const { end, submitted, left, told } = await pickUp([...files, "refused.csv"], stuck);
@@ -189,7 +189,7 @@ test("files that cannot be moved hide no other file, and the run fails", async (
   ]);
 });
 
-test("people are told once of a file that stays, and of each that comes", async () => {
+test.concurrent("people are told once of a file that stays, and of each that comes", async () => {
   const { told, left } = await pickUp(
     ["refused-stuck.csv", "refused.csv"],
     ["refused-stuck.csv"],
@@ -201,26 +201,26 @@ test("people are told once of a file that stays, and of each that comes", async 
   ]);
 });
 
-test("a message that is not sent fails no pick-up, and is due again", async () => {
+test.concurrent("a message that is not sent fails no pick-up, and is due again", async () => {
   const stuck = ["silent.csv", "refused.csv"];
   const { told } = await pickUp(stuck, stuck, 2);
   expect(told.length).toBeGreaterThan(1);
 });
 
-test("a message names the first of many files, and counts the others", async () => {
+test.concurrent("a message names the first of many files, and counts the others", async () => {
   const files = Array.from({ length: 23 }, (_, i) => `refused-${i}.csv`);
   const { told } = await pickUp(files, []);
   expect(told.map(({ files, more_count }) => [files.length, more_count])).toEqual([[20, 3]]);
 });
 
-test("files that are being validated hold up no other file", async () => {
+test.concurrent("files that are being validated hold up no other file", async () => {
   const files = [...Array.from({ length: 5 }, (_, i) => `slow-${i}.csv`), "swift.csv"];
   const { end, left } = await pickUp(files, []);
   expect(left).toEqual([]);
   expect(end).toMatchObject({ failed: [], left: [] });
 });
 
-test("moves that shift the pages hide no file", async () => {
+test.concurrent("moves that shift the pages hide no file", async () => {
   const files = names(10);
   const { end, submitted, left, told } = await pickUp(files, []);
   expect(submitted).toEqual(files);
@@ -229,7 +229,7 @@ test("moves that shift the pages hide no file", async () => {
   expect(told).toEqual([]);
 });
 
-test("a file whose errors cannot be written is moved all the same", async () => {
+test.concurrent("a file whose errors cannot be written is moved all the same", async () => {
   const { end, left } = await pickUp(["refused-full.csv"], []);
   expect(left).toEqual([]);
   expect(end).toMatchObject({
@@ -240,7 +240,7 @@ test("a file whose errors cannot be written is moved all the same", async () => 
   });
 });
 
-test("a file that is gone is taken once, although it is still listed", async () => {
+test.concurrent("a file that is gone is taken once, although it is still listed", async () => {
   const { end, submitted, left } = await pickUp(["10.csv", "gone.csv"], []);
   expect(submitted).toEqual(["10.csv"]);
   expect(left).toEqual(["gone.csv"]);

@@ -1,22 +1,18 @@
 /** Tests resets of runs by operators: the one way to try a FAILED reservation from Temporal. */
 import { WithStartWorkflowOperation, type WorkflowHandle } from "@temporalio/client";
-import { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
 import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
 import { startRun } from "../../src/app/reservations/workflow-runs.ts";
-import {
-  type ReservationView,
-  refreshSignal,
-  reservationWorkflowId,
-} from "../../src/contract/reservations.ts";
+import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import { formatInstant } from "../../src/domain/month.ts";
 import { synced } from "../../src/domain/reservation.ts";
 import {
   expectNothingGranted,
+  expectResetGrants,
+  failsFrozen,
+  grantedOnce,
   isListed,
-  isPending,
   recordOf,
   reset,
   showsDetails,
@@ -27,130 +23,59 @@ import {
   change,
   endsAsCanceled,
   freeze,
-  handleOf,
   reaches,
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
-import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 const hour = 3_600_000;
 
 let stack: WorkerStack;
-let stopWorker: () => Promise<void>;
 beforeAll(async () => {
-  stack = await startWorkerStack({ worker: false });
-  stopWorker = await stack.startWorker();
+  stack = await startWorkerStack();
 });
 afterAll(() => stack.stop());
-
-/** The ledger of an account that was frozen, unfrozen and granted the points once. */
-const grantedOnce = { balance: 10, entries: 3 };
-
-/** Waits until the run of a reservation has failed because the account is frozen. */
-async function failsFrozen(id: string): Promise<void> {
-  const ended = handleOf(stack, id).result();
-  await expect(ended).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
-  expect((await recordOf(stack, id)).state).toBe("FAILED");
-}
 
 /** Makes a reservation whose record and run have failed. */
 async function fail(id: string): Promise<void> {
   await freeze(stack, id, true);
   await reserveAndStart(stack, { id });
-  await failsFrozen(id);
+  await failsFrozen(stack, id);
 }
 
-/** Fails the record as the reconciler does, while its run sleeps and no worker runs. */
-async function failBySweep(id: string): Promise<void> {
-  const { deps, programId } = stack;
-  const handle = await reserveAndStart(stack, { id, inMs: hour });
-  await waitsInBackoff(handle);
-  await stopWorker();
-  await freeze(stack, id, true);
-  const executeTime = Date.now() - 60_000;
-  const move = { ...change, programId, reservationId: id, executeTime };
-  await rescheduleReservation(withoutTemporal(deps), move);
-  const counts = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
-  const swept = await executeOverdue(deps, counts, () => true, {
-    onDone: () => {},
-    onFailed: () => {},
-  });
-  expect(swept).toMatchObject({ refused: 1, granted: 0, failed: 0 });
-  expect((await recordOf(stack, id)).state).toBe("FAILED");
-}
+describe.concurrent.each(["first", "last"] as const)(
+  "a reset to the %s workflow task grants once",
+  (to) => {
+    test("after a refusal at the due time", async () => {
+      const id = `quick-${to}`;
+      await fail(id);
+      await expectResetGrants(stack, id, to);
+      await isListed(stack, id, 'MeguriState IS NULL AND ExecutionStatus = "Completed"');
+    });
 
-async function restartWorker(): Promise<void> {
-  stopWorker = await stack.startWorker();
-}
+    test.each([true, false])("after a move to an earlier time; reapplied: %s", async (reapply) => {
+      const id = `moved-${to}-${reapply}`;
+      await freeze(stack, id, true);
+      const handle = await reserveAndStart(stack, { id, inMs: hour });
+      const execute_time = new Date().toISOString();
+      await handle.executeUpdate("reschedule", { args: [{ execute_time }] });
+      await failsFrozen(stack, id);
+      await expectResetGrants(stack, id, to, reapply);
+    });
 
-describe.each(["first", "last"] as const)("a reset to the %s workflow task grants once", (to) => {
-  async function expectResetGrants(id: string, reapply = true): Promise<void> {
-    await freeze(stack, id, false);
-    const handle = await reset(stack, id, to, reapply);
-    expect(await handle.result()).toMatchObject({ step: "DONE", points: 10, available_points: 10 });
-    expect((await recordOf(stack, id)).state).toBe("DONE");
-    expect(await verified(stack, id)).toEqual(grantedOnce);
-  }
+    test("and once more after the reset run has failed, too", async () => {
+      const id = `twice-${to}`;
+      await fail(id);
+      const again = await reset(stack, id, to);
+      await expect(again.result()).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
+      await expectResetGrants(stack, id, to);
+    });
+  },
+);
 
-  test("after a refusal at the due time", async () => {
-    const id = `quick-${to}`;
-    await fail(id);
-    await expectResetGrants(id);
-    await isListed(stack, id, 'MeguriState IS NULL AND ExecutionStatus = "Completed"');
-  });
-
-  test("after a refusal that came when the store was back", async () => {
-    const id = `patient-${to}`;
-    stack.storeDown(true);
-    const handle = await reserveAndStart(stack, { id });
-    await isPending(handle, "grantAgain", "SCHEDULED");
-    await freeze(stack, id, true);
-    stack.storeDown(false);
-    await failsFrozen(id);
-    await expectResetGrants(id);
-  });
-
-  test("after the reconciler was refused, when the sleeping run has read that", async () => {
-    const id = `swept-${to}`;
-    await failBySweep(id);
-    await restartWorker();
-    await handleOf(stack, id).signal(refreshSignal);
-    await failsFrozen(id);
-    await expectResetGrants(id);
-  });
-
-  test("after the reconciler was refused, while the run still sleeps", async () => {
-    const id = `asleep-${to}`;
-    await failBySweep(id);
-    await freeze(stack, id, false);
-    const handle = await reset(stack, id, to);
-    await restartWorker();
-    expect(await handle.result()).toMatchObject({ step: "DONE" });
-    expect(await verified(stack, id)).toEqual(grantedOnce);
-  });
-
-  test.each([true, false])("after a move to an earlier time; reapplied: %s", async (reapply) => {
-    const id = `moved-${to}-${reapply}`;
-    await freeze(stack, id, true);
-    const handle = await reserveAndStart(stack, { id, inMs: hour });
-    const execute_time = new Date().toISOString();
-    await handle.executeUpdate("reschedule", { args: [{ execute_time }] });
-    await failsFrozen(id);
-    await expectResetGrants(id, reapply);
-  });
-
-  test("and once more after the reset run has failed, too", async () => {
-    const id = `twice-${to}`;
-    await fail(id);
-    const again = await reset(stack, id, to);
-    await expect(again.result()).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
-    await expectResetGrants(id);
-  });
-});
-
-describe.each(["first", "last"] as const)(
+describe.concurrent.each(["first", "last"] as const)(
   "a reset to the %s workflow task changes nothing",
   (to) => {
     test("of a reservation whose points are granted", async () => {
@@ -182,7 +107,7 @@ describe.each(["first", "last"] as const)(
   },
 );
 
-describe("an activity that was completed by hand is not believed", () => {
+describe.concurrent("an activity that was completed by hand is not believed", () => {
   const result = { execute_time: "2026-01-01T00:00:00+09:00", points: 10, entry_number: 1 };
   const late = { grant_time: result.execute_time, lateness: "0s", available_points: 10 };
 
@@ -261,7 +186,7 @@ describe("without a retry, nothing grants a FAILED reservation", () => {
     const { programId } = stack;
     const move = { ...change, programId, reservationId: id, executeTime: Date.now() };
     await rescheduleReservation(deps, move);
-    await failsFrozen(id);
+    await failsFrozen(stack, id);
     await freeze(stack, id, false);
     await isListed(stack, id, 'ExecutionStatus = "Failed"');
 
@@ -270,7 +195,7 @@ describe("without a retry, nothing grants a FAILED reservation", () => {
     expect(await statusOf(handle)).toBe("FAILED");
 
     await startRun(deps, { ...pending, executeTime: Date.now() });
-    await failsFrozen(id);
+    await failsFrozen(stack, id);
     expect((await recordOf(stack, id)).state).toBe("FAILED");
     await expectNothingGranted(stack, id);
   });
@@ -309,24 +234,5 @@ describe("the Update retry", () => {
       lastChange: { caller: { service: "temporal", subject: "aki" }, reason: "unfrozen" },
     });
     expect(await verified(stack, id)).toEqual(grantedOnce);
-  });
-
-  test("of a reservation that is tried again already changes nothing of it", async () => {
-    const id = "retrying";
-    stack.storeDown(true);
-    const handle = await reserveAndStart(stack, { id });
-    await isPending(handle, "grantAgain", "SCHEDULED");
-    const { lastChange } = await recordOf(stack, id);
-    stack.storeDown(false);
-    const answer = await handle.executeUpdate("retry").catch(({ cause }: Error) => cause);
-    // The run may have been faster.
-    expect([{ state: "PROCESSING" }, { type: "WRONG_STATE" }]).toContainEqual(
-      answer instanceof ApplicationFailure
-        ? { type: answer.type }
-        : { state: (answer as ReservationView).state },
-    );
-    expect(await handle.result()).toMatchObject({ step: "DONE", available_points: 10 });
-    expect((await recordOf(stack, id)).lastChange).toEqual(lastChange);
-    expect(await verified(stack, id)).toEqual({ balance: 10, entries: 1 });
   });
 });

@@ -1,16 +1,9 @@
 /** Tests announcements from process to process by a real Redis server. */
-import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
   startAnnouncements,
   type TestAnnouncements,
 } from "../../support/fixtures/announcements.ts";
-import { createAuthority, loopbackNames } from "../../support/fixtures/certificates.ts";
-import { patience } from "../../support/fixtures/waiting.ts";
 import { type Redis, startRedis } from "../../support/servers/redis.ts";
 
 let redis: Redis;
@@ -36,19 +29,6 @@ const subscribe = async (announcements: TestAnnouncements, ...ownerIds: string[]
   for (const ownerId of ownerIds) announcements.subscribe(ownerId);
   await expect.poll(() => announcements.subscribed).toEqual(new Set(ownerIds));
 };
-
-/** Sends a command as a stranger does, and waits until the server has executed it. */
-async function send(...args: (string | Buffer)[]): Promise<void> {
-  const socket = connect(redis.port, "127.0.0.1");
-  socket.write(`*${args.length}\r\n`);
-  for (const arg of args.map((text) => Buffer.from(text))) {
-    socket.write(`$${arg.length}\r\n`);
-    socket.write(arg);
-    socket.write("\r\n");
-  }
-  await once(socket, "data");
-  socket.destroy();
-}
 
 describe("an announcement", () => {
   test("arrives at the processes that have subscribed to its owner", async () => {
@@ -120,108 +100,12 @@ describe("an announcement", () => {
     await subscribe(there, "a");
     const channel = "test-inbox:a";
     const texts = ["", "x", "-1", "1.5", "1e9", " 1", "0x1", "9".repeat(16), "Infinity", "NaN"];
-    for (const text of texts) await send("PUBLISH", channel, text);
+    for (const text of texts) await redis.send("PUBLISH", channel, text);
     for (const byte of [0, 0x39, 255]) {
-      await send("PUBLISH", channel, Buffer.alloc(2 ** 20, byte));
+      await redis.send("PUBLISH", channel, Buffer.alloc(2 ** 20, byte));
     }
-    await send("PUBLISH", channel, "3");
+    await redis.send("PUBLISH", channel, "3");
     await expect.poll(() => there.announced).toEqual(["a: 3"]);
     expect(there.lines).toEqual([]);
   });
-});
-
-describe("the server", () => {
-  test("may be away at the start, and be killed: later announcements arrive", async () => {
-    await redis.kill();
-    const [here, there] = [start(), start()];
-    for (const ownerId of ["a", "b"]) there.subscribe(ownerId);
-    await expect.poll(() => there.lines).toMatchObject([{ level: 40 }]);
-    here.announce("a", 1);
-    await redis.restart();
-    await expect.poll(() => there.subscribed).toEqual(new Set(["a", "b"]));
-    await expect.poll(() => here.lines).toMatchObject([{ level: 40 }, { level: 30 }]);
-    here.announce("a", 2);
-    await expect.poll(() => there.announced.at(-1)).toBe("a: 2");
-
-    await redis.kill();
-    await expect.poll(() => there.subscribed).toEqual(new Set());
-    await expect.poll(() => here.lines).toMatchObject([{}, {}, { level: 40 }]);
-    for (let version = 3; version <= 9; version++) here.announce("b", version);
-    const late = start();
-    late.subscribe("b");
-    await redis.restart();
-    await expect.poll(() => there.subscribed).toEqual(new Set(["a", "b"]));
-    await expect.poll(() => late.subscribed).toEqual(new Set(["b"]));
-    here.announce("b", 10);
-    await expect.poll(() => there.announced.at(-1)).toBe("b: 10");
-    await expect.poll(() => late.announced.at(-1)).toBe("b: 10");
-    const levels = [{ level: 40 }, { level: 30 }, { level: 40 }, { level: 30 }];
-    await expect.poll(() => there.lines).toMatchObject(levels);
-  });
-
-  test("that hangs is left after some seconds, and found again", async () => {
-    const [here, there] = [start(), start()];
-    await subscribe(there, "a");
-    await subscribe(here, "ready");
-    redis.pause();
-    for (let i = 0; i < 20_000; i++) here.announce(`o${i}`, 1);
-    await expect.poll(() => there.subscribed).toEqual(new Set());
-    await expect.poll(() => there.lines).toMatchObject([{ level: 40 }]);
-    redis.resume();
-    await expect.poll(() => there.subscribed).toEqual(new Set(["a"]));
-    await expect.poll(() => here.subscribed).toEqual(new Set(["ready"]));
-    here.announce("a", 1);
-    await expect.poll(() => there.announced).toContain("a: 1");
-    expect(there.lines).toMatchObject([{ level: 40 }, { level: 30 }]);
-  });
-
-  test("that refuses the password, or the commands, is asked again until it does not", async () => {
-    const commands = ["-@all", "+@connection", "+@pubsub"];
-    await send("ACL", "SETUSER", "meguri", "on", ">right", "resetchannels", ...commands);
-    const url = (password: string) => `redis://meguri:${password}@127.0.0.1:${redis.port}`;
-    const [wrong, right] = [start({ url: url("wrong") }), start({ url: url("right") })];
-    await expect.poll(() => wrong.lines[0]?.err?.message).toContain("WRONGPASS");
-    await expect.poll(() => right.lines[0]?.err?.message).toContain("NOPERM");
-    await send("ACL", "SETUSER", "meguri", ">wrong", "&test-*");
-    for (const announcements of [wrong, right]) {
-      await subscribe(announcements, "a");
-      expect(announcements.lines).toMatchObject([{ level: 40 }, { level: 30 }]);
-    }
-  });
-
-  test("may be one with TLS, whose certificate is verified", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "meguri-redis-"));
-    const authority = await createAuthority("authority");
-    const { cert, key } = await authority.issue(loopbackNames);
-    const tls = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
-    await writeFile(tls.certFile, cert);
-    await writeFile(tls.keyFile, key);
-    const secure = await startRedis({ tls, password: "s%cret" });
-    try {
-      const url = `rediss://:s%25cret@127.0.0.1:${secure.port}`;
-      const other = start({ url });
-      await expect.poll(() => other.lines).toMatchObject([{ level: 40 }]);
-      const [here, there] = [
-        start({ url, ca: authority.cert }),
-        start({ url, ca: authority.cert }),
-      ];
-      await subscribe(there, "a");
-      here.announce("a", 1);
-      await expect.poll(() => there.announced).toEqual(["a: 1"]);
-      expect(JSON.stringify([other.lines, here.lines])).not.toContain("cret");
-    } finally {
-      await secure.stop();
-      await rm(folder, { recursive: true });
-    }
-  });
-});
-
-test("a process ends while the server hangs", async () => {
-  const here = start();
-  await subscribe(here, "a");
-  redis.pause();
-  here.announce("a", 1);
-  await here.close();
-  redis.resume();
-  await vi.waitFor(() => expect(here.subscribed).toEqual(new Set()), patience);
 });

@@ -16,6 +16,12 @@ import {
   grant,
   programId,
 } from "../../support/fixtures/account-fixture.ts";
+import { inVirtualTime } from "../../support/models/virtual-time.ts";
+
+// The engine's pauses use the global timers, which the virtual time fakes.
+vi.mock("node:timers/promises", () => ({
+  setTimeout: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
+}));
 
 test("damaged accounts do not stop the sweep of a shard, and are named", async () => {
   const { deps, store, clock } = createAccountFixture(1);
@@ -35,17 +41,20 @@ test("damaged accounts do not stop the sweep of a shard, and are named", async (
   let failed = 0;
   const failures: { userId: string; reason: string }[] = [];
   const logged: string[] = [];
-  for (let shard = 0; shard < shardCount; shard++) {
-    const result = await expireDueInShard(
-      deps,
-      { programId, shard },
-      () => true,
-      (userId, error) => logged.push(`${userId}: ${(error as Error).name}`),
-    );
-    expired += result.expired;
-    failed += result.failed;
-    failures.push(...result.failures);
-  }
+  store.latencyMs = 1;
+  await inVirtualTime(async () => {
+    for (let shard = 0; shard < shardCount; shard++) {
+      const result = await expireDueInShard(
+        deps,
+        { programId, shard },
+        () => true,
+        (userId, error) => logged.push(`${userId}: ${(error as Error).name}`),
+      );
+      expired += result.expired;
+      failed += result.failed;
+      failures.push(...result.failures);
+    }
+  });
   expect({ expired, failed }).toEqual({ expired: userIds.length - 3, failed: 3 });
   expect(failures.toSorted((a, b) => a.userId.localeCompare(b.userId))).toEqual([
     { userId: "user-0", reason: "CONTENDED" },
@@ -75,12 +84,15 @@ test("an outage fails the sweep of a shard, so that it is retried", async () => 
     );
     return new Set((await Promise.all(ends)).filter((end) => end !== 0));
   };
-  store.arriving = clockOff;
-  expect(await reasons()).toEqual(new Set(["CLOCK_OFF"]));
-  store.arriving = () => "unavailable";
-  expect(await reasons()).toEqual(new Set(["STORE_UNAVAILABLE"]));
-  store.arriving = undefined;
-  expect(await reasons()).not.toContain("STORE_UNAVAILABLE");
+  store.latencyMs = 1;
+  await inVirtualTime(async () => {
+    store.arriving = clockOff;
+    expect(await reasons()).toEqual(new Set(["CLOCK_OFF"]));
+    store.arriving = () => "unavailable";
+    expect(await reasons()).toEqual(new Set(["STORE_UNAVAILABLE"]));
+    store.arriving = undefined;
+    expect(await reasons()).not.toContain("STORE_UNAVAILABLE");
+  });
 });
 
 test("a worker that stood still expires nothing by the program as it was before", async () => {

@@ -4,11 +4,11 @@ import { connect } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
 import { type Client, Code, createClient, type Interceptor } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { UnreadCount } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import * as service from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
-import { patience } from "../../support/fixtures/waiting.ts";
+import { eventually } from "../../support/fixtures/waiting.ts";
 import { type Refusal, toRefusal } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 
@@ -16,33 +16,21 @@ const { NotificationService, WatchUnreadCountsRequestSchema } = service;
 const Cause = service.WatchUnreadCountsResponse_End_Cause;
 
 let server: TestServer;
-/** Another server on the same store, which allows three streams, and one service two of them. */
+/** Another server on the same store. */
 let another: TestServer;
-let address: { readonly grpc: string; readonly http1: string };
 
 beforeAll(async () => {
   server = await startServer({ testClock: false });
   const { tablePrefix } = server.config;
-  another = await startServer({ testClock: false, tablePrefix, env: { MEGURI_MAX_STREAMS: "3" } });
-  const { port, http1Port } = another;
-  address = { grpc: `http://127.0.0.1:${port}`, http1: `http://127.0.0.1:${http1Port}` };
+  another = await startServer({ testClock: false, tablePrefix });
 });
 afterAll(async () => {
   await another.stop();
   await server.stop();
 });
 
-const headers = { "meguri-caller": "tests" };
-
 /** A client of the other server. */
-function other(service = "tests") {
-  const as: Interceptor = (next) => (request) => {
-    request.header.set("meguri-caller", service);
-    return next(request);
-  };
-  const transport = createGrpcTransport({ baseUrl: address.grpc, interceptors: [as] });
-  return createClient(NotificationService, transport);
-}
+const other = () => another.notifications;
 
 let owners = 0;
 
@@ -67,7 +55,7 @@ function watchAll(
 ) {
   const leaving = new AbortController();
   const { signal } = leaving;
-  const messages = client.watchUnreadCounts({ watches: [...watches] }, { headers, signal });
+  const messages = client.watchUnreadCounts({ watches: [...watches] }, { signal });
   const iterator = messages[Symbol.asyncIterator]();
   return {
     async message(): Promise<service.WatchUnreadCountsResponse["content"] | undefined> {
@@ -93,9 +81,12 @@ function watch(ownerId: string, client?: Client<typeof NotificationService>) {
   return { ...stream, next };
 }
 
-/** The refusal of the other server to open a stream; undefined when it opens. */
-async function openingRefused(ownerId: string, service?: string): Promise<Refusal | undefined> {
-  const stream = watch(ownerId, other(service));
+/** The refusal to open a stream; undefined when it opens. */
+async function openingRefused(
+  ownerId: string,
+  client: Client<typeof NotificationService>,
+): Promise<Refusal | undefined> {
+  const stream = watch(ownerId, client);
   try {
     await stream.next();
     return undefined;
@@ -106,7 +97,7 @@ async function openingRefused(ownerId: string, service?: string): Promise<Refusa
   }
 }
 
-describe("WatchUnreadCounts", () => {
+describe.concurrent("WatchUnreadCounts", () => {
   test("sends the count at once, and again when it has changed", async () => {
     const owner = await createOwner();
     const stream = watch(owner.ownerId);
@@ -123,8 +114,13 @@ describe("WatchUnreadCounts", () => {
 
   test("sends what another server has changed, over gRPC and HTTP/1.1", async () => {
     const owner = await createOwner();
-    const { http1: baseUrl } = address;
-    const transport = createConnectTransport({ baseUrl, httpVersion: "1.1" });
+    const baseUrl = `http://127.0.0.1:${another.http1Port}`;
+    const asTests: Interceptor = (next) => (request) => {
+      request.header.set("meguri-caller", "tests");
+      return next(request);
+    };
+    const interceptors = [asTests];
+    const transport = createConnectTransport({ baseUrl, httpVersion: "1.1", interceptors });
     const streams = [
       watch(owner.ownerId, other()),
       watch(owner.ownerId, createClient(NotificationService, transport)),
@@ -182,17 +178,24 @@ describe("WatchUnreadCounts", () => {
   });
 
   test("has streams for each service, and a free place when a client leaves", async () => {
-    const streams = [watch("a", other()), watch("b", other())];
+    const { tablePrefix } = server.config;
+    const env = { MEGURI_MAX_STREAMS: "3" };
+    // Three streams, and two of them for one service.
+    const limited = await startServer({ testClock: false, tablePrefix, env });
+    const { notifications } = limited;
+    const streams = [watch("a", notifications), watch("b", notifications)];
     for (const stream of streams) await stream.next();
-    expect(await openingRefused("c")).toMatchObject({
+    expect(await openingRefused("c", notifications)).toMatchObject({
       code: "ResourceExhausted",
       reason: "TOO_MANY_STREAMS",
       retries: true,
     });
-    expect(await openingRefused("c", "another-service")).toBeUndefined();
+    const { notifications: ofAnother } = limited.clientsOf("another-service");
+    expect(await openingRefused("c", ofAnother)).toBeUndefined();
     streams[0]?.leave();
-    await expect.poll(() => openingRefused("c"), patience).toBeUndefined();
+    await eventually(async () => expect(await openingRefused("c", notifications)).toBeUndefined());
     streams[1]?.leave();
+    await limited.stop();
   });
 
   test("ends with a client's deadline and its status", async () => {
@@ -203,7 +206,7 @@ describe("WatchUnreadCounts", () => {
       "content-type": "application/grpc",
       "grpc-timeout": "300m",
       te: "trailers",
-      ...headers,
+      "meguri-caller": "tests",
     });
     const message = create(WatchUnreadCountsRequestSchema, { watches: [{ ownerId: "o" }] });
     const body = toBinary(WatchUnreadCountsRequestSchema, message);

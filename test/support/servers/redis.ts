@@ -1,10 +1,12 @@
 /** A real Redis server that the tests stop, kill and start again. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { adopt, type Child, waitUntilReady } from "../../../src/dev/stack/child.ts";
 import { findPorts } from "../../../src/dev/stack/free-port.ts";
 import { findRedisServer } from "./redis-server.ts";
 
-interface RedisOptions {
+export interface RedisOptions {
   readonly password?: string;
   /** The files of a certificate and its key. Absent: the port is cleartext. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string };
@@ -19,6 +21,8 @@ export interface Redis {
   kill(): Promise<void>;
   /** Starts it again on the same port, after `kill`. */
   restart(): Promise<void>;
+  /** Sends a command as a stranger does, and waits until the server has executed it. */
+  send(...args: (string | Buffer)[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -53,6 +57,17 @@ export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
     kill: () => child.killHard(),
     async restart() {
       child = await start();
+    },
+    async send(...args) {
+      const socket = connect(port, "127.0.0.1");
+      socket.write(`*${args.length}\r\n`);
+      for (const arg of args.map((text) => Buffer.from(text))) {
+        socket.write(`$${arg.length}\r\n`);
+        socket.write(arg);
+        socket.write("\r\n");
+      }
+      await once(socket, "data");
+      socket.destroy();
     },
     async stop() {
       process.kill(child.pid, "SIGCONT");

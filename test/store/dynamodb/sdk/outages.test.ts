@@ -54,53 +54,68 @@ const mistakes: Record<string, Answer> = {
   "no permission": refused("AccessDeniedException"),
 };
 
-describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
-  /** Runs `use` with clients of a server that answers every request in one way. */
-  async function against<T>(answer: Answer, use: (clients: Clients) => Promise<T>): Promise<T> {
-    const sockets = new Set<Socket>();
-    const server = createServer((socket) => {
-      sockets.add(socket);
-      socket.on("error", () => undefined);
-      socket.once("data", () => answer(socket));
-    });
-    await once(server.listen(0, "127.0.0.1"), "listening");
-    const { port } = server.address() as AddressInfo;
-    const clients = createClients({
-      endpoint: `http://127.0.0.1:${port}`,
-      region: "local",
-      transport,
-    });
-    try {
-      return await use(clients);
-    } finally {
-      clients.close();
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    }
+const transports = ["thin", "sdk"] as const;
+type Transport = (typeof transports)[number];
+
+/** Runs `use` with clients of a server that answers every request in one way. */
+async function against<T>(
+  transport: Transport,
+  answer: Answer,
+  use: (clients: Clients) => Promise<T>,
+): Promise<T> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("data", () => answer(socket));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const clients = createClients({
+    endpoint: `http://127.0.0.1:${port}`,
+    region: "local",
+    transport,
+  });
+  try {
+    return await use(clients);
+  } finally {
+    clients.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
   }
+}
 
-  const read = ({ single }: Clients): Promise<unknown> =>
-    orUnavailable(
-      single.send(new GetItemCommand({ TableName: "t", Key: { pk: { S: "P" }, sk: { S: "p" } } })),
-    );
+const read = ({ single }: Clients): Promise<unknown> =>
+  orUnavailable(
+    single.send(new GetItemCommand({ TableName: "t", Key: { pk: { S: "P" }, sk: { S: "p" } } })),
+  );
 
-  function commit(clients: Clients) {
-    const ref = programRef("p");
-    const write = { ref, op: "check", version: 1, value: undefined, next: 1 } as const;
-    return createDynamoItemStore(clients.single, tableName("t-")).commit([write], "token");
-  }
+function commit(clients: Clients) {
+  const ref = programRef("p");
+  const write = { ref, op: "check", version: 1, value: undefined, next: 1 } as const;
+  return createDynamoItemStore(clients.single, tableName("t-")).commit([write], "token");
+}
 
-  test.concurrent.each(Object.entries(outages))("a store that %s", async (name, answer) => {
+describe.concurrent("all outages at once, over the transport", () => {
+  const cases = Object.entries(outages).flatMap(([name, answer]) =>
+    transports.map((transport) => [transport, name, answer] as const),
+  );
+
+  test.each(cases)("%s: a store that %s", async (transport, name, answer) => {
     const isThrottled = name.startsWith("throttles");
     const reason = isThrottled ? "THROTTLED" : "STORE_UNAVAILABLE";
-    await expect(against(answer, read)).rejects.toMatchObject({ reason });
     const kind = isThrottled ? "throttled" : "unknown";
-    expect(await against(answer, commit)).toEqual({ kind });
+    await Promise.all([
+      expect(against(transport, answer, read)).rejects.toMatchObject({ reason }),
+      expect(against(transport, answer, commit)).resolves.toEqual({ kind }),
+    ]);
   });
+});
 
+describe.each(transports)("the transport %s", (transport) => {
   test.each(Object.entries(mistakes))("a store that says: %s", async (_, answer) => {
     for (const use of [read, commit]) {
-      const error: unknown = await against(answer, use).catch((reason) => reason);
+      const error: unknown = await against(transport, answer, use).catch((reason) => reason);
       expect(String(error)).toMatch(/^\w+Exception: /);
       expect(error).not.toHaveProperty("reason");
     }
@@ -116,7 +131,7 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
     let isAway = true;
     const answer: Answer = (socket) =>
       isAway ? socket.resetAndDestroy() : status("200 OK", "{}")(socket);
-    await against(answer, async (clients) => {
+    await against(transport, answer, async (clients) => {
       let now = Math.ceil(performance.now());
       const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
       onTestFinished(() => clock.mockRestore());
@@ -153,7 +168,7 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
       clients.single.middlewareStack.add(fail, { step: "finalizeRequest" });
       return read(clients);
     };
-    await expect(against(status("200 OK", "{}"), broken)).rejects.toMatchObject({
+    await expect(against(transport, status("200 OK", "{}"), broken)).rejects.toMatchObject({
       name: "TypeError",
       code: "ERR_INVALID_ARG_TYPE",
     });
