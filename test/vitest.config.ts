@@ -17,7 +17,7 @@ const isolated = globSync(files, { cwd: root }).filter((file) =>
 );
 
 /**
- * All tests but the soak tests. Six workers on two cores, because tests wait for half of their
+ * All tests but the soak tests. Four workers on two cores, because tests wait for a third of their
  * time. Each runs many files, because every process loads and compiles the SDKs anew, for seconds.
  */
 export default defineConfig({
@@ -32,7 +32,7 @@ export default defineConfig({
     provide: { hasShortWaits: true, dynamoTransport: "thin" },
     sequence: { sequencer: LongestFirst },
     pool: "forks",
-    maxWorkers: 6,
+    maxWorkers: 4,
     // All tests of a `describe.concurrent`: they wait for most of their time.
     maxConcurrency: 20,
     // Nothing takes so long unless it hangs, also on a machine that others use.
