@@ -15,24 +15,16 @@ import {
   submit,
 } from "../support/fixtures/bulk-grants.ts";
 import { showsDetails } from "../support/fixtures/operators.ts";
-import { type SlackServer, startSlackServer } from "../support/servers/slack-server.ts";
-import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { type SlackStack, startSlackStack } from "../support/servers/slack-stack.ts";
+import type { WorkerStack } from "../support/servers/worker.ts";
 
-let slack: SlackServer;
+let slackStack: SlackStack;
 let stack: WorkerStack;
 beforeAll(async () => {
-  slack = await startSlackServer();
-  stack = await startWorkerStack({
-    env: {
-      MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
-      MEGURI_BULK_ROWS_PER_SECOND: "150",
-    },
-  });
+  slackStack = await startSlackStack();
+  ({ stack } = slackStack);
 });
-afterAll(async () => {
-  await stack.stop();
-  await slack.stop();
-});
+afterAll(() => slackStack.stop());
 
 const submitted = (options: Parameters<typeof submit>[2], deps = stack.deps) =>
   submit(deps, stack.programId, options);
@@ -52,7 +44,7 @@ describe("a bulk grant half way", () => {
       not_run_count: notRun,
       failed_count: 0,
     });
-    expect(outcomesOf(slack, "cancelled")).toHaveLength(1);
+    expect(outcomesOf(slackStack.slack, "cancelled")).toHaveLength(1);
 
     // The rest, as the next revision.
     await submitted({ id: "cancelled", userIds: [...userIds, "cancelled-new"] });

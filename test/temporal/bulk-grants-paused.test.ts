@@ -10,24 +10,16 @@ import {
 } from "../support/fixtures/bulk-grants.ts";
 import { listed, showsDetails } from "../support/fixtures/operators.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
-import { type SlackServer, startSlackServer } from "../support/servers/slack-server.ts";
-import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { type SlackStack, startSlackStack } from "../support/servers/slack-stack.ts";
+import type { WorkerStack } from "../support/servers/worker.ts";
 
-let slack: SlackServer;
+let slackStack: SlackStack;
 let stack: WorkerStack;
 beforeAll(async () => {
-  slack = await startSlackServer();
-  stack = await startWorkerStack({
-    env: {
-      MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
-      MEGURI_BULK_ROWS_PER_SECOND: "150",
-    },
-  });
+  slackStack = await startSlackStack();
+  ({ stack } = slackStack);
 });
-afterAll(async () => {
-  await stack.stop();
-  await slack.stop();
-});
+afterAll(() => slackStack.stop());
 
 const update = (id: string, name: string, input: object) =>
   bulkGrantRun(stack, id).executeUpdate(name, { args: [input] as [unknown] });
@@ -55,5 +47,5 @@ test("a bulk grant half way is paused after the rows under way, and resumed", as
   await update("paused", "resume", { subject: "op" });
   expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted_count: 501 } });
   expect(await balances(stack, userIds)).toEqual({ 10: 501 });
-  expect(outcomesOf(slack, "paused")).toHaveLength(1);
+  expect(outcomesOf(slackStack.slack, "paused")).toHaveLength(1);
 });

@@ -21,25 +21,18 @@ import {
 import { listed, metadataOf, showsDetails } from "../support/fixtures/operators.ts";
 import { eventsOf, freeze } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
-import { type SlackServer, startSlackServer } from "../support/servers/slack-server.ts";
-import { approversFile, startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import type { SlackServer } from "../support/servers/slack-server.ts";
+import { type SlackStack, startSlackStack } from "../support/servers/slack-stack.ts";
+import type { WorkerStack } from "../support/servers/worker.ts";
 
+let slackStack: SlackStack;
 let slack: SlackServer;
 let stack: WorkerStack;
 beforeAll(async () => {
-  slack = await startSlackServer();
-  stack = await startWorkerStack({
-    env: {
-      MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
-      MEGURI_BULK_ROWS_PER_SECOND: "150",
-      MEGURI_TEMPORAL_APPROVALS: approversFile,
-    },
-  });
+  slackStack = await startSlackStack();
+  ({ slack, stack } = slackStack);
 });
-afterAll(async () => {
-  await stack.stop();
-  await slack.stop();
-});
+afterAll(() => slackStack.stop());
 
 const submitted = (options: Parameters<typeof submit>[2], deps = stack.deps) =>
   submit(deps, stack.programId, options);
