@@ -1,5 +1,7 @@
 /** Tests that servers over one store announce their commits to each other by a Redis server. */
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { createClient } from "@redis/client";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { eventually } from "../../support/fixtures/waiting.ts";
 import { readPage } from "../../support/servers/operators.ts";
 import { type Redis, startRedis } from "../../support/servers/redis.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -20,10 +22,10 @@ afterAll(async () => {
   await redis.stop();
 });
 
-/** Opens a stream of the owner at the other server. Reads numbers of people, as they change. */
-function watchThere(ownerId: string) {
+/** Opens a stream of the owner at a server. Reads numbers of people, as they change. */
+function watch(ownerId: string, { notifications } = there) {
   const leaving = new AbortController();
-  const messages = there.notifications.watchUnreadCounts(
+  const messages = notifications.watchUnreadCounts(
     { watches: [{ ownerId }] },
     { signal: leaving.signal },
   );
@@ -38,6 +40,17 @@ function watchThere(ownerId: string) {
   };
 }
 
+/** Waits until both servers are subscribed to the owner. What is announced before is lost. */
+async function bothAreSubscribed(ownerId: string): Promise<void> {
+  const channel = `${here.config.tablePrefix}inbox:${ownerId}`;
+  const client = createClient({ url: `redis://127.0.0.1:${redis.port}` });
+  await client.connect();
+  await eventually(async () => {
+    expect((await client.pubSubNumSub([channel]))[channel]).toBe(2);
+  });
+  client.destroy();
+}
+
 async function react(ownerId: string, userId: string, server = here): Promise<void> {
   const targetName = { type: "post", id: ownerId };
   await server.reactions.registerTarget({ targetName, ownerId });
@@ -45,11 +58,14 @@ async function react(ownerId: string, userId: string, server = here): Promise<vo
 }
 
 test("every kind of change reaches the stream of another server without its polls", async () => {
-  const polls = vi.spyOn(there.deps.reader, "inboxes").mockRejectedValue(new Error("no polls"));
   const ownerId = "announced";
   const targetName = { type: "post", id: ownerId };
-  const stream = watchThere(ownerId);
-  expect(await stream.people()).toBe(0);
+  const stream = watch(ownerId);
+  const ownStream = watch(ownerId, here);
+  for (const each of [stream, ownStream]) expect(await each.people()).toBe(0);
+  await bothAreSubscribed(ownerId);
+  const polls = vi.spyOn(there.deps.reader, "inboxes").mockRejectedValue(new Error("no polls"));
+  onTestFinished(() => polls.mockRestore());
   await react(ownerId, "a");
   expect(await stream.people()).toBe(1);
   const comment = { targetName, kind: "comment", userId: "b" };
@@ -67,12 +83,12 @@ test("every kind of change reaches the stream of another server without its poll
   await here.reactions.deleteTarget({ targetName });
   expect(await stream.people()).toBe(0);
   stream.leave();
-  polls.mockRestore();
+  ownStream.leave();
 });
 
 test("without the channel, both servers are ready, and polls find the changes", async () => {
   const ownerId = "polled";
-  const stream = watchThere(ownerId);
+  const stream = watch(ownerId);
   expect(await stream.people()).toBe(0);
   await redis.kill();
   await react(ownerId, "a");
