@@ -43,7 +43,8 @@ beforeAll(async () => {
     store: "proxied dynamodb",
     temporalAddress: temporal.address,
     programId: "default",
-    env: { MEGURI_TEMPORAL_APPROVALS: approversFile },
+    // So few rows a second that most are left when the first failed one is shown.
+    env: { MEGURI_TEMPORAL_APPROVALS: approversFile, MEGURI_BULK_ROWS_PER_SECOND: "20" },
   });
   const cafe = { programId: "cafe", timeZone: "Asia/Tokyo", lifetimeMonths: 12 };
   await createProgram({ ...stack.deps, background: () => {} }, cafe);
@@ -229,21 +230,19 @@ question("What waits for an approval?", async () => {
 });
 
 question("What runs? What is paused?", async () => {
-  const run = await submitted("summer-2028", usersOf("runner", 2_500), "Summer campaign");
+  const run = await submitted("summer-2028", usersOf("runner", 1_000), "Summer campaign");
   await approveFrozen("summer-2028", ["runner-3"]);
   await showsDetails(run, "- pace: ");
   await showsDetails(run, "line 5: ACCOUNT_FROZEN");
   // No row is executed until the pages have been seen, however long they take.
-  const never = [60_000, 60_000] as const;
-  stack.proxy.faults({ delay: 1, delayMs: never, operations: ["TransactWriteItems"] });
+  stack.proxy.faults({ throttle: 1, operations: ["TransactWriteItems"] });
   const pace = ["executes the rows since ", " rows a second, about "];
   const running = ["RUNNING", ...pace, "line 5: ACCOUNT_FROZEN"];
   await expectDetails(run, running, "bulk-grant-running");
   const name = { programId: "default", bulkGrantId: "summer-2028" };
   await pauseBulkGrant(stack.deps, { ...name, ...byShop });
-  await expectDetails(run, ["PAUSING", "Paused by shop (asked by support)."]);
   stack.proxy.faults({});
-  await expectDetails(run, ["PAUSED"]);
+  await expectDetails(run, ["PAUSED", "Paused by shop (asked by support)."]);
   const query = 'WorkflowType IN ("bulkGrant", "bulkGrantFromSource") AND MeguriState = "PAUSED"';
   await expectShown(list(query), ["summer-2028", "PAUSED"]);
   await cancelBulkGrant(stack.deps, { ...name, ...byShop });
