@@ -1,7 +1,7 @@
 /**
- * What campaigns have to do by the text of the design: it is told of every file, every opened
- * sheet, every call and every transaction in the order of the store, and notes what breaks the
- * rules. It knows the rules from the documents only, and calls none of the code under test.
+ * Checks campaigns against the text of the design: it gets every file, every opened sheet, every
+ * call and every transaction in the order of the store, and notes what breaks the rules. It knows
+ * the rules from the documents only, and calls none of the code under test.
  */
 import { isDeepStrictEqual } from "node:util";
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";

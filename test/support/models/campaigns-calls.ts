@@ -30,7 +30,7 @@ import { sourceNames, type World } from "./campaigns-world.ts";
 export const idOf = (bulkGrantId: string) => ({ programId, bulkGrantId });
 
 /** Returns the refusal as the answer, as a call may be refused in any state. */
-const orRefusal = <T>(call: Promise<T>): Promise<Answer<T>> =>
+const answerOf = <T>(call: Promise<T>): Promise<Answer<T>> =>
   call.catch((error: unknown) => {
     if (error instanceof DomainError) return error;
     throw error;
@@ -48,8 +48,8 @@ export async function send({ audit, deps }: World, name: string, command: Comman
   const { op, by, digest = "" } = command;
   const judge = audit.asked(name, command);
   const change = { ...idOf(name), caller: asService(by), reason: "" };
-  if (op === "approve") judge(await orRefusal(approveBulkGrant(deps, { ...change, digest })));
-  else if (op !== "expire") judge(await orRefusal(commands[op](deps, change)));
+  if (op === "approve") judge(await answerOf(approveBulkGrant(deps, { ...change, digest })));
+  else if (op !== "expire") judge(await answerOf(commands[op](deps, change)));
 }
 
 /** Approves the current revision as often as it needs. */
@@ -75,7 +75,7 @@ const eventOf = (userId: string) => {
 export async function setFrozen({ deps }: World, userId: string, isFrozen: boolean): Promise<void> {
   const event = eventOf(userId);
   const command = isFrozen ? freezeAccount : unfreezeAccount;
-  await orRefusal(patiently(() => command(deps, event)));
+  await answerOf(patiently(() => command(deps, event)));
 }
 
 /** The name of the campaign that was changed last, or of an earlier one. */
@@ -102,8 +102,8 @@ export async function perform(world: World, call: Call): Promise<void> {
     }
     case "points": {
       const event = { ...eventOf(call.userId), points: call.points };
-      if (call.op === "grant") await orRefusal(grantPoints(deps, event));
-      else await orRefusal(usePoints(deps, { ...event, allowPartial: true }));
+      if (call.op === "grant") await answerOf(grantPoints(deps, event));
+      else await answerOf(usePoints(deps, { ...event, allowPartial: true }));
       return;
     }
     case "rules":
@@ -125,7 +125,7 @@ async function submit(world: World, call: Of<"submit">): Promise<void> {
   const replacedRevision = replaces === undefined ? undefined : (current?.number ?? 0) - replaces;
   const judge = audit.offered({ name, by, raws, executeTime, replaces: replacedRevision });
   const submission = { ...idOf(name), submitter: asService(by), executeTime, replacedRevision };
-  judge(await orRefusal(submitBulkGrant(deps, submission, { rows: stream(raws) })));
+  judge(await answerOf(submitBulkGrant(deps, submission, { rows: stream(raws) })));
   if (call.goesOn) await goOn(world, name);
 }
 
@@ -170,7 +170,7 @@ async function reverse(world: World, { name, by, pick, goesOn }: Of<"reverse">):
   const reverses = name === "undo-again" && reversed ? reversed : latest;
   const judge = audit.offered({ name, by, reverses });
   const submission = { ...idOf(name), submitter: asService(by), reversedBulkGrantId: reverses };
-  judge(await orRefusal(reverseBulkGrant(deps, submission)));
+  judge(await answerOf(reverseBulkGrant(deps, submission)));
   if (goesOn) await goOn(world, name);
 }
 

@@ -155,8 +155,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       await server.drain();
       access.close();
       await close();
-      if (ownTables && memory) memory.delete();
-      if (ownTables && !memory) await deleteTables(dynamo.retrying, table);
+      if (ownTables) await (memory ? memory.delete() : deleteTables(dynamo.retrying, table));
       dynamo.close();
     },
   };
