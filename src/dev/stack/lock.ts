@@ -38,7 +38,9 @@ async function removeStale(path: string): Promise<void> {
     await once(socket, "connect");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ECONNREFUSED" && code !== "ENOENT") throw error;
+    // The lock is released between the two calls: the socket is closed, or its file is gone.
+    if (code === "ECONNRESET" || code === "ENOENT") return;
+    if (code !== "ECONNREFUSED") throw error;
     await rm(path, { force: true });
     return;
   }
