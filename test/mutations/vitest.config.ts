@@ -62,7 +62,7 @@ async function instrument() {
   return { files: new Map(texts), mutants: chosen.filter((mutant) => shareOf(mutant) < share) };
 }
 
-/** Stryker's function that counts what is run would take half of the time; `runner.ts` has another. */
+/** Stryker's function that counts what is run takes half of the time; `runner.ts` has another. */
 function withOwnCover(content: string): string {
   return content.replace(
     /stryCov_9fa48 = cover;\s*cover\.apply/,
