@@ -100,25 +100,6 @@ describe("rules", () => {
 });
 
 describe("a change lowers the rules", () => {
-  test.each<[what: string, change: Partial<BulkRules>, lowers: boolean]>([
-    ["a higher cap of a row", { maxPointsPerRow: 501 }, true],
-    ["a lower cap of a row", { maxPointsPerRow: 499 }, false],
-    ["a higher cap in all", { maxTotalPoints: 2_000_001 }, true],
-    ["fewer approvals above the tiers", { requiredApprovalCount: 1 }, true],
-    ["a tier that reaches further", { tiers: [tier(1_001, 0), tier(100_000)] }, true],
-    ["a tier that reaches less far", { tiers: [tier(999, 0), tier(100_000)] }, false],
-    ["a new tier without approvals", { tiers: [tier(1, 0), tier(1_001, 0)] }, true],
-    ["no tiers", { tiers: [] }, false],
-    ["another source", { sources: ["nightly", "other"] }, true],
-    ["fewer sources", { sources: ["weekly"] }, false],
-    ["a shorter delay", { loweringDelayMs: 3_599_999 }, true],
-    ["a longer delay", { loweringDelayMs: 3_600_001 }, false],
-    ["stricter in one point, weaker in another", { tiers: [], maxPointsPerRow: 501 }, true],
-    ["a tier above the cap: a day may have more", { tiers: [tier(3_000_000, 1)] }, true],
-  ])("%s: %o is %s", (_, change, lowers) => {
-    expect(isLowering(tiered, { ...tiered, ...change })).toBe(lowers);
-  });
-
   test("exactly if a total, a cap, a source or the delay is easier", () => {
     fc.assert(
       fc.property(anyRules, anyRules, (from, to) => {
@@ -137,16 +118,11 @@ describe("a change lowers the rules", () => {
     );
   });
 
-  test("not to itself, not in two steps that do not, and one way or the other", () => {
+  test("no total needs more approvals than the strictest tier", () => {
     fc.assert(
-      fc.property(anyRules, anyRules, anyRules, (a, b, c) => {
-        expect(isLowering(a, a)).toBe(false);
-        if (!isLowering(a, b) && !isLowering(b, c)) expect(isLowering(a, c)).toBe(false);
-        const isEqual = !isLowering(a, b) && !isLowering(b, a);
-        for (const total of nearTotals([a, b])) {
-          if (isEqual) expect(approvalsFor(a, total)).toBe(approvalsFor(b, total));
-          expect(approvalsFor(a, total)).toBeLessThanOrEqual(strictestApprovals(a));
-        }
+      fc.property(anyRules, (rules) => {
+        const needed = nearTotals([rules]).map((total) => approvalsFor(rules, total));
+        expect(Math.max(...needed)).toBeLessThanOrEqual(strictestApprovals(rules));
       }),
       { seed: 24, numRuns: 500 },
     );

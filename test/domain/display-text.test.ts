@@ -19,33 +19,16 @@ const thai = "\u0e17\u0e35\u0e48";
 /** A base letter with a dakuten of its own: 6 bytes. */
 const dakuten = "\u304b\u3099";
 
-describe("text that fits stays as it is", () => {
-  test.each([
-    ["nothing", "", 0],
-    ["fewer bytes", "Ann", 64],
-    ["as many bytes", "n".repeat(64), 64],
-    ["as many bytes of Japanese", "日本語", 9],
-    ["as many bytes of a cluster", family, 25],
-  ])("%s", (_, text, maxBytes) => {
-    expect(cutToBytes(text, maxBytes)).toBe(text);
-  });
-});
-
 describe("a cluster that does not fit is left out whole", () => {
   test.each([
     ["a letter", "n".repeat(65), 64, "n".repeat(64)],
     ["a Japanese character", "日本語", 8, "日本"],
     ["a family, one byte short", `a${family}`, 25, "a"],
-    ["a family, three people short", `a${family}`, 5, "a"],
-    ["the second family", family.repeat(2), 49, family],
     ["a skin tone", "a\u{1f44d}\u{1f3fd}", 6, "a"],
-    ["a flag", `a${flag}`, 8, "a"],
     ["the second of three flags", flag.repeat(3), 15, flag],
     ["combining marks", `o${marked}`, 4, "o"],
     ["a Devanagari conjunct, before its vowel sign", `\u0928${devanagari}`, 12, "\u0928"],
-    ["a Devanagari conjunct, at its virama", `\u0928${devanagari}`, 9, "\u0928"],
     ["a Thai tone mark", `\u0e01${thai}`, 11, "\u0e01"],
-    ["a dakuten", `あ${dakuten}`, 6, "あ"],
     ["a Hangul syllable of three letters", "a\u1112\u1161\u11ab", 9, "a"],
   ])("%s", (_, text, maxBytes, kept) => {
     expect(cutToBytes(text, maxBytes)).toBe(kept);
@@ -56,7 +39,6 @@ describe("a cluster that does not fit is left out whole", () => {
 describe("of a first cluster that does not fit, whole code points are kept", () => {
   test.each([
     ["a letter with many marks", `e${"\u0301".repeat(40)}`, 64, `e${"\u0301".repeat(31)}`],
-    ["a family", family, 24, family.slice(0, -2)],
     ["a family of which one person fits", family, 6, family.slice(0, 2)],
     ["a flag", flag, 7, "\u{1f1ef}"],
     ["nothing, if not even one fits", family, 3, ""],

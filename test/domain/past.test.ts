@@ -48,16 +48,6 @@ describe("an account of the past", () => {
   const asOf = ({ entries }: ReturnType<typeof createLedger>, instant: number) =>
     accountByEntries(three, "u", upTo(entries, instant), instant);
 
-  test("has no points that had expired, although their entry was recorded later", () => {
-    const ledger = expiredLate();
-    const april = day("2026-04-01") - 12 * 3_600_000;
-    expect(ledger.entries.map(({ type }) => type)).toEqual(["ISSUED", "USED", "EXPIRED", "ISSUED"]);
-    expect(months(asOf(ledger, april - 1))).toEqual({ "2026-01": 5 });
-    const { totals, ...expired } = asOf(ledger, april);
-    expect(months({ totals, ...expired })).toEqual({});
-    expect(totals).toMatchObject({ issuedPoints: 10, usedPoints: 5, expiredPoints: 5 });
-  });
-
   test("includes every entry of its very instant, and is empty before the first", () => {
     const ledger = expiredLate();
     ledger.grant(day("2026-04-10"), "more", 1);
@@ -65,15 +55,6 @@ describe("an account of the past", () => {
     expect(asOf(ledger, day("2026-04-10") - 1).last).toBe(3);
     const empty = asOf(ledger, day("2026-01-10") - 1);
     expect(empty).toMatchObject({ last: 0, frozen: false, totals: { issuedPoints: 0 } });
-  });
-
-  test("was frozen or not", () => {
-    const ledger = expiredLate();
-    ledger.freeze(day("2026-04-11"), "freeze");
-    ledger.freeze(day("2026-04-12"), "unfreeze", false);
-    expect(asOf(ledger, day("2026-04-11")).frozen).toBe(true);
-    expect(asOf(ledger, day("2026-04-12")).frozen).toBe(false);
-    expect(asOf(ledger, day("2026-04-10")).frozen).toBe(false);
   });
 
   test("does not know a later lengthening", () => {

@@ -83,19 +83,6 @@ describe("refunding", () => {
     expect(ledger.account.totals.refundedPoints).toBe(55);
   });
 
-  test("in parts or whole: the same account", () => {
-    const whole = used();
-    whole.refund(day("2026-04-20"), "r", "use");
-    for (const parts of [[55], [1, 54], [25, 20, 10], [24, 2, 29], Array<number>(55).fill(1)]) {
-      const ledger = used();
-      for (const [i, part] of parts.entries()) {
-        ledger.refund(day("2026-04-20"), `r${i}`, "use", part);
-      }
-      expect(months(ledger.account)).toEqual(months(whole.account));
-      expect(ledger.account.totals).toEqual(whole.account.totals);
-    }
-  });
-
   test("ORIGINAL_EXPIRY: what has expired expires at once, and the ledger shows both", () => {
     const ledger = used();
     // The points of January and February have expired by the tenth of August.

@@ -20,22 +20,11 @@ test.each([
   expect(timeZoneOf(name)).toBe(spelt);
 });
 
-test("links are not followed", () => {
-  for (const name of ["Asia/Calcutta", "Africa/Accra", "US/Pacific", "Japan", "EST"]) {
-    expect(timeZoneOf(name)).toBe(name);
-  }
-});
-
 test.each([
   "US/Pacific-New",
-  "SystemV/PST8",
   "JST",
-  "PST",
-  "ACT",
   "Etc/Unknown",
   "+09:00",
-  "UTC+9",
-  "Asia/Edo",
   "",
   " UTC",
   "constructor",

@@ -93,30 +93,6 @@ describe("an unread group", () => {
     expect(sizeOf(unread.group)).toEqual([1, 1, 1]);
     expect(unread.inbox).toEqual(inboxWith(4, 1, 1, 1));
   });
-
-  test.each([
-    ["in the order in which they came", users(12)],
-    ["in the reverse order", users(12).reverse()],
-    [
-      "from the middle",
-      ["u6", "u7", "u5", "u8", "u4", "u9", "u3", "u1", "u12", "u2", "u11", "u10"],
-    ],
-  ])("is right at every size while all members leave %s", async (_, order) => {
-    const unread = createUnreadGroup();
-    unread.like(...users(12));
-    let left = users(12);
-    for (const userId of order) {
-      await unread.unlike(userId);
-      left = left.filter((each) => each !== userId);
-      expect(unread.group?.actorCount ?? 0).toBe(left.length);
-      expect(shownMembers(unread.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
-      expect(badgeOf(unread.inbox)).toMatchObject({
-        notificationCount: left.length > 0 ? 1 : 0,
-        actorCount: left.length,
-      });
-    }
-    expect(unread.group).toBeUndefined();
-  });
 });
 
 describe("the recent members", () => {

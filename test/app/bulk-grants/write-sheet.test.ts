@@ -45,13 +45,6 @@ test("a column has the months of rows, if any has one", async () => {
   expect((await read(csv)).rows).toEqual([first, second]);
 });
 
-test("malformed points are written as they were", async () => {
-  const row = { line: 7, userId: "", points: 0, reason: "", rawPoints: "1,000" };
-  expect(await write([{ row, problems: [{ code: "USER_MISSING" }] }])).toBe(
-    `${header}"","1,000","","summer","3","7","USER_MISSING","user_id: is missing"\r\n`,
-  );
-});
-
 test("a broken record is written with what was in its line", async () => {
   const { rows } = await read('user_id,points,reason\nu1,1,"a\nu2,"5"0,b\n');
   const csv = await write(rows.map((row) => ({ row, problems: row.problems ?? [] })));

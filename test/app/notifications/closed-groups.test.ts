@@ -60,18 +60,6 @@ async function createPost() {
   };
 }
 
-test("a like long after the first one begins another notification beside it", async () => {
-  const { like, wait, unread, badge } = await createPost();
-  await like("ann");
-  wait(regroupAfterMs);
-  await like("ben");
-  wait(1);
-  await like("cho");
-  await like("dan");
-  expect(await unread()).toEqual(["3: dan cho (2)", "1: ben ann (2)"]);
-  expect(await badge()).toBe("4 in 2, 1 closed");
-});
-
 test("who leaves a closed notification comes back to it while somebody is in it", async () => {
   const { like, unlike, wait, unread, badge } = await createPost();
   await like("ann");

@@ -69,16 +69,6 @@ test("three reserved grants are one line with three events, each with its amount
   expect(items[0]?.latestEvents.map(({ displayName }) => displayName)).toEqual(["10", "50", "100"]);
 });
 
-test("a later event of the same kind is shown first and is new again", async () => {
-  const { deps } = memoryDeps();
-  await notifyMember(deps, notice);
-  await notifyMember(deps, { ...notice, eventId: "x.default.2026-03", label: "80" });
-  const { items } = await listNotifications(deps, { ownerId, state: "UNREAD", kinds: [] }, page);
-  expect(items).toMatchObject([
-    { actorCount: 1, latestEvents: [{ displayName: "80" }, { displayName: "120" }] },
-  ]);
-});
-
 test("an event is not added to an unread line that is older than 30 days", async () => {
   const { deps, clock } = memoryDeps();
   const grant = (label: string) =>

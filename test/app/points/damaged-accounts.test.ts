@@ -3,10 +3,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { freezeAccount } from "../../../src/app/points/commands.ts";
 import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
 import { shardCount } from "../../../src/app/ports/points.ts";
-import { accountRef, programRef, reservationRef } from "../../../src/app/ports/records.ts";
+import { programRef, reservationRef } from "../../../src/app/ports/records.ts";
 import { createReservation } from "../../../src/app/reservations/commands.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
-import type { Account } from "../../../src/domain/account.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Program } from "../../../src/domain/program.ts";
@@ -22,51 +21,6 @@ import { inVirtualTime } from "../../support/models/virtual-time.ts";
 vi.mock("node:timers/promises", () => ({
   setTimeout: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
 }));
-
-test("damaged accounts do not stop the sweep of a shard, and are named", async () => {
-  const { deps, store, clock } = createAccountFixture(1);
-  const userIds = Array.from({ length: 2 * shardCount }, (_, i) => `user-${i}`);
-  for (const userId of userIds) await grant(deps, "g", 10, { userId });
-  const damage = async (userId: string, change: (account: Account) => object) => {
-    const ref = accountRef(programId, userId);
-    const account = (await deps.reader.get(ref))?.value as Account;
-    store.force(ref, { ...account, ...change(account) });
-  };
-  await damage("user-0", () => ({ last: 0 }));
-  await damage("user-1", ({ slots }) => ({ slots: [...slots, 0] }));
-  await damage("user-2", () => ({ last: 0.5 }));
-
-  clock.time = Date.UTC(2026, 4, 15);
-  let expired = 0;
-  let failed = 0;
-  const failures: { userId: string; reason: string }[] = [];
-  const logged: string[] = [];
-  store.latencyMs = 1;
-  await inVirtualTime(async () => {
-    for (let shard = 0; shard < shardCount; shard++) {
-      const result = await expireDueInShard(
-        deps,
-        { programId, shard },
-        () => true,
-        (userId, error) => logged.push(`${userId}: ${(error as Error).name}`),
-      );
-      expired += result.expired;
-      failed += result.failed;
-      failures.push(...result.failures);
-    }
-  });
-  expect({ expired, failed }).toEqual({ expired: userIds.length - 3, failed: 3 });
-  expect(failures.toSorted((a, b) => a.userId.localeCompare(b.userId))).toEqual([
-    { userId: "user-0", reason: "CONTENDED" },
-    { userId: "user-1", reason: "PROGRAM_STALE" },
-    { userId: "user-2", reason: "INTERNAL" },
-  ]);
-  expect(logged.toSorted()).toEqual([
-    "user-0: DomainError",
-    "user-1: DomainError",
-    "user-2: RangeError",
-  ]);
-});
 
 test("an outage fails the sweep of a shard, so that it is retried", async () => {
   const { deps, store, clock } = createAccountFixture(1);

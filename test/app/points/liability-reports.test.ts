@@ -8,11 +8,7 @@ import {
   usePoints,
 } from "../../../src/app/points/commands.ts";
 import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
-import {
-  createLiabilityReport,
-  getLiabilityReport,
-  keepLiability,
-} from "../../../src/app/points/liability-reports.ts";
+import { createLiabilityReport, keepLiability } from "../../../src/app/points/liability-reports.ts";
 import { type ReportProgress, reportSegment } from "../../../src/app/points/report-segment.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import { accountRef, programRef } from "../../../src/app/ports/records.ts";
@@ -269,19 +265,5 @@ describe("a report", () => {
     const away = { ...deps, reader: { ...deps.reader, accounts } };
     await expect(run(away, "r")).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     expect(await run(deps, "r")).toMatchObject({ accounts: 3, failed: 0 });
-  });
-
-  test("keeps its first result", async () => {
-    const { deps, clock } = setUp(1);
-    await grant(deps, "ann", 10);
-    clock.time += 1;
-    await createLiabilityReport(deps, { programId, reportId: "r", caller });
-    const first = await run(deps, "r");
-    clock.time += 1;
-    expect(await run(deps, "r")).toEqual(first);
-    const wrong = { ...noLiability, failed: 1, failures: [] };
-    await keepLiability(deps, { programId, reportId: "r" }, wrong);
-    const kept = await getLiabilityReport(deps, { programId, reportId: "r" });
-    expect(kept.result).toEqual(first);
   });
 });

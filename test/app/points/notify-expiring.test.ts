@@ -9,8 +9,7 @@ import {
 } from "../../../src/app/points/notify-expiring.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { shardCount } from "../../../src/app/ports/points.ts";
-import { accountRef, programRef } from "../../../src/app/ports/records.ts";
-import type { Account } from "../../../src/domain/account.ts";
+import { programRef } from "../../../src/app/ports/records.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { parseMonth } from "../../../src/domain/month.ts";
 import {
@@ -123,28 +122,6 @@ test("no month is announced too early, or without notices", async () => {
   await expect(readAnnouncedMonth(early.deps, "unknown")).rejects.toMatchObject({
     reason: "PROGRAM_NOT_FOUND",
   });
-});
-
-test("accounts that fail are named, and the others are notified", async () => {
-  const { deps, store } = noticesFixture();
-  const userIds = Array.from({ length: 2 * shardCount }, (_, i) => `user-${i}`);
-  for (const userId of userIds) await grant(deps, "g", 10, { userId });
-  const ref = accountRef(programId, "user-1");
-  const account = (await deps.reader.get(ref))?.value as Account;
-  store.force(ref, { ...account, slots: [...account.slots, 0], month: account.month - 1 });
-  notify.mockImplementation(async (_, { userId }) => {
-    if (userId === "user-2") throw new DomainError("CONTENDED", "a busy inbox");
-    if (userId === "user-3") throw new TypeError("unexpected");
-  });
-  const logged: string[] = [];
-  const counts = await notifyAll(deps, (userId) => logged.push(userId));
-  expect(counts).toMatchObject({ notified: userIds.length - 3, failed: 3 });
-  expect(counts.failures.toSorted((a, b) => a.userId.localeCompare(b.userId))).toEqual([
-    { userId: "user-1", reason: "PROGRAM_STALE" },
-    { userId: "user-2", reason: "CONTENDED" },
-    { userId: "user-3", reason: "INTERNAL" },
-  ]);
-  expect(logged.toSorted()).toEqual(["user-1", "user-2", "user-3"]);
 });
 
 test("an outage ends the sweep, and the next attempt goes on where it was", async () => {

@@ -43,19 +43,6 @@ test.each([1, 23, 25])("counts from when a like of %i hours was read", async (ag
   expect(await lines()).toBe(1);
 });
 
-test("lasts as long as the call says", async () => {
-  const { like, unlike, read, wait, lines } = await createLiked();
-  await like();
-  await read();
-  wait(2);
-  await unlike();
-  await like(3 * hour);
-  expect(await lines()).toBe(0);
-  await unlike();
-  await like(2 * hour);
-  expect(await lines()).toBe(1);
-});
-
 test("holds for the kinds to which an exclusive reaction switches: one line", async () => {
   const { exclusive, read, lines } = await createLiked();
   let total = 0;

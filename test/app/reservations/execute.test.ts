@@ -58,36 +58,21 @@ async function expectGrantedOnce({ deps, recordOf }: Awaited<ReturnType<typeof d
 }
 
 describe("a retryable error", () => {
-  test.each(retryable)(
-    "%s of the engine changes nothing, and a later attempt grants",
-    async (reason) => {
-      const fixture = await dueReservation();
-      const before = fixture.store.dump();
-      const deps = failingAt(fixture.deps, 1, new DomainError(reason, "for a moment"));
-      await expect(executeReservation(deps, attempt)).rejects.toMatchObject({ reason });
-      expect(fixture.store.dump()).toEqual(before);
-      await expectGrantedOnce(fixture);
-    },
+  const errors = retryable.map((reason) => new DomainError(reason, reason));
+  const ofPrograms = errors.filter(({ reason }) =>
+    ["STORE_UNAVAILABLE", "PROGRAM_STALE"].includes(reason),
   );
-
-  test.each(["STORE_UNAVAILABLE", "PROGRAM_STALE"] as const)(
-    "%s of the program changes nothing, and a later attempt grants",
-    async (reason) => {
-      const fixture = await dueReservation();
-      const before = fixture.store.dump();
-      const read = () => Promise.reject(new DomainError(reason, "for a moment"));
-      const deps = { ...fixture.deps, programs: { ...fixture.deps.programs, read } };
-      await expect(executeReservation(deps, attempt)).rejects.toMatchObject({ reason });
-      expect(fixture.store.dump()).toEqual(before);
-      await expectGrantedOnce(fixture);
-    },
-  );
-
-  test("that is unexpected changes nothing, and a later attempt grants", async () => {
+  const unexpected = new TypeError("unexpected");
+  test.each([
+    ...[...errors, unexpected].map((error) => ["engine", error] as const),
+    ...ofPrograms.map((error) => ["program", error] as const),
+  ])("of the %s changes nothing, and a later attempt grants: %s", async (place, error) => {
     const fixture = await dueReservation();
     const before = fixture.store.dump();
-    const deps = failingAt(fixture.deps, 1, new TypeError("unexpected"));
-    await expect(executeReservation(deps, attempt)).rejects.toThrow(TypeError);
+    const programs = { ...fixture.deps.programs, read: () => Promise.reject(error) };
+    const deps =
+      place === "engine" ? failingAt(fixture.deps, 1, error) : { ...fixture.deps, programs };
+    await expect(executeReservation(deps, attempt)).rejects.toBe(error);
     expect(fixture.store.dump()).toEqual(before);
     await expectGrantedOnce(fixture);
   });
@@ -98,7 +83,7 @@ describe("a retryable error", () => {
       const fixture = await dueReservation();
       await freezeAccount(fixture.deps, { ...request, eventId: "freeze" });
       const before = fixture.store.dump();
-      const deps = failingAt(fixture.deps, 2, new DomainError(reason, "for a moment"));
+      const deps = failingAt(fixture.deps, 2, new DomainError(reason, reason));
       await expect(executeReservation(deps, attempt)).rejects.toMatchObject({ reason });
       expect(fixture.store.dump()).toEqual(before);
       expect(await executeReservation(fixture.deps, attempt)).toMatchObject({ outcome: "FAILED" });
@@ -184,12 +169,4 @@ describe("a pause", () => {
       expect(await executeReservation(deps, attempt)).toMatchObject({ outcome: "PAUSED" });
     }
   });
-});
-
-test("a record that comes back from a backup is granted by the entry that exists", async () => {
-  const fixture = await dueReservation();
-  const pending = await fixture.recordOf(id);
-  await executeReservation(fixture.deps, attempt);
-  await fixture.force(id, () => pending);
-  await expectGrantedOnce(fixture);
 });

@@ -14,7 +14,6 @@ import {
 import { executeOverdue, type OverdueCounts } from "../../../src/app/reservations/reconcile.ts";
 import { shardCount } from "../../../src/contract/points.ts";
 import type { StartProgress } from "../../../src/contract/reconciler.ts";
-import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { synced } from "../../../src/domain/reservation.ts";
 import {
@@ -79,18 +78,6 @@ describe("executeOverdue", () => {
     expect(await recordOf("cancelled")).toMatchObject({ state: "CANCELLED" });
     for (const call of Object.values(workflows)) expect(call).not.toHaveBeenCalled();
     expect(await executeAll(deps, {})).toEqual(nothing);
-  });
-
-  test("leaves the reservations of a paused program until it is resumed", async () => {
-    const { deps, reserve, recordOf, addProgram } = createReservationFixture();
-    addProgram("paused", { time: 0, caller: asService("ann"), reason: "" });
-    await reserve("waits", { programId: "paused" });
-    await reserve("other");
-    expect(await executeAll(deps, {})).toMatchObject({ overdue: 1, granted: 1 });
-    expect(await recordOf("waits", "paused")).toMatchObject({ state: "PENDING" });
-    addProgram("paused");
-    expect(await executeAll(deps, {})).toMatchObject({ overdue: 1, granted: 1 });
-    expect(await recordOf("waits", "paused")).toMatchObject({ state: "DONE" });
   });
 
   test("names the records that fail, executes the others, and counts refusals", async () => {
@@ -382,34 +369,5 @@ describe("the pages of pending records", () => {
     expect(most).toBe(16);
     // Those of the first program, and three shards of the second one.
     expect(pages).toBe(2 * 16 + 3);
-  });
-
-  test("are as many as the records need", async () => {
-    const { deps, reserve } = createReservationFixture();
-    const reservations = 1_000;
-    for (const id of namesOf(reservations)) await reserve(id, { inMs: 60_000 });
-    const sizes: number[] = [];
-    const reader: Deps["reader"] = {
-      ...deps.reader,
-      async reservationsInShard(shard, window, { cursor }) {
-        const page = await deps.reader.reservationsInShard(shard, window, { size: 10, cursor });
-        sizes.push(page.items.length);
-        return page;
-      },
-    };
-    const page = recordPages(
-      { reader },
-      {
-        window: { start: undefined, end: undefined },
-        parts: pendingParts,
-        isWanted: () => true,
-      },
-    );
-    let cursor: string | undefined;
-    do ({ cursor } = await page(cursor));
-    while (cursor !== undefined);
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(reservations);
-    // A full page of each ten records, and the last page of each shard.
-    expect(sizes.length).toBeLessThanOrEqual(reservations / 10 + 2 * 16);
   });
 });

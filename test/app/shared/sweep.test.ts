@@ -1,10 +1,7 @@
-/** Tests the sweep: errors of single records, outages, stops, and heartbeats of an activity. */
+/** Tests the sweep: errors of single records, outages, and stops. */
 import { setImmediate as turn } from "node:timers/promises";
-import { MockActivityEnvironment } from "@temporalio/testing";
-import { DefaultLogger } from "@temporalio/worker";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runStep } from "../../../activities/steps.ts";
 import { storeOutages } from "../../../src/app/shared/suspects.ts";
 import { type SweepCounts, type SweepPlace, sweep } from "../../../src/app/shared/sweep.ts";
 import { DomainError, type Reason } from "../../../src/domain/errors.ts";
@@ -83,30 +80,11 @@ function numbersSweep({
   return { run, calls, callCount, done, logged, state };
 }
 
-const logger = new DefaultLogger("ERROR", () => {});
-
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value));
 
 const sorted = (ids: readonly number[]) => ids.toSorted((a, b) => a - b);
 
 const upTo = (count: number) => Array.from({ length: count }, (_, id) => id);
-
-/** Runs the sweep as an activity: Temporal gives each attempt the details of the last heartbeat. */
-async function runAsActivity({ run }: Pick<ReturnType<typeof numbersSweep>, "run">) {
-  let heartbeatDetails: Progress | undefined;
-  for (let attempts = 1; ; attempts++) {
-    const environment = new MockActivityEnvironment({ heartbeatDetails }, { logger });
-    environment.on("heartbeat", (details) => {
-      heartbeatDetails = asJson(details);
-    });
-    try {
-      const step = () => runStep<Progress, Counts & { cursor?: string }>({}, run);
-      return { result: await environment.run(step), attempts };
-    } catch (error) {
-      expect(error).toMatchObject({ reason: "WORKFLOWS_UNAVAILABLE" });
-    }
-  }
-}
 
 describe("a record that fails", () => {
   test("is counted, named with its reason and logged, and the others are processed", async () => {
@@ -150,12 +128,6 @@ describe("a record that fails", () => {
     },
   );
 
-  test("alone in the whole sweep is counted", async () => {
-    const numbers = numbersSweep({ count: 1, reasonOf: () => "STORE_UNAVAILABLE" });
-    const failures = [{ id: 0, reason: "STORE_UNAVAILABLE" }];
-    expect(await numbers.run({}, () => true)).toEqual({ even: 0, odd: 0, failed: 1, failures });
-  });
-
   test("because its key is throttled is no outage, however many records the key has", async () => {
     const keyOf = (id: number) => (id < 60 ? "hot" : String(id));
     const reasonOf = (id: number) => (id < 60 || id === 99 ? "THROTTLED" : undefined);
@@ -172,20 +144,6 @@ describe("a record that fails", () => {
     expect(seen).toEqual(["1", "1", "3"]);
     const stopped = await numbers.run({ cursor: "1" }, () => false);
     expect(stopped).toMatchObject({ cursor: "2", failed: 1 });
-  });
-
-  test("with the reason of an outage, but alone, is processed again", async () => {
-    const reasonOf = (id: number, call: number) =>
-      id % 10 === 3 && call === 1 ? "STORE_UNAVAILABLE" : undefined;
-    const numbers = numbersSweep({ count: 100, reasonOf });
-    expect(await numbers.run({}, () => true)).toEqual({
-      even: 50,
-      odd: 50,
-      failed: 0,
-      failures: [],
-    });
-    expect(sorted(numbers.done)).toEqual(upTo(100));
-    expect(numbers.callCount()).toBe(110);
   });
 });
 
@@ -364,31 +322,4 @@ test("each record counts once, whatever fails and whenever it stops", async () =
     expect(numbers.state.mostRunning).toBeLessThanOrEqual(plan.concurrency);
   });
   await assertSeeds(property, [{ seed: 20_261_125, numRuns: 200 }]);
-});
-
-describe("an activity", () => {
-  test("goes over few records twice when 0.5 % of the calls fail", async () => {
-    const count = 4_000;
-    const random = randomFrom(5);
-    const reasonOf = () => (random() < 0.005 ? ("WORKFLOWS_UNAVAILABLE" as const) : undefined);
-    const numbers = numbersSweep({ count, pageSize: 200, concurrency: 20, reasonOf });
-    const { result } = await runAsActivity(numbers);
-    expect(result).toEqual({ even: count / 2, odd: count / 2, failed: 0, failures: [] });
-    expect(sorted(numbers.done)).toEqual(upTo(count));
-    expect(numbers.callCount()).toBeGreaterThan(count);
-    expect(numbers.callCount()).toBeLessThanOrEqual(count * 1.01);
-  });
-
-  test("goes over no record twice when each failure is an outage", async () => {
-    const count = 4_000;
-    const random = randomFrom(6);
-    const reasonOf = () => (random() < 0.005 ? ("WORKFLOWS_UNAVAILABLE" as const) : undefined);
-    const each = { count, pageSize: 200, concurrency: 20, outageAfter: 1, reasonOf };
-    const numbers = numbersSweep(each);
-    const { result, attempts } = await runAsActivity(numbers);
-    expect(attempts).toBeGreaterThan(10);
-    expect(result).toEqual({ even: count / 2, odd: count / 2, failed: 0, failures: [] });
-    expect(sorted(numbers.done)).toEqual(upTo(count));
-    expect(numbers.callCount()).toBeLessThanOrEqual(count * 1.01);
-  });
 });
