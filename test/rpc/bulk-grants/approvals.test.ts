@@ -65,15 +65,6 @@ describe("an approval", () => {
     expect((await approve(ben, before)).bulkGrant).toEqual(bulkGrant);
   });
 
-  test("by the submitter is refused", async () => {
-    const before = await awaiting("own", "u1,5,");
-    expect(await refusalOf(approve(ann, before))).toMatchObject({
-      code: "FailedPrecondition",
-      reason: "SELF_APPROVAL",
-    });
-    expect(await get("own")).toEqual(before);
-  });
-
   test("is not enough where two are needed, even twice by one person", async () => {
     const before = await awaiting("two", "u1,50,", "u2,51,");
     expect(before.requiredApprovalCount).toBe(2);
@@ -225,19 +216,4 @@ describe("a run with a failure", () => {
     });
     expect((await refusalOf(twice)).fields).toEqual(["reversed_bulk_grant_id"]);
   });
-});
-
-test("an invalid revision is replaced by name with the same rows", async () => {
-  await server.points.freezeAccount({ userId: "ice", eventId: "freeze" });
-  const invalid = await awaiting("melted", "ice,5,");
-  expect([invalid.state, invalid.invalidCount]).toEqual([State.INVALID, 1]);
-  await server.points.unfreezeAccount({ userId: "ice", eventId: "unfreeze" });
-  const csv = sheet("ice,5,");
-  const same = await uploadCsv(ann as Clients, { bulkGrantId: "melted" }, csv);
-  expect(same.replayed).toBe(true);
-  const replaces = { bulkGrantId: "melted", replacedRevision: 1 };
-  const next = await uploadCsv(ann as Clients, replaces, csv);
-  expect([next.replayed, next.bulkGrant?.revision]).toEqual([false, 2]);
-  expect(await reasonOf(uploadCsv(ann as Clients, replaces, sheet("ice,6,")))).toBe("WRONG_STATE");
-  expect((await completeCheck(server, "melted")).state).toBe(State.AWAITING_APPROVAL);
 });

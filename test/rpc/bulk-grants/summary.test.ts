@@ -6,7 +6,7 @@ import {
   completeRun,
   submitLines,
 } from "../../support/fixtures/bulk-grant-calls.ts";
-import { at, refusalOf } from "../../support/servers/refusal.ts";
+import { at } from "../../support/servers/refusal.ts";
 import {
   type Clients,
   type MemoryServer,
@@ -103,15 +103,4 @@ test("a summary says what a next revision changes, and has the earlier one", asy
   });
   const first = await server.bulkGrants.getBulkGrantSummary({ bulkGrantId, revision: 1 });
   expect(first.summary).toMatchObject({ revision: 1, rowCount: 3 });
-});
-
-test("a summary is refused before the validation has ended", async () => {
-  const bulkGrantId = "validating";
-  await submitLines(ann, { bulkGrantId }, "w1,10,");
-  const summary = () => server.bulkGrants.getBulkGrantSummary({ bulkGrantId });
-  expect((await refusalOf(summary())).reason).toBe("SUMMARY_NOT_FOUND");
-  await completeCheck(server, bulkGrantId);
-  expect((await summary()).summary?.rowCount).toBe(1);
-  const other = server.bulkGrants.getBulkGrantSummary({ bulkGrantId: "none" });
-  expect((await refusalOf(other)).reason).toBe("BULK_GRANT_NOT_FOUND");
 });

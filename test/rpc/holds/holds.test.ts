@@ -87,29 +87,6 @@ describe("a hold", () => {
     expect(server.workflows.calls).toContain("startHold default aoi");
   });
 
-  test("takes what there is, when it may be partial", async () => {
-    await member("part");
-    expect(await reasonOf(hold("part", 101n))).toBe("INSUFFICIENT_POINTS");
-    expect((await hold("part", 101n, { allowPartial: true })).hold?.points).toBe(100n);
-    const none = { holdId: "part-2", allowPartial: true };
-    expect(await reasonOf(hold("part", 1n, none))).toBe("INSUFFICIENT_POINTS");
-  });
-
-  test("lasts a minute to 90 days", async () => {
-    await member("until");
-    for (const ms of [59_000, 90 * day + 60_000]) {
-      const refused = hold("until", 1n, { until: timestampFromMs(Date.now() + ms) });
-      expect(await refusalOf(refused)).toMatchObject({
-        reason: "INVALID_REQUEST",
-        fields: ["until"],
-      });
-    }
-    for (const ms of [65_000, 90 * day - 1_000]) {
-      const until = timestampFromMs(Date.now() + ms);
-      await hold("until", 1n, { holdId: `u-${ms}`, until });
-    }
-  });
-
   test("is captured in parts, which take the oldest points first", async () => {
     const account = { programId: "months", userId: "parts" };
     await server.programs.createProgram({ programId: "months", lifetimeMonths: 3 });
@@ -186,14 +163,6 @@ describe("a hold", () => {
 });
 
 describe("what comes first wins", () => {
-  test("a capture and then a timeout", async () => {
-    await member("captured");
-    await hold("captured");
-    await capture("captured", "c", 4n);
-    expect(await timeOut("captured")).toBe("CAPTURED, unchanged");
-    expect(await balanceOf("captured")).toEqual([96, 0]);
-  });
-
   test("a timeout and then a capture or a release", async () => {
     await member("late");
     await hold("late");
@@ -218,13 +187,6 @@ describe("what comes first wins", () => {
     expect(again).toMatchObject({ replayed: true, availablePoints: 100n });
     expect(await balanceOf("released")).toEqual([100, 0]);
     expect(await ledgerOf("released")).toHaveLength(3);
-  });
-
-  test("a capture and then a release", async () => {
-    await member("taken");
-    await hold("taken");
-    await capture("taken", "c", 10n);
-    expect((await refusalOf(release("taken"))).metadata).toEqual({ state: "CAPTURED" });
   });
 
   test("a capture after the time, while nothing was released", async () => {

@@ -70,19 +70,6 @@ test("points of a capture return to the months that it took, newest first", asyn
   expect((await server.points.verifyAccount({ userId: "aoi" })).differences).toEqual([]);
 });
 
-test("what has expired since follows the policy", async () => {
-  for (const [userId, policy, points] of [
-    ["old", Policy.ORIGINAL_EXPIRY, []],
-    ["new", Policy.CURRENT_MONTH, [["2027-03", 20n]]],
-  ] as const) {
-    await prepare(userId);
-    await setTime("2027-03-10T00:00:00Z");
-    await refund(userId, "r", "a", { expiredPointsPolicy: policy });
-    const { balance } = await server.points.getBalance({ userId });
-    expect(balance?.buckets.map(({ month, points: left }) => [month, left])).toEqual(points);
-  }
-});
-
 test("a refund counts once, and of two that exceed the capture one is refused", async () => {
   await prepare("bo");
   const first = await refund("bo", "r", "a", { points: 15n });
@@ -121,23 +108,4 @@ test("refusals, and a dry run, change nothing", async () => {
   expect(await refund("cho", "r", "a")).toEqual(validated);
   await server.points.freezeAccount({ userId: "cho", eventId: "f" });
   expect(await reasonOf(refund("cho", "r2", "b"))).toBe("ACCOUNT_FROZEN");
-});
-
-test("a capture can be refunded while others follow, and they take what comes next", async () => {
-  const userId = "emi";
-  await setTime("2026-01-10T00:00:00Z");
-  await server.points.grantPoints({ userId, eventId: "g1", points: 30n });
-  const hold = { userId, holdId: userId };
-  const until = timestampFromMs(Date.now() + 3_600_000);
-  await server.holds.holdPoints({ ...hold, points: 30n, until });
-  const first = { ...hold, eventId: "a", points: 20n, moreCapturesFollow: true };
-  await server.holds.capturePoints(first);
-  await refund(userId, "r", "a", { points: 15n });
-  expect(await reasonOf(server.holds.capturePoints({ ...hold, eventId: "b", points: 11n }))).toBe(
-    "LIMIT_EXCEEDED",
-  );
-  await server.holds.capturePoints({ ...hold, eventId: "b", points: 10n });
-  const { balance } = await server.points.getBalance({ userId });
-  expect([balance?.availablePoints, balance?.heldPoints]).toEqual([15n, 0n]);
-  expect(await refundedOf(userId)).toEqual([15n, 0n]);
 });

@@ -98,19 +98,6 @@ describe("BlockPerson", () => {
       changed: false,
     });
   });
-
-  test("is for one owner alone, and a blocked person can take the like back", async () => {
-    const [owner, other] = [createOwner(server), createOwner(server)];
-    await owner.register("x");
-    await other.register("x");
-    await owner.react("x", "eve", "bob");
-    await other.react("x", "eve");
-    await block(owner, "eve");
-    await owner.unreact("x", "eve");
-    expect(await owner.unread()).toEqual(["x: bob ... bob (1 at 2)"]);
-    expect(await owner.counts("x")).toEqual({ like: 1 });
-    expect(await other.unread()).toEqual(["x: eve ... eve (1 at 1)"]);
-  });
 });
 
 describe("GetNotification", () => {

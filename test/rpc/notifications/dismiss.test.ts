@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createOwner, type Owner } from "../../support/fixtures/owners.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
-import { dump } from "../../support/stores/dump.ts";
 
 let server: MemoryServer;
 beforeAll(async () => {
@@ -44,17 +43,6 @@ describe("DismissNotification", () => {
     expect(await owner.counts("x")).toEqual({ like: 3 });
   });
 
-  test("leaves who was not seen, in a notification of another id", async () => {
-    const { owner, id } = await listed("A", "B", "C", "D", "E", "F", "G", "H");
-    expect(await dismiss(owner, id, 6)).toBe(true);
-    expect(await owner.unread()).toEqual(["x: G H ... H G (2 at 8)"]);
-    expect(await owner.badge()).toBe("2 people in 1 at 9");
-    expect(await owner.history()).toEqual([]);
-    expect(await owner.idOf("x")).not.toBe(id);
-    expect(await dismiss(owner, id, 8)).toBe(false);
-    expect(await owner.unread()).toEqual(["x: G H ... H G (2 at 8)"]);
-  });
-
   test("removes a read notification, and nothing else", async () => {
     const { owner, id } = await listed("A");
     await owner.read("x", 1);
@@ -66,18 +54,6 @@ describe("DismissNotification", () => {
     expect(await owner.badge()).toBe("1 people in 1 at 4");
     expect(await dismiss(owner, id, 1)).toBe(false);
     expect(await owner.badge()).toBe("1 people in 1 at 4");
-  });
-
-  test("changes nothing for what was not seen or is gone", async () => {
-    const { owner, id } = await listed("A", "B");
-    await owner.unreact("x", "A");
-    const before = await dump(server);
-    expect(await dismiss(owner, id, 1)).toBe(false);
-    expect(await dump(server)).toEqual(before);
-    expect(await dismiss(owner, id, 9)).toBe(true);
-    const after = await dump(server);
-    expect(await dismiss(owner, id, 9)).toBe(false);
-    expect(await dump(server)).toEqual(after);
   });
 
   test("leaves an event to be retracted", async () => {

@@ -1,7 +1,5 @@
 /** Tests the ids of notifications through gRPC: what they name, and which are refused. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Notification } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
-import { ListNotificationsRequest_State as State } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { createOwner } from "../../support/fixtures/owners.ts";
 import { refusalOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
@@ -21,28 +19,6 @@ const actors = (notificationId: string, ownerId: string) =>
 const encode = (parts: unknown) => Buffer.from(JSON.stringify(parts)).toString("base64url");
 
 describe("an id", () => {
-  test("stays the same while people come and go, and with those who were read", async () => {
-    const owner = createOwner(server);
-    await owner.register("x");
-    const idsIn = async (state: State) =>
-      (await owner.list(state)).map(({ notificationId }) => notificationId);
-    await owner.react("x", "A", "B", "C");
-    const unread = await idsIn(State.UNREAD);
-    expect(unread).toHaveLength(1);
-    expect(unread[0]).toMatch(/^[\w-]{1,512}$/);
-    await owner.unreact("x", "A", "C");
-    await owner.react("x", "D");
-    expect(await idsIn(State.UNREAD)).toEqual(unread);
-    await owner.read("x", 3);
-    const [rest] = await idsIn(State.UNREAD);
-    expect(rest).not.toBe(unread[0]);
-    expect(await idsIn(State.READ)).toEqual(unread);
-    await owner.readAll(100);
-    const read = await idsIn(State.READ);
-    expect(read).toEqual([rest, ...unread]);
-    expect(await Promise.all(read.map((id) => owner.actors(id)))).toEqual([["D"], ["B"]]);
-  });
-
   test("with the longest ids fits into its limit", async () => {
     const ownerId = `"\\`.repeat(32);
     const target = { type: "t".repeat(20), id: ownerId };
@@ -63,23 +39,6 @@ describe("an id", () => {
     expect(await actors(read?.notificationId ?? "", ownerId)).toMatchObject({
       actors: [{ userId: "u" }],
     });
-  });
-
-  test("of a read notification marks nothing and lists its people", async () => {
-    const owner = createOwner(server);
-    await owner.register("x");
-    await owner.react("x", "A", "B");
-    await owner.readAll(2);
-    await owner.react("x", "C");
-    const [read] = await owner.list(State.READ);
-    const before = await dump(server);
-    const { ownerId } = owner;
-    const request = { ownerId, notificationId: read?.notificationId ?? "", version: 9n };
-    const answer = await server.notifications.markNotificationRead(request);
-    expect(answer.changed).toBe(false);
-    expect(answer.unreadCount).toEqual(await owner.count());
-    expect(await owner.actors(request.notificationId)).toEqual(["B", "A"]);
-    expect(await dump(server)).toEqual(before);
   });
 
   test("works only for its owner's data", async () => {
@@ -114,28 +73,6 @@ describe("an id", () => {
     await mark(notificationId, other.ownerId);
     expect(await owner.badge()).toBe("1 people in 1 at 1");
     expect(await other.badge()).toBe("0 people in 0 at 2");
-  });
-});
-
-describe("an id of nothing", () => {
-  test.each([
-    ["a notification that has ended", 1],
-    ["one that never began", 77],
-  ])("names %s: no people, and nothing to mark", async (_, generation) => {
-    const owner = createOwner(server);
-    await owner.register("x");
-    await owner.react("x", "A");
-    await owner.unreact("x", "A");
-    const { ownerId } = owner;
-    const notificationId = encode([ownerId, "like", "comment", owner.target("x").id, generation]);
-    expect(await mark(notificationId, ownerId)).toMatchObject({
-      changed: false,
-      unreadCount: { version: 2n },
-    });
-    expect(await refusalOf(actors(notificationId, ownerId))).toMatchObject({
-      code: "NotFound",
-      reason: "NOTIFICATION_NOT_FOUND",
-    });
   });
 });
 
@@ -181,18 +118,4 @@ describe("a malformed id is refused:", () => {
   test("a good one of the same form is not", async () => {
     expect(await mark(encode(good), "o")).toMatchObject({ changed: false });
   });
-});
-
-test("every listed notification has the id that the calls take", async () => {
-  const owner = createOwner(server);
-  await owner.register("x", "y");
-  await owner.react("x", "A");
-  await owner.react("y", "B");
-  await owner.read("x", 1);
-  await owner.notify("x", "e1", "C");
-  const lines = await owner.list();
-  const people = await Promise.all(lines.map(({ notificationId }) => owner.actors(notificationId)));
-  expect(people).toEqual([["C"], ["B"], ["A"]]);
-  const ids = new Set(lines.map(({ notificationId }: Notification) => notificationId));
-  expect(ids.size).toBe(3);
 });

@@ -86,32 +86,6 @@ describe("one list of both states", () => {
     const [first] = await owner.list(State.UNSPECIFIED, 100);
     expect(first?.target?.title).toBe("t1");
   });
-
-  test("has people who are read apart from unread people, also on another page", async () => {
-    const owner = createOwner(server);
-    await owner.register("x", "y");
-    await owner.react("x", "A", "B");
-    await owner.react("y", "A");
-    await owner.react("x", "C");
-    const list = { ownerId: owner.ownerId, pageSize: 1 };
-    const first = await server.notifications.listNotifications(list);
-    expect(first.notifications.map(lineOf)).toEqual(["x: A B ... C B A (3 at 4)"]);
-    await owner.read("x", 2);
-    const { nextPageToken: pageToken } = first;
-    const rest = await server.notifications.listNotifications({ ...list, pageSize: 9, pageToken });
-    expect(rest.notifications.map(lineOf)).toEqual([
-      "y: A ... A (1 at 3)",
-      "x: A B ... B A (2 at 2)",
-    ]);
-  });
-
-  test("of an unknown owner is empty", async () => {
-    const { notifications } = server;
-    expect(await notifications.listNotifications({ ownerId: "nobody" })).toMatchObject({
-      notifications: [],
-      nextPageToken: "",
-    });
-  });
 });
 
 describe("page tokens", () => {

@@ -12,19 +12,6 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describe("MarkNotificationRead", () => {
-  test("at the version of the line reads all of it", async () => {
-    const owner = createOwner(server);
-    await owner.register("x", "y");
-    await owner.react("x", "A", "B", "C");
-    await owner.react("y", "A");
-    expect(await owner.read("x", 3)).toBe(true);
-    expect(await owner.unread()).toEqual(["y: A ... A (1 at 4)"]);
-    expect(await owner.history()).toEqual(["x: A B ... C B A (3 at 3)"]);
-    expect(await owner.badge()).toBe("1 people in 1 at 5");
-    expect(await owner.read("x", 3)).toBe(false);
-    expect(await owner.badge()).toBe("1 people in 1 at 5");
-  });
-
   test("at an older version splits it: later people stay unread", async () => {
     const owner = createOwner(server);
     await owner.register("x");
@@ -42,29 +29,6 @@ describe("MarkNotificationRead", () => {
       "x: A B ... F E D (6 at 6)",
     ]);
     expect(await owner.badge()).toBe("0 people in 0 at 11");
-  });
-
-  test("splits by the places of people, also of one who has left and come back", async () => {
-    const owner = createOwner(server);
-    await owner.register("x");
-    await owner.react("x", "A", "B", "C");
-    await owner.unreact("x", "A");
-    await owner.react("x", "A");
-    expect(await owner.read("x", 2)).toBe(true);
-    expect(await owner.unread()).toEqual(["x: C ... C (1 at 3)"]);
-    expect(await owner.history()).toEqual(["x: A B ... B A (2 at 2)"]);
-  });
-
-  test("changes nothing when no unread person was seen", async () => {
-    const owner = createOwner(server);
-    await owner.register("x");
-    await owner.react("x", "A");
-    await owner.unreact("x", "A");
-    await owner.react("x", "B");
-    await owner.idOf("x");
-    const before = await dump(server);
-    expect(await owner.read("x", 2)).toBe(false);
-    expect(await dump(server)).toEqual(before);
   });
 });
 

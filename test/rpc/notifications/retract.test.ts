@@ -48,19 +48,6 @@ describe("an unread event", () => {
     expect(await owner.badge()).toBe("2 people in 1 at 6");
   });
 
-  test("is the last one out: the line ends, and the badge is empty", async () => {
-    const { owner, retract } = await commentedBy("A");
-    expect(await retract("e1")).toBe(true);
-    expect(await owner.list()).toEqual([]);
-    expect(await owner.count()).toMatchObject({
-      actorCount: 0n,
-      notificationCount: 0n,
-      unseenNotificationCount: 0n,
-    });
-    expect(await retract("e1")).toBe(false);
-    expect(await owner.badge()).toBe("0 people in 0 at 2");
-  });
-
   test("is replaced by other ones where a large line shows it", async () => {
     const people = ["A", "B", "C", "D", "E", "F", "G", "H"];
     const { owner, retract } = await commentedBy(...people);

@@ -1,11 +1,10 @@
-/** Tests the forecast of a balance through the API: expiries, reservations, states and refusals. */
+/** Tests the forecast of a balance through the API: expiries, reservations and refusals. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   Forecast_Change_Cause as Cause,
   type Forecast,
 } from "../../../src/gen/meguri/points/v1/forecast_pb.ts";
-import { execute, failReservation } from "../../support/fixtures/failed-reservation.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
@@ -59,34 +58,6 @@ test("lists expiries and reservations in their order, up to the instant", async 
   ]);
   expect((await forecastOf(userId, "2028-03-31T23:59:59Z")).changes).toEqual([]);
   expect(linesOf(await forecastOf(userId, "2028-04-01T00:00:00Z"))).toHaveLength(2);
-});
-
-test("follows a lengthening before it takes effect", async () => {
-  const longer = { programId: "longer", timeZone: "UTC", lifetimeMonths: 3 };
-  await server.programs.createProgram(longer);
-  const account = { programId: "longer", userId: "u" };
-  await server.points.grantPoints({ ...account, eventId: "g", points: 1n });
-  await server.programs.updateProgram({ program: { ...longer, lifetimeMonths: 6 } });
-  const time = at("2028-08-01T00:00:00Z");
-  const { forecast } = await server.points.getForecast({ ...account, time });
-  expect(linesOf(forecast as Forecast)).toEqual(["2028-07-01T00:00:00 EXPIRY -1 0"]);
-});
-
-test("counts what is due as granted now, but nothing granted, failed or cancelled", async () => {
-  const userId = "states";
-  const name = (reservationId: string) => ({ programId, reservationId, userId });
-  const due = "2027-06-01T00:00:00Z";
-  await server.points.grantPoints({ programId, userId, eventId: "g", points: 1n });
-  await failReservation(server, name("s-failed"));
-  await server.points.unfreezeAccount({ programId, userId, eventId: "unfreeze" });
-  await reserve(userId, "s-done", "2020-01-01T00:00:00Z");
-  await execute(server.deps, name("s-done"));
-  await reserve(userId, "s-cancelled", "2028-02-01T00:00:00Z");
-  await server.reservations.cancelReservation(name("s-cancelled"));
-  await reserve(userId, "s-due", due);
-  const forecast = await forecastOf(userId, "2028-03-01T00:00:00Z");
-  expect(forecast.currentAvailablePoints).toBe(11n);
-  expect(linesOf(forecast)).toEqual(["2028-01-10T00:00:00 s-due 10 21"]);
 });
 
 test("says that an account is frozen, and counts its reservations all the same", async () => {

@@ -156,14 +156,14 @@ describe.each(operations)("$name", ({ name, schema, request, others, send }) => 
     expect(await reasonOf(send(server.clientsOf("shop"), sent))).toBe("ID_REUSED");
   });
 
-  test.each(operations.filter((each) => each.name !== name))(
-    "$name with its id is another request",
-    async (other) => {
-      const sent = { ...(await prepare()), eventId: "e" };
-      await send(server, { ...sent, ...request });
+  test("another operation with its id is another request", async () => {
+    const sent = { ...(await prepare()), eventId: "e" };
+    await send(server, { ...sent, ...request });
+    const others = operations.filter((each) => each.name !== name);
+    for (const other of others) {
       expect(await reasonOf(other.send(server, { ...sent, ...other.request }))).toBe("ID_REUSED");
-    },
-  );
+    }
+  });
 });
 
 describe("UsePoints", () => {

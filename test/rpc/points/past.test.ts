@@ -1,5 +1,4 @@
 /** Tests balances of the past through the API: what they show and when they are refused. */
-import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Balance } from "../../../src/gen/meguri/points/v1/balance_pb.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
@@ -19,9 +18,6 @@ const asOf = async (userId: string, time: string) => {
   const { balance } = await server.points.getBalance({ programId, userId, asOf: at(time) });
   return balance as Balance;
 };
-
-const expiries = ({ buckets }: Balance) =>
-  buckets.map(({ expireTime }) => expireTime && timestampDate(expireTime).toISOString());
 
 test("shows buckets, totals and the frozen flag of that instant, without a version", async () => {
   const account = { programId, userId: "whole" };
@@ -47,19 +43,6 @@ test("shows buckets, totals and the frozen flag of that instant, without a versi
   expect(after.totals).toMatchObject({ issuedPoints: 100n, usedPoints: 30n });
   const { version: _, ...now } = (await server.points.getBalance(account)).balance as Balance;
   expect(await asOf("whole", "2028-02-01T00:00:00Z")).toMatchObject(now);
-});
-
-test("shows the expiry of that instant's lifetime", async () => {
-  await server.clock.setTime({ time: at("2028-02-01T00:00:00Z") });
-  await server.points.grantPoints({ programId, userId: "longer", eventId: "g", points: 1n });
-  await server.programs.updateProgram({ program: { ...program, lifetimeMonths: 6 } });
-  await server.clock.setTime({ time: at("2028-02-10T00:00:00Z") });
-  expect(expiries(await asOf("longer", "2028-02-01T00:01:59Z"))).toEqual([
-    "2028-05-01T00:00:00.000Z",
-  ]);
-  expect(expiries(await asOf("longer", "2028-02-01T00:02:00Z"))).toEqual([
-    "2028-08-01T00:00:00.000Z",
-  ]);
 });
 
 test("is empty before the first entry and for an unknown account", async () => {

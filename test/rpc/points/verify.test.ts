@@ -1,11 +1,6 @@
 /** Tests that VerifyAccount finds every difference and repairs the account from its ledger. */
 
-import {
-  type AttributeValue,
-  DeleteItemCommand,
-  PutItemCommand,
-  QueryCommand,
-} from "@aws-sdk/client-dynamodb";
+import { type AttributeValue, DeleteItemCommand, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as messages from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import {
@@ -60,7 +55,6 @@ async function newAccount(changes: readonly number[] = [100, -30, 20]) {
     remove: (sk: string) => dynamo.send(new DeleteItemCommand({ TableName, Key: keyOf(sk) })),
     removeKey: (event: string) =>
       dynamo.send(new DeleteItemCommand({ TableName, Key: eventKey(event) })),
-    put: (Item: Item) => dynamo.send(new PutItemCommand({ TableName, Item })),
     /** The items of the account and its ledger. */
     async dump() {
       const command = new QueryCommand({
@@ -93,18 +87,6 @@ const found = (lines: string[], more: object = {}) => ({
   repaired: false,
   restored: [],
   ...more,
-});
-
-/** A grant as it is stored in the list of packed entries. */
-const grantOf = (points: number, balance: number): Item => ({
-  e: { S: "c:second" },
-  y: { S: "ISSUED" },
-  t: { N: String(Date.UTC(2026, 4, 10)) },
-  p: { N: String(points) },
-  b: { N: String(balance) },
-  w: { S: "tests" },
-  a: { S: "issued" },
-  c: { L: [{ N: String(12 * 2026 + 4) }, { N: String(points) }] },
 });
 
 /** The fifth month's slot in a ring of twelve. */
@@ -168,14 +150,6 @@ test("a ring longer than the program's is reported and repaired", async () => {
   expect(await available()).toBe(90);
 });
 
-test("points in a month that never had any are reported and repaired", async () => {
-  const { tamper, verify } = await newAccount();
-  await tamper("A", `s[${(slot + 11) % 12}]`, { N: "5" });
-  const { lines } = await verify(true);
-  expect(lines).toEqual(["available_points: 90, not 95", "buckets[2026-04]: 0, not 5"]);
-  expect((await verify()).lines).toEqual([]);
-});
-
 test("an account that is gone is rebuilt", async () => {
   const { remove, verify, available, userId } = await newAccount();
   await remove("A");
@@ -222,15 +196,6 @@ test("the last entry and all entries are restored as well", async () => {
   expect(await all.available()).toBe(1_070);
 });
 
-test("a wrong account with a missing entry is repaired and its entry restored", async () => {
-  const { remove, tamper, verify, available } = await newAccount([100, 1_000, -30]);
-  await remove("L#000000000002");
-  await tamper("A", `s[${slot}]`, { N: "5" });
-  expect(await verify(true)).toMatchObject({ repaired: true, restored: [2] });
-  expect(await available()).toBe(1_070);
-  expect((await verify()).lines).toEqual([]);
-});
-
 describe("a ledger that is itself damaged leaves its account as it is", () => {
   const entry = (number: number) => `L#${String(number).padStart(12, "0")}`;
   type TestAccount = Awaited<ReturnType<typeof newAccount>>;
@@ -249,17 +214,6 @@ describe("a ledger that is itself damaged leaves its account as it is", () => {
       { missing_entry_numbers: "2", faults: "entries[3].number, entries[3].available_points" },
     ],
     [
-      "a missing last entry without its event key",
-      async ({ remove, removeKey }) => [await remove(entry(3)), await removeKey("c:e3")],
-      [
-        "available_points: 1100, not 1070",
-        "buckets[2026-05]: 1100, not 1070",
-        "last: 2, not 3",
-        "totals.used_points: 0, not 30",
-      ],
-      { missing_entry_numbers: "3", faults: "" },
-    ],
-    [
       "a missing entry whose event key has other points",
       async ({ remove, tamperKey }) => [
         await remove(entry(2)),
@@ -276,39 +230,10 @@ describe("a ledger that is itself damaged leaves its account as it is", () => {
       { missing_entry_numbers: "2" },
     ],
     [
-      "a second entry of a number",
-      ({ tamper }) => tamper(entry(1), "l", { L: [{ M: grantOf(5, 105) }] }),
-      [
-        "available_points: 75, not 1070",
-        "buckets[2026-05]: 75, not 1070",
-        "entries[2].number: 3, not 2",
-        "entries[3].available_points: 75, not 1070",
-        "totals.issued_points: 105, not 1100",
-      ],
-      { missing_entry_numbers: "", faults: "entries[2].number, entries[3].available_points" },
-    ],
-    [
       "a changed balance in an entry",
       ({ tamper }) => tamper(entry(2), "b", { N: "1101" }),
       ["entries[2].available_points: 1100, not 1101"],
       { missing_entry_numbers: "", faults: "entries[2].available_points", fault_count: "1" },
-    ],
-    [
-      "changed points",
-      ({ tamper }) => tamper(entry(2), "c[1]", { N: "1001" }),
-      [
-        "available_points: 1071, not 1070",
-        "buckets[2026-05]: 1071, not 1070",
-        "entries[2].available_points: 1101, not 1100",
-        "entries[3].available_points: 1071, not 1070",
-      ],
-      { fault_count: "2" },
-    ],
-    [
-      "a time that goes back",
-      ({ tamper }) => tamper(entry(3), "t", { N: "1" }),
-      [`entries[3].create_time: ${Date.UTC(2026, 4, 10)}, not 1`],
-      { faults: "entries[3].create_time" },
     ],
   ])("%s", async (_, damage, lines, metadata) => {
     const account = await newAccount([100, 1_000, -30]);
@@ -324,23 +249,6 @@ describe("a ledger that is itself damaged leaves its account as it is", () => {
     expect(await account.dump()).toEqual(damaged);
     expect(await account.available()).toBe(1_070);
   });
-});
-
-test("a renumbered entry is reported as missing and wrong", async () => {
-  const { remove, put, dump, verify } = await newAccount([100, 1_000, -30]);
-  const [second] = (await dump()).filter(({ sk }) => sk?.S === "L#000000000002");
-  await remove("L#000000000002");
-  await put({ ...second, sk: { S: "L#000000000005" } });
-  expect((await verify()).lines).toEqual([
-    "entries[3].available_points: 70, not 1070",
-    "entries[3].number: 2, not 3",
-    "entries[5].available_points: 1070, not 1100",
-    "entries[5].number: 4, not 5",
-    "last: 5, not 3",
-  ]);
-  const damaged = await dump();
-  expect(await refusalOf(verify(true))).toMatchObject({ reason: "LEDGER_DAMAGED" });
-  expect(await dump()).toEqual(damaged);
 });
 
 describe("of packed entries", () => {

@@ -98,15 +98,6 @@ describe("a change of the rules", () => {
     expect(await reject(cho, programId, change?.digest)).toEqual(cancelled);
   });
 
-  test("that tightens them is in force with its approvals", async () => {
-    const programId = await begin({ requiredApprovalCount: 1 });
-    const change = await propose(ann, programId, { requiredApprovalCount: 2 });
-    const program = await approve(ben, programId, change?.digest);
-    expect(program?.bulkRules?.requiredApprovalCount).toBe(2);
-    expect(program?.bulkRulesChange).toMatchObject({ state: State.IN_FORCE, lowering: false });
-    expect(await reasonOf(reject(cho, programId, change?.digest))).toBe("WRONG_STATE");
-  });
-
   test("is replaced by a later proposal, and an approval names exactly one", async () => {
     const programId = await begin(two);
     const first = await propose(ann, programId, { ...two, maxPointsPerRow: 7n });

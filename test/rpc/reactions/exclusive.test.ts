@@ -59,20 +59,6 @@ describe("an exclusive reaction", () => {
     expect(await owner.counts("x")).toEqual({ love: 2 });
   });
 
-  test("takes the person out of the unread lines of the other kinds", async () => {
-    const owner = createOwner(server);
-    await owner.register("x");
-    await react(owner, "A", "like");
-    await react(owner, "B", "like");
-    expect(await owner.unread()).toEqual(["x: A B ... B A (2 at 2)"]);
-    await react(owner, "A", "wow");
-    expect(await owner.unread()).toEqual(["x wow: A ... A (1 at 4)", "x: B ... B (1 at 2)"]);
-    expect(await owner.badge()).toBe("2 people in 2 at 4");
-    await react(owner, "B", "wow");
-    expect(await owner.unread()).toEqual(["x wow: A B ... B A (2 at 6)"]);
-    expect((await owner.count()).unseenNotificationCount).toBe(1n);
-  });
-
   test("of the kind that the person has already takes back the other kinds only", async () => {
     const owner = createOwner(server);
     await owner.register("x");
@@ -83,18 +69,6 @@ describe("an exclusive reaction", () => {
     const before = await dump(server);
     expect(await react(owner, "A", "like")).toMatchObject({ changed: false, reactionCount: 1n });
     expect(await dump(server)).toEqual(before);
-  });
-
-  test("leaves the person's events, which are no reactions", async () => {
-    const owner = createOwner(server);
-    await owner.register("x");
-    await owner.notify("x", "e1", "A");
-    await react(owner, "A", "like");
-    await react(owner, "A", "wow");
-    expect(await owner.unread()).toEqual([
-      "x wow: A ... A (1 at 4)",
-      "x comment: A ... A (1 at 1)",
-    ]);
   });
 
   test("makes room for its kind on a target with sixteen kinds", async () => {

@@ -1,13 +1,8 @@
-/** Tests targets through gRPC: registration, times, refusals and deletion. */
-import { setTimeout as sleep } from "node:timers/promises";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
+/** Tests targets through gRPC: registration, refusals and deletion. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { notifyMember } from "../../../src/app/notifications/notify.ts";
 import { endPurge } from "../../../src/app/reactions/purge-target.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
-import type { Target } from "../../../src/gen/meguri/reactions/v1/target_pb.ts";
 import { type Name, post, reactionCalls } from "../../support/fixtures/reaction-calls.ts";
-import { recordWorkflows } from "../../support/servers/recording-workflows.ts";
 import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
@@ -117,47 +112,6 @@ test("a target of Meguri's own notices is muted by its owner, and nothing else",
   expect((await notifications.setTargetMuted(mute)).target?.muted).toBe(true);
 });
 
-describe("the times of a target", () => {
-  /** The time of creation, of the latest update, and of the deletion if there is one. */
-  const timesOf = (target: Target | undefined) =>
-    [target?.createTime, target?.updateTime, target?.deleteTime].map((time) =>
-      time ? timestampMs(time) : undefined,
-    );
-
-  test("follow title, link, mute and deletion, and nothing else", async () => {
-    const target = await register("times");
-    const { reactions, notifications } = server;
-    const request = { targetName: target, ownerId: "times" };
-    const mute = (muted: boolean) => notifications.setTargetMuted({ ...request, muted });
-    const calls: [changes: boolean, call: () => Promise<{ target?: Target | undefined }>][] = [
-      [false, () => reactions.registerTarget(request)],
-      [true, () => reactions.registerTarget({ ...request, title: "A" })],
-      [false, () => reactions.registerTarget({ ...request, title: "A" })],
-      [true, () => reactions.registerTarget({ ...request, title: "A", link: "/a" })],
-      [false, () => mute(false)],
-      [true, () => mute(true)],
-      [false, () => mute(true)],
-      [true, () => reactions.deleteTarget({ targetName: target })],
-      [false, () => reactions.deleteTarget({ targetName: target })],
-    ];
-    const first = await reactions.registerTarget(request);
-    const [created, ...rest] = timesOf(first.target);
-    let [updated] = rest;
-    expect(updated).toBe(created);
-    for (const [i, [changes, call]] of calls.entries()) {
-      // Times are whole milliseconds, so that a change has to come in a later one.
-      await sleep(2);
-      if (i < 7) await react(target, `u${i}`);
-      const [createTime, updateTime = 0, deleteTime] = timesOf((await call()).target);
-      expect(createTime, `create_time after call ${i}`).toBe(created);
-      expect(updateTime > (updated ?? 0), `update_time after call ${i}`).toBe(changes);
-      if (!changes) expect(updateTime).toBe(updated);
-      expect(deleteTime).toBe(i < 7 ? undefined : updateTime);
-      updated = updateTime;
-    }
-  });
-});
-
 describe("an unknown or deleted target", () => {
   test("is refused, and nothing is written", async () => {
     const unknown = post("unknown");
@@ -183,13 +137,6 @@ describe("an unknown or deleted target", () => {
     );
     expect(await dump(server)).toEqual(before);
   });
-
-  test("is not registered by a refused reaction", async () => {
-    const target = post("later");
-    expect(await reasonOf(react(target, "a"))).toBe("TARGET_NOT_FOUND");
-    await server.reactions.registerTarget({ targetName: target, ownerId: "owner" });
-    expect((await react(target, "a")).changed).toBe(true);
-  });
 });
 
 describe("DeleteTarget", () => {
@@ -212,30 +159,5 @@ describe("DeleteTarget", () => {
     expect(await server.reactions.deleteTarget({ targetName: target })).toEqual(first);
     expect(starts()).toHaveLength(2);
     expect(await summaries([target], "a")).toEqual(["DELETED"]);
-  });
-
-  test("while Temporal is away is answered, and the badge is right at once", async () => {
-    const workflows = {
-      ...recordWorkflows(),
-      startPurge: async () => {
-        throw new DomainError("WORKFLOWS_UNAVAILABLE", "Temporal gave no answer");
-      },
-    };
-    const { tablePrefix } = server.config;
-    const other = await startServer({ testClock: false, tablePrefix, workflows });
-    try {
-      const ownerId = "dead-offline";
-      const [target, active] = [await register(ownerId), await register(ownerId)];
-      for (const kind of ["like", "love"]) await react(target, "a", kind);
-      await react(active, "a");
-      expect(
-        (await other.reactions.deleteTarget({ targetName: target })).target?.deleteTime,
-      ).toBeDefined();
-      expect(await reasonOf(react(target, "b"))).toBe("TARGET_DELETED");
-      const { unreadCount } = await server.notifications.getUnreadCount({ ownerId });
-      expect(unreadCount).toMatchObject({ notificationCount: 1n, actorCount: 1n });
-    } finally {
-      await other.stop();
-    }
   });
 });

@@ -16,8 +16,6 @@ const executeTime = at("2029-01-01T00:00:00Z");
 
 const item = (reservationId: string) => ({ reservationId, userId: "u", points: 10n, executeTime });
 
-type Change = Partial<ReturnType<typeof item>>;
-
 /** A line for each result: `r-1`, `r-1 replayed`, or the reason of a refusal. */
 const linesOf = ({ results }: BatchCreateReservationsResponse) =>
   results.map(({ outcome: { case: name, value } }) => {
@@ -70,14 +68,6 @@ describe("a batch", () => {
     });
     expect(linesOf(other).sort()).toEqual(["ID_REUSED", "clash"]);
   });
-
-  test("and a single call use the same ids", async () => {
-    const { results } = await server.reservations.batchCreateReservations({
-      reservations: [item("single")],
-    });
-    const { replayed } = await server.reservations.createReservation(item("single"));
-    expect([results.length, replayed]).toEqual([1, true]);
-  });
 });
 
 describe("a whole batch is refused", () => {
@@ -85,18 +75,6 @@ describe("a whole batch is refused", () => {
     expect(await reasonOf(server.reservations.getReservation({ reservationId }))).toBe(
       "RESERVATION_NOT_FOUND",
     );
-
-  test.each<[string, Change]>([
-    ["points", { points: 0n }],
-    ["user_id", { userId: "" }],
-    ["execute_time", { executeTime: at("1969-12-31T23:59:59Z") }],
-  ])("by the path of a malformed %s", async (field, wrong) => {
-    const reservations = [item("whole-0"), { ...item("whole-1"), ...wrong }];
-    expect(
-      await refusalOf(server.reservations.batchCreateReservations({ reservations })),
-    ).toMatchObject({ reason: "INVALID_REQUEST", fields: [`reservations[1].${field}`] });
-    await nothingOf("whole-0");
-  });
 
   test("when it is empty, too long, or of an unknown program", async () => {
     const { reservations: service } = server;

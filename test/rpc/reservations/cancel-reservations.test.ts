@@ -128,19 +128,6 @@ describe("of a reason", () => {
     });
     for (const id of ["s-2", "s-4", "s-6"]) expect(await stateOf(id)).toBe(State.PENDING);
   });
-
-  test("an empty window cancels none", async () => {
-    await reserve("e-1", "u", { reason: "empty", executeTime: hour(5) });
-    for (const [start, end] of [
-      [5, 5],
-      [9, 1],
-    ] as const) {
-      const filter = ofReason("empty", start, end);
-      const request = { filter, force: true };
-      const { cancelledCount } = await server.reservations.cancelReservations(request);
-      expect(cancelledCount).toBe(0);
-    }
-  });
 });
 
 describe("many", () => {

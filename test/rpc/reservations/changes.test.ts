@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asService } from "../../../src/domain/caller.ts";
 import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { execute, failReservation } from "../../support/fixtures/failed-reservation.ts";
-import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { at, reasonOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
 let server: MemoryServer;
@@ -47,26 +47,6 @@ describe("the last change", () => {
       state: State.CANCELLED,
     });
   });
-
-  test("is not replaced by a call that changes nothing", async () => {
-    await create("r-2");
-    const desk = server.clientsOf("desk").reservations;
-    const sameTime = { reservationId: "r-2", executeTime, reason: "again" };
-    const { reservation } = await desk.rescheduleReservation(sameTime);
-    expect(reservation).toMatchObject({ creator: asService("tests") });
-    expect(reservation?.lastChange).toBeUndefined();
-    await desk.cancelReservation({ reservationId: "r-2", reason: "first" });
-    await server.reservations.cancelReservation({ reservationId: "r-2", reason: "second" });
-    expect(await lastChange("r-2")).toEqual(["desk", "first"]);
-  });
-
-  test("has a reason of at most 128 bytes", async () => {
-    const reason = "あ".repeat(43);
-    const { fields } = await refusalOf(
-      server.reservations.cancelReservation({ reservationId: "r-1", reason }),
-    );
-    expect(fields).toEqual(["reason"]);
-  });
 });
 
 describe("a failed reservation", () => {
@@ -104,17 +84,4 @@ describe("a failed reservation", () => {
     });
     expect(retried.reservation?.failure).toBeUndefined();
   });
-});
-
-test("a granted reservation is not cancelled, and keeps its last change", async () => {
-  const name = { programId, reservationId: "d-1", userId: "done" };
-  const due = at("2020-01-01T00:00:00Z");
-  await server.reservations.createReservation({ ...name, points: 10n, executeTime: due });
-  await execute(server.deps, name);
-  const call = server.reservations.cancelReservation({ reservationId: "d-1", reason: "x" });
-  expect(await refusalOf(call)).toMatchObject({
-    reason: "WRONG_STATE",
-    metadata: { state: "DONE" },
-  });
-  expect(await lastChange("d-1")).toBeUndefined();
 });

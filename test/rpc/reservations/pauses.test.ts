@@ -35,14 +35,6 @@ test("a pause has time, service and reason, and a second one changes nothing", a
   });
 });
 
-test("a lengthening keeps the pause", async () => {
-  const { program } = await server.programs.updateProgram({
-    program: { programId, lifetimeMonths: 24 },
-  });
-  expect(program?.reservationPause?.caller?.service).toBe("tests");
-  expect(program?.lifetimeChanges).toHaveLength(2);
-});
-
 test("meanwhile reservations are created, moved and cancelled, and points granted", async () => {
   const reserved = { programId, reservationId: "r-1", userId: "u", points: 10n };
   const due = at("2020-01-01T00:00:00Z");
