@@ -3,7 +3,6 @@ import { WorkflowUpdateFailedError } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeBulkGrant } from "../../src/app/bulk-grants/bulk-grant-record.ts";
 import { retryBulkGrant } from "../../src/app/bulk-grants/commands.ts";
-import { reverseBulkGrant } from "../../src/app/bulk-grants/reverse.ts";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import type { BulkGrantView } from "../../src/contract/bulk-grants.ts";
 import { asService } from "../../src/domain/caller.ts";
@@ -299,26 +298,4 @@ describe("rows that fail", () => {
     expect((await readBulk(stack, "unreported")).bulkGrant.report).toBe("FAILED");
     expect(titlesAbout(slack, "unreported")).toEqual([]);
   });
-});
-
-test("a reversal revokes what was granted, as a bulk grant of its own", async () => {
-  const { deps, programId } = stack;
-  const userIds = usersOf("first", 30);
-  const first = await submitted({ id: "first", userIds });
-  await comesTo(stack, "first", "AWAITING_APPROVAL");
-  await approve(deps, first);
-  await bulkGrantRun(stack, "first").result();
-  const { bulkGrant } = await reverseBulkGrant(deps, {
-    programId,
-    bulkGrantId: "undo",
-    reversedBulkGrantId: "first",
-    submitter: asService("submitter"),
-  });
-  await comesTo(stack, "undo", "AWAITING_APPROVAL");
-  await approve(deps, bulkGrant);
-  expect(await bulkGrantRun(stack, "undo").result()).toMatchObject({
-    state: "DONE",
-    counts: { granted_count: 30, granted_points: 300 },
-  });
-  expect(await balances(stack, userIds)).toEqual({ 0: 30 });
 });

@@ -198,15 +198,4 @@ describe("a run", () => {
     expect(await resultOf(await triggered("fails"))).toMatchObject({ notified: 3, failed: 0 });
     expect(notices()).toContain("b x.fails.2027-07 10");
   });
-
-  test("of a schedule whose program notifies nobody any more does nothing", async () => {
-    const { deps } = stack;
-    await setTime(deps, Date.UTC(2027, 6, 10));
-    await ensure(await newProgram("off", 3));
-    await grantTo("off", "a", 10);
-    await setTime(deps, Date.UTC(2027, 8, 29));
-    await ensure(await setDays("off", 0));
-    expect(await resultOf(await triggered("off"))).toMatchObject({ notified: 0 });
-    expect(notify).not.toHaveBeenCalled();
-  });
 });

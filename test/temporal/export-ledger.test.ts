@@ -95,14 +95,6 @@ test.each([
   }
 });
 
-test("entries that share an item are exported one by one", async () => {
-  const { entries } = await folder.read("shop/all");
-  const ofOne = entries.filter(({ userId }) => userId === "user-25");
-  expect(ofOne.map(({ entry }) => Number(entry?.number))).toEqual(
-    Array.from({ length: 12 }, (_, i) => i + 1),
-  );
-});
-
 test("steps of one page make several parts of a segment", async () => {
   const { exportMs } = steps;
   Object.assign(steps, { exportMs: 0 });

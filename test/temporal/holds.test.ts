@@ -1,20 +1,16 @@
 /** Tests that the run of a hold ends with it: at its time, by a capture or by a release. */
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { releaseHold } from "../../src/app/holds/commands.ts";
 import { startHoldRun } from "../../src/app/holds/start-run.ts";
-import { createLogger } from "../../src/log.ts";
-import { createWorkflows } from "../../src/temporal/workflows.ts";
 import {
   capture,
   expectReleased,
   expectTimedOut,
   holdAndStart,
   holdCall,
-  holdReaches,
   holdRunOf,
   holdWithoutRun,
   released,
-  syncUntil,
 } from "../support/fixtures/holds.ts";
 import {
   inputOf,
@@ -23,8 +19,7 @@ import {
   showsDetails,
   statusOf,
 } from "../support/fixtures/operators.ts";
-import { markedIds } from "../support/fixtures/pending-starts.ts";
-import { freeze, verified } from "../support/fixtures/reservations.ts";
+import { verified } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
@@ -101,14 +96,6 @@ describe.concurrent("the run of a hold", () => {
       "Released by yuki via desk (order \\*7\\* is cancelled): 0 captured, 10 released.",
     );
   });
-
-  test("releases a hold of a frozen account", async () => {
-    const hold = await holdWithoutRun(stack, "frozen", 0);
-    await freeze(stack, "frozen", true);
-    await startHoldRun(stack.deps, hold);
-    await holdReaches(stack, "frozen", "EXPIRED");
-    expect(await verified(stack, "frozen")).toEqual({ balance: 100, entries: 4 });
-  });
 });
 
 describe.concurrent("Request Cancellation", () => {
@@ -141,43 +128,5 @@ describe.concurrent("Request Cancellation", () => {
     await handle.cancel();
     expect(await handle.result()).toMatchObject({ state: "CAPTURED", captured_points: 10 });
     expect(await verified(stack, "too-late")).toEqual({ balance: 90, entries: 3 });
-  });
-});
-
-/** The dependencies of a server that does not reach Temporal, and the end of its tasks. */
-function cutOff() {
-  const { temporalNamespace: namespace, taskQueue } = stack.config;
-  const log = createLogger("test", "silent");
-  const workflows = createWorkflows({ address: "127.0.0.1:1", namespace, taskQueue, log });
-  onTestFinished(() => workflows.close());
-  const tasks: Promise<void>[] = [];
-  const background = (task: () => Promise<void>) => void tasks.push(task().catch(() => {}));
-  return { deps: { ...stack.deps, workflows, background }, ended: () => Promise.all(tasks) };
-}
-
-describe("while Temporal is away", () => {
-  test("a hold is made, and has its run soon after", async () => {
-    const { deps, ended } = cutOff();
-    await holdWithoutRun(stack, "made-first", hour, deps);
-    await ended();
-    // Its task is lost with its process.
-    await holdWithoutRun(stack, "made-next", hour, { ...deps, background: () => {} });
-    const ids = ["made-first", "made-next"];
-    expect((await markedIds(stack.deps, stack.programId)).toSorted()).toEqual(ids);
-    await syncUntil(stack, 11_000, async () => {
-      for (const id of ids) expect(await statusOf(holdRunOf(stack, id))).toBe("RUNNING");
-    });
-    for (const id of ids) await showsDetails(holdRunOf(stack, id), "Held until");
-    expect(await markedIds(stack.deps, stack.programId)).toEqual([]);
-  });
-
-  test("a hold is captured, and its run ends soon after", async () => {
-    const handle = await holdAndStart(stack, "captured-away", hour);
-    await showsDetails(handle, "Held until");
-    const { deps, ended } = cutOff();
-    await capture(stack, "captured-away", 10, deps);
-    await ended();
-    await syncUntil(stack, 11_000, async () => expect(await statusOf(handle)).toBe("COMPLETED"));
-    expect(await handle.result()).toMatchObject({ state: "CAPTURED", captured_points: 10 });
   });
 });

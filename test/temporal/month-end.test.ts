@@ -48,34 +48,6 @@ describe("a month's end", () => {
     expect(await ledgerOf(stack, programId, "old")).toHaveLength(3);
   });
 
-  test("leaves the same ledger month by month, twice, and three months at once", async () => {
-    const { deps } = stack;
-    const programs = [
-      await newProgram(stack, "monthly"),
-      await newProgram(stack, "at-once"),
-    ] as const;
-    const userIds = ["a", "b", "c"];
-    for (const month of [1, 2, 3]) {
-      await setTime(deps, at(month, 5));
-      for (const programId of programs) {
-        for (const userId of userIds)
-          await grantTo(stack, programId, userId, `m${month}`, month * 10);
-      }
-    }
-    for (const month of [4, 5, 6]) {
-      await setTime(deps, at(month));
-      expect(await monthEnd(programs[0])).toMatchObject({ expired: 3, unchanged: 0, failed: 0 });
-      expect(await monthEnd(programs[0])).toMatchObject({ expired: 0, unchanged: 0, failed: 0 });
-    }
-    expect(await monthEnd(programs[1])).toMatchObject({ expired: 3, unchanged: 0, failed: 0 });
-    for (const userId of userIds) {
-      const ledger = await ledgerOf(stack, programs[0], userId);
-      expect(ledger).toHaveLength(6);
-      expect(ledger.at(-1)).toMatchObject({ availablePoints: 0 });
-      expect(await ledgerOf(stack, programs[1], userId)).toEqual(ledger);
-    }
-  });
-
   test("is missed in the metrics and the details of the reconciler until it has run", async () => {
     const { deps, client, config, metrics } = stack;
     await setTime(deps, at(1, 10));

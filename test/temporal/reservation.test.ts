@@ -3,25 +3,16 @@
 import { randomUUID } from "node:crypto";
 import { toJson } from "@bufbuild/protobuf";
 import { DurationSchema, durationFromMs } from "@bufbuild/protobuf/wkt";
-import { WorkflowFailedError } from "@temporalio/client";
-import type { ApplicationFailure } from "@temporalio/common";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createActivities } from "../../activities/index.ts";
-import {
-  cancelReservation,
-  createReservation,
-  rescheduleReservation,
-  retryReservation,
-} from "../../src/app/reservations/commands.ts";
+import { rescheduleReservation, retryReservation } from "../../src/app/reservations/commands.ts";
 import type { ReservationStep } from "../../src/contract/reservations.ts";
-import { asService } from "../../src/domain/caller.ts";
 import { formatInstant } from "../../src/domain/month.ts";
 import { latenessOf } from "../../src/domain/reservation.ts";
 import { noObservers } from "../support/fixtures/no-observers.ts";
 import {
   change,
-  endsAsCanceled,
   eventsOf,
   expectGrantedOnce,
   freeze,
@@ -58,14 +49,6 @@ function runActivity(id: string, run: string, original = run): Promise<Reservati
     original_run_id: original,
   });
 }
-
-const failureOf = async (id: string) => {
-  const error = await handleOf(stack, id)
-    .result()
-    .catch((error: unknown) => error);
-  expect(error).toBeInstanceOf(WorkflowFailedError);
-  return (error as WorkflowFailedError).cause as ApplicationFailure;
-};
 
 /** The events of a reservation that nobody changes. */
 const plainEvents = [
@@ -110,25 +93,6 @@ describe("a reservation", () => {
     expect(await eventsOf(handleOf(stack, "past"))).toEqual(plainEvents);
   });
 
-  test("created twice is one; with other points it is refused", async () => {
-    const { deps, programId } = stack;
-    const executeTime = Date.now() + 500;
-    const request = {
-      programId,
-      reservationId: "twice",
-      userId: "twice",
-      points: 10,
-      reason: "",
-      creator: asService("tests"),
-    };
-    const create = (points: number) => createReservation(deps, { ...request, points, executeTime });
-    const [a, b] = await Promise.all([create(10), create(10)]);
-    expect([a.replayed, b.replayed]).toContain(true);
-    await expect(create(11)).rejects.toMatchObject({ reason: "ID_REUSED" });
-    await expectGrantedOnce(stack, "twice");
-    expect(await create(10)).toMatchObject({ replayed: true, state: "DONE" });
-  });
-
   test("whose activity runs several times, in several runs, is granted once", async () => {
     const { deps, programId } = stack;
     await reserve(withoutTemporal(deps), programId, { id: "delivered" });
@@ -141,14 +105,6 @@ describe("a reservation", () => {
       expect(step).toMatchObject({ step: "DONE", available_points: 10, entry_number: 1 });
     }
     await expectGrantedOnce(stack, "delivered");
-  });
-
-  test("cancelled while it sleeps ends its workflow as Canceled, without points", async () => {
-    const { deps, programId } = stack;
-    await reserveAndStart(stack, { id: "cancelled", inMs: hour });
-    await cancelReservation(deps, { ...change, programId, reservationId: "cancelled" });
-    await endsAsCanceled(stack, "cancelled");
-    expect(await verified(stack, "cancelled")).toEqual({ balance: 0, entries: 0 });
   });
 
   test("follows its record to an earlier and to a later time", async () => {
@@ -180,21 +136,6 @@ describe("a reservation", () => {
 });
 
 describe("a refused reservation", () => {
-  test("fails with the reason, and another run grants it after a retry", async () => {
-    const { deps, programId } = stack;
-    await freeze(stack, "frozen", true);
-    await reserve(deps, programId, { id: "frozen" });
-    const { failure } = await reaches(stack, "frozen", "FAILED");
-    expect(failure?.reason).toBe("ACCOUNT_FROZEN");
-    expect(await failureOf("frozen")).toMatchObject({ type: "ACCOUNT_FROZEN", nonRetryable: true });
-    await freeze(stack, "frozen", false);
-    const first = (await handleOf(stack, "frozen").describe()).runId;
-    await retryReservation(deps, { ...change, programId, reservationId: "frozen" });
-    await reaches(stack, "frozen", "DONE");
-    expect(await verified(stack, "frozen")).toEqual({ balance: 10, entries: 3 });
-    expect((await handleOf(stack, "frozen").describe()).runId).not.toBe(first);
-  });
-
   test("can be retried at once, while its run is still closing", async () => {
     const { deps, programId } = stack;
     for (const id of Array.from({ length: 10 }, (_, i) => `quick-${i}`)) {

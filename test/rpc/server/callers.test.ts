@@ -2,14 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { advanceBulkGrant } from "../../../src/app/bulk-grants/advance.ts";
 import { runBlocks } from "../../../src/app/bulk-grants/run.ts";
-import {
-  BulkGrant_Action_Type as ActionType,
-  type BulkGrant,
-  BulkGrant_State as State,
-} from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
+import { BulkGrant_Action_Type as ActionType } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { LedgerEntry_Type as Type } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { completeCheck, submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
-import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { execute } from "../../support/fixtures/failed-reservation.ts";
 import { at, reasonOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -142,25 +137,5 @@ describe("any instance of a service may repeat a call, on whose behalf ever it w
     const { reservation } = await create("shop/alice");
     expect(await create("shop/ben")).toMatchObject({ replayed: true, reservation });
     expect(await reasonOf(create("cafe/alice"))).toBe("ID_REUSED");
-  });
-});
-
-describe("one person through two services", () => {
-  const awaiting = async (bulkGrantId: string): Promise<BulkGrant> => {
-    await enforceRules(server.deps, "default", { requiredApprovalCount: 2 });
-    await submitLines(server.clientsOf("campaigns/ann"), { bulkGrantId }, "u1,5,");
-    return completeCheck(server, bulkGrantId);
-  };
-  const approve = (caller: string, { bulkGrantId, digest }: BulkGrant) =>
-    server.clientsOf(caller).bulkGrants.approveBulkGrant({ bulkGrantId, digest });
-
-  test("is one person: no approval of an own submission, and one approval at most", async () => {
-    const before = await awaiting("people");
-    expect(await reasonOf(approve("desk/ann", before))).toBe("SELF_APPROVAL");
-    const { bulkGrant } = await approve("campaigns/ben", before);
-    expect(bulkGrant?.state).toBe(State.AWAITING_APPROVAL);
-    expect((await approve("desk/ben", before)).bulkGrant).toEqual(bulkGrant);
-    const approved = await approve("campaigns/cho", before);
-    expect(approved.bulkGrant?.state).toBe(State.APPROVED);
   });
 });

@@ -8,20 +8,19 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { etagOf } from "../../../src/app/shared/etags.ts";
 import { formatMonth, monthAt } from "../../../src/domain/month.ts";
 import { ErrorInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
-import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { descriptorSet, services } from "../../support/fixtures/descriptors.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
 let server: MemoryServer;
 const clients = new Map<string, grpc.Client>();
 const definitions = loadFileDescriptorSetFromBuffer(
-  descriptorSet([...services.map(({ file }) => file), Health.file]),
+  descriptorSet(services.map(({ file }) => file)),
   { longs: String, enums: String, defaults: true, keepCase: true },
 );
 
 beforeAll(async () => {
   server = await startMemoryServer();
-  for (const { typeName } of [...services, Health]) {
+  for (const { typeName } of services) {
     const Client = grpc.makeClientConstructor(
       definitions[typeName] as grpc.ServiceDefinition,
       typeName,
@@ -600,34 +599,8 @@ describe("every RPC", () => {
     expect(await refusal(call(method, request, ""))).toMatchObject({
       code: grpc.status.UNAUTHENTICATED,
       reason: "UNAUTHENTICATED",
+      domain: "meguri",
     });
-  });
-});
-
-describe("refusals in grpc-status-details-bin", () => {
-  test.each([
-    ["GetBalance", {}, grpc.status.INVALID_ARGUMENT, "INVALID_REQUEST"],
-    ["GetBalance", { program_id: "x", user_id: "u" }, grpc.status.NOT_FOUND, "PROGRAM_NOT_FOUND"],
-    [
-      "UsePoints",
-      { ...account, event_id: "u9", points: "1" },
-      grpc.status.FAILED_PRECONDITION,
-      "INSUFFICIENT_POINTS",
-    ],
-  ])("%s %j", async (name, request, code, reason) => {
-    const method = `meguri.points.v1.PointsService/${name}`;
-    expect(await refusal(call(method, request))).toMatchObject({ code, reason, domain: "meguri" });
-  });
-});
-
-describe("the health check", () => {
-  const check = (service: string) => call("grpc.health.v1.Health/Check", { service }, "");
-
-  test("knows the server and its services, and needs no caller", async () => {
-    for (const service of ["", ...services.map(({ typeName }) => typeName)]) {
-      expect(await check(service)).toEqual({ status: "SERVING" });
-    }
-    await expect(check("none")).rejects.toMatchObject({ code: grpc.status.NOT_FOUND });
   });
 });
 

@@ -3,13 +3,14 @@
  * nothing, and who may call is not refused for permission.
  */
 import { type DescField, type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf";
-import { createClient, type Transport } from "@connectrpc/connect";
+import type { Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { SignJWT, UnsecuredJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Role, role } from "../../../src/gen/meguri/access/v1/access_pb.ts";
-import { allScopes, scopeOf, services } from "../../support/fixtures/descriptors.ts";
+import { allScopes, scopeOf } from "../../support/fixtures/descriptors.ts";
 import { goodRequests, type Init, target } from "../../support/fixtures/good-requests.ts";
+import { callRpc, type Rpc, rpcs } from "../../support/servers/any-rpc.ts";
 import {
   audience,
   claimsOf,
@@ -23,11 +24,6 @@ import {
 import { toRefusal } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
-
-const methods = services.flatMap((service) =>
-  service.methods.map((method) => ({ name: method.name, method, service })),
-);
-type Rpc = (typeof methods)[number];
 
 /** The claims that keep a token within what the good requests name. */
 const fitting = {
@@ -76,31 +72,15 @@ const tokenFor = (scopes: readonly string[], changes: Init = {}): Promise<string
   signToken(key, claimsOf({ scope: scopes.join(" "), ...changes }));
 
 function rpcOf(name: string): Rpc {
-  const rpc = methods.find((one) => one.name === name);
+  const rpc = rpcs.find((one) => one.name === name);
   if (rpc === undefined) throw new Error(`there is no RPC ${name}`);
   return rpc;
 }
 
-async function* inStream(request: Init) {
-  yield request;
-}
-
-type Call = (request: Init | AsyncIterable<Init>, options: object) => unknown;
-
 /** Sends a request, and returns the first message of the answer. */
-async function call(
-  { service, method }: Rpc,
-  token: string | undefined,
-  request: Init,
-  transport = server.handlers,
-): Promise<unknown> {
-  const client = createClient(service, transport) as unknown as Record<string, Call>;
+function call(rpc: Rpc, token: string | undefined, request: Init, transport = server.handlers) {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const streams = method.methodKind === "client_streaming";
-  const answer = client[method.localName]?.(streams ? inStream(request) : request, { headers });
-  if (streams || method.methodKind === "unary") return await answer;
-  for await (const message of answer as AsyncIterable<unknown>) return message;
-  return undefined;
+  return callRpc(rpc, transport, request, { headers });
 }
 
 /** The reason of the refusal of the RPC's good request; undefined if it is answered. */
@@ -157,7 +137,7 @@ async function insufficientTokens({ method }: Rpc): Promise<Record<string, strin
 }
 
 describe("the contract", () => {
-  test.each(methods)("names a scope for $name", ({ method }) => {
+  test.each(rpcs)("names a scope for $name", ({ method }) => {
     expect(scopeOf(method)).toMatch(/^[a-z]+\.[a-z]+$/);
   });
 
@@ -182,7 +162,7 @@ describe("the contract", () => {
   ];
 
   test("gives every field that names something its role", () => {
-    const wrong = methods.flatMap(({ method }) =>
+    const wrong = rpcs.flatMap(({ method }) =>
       fieldsOf(method.input)
         .filter((field) => rolesByName[field.name])
         .filter((field) => !rolesByName[field.name]?.includes(getOption(field, role)))
@@ -195,7 +175,7 @@ describe("the contract", () => {
     const known = new Set(Object.keys(rolesByName));
     const own =
       /^(event|use_event|export|hold|notification|report|reservation|(reversed_)?bulk_grant)_id$/;
-    const others = methods
+    const others = rpcs
       .flatMap(({ method }) => fieldsOf(method.input).map(({ name }) => name))
       .filter((name) => /_ids?$/.test(name) && !known.has(name) && !own.test(name));
     expect(others).toEqual([]);
@@ -211,7 +191,7 @@ describe("refused", () => {
     before = await dump(server);
   });
 
-  test.each(methods)("$name with every wrong token", async (rpc) => {
+  test.each(rpcs)("$name with every wrong token", async (rpc) => {
     const unauthenticated = Object.entries(forged).map(
       async ([kind, token]) => [kind, await reasonFor(rpc, token)] as const,
     );
@@ -232,7 +212,7 @@ describe("refused", () => {
     const sessionManager = new Http2SessionManager(baseUrl);
     const overGrpc = createGrpcTransport({ baseUrl, sessionManager });
     const withoutScope = await tokenFor([]);
-    for (const rpc of methods) {
+    for (const rpc of rpcs) {
       expect(await reasonFor(rpc, undefined, overGrpc), rpc.name).toBe("UNAUTHENTICATED");
       expect(await reasonFor(rpc, withoutScope, overGrpc), rpc.name).toBe("PERMISSION_DENIED");
     }
@@ -245,7 +225,7 @@ describe("refused", () => {
 });
 
 describe("permitted", () => {
-  test.each(methods)("$name with its scope, and within limits", async (rpc) => {
+  test.each(rpcs)("$name with its scope, and within limits", async (rpc) => {
     const needed = [scopeOf(rpc.method)];
     for (const token of [await tokenFor(needed), await tokenFor(needed, fitting)]) {
       const reason = await reasonFor(rpc, token);

@@ -1,14 +1,14 @@
 /** Tests with every RPC that nothing personal is in a log line, a span or a metric. */
-import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createLogger } from "../../../src/log.ts";
 import { encodeId } from "../../../src/rpc/notifications/ids.ts";
 import { startTracing } from "../../../src/tracing.ts";
-import { allScopes, services } from "../../support/fixtures/descriptors.ts";
+import { allScopes } from "../../support/fixtures/descriptors.ts";
 import { goodRequests, type Init, target } from "../../support/fixtures/good-requests.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
+import { callRpc, type Rpc, rpcs } from "../../support/servers/any-rpc.ts";
 import { type Collector, startCollector } from "../../support/servers/collector.ts";
 import {
   audience,
@@ -78,28 +78,13 @@ afterAll(async () => {
   vi.unstubAllEnvs();
 });
 
-const methods = services.flatMap((service) =>
-  service.methods.map((method) => ({ service, method, name: method.name })),
-);
-
-type Call = (request: Init | AsyncIterable<Init>, options: object) => unknown;
-
-async function* inStream(request: Init) {
-  yield request;
-}
-
 /** Sends a request, and reads the first message of the answer, whatever becomes of it. */
-async function call({ service, method, name }: (typeof methods)[number], authorization: string) {
+async function call(rpc: Rpc, authorization: string) {
   const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${server.port}` });
-  const client = createClient(service, transport) as unknown as Record<string, Call>;
   const leaving = new AbortController();
   const options = { headers: { authorization }, signal: leaving.signal };
-  const request = plant(goodRequests[name]) as Init;
-  const isIn = method.methodKind === "client_streaming";
   try {
-    const answer = client[method.localName]?.(isIn ? inStream(request) : request, options);
-    if (isIn || method.methodKind === "unary") await answer;
-    else for await (const _ of answer as AsyncIterable<unknown>) break;
+    await callRpc(rpc, transport, plant(goodRequests[rpc.name]) as Init, options);
   } catch {
     // A refusal leaves a line as well.
   } finally {
@@ -107,20 +92,20 @@ async function call({ service, method, name }: (typeof methods)[number], authori
   }
 }
 
-test.each(methods)("$name", async (method) => {
+test.each(rpcs)("$name", async (rpc) => {
   const before = text.filter((line) => line.includes('"msg":"call"')).length;
-  await call(method, `Bearer ${token}`);
-  await call(method, "Bearer planted-token");
+  await call(rpc, `Bearer ${token}`);
+  await call(rpc, "Bearer planted-token");
   await eventually(async () => {
     const calls = text.filter((line) => line.includes('"msg":"call"')).slice(before);
     expect(calls).toHaveLength(2);
-    expect(calls[0]).toContain(`/${method.name}"`);
+    expect(calls[0]).toContain(`/${rpc.name}"`);
   });
   expect(text.join("")).not.toContain("planted-");
 });
 
 test("spans and metrics name nobody, after all of these calls", async () => {
-  await eventually(async () => expect(collector.spans.length).toBeGreaterThan(methods.length));
+  await eventually(async () => expect(collector.spans.length).toBeGreaterThan(rpcs.length));
   expect(JSON.stringify(collector.spans)).not.toContain("planted-");
   const { text: page } = await readPage(server.operatorsPort, "/metrics");
   expect(page).toContain('service="shop"');

@@ -81,14 +81,7 @@ describe("a request by hand", () => {
     expect(json.balance.totals).toEqual({});
   });
 
-  test("without a caller is refused", async () => {
-    const { status, json } = await post('{"userId":"u"}', { "meguri-caller": "" });
-    expect([status, json.code]).toEqual([401, "unauthenticated"]);
-  });
-
   test.each([
-    ["no JSON", "{"],
-    ["an unknown field", '{"user":"u"}'],
     ["a number too large for int64", '{"userId":"u","points":"9223372036854775808"}'],
     ["a fraction", '{"userId":"u","points":1.5}'],
     ["too many digits of a second", '{"userId":"u","startTime":"2026-01-01T00:00:00.1234567890Z"}'],
@@ -103,23 +96,10 @@ describe("a request by hand", () => {
     expect((await post("<x/>", { "content-type": "text/xml" })).status).toBe(415);
   });
 
-  test("of more than 64 KiB is refused, compressed or not", async () => {
-    const body = JSON.stringify({ userId: "x".repeat(70_000) });
-    const { status, json } = await post(body);
-    expect([status, json.code]).toEqual([400, "invalid_argument"]);
-    const call = server.points.getBalance({ userId: "x".repeat(70_000) });
-    await expect(call).rejects.toThrow("at most 65536 bytes");
-  });
-
   test("for an unknown method or service", async () => {
     expect((await post("{}", {}, "Nothing")).status).toBe(404);
     // The test clock is off, so its service is not served at all.
     await expect(server.clock.getTime({})).rejects.toThrow("unimplemented");
-  });
-
-  test("with a deadline that is too long is refused", async () => {
-    const { json } = await post('{"userId":"u"}', { "connect-timeout-ms": "9999999999" });
-    expect(json.code).toBe("invalid_argument");
   });
 });
 

@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { BulkGrantState, RunCounts } from "../../../src/domain/bulk-grant.ts";
 import { asService } from "../../../src/domain/caller.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
 import { bulkGrant, createStreams, outcome } from "../../support/fixtures/bulk-grant-streams.ts";
 import { fakeTime, minuteMs, pass, tenths } from "../../support/fixtures/unread-count-fixture.ts";
 
@@ -138,17 +137,6 @@ describe("a stream", () => {
     expect(first.texts).toHaveLength(2);
   });
 
-  test("that is read slowly gets only the latest progress", async () => {
-    store.put(bulkGrant("b"));
-    const stream = open("b");
-    await stream.next();
-    for (const granted of [1, 2, 3]) {
-      store.outcomes.set("upload-b", [outcome(granted)]);
-      await pass(1_100);
-    }
-    expect(await stream.next()).toBe("RUNNING of revision 1: 3 granted (30), 0 failed");
-  });
-
   test("ends with its signal, also while it waits or has not begun", async () => {
     store.put(bulkGrant("b"));
     const leaving = new AbortController();
@@ -171,11 +159,6 @@ describe("a stream", () => {
     const unknown = { reason: "BULK_GRANT_NOT_FOUND", retryable: false };
     await expect(open("b").next()).rejects.toMatchObject(unknown);
     expect(await readsIn(minuteMs, "b")).toBe(0);
-  });
-
-  test("ends with the error of its first read", async () => {
-    store.failure = new DomainError("STORE_UNAVAILABLE", "no answer");
-    await expect(open("b").next()).rejects.toBe(store.failure);
   });
 });
 
@@ -234,48 +217,6 @@ describe("polls", () => {
   });
 });
 
-describe("many streams that began together", () => {
-  /** Opens 1,000 streams, and returns the last texts and times in ms of those that have ended. */
-  async function openMany() {
-    create(1_000);
-    store.put(bulkGrant("b"));
-    const start = performance.now();
-    const all = Array.from({ length: 1_000 }, () => read("b"));
-    await pass(0);
-    return () => {
-      const ended = all.filter(({ texts }) => texts.length === 2);
-      return {
-        reasons: new Set(ended.map(({ texts }) => texts[1])),
-        times: ended.map(({ times }) => (times[1] as number) - start),
-      };
-    };
-  }
-
-  test("end at half an hour more or less up to a tenth", async () => {
-    const ended = await openMany();
-    await pass(26.9 * minuteMs);
-    expect(ended().times).toEqual([]);
-    await pass(6.2 * minuteMs);
-    const { reasons, times } = ended();
-    expect(times).toHaveLength(1_000);
-    expect(reasons).toEqual(new Set(["ends: TIME_LIMIT"]));
-    // 100 are expected in each tenth.
-    for (const count of tenths(times, 27 * minuteMs, 33 * minuteMs)) {
-      expect(count).toBeGreaterThan(40);
-    }
-  });
-
-  test("end within the notice of a drain", async () => {
-    const ended = await openMany();
-    streams.drain(2_000);
-    await pass(2_000);
-    const { reasons, times } = ended();
-    expect(times).toHaveLength(1_000);
-    expect(reasons).toEqual(new Set(["ends: DRAINING"]));
-    for (const count of tenths(times, 0, 2_000)) expect(count).toBeGreaterThan(40);
-  });
-});
-
 describe("a draining server", () => {
   const refused = { reason: "DRAINING", retryable: true };
 
@@ -290,17 +231,6 @@ describe("a draining server", () => {
     expect(texts.slice(1)).toEqual(["RUNNING of revision 1: 1 granted (10), 0 failed"]);
     await pass(1);
     expect(texts.slice(2)).toEqual(["ends: DRAINING"]);
-    await expect(open("b").next()).rejects.toMatchObject(refused);
-  });
-
-  test("ends the remaining streams at once when it closes", async () => {
-    store.put(bulkGrant("b"));
-    const stream = open("b");
-    await stream.next();
-    streams.drain(2_000);
-    streams.close();
-    expect(await stream.next()).toBe("ends: DRAINING");
-    expect(await stream.next()).toBeUndefined();
     await expect(open("b").next()).rejects.toMatchObject(refused);
   });
 });
@@ -318,25 +248,5 @@ describe("the limit of streams", () => {
     await all[0]?.leave();
     expect(await open("c").next()).toBeDefined();
     await expect(open("b").next()).rejects.toMatchObject(refused);
-  });
-
-  test("has a free place when a client leaves, even if its stream is not read", async () => {
-    create(1);
-    store.put(bulkGrant("b"));
-    const leaving = new AbortController();
-    await open("b", leaving).next();
-    leaving.abort();
-    expect(await open("b").next()).toBeDefined();
-  });
-
-  test("has a free place when a stream could not begin, or has ended", async () => {
-    create(1);
-    await expect(open("b").next()).rejects.toMatchObject({ reason: "BULK_GRANT_NOT_FOUND" });
-    store.put(bulkGrant("b", { state: "DONE", result }));
-    expect((await follow("b")).texts.at(-1)).toBe("ends: FINAL");
-    store.put(bulkGrant("b"));
-    expect((await follow("b")).texts).toHaveLength(1);
-    await pass(33 * minuteMs);
-    expect(await open("b").next()).toBeDefined();
   });
 });

@@ -349,23 +349,6 @@ describe("the limit of streams", () => {
     expect(other.events).toHaveLength(2);
   });
 
-  test("is shared by the services", async () => {
-    create(10);
-    const streams: AsyncIterator<unknown>[] = [];
-    const openAs = async (service: string) => {
-      const { signal } = new AbortController();
-      const owners = [{ ownerId: `o${streams.length}`, knownVersion: 0 }];
-      const stream = unreadCounts.watch(owners, { service, signal })[Symbol.asyncIterator]();
-      await stream.next();
-      streams.push(stream);
-    };
-    for (let i = 0; i < 8; i++) await openAs("greedy");
-    await expect(openAs("greedy")).rejects.toMatchObject(refused);
-    await openAs("modest");
-    for (const stream of streams.slice(0, 2)) await stream.return?.();
-    await expect(openAs("greedy")).resolves.toBeUndefined();
-  });
-
   test("has a free place when a client leaves, even if its stream is not read", async () => {
     create(1);
     const leaving = new AbortController();

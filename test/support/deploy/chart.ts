@@ -22,7 +22,7 @@ export const examples = readdirSync(`${chartFolder}/examples`).map((file) =>
 export const exampleFile = (name: string) => `${chartFolder}/examples/${name}.yaml`;
 
 /** The values that an example sets. */
-export const readExample = (name: string) => parse(readFileSync(exampleFile(name), "utf8"));
+const readExample = (name: string) => parse(readFileSync(exampleFile(name), "utf8"));
 
 /** Runs Helm on the chart with values, which it reads on top of the chart's own. */
 export async function helm(command: readonly string[], valuesFile: string): Promise<string> {

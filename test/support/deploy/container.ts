@@ -5,7 +5,7 @@ import { adopt, type Child } from "../../../src/dev/stack/child.ts";
 import { eventually } from "../fixtures/waiting.ts";
 import type { Image } from "./image.ts";
 
-export interface ContainerOptions {
+interface ContainerOptions {
   readonly image: Image;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;

@@ -49,7 +49,7 @@ export async function buildImage(): Promise<Image> {
 }
 
 /** Builds as `docker build` does. */
-export async function bud(buildah: Buildah, args: readonly string[]): Promise<void> {
+async function bud(buildah: Buildah, args: readonly string[]): Promise<void> {
   const file = join(projectRoot, "deploy/Dockerfile");
   await buildah.run(
     "bud",

@@ -12,7 +12,7 @@ export const policies = {
 
 export type Role = keyof typeof policies;
 
-export interface Statement {
+interface Statement {
   readonly Sid: string;
   readonly Effect: string;
   readonly Action: readonly string[];

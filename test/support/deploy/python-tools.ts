@@ -18,7 +18,7 @@ const versions = {
   parliament: { package: "parliament", version: "1.6.4" },
 } as const;
 
-export type PythonTool = keyof typeof versions;
+type PythonTool = keyof typeof versions;
 
 /**
  * Returns the path of the tool in the project's cache folder, where pip installs it once.

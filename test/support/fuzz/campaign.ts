@@ -22,7 +22,7 @@ const patienceMs = 120_000;
 /** Codes that say that the server has failed. */
 const failures = new Set(["internal", "unknown", "13", "2", "HTTP 500", "reset 2"]);
 
-export interface FuzzOptions {
+interface FuzzOptions {
   /** Messages of each half, each sent in one of the protocols. */
   readonly messages: number;
   /** Connections of each half. */

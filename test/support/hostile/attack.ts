@@ -10,7 +10,7 @@ import type { Target } from "./target.ts";
 /** How long an attack has to reach its full strength. */
 const warmMs = 4_000;
 
-export interface Fight {
+interface Fight {
   /** The good client's calls during the attack. */
   readonly during: Experience;
   readonly probe: Probe;

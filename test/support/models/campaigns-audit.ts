@@ -90,7 +90,7 @@ interface Campaign {
 }
 
 /** Content that a person or a file has for a campaign. */
-export interface Offer {
+interface Offer {
   readonly name: string;
   readonly by: string;
   /** Its rows; undefined for a reversal, and for a file that cannot be read. */

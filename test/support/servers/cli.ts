@@ -13,7 +13,7 @@ import { projectRoot } from "../markdown.ts";
 import { type DriverRequest, endMark } from "./cli-driver.ts";
 
 /** What a command has printed. In a pseudo-terminal all of it is in `stdout`. */
-export interface Printed {
+interface Printed {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;

@@ -25,7 +25,7 @@ const headers = {
   te: "trailers",
 };
 
-export interface RawWatches {
+interface RawWatches {
   /** Opens a stream of one owner. Resolves with its first message, or rejects if it ends before. */
   open(ownerId: string): Promise<void>;
   /** The same for each of them, a thousand at a time. */

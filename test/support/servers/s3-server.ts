@@ -12,7 +12,7 @@ import { buffer } from "node:stream/consumers";
  * SLOW_DOWN: S3 asks for fewer requests. FORBIDDEN: it refuses. RESET: no answer. CUT_OFF: half of
  * the content.
  */
-export type S3Failure = "SLOW_DOWN" | "FORBIDDEN" | "RESET" | "CUT_OFF";
+type S3Failure = "SLOW_DOWN" | "FORBIDDEN" | "RESET" | "CUT_OFF";
 
 export interface S3Server {
   readonly endpoint: string;

@@ -46,7 +46,7 @@ import {
 import { type MemoryStore, memoryDeps } from "../stores/memory-store.ts";
 import { type RecordingWorkflows, recordWorkflows } from "./recording-workflows.ts";
 
-export interface TestServerOptions {
+interface TestServerOptions {
   /** Serves the ClockService; time is then what a test has set. On by default. */
   readonly testClock?: boolean;
   /** The workflows port of the server; by default one that only records its calls. */

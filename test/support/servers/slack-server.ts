@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
  * What happens to one request instead of the answer `ok`: an answer with a status; the connection
  * ends before an answer or within one; or there is no answer. The last three take the message.
  */
-export type SlackFailure =
+type SlackFailure =
   | { readonly status: number; readonly body?: string }
   | "RESET"
   | "CUT_OFF"

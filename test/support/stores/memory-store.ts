@@ -199,7 +199,7 @@ export interface SettableClock extends Clock {
   time: number;
 }
 
-export function createSettableClock(time: number): SettableClock {
+function createSettableClock(time: number): SettableClock {
   return {
     time,
     async now(): Promise<Now> {

@@ -17,7 +17,7 @@ import { queryPage, scanPage } from "./pages.ts";
 import { type CommandName, checkCommand, checkItems } from "./requests.ts";
 import { type Action, type BeforeItem, createTransactions, itemWrite } from "./transactions.ts";
 
-export interface MemoryDynamo {
+interface MemoryDynamo {
   /** Sends commands; nothing else of a client works. */
   readonly client: DynamoDBClient;
   /** The same, but it reads each item at its own moment, after the hook. */

@@ -38,7 +38,7 @@ export interface Action {
 }
 
 /** A checked action, with its item as it is now. */
-export interface ItemWrite {
+interface ItemWrite {
   readonly table: Table;
   readonly key: string;
   /** The size of the item that is put. */
