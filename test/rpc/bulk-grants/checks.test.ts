@@ -95,10 +95,13 @@ describe("a check", () => {
     expect(found?.invalidCount).toBe(0);
   });
 
-  test("of a sheet that cannot be read is one problem", async () => {
-    const found = await check(sheet("u1,5,\0"));
-    expect(found?.problems).toMatchObject([{ line: 2, userId: "", code: "NUL_BYTE" }]);
-    expect(found?.problemCounts).toMatchObject([{ code: "NUL_BYTE", rowCount: 1 }]);
+  test.each([
+    ["", "EMPTY", 1],
+    [sheet("u1,5,\0"), "NUL_BYTE", 2],
+  ])("of a sheet that cannot be read is one problem: %j", async (csv, code, line) => {
+    const found = await check(csv);
+    expect(found?.problems).toMatchObject([{ line, userId: "", code }]);
+    expect(found?.problemCounts).toMatchObject([{ code, rowCount: 1 }]);
   });
 
   test("says all that is wrong with the first line, and checks the rows, too", async () => {

@@ -169,14 +169,16 @@ test("a broken quote costs its row, and makes the bulk grant INVALID", async () 
 });
 
 describe("a sheet that cannot be read", () => {
-  test("is refused by its code and line", async () => {
-    const csv = sheet("u1,5,", "u2,7,a\0b");
+  test.each([
+    ["user_id,points,colour\nu1,5,red\n", "COLUMN_UNKNOWN", "1"],
+    [sheet("u1,5,", "u2,7,a\0b"), "NUL_BYTE", "3"],
+  ])("is refused by its code and line: %j", async (csv, code, line) => {
     const before = await dump(server);
     const refusal = await refusalOf(uploadCsv(server, { bulkGrantId: "wrong" }, csv));
     expect(refusal).toMatchObject({
       code: "InvalidArgument",
       reason: "INVALID_REQUEST",
-      metadata: { field: "csv", code: "NUL_BYTE", line: "3" },
+      metadata: { field: "csv", code, line },
       fields: ["csv"],
     });
     expect(await dump(server)).toEqual(before);
