@@ -45,13 +45,13 @@ export const stored = {
 /** Results of the benchmarks (docs/benchmarks.md, bench/results.json). */
 export const measured = {
   /** Write units of a row of a bulk grant from its upload to its outcome; new accounts. */
-  rowWrites: 7.06,
+  rowWrites: 7.08,
   /** Read units of a quiet watcher and hour: by polls, and with announcements. */
-  watcherReads: 379,
-  announcedWatcherReads: 33.6,
+  watcherReads: 385,
+  announcedWatcherReads: 35.1,
   /** KB of memory of a stream, and of a grant that waits for its time in a worker. */
-  streamKb: 31.8,
-  heldGrantKb: 9.01,
+  streamKb: 27.7,
+  heldGrantKb: 15.7,
 } as const;
 
 /** Figures of docs/benchmarks.md that depend on the machine: take your own where you have them. */
