@@ -229,7 +229,11 @@ test("a dead server gets no more tries than the budget allows", async () => {
   const client = clientOf([server]);
   const count = 100;
   const all = Array.from({ length: count }, () => balance(client));
-  for (const { status } of await Promise.allSettled(all)) expect(status).toBe("rejected");
+  // On a busy machine the deadline may come during the last try.
+  const ends = await Promise.all(
+    all.map((call) => call.catch((error) => reasonOf(error) ?? error.code)),
+  );
+  expect(["STORE_UNAVAILABLE", Code.DeadlineExceeded]).toEqual(expect.arrayContaining(ends));
   // 100 retries at once, and 10 more a second until the deadline.
   expect(calls).toBeGreaterThan(count);
   expect(calls).toBeLessThanOrEqual(count + 100 + 10 * 10);

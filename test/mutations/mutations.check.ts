@@ -2,15 +2,13 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-
-const root = `${import.meta.dirname}/../..`;
+import { projectRoot } from "../support/markdown.ts";
+import { readersEnvironment } from "../support/servers/bare-clone.ts";
 
 test("the changes of a file are noticed by its tests, but for those that are listed", async () => {
-  // Without the variables that Vitest has set for this test.
-  const { PATH, HOME } = process.env;
-  const env = { PATH, HOME, MUTATIONS_OF: "src/domain/month.ts" };
+  const env = { ...readersEnvironment(), MUTATIONS_OF: "src/domain/month.ts" };
   const args = ["run", "test:mutations", "--", "test/domain/month"];
-  const { stdout } = await promisify(execFile)("npm", args, { cwd: root, env });
+  const { stdout } = await promisify(execFile)("npm", args, { cwd: projectRoot, env });
   const [, percent, count] =
     /^(\d+) % of (\d+) changes: src\/domain\/month\.ts$/m.exec(stdout)?.map(Number) ?? [];
   const survivors = stdout.match(/^survived: src\/domain\/month\.ts:\d+:\d+ /gm) ?? [];

@@ -1,5 +1,5 @@
 /** Prints the score of each file, the changes that no test noticed, and the tests that add none. */
-import { createHash } from "node:crypto";
+import { posix } from "node:path";
 import type { Reporter, TestModule } from "vitest/node";
 
 /** A small change of the source. */
@@ -12,12 +12,6 @@ export type Mutant = {
   readonly change: string;
 };
 
-/** A number from 0 to 1 that stays the same as long as the change does. */
-export function shareOf({ file, line, column, change }: Mutant): number {
-  const hash = createHash("sha256").update(`${file}:${line}:${column}:${change}`).digest();
-  return hash.readUInt32BE() / 2 ** 32;
-}
-
 export class MutationReporter implements Reporter {
   readonly #mutants: readonly Mutant[];
 
@@ -27,8 +21,8 @@ export class MutationReporter implements Reporter {
 
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tried = new Set<string>();
-    /** The tests that noticed each change. */
-    const killers = new Map<string, string[]>();
+    /** How many tests noticed each change. */
+    const killers = new Map<string, number>();
     const left = new Map<string, number>();
     const tests = modules.flatMap((module) =>
       [...module.children.allTests()].map((test) => {
@@ -38,7 +32,7 @@ export class MutationReporter implements Reporter {
     );
     for (const test of tests) {
       for (const id of test.tried ?? []) tried.add(id);
-      for (const id of test.killed ?? []) killers.set(id, [...(killers.get(id) ?? []), test.name]);
+      for (const id of test.killed ?? []) killers.set(id, (killers.get(id) ?? 0) + 1);
       const reason = test.tried ? test.left : "was not run";
       if (reason) left.set(reason, (left.get(reason) ?? 0) + 1);
     }
@@ -47,13 +41,13 @@ export class MutationReporter implements Reporter {
       console.log(`survived: ${file}:${line}:${column} ${change}`);
     }
     for (const { name, tried: some, left: reason, killed = [] } of tests) {
-      const isAlone = killed.some((id) => killers.get(id)?.length === 1);
+      const isAlone = killed.some((id) => killers.get(id) === 1);
       if (some && !reason && !isAlone) console.log(`kills nothing alone: ${name}`);
     }
     for (const [reason, count] of left) console.log(`${count} tests: ${reason}`);
     const scores = new Map<string, { tried: number; killed: number }>();
     for (const { id, file } of this.#mutants.filter((mutant) => tried.has(mutant.id))) {
-      for (const part of [file, file.split("/").slice(0, -1).join("/"), "all"]) {
+      for (const part of [file, posix.dirname(file), "all"]) {
         const score = scores.get(part) ?? { tried: 0, killed: 0 };
         score.tried += 1;
         if (killers.has(id)) score.killed += 1;

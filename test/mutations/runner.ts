@@ -2,13 +2,7 @@
  * Runs each test as it is, and once more with each change of the source that it runs over, by means
  * of Vitest's repeated tests. What a test noticed goes to the reporter in its `meta`.
  */
-import {
-  inject,
-  type RunnerTestCase,
-  type RunnerTestFile,
-  TestRunner,
-  type TestTryOptions,
-} from "vitest";
+import { inject, type RunnerTestCase, TestRunner, type TestTryOptions } from "vitest";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -44,15 +38,15 @@ const TIMEOUT_MS = 20_000;
 const state: { activeMutant: string; cover?: (...ids: string[]) => void } = { activeMutant: "" };
 Object.assign(globalThis, { __stryker__: state });
 
-/** How often each change was run over, while the test runs as it is. */
-let hits: Map<string, number> | undefined;
+/** The changes that the test runs over, while it runs as it is for the first time. */
+let covered: Set<string> | undefined;
 let steps = 0;
 let maxSteps = Number.POSITIVE_INFINITY;
 state.cover = (...ids) => {
   steps += 1;
   // A change may have made a loop endless.
   if (steps > maxSteps) throw new Error("too many steps");
-  if (hits) for (const id of ids) hits.set(id, (hits.get(id) ?? 0) + 1);
+  if (covered) for (const id of ids) covered.add(id);
 };
 
 type Plan = {
@@ -73,13 +67,8 @@ type Plan = {
 export default class MutationRunner extends TestRunner {
   readonly #mutants = new Set(inject("mutants"));
   #plan = newPlan();
-  /** Whether the other tests of the file cannot be run any more. */
+  /** Whether the other tests of this process, all of one file, cannot be run any more. */
   #isBroken = false;
-
-  override onCollectStart(file: RunnerTestFile): void {
-    super.onCollectStart(file);
-    this.#isBroken = false;
-  }
 
   override async onBeforeRunTask(test: RunnerTestCase): Promise<void> {
     await super.onBeforeRunTask(test);
@@ -93,7 +82,7 @@ export default class MutationRunner extends TestRunner {
     super.onBeforeTryTask(test, options);
     const plan = this.#plan;
     const isMutant = plan.step === "mutant";
-    if (plan.step === "first") hits = new Map();
+    if (plan.step === "first") covered = new Set();
     steps = 0;
     maxSteps = isMutant ? 20_000 + 20 * plan.steps : Number.POSITIVE_INFINITY;
     state.activeMutant = isMutant ? (plan.ids[plan.next] as string) : "";
@@ -143,9 +132,9 @@ export default class MutationRunner extends TestRunner {
       plan.next >= plan.ids.length || performance.now() - plan.started > BUDGET_MS;
     switch (plan.step) {
       case "first":
-        plan.ids = [...(hits?.keys() ?? [])].filter((id) => this.#mutants.has(id));
+        plan.ids = [...(covered ?? [])].filter((id) => this.#mutants.has(id));
         plan.steps = steps;
-        hits = undefined;
+        covered = undefined;
         if (failed) return "fails without a change";
         plan.step = "again";
         return undefined;

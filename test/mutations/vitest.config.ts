@@ -1,8 +1,10 @@
+import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { Instrumenter } from "@stryker-mutator/instrumenter";
 import { defineConfig } from "vitest/config";
-import { type Mutant, MutationReporter, shareOf } from "./reporter.ts";
+import npmTest from "../vitest.config.ts";
+import { type Mutant, MutationReporter } from "./reporter.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const sources = process.env.MUTATIONS_OF?.split(" ") ?? [
@@ -12,6 +14,7 @@ const sources = process.env.MUTATIONS_OF?.split(" ") ?? [
 const share = Number(process.env.MUTATIONS_SHARE ?? 1);
 
 const { files, mutants } = await instrument();
+const { projects: _, ...shared } = npmTest.test ?? {};
 
 /**
  * Runs the tests of the domain, the use cases, the handlers, the engine and the client with each
@@ -22,17 +25,13 @@ export default defineConfig({
     { name: "mutations", enforce: "pre", load: (id) => files.get(id.split("?")[0] as string) },
   ],
   test: {
+    ...shared,
     root,
     include: ["test/{domain,app,rpc,auth,client,store/engine}/**/*.test.ts"],
     runner: `${import.meta.dirname}/runner.ts`,
-    globalSetup: "test/support/global-setup.ts",
+    // Without the check of what a file leaves behind: a change may leave anything.
     setupFiles: ["test/support/shorter-timing.ts", "test/support/fixed-seed.ts"],
-    provide: {
-      hasShortWaits: true,
-      dynamoTransport: "thin",
-      mutants: mutants.map(({ id }) => id),
-    },
-    pool: "forks",
+    provide: { ...shared.provide, mutants: mutants.map(({ id }) => id) },
     maxWorkers: 2,
     // One change is made at a time.
     maxConcurrency: 1,
@@ -60,6 +59,12 @@ async function instrument() {
     }),
   );
   return { files: new Map(texts), mutants: chosen.filter((mutant) => shareOf(mutant) < share) };
+}
+
+/** A number from 0 to 1 that stays the same as long as the change does. */
+function shareOf({ file, line, column, change }: Mutant): number {
+  const hash = createHash("sha256").update(`${file}:${line}:${column}:${change}`).digest();
+  return hash.readUInt32BE() / 2 ** 32;
 }
 
 /** Stryker's function that counts what is run takes half of the time; `runner.ts` has another. */

@@ -50,7 +50,7 @@ export async function makeBareClone(): Promise<BareClone> {
 }
 
 /** The variables of this process without those that npm, Vitest and the tests have set. */
-function readersEnvironment(): NodeJS.ProcessEnv {
+export function readersEnvironment(): NodeJS.ProcessEnv {
   const byNpm = /^(npm_(?!config_)|npm_config_(local_)?prefix$|INIT_CWD$|NODE(?!_EXTRA))/;
   const byTests = /^(VITEST|MEGURI_|TEMPORAL_|AWS_)/;
   const kept = Object.entries(process.env).filter(
