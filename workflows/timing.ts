@@ -74,22 +74,27 @@ export const grantTiming = {
    * `reservationTiming.graceMs` also from a busy worker.
    */
   beatMs: 600,
-  /** A worker makes so many attempts at a time, so that the store answers each of them in time. */
-  atOnce: 64,
+  /** How many attempts a worker makes at a time: as many as keep the quickest ones quick. */
+  leastAtOnce: 8,
+  mostAtOnce: 64,
+  /** When even the quickest attempt took longer than this, fewer are made at a time. */
+  slowMs: 500,
   /** A longer attempt goes on, but no other one waits for it. */
   turnMs: 1_000,
+  /** How long a grant waits at most for the others of its burst, before its activity completes. */
+  deferMs: 20_000,
+  /** The pause between attempts of one activity, each of which waits for its turn again. */
+  againMs: 200,
   /** How many grants of one second a worker completes before their first heartbeats are due. */
   crowd: 50,
   /** Further grants of that second send their first heartbeats within this time before it. */
   spreadMs: 2_500,
   /**
-   * For this time after it is due, an attempt with a retryable error fails, so that Temporal makes
-   * another one. RETRY needs workflow tasks, which a worker that grants many reservations of one
-   * moment completes late.
+   * For this time after it is due, an activity makes another attempt after a retryable error. RETRY
+   * needs workflow tasks, which a worker that grants many reservations of one moment completes
+   * late.
    */
   firstMs: 10_000,
-  /** From `firstMs` on, an attempt ends after this time, before the timeout of the activity. */
-  attemptMs: 1_000,
   /**
    * While the store has answered nothing for this time, an attempt returns RETRY also before
    * `firstMs`: there is no burst that workflow tasks could slow down.

@@ -5,6 +5,7 @@ import type { Programs } from "../app/ports/programs.ts";
 import { programRef } from "../app/ports/records.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Program } from "../domain/program.ts";
+import type { Milliseconds } from "../domain/units.ts";
 
 /** A copy is read again in the background from this age on, and not used from `staleMs` on. */
 const refreshMs = 30_000;
@@ -39,6 +40,11 @@ export function createProgramCache(reader: Reader, alwaysRead = false): Programs
     return found.value;
   }
 
+  function recent(programId: string, maxAgeMs: Milliseconds): Program | undefined {
+    const copy = copies.get(programId);
+    return copy && ageOf(copy) < maxAgeMs ? copy.program : undefined;
+  }
+
   return {
     async get(programId) {
       if (alwaysRead) return fetch(programId);
@@ -57,11 +63,12 @@ export function createProgramCache(reader: Reader, alwaysRead = false): Programs
       }
     },
     read: load,
-    current(programId, maxAgeMs = staleMs) {
-      const copy = copies.get(programId);
-      if (copy && ageOf(copy) < maxAgeMs) return copy.program;
+    current(programId) {
+      const program = recent(programId, staleMs);
+      if (program) return program;
       throw new DomainError("PROGRAM_STALE", "this process's copy of the program is too old");
     },
+    recent,
   };
 }
 

@@ -19,7 +19,9 @@ export interface Programs {
   /**
    * The newest copy, for a decision: calls wait before they are decided, and a process may have
    * been stopped meanwhile. A use case calls `get` or `read` before. Throws PROGRAM_STALE when the
-   * copy was read `maxAgeMs` ago or earlier, by either clock; a minute when left out.
+   * copy was read a minute ago or earlier, by either clock.
    */
-  current(programId: string, maxAgeMs?: Milliseconds): Program;
+  current(programId: string): Program;
+  /** As `current`, but undefined when the copy was read `maxAgeMs` ago or earlier. */
+  recent(programId: string, maxAgeMs: Milliseconds): Program | undefined;
 }

@@ -14,8 +14,9 @@ import {
 } from "../../domain/reservation.ts";
 import { putChange, replayedResult } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { Transaction } from "../ports/engine.ts";
-import { accountRef, eventRef, reservationRef } from "../ports/records.ts";
+import { type Lookup, Missing, type Transaction } from "../ports/engine.ts";
+import type { Programs } from "../ports/programs.ts";
+import { accountRef, eventRef, programRef, reservationRef } from "../ports/records.ts";
 import { linkTo, runInSpan, startSpan } from "../ports/tracing.ts";
 import { reservationNotFound } from "./visible-reservation.ts";
 
@@ -26,8 +27,6 @@ export interface Attempt {
   readonly userId: string;
   /** When an operator has reset the workflow run of this attempt, if one has. */
   readonly resetTime?: Instant | undefined;
-  /** The instant at which the attempt has to end, in `performance.now()` milliseconds. */
-  readonly deadline?: number | undefined;
 }
 
 /** What an attempt has done, or what follows from the record. */
@@ -67,9 +66,7 @@ type ExecuteDeps = Pick<Deps, "engine" | "programs" | "reader">;
 /**
  * Grants the points of a due reservation and sets its record DONE in one transaction. Otherwise
  * returns what follows from the record: not due, cancelled, done or failed. A refusal of the grant
- * sets the record FAILED; a retryable error changes nothing and is thrown. It is PROGRAM_STALE when
- * the account could not be changed for so long that the program may have been paused since. May be
- * repeated.
+ * sets the record FAILED; a retryable error changes nothing and is thrown. May be repeated.
  * Refusals: RESERVATION_NOT_FOUND, INVALID_REQUEST for another user than the record's.
  *
  * An attempt begins a trace of its own, because hours may lie between it and the call that
@@ -121,8 +118,19 @@ const eventOf = ({ reservationId, reason, cause, creator }: Reservation): Event 
   caller: creator,
 });
 
+/**
+ * Reads the program again for a decision that has waited for too long: for its account, or because
+ * the process is slow.
+ */
+const readAgain = (programs: Programs, programId: string): Lookup<Program> => ({
+  name: "program",
+  source: programRef(programId),
+  holds: () => programs.recent(programId, pauseReadMs) !== undefined,
+  read: async () => ({ result: await programs.read(programId), unchanged: [] }),
+});
+
 function grantOnce({ engine, programs }: ExecuteDeps, attempt: Attempt): Promise<Decided> {
-  const { programId, userId, reservationId, deadline } = attempt;
+  const { programId, userId, reservationId } = attempt;
   const account = accountRef(programId, userId);
   const eventKey = eventKeyOf(attempt);
   const ref = reservationRef(programId, reservationId);
@@ -130,9 +138,11 @@ function grantOnce({ engine, programs }: ExecuteDeps, attempt: Attempt): Promise
     key: account,
     readSet: [account, ref],
     expectAbsent: [eventKey],
-    deadline,
-    decide(tx, now): Decided {
-      const program = programs.current(programId, pauseReadMs);
+    deadline: undefined,
+    decide(tx, now): Decided | Missing {
+      const program =
+        programs.recent(programId, pauseReadMs) ?? tx.lookup(readAgain(programs, programId));
+      if (program instanceof Missing) return program;
       const reservation = readReservation(tx, attempt);
       const step = nextStep(reservation, now.wall, attempt.resetTime);
       if (step !== "GRANT") return { outcome: step, reservation };
@@ -167,7 +177,7 @@ function setFailed(
     key: ref,
     readSet: [ref],
     expectAbsent: [],
-    deadline: attempt.deadline,
+    deadline: undefined,
     decide(tx, now): Decided {
       const reservation = readReservation(tx, attempt);
       const step = nextStep(reservation, now.wall, attempt.resetTime);
