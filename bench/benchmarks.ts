@@ -33,6 +33,7 @@ import { reportRate } from "./cases/report-rate.ts";
 import { reservationAsleep } from "./cases/reservation-asleep.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
+import { reservationStarved } from "./cases/reservation-starved.ts";
 import { reservationUnits } from "./cases/reservation-units.ts";
 import { throttle } from "./cases/throttle.ts";
 import { units } from "./cases/units.ts";
@@ -60,6 +61,7 @@ export const benchmarks: readonly Benchmark[] = [
   asOf,
   reservationLateness,
   reservationBurst,
+  reservationStarved,
   reservationUnits,
   holdUnits,
   reservationAsleep,

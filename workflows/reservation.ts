@@ -18,6 +18,7 @@ import {
   type ReservationAnswer,
   type ReservationInput,
   type ReservationStep,
+  reservationLead,
 } from "../src/contract/reservations.ts";
 import { asking } from "./answers.ts";
 import { orRefusal, refuse, requireTexts, requireTypes } from "./failures.ts";
@@ -26,7 +27,8 @@ import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
 import { reservationTiming } from "./timing.ts";
 
-const { minLeadMs, leadSpreadMs, graceMs, longestMs, pausedMs } = reservationTiming;
+const { leastMs, spreadMs } = reservationLead;
+const { leadSlackMs, graceMs, longestMs, pausedMs } = reservationTiming;
 
 /** Reads the record after a change: a local activity, which adds one event to the history. */
 const { grantNow } = proxyLocalActivities<Activities>(reservationTiming.grantNow);
@@ -58,9 +60,9 @@ async function followRecord(input: ReservationInput, run: Run): Promise<FinalSte
   const { program_id, reservation_id, user_id } = input;
   const fixed = {
     ...{ program_id, reservation_id, user_id },
-    lead_ms: minLeadMs + Math.floor(Math.random() * leadSpreadMs),
     ...asking(),
   };
+  const drawnLeadMs = leastMs + Math.floor(Math.random() * spreadMs);
   let step: ReservationStep = { step: "WAIT", execute_time: executeTime };
   for (;;) {
     // A run that was reset finds the refusal of another run in its history, and tries again.
@@ -74,7 +76,8 @@ async function followRecord(input: ReservationInput, run: Run): Promise<FinalSte
     }
     await continueWhenLong(input, run, executeTime);
     const current: ReservationStep = step;
-    const grantInput: GrantInput = { ...fixed, execute_time: executeTime };
+    const lead_ms = leadMsAt(executeTime, drawnLeadMs);
+    const grantInput: GrantInput = { ...fixed, execute_time: executeTime, lead_ms };
     const answer: ReservationAnswer | undefined = await run.untilRefresh(() =>
       proceed(current, grantInput),
     );
@@ -103,10 +106,18 @@ async function proceed(step: ReservationStep, input: GrantInput): Promise<Reserv
   }
 }
 
+/** Longer than the lead for a run that begins with its lead, so that its activity holds at once. */
+function leadMsAt(executeTime: string, drawnLeadMs: number): number {
+  const longestLeadMs = leastMs + spreadMs + leadSlackMs;
+  const leftMs = Date.parse(executeTime) - Date.now();
+  return leftMs > longestLeadMs ? drawnLeadMs : longestLeadMs;
+}
+
 /**
- * Schedules the activity that holds until the execute time. It first fails with the time until it
- * has to wake up as its retry delay: a retry adds no events to the history, and needs no workflow
- * task, which a worker that was killed could delay.
+ * Schedules the activity that holds until the execute time. That of a run that has begun long
+ * before, because something has changed, first fails with the time until it has to wake up as its
+ * retry delay: a retry adds no events to the history, and needs no workflow task, which a worker
+ * that was killed could delay.
  */
 function grantWhenDue(input: GrantInput): Promise<ReservationAnswer> {
   const { grantWhenDue } = proxyActivities<Activities>({

@@ -34,13 +34,8 @@ export const steps = {
 
 /** The run of a reservation. */
 export const reservationTiming = {
-  /**
-   * The grant activity wakes up at a random time before the execute time: early enough to be
-   * running at the moment, and spread, so that many reservations of one moment do not start at
-   * once.
-   */
-  minLeadMs: 3_000,
-  leadSpreadMs: 6_000,
+  /** The clocks of a server, of Temporal and of a worker differ by less than this. */
+  leadSlackMs: 3_000,
   /**
    * After this time without a heartbeat, a grant whose worker was killed starts again on another
    * worker: within 3 s of the execute time, because Temporal may take a second to start the next

@@ -14,6 +14,13 @@ export function reservationOf(
   return programId && reservationId ? { programId, reservationId } : undefined;
 }
 
+/**
+ * The run begins at a random time before the execute time, and the grant activity of one that has
+ * begun before wakes up then: early enough for the activity to be running at the moment, and
+ * spread, so that many reservations of one moment do not start at once.
+ */
+export const reservationLead = { leastMs: 3_000, spreadMs: 6_000 } as const;
+
 /** The signal upon which the workflow of a reservation reads its record again. */
 export const refreshSignal = "refresh";
 

@@ -3,8 +3,8 @@
  * which limit it meets first (docs/capacity.md). Ends with 1 and one line if an option is wrong.
  */
 import { parseArgs } from "node:util";
-import { reservationTiming } from "../../workflows/timing.ts";
 import { defaults } from "../config/config.ts";
+import { reservationLead } from "../contract/reservations.ts";
 import { maxHeldGrants } from "../worker/slots.ts";
 import type { Load, Settings } from "./capacity/formulas.ts";
 import { report } from "./capacity/report.ts";
@@ -64,7 +64,7 @@ const settings = (announced: boolean): Settings => ({
   maxStreams: numberByDefault("MEGURI_MAX_STREAMS"),
   announced,
   heldGrants: maxHeldGrants,
-  leadSeconds: (reservationTiming.minLeadMs + reservationTiming.leadSpreadMs / 2) / 1_000,
+  leadSeconds: (reservationLead.leastMs + reservationLead.spreadMs / 2) / 1_000,
 });
 
 if (import.meta.main) {

@@ -5,7 +5,9 @@ import { type HoldInput, holdWorkflowId } from "../contract/holds.ts";
 import { refreshSignal } from "../contract/reservations.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
 import { displayCaller } from "../domain/caller.ts";
+import { counted } from "../domain/counted.ts";
 import { type Hold, pointsOf } from "../domain/hold.ts";
+import { escapeMarkdown } from "../domain/markdown.ts";
 import { formatInstant } from "../domain/month.ts";
 import type { Link } from "./connection.ts";
 import { unlessEnded } from "./reservations.ts";
@@ -16,15 +18,23 @@ type Start = (input: HoldInput) => Promise<unknown>;
 export function createHoldRuns(link: Link): Pick<Workflows, "startHold" | "refreshHold"> {
   const { workflow } = link.client;
   return {
-    async startHold(hold, timeZone) {
-      const options = startOptions(link, hold, timeZone);
+    async startHold(hold, timeZone, now) {
+      const startDelay = Math.max(0, hold.until - now);
+      const options = { ...startOptions(link, hold, timeZone), startDelay };
       await link.call(() => workflow.start<Start>(workflowTypes.hold, options));
     },
 
-    refreshHold: ({ programId, holdId }) =>
-      link.call(() =>
-        unlessEnded(workflow.getHandle(holdWorkflowId(programId, holdId)).signal(refreshSignal)),
-      ),
+    // A signal that comes with a start ends the delay of a run that has not begun.
+    async refreshHold(hold, timeZone) {
+      const options = {
+        ...startOptions(link, hold, timeZone),
+        workflowIdReusePolicy: "REJECT_DUPLICATE",
+        signal: refreshSignal,
+      } as const;
+      await link.call(() =>
+        unlessEnded(workflow.signalWithStart<Start>(workflowTypes.hold, options)),
+      );
+    },
   };
 }
 
@@ -46,6 +56,11 @@ function startOptions({ taskQueue }: Link, hold: Hold, timeZone: string) {
     workflowId: holdWorkflowId(programId, holdId),
     taskQueue,
     args: [input],
+    // A run that has not begun shows only these, and what else was held as its input.
+    staticSummary: escapeMarkdown(
+      `${counted(points, "point")} of ${userId}, held until ${input.until}`,
+    ),
+    staticDetails: "**Request Cancellation** releases the points, **Terminate** does not.",
     // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",

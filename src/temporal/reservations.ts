@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import {
   isGrpcServiceError,
+  WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
   type WorkflowStartOptions,
 } from "@temporalio/client";
@@ -10,12 +11,15 @@ import { holdOf, holdWorkflowId } from "../contract/holds.ts";
 import {
   type ReservationInput,
   refreshSignal,
+  reservationLead,
   reservationOf,
   reservationWorkflowId,
 } from "../contract/reservations.ts";
 import { searchAttributes as names } from "../contract/search-attributes.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
 import { displayCaller } from "../domain/caller.ts";
+import { counted } from "../domain/counted.ts";
+import { escapeMarkdown } from "../domain/markdown.ts";
 import { formatInstant, formatMonth } from "../domain/month.ts";
 import type { Reservation } from "../domain/reservation.ts";
 import type { Link } from "./connection.ts";
@@ -46,11 +50,15 @@ const pausedRuns = (programId: string) =>
 export function createReservationRuns(link: Link): Port {
   const { client, connection, namespace } = link;
   return {
-    async startReservation(reservation, timeZone) {
-      const options = startOptions(link, reservation, timeZone);
+    async startReservation(reservation, timeZone, now) {
+      const { leastMs, spreadMs } = reservationLead;
+      const leadMs = leastMs + Math.random() * spreadMs;
+      const startDelay = Math.max(0, Math.floor(reservation.executeTime - now - leadMs));
+      const options = { ...startOptions(link, reservation, timeZone), startDelay };
       await link.call(() => client.workflow.start<Start>(workflowTypes.reservation, options));
     },
 
+    // A signal that comes with a start ends the delay of a run that has not begun.
     async refreshReservation(reservation, timeZone) {
       const options = { ...startOptions(link, reservation, timeZone), signal: refreshSignal };
       await link.call(() =>
@@ -107,12 +115,13 @@ export function createReservationRuns(link: Link): Port {
 /** `google.rpc.Code`: a run whose cancellation was requested before, by another request. */
 const alreadyExists = 6;
 
-/** Waits for a request to a run. A run that has ended or is cancelled needs no request. */
+/** Waits for a request to a run. One that has ended or is cancelled needs no request. */
 export async function unlessEnded(request: Promise<unknown>): Promise<void> {
   try {
     await request;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return;
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return;
     if (isGrpcServiceError(error) && error.code === alreadyExists) return;
     throw error;
   }
@@ -161,6 +170,11 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
     workflowId: reservationWorkflowId(programId, reservationId),
     taskQueue,
     args: [input],
+    // A run that has not begun shows only these, and what else was reserved as its input.
+    staticSummary: escapeMarkdown(
+      `${counted(points, "point")} for ${userId}, reserved for ${input.execute_time_at_start}`,
+    ),
+    staticDetails: "**Request Cancellation** cancels it, **Terminate** does not.",
     // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",

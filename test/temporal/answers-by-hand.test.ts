@@ -7,7 +7,7 @@ import type { BulkGrantView } from "../../src/contract/bulk-grants.ts";
 import { bulkGrantWorkflowId } from "../../src/contract/bulk-grants.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { balances, comesTo, readBulk, usersOf } from "../support/fixtures/bulk-grants.ts";
-import { holdAndStart, holdReaches, holdRunOf, holdWithoutRun } from "../support/fixtures/holds.ts";
+import { holdAndBegin, holdReaches, holdRunOf, holdWithoutRun } from "../support/fixtures/holds.ts";
 import { showsDetails } from "../support/fixtures/operators.ts";
 import {
   endsAsCanceled,
@@ -180,7 +180,7 @@ describe.concurrent.each(toCancel)("a requested cancellation, answered with %s",
   });
 
   test("releases the hold", async () => {
-    const run = await holdAndStart(stack, id, 3_600_000);
+    const run = await holdAndBegin(stack, id, 3_600_000);
     await showsDetails(run, "Held until");
     worker.answer(run.workflowId, answer);
     await run.cancel();

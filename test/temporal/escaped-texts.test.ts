@@ -42,9 +42,10 @@ test("of a reservation", async () => {
     ...{ programId: "default", reservationId: id, userId: id, points: 5, reason },
     ...{ cause: id, creator: submitter, executeTime: 0 },
   };
-  await createReservationRuns(link).startReservation(reservation as never, "UTC");
+  await createReservationRuns(link).startReservation(reservation as never, "UTC", 0);
   const { args = [], staticSummary, staticDetails } = started();
-  expect([staticSummary, staticDetails]).toEqual([undefined, undefined]);
+  expect(staticSummary).toContain(`5 points for ${escapedId}, reserved for 1970`);
+  expect(staticDetails).toBe("**Request Cancellation** cancels it, **Terminate** does not.");
   let details = "";
   const run = {
     showDetails: (text: string, more: readonly string[]) => {

@@ -1,6 +1,6 @@
 /** Tests that a hold ends at its time although the worker of its run was killed. */
 import { expect, test } from "vitest";
-import { holdAndStart, holdReaches } from "../support/fixtures/holds.ts";
+import { holdAndBegin, holdReaches } from "../support/fixtures/holds.ts";
 import { showsDetails } from "../support/fixtures/operators.ts";
 import { verified } from "../support/fixtures/reservations.ts";
 import { startWorkerStack } from "../support/servers/worker.ts";
@@ -9,7 +9,7 @@ test("a hold whose worker is killed at its time goes on with another one", async
   const stack = await startWorkerStack({ store: "dynamodb", worker: false });
   try {
     const killed = await stack.startWorkerProcess();
-    const handle = await holdAndStart(stack, "killed", 3_000);
+    const handle = await holdAndBegin(stack, "killed", 3_000);
     await showsDetails(handle, "Held until");
     await killed.killHard();
     await stack.startWorker();

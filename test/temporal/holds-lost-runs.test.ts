@@ -8,6 +8,7 @@ import {
   actBeforeItsTime,
   capture,
   expectTimedOut,
+  holdAndBegin,
   holdAndStart,
   holdReaches,
   holdRunOf,
@@ -62,7 +63,7 @@ describe("whatever happened to its run", () => {
   });
 
   test("a terminated one of a hold that has ended stays so", async () => {
-    const handle = await holdAndStart(stack, "ended", hour);
+    const handle = await holdAndBegin(stack, "ended", hour);
     await handle.terminate("by mistake");
     await capture(stack, "ended");
     await syncRuns(stack.deps, Date.now() - minute, () => expect.unreachable());

@@ -4,7 +4,7 @@ import {
   actBeforeItsTime,
   expectReleased,
   expectTimedOut,
-  holdAndStart,
+  holdAndBegin,
   holdReaches,
 } from "../support/fixtures/holds.ts";
 import { isPending, showsDetails } from "../support/fixtures/operators.ts";
@@ -18,7 +18,7 @@ let due: string;
 beforeAll(async () => {
   stack = await startWorkerStack();
   const storeDown = async (isDown: boolean) => stack.storeDown(isDown);
-  const toCancel = await holdAndStart(stack, cancelled, 3_600_000);
+  const toCancel = await holdAndBegin(stack, cancelled, 3_600_000);
   await showsDetails(toCancel, "Held until");
   const { id, handle } = await actBeforeItsTime(
     stack,

@@ -21,6 +21,7 @@ import {
   expectGrantedOnce,
   handleOf,
   reserve,
+  reserveAndBegin,
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
@@ -104,7 +105,7 @@ describe("an Update", () => {
 
   test("is answered when the cancellation of the run is requested meanwhile", async () => {
     const id = "both";
-    const handle = await reserveAndStart(stack, { id, inMs: hour });
+    const handle = await reserveAndBegin(stack, { id, inMs: hour });
     await waitsInBackoff(handle);
     stack.storeDown(true);
     const answer = handle.executeUpdate("cancel");

@@ -3,6 +3,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { DurationSchema, durationFromMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
+import { reservationLead } from "../../src/contract/reservations.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { formatInstant } from "../../src/domain/month.ts";
 import { latenessOf } from "../../src/domain/reservation.ts";
@@ -21,6 +22,7 @@ import {
   expectGrantedOnce,
   freeze,
   handleOf,
+  reserveAndBegin,
   reserveAndStart,
 } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
@@ -61,8 +63,26 @@ describe("an operator sees", () => {
       reason: "test",
       reserved_by: "ren via tests",
     });
-    const waits = `120 points for seen. Waits until ${inTokyo(executeTime)}.`;
-    expect(await handle.query("details")).toBe(waits);
+    const { leastMs, spreadMs } = reservationLead;
+    const described = await handle.describe();
+    expect(described).toMatchObject({ historyLength: 1, raw: { pendingActivities: [] } });
+    expect(await described.staticSummary()).toBe(
+      `120 points for seen, reserved for ${inTokyo(executeTime)}`,
+    );
+    expect(await described.staticDetails()).toBe(
+      "**Request Cancellation** cancels it, **Terminate** does not.",
+    );
+    const leadMs = executeTime - (described.executionTime?.getTime() ?? 0);
+    expect(leadMs).toBeGreaterThanOrEqual(leastMs - 1_000);
+    expect(leadMs).toBeLessThanOrEqual(leastMs + spreadMs + 1_000);
+  });
+
+  test("of one that has begun before, what it waits for", async () => {
+    const id = "begun";
+    const handle = await reserveAndBegin(stack, { id, points: 120, inMs: 400 * day });
+    const { executeTime } = await recordOf(stack, id);
+    const waits = `120 points for begun. Waits until ${inTokyo(executeTime)}.`;
+    await eventually(async () => expect(await handle.query("details")).toBe(waits));
     expect(await showsDetails(handle, "Waits")).toBe(
       `${waits}\n\n- reason: test\n- reserved by: ren via tests\n\n` +
         "**Request Cancellation** cancels the reservation. **Terminate** does not: the " +
@@ -198,7 +218,7 @@ describe("an operator sees", () => {
   });
 
   test("a description of every Update, of the query and of the signal", async () => {
-    const handle = await reserveAndStart(stack, { id: "described", inMs: hour });
+    const handle = await reserveAndBegin(stack, { id: "described", inMs: hour });
     const { definition } = await metadataOf(handle);
     const described = (of: keyof typeof definition) =>
       definition[of].filter(({ name }) => !name.startsWith("__"));

@@ -20,6 +20,7 @@ import {
   handleOf,
   reaches,
   reserve,
+  reserveAndBegin,
   reserveAndStart,
   stateOf,
 } from "../support/fixtures/reservations.ts";
@@ -148,7 +149,7 @@ describe("a run that makes no progress", () => {
   test("after a careless deployment is granted by its activity, or without it", async () => {
     const { deps, programId } = stack;
     stopWorker = await stack.startWorker();
-    await reserveAndStart(stack, { id: "moved", inMs: hour });
+    await reserveAndBegin(stack, { id: "moved", inMs: hour });
     const held = await holdTillStopped();
     const executeTime = Date.now() - 5 * minute;
     const move = { ...change, programId, reservationId: "moved", executeTime };
@@ -228,9 +229,9 @@ test("the reconciler heals runs and records, and a slow Temporal delays no grant
       ...deps,
       workflows: {
         ...deps.workflows,
-        async startReservation(reservation, timeZone) {
+        async startReservation(...call) {
           await slow.promise;
-          await deps.workflows.startReservation(reservation, timeZone);
+          await deps.workflows.startReservation(...call);
         },
       },
     }),

@@ -25,6 +25,7 @@ import {
   expectGrantedOnce,
   freeze,
   reaches,
+  reserveAndBegin,
   reserveAndStart,
 } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
@@ -69,7 +70,7 @@ function requestAfter(id: string, time: number): Promise<void> {
 
 describe.concurrent("Request Cancellation cancels a reservation", () => {
   test("that waits", async () => {
-    const handle = await reserveAndStart(stack, { id: "waiting", inMs: hour });
+    const handle = await reserveAndBegin(stack, { id: "waiting", inMs: hour });
     await waitsInBackoff(handle);
     await handle.cancel();
     await expectCancelledByOperator(stack, "waiting");
@@ -123,7 +124,7 @@ async function grantElsewhere(id: string, frozen = false): Promise<void> {
 }
 
 test("Request Cancellation after the grant comes too late, and the run says so", async () => {
-  const handle = await reserveAndStart(stack, { id: "late", inMs: hour });
+  const handle = await reserveAndBegin(stack, { id: "late", inMs: hour });
   await waitsInBackoff(handle);
   await grantElsewhere("late");
   await handle.cancel();

@@ -19,6 +19,7 @@ import {
   change,
   freeze,
   handleOf,
+  reserveAndBegin,
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
@@ -76,7 +77,7 @@ describe("when the store is back after an outage", () => {
 /** Fails the record as the reconciler does, while its run sleeps and no worker runs. */
 async function failBySweep(id: string): Promise<void> {
   const { deps, programId } = stack;
-  const handle = await reserveAndStart(stack, { id, inMs: hour });
+  const handle = await reserveAndBegin(stack, { id, inMs: hour });
   await waitsInBackoff(handle);
   await stopWorker();
   await freeze(stack, id, true);

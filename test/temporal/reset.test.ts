@@ -24,6 +24,7 @@ import {
   endsAsCanceled,
   freeze,
   reaches,
+  reserveAndBegin,
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
@@ -91,7 +92,7 @@ describe.concurrent.each(["first", "last"] as const)(
 
     test("of a reservation that is cancelled", async () => {
       const id = `cancelled-${to}`;
-      const handle = await reserveAndStart(stack, { id, inMs: hour });
+      const handle = await reserveAndBegin(stack, { id, inMs: hour });
       await waitsInBackoff(handle);
       await handle.cancel();
       await endsAsCanceled(stack, id);
@@ -121,7 +122,7 @@ describe.concurrent("an activity that was completed by hand is not believed", ()
     ["a step of JavaScript's own", { step: "toString" }],
   ])("with %s: the run goes on by the record", async (what, answer) => {
     const id = `by-hand-${what.replaceAll(/[^a-z]/g, "-")}`;
-    const handle = await reserveAndStart(stack, { id, inMs: 60 * hour });
+    const handle = await reserveAndBegin(stack, { id, inMs: 60 * hour });
     await waitsInBackoff(handle);
     const executeTime = formatInstant((await recordOf(stack, id)).executeTime, "Asia/Tokyo");
     const given = [answer, { ...(answer as object), original_run_id: "another" }];
@@ -145,7 +146,7 @@ describe.concurrent("an activity that was completed by hand is not believed", ()
 
   test("but one of this run whose form is wrong is not believed either", async () => {
     const id = "by-hand-own-id";
-    const handle = await reserveAndStart(stack, { id, inMs: 60 * hour });
+    const handle = await reserveAndBegin(stack, { id, inMs: 60 * hour });
     await waitsInBackoff(handle);
     const { runId } = await handle.describe();
     const activityId = await pendingActivityId(handle);

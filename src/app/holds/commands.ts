@@ -18,7 +18,7 @@ import { accountRef, entryRef, holdRef } from "../ports/records.ts";
 import { syncInBackground } from "../reservations/workflow-runs.ts";
 import { isSameRequest, requestHash } from "../shared/idempotency.ts";
 import { type ChangedHold, changeHold, type HoldCall, putHold } from "./change-hold.ts";
-import { startHoldRun } from "./start-run.ts";
+import { refreshHoldRun, startHoldRun } from "./start-run.ts";
 
 /** What every change of a hold names. */
 interface HoldRequest extends HoldCall {
@@ -39,7 +39,10 @@ export interface HoldResult {
   readonly replayed: boolean;
 }
 
-type CommandDeps = Pick<Deps, "engine" | "reader" | "programs" | "workflows" | "background">;
+type CommandDeps = Pick<
+  Deps,
+  "engine" | "reader" | "programs" | "workflows" | "clock" | "background"
+>;
 
 /**
  * Holds points, then starts the run of the hold in the background (`syncInBackground`). A start
@@ -135,7 +138,7 @@ async function refreshRun(
   { hold, entry }: ChangedHold,
 ): Promise<void> {
   if (!validateOnly && (entry || hold.state !== "HELD")) {
-    await syncInBackground(deps, hold, () => deps.workflows.refreshHold(hold));
+    await syncInBackground(deps, hold, () => refreshHoldRun(deps, hold));
   }
 }
 

@@ -10,15 +10,17 @@ import type { Reservation } from "../../domain/reservation.ts";
 import type { TargetName } from "../../domain/target.ts";
 import type { PickUpSource } from "./bulk-grants.ts";
 import type { ExportCall, ExportName, LedgerExport } from "./exports.ts";
-import type { HoldName } from "./holds.ts";
 import type { RecordName, ReservationName } from "./reservations.ts";
 
 /** Starts and signals workflows. Throws WORKFLOWS_UNAVAILABLE when Temporal does not answer. */
 export interface Workflows {
   /** Whether Temporal did not answer the last call. */
   isAway(): boolean;
-  /** Starts a reservation's run unless one is running. `timeZone` is for its summary. */
-  startReservation(reservation: Reservation, timeZone: string): Promise<void>;
+  /**
+   * Starts a reservation's run, which begins shortly before its time, unless one is running.
+   * `timeZone` is for its summary.
+   */
+  startReservation(reservation: Reservation, timeZone: string, now: Instant): Promise<void>;
   /** Signals a reservation's run to read its record again. Starts one if none is running. */
   refreshReservation(reservation: Reservation, timeZone: string): Promise<void>;
   /** Requests the cancellation of a reservation's run, if one is running. */
@@ -30,10 +32,13 @@ export interface Workflows {
   refreshPaused(programId: string, reason: string): Promise<void>;
   /** Counts the runs of reservations that wait because their program is paused. */
   countPaused(programId: string): Promise<number>;
-  /** Starts a hold's run unless one is running. `timeZone` is for its summary. */
-  startHold(hold: Hold, timeZone: string): Promise<void>;
-  /** Signals a hold's run to read its record again, if one is running. */
-  refreshHold(name: HoldName): Promise<void>;
+  /**
+   * Starts a hold's run, which begins at the end of the hold, unless one is running. `timeZone` is
+   * for its summary.
+   */
+  startHold(hold: Hold, timeZone: string, now: Instant): Promise<void>;
+  /** Signals a hold's run to read its record again. Starts one if there was none. */
+  refreshHold(hold: Hold, timeZone: string): Promise<void>;
   /**
    * Lists the runs of reservations and holds that ended since `since` otherwise than by completing.
    */

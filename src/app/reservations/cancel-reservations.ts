@@ -52,7 +52,10 @@ interface CancelResult {
   readonly cursor?: string;
 }
 
-type CancelDeps = Pick<Deps, "engine" | "reader" | "programs" | "workflows" | "background">;
+type CancelDeps = Pick<
+  Deps,
+  "engine" | "reader" | "programs" | "workflows" | "clock" | "background"
+>;
 
 /**
  * Cancels pending and failed reservations, each in a transaction of its own, up to 1,000 a call. It

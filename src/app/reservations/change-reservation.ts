@@ -18,7 +18,7 @@ import { syncRun } from "./workflow-runs.ts";
  * `change`.
  */
 export async function changeReservation(
-  deps: Pick<Deps, "engine" | "programs" | "workflows" | "background">,
+  deps: Pick<Deps, "engine" | "programs" | "workflows" | "clock" | "background">,
   { programId, reservationId, validateOnly, deadline }: ReservationCall,
   change: (reservation: Reservation, now: Now) => Reservation,
 ): Promise<VisibleReservation & { readonly isChanged: boolean }> {

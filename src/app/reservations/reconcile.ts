@@ -149,7 +149,7 @@ const startOutages = new Set([...storeOutages, "WORKFLOWS_UNAVAILABLE" as const]
  * namespace, from a place on until `shouldContinue` returns false.
  */
 export function startAllRuns(
-  deps: Pick<Deps, "engine" | "reader" | "programs" | "workflows">,
+  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs" | "workflows">,
   from: StartCounts & ReservationsPlace,
   shouldContinue: (progress: StartCounts & ReservationsPlace) => boolean,
   onFailed: OnFailed,

@@ -1,14 +1,14 @@
 /** Brings the workflow run of a reservation or a hold in line with its record. */
 import type { Hold } from "../../domain/hold.ts";
 import { type Reservation, synced } from "../../domain/reservation.ts";
-import { startHoldRun } from "../holds/start-run.ts";
+import { refreshHoldRun, startHoldRun } from "../holds/start-run.ts";
 import type { Deps } from "../ports/deps.ts";
 import { pendingStartRef, type Ref, reservationRef } from "../ports/records.ts";
 import type { PendingStart, RecordName } from "../ports/reservations.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import { nameOf } from "./all-reservations.ts";
 
-type SyncDeps = Pick<Deps, "engine" | "programs" | "workflows">;
+type SyncDeps = Pick<Deps, "engine" | "programs" | "workflows" | "clock">;
 
 /** The mark of one call: a later mark of the same record has another version. */
 interface StartMark {
@@ -68,7 +68,7 @@ export async function startMarked(deps: SyncDeps, record: Reservation | Hold): P
   if ("holdId" in record) {
     if (record.state === "HELD") await startHoldRun(deps, record);
     // A run that was there already reads what has changed.
-    await deps.workflows.refreshHold(record);
+    await refreshHoldRun(deps, record);
   } else if (record.unsynced) await syncRun(deps, record);
   else if (record.state === "PENDING") await startRun(deps, record);
 }
@@ -101,7 +101,7 @@ export async function syncInBackground(
 /** Starts the run of a reservation that has none. */
 export async function startRun(deps: SyncDeps, reservation: Reservation): Promise<void> {
   const { timeZone } = await deps.programs.get(reservation.programId);
-  await deps.workflows.startReservation(reservation, timeZone);
+  await deps.workflows.startReservation(reservation, timeZone, (await deps.clock.now()).wall);
   await confirmSync(deps, reservation);
 }
 

@@ -103,7 +103,10 @@ describe("a hold", () => {
     refreshHold.mockClear();
     expect(await sync()).toMatchObject({ synced: 1, failed: 0 });
     expect(startHold).toHaveBeenCalledTimes(1);
-    expect(refreshHold.mock.calls).toMatchObject([[{ holdId: "a", state: "CAPTURED" }]]);
+    expect(refreshHold).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ holdId: "a", state: "CAPTURED" }),
+      "Asia/Tokyo",
+    );
     expect(await sync()).toMatchObject({ synced: 0 });
   });
 

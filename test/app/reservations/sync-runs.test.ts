@@ -46,7 +46,7 @@ describe("a change that may be lost", () => {
     await reserve("young", { inMs: hour });
     clock.time += 1;
     expect(await syncRuns(deps, 0, noFailure)).toEqual({ ...nothing, synced: 3 });
-    const sent = (spy: { mock: { calls: [Reservation, string][] } }) =>
+    const sent = (spy: { mock: { calls: [Reservation, string, ...unknown[]][] } }) =>
       spy.mock.calls.map(([reservation, timeZone]) => [
         reservation.reservationId,
         reservation.executeTime,
