@@ -12,7 +12,7 @@ const scheduledStart = 2;
 /** The actions of one run, from its start to its end. */
 export const actions = {
   /** One that sleeps until its time. */
-  reservation: 3,
+  reservation: 2,
   /** Those of them that come when it is due. */
   reservationDue: 1,
   cancelledReservation: 5,
