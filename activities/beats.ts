@@ -4,7 +4,7 @@ import type { Instant } from "../src/domain/month.ts";
 import type { Milliseconds } from "../src/domain/units.ts";
 import { grantTiming } from "../workflows/timing.ts";
 
-const { beatMs, crowd, spreadMs } = grantTiming;
+const { beatMs, crowd, slowTimerMs, spreadMs } = grantTiming;
 
 interface HeldGrant {
   readonly executeTime: Instant;
@@ -14,12 +14,15 @@ interface HeldGrant {
 
 /**
  * Most grants end before the first heartbeat, which is sent a moment after the execute time, and
- * cost none. When more grants of one second are held than the worker completes at once, each
- * further one sends its first heartbeat at a random moment before, because all of them together
- * would reach Temporal too late.
+ * cost none. At a random moment before, each grant looks whether that would be too late: because
+ * more grants of one second are held than the worker completes at once, or because timers fire
+ * late, which shows that this process gets too little CPU time. Then it sends its first heartbeat
+ * at once.
  */
 export function createBeats() {
   const heldBySecond = new Map<number, number>();
+  /** The moving mean of how late the looks come. */
+  let lateMs: Milliseconds = 0;
   return {
     /** Sends heartbeats until the work, which includes the hold, has ended. */
     async during<T>({ executeTime, leftMs }: HeldGrant, work: () => Promise<T>): Promise<T> {
@@ -30,15 +33,19 @@ export function createBeats() {
       const second = Math.floor(executeTime / 1_000);
       const held = heldBySecond.get(second) ?? 0;
       heldBySecond.set(second, held + 1);
+      const due = performance.now() + Math.max(0, leftMs);
+      const lookAt = Math.max(performance.now(), due - Math.random() * spreadMs);
       const beat = () => {
         context.heartbeat();
         timer = setTimeout(beat, heartbeatTimeoutMs / 2);
       };
-      const firstMs =
-        held < crowd
-          ? Math.max(0, leftMs) + beatMs
-          : Math.max(0, leftMs - Math.random() * spreadMs);
-      let timer = setTimeout(beat, firstMs);
+      const look = () => {
+        const now = performance.now();
+        lateMs += (now - lookAt - lateMs) / 4;
+        if (held >= crowd || lateMs > slowTimerMs) beat();
+        else timer = setTimeout(beat, due + beatMs - now);
+      };
+      let timer = setTimeout(look, lookAt - performance.now());
       try {
         return await work();
       } finally {

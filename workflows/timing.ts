@@ -70,7 +70,7 @@ export const grantTiming = {
    */
   beatMs: 600,
   /** How many attempts a worker makes at a time: as many as keep the quickest ones quick. */
-  leastAtOnce: 8,
+  leastAtOnce: 4,
   mostAtOnce: 64,
   /** When even the quickest attempt took longer than this, fewer are made at a time. */
   slowMs: 500,
@@ -82,7 +82,9 @@ export const grantTiming = {
   againMs: 200,
   /** How many grants of one second a worker completes before their first heartbeats are due. */
   crowd: 50,
-  /** Further grants of that second send their first heartbeats within this time before it. */
+  /** Timers that are so late in the mean show that heartbeats would come too late as well. */
+  slowTimerMs: 15,
+  /** Grants of a crowd, or of a slow worker, send their first heartbeats within this time before. */
   spreadMs: 2_500,
   /**
    * For this time after it is due, an activity makes another attempt after a retryable error. RETRY
@@ -92,9 +94,9 @@ export const grantTiming = {
   firstMs: 10_000,
   /**
    * While the store has answered nothing for this time, an attempt returns RETRY also before
-   * `firstMs`: there is no burst that workflow tasks could slow down.
+   * `firstMs`: longer than a request takes at most, also of a store that is only slow.
    */
-  silentMs: 2_000,
+  silentMs: 4_000,
   /** How often an attempt looks whether the store is silent. */
   lookMs: 100,
 } as const;

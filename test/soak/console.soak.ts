@@ -10,7 +10,7 @@ import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cancelBulkGrant, pauseBulkGrant } from "../../src/app/bulk-grants/commands.ts";
 import { createProgram } from "../../src/app/programs/commands.ts";
-import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
+import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { pauseProgramReservations } from "../../src/app/reservations/pause.ts";
 import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
@@ -149,6 +149,11 @@ question("What is due in the next hour?", async () => {
   await expectShown(list(query), ["review-77", "aoi", "120", "tests"]);
 });
 
+question("Why a run waits", async () => {
+  const shown = ["120 points for aoi, reserved for", "Request Cancellation cancels it"];
+  await expectDetails(handleOf(stack, "review-77"), shown, "reservation-sleeping");
+});
+
 question("What has failed?", async () => {
   await freeze(stack, "dan", true);
   const handle = await reserveAndStart(stack, { id: "review-84", userId: "dan" });
@@ -158,11 +163,15 @@ question("What has failed?", async () => {
 });
 
 question("Why it failed, and what to do now", async () => {
-  await expectDetails(handleOf(stack, "review-84"), [
-    "the account is frozen (ACCOUNT_FROZEN).",
-    "What to do now:",
-    "unfreeze the account, then call RetryReservation",
-  ]);
+  await expectDetails(
+    handleOf(stack, "review-84"),
+    [
+      "the account is frozen (ACCOUNT_FROZEN).",
+      "What to do now:",
+      "unfreeze the account, then call RetryReservation",
+    ],
+    "reservation-failed",
+  );
 });
 
 question("What waits for a paused program?", async () => {
@@ -180,16 +189,24 @@ question("Who asked, changed, cancelled or retried it, and why", async () => {
   const handle = await reserveAndStart(stack, { id, userId: "chie", inMs: hour });
   const move = { programId: "default", reservationId: id, executeTime: Date.now() + 2 * hour };
   await rescheduleReservation(stack.deps, { ...move, ...byShop });
-  await expectDetails(handle, [
-    "reserved by: ren via tests",
-    "Changed last by shop (asked by support).",
-  ]);
+  await expectDetails(
+    handle,
+    ["reserved by: ren via tests", "Changed last by shop (asked by support)."],
+    "reservation-moved",
+  );
+  await cancelReservation(stack.deps, { programId: "default", reservationId: id, ...byShop });
+  await handle.result().catch(() => {});
+  await expectDetails(handle, ["Cancelled by shop (asked by support)."], "reservation-cancelled");
 });
 
 question("How late was it?", async () => {
   const handle = await reserveAndStart(stack, { id: "review-78", userId: "eri" });
   await handle.result();
-  await expectDetails(handle, [" late: 10 points available, ledger entry 1."]);
+  await expectDetails(
+    handle,
+    [" late: 10 points available, ledger entry 1."],
+    "reservation-granted",
+  );
 });
 
 question("Is the month end of a month done?", async () => {

@@ -105,7 +105,7 @@ describe("a failed activity", () => {
 
 test("an attempt to grant ends when the store is silent, before it can time out", async () => {
   const hangs = () => new Promise<never>(() => {});
-  let silenceMs = 1_500;
+  let silenceMs = 3_500;
   const deps = {
     programs: { read: hangs },
     clock: { now: async () => ({ calendar: Date.now(), wall: Date.now() }) },
@@ -122,7 +122,7 @@ test("an attempt to grant ends when the store is silent, before it can time out"
   } satisfies GrantInput);
   const first = await Promise.race([attempt, setTimeout(1_000, "it waits")]);
   expect(first).toBe("it waits");
-  silenceMs = 2_500;
+  silenceMs = 4_500;
   expect(await attempt).toMatchObject({ step: "RETRY", reason: "STORE_UNAVAILABLE" });
 });
 

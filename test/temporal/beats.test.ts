@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createBeats } from "../../activities/beats.ts";
 import { grantTiming } from "../../workflows/timing.ts";
 
-const { beatMs, crowd, spreadMs } = grantTiming;
+const { beatMs, crowd, slowTimerMs, spreadMs } = grantTiming;
 
 const executeTime = 1_790_000_000_500;
 
@@ -12,6 +12,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -52,13 +53,29 @@ test("one that begins after its time sends the first as late after its beginning
   const overdue = { leftMs: -5_000, heartbeatTimeoutMs: 4_200 };
   // A grant that ends soon after its beginning sends none.
   expect(await beatsOf(createBeats(), { ...overdue, tookMs: 5_000 + beatMs - 1 })).toEqual([]);
-  const sent = await beatsOf(createBeats(), { ...overdue, tookMs: 5_000 + beatMs });
+  const sent = await beatsOf(createBeats(), { ...overdue, tookMs: 5_000 + beatMs + 1 });
   expect(sent).toEqual([5_000 + beatMs]);
 });
 
 test("an activity that an earlier version has scheduled sends none", async () => {
   const { leftMs } = held;
   expect(await beatsOf(createBeats(), { leftMs, tookMs: 5_000 })).toEqual([]);
+});
+
+test("those of a process whose timers come late send the first before their time", async () => {
+  const beats = createBeats();
+  const now = performance.now.bind(performance);
+  let lateMs = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => now() + lateMs);
+  const slow = async () => {
+    const sent = beatsOf(beats, { ...held, tookMs: 100 });
+    lateMs += 10 * slowTimerMs;
+    return await sent;
+  };
+  expect((await slow())[0]).toBeLessThanOrEqual(10 * slowTimerMs);
+  const quick = () => beatsOf(beats, { ...held, tookMs: 100 });
+  for (let i = 0; i < 10; i++) await quick();
+  expect(await quick()).toEqual([]);
 });
 
 test("those of a crowd send the first before their time", async () => {

@@ -10,6 +10,8 @@ import { findTemporalCli } from "./temporal-cli.ts";
 
 const HOST = "127.0.0.1";
 const ANSWER_TIMEOUT_MS = 10_000;
+/** Gives a worker the activity that its task has scheduled with the answer, as production may. */
+const eager = { "system.enableActivityEagerExecution": "true" };
 const DEFAULT_NAMESPACE = "default";
 
 export type TemporalOptions = {
@@ -69,7 +71,7 @@ async function startOnce(cli: string, options: TemporalOptions): Promise<Tempora
     await mkdir(dirname(file), { recursive: true });
     args.push("--db-filename", file);
   }
-  for (const [key, value] of Object.entries(options.dynamicConfig ?? {})) {
+  for (const [key, value] of Object.entries({ ...eager, ...options.dynamicConfig })) {
     args.push("--dynamic-config-value", `${key}=${value}`);
   }
   const process_ = spawn(cli, args, { detached: true, stdio: ["ignore", "pipe", "pipe"] });

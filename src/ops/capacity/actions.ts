@@ -15,7 +15,7 @@ export const actions = {
   reservation: 2,
   /** Those of them that come when it is due. */
   reservationDue: 1,
-  cancelledReservation: 5,
+  cancelledReservation: 4,
   /** One that is approved by a call, without the steps over its blocks. */
   bulkGrant: 9,
   monthEnd: 23,
