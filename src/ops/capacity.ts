@@ -3,7 +3,7 @@
  * which limit it meets first (docs/capacity.md). Ends with 1 and one line if an option is wrong.
  */
 import { parseArgs } from "node:util";
-import { reservationTiming } from "../../workflows/timing.ts";
+import { grantTiming, reservationTiming } from "../../workflows/timing.ts";
 import { defaults } from "../config/config.ts";
 import { maxHeldGrants } from "../worker/slots.ts";
 import type { Load, Settings } from "./capacity/formulas.ts";
@@ -64,6 +64,7 @@ const settings = (announced: boolean): Settings => ({
   maxStreams: numberByDefault("MEGURI_MAX_STREAMS"),
   announced,
   heldGrants: maxHeldGrants,
+  crowd: grantTiming.crowd,
   leadSeconds: (reservationTiming.minLeadMs + reservationTiming.leadSpreadMs / 2) / 1_000,
 });
 
