@@ -84,7 +84,7 @@ export const grantTiming = {
   crowd: 50,
   /** Timers that are so late in the mean show that heartbeats would come too late as well. */
   slowTimerMs: 15,
-  /** Grants of a crowd, or of a slow worker, send their first heartbeats within this time before. */
+  /** Grants of a crowd, or of a slow worker, send their first heartbeats so long before at most. */
   spreadMs: 2_500,
   /**
    * For this time after it is due, an activity makes another attempt after a retryable error. RETRY

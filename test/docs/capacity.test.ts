@@ -3,10 +3,11 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { defaults } from "../../src/config/config.ts";
+import { reservationBytesAsleep } from "../../src/ops/capacity/actions.ts";
 import { monthEndTable } from "../../src/ops/capacity/month-ends.ts";
 import { prices } from "../../src/ops/capacity/prices.ts";
 import { reportTable } from "../../src/ops/capacity/reports.ts";
-import { assumed, costs, measured } from "../../src/ops/capacity/units.ts";
+import { assumed, costs, idlePassReads, measured } from "../../src/ops/capacity/units.ts";
 import { projectRoot } from "../support/markdown.ts";
 
 const page = readFileSync(`${projectRoot}docs/capacity.md`, "utf8");
@@ -67,5 +68,9 @@ test("the page names variables that exist, and the date of the prices", () => {
   expect(page).toContain(`${100 * assumed.provisionedShare} % of what is provisioned`);
   expect(page).toContain(`${100 * assumed.cpuShare} % is planned for`);
   expect(page).toContain(`a call takes ${assumed.callCpuMs} ms`);
+  expect(page).toContain(`to need ${assumed.rowCpuMs} ms`);
+  expect(page).toContain(`takes ${idlePassReads} read units a pass`);
+  expect(page).toContain(`${reservationBytesAsleep.toLocaleString("en")} bytes of each`);
+  expect(page).toContain(`made ${assumed.daysAhead} days ahead, at $${prices.activeGbHour} a GB`);
   expect(page).toContain(`so ${costs.reserve.writes} of their write units and one`);
 });

@@ -4,12 +4,15 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import {
+  alternatives,
+  dueHeartbeats,
   dueUnits,
   dynamoDollars,
   heldGrants,
   type Load,
   limitUses,
   memoryMb,
+  monthGbHours,
   monthUnits,
   partitions,
   postgresBreakEven,
@@ -22,8 +25,10 @@ import {
   workers,
   yearGb,
 } from "../../src/ops/capacity/formulas.ts";
+import { report } from "../../src/ops/capacity/report.ts";
 import { assumed } from "../../src/ops/capacity/units.ts";
 import { readOptions } from "../../src/ops/capacity.ts";
+import { reconcilerTiming } from "../../workflows/timing.ts";
 import { projectRoot } from "../support/markdown.ts";
 
 const settings: Settings = {
@@ -32,7 +37,11 @@ const settings: Settings = {
   announced: false,
   heldGrants: 20_000,
   leadSeconds: 6,
+  crowd: 50,
 };
+
+/** Read units of the passes of a month. Tests shorten their interval; it is 30 s. */
+const idleReads = 44 * (86_400_000 / reconcilerTiming.intervalMs) * (730 / 24);
 
 const loadOf = (...args: readonly string[]): Load => readOptions(args).load;
 
@@ -75,7 +84,8 @@ test("units follow from calls, watchers, and the minute in which reservations ar
   expect(steadyUnits(reserved, settings)).toEqual({ writes: 5, reads: 1 });
   expect(monthUnits(reserved, settings).writes).toBeCloseTo(86_400 * (730 / 24) * (5 + 12));
   const month = monthUnits(loadOf("--rows", "1000", "--members", "10"), settings);
-  expect(month).toEqual({ writes: 7_080 + 50, reads: 1_000 + 10 });
+  expect(month.writes).toBe(7_080 + 50);
+  expect(month.reads).toBeCloseTo(1_000 + 10 + idleReads);
   expect(yearGb(loadOf("--grants", "1"))).toBeCloseTo((12 * 2_628_000 * 487) / 1e9);
   expect(yearGb(loadOf("--reservations", "1e6"))).toBeCloseTo((365 * 1e6 * (948 + 474)) / 1e9);
   expect(yearGb(loadOf("--members", "1e6"))).toBeCloseTo(0.352);
@@ -90,8 +100,8 @@ test("partitions are those of the unit of which there are more", () => {
 test("processes follow from calls, streams and grants of one moment", () => {
   const none = loadOf();
   expect([servers(none, settings), workers(none, settings)]).toEqual([2, 2]);
-  expect(servers(loadOf("--balances", "2000"), settings)).toBe(5);
-  expect(servers(loadOf("--reservations", String(2_000 * 86_400)), settings)).toBe(5);
+  expect(servers(loadOf("--balances", "8000"), settings)).toBe(5);
+  expect(servers(loadOf("--reservations", String(8_000 * 86_400)), settings)).toBe(5);
   const watched = loadOf("--watchers", "30000");
   expect(servers(watched, settings)).toBe(3);
   expect(memoryMb(watched, settings).server).toBeCloseTo(250 + 277);
@@ -104,21 +114,24 @@ test("processes follow from calls, streams and grants of one moment", () => {
 
 test("dollars follow from the list prices", () => {
   const load = loadOf("--grants", "1");
+  const grantDollars = 2.628 * (6 * 0.625 + 0.125);
   const { onDemand, provisioned } = dynamoDollars(load, settings);
-  expect(onDemand).toBeCloseTo(2.628 * (6 * 0.625 + 0.125));
+  expect(onDemand).toBeCloseTo(grantDollars + (idleReads * 0.125) / 1e6);
   expect(provisioned).toBeCloseTo((730 * (6 * 0.00065 + 0.00013)) / 0.6);
   expect(processDollars(load, settings)).toBeCloseTo(730 * 4 * (0.04048 + 2 * 0.004445));
   // Servers of 1,081 MB, twice which is 3 GB.
   const streaming = processDollars(loadOf("--watchers", "60000"), { ...settings, maxStreams: 3e4 });
   expect(streaming).toBeCloseTo(730 * 2 * (2 * 0.04048 + (3 + 2) * 0.004445));
   // Temporal's own example: 11.25 million in excess of the plan's.
-  expect(temporalDollars(13_750_000)).toBeCloseTo(525 + 500);
-  expect(temporalDollars(0)).toBe(500);
+  expect(temporalDollars(13_750_000, 0)).toBeCloseTo(525 + 500);
+  expect(temporalDollars(0, 0)).toBe(500);
   // Beyond 5,000 dollars of use the plan is a tenth of it.
   const large = 250 + 225 + 400 + 1_050 + 1_500 + 100 * 25 + 50 * 25;
-  expect(temporalDollars(252_500_000)).toBeCloseTo(large * 1.1);
+  expect(temporalDollars(252_500_000, 0)).toBeCloseTo(large * 1.1);
+  // Temporal's own example: 720 GBh of active storage in excess of the plan's 2.5 GB.
+  expect(temporalDollars(0, 2.5 * 744 + 720)).toBeCloseTo(30.24 + 500);
   const { month, onDemand: grants } = postgresBreakEven();
-  expect(grants * onDemand).toBeCloseTo(month);
+  expect(grants * grantDollars).toBeCloseTo(month);
 });
 
 test("provisioned units are used as far as the template of the tables has it", () => {
@@ -132,17 +145,59 @@ test("provisioned units are used as far as the template of the tables has it", (
 test("actions are those of the reservations, the rows and the idle days", () => {
   const idle = temporalActions(loadOf(), settings).month;
   const { month, due } = temporalActions(loadOf("--reservations", "6000"), settings);
-  expect(month - idle).toBeCloseTo((6_000 * 3 * 730) / 24);
+  expect(month - idle).toBeCloseTo((6_000 * 2 * 730) / 24);
   expect(due).toBe(100);
   const rows = temporalActions(loadOf("--rows", "20000"), settings).month;
   expect(rows - idle).toBeCloseTo(2 * 273);
 });
 
+test("grants of one second beyond the first 50 of a worker send a heartbeat each", () => {
+  // A thousand a second on five workers: 150 of each worker's 200.
+  const busy = loadOf("--reservations", "60000");
+  expect(workers(busy, settings)).toBe(5);
+  expect(dueHeartbeats(busy, settings)).toBe(5 * 150);
+  expect(temporalActions(busy, settings).due).toBe(1_000 + 750);
+  const idle = temporalActions(loadOf(), settings).month;
+  const daily = 60_000 * 2 + 60 * 750;
+  expect(temporalActions(busy, settings).month - idle).toBeCloseTo((daily * 730) / 24);
+  // A hundred a second on two workers.
+  expect(dueHeartbeats(loadOf("--reservations", "6000"), settings)).toBe(0);
+});
+
+test("a million points at one minute: reservations asleep, or rows of bulk grants", () => {
+  const found = alternatives(loadOf("--reservations", "1e6"), settings);
+  // 17 write and 4 read units, 2 actions, and a heartbeat of 16,667 less 50 on each of 84 workers.
+  const heartbeats = 1e6 - 60 * 50 * 84;
+  const units = 17 * 0.625 + 4 * 0.125;
+  expect(found.reserved).toBeCloseTo(units + 100 + (heartbeats / 1e6) * 50);
+  // 968 bytes each for 30 days.
+  expect(found.asleep).toBeCloseTo(0.968 * 720 * 0.042);
+  expect(monthGbHours(loadOf("--reservations", "1e6"))).toBeCloseTo((0.968 * 720 * 730) / 24);
+  // Five sheets of 200,000 rows with 4,629 actions each (docs/temporal-cloud.md).
+  expect(found.sheets).toBe(5);
+  expect(found.bulk).toBeCloseTo(7.08 * 0.625 + 0.125 + ((5 * 4_629) / 1e6) * 50);
+  // Twenty lanes, each in a worker that executes 100 rows a second.
+  expect(found.bulkSeconds).toBe(500);
+});
+
+test("the report prints these figures", () => {
+  const text = report(loadOf("--reservations", "1e6"), settings);
+  for (const line of [
+    "of them heartbeats       12,467 a second in that minute",
+    "runs asleep              21,199 GBh a month",
+    "as reservations          $149, and $29 while they sleep",
+    "with execute_time as     5 bulk grants: $6, granted within 8.3 minutes",
+  ]) {
+    expect(text).toContain(`  ${line}\n`);
+  }
+  expect(report(loadOf(), settings)).not.toContain("execute_time");
+});
+
 test("the limit that is met first stands in front", () => {
   const [first, second] = limitUses(loadOf("--reservations", "60000"), settings);
   const used = 12_000 + (5 * 60_000) / 86_400;
-  expect(first).toMatchObject({ name: "write units a second of a new table", used });
-  expect(second).toMatchObject({ name: "actions a second of a Temporal namespace", used: 1_000 });
+  expect(first).toMatchObject({ name: "actions a second of a Temporal namespace", used: 1_750 });
+  expect(second).toMatchObject({ name: "write units a second of a new table", used });
   expect(limitUses(loadOf("--balances", "9000"), settings)[0]).toMatchObject({
     name: "read units a second of a new table",
     used: 9_000,

@@ -9,6 +9,9 @@ import { rowsPerBlock } from "../../domain/sheet.ts";
 /** What a start by a schedule costs beside the start of the run. */
 const scheduledStart = 2;
 
+/** The bytes of a reservation's history while it sleeps (`reservation.bytes_asleep`). */
+export const reservationBytesAsleep = 968;
+
 /** The actions of one run, from its start to its end. */
 export const actions = {
   /** One that sleeps until its time. */
@@ -50,6 +53,8 @@ export const bulkGrantActions = (rows: number, rowsPerSecond: number): number =>
   actions.bulkGrant + blockActions(rows, checkedRowsPerSecond) + blockActions(rows, rowsPerSecond);
 
 const dayMs = 86_400_000;
+/** The passes of the reconciler in a day. */
+export const passesPerDay = dayMs / reconcilerTiming.intervalMs;
 /** The months of a day. */
 const monthsPerDay = 12 / 365;
 
@@ -63,10 +68,10 @@ interface IdleDay {
 
 /** The actions of a day without calls, by what makes them. */
 export function idleDayActions({ programs, withNotices, pickUps }: IdleDay) {
-  const passes = dayMs / reconcilerTiming.intervalMs;
   return {
     /** Its passes, and the runs that continue each other. */
-    reconciler: passes * (actions.reconcilerPass + passHeartbeats + 1 / reconcilerTiming.maxPasses),
+    reconciler:
+      passesPerDay * (actions.reconcilerPass + passHeartbeats + 1 / reconcilerTiming.maxPasses),
     /** Two runs a month. */
     monthEnds: 2 * monthsPerDay * programs * (actions.monthEnd + scheduledStart),
     expiryNotices: monthsPerDay * withNotices * (actions.expiryNotices + scheduledStart),

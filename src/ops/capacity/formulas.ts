@@ -1,7 +1,15 @@
 /** What a load needs and costs: pure formulas over measured units and list prices. */
-import { actions, bulkGrantActions, idleDayActions } from "./actions.ts";
+import { laneCount } from "../../contract/bulk-grants.ts";
+import { maxRows, rowsPerBlock } from "../../domain/sheet.ts";
+import {
+  actions,
+  bulkGrantActions,
+  idleDayActions,
+  passesPerDay,
+  reservationBytesAsleep,
+} from "./actions.ts";
 import { daysPerMonth, hoursPerMonth, prices } from "./prices.ts";
-import { assumed, costs, limits, measured, stored } from "./units.ts";
+import { assumed, costs, idlePassReads, limits, measured, stored } from "./units.ts";
 
 export interface Load {
   /** Calls a second, as the average of a month. */
@@ -30,6 +38,8 @@ export interface Settings {
   /** Grants that one worker holds at a time, and for how long on average, in seconds. */
   readonly heldGrants: number;
   readonly leadSeconds: number;
+  /** Grants of one second that a worker makes without heartbeats. */
+  readonly crowd: number;
 }
 
 interface Units {
@@ -81,7 +91,11 @@ export const monthUnits = (load: Load, settings: Settings): Units =>
     times(costs.execute, load.reservations * daysPerMonth),
     { writes: load.rows * measured.rowWrites, reads: load.rows },
     times(costs.expire, load.members),
+    { writes: 0, reads: idleMonthReads },
   ]);
+
+/** Read units of a month that the reconciler takes where there is nothing to do, in one program. */
+export const idleMonthReads = idlePassReads * passesPerDay * daysPerMonth;
 
 /**
  * GB that a month adds to the tables and their indexes; ledgers and event keys stay for good.
@@ -110,13 +124,13 @@ const callsOf = (load: Load): number =>
   load.reads +
   reserves(load);
 
-/** vCPUs that so many calls a second need. */
-export const vcpus = (callsPerSecond: number): number =>
-  Math.ceil((callsPerSecond * assumed.callCpuMs) / 1_000 / assumed.cpuShare);
+/** vCPUs for so many calls or rows a second, each with this CPU time. */
+export const vcpus = (perSecond: number, cpuMs: number): number =>
+  Math.ceil((perSecond * cpuMs) / 1_000 / assumed.cpuShare);
 
 /** Servers of one vCPU, two at least. */
 export const servers = (load: Load, { maxStreams }: Settings): number =>
-  Math.max(2, vcpus(callsOf(load)), Math.ceil(load.watchers / maxStreams));
+  Math.max(2, vcpus(callsOf(load), assumed.callCpuMs), Math.ceil(load.watchers / maxStreams));
 
 /** Grants that all workers hold while they wait for their time. */
 export const heldGrants = ({ reservations }: Load, { leadSeconds }: Settings): number =>
@@ -140,15 +154,24 @@ export function memoryMb(load: Load, settings: Settings) {
   };
 }
 
+/**
+ * Heartbeats a second in the minute in which reservations are due. Each grant of a second beyond
+ * the first ones of a worker sends one, and a slow one sends more.
+ */
+export const dueHeartbeats = (load: Load, settings: Settings): number =>
+  Math.max(0, load.reservations / 60 - settings.crowd * workers(load, settings));
+
 /** Temporal's actions of a month, with one program, and a second when reservations are due. */
-export function temporalActions(load: Load, { bulkRowsPerSecond }: Settings) {
+export function temporalActions(load: Load, settings: Settings) {
+  const heartbeats = dueHeartbeats(load, settings);
   const idle = idleDayActions({ programs: 1, withNotices: 0, pickUps: 0 });
   const sheets = load.rows / sheetRows;
+  const daily = load.reservations * actions.reservation + 60 * heartbeats;
   return {
     month:
-      (idle.reconciler + idle.monthEnds + load.reservations * actions.reservation) * daysPerMonth +
-      sheets * bulkGrantActions(sheetRows, bulkRowsPerSecond),
-    due: (load.reservations / 60) * actions.reservationDue,
+      (idle.reconciler + idle.monthEnds + daily) * daysPerMonth +
+      sheets * bulkGrantActions(sheetRows, settings.bulkRowsPerSecond),
+    due: (load.reservations / 60) * actions.reservationDue + heartbeats,
   };
 }
 
@@ -182,10 +205,19 @@ export function processDollars(load: Load, settings: Settings): number {
   return hoursPerMonth * perHour;
 }
 
-/** Dollars of Temporal Cloud a month, with its plan and without storage. */
-export function temporalDollars(monthActions: number): number {
+/** GB and hours in which a number of reservations sleep in Temporal. */
+const asleepGbHours = (reservations: number): number =>
+  (reservations * reservationBytesAsleep * assumed.daysAhead * 24) / 1e9;
+
+/** GB and hours of a month in which the reservations of its days sleep. */
+export const monthGbHours = ({ reservations }: Load): number =>
+  asleepGbHours(reservations * daysPerMonth);
+
+/** Dollars of Temporal Cloud a month, with its plan and without what it keeps of closed runs. */
+export function temporalDollars(monthActions: number, activeGbHours: number): number {
+  const storage = Math.max(0, activeGbHours - prices.includedActiveGbHours) * prices.activeGbHour;
   let left = Math.max(0, monthActions / 1e6 - prices.includedActions);
-  let dollars = 0;
+  let dollars = storage;
   let from = 0;
   for (const [upTo, price] of prices.actionTiers) {
     const part = Math.min(left, upTo - from);
@@ -194,6 +226,30 @@ export function temporalDollars(monthActions: number): number {
     from = upTo;
   }
   return dollars + Math.max(prices.temporalPlan, prices.temporalPlanShare * dollars);
+}
+
+/** Dollars of actions at the price of the first ones, without a plan. */
+const actionDollars = (count: number): number => (count / 1e6) * prices.actionTiers[0][1];
+
+/** What the reservations of a day cost, and the same grants as rows of bulk grants. */
+export function alternatives(load: Load, settings: Settings) {
+  const { reservations: count } = load;
+  const units = add([costs.reserve, costs.execute]);
+  const sheets = Math.ceil(count / maxRows);
+  const rows = count / Math.max(1, sheets);
+  const { bulkRowsPerSecond: rate } = settings;
+  const lanes = sheets * laneCount(Math.ceil(rows / rowsPerBlock));
+  const runs = count * actions.reservation + 60 * dueHeartbeats(load, settings);
+  return {
+    reserved: onDemandDollars(times(units, count)) + actionDollars(runs),
+    asleep: asleepGbHours(count) * prices.activeGbHour,
+    sheets,
+    bulk:
+      onDemandDollars({ writes: count * measured.rowWrites, reads: count }) +
+      actionDollars(sheets * bulkGrantActions(rows, rate)),
+    /** From the execute time to the last row, on the workers that the load has. */
+    bulkSeconds: count / (rate * Math.max(1, Math.min(workers(load, settings), lanes))),
+  };
 }
 
 /** Grants a second, all month, at which DynamoDB costs as much as a Postgres in two zones. */

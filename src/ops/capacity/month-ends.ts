@@ -1,7 +1,7 @@
 /** How long a month end takes, and what it costs (docs/capacity.md). */
 import { shardCount } from "../../contract/points.ts";
 import { formatTime, onDemandDollars, times, vcpus } from "./formulas.ts";
-import { costs, limits } from "./units.ts";
+import { assumed, costs, limits } from "./units.ts";
 
 /** Units of the expiry index for an account whose oldest month changes: a deletion and a put. */
 const indexWrites = 2;
@@ -17,7 +17,7 @@ const accountsPerSecond = (tableWrites: number): number =>
 export function monthEndTable(): string {
   const rates = [limits.newTableWrites, limits.tableWrites].map((writes) => {
     const rate = accountsPerSecond(writes);
-    return { writes, rate, workers: vcpus(rate) };
+    return { writes, rate, workers: vcpus(rate, assumed.rowCpuMs) };
   });
   const heads = rates.map(
     (each) => `${each.writes.toLocaleString("en")} write units a second, ${each.workers} workers`,

@@ -38,6 +38,12 @@ export const prices = {
   temporalPlanShare: 0.1,
   /** Millions of actions that the plan includes. */
   includedActions: 2.5,
+  /**
+   * Temporal Cloud's storage of runs that are open, for a GB and hour, and what the plan includes:
+   * 2.5 GB, each for 744 hours (https://docs.temporal.io/cloud/pricing, "Storage pricing").
+   */
+  activeGbHour: 0.042,
+  includedActiveGbHours: 2.5 * 744,
 } as const;
 
 /** AWS's month. */

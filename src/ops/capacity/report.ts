@@ -1,12 +1,17 @@
 /** The text that `npm run capacity` prints. */
 import {
+  alternatives,
+  dueHeartbeats,
   dueUnits,
   dynamoDollars,
+  formatTime,
   heldGrants,
+  idleMonthReads,
   type Load,
   limitUses,
   memoryMb,
   monthGb,
+  monthGbHours,
   partitions,
   postgresBreakEven,
   processDollars,
@@ -36,6 +41,7 @@ export function report(load: Load, settings: Settings): string {
     ...storeLines(load, settings),
     ...processLines(load, settings),
     ...dollarLines(load, settings),
+    ...adviceLines(load, settings),
     ...limitLines(load, settings),
   ].join("\n");
 }
@@ -51,6 +57,7 @@ function storeLines(load: Load, settings: Settings): string[] {
     "DynamoDB",
     `  calls and watchers       ${units(steady)}`,
     `  the minute of the day    ${units(due)} more`,
+    `  the idle reconciler      ${shown(idleMonthReads)} read units a month`,
     `  partitions at that time  ${shown(partitions(peak))}, if no key is hot`,
     `  stored                   ${shown(year)} GB in a year, ${shown(month)} GB more a month`,
   ];
@@ -67,6 +74,8 @@ function processLines(load: Load, settings: Settings): string[] {
     `  grants held at a time    ${shown(heldGrants(load, settings))}`,
     "Temporal",
     `  actions                  ${shown(month)} a month, ${shown(due)} a second in that minute`,
+    `  of them heartbeats       ${shown(dueHeartbeats(load, settings))} a second in that minute`,
+    `  runs asleep              ${shown(monthGbHours(load))} GBh a month`,
   ];
 }
 
@@ -74,7 +83,7 @@ function dollarLines(load: Load, settings: Settings): string[] {
   const { onDemand, provisioned, storage } = dynamoDollars(load, settings);
   const { month } = temporalActions(load, settings);
   const processes = processDollars(load, settings);
-  const temporal = temporalDollars(month);
+  const temporal = temporalDollars(month, monthGbHours(load));
   const { onDemand: atOnce, provisioned: planned, month: postgres } = postgresBreakEven();
   const cheaper = `a Postgres for ${dollars(postgres)} is cheaper than DynamoDB from`;
   return [
@@ -83,10 +92,23 @@ function dollarLines(load: Load, settings: Settings): string[] {
     `  or provisioned           ${dollars(provisioned)} for calls and watchers alone`,
     `  its storage in a year    ${dollars(storage)}, with point-in-time recovery`,
     `  servers and workers      ${dollars(processes)}`,
-    `  Temporal Cloud           ${dollars(temporal)}, without storage`,
+    `  Temporal Cloud           ${dollars(temporal)}, without histories of closed runs`,
     `  all, on demand           ${dollars(onDemand + storage + processes + temporal)}`,
     `  ${cheaper} ${shown(atOnce)} grants a second,`,
     `  or from ${shown(planned)} where they are provisioned, if it takes them`,
+  ];
+}
+
+/** What the grants of one moment cost in another way; nothing without reservations. */
+function adviceLines(load: Load, settings: Settings): string[] {
+  if (load.reservations === 0) return [];
+  const { reserved, asleep, sheets, bulk, bulkSeconds } = alternatives(load, settings);
+  const grants = sheets === 1 ? "a bulk grant" : `${sheets} bulk grants`;
+  const time = formatTime(bulkSeconds);
+  return [
+    "The reservations of one day, without the plan of Temporal Cloud",
+    `  as reservations          ${dollars(reserved)}, and ${dollars(asleep)} while they sleep`,
+    `  with execute_time as     ${grants}: ${dollars(bulk)}, granted within ${time}`,
   ];
 }
 

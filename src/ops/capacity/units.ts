@@ -54,17 +54,27 @@ export const measured = {
   heldGrantKb: 15.7,
 } as const;
 
+/**
+ * Read units of a pass of the reconciler that finds nothing, for each program: 88 requests, each of
+ * which is an eventually consistent query without a result.
+ */
+export const idlePassReads = 44;
+
 /** Figures of docs/benchmarks.md that depend on the machine: take your own where you have them. */
 export const assumed = {
   /** MB of a server or worker that does nothing special. */
   processMb: 250,
   /**
-   * Milliseconds of CPU of a call. An estimate: no benchmark measures it, and this is what a row
-   * of a bulk grant takes of a worker.
+   * Milliseconds of CPU of a call: a grant on a store that commits at once takes 0.31 to 0.42
+   * (docs/decisions/0072-connect-to-dynamodb-by-undici.md).
    */
-  callCpuMs: 1.7,
+  callCpuMs: 0.42,
+  /** Milliseconds of CPU that a worker takes for a row of a bulk grant; of an expiry, a guess. */
+  rowCpuMs: 1.7,
   /** Grants of one moment that a worker makes a second. */
   grantsPerWorker: 200,
+  /** How far ahead reservations are made, which is how long their runs sleep. */
+  daysAhead: 30,
   /** The share of a vCPU that is planned for. */
   cpuShare: 0.7,
   /** The share of provisioned units that is used: TargetUtilization of deploy/tables.yaml. */

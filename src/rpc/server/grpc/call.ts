@@ -8,7 +8,6 @@ import { type Call, callKey } from "../calls.ts";
 import { compressions } from "../compressions.ts";
 import { socketKey } from "../context.ts";
 import type { ServedMethod } from "./methods.ts";
-import { requestHeaders } from "./request-headers.ts";
 
 /** The smallest message that is compressed, in bytes; that of Connect. */
 export const compressMinBytes = 1_024;
@@ -36,6 +35,15 @@ export function readHeaders({ limits }: ServedMethod, header: IncomingHttpHeader
 const headerOf = (header: IncomingHttpHeaders, name: string): string | null =>
   (header[name] as string | undefined) ?? null;
 
+/** The headers without pseudo-headers such as `:path`; the values of one name are joined. */
+function headersOf(header: IncomingHttpHeaders): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(header)) {
+    if (!name.startsWith(":")) headers.append(name, [value].flat().join(", "));
+  }
+  return headers;
+}
+
 export const deadlineExceeded = () =>
   new ConnectError("the operation timed out", Code.DeadlineExceeded);
 
@@ -61,7 +69,7 @@ export function createContext(
     protocolName: "grpc",
     requestMethod: "POST",
     url: `${header[":scheme"]}://${header[":authority"]}${header[":path"]}`,
-    requestHeader: requestHeaders(header),
+    requestHeader: headersOf(header),
     responseHeader: new Headers(),
     responseTrailer: new Headers(),
     values: createContextValues().set(socketKey, socket).set(callKey, call),
