@@ -159,14 +159,19 @@ async function readChangedRecord(input: GrantInput, run: Run): Promise<Reservati
   return step;
 }
 
-/** Continues as new when the history is long and nothing would be lost with this run. */
+/**
+ * Continues as new when the history is long and nothing would be lost with this run. Temporal lets
+ * the run that follows begin when this one was to begin, before a change ended the delay of its
+ * start: that would be too late for a reservation that was moved to an earlier time.
+ */
 async function continueWhenLong(
   input: ReservationInput,
   run: Run,
   executeTime: string,
 ): Promise<void> {
   const isIdle = !run.isRefreshRequested() && allHandlersFinished();
-  if (!workflowInfo().continueAsNewSuggested || !isIdle) return;
+  const isEarlier = Date.parse(executeTime) < Date.parse(input.execute_time_at_start);
+  if (!workflowInfo().continueAsNewSuggested || !isIdle || isEarlier) return;
   await continueAsNew<typeof reservation>({ ...input, execute_time_at_start: executeTime });
 }
 

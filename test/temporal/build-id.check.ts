@@ -2,7 +2,7 @@
 import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Child } from "../../src/dev/stack/child.ts";
-import { endsAsCanceled, reserveAndStart } from "../support/fixtures/reservations.ts";
+import { endsAsCanceled, reserveAndBegin } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
@@ -27,7 +27,7 @@ async function buildsOf(run: WorkflowHandle): Promise<string[]> {
 
 test("a reservation that slept under one build is finished by the next", async () => {
   worker = await stack.startWorkerProcess({ MEGURI_BUILD_ID: "build-7" });
-  const run = await reserveAndStart(stack, { id: "asleep", inMs: 3_600_000 });
+  const run = await reserveAndBegin(stack, { id: "asleep", inMs: 3_600_000 });
   await eventually(async () => expect(await buildsOf(run)).toEqual(["meguri/build-7"]));
   await worker.stop();
   worker = await stack.startWorkerProcess({ MEGURI_BUILD_ID: "build-8" });

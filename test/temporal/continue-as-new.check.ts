@@ -8,6 +8,7 @@ import {
 } from "../../src/app/points/liability-reports.ts";
 import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
+import { getReservation } from "../../src/app/reservations/queries.ts";
 import { setTime } from "../../src/app/testing/test-clock.ts";
 import { liabilityReportWorkflowId } from "../../src/contract/liability-reports.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
@@ -61,17 +62,31 @@ afterAll(async () => {
   await exports.delete();
 });
 
-/** Moves a reservation by Updates until its run has continued as new. Returns its handle. */
-async function continued(id: string, points: number) {
+/** Moves a reservation by Updates, each time by so long, and returns its handle. */
+async function moved(id: string, points: number, byMs: number) {
   const handle = await reserveAndStart(stack, { id, points, inMs: 3_600_000 });
   const { runId } = await handle.describe();
   for (let i = 1; i <= 10; i++) {
-    const execute_time = new Date(Date.now() + 3_600_000 - i * 1_000).toISOString();
+    const execute_time = new Date(Date.now() + 3_600_000 + i * byMs).toISOString();
     await eventually(() => handle.executeUpdate("reschedule", { args: [{ execute_time }] }));
   }
-  expect((await handle.describe()).runId).not.toBe(runId);
+  return { handle, isContinued: (await handle.describe()).runId !== runId };
+}
+
+/** Moves a reservation to later times until its run has continued as new. Returns its handle. */
+async function continued(id: string, points: number) {
+  const { handle, isContinued } = await moved(id, points, 60_000);
+  expect(isContinued).toBe(true);
   return handle;
 }
+
+test("a reservation that was moved to earlier times goes on with its run", async () => {
+  const { handle, isContinued } = await moved("earlier", 10, -60_000);
+  expect(isContinued).toBe(false);
+  const execute_time = new Date(Date.now() + 1_000).toISOString();
+  await handle.executeUpdate("reschedule", { args: [{ execute_time }] });
+  await expectGrantedOnce(stack, "earlier");
+});
 
 test("a reservation that is rescheduled ten times is granted once", async () => {
   const { deps, programId } = stack;
@@ -100,6 +115,12 @@ test("a continued run still shows how much goes to whom, and can be cancelled", 
     ]).toEqual([120, "stopped", "tests", undefined, executeTime]);
   });
   const time = formatInstant(executeTime, "Asia/Tokyo");
+  // It begins when the first run was to begin, or upon a change.
+  const { reservation } = await getReservation(stack.deps, {
+    programId: stack.programId,
+    reservationId: "stopped",
+  });
+  await stack.deps.workflows.refreshReservation(reservation, "Asia/Tokyo");
   const details = await showsDetails(handle, `120 points for stopped. Waits until ${time}.`);
   expect(details).toContain("- reserved by: ren via tests");
   await handle.cancel();
