@@ -33,8 +33,9 @@ export function createBeats() {
       const second = Math.floor(executeTime / 1_000);
       const held = heldBySecond.get(second) ?? 0;
       heldBySecond.set(second, held + 1);
-      const due = performance.now() + Math.max(0, leftMs);
-      const lookAt = Math.max(performance.now(), due - Math.random() * spreadMs);
+      const start = performance.now();
+      const due = start + Math.max(0, leftMs);
+      const lookAt = Math.max(start, due - Math.random() * spreadMs);
       const beat = () => {
         context.heartbeat();
         timer = setTimeout(beat, heartbeatTimeoutMs / 2);
@@ -43,9 +44,9 @@ export function createBeats() {
         const now = performance.now();
         lateMs += (now - lookAt - lateMs) / 4;
         if (held >= crowd || lateMs > slowTimerMs) beat();
-        else timer = setTimeout(beat, due + beatMs - now);
+        else timer = setTimeout(beat, Math.max(0, due + beatMs - now));
       };
-      let timer = setTimeout(look, lookAt - performance.now());
+      let timer = setTimeout(look, lookAt - start);
       try {
         return await work();
       } finally {
