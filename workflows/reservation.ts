@@ -28,7 +28,7 @@ import { createView } from "./reservation-view.ts";
 import { reservationTiming } from "./timing.ts";
 
 const { leastMs, spreadMs } = reservationLead;
-const { leadSlackMs, graceMs, longestMs, pausedMs } = reservationTiming;
+const { leadSlackMs, overdueMs, graceMs, longestMs, pausedMs } = reservationTiming;
 
 /** Reads the record after a change: a local activity, which adds one event to the history. */
 const { grantNow } = proxyLocalActivities<Activities>(reservationTiming.grantNow);
@@ -132,11 +132,11 @@ function grantWhenDue(input: GrantInput): Promise<ReservationAnswer> {
 /**
  * How long the activity holds. One that is scheduled later than its lead holds for a shorter time,
  * so its timeout is shorter, too: it is due soon after the execute time. A reservation that is due
- * already is not held, and has the whole lead, because many may be due after an outage.
+ * already is not held, and has some seconds, because many may be due after an outage.
  */
 function heldMs({ lead_ms, execute_time }: GrantInput): number {
   const leftMs = Date.parse(execute_time) - Date.now();
-  return leftMs > 0 ? Math.min(lead_ms, leftMs) : lead_ms;
+  return leftMs > 0 ? Math.min(lead_ms, leftMs) : overdueMs;
 }
 
 /** Tries until the store answers. The Web UI shows the last failure of the pending activity. */

@@ -68,6 +68,8 @@ const toMs = (
 
 /** From the execute time until Temporal takes a worker without a heartbeat for a dead one. */
 const graceMs = 1_200;
+/** Before that, when a run begins after its execute time. */
+const overdueMs = 6_000;
 
 /**
  * Expects one grant of each, and that an attempt of a killed worker ends soon after the execute
@@ -85,7 +87,9 @@ async function expectGrantedInTime(ids: readonly string[]): Promise<void> {
     const input = Buffer.from(scheduled?.input?.payloads?.[0]?.data ?? []).toString();
     const { lead_ms } = JSON.parse(input) as GrantInput;
     const leftMs = executeTime - toMs(task?.eventTime);
-    const differenceMs = toMs(scheduled?.heartbeatTimeout) - (Math.min(lead_ms, leftMs) + graceMs);
+    // A busy machine may come to a run only after its time.
+    const heldMs = leftMs > 0 ? Math.min(lead_ms, leftMs) : overdueMs;
+    const differenceMs = toMs(scheduled?.heartbeatTimeout) - (heldMs + graceMs);
     expect(Math.abs(differenceMs)).toBeLessThanOrEqual(1);
   }
   console.log(`${ids[0]} and others: at most ${Math.max(...lateMs)} ms late`);
