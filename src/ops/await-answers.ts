@@ -1,4 +1,5 @@
 /** Waits in the setup for a store and a Temporal that do not answer yet. */
+import { DynamoDBServiceException } from "@aws-sdk/client-dynamodb";
 import pRetry from "p-retry";
 import { OperatorError } from "../config/config-error.ts";
 import { DomainError } from "../domain/errors.ts";
@@ -13,7 +14,7 @@ const patience = { pauseMs: 1_000, giveUpMs: 60_000 };
  * Takes a step again while the store or Temporal does not answer it, for a minute. The step has to
  * be one that may be taken any number of times.
  *
- * @throws OperatorError when the minute is over.
+ * @throws OperatorError when the minute is over, or when the store refuses the step.
  */
 export async function untilAnswered(
   step: () => Promise<void>,
@@ -36,9 +37,12 @@ export async function untilAnswered(
       },
     });
   } catch (error) {
+    const { name, message } = error as Error;
     const silent = silentOne(error);
+    if (silent === undefined && isRefusal(error)) {
+      throw new OperatorError(`the store cannot be set up: ${name}: ${message}`);
+    }
     if (silent === undefined) throw error;
-    const { message } = error as Error;
     throw new OperatorError(`${silent} has not answered for ${giveUpMs / 1_000} s: ${message}`);
   }
 }
@@ -49,4 +53,10 @@ function silentOne(error: unknown): string | undefined {
   if (!(error instanceof DomainError)) return isTransient(error) ? "the store" : undefined;
   if (error.reason === "WORKFLOWS_UNAVAILABLE") return "Temporal";
   return error.retryable ? "the store" : undefined;
+}
+
+/** Whether an operator has to correct rights or credentials before the store can be set up. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof DynamoDBServiceException) return true;
+  return error instanceof Error && error.name === "CredentialsProviderError";
 }

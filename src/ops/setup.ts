@@ -41,6 +41,9 @@ export async function setup(config: Config, log: Logger): Promise<void> {
   }
 }
 
+/** How often the setup says that a request has no answer, in ms. */
+const sayingMs = 1_000;
+
 type TablesConfig = Pick<Config, "dynamoEndpoint" | "region" | "tablePrefix" | "manageTables">;
 
 /**
@@ -54,7 +57,11 @@ export async function setupTables(
   pollMs = 10_000,
 ): Promise<void> {
   const { dynamoEndpoint: endpoint, region, tablePrefix, manageTables: isManaging } = config;
-  const { retrying: client, close } = createClients({ endpoint, region });
+  const { retrying: client, silenceMs, close } = createClients({ endpoint, region });
+  // The SDK tries four times, for 3 s each, before it throws.
+  const saying = setInterval(() => {
+    if (silenceMs() >= sayingMs) log.warn("the store gives no answer");
+  }, sayingMs);
   try {
     const definitions = definitionsFor(endpoint, tableName(tablePrefix));
     const differences = isManaging
@@ -69,6 +76,7 @@ export async function setupTables(
       "the tables are not as this version needs them; docs/operations.md says what to do";
     throw new OperatorError([text, ...breaking].join("\n  "));
   } finally {
+    clearInterval(saying);
     close();
   }
 }

@@ -1,10 +1,18 @@
 /** Tests how long the setup waits for a store and a Temporal, and what it says meanwhile. */
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import { pino } from "pino";
-import { beforeEach, expect, inject, onTestFinished, test } from "vitest";
+import { beforeEach, expect, inject, onTestFinished, test, vi } from "vitest";
 import { OperatorError } from "../../src/config/config-error.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import { untilAnswered } from "../../src/ops/await-answers.ts";
+import { setupTables } from "../../src/ops/setup.ts";
 import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { SchedulesMissing } from "../../src/temporal/schedules.ts";
 import { startTcpProxy } from "../support/servers/tcp-proxy.ts";
@@ -77,3 +85,57 @@ test("a store that comes back is set up", async () => {
   expect(tables).toBeInstanceOf(Array);
   expect(said).toEqual([expect.stringMatching(/^the store does not answer; .*/)]);
 });
+
+test("a store that hangs is told while the first request still waits", async () => {
+  const proxy = await startTcpProxy(Number(new URL(inject("dynamodbEndpoint")).port));
+  onTestFinished(proxy.stop);
+  proxy.hang();
+  onSaid = proxy.restore;
+  const tables = {
+    ...{ dynamoEndpoint: `http://127.0.0.1:${proxy.port}`, region: "ap-northeast-1" },
+    ...{ tablePrefix: `hung-${randomUUID()}-`, manageTables: false },
+  };
+  await expect(setupTables(tables, log)).rejects.toThrow(OperatorError);
+  expect(said[0]).toBe("the store gives no answer (undefined)");
+});
+
+test("a store that refuses is told in one sentence", async () => {
+  const server = createServer((request, response) => {
+    request.resume();
+    const type = "com.amazon.coral.service#AccessDeniedException";
+    response.writeHead(400).end(JSON.stringify({ __type: type, message: "not authorized" }));
+  }).listen(0, "127.0.0.1");
+  onTestFinished(async () => {
+    await promisify(server.close.bind(server))();
+  });
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const text = "the store cannot be set up: AccessDeniedException: not authorized";
+  const ended = untilAnswered(() => listTables(`http://127.0.0.1:${port}`), log, timing);
+  await expect(ended).rejects.toEqual(new OperatorError(text));
+  expect(said).toEqual([]);
+});
+
+test("missing credentials are told in one sentence", async () => {
+  const none = join(tmpdir(), randomUUID());
+  for (const name of ["AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"]) vi.stubEnv(name, none);
+  for (const name of ["AWS_ACCESS_KEY_ID", "AWS_PROFILE"]) vi.stubEnv(name, undefined);
+  vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  // Credentials are asked for before the name is looked up.
+  const ended = untilAnswered(() => listTables("http://store.invalid"), log, timing);
+  await expect(ended).rejects.toThrow(OperatorError);
+  await expect(ended).rejects.toThrow(/^the store cannot be set up: CredentialsProviderError: /);
+});
+
+/** Asks a store for its tables, as the setup does. */
+async function listTables(endpoint: string): Promise<void> {
+  const { retrying, close } = createClients({ endpoint, region: "ap-northeast-1" });
+  try {
+    await retrying.send(new ListTablesCommand({}));
+  } finally {
+    close();
+  }
+}
