@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { getReservation } from "../../src/app/reservations/queries.ts";
 import { reconcileId } from "../../src/contract/reconciler.ts";
-import { change, reserve, reserveAndStart } from "../support/fixtures/reservations.ts";
+import { change, reserve, reserveAndBegin } from "../support/fixtures/reservations.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { type AlertStack, startAlertStack } from "../support/servers/alerts.ts";
 
@@ -57,7 +57,7 @@ async function stopReconciler(): Promise<void> {
 const reserveMany = (name: string, count: number, inMs: number) =>
   Promise.all(
     Array.from({ length: count }, (_, n) =>
-      reserveAndStart(alerts.stack, { id: `${name}-${n}`, inMs }),
+      reserveAndBegin(alerts.stack, { id: `${name}-${n}`, inMs }),
     ),
   );
 
