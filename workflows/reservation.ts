@@ -12,6 +12,7 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import {
+  drawLeadMs,
   type FinalStep,
   type GrantInput,
   isFinal,
@@ -58,11 +59,8 @@ async function followRecord(input: ReservationInput, run: Run): Promise<FinalSte
   const view = createView(input, run);
   let executeTime = input.execute_time_at_start;
   const { program_id, reservation_id, user_id } = input;
-  const fixed = {
-    ...{ program_id, reservation_id, user_id },
-    ...asking(),
-  };
-  const drawnLeadMs = leastMs + Math.floor(Math.random() * spreadMs);
+  const fixed = { program_id, reservation_id, user_id, ...asking() };
+  const drawnLeadMs = drawLeadMs();
   let step: ReservationStep = { step: "WAIT", execute_time: executeTime };
   for (;;) {
     // A run that was reset finds the refusal of another run in its history, and tries again.
@@ -109,9 +107,10 @@ async function proceed(step: ReservationStep, input: GrantInput): Promise<Reserv
 /** Longer than the lead for a run that begins with its lead, so that its activity holds at once. */
 function leadMsAt(executeTime: string, drawnLeadMs: number): number {
   const longestLeadMs = leastMs + spreadMs + leadSlackMs;
-  const leftMs = Date.parse(executeTime) - Date.now();
-  return leftMs > longestLeadMs ? drawnLeadMs : longestLeadMs;
+  return leftMsUntil(executeTime) > longestLeadMs ? drawnLeadMs : longestLeadMs;
 }
+
+const leftMsUntil = (time: string): number => Date.parse(time) - Date.now();
 
 /**
  * Schedules the activity that holds until the execute time. That of a run that has begun long
@@ -135,7 +134,7 @@ function grantWhenDue(input: GrantInput): Promise<ReservationAnswer> {
  * already is not held, and has some seconds, because many may be due after an outage.
  */
 function heldMs({ lead_ms, execute_time }: GrantInput): number {
-  const leftMs = Date.parse(execute_time) - Date.now();
+  const leftMs = leftMsUntil(execute_time);
   return leftMs > 0 ? Math.min(lead_ms, leftMs) : overdueMs;
 }
 

@@ -36,7 +36,7 @@ export const steps = {
 export const reservationTiming = {
   /** The clocks of a server, of Temporal and of a worker differ by less than this. */
   leadSlackMs: 3_000,
-  /** As long as this and the grace, one that is due already may take until its first heartbeat. */
+  /** The heartbeat timeout of a grant that is due when it is scheduled, without the grace. */
   overdueMs: 6_000,
   /**
    * After this time without a heartbeat, a grant whose worker was killed starts again on another

@@ -90,7 +90,7 @@ const attemptsOf = (stack: Stack, ids: readonly string[]): Promise<number> =>
       ids.map(async (id) => {
         const handle = workflow.getHandle(reservationWorkflowId(defaultProgramId, id));
         await handle.result();
-        const { events = [] } = await handle.fetchHistory();
+        const { events } = await handle.fetchHistory();
         return sum(
           (events ?? []).map((event) => event.activityTaskStartedEventAttributes?.attempt ?? 0),
         );

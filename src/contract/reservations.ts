@@ -21,6 +21,10 @@ export function reservationOf(
  */
 export const reservationLead = { leastMs: 3_000, spreadMs: 12_000 } as const;
 
+/** Draws the lead of one run. A workflow draws the same one when it replays. */
+export const drawLeadMs = (): Milliseconds =>
+  reservationLead.leastMs + Math.floor(Math.random() * reservationLead.spreadMs);
+
 /** The signal upon which the workflow of a reservation reads its record again. */
 export const refreshSignal = "refresh";
 

@@ -9,9 +9,9 @@ import {
 import type { RecordRun, Workflows } from "../app/ports/workflows.ts";
 import { holdOf, holdWorkflowId } from "../contract/holds.ts";
 import {
+  drawLeadMs,
   type ReservationInput,
   refreshSignal,
-  reservationLead,
   reservationOf,
   reservationWorkflowId,
 } from "../contract/reservations.ts";
@@ -51,9 +51,7 @@ export function createReservationRuns(link: Link): Port {
   const { client, connection, namespace } = link;
   return {
     async startReservation(reservation, timeZone, now) {
-      const { leastMs, spreadMs } = reservationLead;
-      const leadMs = leastMs + Math.random() * spreadMs;
-      const startDelay = Math.max(0, Math.floor(reservation.executeTime - now - leadMs));
+      const startDelay = Math.max(0, Math.floor(reservation.executeTime - now - drawLeadMs()));
       const options = { ...startOptions(link, reservation, timeZone), startDelay };
       await link.call(() => client.workflow.start<Start>(workflowTypes.reservation, options));
     },

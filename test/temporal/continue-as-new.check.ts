@@ -8,7 +8,6 @@ import {
 } from "../../src/app/points/liability-reports.ts";
 import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { getReservation } from "../../src/app/reservations/queries.ts";
 import { setTime } from "../../src/app/testing/test-clock.ts";
 import { liabilityReportWorkflowId } from "../../src/contract/liability-reports.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
@@ -27,6 +26,7 @@ import { createExportFolder, type ExportFolderFixture } from "../support/fixture
 import { fillLedgers, fillTable, linesByLists } from "../support/fixtures/ledgers-to-export.ts";
 import { recordOf, showsDetails } from "../support/fixtures/operators.ts";
 import {
+  beginRun,
   change,
   endsAsCanceled,
   expectGrantedOnce,
@@ -116,11 +116,7 @@ test("a continued run still shows how much goes to whom, and can be cancelled", 
   });
   const time = formatInstant(executeTime, "Asia/Tokyo");
   // It begins when the first run was to begin, or upon a change.
-  const { reservation } = await getReservation(stack.deps, {
-    programId: stack.programId,
-    reservationId: "stopped",
-  });
-  await stack.deps.workflows.refreshReservation(reservation, "Asia/Tokyo");
+  await beginRun(stack, "stopped");
   const details = await showsDetails(handle, `120 points for stopped. Waits until ${time}.`);
   expect(details).toContain("- reserved by: ren via tests");
   await handle.cancel();
