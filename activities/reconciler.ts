@@ -7,6 +7,7 @@ import type { RecordName } from "../src/app/ports/reservations.ts";
 import { readMonthEnds } from "../src/app/programs/month-ends.ts";
 import { readAllPrograms } from "../src/app/programs/queries.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
+import { endDueHours } from "../src/app/reservations/due-programs.ts";
 import { countPausedReservations } from "../src/app/reservations/pause.ts";
 import {
   divideOverdue,
@@ -94,6 +95,7 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
         const counts = await syncRuns(deps, toInstant(since), onFailed);
         await startPurges(deps);
         await startBulkGrants(deps, observers);
+        await endHours(deps);
         const behind = await countByProgram(deps, observers);
         return { ...counts, ...(behind && behindCounts(behind)) };
       };
@@ -133,6 +135,15 @@ async function startBulkGrants(
   } catch (err) {
     log.warn("cut-off uploads are left to the next pass", { err });
   }
+}
+
+/** Does not throw: a failure leaves the due hours to the next pass. */
+async function endHours(deps: Deps): Promise<void> {
+  const onFailed = (programId: string, err: unknown) =>
+    log.warn("the due hours of a program are left to the next pass", { programId, err });
+  await endDueHours(deps, onFailed).catch((err) =>
+    log.warn("due hours are left to the next pass", { err }),
+  );
 }
 
 /**

@@ -35,6 +35,7 @@ import type { Certificates } from "./rpc/server/servers.ts";
 import { createBackgroundTasks } from "./runtime/background-tasks.ts";
 import { createSystemClock, createTestClock } from "./runtime/clocks.ts";
 import { type CountedReporter, countFailedReports } from "./runtime/counted-reporter.ts";
+import { createDueHours } from "./runtime/due-hours.ts";
 import { createProgramCache } from "./runtime/program-cache.ts";
 import { watchStore } from "./runtime/store-watch.ts";
 import { createBulkGrantStreams } from "./runtime/streams/bulk-grants.ts";
@@ -214,6 +215,7 @@ export function compose(
       storeThrottles: clients.throttles,
       tallies,
       programs: createProgramCache(reader, config.testClock),
+      dueHours: createDueHours(engine, clock),
       workflows,
       owners: createTargetOwnerCache(reader),
       purger: createDynamoPurger(clients, names),

@@ -7,7 +7,7 @@ import type { LedgerEntry } from "./ledger.ts";
 import { type Instant, monthAt } from "./month.ts";
 import { maxPoints } from "./points.ts";
 import { lifetimeAt, type Program } from "./program.ts";
-import type { Points } from "./units.ts";
+import type { Milliseconds, Points } from "./units.ts";
 
 export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";
 
@@ -52,8 +52,6 @@ export interface Reservation {
    * recorded.
    */
   readonly traceparent?: string;
-  /** The last change was not confirmed to have reached the workflow. The reconciler repeats it. */
-  readonly unsynced?: true;
 }
 
 /** Who changes a reservation, and why; the reason may be empty. */
@@ -197,11 +195,6 @@ export function retry(reservation: Reservation, request: ChangeRequest, now: Ins
   return { ...rest, state: "PENDING" };
 }
 
-/** Returns the record once its workflow is known to have its last change. */
-export function synced({ unsynced: _, ...reservation }: Reservation): Reservation {
-  return reservation;
-}
-
 /**
  * Returns what to do now: grant the points, wait, or end in the state of the record. FAILED is
  * final: an activity that is retried after its answer was lost, and any other run, get FAILED until
@@ -228,7 +221,7 @@ export function complete(
   { number: entryNumber, points }: Pick<LedgerEntry, "number" | "points">,
   now: Instant,
 ): Reservation {
-  const { failure: _, ...rest } = synced(reservation);
+  const { failure: _, ...rest } = reservation;
   const dueSince = Math.max(reservation.executeTime, reservation.updateTime);
   const grant = { time: now, entryNumber, dueSince };
   return { ...rest, points, state: "DONE", updateTime: now, grant };
@@ -238,7 +231,7 @@ export function complete(
  * Returns how late the points were granted, in ms, 0 or more; 0 until then. It counts from the
  * later of the execute time and the last change before the grant, such as a retry.
  */
-export const latenessOf = ({ grant }: Reservation): number =>
+export const latenessOf = ({ grant }: Pick<Reservation, "grant">): Milliseconds =>
   grant ? Math.max(0, grant.time - grant.dueSince) : 0;
 
 /** What a late grant waited for beside its execute time. */
@@ -262,10 +255,10 @@ export function latenessCause(
 /** Sets a reservation failed because its grant was refused. */
 export function fail(reservation: Reservation, refusal: DomainError, now: Instant): Reservation {
   const failure = { reason: refusal.reason, message: refusal.message };
-  return { ...synced(reservation), state: "FAILED", updateTime: now, failure };
+  return { ...reservation, state: "FAILED", updateTime: now, failure };
 }
 
-/** The record with a change of which its workflow does not know yet. */
+/** The record with its last change. */
 const changed = (
   reservation: Reservation,
   { caller, reason }: ChangeRequest,
@@ -274,7 +267,6 @@ const changed = (
   ...reservation,
   lastChange: { caller, time: now, reason },
   updateTime: now,
-  unsynced: true,
 });
 
 function wrongState(reservation: Reservation, verb: string): DomainError {

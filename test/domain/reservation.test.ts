@@ -16,7 +16,6 @@ import {
   type ReservationState,
   reschedule,
   retry,
-  synced,
   visibleState,
 } from "../../src/domain/reservation.ts";
 
@@ -54,7 +53,7 @@ const entry = { number: 7, points: 10 };
 
 /** What a change adds to a reservation. */
 const changedBy = (request: ChangeRequest, time: number) =>
-  ({ lastChange: { ...request, time }, updateTime: time, unsynced: true }) as const;
+  ({ lastChange: { ...request, time }, updateTime: time }) as const;
 
 describe("transitions", () => {
   test("cancel: until the grant has committed, due or not, or refused; CANCELLED stays", () => {
@@ -101,7 +100,7 @@ describe("transitions", () => {
     const moved = reschedule(reservation("PENDING"), later, desk, before);
     const expected = { ...changedBy(desk, before), executeTime: later };
     expect(moved).toEqual(reservation("PENDING", expected));
-    const earlier = reschedule(synced(moved), 5, desk, before);
+    const earlier = reschedule(moved, 5, desk, before);
     expect(earlier).toEqual(reservation("PENDING", { ...expected, executeTime: 5 }));
     const same = reservation("PENDING");
     expect(reschedule(same, due, desk, before)).toBe(same);
@@ -135,11 +134,6 @@ describe("transitions", () => {
         grant: { time: later, entryNumber: 7, dueSince: due },
         updateTime: later,
       }),
-    );
-    const changed = reservation("PENDING", { unsynced: true });
-    expect(complete(changed, entry, later)).not.toHaveProperty("unsynced");
-    expect(fail(changed, new DomainError("ACCOUNT_FROZEN", "m"), later)).not.toHaveProperty(
-      "unsynced",
     );
     // A FAILED record that a later run completes keeps no failure.
     expect(complete(reservation("FAILED"), entry, later)).not.toHaveProperty("failure");

@@ -41,7 +41,7 @@ const settings: Settings = {
 };
 
 /** Read units of the passes of a month. Tests shorten their interval; it is 30 s. */
-const idleReads = 44 * (86_400_000 / reconcilerTiming.intervalMs) * (730 / 24);
+const idleReads = 36.5 * (86_400_000 / reconcilerTiming.intervalMs) * (730 / 24);
 
 const loadOf = (...args: readonly string[]): Load => readOptions(args).load;
 

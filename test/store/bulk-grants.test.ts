@@ -6,6 +6,7 @@ import {
   blockCheckRef,
   blockOutcomeRef,
   bulkContentRef,
+  bulkGrantRef,
   bulkRevisionRef,
   revisionContentRef,
 } from "../../src/app/ports/records.ts";
@@ -124,6 +125,21 @@ describe("lists of bulk grants", () => {
       const running = within.filter(({ state }) => state === "RUNNING");
       expect(await list({ ...window, state: "RUNNING" }, 2)).toEqual(running);
     }
+  });
+
+  test("that are active, of all programs", async () => {
+    const { store, reader, programId, newest } = await setUp();
+    const active = async () => {
+      const found = (await pages((page) => reader.activeBulkGrants(page), 2)).flat();
+      return found.filter((each) => each.programId === programId).map((each) => each.bulkGrantId);
+    };
+    const running = newest.filter(({ state }) => state === "RUNNING");
+    const idsOf = (rows: readonly BulkGrant[]) => rows.map(({ bulkGrantId }) => bulkGrantId);
+    expect((await active()).toSorted()).toEqual(idsOf(running).toSorted());
+    const [first, ...others] = running as [BulkGrant, ...BulkGrant[]];
+    const ref = bulkGrantRef(programId, first.bulkGrantId);
+    await fill(store, [write(ref, { ...first, state: "DONE" }, 1)]);
+    expect((await active()).toSorted()).toEqual(idsOf(others).toSorted());
   });
 
   test("the cursor of another list is refused", async () => {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
   accountRef,
+  dueHourRef,
   entryRef,
   eventRef,
   type Kind,
@@ -12,6 +13,7 @@ import {
   type Ref,
   reservationRef,
 } from "../../src/app/ports/records.ts";
+import { dueHourShardCount, markShardCount } from "../../src/app/ports/reservations.ts";
 import { asService } from "../../src/domain/caller.ts";
 import type { EventKey, LedgerEntry } from "../../src/domain/ledger.ts";
 import { maxBalance, maxPoints } from "../../src/domain/points.ts";
@@ -120,7 +122,10 @@ describe.each(stores)("%s: transactions", (_, open) => {
     const marked = (time: number) => ({ ...write(ref, mark(time)), next: time });
     const token = randomUUID();
     await fill(store, [marked(5)]);
-    const listed = await pages((page) => reader.pendingStarts(p, shardOf("r"), page), 4);
+    const listed = await pages(
+      (page) => reader.pendingStarts(shardOf(ref.id, markShardCount), page),
+      4,
+    );
     expect(listed.flat()).toContainEqual(mark(5));
     expect(await store.commit([remove(ref, 5)], token)).toEqual({ kind: "committed" });
     const absent = { value: undefined, version: 0 };
@@ -130,6 +135,26 @@ describe.each(stores)("%s: transactions", (_, open) => {
     const late = await store.commit([remove(ref, 5)], token);
     const found = new Map([[ref, { value: mark(6), version: 6 }]]);
     expect(late).toEqual({ kind: "failed", found });
+  });
+
+  test("due hours are listed by shard, up to those that have begun", async () => {
+    const { store, reader, p } = setUp();
+    const hours = [0, 3_600_000, 7_200_000, 3_000_000_000_000].map((hour) => ({
+      programId: p,
+      hour,
+    }));
+    await fill(
+      store,
+      hours.map((each) => write(dueHourRef(each), each)),
+    );
+    const shard = shardOf(p, dueHourShardCount);
+    const begunAt = async (until: number) => {
+      const listed = await pages((page) => reader.dueHours(shard, until, page), 1);
+      return listed.flat().filter(({ programId }) => programId === p);
+    };
+    expect(await begunAt(3_599_999)).toEqual(hours.slice(0, 1));
+    expect(await begunAt(3_600_000)).toEqual(hours.slice(0, 2));
+    expect(await begunAt(9_999_999)).toEqual(hours.slice(0, 3));
   });
 
   test("reads return more than 100 records in the requested order, with absent ones", async () => {
@@ -228,7 +253,6 @@ describe.each(stores)("%s: records", (_, open) => {
       executeTime: 253_402_300_799_999,
       failure: { reason: "ACCOUNT_FROZEN", message: "m" },
       traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`,
-      unsynced: true,
       lastChange: {
         caller: { service: "shop", subject: "yuki" },
         time: 1_790_000_000_002,

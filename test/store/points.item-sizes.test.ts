@@ -129,7 +129,6 @@ describe("the largest items", () => {
       updateTime: late,
       grant: { time: late, entryNumber: 999_999_999_999, dueSince: late },
       failure: { reason: "LEDGER_ENTRY_NOT_FOUND", message: "m".repeat(64) },
-      unsynced: true,
       lastChange: { caller: callerOf(64, 127), time: late, reason: "y".repeat(128) },
     });
     check("reservation", reservationRef(programId, id), row, 1_280);

@@ -189,6 +189,7 @@ test("a pass of the reconciler tells what is overdue, and that it has failed", a
       if (isAway) throw new DomainError("STORE_UNAVAILABLE", "away");
       return { items: [] };
     },
+    dueHours: async () => ({ items: [] }),
   };
   const deps = { reader, clock: { now: async () => ({ calendar: 0, wall: 0 }) } };
   const onOverdue = (found: unknown) => void told.push(found);

@@ -1,8 +1,8 @@
 /** Tests that no run believes what an operator answers, who completes its activities by hand. */
 import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startHoldRun } from "../../src/app/holds/start-run.ts";
 import { grantPoints } from "../../src/app/points/commands.ts";
+import { startRun } from "../../src/app/reservations/workflow-runs.ts";
 import type { BulkGrantView } from "../../src/contract/bulk-grants.ts";
 import { bulkGrantWorkflowId } from "../../src/contract/bulk-grants.ts";
 import { asService } from "../../src/domain/caller.ts";
@@ -197,7 +197,7 @@ test.concurrent.each([...strange, ...forged])(
     const held = await holdWithoutRun(stack, id, 1_000);
     const run = holdRunOf(stack, id);
     worker.answer(run.workflowId, answer);
-    await startHoldRun(stack.deps, held);
+    await startRun(stack.deps, held);
     expect(await run.result()).toMatchObject({ state: "EXPIRED", released_points: 10 });
     await holdReaches(stack, id, "EXPIRED");
     expect(worker.answered(run.workflowId)).toEqual(["timeOutHold"]);

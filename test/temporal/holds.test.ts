@@ -1,7 +1,7 @@
 /** Tests that the run of a hold ends with it: at its time, by a capture or by a release. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { releaseHold } from "../../src/app/holds/commands.ts";
-import { startHoldRun } from "../../src/app/holds/start-run.ts";
+import { startRun } from "../../src/app/reservations/workflow-runs.ts";
 import {
   capture,
   expectReleased,
@@ -75,7 +75,7 @@ describe.concurrent("the run of a hold", () => {
   test("that is started after the capture ends at the end of the hold", async () => {
     const hold = await holdWithoutRun(stack, "early", 5_000);
     await capture(stack, "early");
-    await startHoldRun(stack.deps, hold);
+    await startRun(stack.deps, hold);
     expect(await holdRunOf(stack, "early").result()).toMatchObject({ state: "CAPTURED" });
   });
 

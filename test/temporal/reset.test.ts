@@ -6,7 +6,6 @@ import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
 import { startRun } from "../../src/app/reservations/workflow-runs.ts";
 import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import { formatInstant } from "../../src/domain/month.ts";
-import { synced } from "../../src/domain/reservation.ts";
 import {
   expectNothingGranted,
   expectResetGrants,
@@ -96,13 +95,13 @@ describe.concurrent.each(["first", "last"] as const)(
       await waitsInBackoff(handle);
       await handle.cancel();
       await endsAsCanceled(stack, id);
-      const reservation = synced(await recordOf(stack, id));
+      const reservation = await recordOf(stack, id);
       const again = await reset(stack, id, to);
       // Long before its time has come.
       await endsAsCanceled(stack, id);
       expect(await statusOf(again)).toBe("CANCELLED");
       await showsDetails(again, "Cancelled by temporal (cancellation requested in Temporal).");
-      expect(synced(await recordOf(stack, id))).toEqual(reservation);
+      expect(await recordOf(stack, id)).toEqual(reservation);
       await expectNothingGranted(stack, id);
     });
   },

@@ -3,7 +3,8 @@ import { activeStates, type BulkGrant, type BulkGrantName } from "../../domain/b
 import type { Instant } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { BulkGrantCensus } from "../ports/observers.ts";
-import { allPages, type PageRequest } from "../ports/pages.ts";
+import { allPages } from "../ports/pages.ts";
+import { bulkGrantRef } from "../ports/records.ts";
 import { dropUpload } from "./pending-uploads.ts";
 
 /** A record that waited this long for its run has lost the signal. */
@@ -44,13 +45,10 @@ export async function startActiveBulkGrants(
 }
 
 async function* activeBulkGrants(reader: Deps["reader"]): AsyncGenerator<BulkGrant, void> {
-  for await (const programs of allPages(pageSize, (page) => reader.programs(page))) {
-    for (const { programId } of programs) {
-      for (const state of activeStates) {
-        const filter = { programId, state, start: undefined, end: undefined };
-        const read = (page: PageRequest) => reader.bulkGrants(filter, page);
-        for await (const rows of allPages(pageSize, read)) yield* rows;
-      }
+  for await (const names of allPages(pageSize, (page) => reader.activeBulkGrants(page))) {
+    const refs = names.map((name) => bulkGrantRef(name.programId, name.bulkGrantId));
+    for (const each of await reader.many(refs)) {
+      if (each && activeStates.includes(each.state)) yield each;
     }
   }
 }

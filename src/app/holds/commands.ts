@@ -18,7 +18,6 @@ import { accountRef, entryRef, holdRef } from "../ports/records.ts";
 import { syncInBackground } from "../reservations/workflow-runs.ts";
 import { isSameRequest, requestHash } from "../shared/idempotency.ts";
 import { type ChangedHold, changeHold, type HoldCall, putHold } from "./change-hold.ts";
-import { refreshHoldRun, startHoldRun } from "./start-run.ts";
 
 /** What every change of a hold names. */
 interface HoldRequest extends HoldCall {
@@ -41,7 +40,7 @@ export interface HoldResult {
 
 type CommandDeps = Pick<
   Deps,
-  "engine" | "reader" | "programs" | "workflows" | "clock" | "background"
+  "engine" | "reader" | "programs" | "dueHours" | "workflows" | "clock" | "background"
 >;
 
 /**
@@ -64,6 +63,7 @@ export async function holdPoints(
   const given = { user: userId, points, allowPartial, until, expired, reason, cause };
   const hash = requestHash("hold", caller, given);
   await deps.programs.get(programId);
+  if (!validateOnly) await deps.dueHours.mark(programId, until);
   const account = accountRef(programId, userId);
   const ref = holdRef(input);
   const changed = await deps.engine.transact({
@@ -83,7 +83,7 @@ export async function holdPoints(
     },
   });
   if (changed.hold.state === "HELD" && !validateOnly) {
-    await syncInBackground(deps, changed.hold, () => startHoldRun(deps, changed.hold));
+    await syncInBackground(deps, changed.hold);
   }
   return resultOf(deps, changed, changed.hold);
 }
@@ -138,7 +138,7 @@ async function refreshRun(
   { hold, entry }: ChangedHold,
 ): Promise<void> {
   if (!validateOnly && (entry || hold.state !== "HELD")) {
-    await syncInBackground(deps, hold, () => refreshHoldRun(deps, hold));
+    await syncInBackground(deps, hold);
   }
 }
 

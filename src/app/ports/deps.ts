@@ -18,7 +18,7 @@ import type { PointsReader, RemoveSnapshot } from "./points.ts";
 import type { ProgramReader, Programs } from "./programs.ts";
 import type { Purger, ReactionReader, TargetOwners } from "./reactions.ts";
 import type { RecordReader } from "./records.ts";
-import type { ReservationReader } from "./reservations.ts";
+import type { DueHours, ReservationReader } from "./reservations.ts";
 import type { StoreThrottles } from "./store-throttles.ts";
 import type { Tallies } from "./tallies.ts";
 import type { UnreadCountStreams } from "./unread-counts.ts";
@@ -49,6 +49,7 @@ export interface Deps {
   readonly storeThrottles: () => StoreThrottles;
   readonly tallies: Tallies;
   readonly programs: Programs;
+  readonly dueHours: DueHours;
   readonly workflows: Workflows;
   readonly owners: TargetOwners;
   readonly purger: Purger;

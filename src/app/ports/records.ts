@@ -26,7 +26,7 @@ import type { ReadGroup, UnreadGroup } from "../../domain/unread-group.ts";
 import type { BlockCheck, BlockOutcome, PendingUpload } from "./bulk-grants.ts";
 import type { HoldName } from "./holds.ts";
 import type { LeaseHolder } from "./lease.ts";
-import type { PendingStart, RecordName } from "./reservations.ts";
+import type { DueHour, PendingStart, RecordName } from "./reservations.ts";
 
 /** The records by kind. Every kind has its own form of key. */
 export interface Records {
@@ -37,6 +37,7 @@ export interface Records {
   liabilityReport: LiabilityReport;
   reservation: Reservation;
   pendingStart: PendingStart;
+  dueHour: DueHour;
   hold: Hold;
   target: Target;
   pendingPurge: PendingPurge;
@@ -146,6 +147,8 @@ export const pendingStartRef = (name: RecordName): Ref<"pendingStart"> =>
   "holdId" in name
     ? ref("pendingStart", name.programId, "H", name.holdId)
     : ref("pendingStart", name.programId, name.reservationId);
+export const dueHourRef = ({ programId, hour }: DueHour): Ref<"dueHour"> =>
+  ref("dueHour", programId, hour);
 export const holdRef = ({ programId, holdId }: HoldName): Ref<"hold"> =>
   ref("hold", programId, holdId);
 export const targetRef = ({ type, id }: TargetName): Ref<"target"> => ref("target", type, id);

@@ -15,7 +15,7 @@ export interface ReservationName {
 export type RecordName = ReservationName | HoldName;
 
 /**
- * A reservation whose first run may not have been started yet, or a hold whose run Temporal has not
+ * A reservation whose run may not know what was written, or a hold about which Temporal has not
  * answered. The mark of a reservation is written before it. Marks are deleted after the call to
  * Temporal, so that one that is lost with its process is found.
  */
@@ -23,6 +23,23 @@ export type PendingStart = RecordName & {
   /** When the reservation was about to be written, or Temporal did not answer. */
   readonly time: Instant;
 };
+
+/** An hour in which reservations or holds of a program fall due. */
+export interface DueHour {
+  readonly programId: string;
+  /** Its first instant, a whole hour in UTC. */
+  readonly hour: Instant;
+}
+
+/** The due hours that this process has written. */
+export interface DueHours {
+  /**
+   * Writes the hour in which something falls due, before that is written, so that the reconciler
+   * knows of which programs to read it. What is due already falls into the current hour. Throws
+   * STORE_UNAVAILABLE.
+   */
+  mark(programId: string, time: Instant): Promise<void>;
+}
 
 /** Which reservations to list: those due in the window and, if given, with such a reason. */
 export interface ReservationFilter extends Window {
@@ -58,21 +75,27 @@ export interface ReservationReader {
     filter: ReservationFilter,
     page: PageRequest,
   ): Promise<Page<Reservation>>;
-  /** Lists the records of one shard of a state by execute time. Lags behind by moments. */
-  reservationsInShard(
-    shard: ReservationShard,
+  /**
+   * Lists the PENDING ones of one of the `shardCount` shards of a program by execute time. Lags
+   * behind by moments.
+   */
+  pendingInShard(
+    programId: string,
+    shard: number,
     window: Window,
     page: PageRequest,
   ): Promise<Page<Reservation>>;
-  /** Lists the pending starts of one shard of a program. Lags behind by moments. */
-  pendingStarts(programId: string, shard: number, page: PageRequest): Promise<Page<PendingStart>>;
+  /** Lists the pending starts of a shard, of all programs. Lags behind by moments. */
+  pendingStarts(shard: number, page: PageRequest): Promise<Page<PendingStart>>;
+  /**
+   * Lists the due hours of a shard, of all programs, that have begun at `until`, by time. Lags
+   * behind by moments.
+   */
+  dueHours(shard: number, until: Instant, page: PageRequest): Promise<Page<DueHour>>;
 }
 
-/** A part of the index by state, in which records that are not synced are apart from the others. */
-export interface ReservationShard {
-  readonly programId: string;
-  readonly state: Reservation["state"];
-  readonly unsynced: boolean;
-  /** 0 to `shardCount` - 1. */
-  readonly shard: number;
-}
+/** The shards of the due hours, by program. */
+export const dueHourShardCount = 16;
+
+/** The shards of the pending starts of all programs: 16,000 creations a second. */
+export const markShardCount = 32;

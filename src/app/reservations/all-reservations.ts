@@ -2,29 +2,29 @@
 import pLimit from "p-limit";
 import { DomainError } from "../../domain/errors.ts";
 import type { Hold } from "../../domain/hold.ts";
+import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 import { heldShardCount } from "../ports/holds.ts";
 import { inBatches, type Page, type PageRequest, type Window } from "../ports/pages.ts";
 import { shardCount } from "../ports/points.ts";
-import type { RecordName, ReservationShard } from "../ports/reservations.ts";
-import { readAllPrograms } from "../programs/queries.ts";
+import type { RecordName } from "../ports/reservations.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import type { SweepPage } from "../shared/sweep.ts";
 
-/** A part of the index by state: the reservations of a state, or the holds that are HELD. */
-type Part = Pick<ReservationShard, "state" | "unsynced"> | { readonly state: "HELD" };
+/** The records that become due: pending reservations, and holds. */
+type DueState = "PENDING" | "HELD";
 
-type RecordOf<P extends Part> = P extends { readonly state: "HELD" } ? Hold : Reservation;
+type DueRecord = Reservation | Hold;
 
 /** Which records to read. */
-interface Selection<P extends Part> {
+export interface Selection {
   readonly window: Window;
-  /** The parts of the index by state, in their order. */
-  readonly parts: readonly P[];
-  /** Whether to read the records of a part of a program. */
-  isWanted(program: Program, part: P): boolean;
+  /** Returns the programs whose records are read, by id. */
+  programs(): Promise<readonly Program[]>;
+  /** Whether to read what a program has in a state. */
+  isWanted(program: Program, state: DueState): boolean;
 }
 
 /** A part of the records: from a cursor up to the shard of another cursor, which is excluded. */
@@ -33,23 +33,29 @@ export interface RecordLane {
   readonly until: string;
 }
 
-/** A shard of a part. */
-interface Shard<P extends Part> {
-  readonly part: P;
+/** A shard of the records of a program in a state. */
+interface Shard {
+  readonly state: DueState;
   readonly shard: number;
 }
+
+/** The shards of a program in the order in which they are read. Cursors contain their indexes. */
+const shards: readonly Shard[] = [
+  ...Array.from({ length: shardCount }, (_, shard) => ({ state: "PENDING" as const, shard })),
+  ...Array.from({ length: heldShardCount }, (_, shard) => ({ state: "HELD" as const, shard })),
+];
 
 /** A place in the records. Cursors contain it as JSON. */
 interface ShardPlace {
   readonly programId: string;
-  /** The index of the shard among those of all parts (`shardsOf`). */
+  /** The index of the shard (`shards`). */
   readonly shard: number;
   /** The reader's cursor within the shard. */
   readonly after?: string | undefined;
 }
 
 /** A page, and the shard that could not be read, if it was not an outage. */
-type RecordPage<P extends Part> = SweepPage<RecordOf<P>, RecordName>;
+type RecordPage = SweepPage<DueRecord, RecordName>;
 
 /** The cursor behind all records: no program id is greater. */
 const behindAll = JSON.stringify({ programId: "~", shard: 0 } satisfies ShardPlace);
@@ -61,13 +67,6 @@ export const nameOf = (record: RecordName): RecordName =>
 
 /** The largest number of records in a page. */
 export const recordPageSize = 200;
-
-/** The records that become due: pending reservations, those not synced included, and holds. */
-export const dueParts = [
-  { state: "PENDING", unsynced: false },
-  { state: "PENDING", unsynced: true },
-  { state: "HELD" },
-] as const satisfies readonly Part[];
 
 /**
  * How many shards are read at once. Most of them are empty, so a sweep over many programs mainly
@@ -83,16 +82,15 @@ const inTurn = pLimit(2 * shardsAtOnce);
  * shards ahead, up to the cursor `until`. The page of a shard that cannot be read says so, and the
  * shards behind it are read all the same. An outage fails the call that comes to it.
  */
-export function recordPages<P extends Part>(
+export function recordPages(
   deps: Pick<Deps, "reader">,
-  { window, parts, isWanted }: Selection<P>,
+  selection: Selection,
   until: string = behindAll,
-): (cursor: string | undefined) => Promise<RecordPage<P>> {
-  const shards = shardsOf(parts);
+): (cursor: string | undefined) => Promise<RecordPage> {
   const end = placeAt(until);
   let programs: readonly Program[] | undefined;
   /** The reads that have begun, by their cursors, and the place where the next one begins. */
-  const reads = new Map<string, Promise<Page<RecordOf<P>>>>();
+  const reads = new Map<string, Promise<Page<DueRecord>>>();
   let ahead: ShardPlace | undefined;
 
   /** The place after a shard: its next shard, or the first one of the next program. */
@@ -106,14 +104,13 @@ export function recordPages<P extends Part>(
 
   function beginRead(place: ShardPlace): void {
     const { programId, after } = place;
-    const { part, shard } = shards[place.shard] as Shard<P>;
+    const shard = shards[place.shard] as Shard;
     const program = programs?.find((each) => each.programId === programId);
-    const name = { programId, shard };
     const request = { size: recordPageSize, cursor: after };
-    const page =
-      program && !isWanted(program, part)
+    const page: Promise<Page<DueRecord>> =
+      program && !selection.isWanted(program, shard.state)
         ? Promise.resolve({ items: [] })
-        : inTurn(() => readPart(deps, part, name, window, request));
+        : inTurn(() => readShard(deps, programId, shard, selection.window, request));
     // The call that comes to this place gets the error; until then nobody waits for it.
     page.catch(() => {});
     reads.set(JSON.stringify(place), page);
@@ -121,7 +118,7 @@ export function recordPages<P extends Part>(
 
   return async (cursor) => {
     const isFirst = programs === undefined;
-    programs ??= await wantedPrograms(deps, parts, isWanted);
+    programs ??= await selection.programs();
     const place = cursor === undefined ? firstPlace(programs[0]) : placeAt(cursor);
     if (!place || !isBefore(place, end)) return { items: [] };
     if (isFirst) ahead = nextPlace(place);
@@ -131,10 +128,10 @@ export function recordPages<P extends Part>(
       beginRead(ahead);
       ahead = nextPlace(ahead);
     }
-    const read = reads.get(key) as Promise<Page<RecordOf<P>>>;
+    const read = reads.get(key) as Promise<Page<DueRecord>>;
     reads.delete(key);
-    const page: RecordPage<P> = await read.catch((error) =>
-      unreadPage(place.programId, shards[place.shard] as Shard<P>, error),
+    const page: RecordPage = await read.catch((error) =>
+      unreadPage(place.programId, shards[place.shard] as Shard, error),
     );
     const next = page.cursor === undefined ? nextPlace(place) : { ...place, after: page.cursor };
     return {
@@ -151,20 +148,18 @@ export function recordPages<P extends Part>(
  * program with very many records. Into one way it divides only inside a shard of many pages: into
  * the rest of that shard and what is behind it.
  */
-export async function divideIntoLanes<P extends Part>(
-  deps: Pick<Deps, "reader">,
-  { parts, isWanted }: Pick<Selection<P>, "parts" | "isWanted">,
+export async function divideIntoLanes(
+  { programs }: Pick<Selection, "programs">,
   { cursor, until = behindAll }: { readonly cursor: string; readonly until?: string | undefined },
   ways: number,
 ): Promise<RecordLane[]> {
   const place = placeAt(cursor);
   if (ways === 1 && place.after === undefined) return [{ cursor, until }];
   const end = placeAt(until);
-  const programs = await wantedPrograms(deps, parts, isWanted);
-  const programIds = programs.map(({ programId }) => programId);
+  const programIds = (await programs()).map(({ programId }) => programId);
   const all = [...new Set([place.programId, ...programIds])]
     .sort()
-    .flatMap((programId) => shardsOf(parts).map((_, shard) => ({ programId, shard })));
+    .flatMap((programId) => shards.map((_, shard) => ({ programId, shard })));
   const left = all.filter((each) => !isBefore(each, place) && isBefore(each, end));
   const own = left.filter(({ programId }) => programId === place.programId);
   const firsts =
@@ -178,55 +173,40 @@ export async function divideIntoLanes<P extends Part>(
   return starts.map((start, i) => ({ cursor: start, until: starts[i + 1] ?? until }));
 }
 
-function readPart<P extends Part>(
+const readShard = (
   { reader }: Pick<Deps, "reader">,
-  part: P,
-  { programId, shard }: Pick<ReservationShard, "programId" | "shard">,
+  programId: string,
+  { state, shard }: Shard,
   window: Window,
   page: PageRequest,
-): Promise<Page<RecordOf<P>>> {
-  const read: Promise<Page<Reservation | Hold>> =
-    part.state === "HELD"
-      ? reader.heldInShard(programId, shard, window, page)
-      : reader.reservationsInShard({ ...part, programId, shard }, window, page);
-  return read as Promise<Page<RecordOf<P>>>;
-}
+): Promise<Page<DueRecord>> =>
+  state === "HELD"
+    ? reader.heldInShard(programId, shard, window, page)
+    : reader.pendingInShard(programId, shard, window, page);
 
-/** Returns the programs of which records are read, in the order of their ids. */
-async function wantedPrograms<P extends Part>(
+/** Whether a program has pending reservations or holds that are due before `end`. */
+export async function hasDue(
   deps: Pick<Deps, "reader">,
-  parts: readonly P[],
-  isWanted: Selection<P>["isWanted"],
-): Promise<Program[]> {
-  const programs = await readAllPrograms(deps);
-  return programs
-    .filter((program) => parts.some((part) => isWanted(program, part)))
-    .sort((a, b) => (a.programId < b.programId ? -1 : 1));
+  programId: string,
+  end: Instant,
+): Promise<boolean> {
+  const window = { start: undefined, end };
+  const page = { size: 1, cursor: undefined };
+  const pages = await Promise.all(
+    shards.map((shard) => inTurn(() => readShard(deps, programId, shard, window, page))),
+  );
+  return pages.some(({ items }) => items.length > 0);
 }
 
 /** The page of a shard that cannot be read. Throws the error of an outage. */
-function unreadPage(
-  programId: string,
-  { part, shard }: Shard<Part>,
-  error: unknown,
-): RecordPage<never> {
+function unreadPage(programId: string, { state, shard }: Shard, error: unknown): RecordPage {
   if (error instanceof DomainError && storeOutages.has(error.reason)) throw error;
   const name =
-    part.state === "HELD"
+    state === "HELD"
       ? { programId, holdId: `(shard ${shard} of holds)` }
-      : { programId, reservationId: `(shard ${shard} of ${stateOf(part)})` };
+      : { programId, reservationId: `(shard ${shard} of ${state})` };
   return { items: [], unread: { name, error } };
 }
-
-const stateOf = ({ state, unsynced }: Pick<ReservationShard, "state" | "unsynced">): string =>
-  unsynced ? `${state}, not synced` : state;
-
-/** The shards of all parts, in their order. */
-const shardsOf = <P extends Part>(parts: readonly P[]): Shard<P>[] =>
-  parts.flatMap((part) => {
-    const length = part.state === "HELD" ? heldShardCount : shardCount;
-    return Array.from({ length }, (_, shard) => ({ part, shard }));
-  });
 
 const placeAt = (cursor: string): ShardPlace => JSON.parse(cursor);
 

@@ -54,7 +54,7 @@ interface CancelResult {
 
 type CancelDeps = Pick<
   Deps,
-  "engine" | "reader" | "programs" | "workflows" | "clock" | "background"
+  "engine" | "reader" | "programs" | "dueHours" | "workflows" | "clock" | "background"
 >;
 
 /**

@@ -10,7 +10,7 @@ import {
   type VisibleReservation,
   visible,
 } from "./visible-reservation.ts";
-import { syncRun } from "./workflow-runs.ts";
+import { writeMarked } from "./workflow-runs.ts";
 
 /**
  * Writes what `change` makes of the reservation; nothing when it returns the same object. Brings
@@ -18,18 +18,27 @@ import { syncRun } from "./workflow-runs.ts";
  * `change`.
  */
 export async function changeReservation(
-  deps: Pick<Deps, "engine" | "programs" | "workflows" | "clock" | "background">,
-  { programId, reservationId, validateOnly, deadline }: ReservationCall,
+  deps: Pick<Deps, "engine" | "programs" | "dueHours" | "workflows" | "clock" | "background">,
+  call: ReservationCall,
   change: (reservation: Reservation, now: Now) => Reservation,
 ): Promise<VisibleReservation & { readonly isChanged: boolean }> {
-  const { record, isChanged, now } = await changeRecord(
-    deps,
-    { ref: reservationRef(programId, reservationId), validateOnly, deadline },
-    (reservation, now) => {
-      if (!reservation) throw reservationNotFound(reservationId);
-      return change(reservation, now);
-    },
-  );
-  if (record.unsynced && !validateOnly) deps.background(() => syncRun(deps, record));
+  const { programId, reservationId, validateOnly, deadline } = call;
+  const decide = (only?: boolean) =>
+    changeRecord(
+      deps,
+      { ref: reservationRef(programId, reservationId), validateOnly: only, deadline },
+      (reservation, now) => {
+        if (!reservation) throw reservationNotFound(reservationId);
+        return change(reservation, now);
+      },
+    );
+  // Before it is marked: a call that is refused or repeated writes nothing.
+  let decided = await decide(true);
+  if (decided.isChanged && !validateOnly) {
+    const { state, executeTime } = decided.record;
+    if (state === "PENDING") await deps.dueHours.mark(programId, executeTime);
+    decided = await writeMarked(deps, call, decide);
+  }
+  const { record, isChanged, now } = decided;
   return { ...visible(record, now.wall), isChanged };
 }

@@ -22,7 +22,7 @@ import { requestHash } from "../shared/idempotency.ts";
 import { doEach, type ItemResult, type OnFailed } from "./batches.ts";
 import { changeReservation } from "./change-reservation.ts";
 import { type ReservationCall, type VisibleReservation, visible } from "./visible-reservation.ts";
-import { markStart, startMarked, withdrawMark } from "./workflow-runs.ts";
+import { writeMarked } from "./workflow-runs.ts";
 
 /** What a caller reserves. */
 interface NewReservation {
@@ -42,7 +42,7 @@ type CreatedReservation = VisibleReservation & { readonly replayed: boolean };
 
 type CommandDeps = Pick<
   Deps,
-  "engine" | "reader" | "clock" | "programs" | "workflows" | "background"
+  "engine" | "reader" | "clock" | "programs" | "dueHours" | "workflows" | "background"
 >;
 
 /**
@@ -67,38 +67,34 @@ export async function createReservation(
   const ref = reservationRef(programId, reservationId);
   const program = await deps.programs.get(programId);
   await checkNew(deps, ref, program, input);
-  const mark = validateOnly ? undefined : await markStart(deps, input);
+  if (!validateOnly) await deps.dueHours.mark(programId, executeTime);
   const content = { user: userId, points, reason, cause, executeTime, ...expiryParameters(expiry) };
   const hash = requestHash("reserve", creator, content);
-  const { record, isChanged, now } = await changeRecord(
-    deps,
-    { ref, expectAbsent: true, validateOnly, deadline: input.deadline },
-    (existing, { wall }): Reservation =>
-      existing ?? {
-        programId,
-        reservationId,
-        userId,
-        points,
-        reason,
-        creator,
-        hash,
-        executeTime,
-        ...(expiry && { expiry }),
-        state: "PENDING",
-        createTime: wall,
-        updateTime: wall,
-        ...(cause && { cause }),
-        ...(traceparent && { traceparent }),
-      },
-  );
-  if (mark) {
-    // The run of an earlier call's reservation was started if no mark was left of that call.
-    const hasRun = !isChanged && !mark.wasMarked && !record.unsynced;
-    deps.background(async () => {
-      if (!hasRun) await startMarked(deps, record);
-      await withdrawMark(deps, mark);
-    });
-  }
+  const write = () =>
+    changeRecord(
+      deps,
+      { ref, expectAbsent: true, validateOnly, deadline: input.deadline },
+      (existing, { wall }): Reservation =>
+        existing ?? {
+          programId,
+          reservationId,
+          userId,
+          points,
+          reason,
+          creator,
+          hash,
+          executeTime,
+          ...(expiry && { expiry }),
+          state: "PENDING",
+          createTime: wall,
+          updateTime: wall,
+          ...(cause && { cause }),
+          ...(traceparent && { traceparent }),
+        },
+    );
+  const { record, isChanged, now } = await (validateOnly
+    ? write()
+    : writeMarked(deps, input, write));
   if (record.hash !== hash) {
     throw new DomainError("ID_REUSED", "this reservation_id was used for another request");
   }

@@ -4,25 +4,25 @@
  */
 import pLimit from "p-limit";
 import type { Hold } from "../../domain/hold.ts";
-import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Milliseconds } from "../../domain/units.ts";
-import { startHoldRun } from "../holds/start-run.ts";
 import { timeOutHold } from "../holds/time-out.ts";
 import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { OnDone } from "../ports/observers.ts";
 import type { RecordName } from "../ports/reservations.ts";
+import { readAllPrograms } from "../programs/queries.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import { type SweepCounts, type SweepPlace, sweep } from "../shared/sweep.ts";
 import {
   divideIntoLanes,
-  dueParts,
   nameOf,
   type RecordLane,
   recordPages,
+  type Selection,
 } from "./all-reservations.ts";
+import { duePrograms } from "./due-programs.ts";
 import { executeReservation } from "./execute.ts";
 import { notifyGranted } from "./notify-granted.ts";
 import { startRun } from "./workflow-runs.ts";
@@ -62,12 +62,11 @@ export type ReservationsPlace = SweepPlace<RecordName>;
 /** What one overdue record adds to the counts. */
 type Executed = Required<Pick<OverdueCounts, "granted" | "refused" | "released" | "oldestMs">>;
 
-/** The holds of all programs, and the pending reservations of those that are not paused. */
-const ofRunningPrograms = {
-  parts: dueParts,
-  isWanted: ({ reservationPause }: Program, { state }: (typeof dueParts)[number]) =>
-    state === "HELD" || reservationPause === undefined,
-};
+/** What may be due: holds, and the pending reservations of programs that are not paused. */
+const dueRecords = (deps: Pick<Deps, "reader" | "clock">): Omit<Selection, "window"> => ({
+  programs: () => duePrograms(deps),
+  isWanted: ({ reservationPause }, state) => state === "HELD" || reservationPause === undefined,
+});
 
 type OnFailed = (name: RecordName, error: unknown) => void;
 
@@ -92,7 +91,7 @@ export async function executeOverdue(
   const brief = failingSoon(deps);
   return sweep<Reservation | Hold, RecordName, Executed, OverdueCounts>(
     {
-      read: recordPages(deps, { window, ...ofRunningPrograms }, until),
+      read: recordPages(deps, { window, ...dueRecords(deps) }, until),
       async process(found) {
         if ("holdId" in found) {
           const { entry } = await inTurn(() => timeOutHold(brief, found));
@@ -136,10 +135,10 @@ export async function executeOverdue(
 
 /** Divides what is left of a sweep over overdue records (see `divideIntoLanes`). */
 export const divideOverdue = (
-  deps: Pick<Deps, "reader">,
-  left: Parameters<typeof divideIntoLanes>[2],
+  deps: Pick<Deps, "reader" | "clock">,
+  left: Parameters<typeof divideIntoLanes>[1],
   ways: number,
-): Promise<RecordLane[]> => divideIntoLanes(deps, ofRunningPrograms, left, ways);
+): Promise<RecordLane[]> => divideIntoLanes(dueRecords(deps), left, ways);
 
 /** Temporal or the store is away: the sweep continues when they are back. */
 const startOutages = new Set([...storeOutages, "WORKFLOWS_UNAVAILABLE" as const]);
@@ -160,11 +159,10 @@ export function startAllRuns(
     {
       read: recordPages(deps, {
         window: { start: undefined, end: undefined },
-        parts: dueParts,
+        programs: () => readAllPrograms(deps),
         isWanted: () => true,
       }),
-      process: (record) =>
-        "holdId" in record ? startHoldRun(brief, record) : startRun(brief, record),
+      process: (record) => startRun(brief, record),
       add: (total) => ({ ...total, started: total.started + 1 }),
       nameOf,
       keyOf: (record) => JSON.stringify(nameOf(record)),

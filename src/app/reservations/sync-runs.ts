@@ -3,18 +3,14 @@ import { DomainError } from "../../domain/errors.ts";
 import { type Hold, isDue } from "../../domain/hold.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
-import { startHoldRun } from "../holds/start-run.ts";
 import type { Deps } from "../ports/deps.ts";
-import { allPages, type Page } from "../ports/pages.ts";
-import { shardCount } from "../ports/points.ts";
+import type { Page } from "../ports/pages.ts";
 import { holdRef, type Ref, reservationRef } from "../ports/records.ts";
-import type { PendingStart, RecordName } from "../ports/reservations.ts";
+import { markShardCount, type PendingStart, type RecordName } from "../ports/reservations.ts";
 import type { RecordRun } from "../ports/workflows.ts";
-import { readAllPrograms } from "../programs/queries.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
-import type { SweepPage } from "../shared/sweep.ts";
-import { recordPageSize, recordPages } from "./all-reservations.ts";
-import { endMark, startMarked, startRun, syncRun } from "./workflow-runs.ts";
+import { recordPageSize } from "./all-reservations.ts";
+import { endMark, startMarked, startRun } from "./workflow-runs.ts";
 
 type SyncDeps = Pick<Deps, "engine" | "reader" | "clock" | "programs" | "workflows">;
 
@@ -29,10 +25,8 @@ interface SyncCounts {
   readonly failed: number;
 }
 
-type Unread = NonNullable<SweepPage<Reservation, RecordName>["unread"]>;
-
-/** A change of this age should have reached its run: the background task for it has failed. */
-const unsyncedMs = 10_000;
+/** A mark of this age is of a background task that has failed, or of a process that is gone. */
+const lostMs = 10_000;
 
 /** A mark of this age without a record is of a call that has failed. */
 const abandonedMs = 300_000;
@@ -62,15 +56,12 @@ export async function syncRuns(
   };
   const { wall } = await deps.clock.now();
   const brief = failingSoon(deps);
-  const onUnread = ({ name, error }: Unread) => {
-    onFailed(name, error);
+  const onUnread = (shard: number, error: unknown) => {
+    onFailed({ programId: "(all)", reservationId: `(marks of shard ${shard})` }, error);
     counts.failed += 1;
   };
   for await (const marked of pendingStarts(deps, wall, onUnread)) {
     await count("synced", marked[0], () => startPending(brief, marked, wall));
-  }
-  for await (const reservation of unsyncedReservations(deps, wall, onUnread)) {
-    await count("synced", reservation, () => syncRun(brief, reservation).then(() => true));
   }
   for await (const run of deps.workflows.brokenRuns(since)) {
     await count("restarted", run, () => restart(brief, run, wall));
@@ -81,64 +72,39 @@ export async function syncRuns(
   return counts;
 }
 
-async function* unsyncedReservations(
-  deps: SyncDeps,
-  wall: Instant,
-  onUnread: (unread: Unread) => void,
-): AsyncGenerator<Reservation, void> {
-  const readPage = recordPages(deps, {
-    window: { start: undefined, end: undefined },
-    parts: [
-      { state: "PENDING", unsynced: true },
-      { state: "CANCELLED", unsynced: true },
-    ],
-    isWanted: () => true,
-  });
-  const read = async ({ cursor }: { readonly cursor: string | undefined }) => {
-    const page = await readPage(cursor);
-    if (page.unread) onUnread(page.unread);
-    return page;
-  };
-  for await (const reservations of allPages(recordPageSize, read)) {
-    yield* reservations.filter(({ updateTime }) => updateTime < wall - unsyncedMs);
-  }
-}
-
 /** A mark, and its record if that was written. */
 type Marked = readonly [mark: PendingStart, record: Reservation | Hold | undefined];
 
 /**
- * Reads the marks of all programs with their records, the first page of each shard of a program at
- * once. A shard that cannot be read is left to the next pass.
+ * Reads the marks that are old enough, with their records, the first page of each shard at once. A
+ * shard that cannot be read is left to the next pass.
  */
 async function* pendingStarts(
   { reader }: Pick<Deps, "reader">,
   wall: Instant,
-  onUnread: (unread: Unread) => void,
+  onUnread: (shard: number, error: unknown) => void,
 ): AsyncGenerator<Marked, void> {
-  async function read(programId: string, shard: number, after?: string): Promise<Page<Marked>> {
+  async function read(shard: number, after?: string): Promise<Page<Marked>> {
     try {
       const page = { size: recordPageSize, cursor: after };
-      const { items, cursor } = await reader.pendingStarts(programId, shard, page);
-      const marks = items.filter(({ time }) => time < wall - unsyncedMs);
+      const { items, cursor } = await reader.pendingStarts(shard, page);
+      const marks = items.filter(({ time }) => time < wall - lostMs);
       const records = await reader.many(marks.map(refOf));
       return { items: marks.map((mark, i) => [mark, records[i]]), ...(cursor && { cursor }) };
     } catch (error) {
       if (error instanceof DomainError && error.reason === "STORE_UNAVAILABLE") throw error;
-      onUnread({ name: { programId, reservationId: `(marks of shard ${shard})` }, error });
+      onUnread(shard, error);
       return { items: [] };
     }
   }
-  const shards = Array.from({ length: shardCount }, (_, shard) => shard);
-  for (const { programId } of await readAllPrograms({ reader })) {
-    const first = await Promise.all(shards.map((shard) => read(programId, shard)));
-    for (const [shard, page] of first.entries()) {
-      yield* page.items;
-      for (let { cursor } = page; cursor !== undefined; ) {
-        const next = await read(programId, shard, cursor);
-        yield* next.items;
-        ({ cursor } = next);
-      }
+  const shards = Array.from({ length: markShardCount }, (_, shard) => shard);
+  const first = await Promise.all(shards.map((shard) => read(shard)));
+  for (const [shard, page] of first.entries()) {
+    yield* page.items;
+    for (let { cursor } = page; cursor !== undefined; ) {
+      const next = await read(shard, cursor);
+      yield* next.items;
+      ({ cursor } = next);
     }
   }
 }
@@ -163,10 +129,7 @@ async function restart(deps: SyncDeps, run: RecordRun, wall: Instant): Promise<b
   if (record === undefined) return false;
   if ("holdId" in record) {
     if (record.state !== "HELD" || isDue(record, wall)) return false;
-    await startHoldRun(deps, record);
-    return true;
-  }
-  if (record.state !== "PENDING") return false;
+  } else if (record.state !== "PENDING") return false;
   await startRun(deps, record);
   return true;
 }

@@ -1,10 +1,10 @@
 /** Brings the workflow run of a reservation or a hold in line with its record. */
+import { DomainError } from "../../domain/errors.ts";
 import type { Hold } from "../../domain/hold.ts";
-import { type Reservation, synced } from "../../domain/reservation.ts";
-import { refreshHoldRun, startHoldRun } from "../holds/start-run.ts";
+import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
-import { pendingStartRef, type Ref, reservationRef } from "../ports/records.ts";
-import type { PendingStart, RecordName } from "../ports/reservations.ts";
+import { pendingStartRef, type Ref } from "../ports/records.ts";
+import type { PendingStart, RecordName, ReservationName } from "../ports/reservations.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import { nameOf } from "./all-reservations.ts";
 
@@ -63,33 +63,76 @@ export async function endMark(deps: Pick<Deps, "engine">, mark: PendingStart): P
   );
 }
 
-/** Starts the run of a marked record, unless it has one or needs none. */
-export async function startMarked(deps: SyncDeps, record: Reservation | Hold): Promise<void> {
-  if ("holdId" in record) {
-    if (record.state === "HELD") await startHoldRun(deps, record);
-    // A run that was there already reads what has changed.
-    await refreshHoldRun(deps, record);
-  } else if (record.unsynced) await syncRun(deps, record);
-  else if (record.state === "PENDING") await startRun(deps, record);
+/** Brings the run of a record in line with it, and starts one that is missing. */
+async function syncRun(deps: SyncDeps, record: Reservation | Hold): Promise<void> {
+  const { timeZone } = await deps.programs.get(record.programId);
+  if ("holdId" in record) await deps.workflows.refreshHold(record, timeZone);
+  else if (record.state === "PENDING") await deps.workflows.refreshReservation(record, timeZone);
+  else if (record.state === "CANCELLED") await deps.workflows.cancelReservationRun(record);
+}
+
+/** Starts the run of a marked record that may have none, or tells it what has changed. */
+export function startMarked(deps: SyncDeps, record: Reservation | Hold): Promise<void> {
+  return isUnchanged(record) ? startRun(deps, record) : syncRun(deps, record);
+}
+
+/** Whether a record is as it was created. */
+const isUnchanged = (record: Reservation | Hold): boolean =>
+  "holdId" in record
+    ? record.state === "HELD" && record.captures.length === 0
+    : record.state === "PENDING" && record.lastChange === undefined;
+
+/**
+ * Writes a reservation under a mark, and brings its run in line in the background. Where the
+ * process ends before that, the mark is left, and the reconciler does it.
+ */
+export async function writeMarked<W extends Written>(
+  deps: SyncDeps & Pick<Deps, "background">,
+  name: ReservationName & { readonly deadline?: number | undefined },
+  write: () => Promise<W>,
+): Promise<W> {
+  const mark = await markStart(deps, name);
+  let written: W;
+  try {
+    written = await write();
+  } catch (error) {
+    // A refusal has written nothing. The mark of an earlier call is still needed.
+    const isRefusal = error instanceof DomainError && !error.retryable;
+    if (isRefusal && !mark.wasMarked) deps.background(() => withdrawMark(deps, mark));
+    throw error;
+  }
+  const { record, isChanged } = written;
+  // The run has what an earlier call has written if no mark was left of that call.
+  const isInLine = !isChanged && !mark.wasMarked;
+  deps.background(async () => {
+    if (!isInLine) await startMarked(deps, record);
+    await withdrawMark(deps, mark);
+  });
+  return written;
+}
+
+/** What a call has written, or has found written. */
+interface Written {
+  readonly record: Reservation;
+  readonly isChanged: boolean;
 }
 
 /**
- * Brings the run of a hold in line with its record in the background, by `sync`. The hold is marked
- * only while Temporal does not answer: before the task when the last call had no answer, because
- * tasks that wait for Temporal may be dropped or end with their process, and otherwise when the
- * task has failed. A marked hold may have no run yet, so its run is started as well.
+ * Starts the run of a new hold, or tells the run of a hold what has changed, in the background. The
+ * hold is marked only while Temporal does not answer: before the task when the last call had no
+ * answer, because tasks that wait for Temporal may be dropped or end with their process, and
+ * otherwise when the task has failed.
  */
 export async function syncInBackground(
   deps: SyncDeps & Pick<Deps, "background">,
   hold: Hold,
-  sync: () => Promise<void>,
 ): Promise<void> {
   const isAway = deps.workflows.isAway();
   // Without this mark the task sets one, so it must not fail the call.
   let mark = isAway ? await markStart(deps, hold).catch(() => undefined) : undefined;
   deps.background(async () => {
     try {
-      await (mark ? startMarked(deps, hold) : sync());
+      await startMarked(deps, hold);
     } catch (error) {
       mark ??= await markStart(deps, hold);
       throw error;
@@ -98,34 +141,10 @@ export async function syncInBackground(
   });
 }
 
-/** Starts the run of a reservation that has none. */
-export async function startRun(deps: SyncDeps, reservation: Reservation): Promise<void> {
-  const { timeZone } = await deps.programs.get(reservation.programId);
-  await deps.workflows.startReservation(reservation, timeZone, (await deps.clock.now()).wall);
-  await confirmSync(deps, reservation);
-}
-
-/** Refreshes the run of a reservation whose record has changed, or requests its cancellation. */
-export async function syncRun(deps: SyncDeps, reservation: Reservation): Promise<void> {
-  if (reservation.state === "CANCELLED") {
-    await deps.workflows.cancelReservationRun(reservation);
-  } else if (reservation.state === "PENDING") {
-    const { timeZone } = await deps.programs.get(reservation.programId);
-    await deps.workflows.refreshReservation(reservation, timeZone);
-  }
-  await confirmSync(deps, reservation);
-}
-
-/** Marks the record as synced, unless it has changed again. */
-async function confirmSync(deps: SyncDeps, sent: Reservation): Promise<void> {
-  if (!sent.unsynced) return;
-  const ref = reservationRef(sent.programId, sent.reservationId);
-  await changeRecord(deps, { ref }, (found) => {
-    const isSame =
-      found?.state === sent.state &&
-      found.executeTime === sent.executeTime &&
-      found.points === sent.points &&
-      found.updateTime === sent.updateTime;
-    return isSame && found.unsynced ? synced(found) : found;
-  });
+/** Starts the run of a record that has none. */
+export async function startRun(deps: SyncDeps, record: Reservation | Hold): Promise<void> {
+  const { timeZone } = await deps.programs.get(record.programId);
+  const { wall } = await deps.clock.now();
+  if ("holdId" in record) await deps.workflows.startHold(record, timeZone, wall);
+  else await deps.workflows.startReservation(record, timeZone, wall);
 }

@@ -94,7 +94,7 @@ export const monthUnits = (load: Load, settings: Settings): Units =>
     { writes: 0, reads: idleMonthReads },
   ]);
 
-/** Read units of a month that the reconciler takes where there is nothing to do, in one program. */
+/** Read units of a month that the reconciler takes where nothing is due. */
 export const idleMonthReads = idlePassReads * passesPerDay * daysPerMonth;
 
 /**

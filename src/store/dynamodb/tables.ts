@@ -9,6 +9,7 @@ export const expiryIndex = "expiry";
 export const byUserIndex = "by-user";
 export const byStateIndex = "by-state";
 export const byTimeIndex = "by-time";
+export const activeIndex = "active";
 export const byVersionIndex = "by-n";
 export const byPersonIndex = "by-person";
 export const byLastIndex = "by-last";

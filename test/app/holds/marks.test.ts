@@ -24,11 +24,12 @@ async function setUp() {
     if (isAway) throw new DomainError("WORKFLOWS_UNAVAILABLE", "away");
   };
   const runs = new Set<string>();
-  const startHold = vi.fn(async ({ holdId }: HoldName) => {
+  const start = async ({ holdId }: HoldName) => {
     await answer();
     runs.add(holdId);
-  });
-  const refreshHold = vi.fn(answer);
+  };
+  const startHold = vi.fn(start);
+  const refreshHold = vi.fn(start);
   const workflows = { isAway: () => isAway, startHold, refreshHold };
   const { deps: given, clock, reserve } = createReservationFixture(workflows);
   const tasks: (() => Promise<void>)[] = [];
@@ -123,12 +124,12 @@ describe("a hold", () => {
   });
 
   test("that changes while the reconciler tells its run stays marked", async () => {
-    const { hold, capture, tasks, clock, refreshHold, marked, temporal, sync } = await setUp();
+    const { hold, capture, tasks, clock, startHold, marked, temporal, sync } = await setUp();
     temporal(false);
     await hold("a");
     await tasks[0]?.().catch(() => {});
     temporal(true);
-    refreshHold.mockImplementationOnce(async () => {
+    startHold.mockImplementationOnce(async () => {
       clock.time += 1;
       temporal(false);
       await capture("a");

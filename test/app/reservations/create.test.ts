@@ -185,15 +185,15 @@ test.each([
   const failed: unknown[] = [];
   const reader: Deps["reader"] = {
     ...deps.reader,
-    async pendingStarts(programId, shard, page) {
-      if (programId === "a" && shard === 3) throw error;
-      return deps.reader.pendingStarts(programId, shard, page);
+    async pendingStarts(shard, page) {
+      if (shard === 3) throw error;
+      return deps.reader.pendingStarts(shard, page);
     },
   };
   const counts = await syncRuns({ ...deps, reader }, 0, (...each) => failed.push(each));
   expect(counts).toMatchObject({ synced: 1, failed: 1 });
   expect(starts.get("r")).toBe(1);
-  expect(failed).toEqual([[{ programId: "a", reservationId: "(marks of shard 3)" }, error]]);
+  expect(failed).toEqual([[{ programId: "(all)", reservationId: "(marks of shard 3)" }, error]]);
 });
 
 test("a repeated request is answered by a process whose clock is behind", async () => {

@@ -6,22 +6,19 @@ import { createActivities } from "../../../activities/index.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { heldShardCount } from "../../../src/app/ports/holds.ts";
 import type { ReservationName } from "../../../src/app/ports/reservations.ts";
-import {
-  divideIntoLanes,
-  dueParts,
-  recordPages,
-} from "../../../src/app/reservations/all-reservations.ts";
+import { readAllPrograms } from "../../../src/app/programs/queries.ts";
+import { divideIntoLanes, recordPages } from "../../../src/app/reservations/all-reservations.ts";
 import { executeOverdue, type OverdueCounts } from "../../../src/app/reservations/reconcile.ts";
 import { shardCount } from "../../../src/contract/points.ts";
 import type { StartProgress } from "../../../src/contract/reconciler.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
-import { synced } from "../../../src/domain/reservation.ts";
 import {
   createReservationFixture,
   programId,
   spiedWorkflows,
 } from "../../support/fixtures/memory-reservations.ts";
 import { noObservers } from "../../support/fixtures/no-observers.ts";
+import { idOf } from "../../support/fixtures/record-names.ts";
 import { randomFrom } from "../../support/models/random.ts";
 
 type Fixture = ReturnType<typeof createReservationFixture>;
@@ -56,8 +53,6 @@ describe("executeOverdue", () => {
     const { deps, reserve, recordOf, force, entryCount } = createReservationFixture(workflows);
     await reserve("hours", { inMs: -3_600_000 });
     await reserve("just-overdue", { inMs: -15_001 });
-    await reserve("synced", { inMs: -20_000 });
-    await force("synced", synced);
     await reserve("not-yet", { inMs: -15_000 });
     await reserve("later", { inMs: 60_000 });
     await reserve("cancelled");
@@ -66,8 +61,8 @@ describe("executeOverdue", () => {
     const counts = await executeAll(deps, {
       onDone: (reservation) => done.push(reservation.reservationId),
     });
-    expect(counts).toEqual({ ...nothing, overdue: 3, granted: 3, oldestMs: 3_600_000 });
-    expect(done.toSorted()).toEqual(["hours", "just-overdue", "synced"]);
+    expect(counts).toEqual({ ...nothing, overdue: 2, granted: 2, oldestMs: 3_600_000 });
+    expect(done.toSorted()).toEqual(["hours", "just-overdue"]);
     for (const id of done) {
       expect(await recordOf(id)).toMatchObject({ state: "DONE" });
       expect(await entryCount(id)).toBe(1);
@@ -165,18 +160,13 @@ async function reservationsWithoutRuns(
     },
   });
   const ids = namesOf(400);
-  for (const id of ids) {
-    await fixture.reserve(id, { inMs: 3_600_000 });
-    // As the version before creates them, which confirms a start in the record.
-    await fixture.force(id, (reservation) => ({ ...reservation, unsynced: true }));
-  }
+  for (const id of ids) await fixture.reserve(id, { inMs: 3_600_000 });
   return { ...fixture, ids, started, callCount: () => calls };
 }
 
 const unavailable = () => new DomainError("WORKFLOWS_UNAVAILABLE", "for a moment");
 
 describe("the lanes of overdue reservations", () => {
-  const selection = { parts: dueParts, isWanted: () => true };
   const observers = { onDone: () => {}, onFailed: () => expect.unreachable("none fails") };
 
   test("together execute what a step has left, each record once", async () => {
@@ -186,11 +176,12 @@ describe("the lanes of overdue reservations", () => {
     const ids = namesOf(60);
     for (const of of programs) for (const id of ids) await reserve(id, { programId: of });
     let pages = 0;
-    const first = await executeOverdue(deps, nothing, () => ++pages < 20, observers);
+    const first = await executeOverdue(deps, nothing, () => ++pages < 10, observers);
     const { cursor = "" } = first;
-    const lanes = await divideIntoLanes(deps, selection, { cursor }, 8);
-    // 16 of the 36 shards of the first program are left, and those of three programs behind it.
-    expect(lanes.length).toBe(8 + 8);
+    const all = { programs: () => readAllPrograms(deps) };
+    const lanes = await divideIntoLanes(all, { cursor }, 8);
+    // 10 of the 20 shards of the first program are left, and those of three programs behind it.
+    expect(lanes.length).toBe(5 + 8);
     let { granted } = first;
     const queue = [...lanes];
     for (let lane = queue.shift(); lane; lane = queue.shift()) {
@@ -200,7 +191,7 @@ describe("the lanes of overdue reservations", () => {
       const { cursor: next } = step;
       if (next !== undefined) {
         const left = { cursor: next, until: lane.until };
-        queue.push(...(await divideIntoLanes(deps, selection, left, 1)));
+        queue.push(...(await divideIntoLanes(all, left, 1)));
       }
     }
     expect(granted).toBe(4 * 60);
@@ -215,7 +206,7 @@ describe("the lanes of overdue reservations", () => {
     const at = (programId: string, shard: number, after?: string) =>
       JSON.stringify({ programId, shard, ...(after && { after }) });
     const divide = (cursor: string, until?: string) =>
-      divideIntoLanes(deps, selection, { cursor, until }, 1);
+      divideIntoLanes({ programs: () => readAllPrograms(deps) }, { cursor, until }, 1);
     const end = at("~", 0);
     expect(await divide(at("p", 5))).toEqual([{ cursor: at("p", 5), until: end }]);
     expect(await divide(at("p", 5, "r-1"))).toEqual([
@@ -223,7 +214,7 @@ describe("the lanes of overdue reservations", () => {
       { cursor: at("p", 6), until: end },
     ]);
     // The last shard of a program, and the last one of the lane.
-    const last = 2 * shardCount + heldShardCount - 1;
+    const last = shardCount + heldShardCount - 1;
     expect(await divide(at("p", last, "r-1"), at("q", 9))).toEqual([
       { cursor: at("p", last, "r-1"), until: at("q", 0) },
       { cursor: at("q", 0), until: at("q", 9) },
@@ -248,10 +239,9 @@ describe("the lanes of overdue reservations", () => {
     let skipped = 0;
     const reader: Deps["reader"] = {
       ...deps.reader,
-      async reservationsInShard(shard, window, page) {
-        const found = await deps.reader.reservationsInShard(shard, window, page);
-        const isDamaged = shard.programId === "damaged" && !shard.unsynced && shard.shard === 3;
-        if (!isDamaged) return found;
+      async pendingInShard(of, shard, window, page) {
+        const found = await deps.reader.pendingInShard(of, shard, window, page);
+        if (of !== "damaged" || shard !== 3) return found;
         skipped = found.items.length;
         throw new TypeError("no number");
       },
@@ -274,7 +264,6 @@ describe("startAllRuns", () => {
     expect([...all.started.keys()].toSorted()).toEqual(all.ids.toSorted());
     expect(all.callCount()).toBeGreaterThan(400);
     expect(all.callCount()).toBeLessThanOrEqual(404);
-    for (const id of all.ids) expect(await all.recordOf(id)).not.toHaveProperty("unsynced");
   });
 
   test("goes on after an outage of Temporal where it was", async () => {
@@ -299,41 +288,31 @@ describe("startAllRuns", () => {
       attempts: 1,
     });
     expect(all.started.size).toBe(399);
-    expect(await all.recordOf("r-17")).toMatchObject({ state: "PENDING", unsynced: true });
+    expect(await all.recordOf("r-17")).toMatchObject({ state: "PENDING" });
   });
 });
 
 describe("the pages of pending records", () => {
-  const [pending, unsynced] = dueParts;
-  const pendingParts = [pending, unsynced];
   test("have each record once, in one read of each shard", async () => {
-    const { deps, reserve, addProgram, force } = createReservationFixture();
+    const { deps, reserve, addProgram } = createReservationFixture();
     addProgram("q");
     for (const id of namesOf(300)) await reserve(id, { inMs: 60_000 });
-    for (const id of namesOf(100)) await force(id, synced);
     await reserve("r-0", { programId: "q" });
-    const read = vi.fn(deps.reader.reservationsInShard);
-    const programs = vi.fn(deps.reader.programs);
+    const read = vi.fn(deps.reader.pendingInShard);
+    const programs = vi.fn(() => readAllPrograms(deps));
     const page = recordPages(
-      { reader: { ...deps.reader, reservationsInShard: read, programs } },
-      {
-        window: { start: undefined, end: undefined },
-        parts: pendingParts,
-        isWanted: () => true,
-      },
+      { reader: { ...deps.reader, pendingInShard: read } },
+      { window: { start: undefined, end: undefined }, programs, isWanted: () => true },
     );
     const found: string[] = [];
     let cursor: string | undefined;
     do {
       const { items, cursor: next } = await page(cursor);
-      found.push(
-        ...items.map((reservation) => `${reservation.programId} ${reservation.reservationId}`),
-      );
+      found.push(...items.map((record) => `${record.programId} ${idOf(record)}`));
       cursor = next;
     } while (cursor !== undefined);
     expect(found.toSorted()).toEqual([...namesOf(300).map((id) => `p ${id}`), "q r-0"].toSorted());
-    // Two programs, 16 shards, records that are synced and records that are not.
-    expect(read).toHaveBeenCalledTimes(2 * 16 * 2);
+    expect(read).toHaveBeenCalledTimes(2 * shardCount);
     expect(programs).toHaveBeenCalledTimes(1);
   });
 
@@ -344,19 +323,20 @@ describe("the pages of pending records", () => {
     let most = 0;
     const reader: Deps["reader"] = {
       ...deps.reader,
-      async reservationsInShard(shard, window, options) {
+      async pendingInShard(of, shard, window, options) {
         running += 1;
         most = Math.max(most, running);
         await new Promise((resolve) => setImmediate(resolve));
         running -= 1;
-        if (shard.programId === "q" && shard.shard === 3) {
+        if (of === "q" && shard === 3) {
           throw new DomainError("STORE_UNAVAILABLE", "away");
         }
-        return deps.reader.reservationsInShard(shard, window, options);
+        return deps.reader.pendingInShard(of, shard, window, options);
       },
     };
     const window = { start: undefined, end: undefined };
-    const page = recordPages({ reader }, { window, parts: pendingParts, isWanted: () => true });
+    const programs = () => readAllPrograms(deps);
+    const page = recordPages({ reader }, { window, programs, isWanted: () => true });
     let cursor: string | undefined;
     let pages = 0;
     const readAll = async () => {
@@ -368,6 +348,6 @@ describe("the pages of pending records", () => {
     await expect(readAll()).rejects.toThrow("away");
     expect(most).toBe(16);
     // Those of the first program, and three shards of the second one.
-    expect(pages).toBe(2 * 16 + 3);
+    expect(pages).toBe(shardCount + heldShardCount + 3);
   });
 });

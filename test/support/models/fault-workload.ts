@@ -21,6 +21,7 @@ import type { Hold, HoldState } from "../../../src/domain/hold.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import type { Month } from "../../../src/domain/month.ts";
 import { createSystemClock } from "../../../src/runtime/clocks.ts";
+import { createDueHours } from "../../../src/runtime/due-hours.ts";
 import { createProgramCache } from "../../../src/runtime/program-cache.ts";
 import { createTargetOwnerCache } from "../../../src/runtime/target-owner-cache.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
@@ -100,6 +101,7 @@ export function startProcess(
       failedReports: new Counts<"kind">(),
     },
     programs,
+    dueHours: createDueHours(engine, clock),
     workflows: noWorkflows,
     owners: createTargetOwnerCache(reader),
     purger: createDynamoPurger(clients, names),

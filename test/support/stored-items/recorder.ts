@@ -1,6 +1,7 @@
 /** Plays calls of use cases on the store in memory, and keeps the items that DynamoDB would get. */
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { Kind } from "../../../src/app/ports/records.ts";
+import { createDueHours } from "../../../src/runtime/due-hours.ts";
 import { rowsKey } from "../../../src/store/dynamodb/codecs/bulk-grants.ts";
 import { encodeRows } from "../../../src/store/dynamodb/codecs/bulk-rows.ts";
 import { codecOf, type Item } from "../../../src/store/dynamodb/codecs/index.ts";
@@ -54,6 +55,7 @@ export function createRecorder(): Recorder {
     deps: {
       ...deps,
       engine,
+      dueHours: createDueHours(engine, clock),
       readAhead: (requests) => engine.readAhead(requests),
       sheets: {
         ...deps.sheets,

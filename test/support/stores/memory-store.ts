@@ -19,6 +19,7 @@ import { Counts } from "../../../src/app/ports/tallies.ts";
 import type { UnreadCountStreams } from "../../../src/app/ports/unread-counts.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { tableDefinitions } from "../../../src/ops/tables/definitions.ts";
+import { createDueHours } from "../../../src/runtime/due-hours.ts";
 import { createProgramCache } from "../../../src/runtime/program-cache.ts";
 import { createTargetOwnerCache } from "../../../src/runtime/target-owner-cache.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
@@ -258,6 +259,7 @@ export function memoryDeps(
         failedReports: new Counts<"kind">(),
       },
       programs,
+      dueHours: createDueHours(engine, clock),
       workflows: noWorkflows,
       owners: createTargetOwnerCache(reader),
       purger,

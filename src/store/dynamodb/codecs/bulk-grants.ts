@@ -1,13 +1,15 @@
 /** How bulk grants, their revisions, the rows of uploads and what became of the rows are stored. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type {
-  Announcement,
-  BulkGrant,
-  BulkGrantState,
-  CheckCounts,
-  Revision,
-  RunCounts,
-  SheetPlace,
+import {
+  type Announcement,
+  activeStates,
+  type BulkGrant,
+  type BulkGrantName,
+  type BulkGrantState,
+  type CheckCounts,
+  type Revision,
+  type RunCounts,
+  type SheetPlace,
 } from "../../../domain/bulk-grant.ts";
 import type { CountedPoints } from "../../../domain/counted-points.ts";
 import { type Item, N, num, numbers, nums, pad, parts, S, text } from "../sdk/attributes.ts";
@@ -28,6 +30,7 @@ export const bulkGrant: Codec<"bulkGrant"> = {
   encode: (value) => ({
     ip: S(value.programId),
     is: S(stateKey(value.programId, value.state)),
+    ...(activeStates.includes(value.state) && { ia: activeKey }),
     ix: S(`${timeKey(value.createTime)}#${value.bulkGrantId}`),
     r: { M: encodeRevision(value.revision) },
     m: N(value.updateTime),
@@ -53,10 +56,8 @@ export const bulkGrant: Codec<"bulkGrant"> = {
     q: N(value.actionCount),
   }),
   decode: (item) => {
-    const [, programId, bulkGrantId] = parts(item, "pk") as [string, string, string];
     return {
-      programId,
-      bulkGrantId,
+      ...bulkGrantNameOf(item),
       state: parts(item, "is")[1] as BulkGrantState,
       revision: decodeRevision(item.r?.M ?? {}),
       createTime: Number(parts(item, "ix")[0]),
@@ -84,6 +85,15 @@ export const bulkGrant: Codec<"bulkGrant"> = {
     };
   },
 };
+
+/** The hash key of the index of active bulk grants. */
+export const activeKey = S("A");
+
+/** Names the bulk grant of a key in an index of keys. */
+export function bulkGrantNameOf(item: Item): BulkGrantName {
+  const [, programId, bulkGrantId] = parts(item, "pk") as [string, string, string];
+  return { programId, bulkGrantId };
+}
 
 /** The hash key of the index by state. */
 export const stateKey = (programId: string, state: BulkGrantState): string =>

@@ -21,8 +21,8 @@ export interface Codec<K extends Kind> {
 }
 
 /** The shard of an id: its FNV-1a hash, written here because stored items depend on it. */
-export function shardOf(id: string): number {
+export function shardOf(id: string, shards: number = shardCount): number {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(id)) hash = Math.imul(hash ^ byte, 0x01000193);
-  return (hash >>> 0) % shardCount;
+  return (hash >>> 0) % shards;
 }

@@ -14,7 +14,9 @@ export const hold: Codec<"hold"> = {
   key: (id) => ({ pk: S(`H#${id}`) }),
   encode: (value) => ({
     iu: S(holdsOfUserKey(value)),
-    ...(value.state === "HELD" && { is: S(heldKey(value.programId, heldShardOf(value.holdId))) }),
+    ...(value.state === "HELD" && {
+      is: S(heldKey(value.programId, shardOf(value.holdId, heldShardCount))),
+    }),
     ix: S(untilKey(value)),
     u: S(value.userId),
     g: numbers(encodeChanges(value.months)),
@@ -95,9 +97,6 @@ export const holdsOfUserKey = ({ programId, userId }: AccountName): string =>
 
 /** The range key of both indexes. */
 export const untilKey = ({ until, holdId }: Hold): string => `${executeKey(until)}#${holdId}`;
-
-/** The shard of a hold that is HELD. */
-const heldShardOf = (holdId: string): number => shardOf(holdId) % heldShardCount;
 
 /** The hash key of the state index, which only has holds that have not ended. */
 export const heldKey = (programId: string, shard: number): string => `${programId}#HELD#${shard}`;

@@ -28,7 +28,7 @@ import {
 } from "./notifications.ts";
 import { account, entry, event, lease, program, testClock } from "./points.ts";
 import { pendingPurge, reaction, target } from "./reactions.ts";
-import { pendingStart, reservation } from "./reservations.ts";
+import { dueHour, pendingStart, reservation } from "./reservations.ts";
 
 export type { Item } from "../sdk/attributes.ts";
 
@@ -40,6 +40,7 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
   liabilityReport,
   reservation,
   pendingStart,
+  dueHour,
   hold,
   target,
   pendingPurge,

@@ -1,6 +1,11 @@
 /** How reservations are stored. */
 import type { AccountName } from "../../../app/ports/points.ts";
-import type { PendingStart, ReservationShard } from "../../../app/ports/reservations.ts";
+import {
+  type DueHour,
+  dueHourShardCount,
+  markShardCount,
+  type PendingStart,
+} from "../../../app/ports/reservations.ts";
 import type { Caller } from "../../../domain/caller.ts";
 import type { EarlyExpiry } from "../../../domain/early-expiry.ts";
 import type { Reason } from "../../../domain/errors.ts";
@@ -16,7 +21,7 @@ export const reservation: Codec<"reservation"> = {
   key: (id) => ({ pk: S(id) }),
   encode: (value) => ({
     iu: S(userKey(value, value.state)),
-    is: S(stateKey({ ...value, unsynced: !!value.unsynced }, shardOf(value.reservationId))),
+    is: S(stateKey(value, shardOf(value.reservationId))),
     ix: S(`${executeKey(value.executeTime)}#${value.reservationId}`),
     u: S(value.userId),
     p: N(value.points),
@@ -31,7 +36,6 @@ export const reservation: Codec<"reservation"> = {
     ...(value.grant && encodeGrant(value.grant)),
     ...(value.failure && { fr: S(value.failure.reason), fm: S(value.failure.message) }),
     ...(value.traceparent && { tp: encodeTraceparent(value.traceparent) }),
-    ...(value.unsynced && { y: { BOOL: true } }),
     ...(value.lastChange && encodeChange(value.lastChange, value.creator)),
   }),
   decode: (item) => {
@@ -59,7 +63,6 @@ export const reservation: Codec<"reservation"> = {
       ...(item.d && { grant }),
       ...(item.fr && { failure }),
       ...(item.tp?.B && { traceparent: decodeTraceparent(item.tp.B) }),
-      ...(item.y && { unsynced: true as const }),
       ...(item.mt && { lastChange: decodeChange(item) }),
     };
   },
@@ -73,22 +76,40 @@ const encodeExpiry = ({ expireMonth, expireAfterMonths }: EarlyExpiry): Item => 
 const decodeExpiry = (item: Item): EarlyExpiry =>
   item.em ? { expireMonth: num(item, "em") } : { expireAfterMonths: num(item, "ea") };
 
-/** The partition of the pending starts of a shard: one of its own for each program. */
-export const pendingStartsKey = (programId: string, shard: number) => S(`S#${programId}#${shard}`);
+/** The partition of the pending starts of a shard. */
+export const pendingStartsKey = (shard: number) => S(`S#${shard}`);
 
 export const pendingStart: Codec<"pendingStart"> = {
   table: "points",
   // A mark that is set again is found and deleted by the reconciler. A deletion has its version.
   plainWrites: true,
   key(id) {
-    const [programId, ...rest] = id.split("#") as [string, ...string[]];
-    return { pk: pendingStartsKey(programId, shardOf(rest.at(-1) as string)), sk: S(id) };
+    return { pk: pendingStartsKey(shardOf(id, markShardCount)), sk: S(id) };
   },
   encode: ({ time }) => ({ t: N(time) }),
   decode: (item): PendingStart => {
     const [programId, id, holdId] = parts(item, "sk") as [string, string, string?];
     const name = holdId === undefined ? { reservationId: id } : { holdId };
     return { programId, ...name, time: num(item, "t") };
+  },
+};
+
+/** The partition of the due hours of a shard. */
+export const dueHoursKey = (shard: number) => S(`D#${shard}`);
+
+export const dueHour: Codec<"dueHour"> = {
+  table: "points",
+  // One that is written again is deleted again, and a deletion has its version.
+  plainWrites: true,
+  key(id) {
+    const [programId, hour] = id.split("#") as [string, string];
+    const sk = S(`${executeKey(Number(hour))}#${programId}`);
+    return { pk: dueHoursKey(shardOf(programId, dueHourShardCount)), sk };
+  },
+  encode: () => ({}),
+  decode: (item): DueHour => {
+    const [hour, programId] = parts(item, "sk") as [string, string];
+    return { programId, hour: Number(hour) };
   },
 };
 
@@ -135,14 +156,11 @@ const isSameCaller = (a: Caller, b: Caller): boolean =>
 export const userKey = ({ programId, userId }: AccountName, state: ReservationState): string =>
   `${programId}#${userId}${state === "PENDING" ? "" : `#${state[0]}`}`;
 
-/**
- * The hash key of the state index. Records that are not synced have keys of their own, so that the
- * reconciler finds them without reading the others.
- */
+/** The hash key of the state index. */
 export const stateKey = (
-  { programId, state, unsynced }: Omit<ReservationShard, "shard">,
+  { programId, state }: Pick<Reservation, "programId" | "state">,
   shard: number,
-): string => `${programId}#${state}${unsynced ? "!" : ""}#${shard}`;
+): string => `${programId}#${state}#${shard}`;
 
 /** An execute time in the range key, padded so that it sorts as text in the order of times. */
 export const executeKey = (time: number): string => pad(time, 15);

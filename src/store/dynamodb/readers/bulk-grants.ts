@@ -8,10 +8,12 @@ import {
 import type { BulkGrantReader, Numbered } from "../../../app/ports/bulk-grants.ts";
 import type { Window } from "../../../app/ports/pages.ts";
 import {
+  activeKey,
   blockCheck,
   blockNumber,
   blockOutcome,
   bulkGrant,
+  bulkGrantNameOf,
   pendingUpload,
   pendingUploadsKey,
   rowsKey,
@@ -24,7 +26,7 @@ import { bulkRulesKey, decodeChange, ruleChangeRange } from "../codecs/bulk-rule
 import { type Item, S } from "../sdk/attributes.ts";
 import { orUnavailable } from "../sdk/client.ts";
 import { query } from "../sdk/query-pages.ts";
-import { byStateIndex, byTimeIndex } from "../tables.ts";
+import { activeIndex, byStateIndex, byTimeIndex } from "../tables.ts";
 
 export function bulkGrantReads(client: DynamoDBClient, bulk: string): BulkGrantReader {
   const ofBlock = (pk: AttributeValue, prefix: string): QueryCommandInput => ({
@@ -50,6 +52,14 @@ export function bulkGrantReads(client: DynamoDBClient, bulk: string): BulkGrantR
         ExpressionAttributeValues: { ":h": S(key), ...rangeOf({ start, end }) },
       });
     },
+
+    activeBulkGrants: (page) =>
+      query(client, page, bulkGrantNameOf, {
+        TableName: bulk,
+        IndexName: activeIndex,
+        KeyConditionExpression: "ia = :a",
+        ExpressionAttributeValues: { ":a": activeKey },
+      }),
 
     async rowsOfBlock(uploadId, block) {
       const command = new GetItemCommand({

@@ -9,6 +9,8 @@ import { type AccountName, shardCount } from "../../../app/ports/points.ts";
 import type { ReservationFilter, ReservationReader } from "../../../app/ports/reservations.ts";
 import type { Reservation, ReservationState } from "../../../domain/reservation.ts";
 import {
+  dueHour,
+  dueHoursKey,
   executeKey,
   pendingStart,
   pendingStartsKey,
@@ -64,18 +66,25 @@ export function reservationReads(client: DynamoDBClient, tableName: TableName): 
       return merged(shards, size);
     },
 
-    reservationsInShard: ({ shard, ...part }, window, page) =>
+    pendingInShard: (programId, shard, window, page) =>
       query(client, page, reservation.decode, {
         TableName: reservations,
         IndexName: byStateIndex,
-        ...matching("is", stateKey(part, shard), window),
+        ...matching("is", stateKey({ programId, state: "PENDING" }, shard), window),
       }),
 
-    pendingStarts: (programId, shard, page) =>
+    pendingStarts: (shard, page) =>
       query(client, page, pendingStart.decode, {
         TableName: tableName("points"),
         KeyConditionExpression: "pk = :p",
-        ExpressionAttributeValues: { ":p": pendingStartsKey(programId, shard) },
+        ExpressionAttributeValues: { ":p": pendingStartsKey(shard) },
+      }),
+
+    dueHours: (shard, until, page) =>
+      query(client, page, dueHour.decode, {
+        TableName: tableName("points"),
+        KeyConditionExpression: "pk = :p AND sk < :to",
+        ExpressionAttributeValues: { ":p": dueHoursKey(shard), ":to": S(executeKey(until + 1)) },
       }),
   };
 }
@@ -84,11 +93,7 @@ const reservationStates: readonly ReservationState[] = ["PENDING", "DONE", "FAIL
 
 /** The hash keys of a state in the index by state. */
 const keysOf = (programId: string, state: ReservationState) =>
-  [false, true].flatMap((unsynced) =>
-    Array.from({ length: shardCount }, (_, shard) =>
-      stateKey({ programId, state, unsynced }, shard),
-    ),
-  );
+  Array.from({ length: shardCount }, (_, shard) => stateKey({ programId, state }, shard));
 
 /**
  * The first records of all shards. A shard that is not read to its end is complete up to the record

@@ -1,0 +1,79 @@
+/** Finds the programs of which a pass of the reconciler reads what is due. */
+import type { Instant } from "../../domain/month.ts";
+import type { Program } from "../../domain/program.ts";
+import type { Deps } from "../ports/deps.ts";
+import { allPages } from "../ports/pages.ts";
+import { dueHourRef, programRef } from "../ports/records.ts";
+import { type DueHour, dueHourShardCount } from "../ports/reservations.ts";
+import { readAllPrograms } from "../programs/queries.ts";
+import { changeRecord } from "../shared/change-record.ts";
+import { hasDue } from "./all-reservations.ts";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const minutesPerDay = 24 * 60;
+
+const pageSize = 1_000;
+
+/** What was marked in an hour is written by then, whatever the clock of its process. */
+const graceMs = 5 * minuteMs;
+
+/**
+ * Returns the programs that have had something due in an hour that has begun, by id. Every other
+ * program has its turn in one minute of each day, for records whose hour was lost, such as those of
+ * a table that was restored.
+ */
+export async function duePrograms({
+  reader,
+  clock,
+}: Pick<Deps, "reader" | "clock">): Promise<Program[]> {
+  const { wall } = await clock.now();
+  const [programs, hours] = await Promise.all([
+    readAllPrograms({ reader }),
+    readDueHours(reader, wall),
+  ]);
+  const due = new Set(hours.map(({ programId }) => programId));
+  const minute = Math.floor(wall / minuteMs) % minutesPerDay;
+  const hasTurn = (i: number) => i % minutesPerDay === minute;
+  return programs.filter(({ programId }, i) => due.has(programId) || hasTurn(i));
+}
+
+/**
+ * Deletes the hours that have ended and in which nothing is left to be done. Programs that are
+ * paused keep theirs. A program that fails is left to the next pass.
+ */
+export async function endDueHours(
+  { engine, reader, clock }: Pick<Deps, "engine" | "reader" | "clock">,
+  onFailed: (programId: string, error: unknown) => void,
+): Promise<void> {
+  const { wall } = await clock.now();
+  const ended = Map.groupBy(
+    await readDueHours(reader, wall - hourMs - graceMs),
+    ({ programId }) => programId,
+  );
+  const programs = await reader.many([...ended.keys()].map(programRef));
+  for (const [i, [programId, hours]] of [...ended].entries()) {
+    if (programs[i]?.reservationPause) continue;
+    try {
+      const last = Math.max(...hours.map(({ hour }) => hour));
+      if (await hasDue({ reader }, programId, last + hourMs)) continue;
+      for (const each of hours) {
+        await changeRecord({ engine }, { ref: dueHourRef(each) }, () => undefined);
+      }
+    } catch (error) {
+      onFailed(programId, error);
+    }
+  }
+}
+
+/** Reads the due hours that have begun at `until`. */
+async function readDueHours(reader: Deps["reader"], until: Instant): Promise<DueHour[]> {
+  const ofShard = async (shard: number) => {
+    const hours: DueHour[] = [];
+    for await (const page of allPages(pageSize, (each) => reader.dueHours(shard, until, each)))
+      hours.push(...page);
+    return hours;
+  };
+  const shards = Array.from({ length: dueHourShardCount }, (_, shard) => ofShard(shard));
+  return (await Promise.all(shards)).flat();
+}

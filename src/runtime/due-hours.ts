@@ -1,0 +1,45 @@
+/** Keeps which due hours this process has written. */
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../app/ports/clock.ts";
+import type { Engine } from "../app/ports/engine.ts";
+import { dueHourRef } from "../app/ports/records.ts";
+import type { DueHours } from "../app/ports/reservations.ts";
+
+const hourMs = 3_600_000;
+
+/** How many hours are kept: the most recently used ones. */
+const maxHours = 50_000;
+
+/**
+ * Writes each due hour once, and keeps that it has. The reconciler deletes an hour minutes after
+ * its end, when nothing is marked in it any more, so what is kept stays true.
+ */
+export function createDueHours(engine: Engine, clock: Clock): DueHours {
+  // Counted by sizes, because `max` allocates the places of all hours at once.
+  const written = new LRUCache<string, Promise<void>>({
+    maxSize: maxHours,
+    sizeCalculation: () => 1,
+  });
+  return {
+    async mark(programId, time) {
+      const { wall } = await clock.now();
+      const hour = Math.floor(Math.max(time, wall) / hourMs) * hourMs;
+      const name = { programId, hour };
+      const ref = dueHourRef(name);
+      const kept = written.get(ref.id);
+      if (kept) return kept;
+      const writing = engine.transact({
+        key: ref,
+        readSet: [],
+        expectAbsent: [ref],
+        deadline: undefined,
+        decide(tx) {
+          if (!tx.get(ref)) tx.put(ref, name);
+        },
+      });
+      written.set(ref.id, writing);
+      writing.catch(() => written.delete(ref.id));
+      return writing;
+    },
+  };
+}

@@ -1,0 +1,183 @@
+/** Tests of which programs a pass of the reconciler reads what is due. */
+import { describe, expect, test, vi } from "vitest";
+import { holdPoints } from "../../../src/app/holds/commands.ts";
+import { grantPoints } from "../../../src/app/points/commands.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import type { Engine } from "../../../src/app/ports/engine.ts";
+import {
+  createReservation,
+  rescheduleReservation,
+  retryReservation,
+} from "../../../src/app/reservations/commands.ts";
+import { duePrograms, endDueHours } from "../../../src/app/reservations/due-programs.ts";
+import { executeReservation } from "../../../src/app/reservations/execute.ts";
+import { executeOverdue } from "../../../src/app/reservations/reconcile.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { createDueHours } from "../../../src/runtime/due-hours.ts";
+import {
+  change,
+  createReservationFixture,
+  programId,
+} from "../../support/fixtures/memory-reservations.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const nothing = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
+const observers = { onDone: () => {}, onFailed: () => expect.unreachable("none fails") };
+const noFailure = (_: string, error: unknown) => expect.unreachable(String(error));
+
+/** A fixture at the half of an hour, in whose minute no program has its turn. */
+function setUp() {
+  const fixture = createReservationFixture();
+  const { deps, clock, addProgram } = fixture;
+  clock.time = Math.floor(clock.time / hour) * hour + 30 * minute;
+  addProgram("other");
+  return {
+    ...fixture,
+    due: async () => (await duePrograms(deps)).map((program) => program.programId),
+    end: () => endDueHours(deps, noFailure),
+    execute: () => executeOverdue(deps, nothing, () => true, observers),
+  };
+}
+
+test("a program is read from the hour on in which something is due, until it is done", async () => {
+  const { clock, due, end, execute, reserve } = setUp();
+  expect(await due()).toEqual([]);
+  await reserve("r", { inMs: hour });
+  expect(await due()).toEqual([]);
+  clock.time += 30 * minute;
+  expect(await due()).toContain(programId);
+  // The hour is over, and its reservation is not granted.
+  clock.time += hour + 20 * minute;
+  await end();
+  expect(await due()).toEqual([programId]);
+  expect(await execute()).toMatchObject({ granted: 1 });
+  await end();
+  expect(await due()).toEqual([]);
+});
+
+test("an hour stays for five minutes after its end", async () => {
+  const { clock, due, end, reserve } = setUp();
+  await reserve("r", { inMs: 2 * hour });
+  await reserve("now", { inMs: 0 });
+  clock.time += 34 * minute;
+  await end();
+  expect(await due()).toEqual([programId]);
+});
+
+test("what is due already falls into the current hour", async () => {
+  const { due, reserve } = setUp();
+  await reserve("past", { inMs: -5 * hour });
+  expect(await due()).toEqual([programId]);
+});
+
+test("a reservation that is moved or retried, and a hold, have their hours", async () => {
+  const moved = setUp();
+  await moved.reserve("r", { inMs: 50 * hour });
+  const executeTime = moved.clock.time + 1;
+  await rescheduleReservation(moved.deps, { ...change, reservationId: "r", executeTime });
+  expect(await moved.due()).toEqual([programId]);
+
+  const retried = setUp();
+  await retried.reserve("r", { inMs: hour });
+  await retried.force("r", (record) => ({ ...record, state: "FAILED", executeTime: 0 }));
+  await retryReservation(retried.deps, { ...change, reservationId: "r" });
+  expect(await retried.due()).toEqual([programId]);
+
+  const held = setUp();
+  const call = { programId, userId: "u", reason: "", caller: change.caller, deadline: undefined };
+  await grantPoints(held.deps, { ...call, eventId: "g", points: 100 });
+  await holdPoints(held.deps, {
+    ...{ ...call, holdId: "h", points: 10, allowPartial: false },
+    ...{ until: held.clock.time + hour, expiredPointsPolicy: "ORIGINAL_EXPIRY" },
+  });
+  held.clock.time += hour;
+  expect(await held.due()).toEqual([programId]);
+});
+
+test("a paused program keeps its hours, and its reservations are granted afterwards", async () => {
+  const { clock, due, end, execute, addProgram, reserve } = setUp();
+  await reserve("r");
+  addProgram(programId, { time: 0, caller: change.caller, reason: "" });
+  clock.time += 25 * hour;
+  expect(await execute()).toEqual(nothing);
+  await end();
+  expect(await due()).toEqual([programId]);
+  addProgram(programId);
+  expect(await execute()).toMatchObject({ granted: 1 });
+});
+
+test("a program that cannot be read keeps its hours, and the others end theirs", async () => {
+  const { deps, clock, due, reserve } = setUp();
+  const error = new TypeError("no number");
+  for (const of of [programId, "other"]) {
+    await reserve("r", { programId: of, inMs: 0 });
+    await executeReservation(deps, { programId: of, reservationId: "r", userId: "r" });
+  }
+  clock.time += 2 * hour;
+  const reader: Deps["reader"] = {
+    ...deps.reader,
+    pendingInShard: (of, ...rest) =>
+      of === "other" ? Promise.reject(error) : deps.reader.pendingInShard(of, ...rest),
+  };
+  const onFailed = vi.fn();
+  await endDueHours({ ...deps, reader }, onFailed);
+  expect(onFailed).toHaveBeenCalledExactlyOnceWith("other", error);
+  expect(await due()).toEqual(["other"]);
+});
+
+test("a record without an hour is found within a day all the same", async () => {
+  const { deps, clock, execute, reserve } = setUp();
+  // As in a table that was restored without the hours.
+  const dueHours = { mark: async () => {} };
+  await createReservation(
+    { ...deps, dueHours },
+    {
+      ...{ programId, reservationId: "r", userId: "u", points: 10, reason: "" },
+      ...{ executeTime: clock.time, creator: change.caller },
+    },
+  );
+  await reserve("other", { programId: "other", inMs: 50 * hour });
+  let granted = 0;
+  for (let i = 0; i < 24 * 60; i++) {
+    clock.time += minute;
+    granted += (await execute()).granted;
+  }
+  expect(granted).toBe(1);
+});
+
+test("a pass over idle programs reads none of them", async () => {
+  const { deps, addProgram, clock } = setUp();
+  for (let i = 0; i < 200; i++) addProgram(`idle-${i}`);
+  clock.time += 29 * minute;
+  const pendingInShard = vi.fn(deps.reader.pendingInShard);
+  const heldInShard = vi.fn(deps.reader.heldInShard);
+  const reader = { ...deps.reader, pendingInShard, heldInShard };
+  await executeOverdue({ ...deps, reader }, nothing, () => true, observers);
+  const programs = [...pendingInShard.mock.calls, ...heldInShard.mock.calls].map(([id]) => id);
+  // Each has its turn once a day.
+  expect(new Set(programs).size).toBeLessThanOrEqual(1);
+});
+
+describe("a process", () => {
+  test("writes an hour once, and again when that has failed", async () => {
+    const { deps, clock } = setUp();
+    let isAway = true;
+    let writes = 0;
+    const transact: Engine["transact"] = async (request) => {
+      writes += 1;
+      if (isAway) throw new DomainError("STORE_UNAVAILABLE", "away");
+      return deps.engine.transact(request);
+    };
+    const dueHours = createDueHours({ transact }, deps.clock);
+    await expect(dueHours.mark("a", 0)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    isAway = false;
+    await Promise.all([dueHours.mark("a", 0), dueHours.mark("a", clock.time)]);
+    expect(writes).toBe(2);
+    await dueHours.mark("b", 0);
+    await dueHours.mark("a", clock.time + 30 * minute);
+    expect(writes).toBe(4);
+    await dueHours.mark("a", clock.time + 89 * minute);
+    expect(writes).toBe(4);
+  });
+});
