@@ -3,6 +3,7 @@
  * its own under sixteen clients, then checks everything that was acknowledged. Exits with 1 if
  * anything is wrong. The seed gives the same faults and requests again, but not the same moments.
  */
+import { percentile } from "../../bench/support/numbers.ts";
 import { readOptions } from "./options.ts";
 import { type Result, runChaos, sumOf, textOf, wrongCounts } from "./run.ts";
 import { inGroups } from "./wrong.ts";
@@ -24,11 +25,15 @@ process.exit();
 
 /** Prints what there was and what is wrong. Returns the exit code. */
 function report(result: Result, seed: number): number {
-  const { counts, faults } = result;
+  const { counts, faults, latenessMs } = result;
   const wrong = [...result.wrong, ...wrongCounts(counts)];
   const kinds = Map.groupBy(faults, ({ part, kind }) => `${part} ${kind}`);
   for (const [kind, some] of [...kinds].sort()) console.log(`${some.length} times ${kind}`);
   for (const [name, each] of Object.entries(counts)) console.log(`${name}: ${textOf(each)}`);
+  const late = (share: number) => `${(percentile(latenessMs, share) / 1_000).toFixed(1)} s`;
+  console.log(
+    `${latenessMs.length} grants, 95 % at most ${late(0.95)} late, the latest ${late(1)}`,
+  );
   for (const what of inGroups(wrong)) console.log(`WRONG: ${what}`);
   const { acknowledged } = sumOf(counts);
   console.log(`${acknowledged} operations acknowledged, ${wrong.length} wrong (seed ${seed})`);

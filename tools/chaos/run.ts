@@ -1,5 +1,7 @@
 /** A whole run: sixteen clients of all services under faults, then the checks. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { latenessOf } from "../../src/domain/reservation.ts";
+import type { Milliseconds } from "../../src/domain/units.ts";
 import { randomFrom } from "../../test/support/models/random.ts";
 import { type Calls, createCalls } from "./calls.ts";
 import { check } from "./checks/check.ts";
@@ -28,6 +30,8 @@ export interface Result {
   /** By what was changed: `points`. */
   readonly counts: Readonly<{ [name: string]: Counts }>;
   readonly faults: readonly Fault[];
+  /** How late each reservation was granted, in ascending order. */
+  readonly latenessMs: readonly Milliseconds[];
   /** Everything that is wrong, each in a sentence; `wrongCounts` has what a short run may show. */
   readonly wrong: readonly string[];
 }
@@ -78,8 +82,11 @@ export async function runChaos(
     for (const access of stack.denied()) surprises.add(`deploy/policies do not allow ${access}`);
     say("checking");
     const counts = countsOf(record);
-    const wrong = check(record, await readState(stack, record));
-    return { counts, faults, wrong };
+    const state = await readState(stack, record);
+    const wrong = check(record, state);
+    const granted = [...state.reservations.values()].filter(({ grant }) => grant !== undefined);
+    const latenessMs = granted.map(latenessOf).sort((a, b) => a - b);
+    return { counts, faults, latenessMs, wrong };
   } catch (error) {
     // Without the process, much else fails, too.
     lost.signal.throwIfAborted();
