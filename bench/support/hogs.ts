@@ -9,7 +9,8 @@ export const share = 0.1;
 export async function starved<T>(work: () => Promise<T>): Promise<T> {
   const count = Math.round((1 / share - 1) * availableParallelism());
   const hogs = Array.from({ length: count }, () =>
-    spawn(process.execPath, ["-e", "for (;;) {}"], { stdio: "ignore" }),
+    // In sessions of their own: Linux shares the cores among sessions first.
+    spawn(process.execPath, ["-e", "for (;;) {}"], { stdio: "ignore", detached: true }),
   );
   try {
     return await work();
