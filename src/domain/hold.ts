@@ -321,9 +321,12 @@ function requireTaken({ account }: State, held: Hold): void {
   });
 }
 
+/** Whether a hold may end then: a minute to 90 days ahead. */
+export const isHoldEnd = (until: Instant, wall: Instant): boolean =>
+  Number.isInteger(until) && until >= wall + shortestHoldMs && until <= wall + longestHoldMs;
+
 function checkUntil(until: Instant, wall: Instant): void {
-  const isWhole = Number.isInteger(until);
-  if (isWhole && until >= wall + shortestHoldMs && until <= wall + longestHoldMs) return;
+  if (isHoldEnd(until, wall)) return;
   throw new DomainError("INVALID_REQUEST", "until is not a minute to 90 days ahead", {
     field: "until",
   });

@@ -16,30 +16,24 @@ const maxHours = 50_000;
  */
 export function createDueHours(engine: Engine, clock: Clock): DueHours {
   // Counted by sizes, because `max` allocates the places of all hours at once.
-  const written = new LRUCache<string, Promise<void>>({
-    maxSize: maxHours,
-    sizeCalculation: () => 1,
-  });
+  const written = new LRUCache<string, true>({ maxSize: maxHours, sizeCalculation: () => 1 });
   return {
-    async mark(programId, time) {
+    async mark(programId, time, deadline) {
       const { wall } = await clock.now();
       const hour = Math.floor(Math.max(time, wall) / hourMs) * hourMs;
       const name = { programId, hour };
       const ref = dueHourRef(name);
-      const kept = written.get(ref.id);
-      if (kept) return kept;
-      const writing = engine.transact({
+      if (written.get(ref.id)) return;
+      await engine.transact({
         key: ref,
         readSet: [],
         expectAbsent: [ref],
-        deadline: undefined,
+        deadline,
         decide(tx) {
           if (!tx.get(ref)) tx.put(ref, name);
         },
       });
-      written.set(ref.id, writing);
-      writing.catch(() => written.delete(ref.id));
-      return writing;
+      written.set(ref.id, true);
     },
   };
 }

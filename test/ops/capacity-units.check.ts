@@ -162,7 +162,7 @@ const sum = (numbers: Iterable<number>) => [...numbers].reduce((a, b) => a + b, 
 async function markHours(time: number): Promise<void> {
   const { dueHours } = stack.server.deps;
   for (const each of [time, Math.max(time, Date.now()) + 3_600_000]) {
-    await dueHours.mark("default", each);
+    await dueHours.mark("default", each, undefined);
   }
 }
 

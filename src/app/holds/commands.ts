@@ -6,6 +6,7 @@ import {
   capture,
   type Hold,
   hold,
+  isHoldEnd,
   type Release,
   release,
 } from "../../domain/hold.ts";
@@ -63,7 +64,10 @@ export async function holdPoints(
   const given = { user: userId, points, allowPartial, until, expired, reason, cause };
   const hash = requestHash("hold", caller, given);
   await deps.programs.get(programId);
-  if (!validateOnly) await deps.dueHours.mark(programId, until);
+  // One with another end is refused, or a repeated call.
+  if (!validateOnly && isHoldEnd(until, (await deps.clock.now()).wall)) {
+    await deps.dueHours.mark(programId, until, deadline);
+  }
   const account = accountRef(programId, userId);
   const ref = holdRef(input);
   const changed = await deps.engine.transact({

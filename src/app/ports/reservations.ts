@@ -35,10 +35,10 @@ export interface DueHour {
 export interface DueHours {
   /**
    * Writes the hour in which something falls due, before that is written, so that the reconciler
-   * knows of which programs to read it. What is due already falls into the current hour. Throws
-   * STORE_UNAVAILABLE.
+   * knows of which programs to read it. What is due already falls into the current hour. `deadline`
+   * is that of the caller, in `performance.now()` milliseconds. Throws STORE_UNAVAILABLE.
    */
-  mark(programId: string, time: Instant): Promise<void>;
+  mark(programId: string, time: Instant, deadline: number | undefined): Promise<void>;
 }
 
 /** Which reservations to list: those due in the window and, if given, with such a reason. */

@@ -36,7 +36,7 @@ export async function changeReservation(
   let decided = await decide(true);
   if (decided.isChanged && !validateOnly) {
     const { state, executeTime } = decided.record;
-    if (state === "PENDING") await deps.dueHours.mark(programId, executeTime);
+    if (state === "PENDING") await deps.dueHours.mark(programId, executeTime, deadline);
     decided = await writeMarked(deps, call, decide);
   }
   const { record, isChanged, now } = decided;

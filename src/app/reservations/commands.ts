@@ -67,7 +67,7 @@ export async function createReservation(
   const ref = reservationRef(programId, reservationId);
   const program = await deps.programs.get(programId);
   await checkNew(deps, ref, program, input);
-  if (!validateOnly) await deps.dueHours.mark(programId, executeTime);
+  if (!validateOnly) await deps.dueHours.mark(programId, executeTime, input.deadline);
   const content = { user: userId, points, reason, cause, executeTime, ...expiryParameters(expiry) };
   const hash = requestHash("reserve", creator, content);
   const write = () =>

@@ -1,4 +1,5 @@
 /** Finds the programs of which a pass of the reconciler reads what is due. */
+import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -7,6 +8,7 @@ import { dueHourRef, programRef } from "../ports/records.ts";
 import { type DueHour, dueHourShardCount } from "../ports/reservations.ts";
 import { readAllPrograms } from "../programs/queries.ts";
 import { changeRecord } from "../shared/change-record.ts";
+import { storeOutages } from "../shared/suspects.ts";
 import { hasDue } from "./all-reservations.ts";
 
 const minuteMs = 60_000;
@@ -19,9 +21,16 @@ const pageSize = 1_000;
 const graceMs = 5 * minuteMs;
 
 /**
+ * Each program has its turn in so many minutes of each day, longer than most passes, and those of
+ * neighbours are so far apart, without a common divisor, that turns are spread over the day.
+ */
+const turnMinutes = 30;
+const apartMinutes = 61;
+
+/**
  * Returns the programs that have had something due in an hour that has begun, by id. Every other
- * program has its turn in one minute of each day, for records whose hour was lost, such as those of
- * a table that was restored.
+ * program has its turn once a day, for records whose hour was lost, such as those of a table that
+ * was restored. While hours cannot be read, it returns all programs.
  */
 export async function duePrograms({
   reader,
@@ -30,17 +39,24 @@ export async function duePrograms({
   const { wall } = await clock.now();
   const [programs, hours] = await Promise.all([
     readAllPrograms({ reader }),
-    readDueHours(reader, wall),
+    readDueHours(reader, wall).catch(unlessOutage),
   ]);
+  if (hours === undefined) return programs;
   const due = new Set(hours.map(({ programId }) => programId));
-  const minute = Math.floor(wall / minuteMs) % minutesPerDay;
-  const hasTurn = (i: number) => i % minutesPerDay === minute;
+  const minute = Math.floor(wall / minuteMs);
+  const hasTurn = (i: number) => (minute + apartMinutes * i) % minutesPerDay < turnMinutes;
   return programs.filter(({ programId }, i) => due.has(programId) || hasTurn(i));
 }
 
+/** Throws the error of an outage. */
+function unlessOutage(error: unknown): undefined {
+  if (error instanceof DomainError && storeOutages.has(error.reason)) throw error;
+}
+
 /**
- * Deletes the hours that have ended and in which nothing is left to be done. Programs that are
- * paused keep theirs. A program that fails is left to the next pass.
+ * Deletes the hours that have ended and in which nothing is left to be done. A program that is
+ * paused, or has something left, keeps the latest one, by which it is read. One that fails is left
+ * to the next pass.
  */
 export async function endDueHours(
   { engine, reader, clock }: Pick<Deps, "engine" | "reader" | "clock">,
@@ -53,11 +69,12 @@ export async function endDueHours(
   );
   const programs = await reader.many([...ended.keys()].map(programRef));
   for (const [i, [programId, hours]] of [...ended].entries()) {
-    if (programs[i]?.reservationPause) continue;
     try {
       const last = Math.max(...hours.map(({ hour }) => hour));
-      if (await hasDue({ reader }, programId, last + hourMs)) continue;
+      const isPaused = programs[i]?.reservationPause !== undefined;
+      const isLeft = isPaused || (await hasDue({ reader }, programId, last + hourMs));
       for (const each of hours) {
+        if (isLeft && each.hour === last) continue;
         await changeRecord({ engine }, { ref: dueHourRef(each) }, () => undefined);
       }
     } catch (error) {

@@ -145,10 +145,11 @@ const startOutages = new Set([...storeOutages, "WORKFLOWS_UNAVAILABLE" as const]
 
 /**
  * Starts a run for every pending reservation and every hold that has none, after the loss of a
- * namespace, from a place on until `shouldContinue` returns false.
+ * namespace, from a place on until `shouldContinue` returns false. Writes their due hours as well,
+ * which a table that was restored may not have.
  */
 export function startAllRuns(
-  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs" | "workflows">,
+  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs" | "dueHours" | "workflows">,
   from: StartCounts & ReservationsPlace,
   shouldContinue: (progress: StartCounts & ReservationsPlace) => boolean,
   onFailed: OnFailed,
@@ -162,7 +163,11 @@ export function startAllRuns(
         programs: () => readAllPrograms(deps),
         isWanted: () => true,
       }),
-      process: (record) => startRun(brief, record),
+      async process(record) {
+        const time = "holdId" in record ? record.until : record.executeTime;
+        await deps.dueHours.mark(record.programId, time, undefined);
+        await startRun(brief, record);
+      },
       add: (total) => ({ ...total, started: total.started + 1 }),
       nameOf,
       keyOf: (record) => JSON.stringify(nameOf(record)),

@@ -28,7 +28,7 @@ interface SyncCounts {
 /** A mark of this age is of a background task that has failed, or of a process that is gone. */
 const lostMs = 10_000;
 
-/** A mark of this age without a record is of a call that has failed. */
+/** A mark of this age, of which nothing was written, is of a call that has failed. */
 const abandonedMs = 300_000;
 
 /** A run whose record has been final for this long makes no progress. */
@@ -77,7 +77,7 @@ type Marked = readonly [mark: PendingStart, record: Reservation | Hold | undefin
 
 /**
  * Reads the marks that are old enough, with their records, the first page of each shard at once. A
- * shard that cannot be read is left to the next pass.
+ * page that cannot be read is left to the next pass.
  */
 async function* pendingStarts(
   { reader }: Pick<Deps, "reader">,
@@ -85,16 +85,18 @@ async function* pendingStarts(
   onUnread: (shard: number, error: unknown) => void,
 ): AsyncGenerator<Marked, void> {
   async function read(shard: number, after?: string): Promise<Page<Marked>> {
+    let rest: { cursor?: string } = {};
     try {
       const page = { size: recordPageSize, cursor: after };
-      const { items, cursor } = await reader.pendingStarts(shard, page);
+      const { items, ...others } = await reader.pendingStarts(shard, page);
+      rest = others;
       const marks = items.filter(({ time }) => time < wall - lostMs);
       const records = await reader.many(marks.map(refOf));
-      return { items: marks.map((mark, i) => [mark, records[i]]), ...(cursor && { cursor }) };
+      return { items: marks.map((mark, i) => [mark, records[i]]), ...rest };
     } catch (error) {
       if (error instanceof DomainError && error.reason === "STORE_UNAVAILABLE") throw error;
       onUnread(shard, error);
-      return { items: [] };
+      return { items: [], ...rest };
     }
   }
   const shards = Array.from({ length: markShardCount }, (_, shard) => shard);
@@ -109,14 +111,18 @@ async function* pendingStarts(
   }
 }
 
-/** Starts the run of a marked record. One that was never written loses its mark in time. */
+/**
+ * Starts the run of a marked record. A reservation that was not written since its mark keeps it for
+ * a while, because it may be written yet.
+ */
 async function startPending(
   deps: SyncDeps,
   [mark, record]: Marked,
   wall: Instant,
 ): Promise<boolean> {
   if (record) await startMarked(deps, record);
-  if (record || mark.time < wall - abandonedMs) await endMark(deps, mark);
+  const isWritten = record && ("holdId" in record || record.updateTime >= mark.time);
+  if (isWritten || mark.time < wall - abandonedMs) await endMark(deps, mark);
   return record !== undefined;
 }
 

@@ -4,6 +4,7 @@ import { holdPoints } from "../../../src/app/holds/commands.ts";
 import { grantPoints } from "../../../src/app/points/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { Engine } from "../../../src/app/ports/engine.ts";
+import { dueHourShardCount } from "../../../src/app/ports/reservations.ts";
 import {
   createReservation,
   rescheduleReservation,
@@ -11,7 +12,7 @@ import {
 } from "../../../src/app/reservations/commands.ts";
 import { duePrograms, endDueHours } from "../../../src/app/reservations/due-programs.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
-import { executeOverdue } from "../../../src/app/reservations/reconcile.ts";
+import { executeOverdue, startAllRuns } from "../../../src/app/reservations/reconcile.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { createDueHours } from "../../../src/runtime/due-hours.ts";
 import {
@@ -19,6 +20,7 @@ import {
   createReservationFixture,
   programId,
 } from "../../support/fixtures/memory-reservations.ts";
+import { allItems } from "../../support/fixtures/pages.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -107,6 +109,57 @@ test("a paused program keeps its hours, and its reservations are granted afterwa
   expect(await execute()).toMatchObject({ granted: 1 });
 });
 
+test("a paused program keeps one hour of those that have ended", async () => {
+  const { deps, clock, end, addProgram, reserve } = setUp();
+  addProgram(programId, { time: 0, caller: change.caller, reason: "" });
+  for (let i = 0; i < 5; i++) await reserve(`r-${i}`, { inMs: i * hour });
+  clock.time += 3 * hour;
+  await end();
+  const shards = Array.from({ length: dueHourShardCount }, (_, shard) =>
+    allItems((page) => deps.reader.dueHours(shard, clock.time + 2 * hour, page)),
+  );
+  const hours = (await Promise.all(shards)).flat().map((each) => each.hour);
+  // The one that began an hour and a half ago, this one, and the next one.
+  const current = Math.floor(clock.time / hour) * hour;
+  expect(hours.toSorted()).toEqual([current - hour, current, current + hour]);
+});
+
+test("all programs are read while their hours cannot be, and an outage is thrown", async () => {
+  const { deps } = setUp();
+  const failing = (error: Error) => ({
+    ...deps,
+    reader: { ...deps.reader, dueHours: () => Promise.reject(error) },
+  });
+  const found = await duePrograms(failing(new TypeError("no number")));
+  expect(found.map((each) => each.programId)).toEqual(["other", programId]);
+  const away = new DomainError("STORE_UNAVAILABLE", "away");
+  await expect(duePrograms(failing(away))).rejects.toBe(away);
+});
+
+test("a hold with an end that is refused writes no hour", async () => {
+  const { deps, clock } = setUp();
+  const mark = vi.fn(async () => {});
+  const call = { programId, userId: "u", reason: "", caller: change.caller, deadline: undefined };
+  const held = holdPoints(
+    { ...deps, dueHours: { mark } },
+    {
+      ...{ ...call, holdId: "h", points: 10, allowPartial: false },
+      ...{ until: clock.time + 91 * 24 * hour, expiredPointsPolicy: "ORIGINAL_EXPIRY" },
+    },
+  );
+  await expect(held).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
+  expect(mark).not.toHaveBeenCalled();
+});
+
+test("the full pass after a restore writes the hours again", async () => {
+  const { deps, clock, reserve } = setUp();
+  await reserve("r", { inMs: 50 * hour });
+  const mark = vi.fn(async () => {});
+  const none = { started: 0, failed: 0, failures: [] };
+  await startAllRuns({ ...deps, dueHours: { mark } }, none, () => true, observers.onFailed);
+  expect(mark).toHaveBeenCalledExactlyOnceWith(programId, clock.time + 50 * hour, undefined);
+});
+
 test("a program that cannot be read keeps its hours, and the others end theirs", async () => {
   const { deps, clock, due, reserve } = setUp();
   const error = new TypeError("no number");
@@ -155,8 +208,8 @@ test("a pass over idle programs reads none of them", async () => {
   const reader = { ...deps.reader, pendingInShard, heldInShard };
   await executeOverdue({ ...deps, reader }, nothing, () => true, observers);
   const programs = [...pendingInShard.mock.calls, ...heldInShard.mock.calls].map(([id]) => id);
-  // Each has its turn once a day.
-  expect(new Set(programs).size).toBeLessThanOrEqual(1);
+  // Each has its turn in 30 of the 1,440 minutes of a day.
+  expect(new Set(programs).size).toBeLessThanOrEqual(Math.ceil((202 * 30) / 1_440));
 });
 
 describe("a process", () => {
@@ -170,14 +223,17 @@ describe("a process", () => {
       return deps.engine.transact(request);
     };
     const dueHours = createDueHours({ transact }, deps.clock);
-    await expect(dueHours.mark("a", 0)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    await expect(dueHours.mark("a", 0, undefined)).rejects.toMatchObject({
+      reason: "STORE_UNAVAILABLE",
+    });
     isAway = false;
-    await Promise.all([dueHours.mark("a", 0), dueHours.mark("a", clock.time)]);
+    await dueHours.mark("a", 0, undefined);
+    await dueHours.mark("a", clock.time, undefined);
     expect(writes).toBe(2);
-    await dueHours.mark("b", 0);
-    await dueHours.mark("a", clock.time + 30 * minute);
+    await dueHours.mark("b", 0, undefined);
+    await dueHours.mark("a", clock.time + 30 * minute, undefined);
     expect(writes).toBe(4);
-    await dueHours.mark("a", clock.time + 89 * minute);
+    await dueHours.mark("a", clock.time + 89 * minute, undefined);
     expect(writes).toBe(4);
   });
 });

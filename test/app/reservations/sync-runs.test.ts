@@ -7,6 +7,7 @@ import {
 } from "../../../src/app/reservations/commands.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import { syncRuns } from "../../../src/app/reservations/sync-runs.ts";
+import { markStart } from "../../../src/app/reservations/workflow-runs.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
 import {
@@ -89,6 +90,20 @@ describe("a change that may be lost", () => {
     expect(onFailed.mock.calls[0]?.[0]).toMatchObject({ programId, reservationId: "away" });
     expect((await markedIds(deps, programId)).toSorted()).toEqual(ids);
   });
+});
+
+test("the mark of a change stays while the change may be written yet", async () => {
+  const { deps, clock, reserve } = createReservationFixture(spiedWorkflows());
+  await reserve("r", { inMs: hour });
+  clock.time += 10_001;
+  expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ synced: 1 });
+  await markStart(deps, { programId, reservationId: "r" });
+  clock.time += 10_001;
+  expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ synced: 1 });
+  expect(await markedIds(deps, programId)).toEqual(["r"]);
+  clock.time += 300_000;
+  expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ synced: 1 });
+  expect(await markedIds(deps, programId)).toEqual([]);
 });
 
 test("a run that has ended is started again if its reservation is pending", async () => {
