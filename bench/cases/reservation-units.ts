@@ -26,7 +26,8 @@ export const reservationUnits: Benchmark = {
         const meter = (work: () => Promise<unknown>) => stack.meter(work, isNoLease);
         await meter(() => inParallel(1, userIds, (userId) => grant(channel, userId)));
         const executeTime = Date.now() + leadMs;
-        // The first one of an hour writes the hour. It is due after the others are granted.
+        // The first reservation of an hour writes the due hour as well, so it is not counted. It is
+        // granted after the others.
         const first = { id: "first", userId: userName(0), executeTime: executeTime + 60_000 };
         await meter(() => reserve(channel, first).then(() => sleep(startMs)));
         const created = await meter(async () => {

@@ -20,11 +20,10 @@ const pageSize = 1_000;
 /** What was marked in an hour is written by then, whatever the clock of its process. */
 const graceMs = 5 * minuteMs;
 
-/**
- * Each program has its turn in so many minutes of each day, longer than most passes, and those of
- * neighbours are so far apart, without a common divisor, that turns are spread over the day.
- */
+/** How long the turn of a program lasts each day: longer than most passes take. */
 const turnMinutes = 30;
+
+/** Between the turns of two programs: a prime, so that the turns are spread over the day. */
 const apartMinutes = 61;
 
 /**

@@ -1,5 +1,5 @@
 /** Tests of which programs a pass of the reconciler reads what is due. */
-import { describe, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { holdPoints } from "../../../src/app/holds/commands.ts";
 import { grantPoints } from "../../../src/app/points/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
@@ -199,7 +199,7 @@ test("a record without an hour is found within a day all the same", async () => 
   expect(granted).toBe(1);
 });
 
-test("a pass over idle programs reads none of them", async () => {
+test("a pass over idle programs reads only those that have their turn", async () => {
   const { deps, addProgram, clock } = setUp();
   for (let i = 0; i < 200; i++) addProgram(`idle-${i}`);
   clock.time += 29 * minute;
@@ -212,28 +212,26 @@ test("a pass over idle programs reads none of them", async () => {
   expect(new Set(programs).size).toBeLessThanOrEqual(Math.ceil((202 * 30) / 1_440));
 });
 
-describe("a process", () => {
-  test("writes an hour once, and again when that has failed", async () => {
-    const { deps, clock } = setUp();
-    let isAway = true;
-    let writes = 0;
-    const transact: Engine["transact"] = async (request) => {
-      writes += 1;
-      if (isAway) throw new DomainError("STORE_UNAVAILABLE", "away");
-      return deps.engine.transact(request);
-    };
-    const dueHours = createDueHours({ transact }, deps.clock);
-    await expect(dueHours.mark("a", 0, undefined)).rejects.toMatchObject({
-      reason: "STORE_UNAVAILABLE",
-    });
-    isAway = false;
-    await dueHours.mark("a", 0, undefined);
-    await dueHours.mark("a", clock.time, undefined);
-    expect(writes).toBe(2);
-    await dueHours.mark("b", 0, undefined);
-    await dueHours.mark("a", clock.time + 30 * minute, undefined);
-    expect(writes).toBe(4);
-    await dueHours.mark("a", clock.time + 89 * minute, undefined);
-    expect(writes).toBe(4);
+test("a process writes an hour once, and again when that has failed", async () => {
+  const { deps, clock } = setUp();
+  let isAway = true;
+  let writes = 0;
+  const transact: Engine["transact"] = async (request) => {
+    writes += 1;
+    if (isAway) throw new DomainError("STORE_UNAVAILABLE", "away");
+    return deps.engine.transact(request);
+  };
+  const dueHours = createDueHours({ transact }, deps.clock);
+  await expect(dueHours.mark("a", 0, undefined)).rejects.toMatchObject({
+    reason: "STORE_UNAVAILABLE",
   });
+  isAway = false;
+  await dueHours.mark("a", 0, undefined);
+  await dueHours.mark("a", clock.time, undefined);
+  expect(writes).toBe(2);
+  await dueHours.mark("b", 0, undefined);
+  await dueHours.mark("a", clock.time + 30 * minute, undefined);
+  expect(writes).toBe(4);
+  await dueHours.mark("a", clock.time + 89 * minute, undefined);
+  expect(writes).toBe(4);
 });
