@@ -19,6 +19,12 @@ import { settled } from "../../support/fixtures/settled.ts";
 import { answerTo, programId as bulkProgramId } from "../../support/models/bulk-use-cases.ts";
 import type { MemoryStore } from "../../support/stores/memory-store.ts";
 
+// All pauses are in faked time: it would run on while a real pause lasts.
+vi.mock("node:timers/promises", async (original) => ({
+  ...(await original<typeof import("node:timers/promises")>()),
+  setTimeout: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
+}));
+
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
 });
