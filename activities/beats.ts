@@ -4,7 +4,7 @@ import type { Instant } from "../src/domain/month.ts";
 import type { Milliseconds } from "../src/domain/units.ts";
 import { grantTiming } from "../workflows/timing.ts";
 
-const { beatMs, crowd, slowTimerMs, spreadMs } = grantTiming;
+const { beatMs, crowd, slowTimerMs, spreadMs, foundMs, safetyMs } = grantTiming;
 
 interface HeldGrant {
   readonly executeTime: Instant;
@@ -14,10 +14,11 @@ interface HeldGrant {
 
 /**
  * Most grants end before the first heartbeat, which is sent a moment after the execute time, and
- * cost none. At a random moment before, each grant looks whether that would be too late: because
- * more grants of one second are held than the worker completes at once, or because timers fire
- * late, which shows that this process gets too little CPU time. Then it sends its first heartbeat
- * at once.
+ * cost none. Before that time, each grant looks whether it would be too late: because more grants of
+ * one second are held than the worker completes at once, or because timers fire late, which shows
+ * that this process gets too little CPU time. Then it sends its first heartbeat at once. The timeout
+ * that begins with it is as long as the hold, so a grant that is held for long looks early, too:
+ * when it sends one then, the death of its worker is found `foundMs` after the execute time.
  */
 export function createBeats() {
   const heldBySecond = new Map<number, number>();
@@ -35,18 +36,22 @@ export function createBeats() {
       heldBySecond.set(second, held + 1);
       const start = performance.now();
       const due = start + Math.max(0, leftMs);
-      const lookAt = Math.max(start, due - Math.random() * spreadMs);
+      const spread = Math.random() * spreadMs;
+      const lastLook = Math.max(start, due - spread);
+      const earlyLook = Math.max(start, due + foundMs - heartbeatTimeoutMs - spread);
       const beat = () => {
         context.heartbeat();
-        timer = setTimeout(beat, heartbeatTimeoutMs / 2);
+        timer = setTimeout(beat, Math.max(heartbeatTimeoutMs / 2, heartbeatTimeoutMs - safetyMs));
       };
-      const look = () => {
+      const look = (at: Milliseconds) => {
         const now = performance.now();
-        lateMs += (now - lookAt - lateMs) / 4;
+        lateMs += (now - at - lateMs) / 4;
         if (held >= crowd || lateMs > slowTimerMs) beat();
+        else if (at < lastLook) timer = setTimeout(look, lastLook - now, lastLook);
         else timer = setTimeout(beat, Math.max(0, due + beatMs - now));
       };
-      let timer = setTimeout(look, lookAt - start);
+      const firstLook = Math.min(earlyLook, lastLook);
+      let timer = setTimeout(look, firstLook - start, firstLook);
       try {
         return await work();
       } finally {

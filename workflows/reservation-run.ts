@@ -22,8 +22,7 @@ import {
   refreshSignal,
 } from "../src/contract/reservations.ts";
 import { hasControls } from "../src/domain/controls.ts";
-import { maxPoints } from "../src/domain/points.ts";
-import { isReservable } from "../src/domain/reservation.ts";
+import { isReservable, maxPoints } from "../src/domain/units.ts";
 import { askFor, asking, type Form } from "./answers.ts";
 import { createCancellation } from "./cancellation.ts";
 import { orRefusal, refuse } from "./failures.ts";

@@ -88,6 +88,10 @@ export const grantTiming = {
   slowTimerMs: 15,
   /** Grants of a crowd, or of a slow worker, send their first heartbeats so long before at most. */
   spreadMs: 2_500,
+  /** How long after the execute time the death of a worker with a crowd is found. */
+  foundMs: 8_000,
+  /** How long before the heartbeat timeout the next one is sent. */
+  safetyMs: 3_000,
   /**
    * For this time after it is due, an activity makes another attempt after a retryable error. RETRY
    * needs workflow tasks, which a worker that grants many reservations of one moment completes

@@ -1,5 +1,5 @@
 /** The run that adds up what a program owes its members. */
-import { addLiability, type Liability, noLiability } from "../domain/liability.ts";
+import { addLiability, type Liability, noLiability } from "../domain/liability-sums.ts";
 import { type FailedAccount, maxReports } from "./points.ts";
 import type { SegmentLeft } from "./verifications.ts";
 

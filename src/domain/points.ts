@@ -24,9 +24,6 @@ import type { Points } from "./units.ts";
 /** The balance, the points ever issued, ever refunded and ever held are each at most this. */
 export const maxBalance = 10 ** 15;
 
-/** A call changes 1 to this many points. */
-export const maxPoints = 10 ** 9;
-
 /** The state on which a change of an account is decided. */
 export interface State {
   readonly program: Program;

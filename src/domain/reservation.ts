@@ -5,9 +5,8 @@ import type { Reason } from "./errors.ts";
 import { DomainError } from "./errors.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { type Instant, monthAt } from "./month.ts";
-import { maxPoints } from "./points.ts";
 import { lifetimeAt, type Program } from "./program.ts";
-import type { Milliseconds, Points } from "./units.ts";
+import { isReservable, type Milliseconds, maxPoints, type Points } from "./units.ts";
 
 export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";
 
@@ -182,10 +181,6 @@ export function changePoints(
   }
   return { ...changed(reservation, request, now), points };
 }
-
-/** Whether so many points can be reserved. */
-export const isReservable = (points: unknown): points is Points =>
-  Number.isInteger(points) && Number(points) >= 1 && Number(points) <= maxPoints;
 
 /** Sets a failed reservation to pending. A pending one does not change. Refusal: WRONG_STATE. */
 export function retry(reservation: Reservation, request: ChangeRequest, now: Instant): Reservation {

@@ -1,8 +1,7 @@
 /** The rows of a bulk grant's sheet, and what can be wrong with a row. */
 import { nounFor } from "./counted.ts";
 import { type Month, parseMonth } from "./month.ts";
-import { maxPoints } from "./points.ts";
-import type { Points } from "./units.ts";
+import { maxPoints, type Points } from "./units.ts";
 
 /** One row of a sheet. */
 export interface SheetRow {

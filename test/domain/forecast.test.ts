@@ -7,9 +7,10 @@ import type { DomainError } from "../../src/domain/errors.ts";
 import { type Forecast, forecast, isOutstanding } from "../../src/domain/forecast.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
-import { grant, maxBalance, maxPoints } from "../../src/domain/points.ts";
+import { grant, maxBalance } from "../../src/domain/points.ts";
 import { lengthen } from "../../src/domain/program.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
+import { maxPoints } from "../../src/domain/units.ts";
 import { createLedger, day, event, program } from "../support/fixtures/ledger-fixture.ts";
 import { assertSeeds } from "../support/models/seeded.ts";
 

@@ -2,14 +2,8 @@
 import { expect, test } from "vitest";
 import { type Account, emptyAccount } from "../../src/domain/account.ts";
 import { asService } from "../../src/domain/caller.ts";
-import {
-  addLiability,
-  finishReport,
-  type Liability,
-  type LiabilityReport,
-  liabilityOf,
-  noLiability,
-} from "../../src/domain/liability.ts";
+import { finishReport, type LiabilityReport, liabilityOf } from "../../src/domain/liability.ts";
+import { addLiability, type Liability, noLiability } from "../../src/domain/liability-sums.ts";
 
 const program = {
   programId: "p",

@@ -3,8 +3,9 @@
 import { describe, expect, test } from "vitest";
 import { availablePointsOf, emptyAccount } from "../../src/domain/account.ts";
 import { noTotals } from "../../src/domain/ledger.ts";
-import { grant, maxBalance, maxPoints, setFrozen } from "../../src/domain/points.ts";
+import { grant, maxBalance, setFrozen } from "../../src/domain/points.ts";
 import { refund, spentByUse } from "../../src/domain/refund.ts";
+import { maxPoints } from "../../src/domain/units.ts";
 import {
   changes,
   createLedger,

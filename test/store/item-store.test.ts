@@ -16,8 +16,9 @@ import {
 import { dueHourShardCount, markShardCount } from "../../src/app/ports/reservations.ts";
 import { asService } from "../../src/domain/caller.ts";
 import type { EventKey, LedgerEntry } from "../../src/domain/ledger.ts";
-import { maxBalance, maxPoints } from "../../src/domain/points.ts";
+import { maxBalance } from "../../src/domain/points.ts";
 import type { Program } from "../../src/domain/program.ts";
+import { maxPoints } from "../../src/domain/units.ts";
 import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
 import { account, entry, eventKey, reservation } from "../support/fixtures/stored-points.ts";
 import { bothStores } from "../support/stores/both-stores.ts";

@@ -12,7 +12,8 @@ import {
 } from "../../src/app/ports/records.ts";
 import type { Caller } from "../../src/domain/caller.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
-import { maxBalance, maxPoints } from "../../src/domain/points.ts";
+import { maxBalance } from "../../src/domain/points.ts";
+import { maxPoints } from "../../src/domain/units.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { account, reservation } from "../support/fixtures/stored-points.ts";

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createBeats } from "../../activities/beats.ts";
 import { grantTiming } from "../../workflows/timing.ts";
 
-const { beatMs, crowd, slowTimerMs, spreadMs } = grantTiming;
+const { beatMs, crowd, slowTimerMs, spreadMs, foundMs, safetyMs } = grantTiming;
 
 const executeTime = 1_790_000_000_500;
 
@@ -90,4 +90,18 @@ test("those of a crowd send the first before their time", async () => {
   }
   // They have ended, so the next one is not in a crowd.
   expect(await beatsOf(beats, { ...held, tookMs: 1_000 })).toEqual([beatMs]);
+});
+
+test("those of a crowd that are held for long send one early, and the next after their time", async () => {
+  const beats = createBeats();
+  const long = { leftMs: 60_000, heartbeatTimeoutMs: 61_200 };
+  const all = await Promise.all(
+    Array.from({ length: crowd + 20 }, () => beatsOf(beats, { ...long, tookMs: foundMs })),
+  );
+  for (const [first = Number.NaN, next] of all.slice(crowd)) {
+    // Temporal finds the death of the worker soon after the execute time.
+    expect(first + long.heartbeatTimeoutMs).toBeGreaterThanOrEqual(foundMs - spreadMs);
+    expect(first + long.heartbeatTimeoutMs).toBeLessThanOrEqual(foundMs);
+    expect(next).toBe(first + long.heartbeatTimeoutMs - safetyMs);
+  }
 });

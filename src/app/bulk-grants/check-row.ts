@@ -1,9 +1,10 @@
 /** Checks the rows of a bulk grant one by one, from a sheet and from messages alike. */
+
 import { hasControls } from "../../domain/controls.ts";
 import { cutToBytes, maxReasonBytes } from "../../domain/display-text.ts";
 import { isMonth } from "../../domain/month.ts";
-import { maxPoints } from "../../domain/points.ts";
 import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
+import { maxPoints } from "../../domain/units.ts";
 import { foundText } from "./found-text.ts";
 import { createSeenTexts } from "./seen-texts.ts";
 

@@ -2,13 +2,11 @@
 import pLimit from "p-limit";
 import type { Account } from "../../domain/account.ts";
 import {
-  addLiability,
   type CountedLiability,
-  type Liability,
   type LiabilityReport,
   liabilityOf,
-  noLiability,
 } from "../../domain/liability.ts";
+import { addLiability, type Liability, noLiability } from "../../domain/liability-sums.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import { storeOutages } from "../shared/suspects.ts";
