@@ -134,8 +134,8 @@ export const tables: Tables = {
       of: ["server.start.cpu", "server.start.time"],
     },
     {
-      what: "CPU time of a start with compiled modules over one without",
-      of: ["server.start.cpu.compiled"],
+      what: "CPU time of a start from the source over the baseline",
+      of: ["server.start.cpu.source"],
     },
   ],
   reservations: [

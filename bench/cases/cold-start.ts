@@ -1,14 +1,14 @@
 /** Measures how long a server takes to start. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { build } from "../../src/ops/build.ts";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { balance, userName } from "../support/calls.ts";
 import { cpuSeconds } from "../support/cpu.ts";
 import { ratioByTurns, round } from "../support/numbers.ts";
 import { type ProcessOptions, type Stack, withStack } from "../support/stack.ts";
 
-const sides = ["own", "compiled", "bare"] as const;
+const sides = ["own", "built", "bare"] as const;
 type Side = (typeof sides)[number];
 
 /** One start, in seconds. */
@@ -21,17 +21,25 @@ type Starts = Readonly<Record<Side, Start[]>>;
 
 /** From the start of a server to its first answer, over one that does no more than a balance. */
 export const serverStart: Benchmark = {
-  names: ["server.start.cpu", "server.start.time", "server.start.cpu.compiled"],
+  names: ["server.start.cpu", "server.start.time", "server.start.cpu.source"],
   run: (scale) =>
     withStack({}, async (stack) => {
-      const folder = await mkdtemp(join(tmpdir(), "meguri-bench-"));
+      // Below the project's root, where what is built finds its dependencies.
+      const cache = `${import.meta.dirname}/../../node_modules/.cache`;
+      await mkdir(cache, { recursive: true });
+      const folder = await mkdtemp(join(cache, "meguri-bench-"));
+      const built = join(folder, "built");
       const options: Readonly<Record<Side, ProcessOptions>> = {
         own: {},
-        compiled: { env: { NODE_COMPILE_CACHE: folder } },
+        built: {
+          entry: join(built, "server.js"),
+          env: { NODE_COMPILE_CACHE: join(folder, "compiled") },
+        },
         bare: { entry: "bench/baselines/bare-server.ts" },
       };
-      const starts: Starts = { own: [], compiled: [], bare: [] };
+      const starts: Starts = { own: [], built: [], bare: [] };
       try {
+        await build(built);
         // The first starts read the files from the disk and compile the modules.
         for (const side of sides) await start(stack, options[side]);
         for (let turn = 0; turn < scale.pick(5, 1); turn++) {
@@ -66,21 +74,28 @@ function results(scale: Scale, starts: Starts): Result[] {
       starts[a].map((one) => one[part]),
       starts[b].map((one) => one[part]),
     );
-  const bare = { target: "", baseline: "bare-server: the libraries alone" };
+  const bare = { baseline: "bare-server: the libraries alone" };
   return [
     {
       name: "server.start.cpu",
-      ...ratio("cpu", "own", "bare"),
-      unit: "ratio of CPU times",
+      ...ratio("cpu", "built", "bare"),
+      unit: "ratio of CPU times, started as in the image",
+      target: "<= 2.4",
       ...bare,
     },
-    { name: "server.start.time", ...ratio("time", "own", "bare"), unit: "ratio of times", ...bare },
     {
-      name: "server.start.cpu.compiled",
-      ...ratio("cpu", "compiled", "own"),
-      unit: "ratio of CPU times, modules compiled before",
-      target: "<= 0.85",
-      baseline: "the same start without NODE_COMPILE_CACHE",
+      name: "server.start.time",
+      ...ratio("time", "built", "bare"),
+      unit: "ratio of times, started as in the image",
+      target: "",
+      ...bare,
+    },
+    {
+      name: "server.start.cpu.source",
+      ...ratio("cpu", "own", "bare"),
+      unit: "ratio of CPU times, started from its source",
+      target: "",
+      ...bare,
     },
   ];
 }

@@ -1,6 +1,6 @@
 /** Reads the configuration of server, worker and tools from environment variables. */
-import { readFileSync } from "node:fs";
 import { z } from "zod";
+import manifest from "../../package.json" with { type: "json" };
 import { accessVariables, isLoopback, readAccess } from "./access.ts";
 import { announceVariables, readAnnounce } from "./announce.ts";
 import { ConfigError, type Report } from "./config-error.ts";
@@ -9,8 +9,6 @@ import { type ListeningPorts, reportEqualPorts, reportTakenPorts } from "./ports
 import { readTemporal, temporalVariables } from "./temporal.ts";
 import { readTracing, tracingVariables } from "./tracing.ts";
 import { isServiceLink, reportUnknown } from "./unknown.ts";
-
-const { version } = JSON.parse(readFileSync(`${import.meta.dirname}/../../package.json`, "utf8"));
 
 /** Which process reads its variables. `setup` stands for all tools that listen on no port. */
 export type ProcessKind = "server" | "worker" | "setup";
@@ -31,7 +29,7 @@ const workerVariables = {
   MEGURI_BUILD_ID: z
     .string()
     .max(255, { error: "has to have 255 characters or less" })
-    .prefault(version),
+    .prefault(manifest.version),
   MEGURI_BULK_ROWS_PER_SECOND: whole(1).prefault("100"),
   MEGURI_TEMPORAL_APPROVALS: file.optional(),
 };

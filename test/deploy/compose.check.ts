@@ -13,7 +13,11 @@ import {
 } from "../support/deploy/compose.ts";
 
 const kinds: readonly ProcessKind[] = ["server", "worker", "setup"];
-const entries = { server: "src/server.ts", worker: "src/worker.ts", setup: "src/ops/setup.ts" };
+const entries = {
+  server: ".build/server.js",
+  worker: ".build/worker.js",
+  setup: "src/ops/setup.ts",
+};
 
 let services: Services;
 let folder: string;

@@ -1,6 +1,7 @@
 /** Starts Meguri's processes (`src/server.ts`, `src/worker.ts`) as production starts them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { parse } from "node:path";
 import type { Child } from "./child.ts";
 import { adopt, waitUntilReady } from "./child.ts";
 
@@ -8,7 +9,7 @@ const ROOT = `${import.meta.dirname}/../../..`;
 
 type ServiceOptions = {
   readonly name: string;
-  /** Path from the project's root: `src/server.ts`. */
+  /** Path from the project's root: `src/server.ts`, or a built one. */
   readonly entry: string;
   /** The root of another version of the project. */
   readonly root?: string;
@@ -58,12 +59,16 @@ function spawnEntry({ entry, root = ROOT, env }: ServiceOptions): ChildProcess {
   });
 }
 
-/** Node's flags for an entry, as the npm script that runs it has them: `exec node FLAG… ENTRY`. */
+/**
+ * Node's flags for an entry, or for what is built of it, as the npm script that runs it has them:
+ * `exec node FLAG… ENTRY`.
+ */
 export function nodeFlags(entry: string, root: string = ROOT): string[] {
   const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, "utf8"));
   for (const script of Object.values<string>(scripts)) {
     const [exec, node, ...rest] = script.split(" ");
-    if (exec === "exec" && node === "node" && rest.pop() === entry) return rest;
+    const isOfEntry = parse(rest.pop() ?? "").name === parse(entry).name;
+    if (exec === "exec" && node === "node" && isOfEntry) return rest;
   }
   return [];
 }
