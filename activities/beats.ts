@@ -14,11 +14,11 @@ interface HeldGrant {
 
 /**
  * Most grants end before the first heartbeat, which is sent a moment after the execute time, and
- * cost none. Before that time, each grant looks whether it would be too late: because more grants of
- * one second are held than the worker completes at once, or because timers fire late, which shows
- * that this process gets too little CPU time. Then it sends its first heartbeat at once. The timeout
- * that begins with it is as long as the hold, so a grant that is held for long looks early, too:
- * when it sends one then, the death of its worker is found `foundMs` after the execute time.
+ * cost none. Before that time, each grant looks whether it would be too late: because more grants
+ * of one second are held than the worker completes at once, or because timers fire late, which
+ * shows that this process gets too little CPU time. Then it sends its first heartbeat at once. The
+ * timeout that begins with it is as long as the hold, so a grant that is held for long looks early,
+ * too: when it sends one then, the death of its worker is found `foundMs` after the execute time.
  */
 export function createBeats() {
   const heldBySecond = new Map<number, number>();
