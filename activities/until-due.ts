@@ -6,6 +6,8 @@ import type { Instant } from "../src/domain/month.ts";
 import type { Milliseconds } from "../src/domain/units.ts";
 import { grantTiming } from "../workflows/timing.ts";
 
+const { clockMs } = grantTiming;
+
 /**
  * Returns once `clock` has reached `time`. Throws CLOCK_OFF, and when the worker stops a failure
  * that Temporal retries on another worker.
@@ -15,7 +17,8 @@ export async function holdUntil(clock: Clock, time: Instant): Promise<void> {
     failIfStopping();
     const { wall } = await clock.now();
     if (wall >= time) return;
-    await sleep(Math.min(time - wall, grantTiming.clockMs)).catch(() => {});
+    const leftMs = time - wall;
+    await sleep(Math.min(leftMs, Math.max(clockMs, leftMs / 2))).catch(() => {});
   }
 }
 

@@ -64,7 +64,10 @@ export const reservationTiming = {
 
 /** An attempt to grant the points of a reservation, in its activity. */
 export const grantTiming = {
-  /** The clock is read again after this time, in case it is corrected while a grant is held. */
+  /**
+   * The clock is read again after half of the time that is left, but not before this time has
+   * passed, in case it is corrected while a grant is held.
+   */
   clockMs: 1_000,
   /**
    * An attempt that takes longer than this sends heartbeats. The first one reaches Temporal before

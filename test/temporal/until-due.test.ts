@@ -43,5 +43,5 @@ test("a grant is held again when its clock was set back meanwhile", async () => 
 });
 
 test("a grant is held no longer once its clock was set ahead", async () => {
-  expect(await heldMs(3_600_000, [0, 1_000, 3_600_000])).toBe(2_000);
+  expect(await heldMs(20_000, [0, 10_000, 20_000])).toBe(15_000);
 });
