@@ -31,7 +31,7 @@ export const reservationBurst: Benchmark = {
             name: "reservation.burst",
             ...ratioByTurns(a.map(lastOf), b.map(lastOf)),
             unit: "ratio of times until the last is granted",
-            target: "<= 1.5",
+            target: "<= 1.1",
             baseline: `${baseline}, 0.5 s before its tick`,
           },
           {

@@ -28,24 +28,27 @@ export async function latenessWhile(
   return (await allDone(stack, ids, 60_000)).map(latenessOf);
 }
 
-/** Waits until all reservations are granted. Returns their records. */
+/**
+ * Waits until all reservations are granted. Returns their records. Reads one after another and
+ * waits for each, because many reads would take the time of the grants that are not made yet.
+ */
 export async function allDone(
   { deps }: Stack,
   ids: readonly string[],
   limitMs: number,
 ): Promise<Reservation[]> {
   const limit = performance.now() + limitMs;
-  const done = new Map<string, Reservation>();
-  for (;;) {
-    const left = ids.filter((id) => !done.has(id));
-    await inParallel(8, left, async (id) => {
+  const done: Reservation[] = [];
+  for (const id of ids) {
+    for (;;) {
       const reservation = (await deps.reader.get(reservationRef("default", id)))?.value;
-      if (reservation?.state === "DONE") done.set(id, reservation);
-    });
-    if (done.size === ids.length) return [...done.values()];
-    if (performance.now() > limit) {
-      throw new Error(`${ids.length - done.size} reservations were not granted in time`);
+      if (reservation?.state === "DONE") {
+        done.push(reservation);
+        break;
+      }
+      if (performance.now() > limit) throw new Error(`${id} was not granted in time`);
+      await sleep(500);
     }
-    await sleep(500);
   }
+  return done;
 }
