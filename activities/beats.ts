@@ -47,7 +47,7 @@ export function createBeats() {
         const now = performance.now();
         lateMs += (now - at - lateMs) / 4;
         if (held >= crowd || lateMs > slowTimerMs) beat();
-        else if (at < lastLook) timer = setTimeout(look, lastLook - now, lastLook);
+        else if (at < lastLook) timer = setTimeout(look, Math.max(0, lastLook - now), lastLook);
         else timer = setTimeout(beat, Math.max(0, due + beatMs - now));
       };
       const firstLook = Math.min(earlyLook, lastLook);

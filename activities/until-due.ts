@@ -25,19 +25,21 @@ export async function holdUntil(clock: Clock, time: Instant): Promise<void> {
 /** Throws a failure that Temporal retries on another worker when this one stops. */
 export function failIfStopping(): void {
   const { aborted } = Context.current().cancellationSignal;
-  if (aborted) throw ApplicationFailure.retryable("the worker stops", "WORKER_STOPPING");
+  if (aborted) throw expected("WORKER_STOPPING", "the worker stops");
 }
 
+/** The failure of an attempt that is too early. Temporal starts the next one after `waitMs`. */
+export const notDue = (executeTime: string, waitMs: Milliseconds): ApplicationFailure =>
+  expected("NOT_DUE", `waits until ${executeTime}`, waitMs);
+
 /**
- * The failure of an attempt that is too early. Temporal starts the next one after `waitMs`. Its
- * category keeps it out of the worker's log and of the metric of failed activities.
+ * A failure that is no error. Its category keeps it out of the worker's log and of the metric of
+ * failed activities.
  */
-export function notDue(executeTime: string, waitMs: Milliseconds): ApplicationFailure {
+function expected(type: string, message: string, waitMs?: Milliseconds): ApplicationFailure {
   const failure = ApplicationFailure.create({
-    type: "NOT_DUE",
-    message: `waits until ${executeTime}`,
-    nextRetryDelay: waitMs,
-    category: ApplicationFailureCategory.BENIGN,
+    ...{ type, message, category: ApplicationFailureCategory.BENIGN },
+    ...(waitMs !== undefined && { nextRetryDelay: waitMs }),
   });
   failure.stack = "";
   return failure;

@@ -92,9 +92,9 @@ export const grantTiming = {
   /** Grants of a crowd, or of a slow worker, send their first heartbeats so long before at most. */
   spreadMs: 2_500,
   /** How long after the execute time the death of a worker with a crowd is found. */
-  foundMs: 8_000,
+  foundMs: 10_000,
   /** How long before the heartbeat timeout the next one is sent. */
-  safetyMs: 3_000,
+  safetyMs: 5_000,
   /**
    * For this time after it is due, an activity makes another attempt after a retryable error. RETRY
    * needs workflow tasks, which a worker that grants many reservations of one moment completes

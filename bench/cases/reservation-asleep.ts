@@ -1,7 +1,7 @@
 /** Measures what a reservation costs in Temporal: billed actions, and bytes while it sleeps. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type WorkflowHandle, WorkflowNotFoundError } from "@temporalio/client";
-import { reservationWorkflowId } from "../../src/contract/reservations.ts";
+import { reservationLead, reservationWorkflowId } from "../../src/contract/reservations.ts";
 import { defaultProgramId } from "../../src/domain/program.ts";
 import { billableActions, type History } from "../../test/support/fixtures/billable-actions.ts";
 import type { Version } from "../../test/support/upgrade/versions.ts";
@@ -14,7 +14,7 @@ import { withTemporalClient } from "../support/temporal-client.ts";
 const dayMs = 86_400_000;
 
 /** Longer than any lead, so that the run sleeps. */
-const soonMs = 15_000;
+const soonMs = reservationLead.leastMs + reservationLead.spreadMs + 5_000;
 
 /**
  * The events of a run that sleeps: its start. In the previous version, its first workflow task and

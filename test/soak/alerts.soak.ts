@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { getReservation } from "../../src/app/reservations/queries.ts";
 import { reconcileId } from "../../src/contract/reconciler.ts";
+import { reservationLead } from "../../src/contract/reservations.ts";
 import { change, reserve, reserveAndBegin } from "../support/fixtures/reservations.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { type AlertStack, startAlertStack } from "../support/servers/alerts.ts";
@@ -16,6 +17,9 @@ beforeAll(async () => {
 afterAll(() => alerts?.stop());
 
 const hourMs = 3_600_000;
+
+/** Longer than the longest lead, by the time in which many runs begin. */
+const aheadMs = reservationLead.leastMs + reservationLead.spreadMs + 60_000;
 
 /** Grants points to one user after another until alerts are true, or no longer true. */
 async function become(isTrue: boolean, ...names: readonly string[]): Promise<void> {
@@ -96,10 +100,11 @@ test("alerts follow the faults", async () => {
   await stopReconciler();
 
   // First attempts only say when the grants are to be held, because the time is after the longest
-  // lead. The reservations are more than the worker has polls: a task that meets a poll of the
-  // stopped worker does not wait. And it is stopped for less than the window of an expression.
-  const executeTime = Date.now() + 45_000;
-  const soon = await reserveMany("soon", 40, 45_000);
+  // lead. In the end of the lead, more than a quarter of them are still to be held: more than the
+  // worker has polls, because a task that meets a poll of the stopped worker does not wait. And it
+  // is stopped for less than the window of an expression.
+  const executeTime = Date.now() + aheadMs;
+  const soon = await reserveMany("soon", 150, aheadMs);
   await Promise.all(soon.map(waitsForItsTime));
   await setTimeout(Math.max(0, executeTime - 20_000 - Date.now()));
   process.kill(worker.pid, "SIGSTOP");

@@ -2,12 +2,10 @@
  * Tests worker processes beside chaos: how late grants of a killed one may be, a killed month end,
  * a worker that stands still during a pause, and a prebuilt bundle.
  */
-import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
@@ -21,6 +19,7 @@ import type { GrantInput } from "../../src/contract/reservations.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { pauseReadMs } from "../../src/domain/program.ts";
+import { bundleWorkflows } from "../../src/worker/bundle.ts";
 import { expectNothingGranted, showsDetails } from "../support/fixtures/operators.ts";
 import {
   eventsOf,
@@ -218,7 +217,7 @@ function grantTo(userId: string) {
 test("a process with a prebuilt bundle exports the lateness and stops on SIGTERM", async () => {
   const folder = await mkdtemp(join(tmpdir(), "meguri-bundle-"));
   const file = join(folder, "workflows.js");
-  await promisify(execFile)(process.execPath, ["src/ops/build-workflows.ts", file]);
+  await writeFile(file, (await bundleWorkflows()).code);
   const worker = await startWorker({ MEGURI_WORKFLOW_BUNDLE: file });
   await reserveAndStart(stack, { id: "measured" });
   await eventually(async () => expect(await stateOf(stack, "measured")).toBe("DONE"));

@@ -17,6 +17,11 @@ export interface Version {
 
 const run = promisify(execFile);
 const project = resolve(import.meta.dirname, "../../..");
+/** A module that writes the bundle of the workflows of the version in its folder into a file. */
+const writeBundle = `
+  import { writeFileSync } from "node:fs";
+  import { bundleWorkflows } from "./src/worker/bundle.ts";
+  writeFileSync(process.argv[1], (await bundleWorkflows()).code);`;
 const folderPrefix = "meguri-previous-";
 const dayMs = 24 * 3_600_000;
 const fetchTimeoutMs = 120_000;
@@ -40,7 +45,8 @@ export async function checkOut(
     await rm(archive);
     await installDependencies(root);
     const bundle = join(root, "workflows.js");
-    await run(process.execPath, ["src/ops/build-workflows.ts", bundle], { cwd: root });
+    const args = ["--input-type=module", "--eval", writeBundle, bundle];
+    await run(process.execPath, args, { cwd: root });
     return { version: { name: "previous", root, bundle }, remove };
   } catch (error) {
     await remove();
