@@ -105,7 +105,8 @@ test("alerts follow the faults", async () => {
   // is stopped for less than the window of an expression.
   const executeTime = Date.now() + aheadMs;
   const soon = await reserveMany("soon", 150, aheadMs);
-  await Promise.all(soon.map(waitsForItsTime));
+  // One after another, because so many polls at once would keep Temporal busy.
+  for (const handle of soon) await waitsForItsTime(handle);
   await setTimeout(Math.max(0, executeTime - 20_000 - Date.now()));
   process.kill(worker.pid, "SIGSTOP");
   const later = await reserveMany("later", 20, hourMs);
