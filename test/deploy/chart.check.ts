@@ -36,10 +36,12 @@ const settable = {
   secrets: namesOf("properties", "secrets"),
 };
 
-/** What each process runs, as the scripts of package.json do. */
+const built = (script: string) => script.replace(/src\/(\w+)\.ts$/, ".build/$1.js");
+
+/** What each process runs: as the scripts of package.json do, but what is built. */
 const scripts = {
-  server: manifest.scripts["start:server"],
-  worker: manifest.scripts["start:worker"],
+  server: built(manifest.scripts["start:server"]),
+  worker: built(manifest.scripts["start:worker"]),
   setup: manifest.scripts.setup,
 };
 const kinds = Object.keys(scripts) as ProcessKind[];

@@ -50,25 +50,21 @@ async function* iterate<T>(messages: readonly T[]): AsyncGenerator<T> {
 }
 
 /**
- * Waits for the first message of a stream, or for its end. Throws the error that comes instead, so
- * that the call can still be sent again. Calls `onRejected` when a server ends the stream later,
- * because it accepts the token no longer.
+ * Waits for the first message of a stream, or for its end, and for the end of one that has a single
+ * message. Throws the error that comes instead, so that the call can still be sent again. Calls
+ * `onRejected` when a server ends the stream later, because it accepts the token no longer.
  */
 export async function afterFirst<I extends DescMessage, O extends DescMessage>(
   response: StreamResponse<I, O>,
   onRejected: () => void,
 ): Promise<StreamResponse<I, O>> {
   const messages = response.message[Symbol.asyncIterator]();
-  const first = await messages.next();
+  const read = [await messages.next()];
+  if (response.method.methodKind === "client_streaming") read.push(await messages.next());
   const noteRejection = (error: unknown): never => {
     if (ConnectError.from(error).code === Code.Unauthenticated) onRejected();
     throw error;
   };
-  let isFirst = true;
-  const next = () => {
-    if (!isFirst) return messages.next().catch(noteRejection);
-    isFirst = false;
-    return Promise.resolve(first);
-  };
+  const next = async () => read.shift() ?? messages.next().catch(noteRejection);
   return { ...response, message: { [Symbol.asyncIterator]: () => ({ next }) } };
 }
