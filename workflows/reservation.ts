@@ -28,7 +28,6 @@ import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
 import { reservationTiming } from "./timing.ts";
 
-const { leastMs, spreadMs } = reservationLead;
 const { leadSlackMs, overdueMs, graceMs, longestMs, pausedMs } = reservationTiming;
 
 /** Reads the record after a change: a local activity, which adds one event to the history. */
@@ -106,7 +105,7 @@ async function proceed(step: ReservationStep, input: GrantInput): Promise<Reserv
 
 /** Longer than the lead for a run that begins with its lead, so that its activity holds at once. */
 function leadMsAt(executeTime: string, drawnLeadMs: number): number {
-  const longestLeadMs = leastMs + spreadMs + leadSlackMs;
+  const longestLeadMs = reservationLead.mostMs + leadSlackMs;
   return leftMsUntil(executeTime) > longestLeadMs ? drawnLeadMs : longestLeadMs;
 }
 

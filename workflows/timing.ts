@@ -93,7 +93,7 @@ export const grantTiming = {
   spreadMs: 2_500,
   /** How long after the execute time the death of a worker with a crowd is found. */
   foundMs: 10_000,
-  /** How long before the heartbeat timeout the next one is sent. */
+  /** How long before the end of a long heartbeat timeout the next heartbeat is sent. */
   safetyMs: 5_000,
   /**
    * For this time after it is due, an activity makes another attempt after a retryable error. RETRY

@@ -14,7 +14,7 @@ import { withTemporalClient } from "../support/temporal-client.ts";
 const dayMs = 86_400_000;
 
 /** Longer than any lead, so that the run sleeps. */
-const soonMs = reservationLead.leastMs + reservationLead.spreadMs + 5_000;
+const soonMs = reservationLead.mostMs + 5_000;
 
 /**
  * The events of a run that sleeps: its start. In the previous version, its first workflow task and

@@ -68,7 +68,7 @@ export async function scannerWay(stack: Stack): Promise<Way> {
  * Reserved so long before, as most are: otherwise the burst would wait for the start of its runs,
  * which `reservation.under_creations` measures.
  */
-const aheadMs = 30_000 + reservationLead.leastMs + reservationLead.spreadMs;
+const aheadMs = reservationLead.mostMs + 30_000;
 
 /**
  * Reserves, and waits until all is granted. The first one is due half a second after a full second:

@@ -19,11 +19,13 @@ export function reservationOf(
  * begun before wakes up then: early enough for the activity to be running at the moment, and
  * spread, so that many reservations of one moment do not start at once.
  */
-export const reservationLead = { leastMs: 3_000, spreadMs: 57_000 } as const;
+export const reservationLead = { leastMs: 3_000, mostMs: 60_000 } as const;
 
 /** Draws the lead of one run. A workflow draws the same one when it replays. */
-export const drawLeadMs = (): Milliseconds =>
-  reservationLead.leastMs + Math.floor(Math.random() * reservationLead.spreadMs);
+export function drawLeadMs(): Milliseconds {
+  const { leastMs, mostMs } = reservationLead;
+  return leastMs + Math.floor(Math.random() * (mostMs - leastMs));
+}
 
 /** The signal upon which the workflow of a reservation reads its record again. */
 export const refreshSignal = "refresh";

@@ -66,7 +66,7 @@ const settings = (announced: boolean): Settings => ({
   announced,
   heldGrants: maxHeldGrants,
   crowd: grantTiming.crowd,
-  leadSeconds: (reservationLead.leastMs + reservationLead.spreadMs / 2) / 1_000,
+  leadSeconds: (reservationLead.leastMs + reservationLead.mostMs) / 2 / 1_000,
 });
 
 if (import.meta.main) {

@@ -9,7 +9,7 @@ const ROOT = `${import.meta.dirname}/../../..`;
 
 type ServiceOptions = {
   readonly name: string;
-  /** Path from the project's root: `src/server.ts`, or a built one. */
+  /** Path from the project's root: `src/server.ts`. */
   readonly entry: string;
   /** The root of another version of the project. */
   readonly root?: string;
