@@ -7,76 +7,32 @@ import type { RecordName } from "../src/app/ports/reservations.ts";
 import { readMonthEnds } from "../src/app/programs/month-ends.ts";
 import { readAllPrograms } from "../src/app/programs/queries.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
-import { endDueHours } from "../src/app/reservations/due-programs.ts";
+import { endDueHours, restoreDueHours } from "../src/app/reservations/due-programs.ts";
 import { countPausedReservations } from "../src/app/reservations/pause.ts";
 import {
-  divideOverdue,
-  executeOverdue,
-  type OverdueCounts,
   type ReservationsPlace,
   type StartCounts,
   startAllRuns,
-} from "../src/app/reservations/reconcile.ts";
+} from "../src/app/reservations/start-all-runs.ts";
 import { syncRuns } from "../src/app/reservations/sync-runs.ts";
-import type {
-  OverdueStep,
-  OverdueStepResult,
-  ReconcilerInput,
-  StartProgress,
-  SyncCounts,
-} from "../src/contract/reconciler.ts";
+import type { ReconcilerInput, StartProgress, SyncCounts } from "../src/contract/reconciler.ts";
 import type { BulkGrantName } from "../src/domain/bulk-grant.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import type { Instant } from "../src/domain/month.ts";
+import type { Program } from "../src/domain/program.ts";
 import type { TargetName } from "../src/domain/target.ts";
-import { reconcilerTiming } from "../workflows/timing.ts";
 import { check } from "./checks.ts";
 import { camelCased } from "./spelling.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
 
-type Overdue = OverdueCounts & ReservationsPlace;
 type Started = StartCounts & ReservationsPlace;
 
 /** Each of these activities may be repeated. */
 export function reconcilerActivities(deps: Deps, observers: Observers) {
-  const { onDone, onOverdue } = observers;
   const onFailed = (name: RecordName, err: unknown) =>
     log.warn("a reservation or a hold is left to the next pass", { ...name, err });
   return {
-    /**
-     * Executes overdue reservations, for one step, and may divide what is left into lanes. A retry
-     * continues from the last heartbeat.
-     */
-    async executeOverdue(input: OverdueStep): Promise<OverdueStepResult> {
-      const fields = { overdue: "number", cursor: "string?", until: "string?", ways: "number?" };
-      const { until, ways, ...progress } = check(input, fields);
-      const start = camelCased<Overdue>(progress);
-      try {
-        const result = await runStep<Overdue, Overdue>(
-          start,
-          (from, shouldContinue) =>
-            executeOverdue(
-              deps,
-              { ...start, ...from },
-              shouldContinue,
-              { onDone, onFailed },
-              until,
-            ),
-          reconcilerTiming.overdueStepMs,
-        );
-        const { cursor } = result;
-        const isWhole = cursor === undefined && until === undefined;
-        onOverdue({ count: result.overdue + result.failed, oldestMs: result.oldest_ms, isWhole });
-        if (cursor === undefined || ways === undefined) return result;
-        const dividing = divideOverdue(deps, { cursor, until }, ways);
-        return { ...result, lanes: await heartbeatWhile(dividing, () => result) };
-      } catch (error) {
-        onOverdue(undefined);
-        throw error;
-      }
-    },
-
-    /** Starts the runs of pending reservations, for one step, as `executeOverdue`. */
+    /** Starts the runs of pending reservations, for one step. A retry goes on where it was. */
     async startAllRuns(input: StartProgress): Promise<StartProgress> {
       check(input, { started: "number", cursor: "string?" });
       const start = camelCased<Started>(input);
@@ -95,8 +51,10 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
         const counts = await syncRuns(deps, toInstant(since), onFailed);
         await startPurges(deps);
         await startBulkGrants(deps, observers);
-        await endHours(deps);
-        const behind = await countByProgram(deps, observers);
+        const programs = await readAllPrograms(deps).catch(warn("programs could not be read"));
+        await keepDueHours(deps, programs);
+        const behind = await countByProgram(deps, programs, observers);
+        observers.onPass();
         return { ...counts, ...(behind && behindCounts(behind)) };
       };
       return heartbeatWhile(sync());
@@ -138,29 +96,25 @@ async function startBulkGrants(
 }
 
 /** Does not throw: a failure leaves the due hours to the next pass. */
-async function endHours(deps: Deps): Promise<void> {
+async function keepDueHours(deps: Deps, programs: readonly Program[] | undefined): Promise<void> {
   const onFailed = (programId: string, err: unknown) =>
     log.warn("the due hours of a program are left to the next pass", { programId, err });
-  await endDueHours(deps, onFailed).catch((err) =>
-    log.warn("due hours are left to the next pass", { err }),
-  );
+  try {
+    await endDueHours(deps, onFailed);
+    if (programs) await restoreDueHours(deps, programs, onFailed);
+  } catch (err) {
+    log.warn("due hours are left to the next pass", { err });
+  }
 }
 
-/**
- * Reads all programs once, and counts by them. Does not throw: what cannot be read or counted is
- * not exported.
- */
+/** Does not throw: what cannot be counted is not exported. */
 async function countByProgram(
   deps: Deps,
+  programs: readonly Program[] | undefined,
   { onPaused, onMonthEnds }: Pick<Observers, "onPaused" | "onMonthEnds">,
 ): Promise<MonthEndCensus | undefined> {
-  const warn = (text: string) => (err: unknown) => {
-    log.warn(text, { err });
-    return undefined;
-  };
   const onFailed = (programId: string, err: unknown) =>
     log.warn("the months of a program could not be read", { programId, err });
-  const programs = await readAllPrograms(deps).catch(warn("programs could not be read"));
   const paused =
     programs &&
     (await countPausedReservations(deps, programs).catch(
@@ -173,6 +127,11 @@ async function countByProgram(
   onMonthEnds(monthEnds);
   return monthEnds;
 }
+
+const warn = (text: string) => (err: unknown) => {
+  log.warn(text, { err });
+  return undefined;
+};
 
 /** So many programs that are behind are named. */
 const maxNamed = 20;

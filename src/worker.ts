@@ -4,6 +4,8 @@ import { createActivities } from "../activities/index.ts";
 import type { ApproverOf } from "../activities/operators.ts";
 import { steps } from "../workflows/timing.ts";
 import type { Deps } from "./app/ports/deps.ts";
+import type { OnDone } from "./app/ports/observers.ts";
+import { executeOverdue } from "./app/reservations/overdue.ts";
 import { compose, composeApprovers, composeWorkflows } from "./compose.ts";
 import { type Config, readConfigToStart } from "./config/config.ts";
 import { runProcess } from "./config/config-error.ts";
@@ -24,6 +26,7 @@ import {
   exportTemporalSilence,
   type Metrics,
 } from "./worker/metrics.ts";
+import { sweepOverdue } from "./worker/overdue-sweeps.ts";
 import { createWorkerReadiness } from "./worker/readiness.ts";
 import { runToEnd } from "./worker/run-to-end.ts";
 import { installSdkWithMetrics } from "./worker/sdk.ts";
@@ -73,18 +76,7 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
       deps,
       ...(parts.approverOf && { approverOf: parts.approverOf }),
       ...metrics.observers,
-      onDone(reservation, cause) {
-        metrics.observers.onDone(reservation, cause);
-        const lateness_ms = latenessOf(reservation);
-        log.info(
-          {
-            programId: reservation.programId,
-            reservationId: reservation.reservationId,
-            lateness_ms,
-          },
-          "reservation done",
-        );
-      },
+      onDone: observeDone(metrics, log),
     }),
     maxHeartbeatThrottleInterval: steps.sentMs,
     shutdownGraceTime: config.drainSeconds * 1_000,
@@ -121,6 +113,18 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
   };
 }
 
+/** Counts and logs each reservation that is granted. */
+const observeDone =
+  ({ observers }: Metrics, log: Logger): OnDone =>
+  (reservation, cause) => {
+    observers.onDone(reservation, cause);
+    const { programId, reservationId } = reservation;
+    log.info(
+      { programId, reservationId, lateness_ms: latenessOf(reservation) },
+      "reservation done",
+    );
+  };
+
 /** What is special about the worker of the workflows and of the activities that people wait for. */
 const mainOptions = ({ config, bundle }: Pick<WorkerDeps, "config" | "bundle">) =>
   ({
@@ -149,7 +153,7 @@ const pollsOf = ({ taskQueue }: Pick<Config, "taskQueue">) =>
 
 if (import.meta.main) await runProcess(main);
 
-/** Waits for Temporal, and runs until a signal. */
+/** Executes what is overdue while it waits for Temporal, and runs until a signal. */
 async function main(): Promise<void> {
   const config = await readConfigToStart(process.env, "worker");
   const log = createLogger("worker", config.logLevel);
@@ -171,15 +175,17 @@ async function main(): Promise<void> {
   const readyz = createWorkerReadiness({ states, queues, readSdkMetrics, silenceMs });
   const listener = createMetricsListener(metrics, readSdkMetrics, readyz);
   const metricsPort = await listener.listen(config.host, config.metricsPort);
-  const { workflowBundle } = config;
-  const bundle = workflowBundle ? { codePath: workflowBundle } : await bundleWorkflows();
   const workflows = composeWorkflows(config, log);
   exportKeyAges(metrics.registry, workflows.keyAges);
+  const { deps, close } = compose(config, workflows, log);
+  exportStore(metrics.registry, deps);
+  // Before anything that needs Temporal: what is overdue waits for none of it.
+  const sweeps = startSweeps(deps, metrics, log, stopping.signal);
+  const { workflowBundle } = config;
+  const bundle = workflowBundle ? { codePath: workflowBundle } : await bundleWorkflows();
   const connection = await awaitConnection(workflows.endpoint, log, stopping.signal);
   if (connection) {
     temporal.start(connection);
-    const { deps, close } = compose(config, workflows, log);
-    exportStore(metrics.registry, deps);
     const approvers = composeApprovers(config, log);
     const { approverOf } = approvers;
     const worker = await createWorker({
@@ -196,15 +202,34 @@ async function main(): Promise<void> {
     process.send?.("ready");
     await runUntil(worker, stopping.signal, log);
     approvers.close();
-    await close();
     temporal.close();
     await connection.close();
   }
+  await sweeps;
+  await close();
   await workflows.close();
   listener.close();
   await stopTracing();
   log.info("stopped");
   process.exit(0);
+}
+
+/** Executes what is overdue until the signal. */
+function startSweeps(
+  deps: Deps,
+  metrics: Metrics,
+  log: Logger,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { onOverdue } = metrics;
+  const observers = {
+    onDone: observeDone(metrics, log),
+    onFailed: (name: object, err: unknown) =>
+      log.warn({ ...name, err }, "an overdue reservation or hold is left to the next sweep"),
+    onCounts: onOverdue,
+  };
+  const sweep = (signal: AbortSignal) => executeOverdue(deps, observers, signal);
+  return sweepOverdue({ sweep, onOverdue, log }, stopping);
 }
 
 /** Polls until the signal, then finishes the tasks that it has. */

@@ -136,8 +136,8 @@ export const holdTiming = {
 } as const;
 
 export const reconcilerTiming = {
-  /** The passes of a run, about 50 minutes: the schedule's run timeout ends a run that is stuck. */
-  maxPasses: 100,
+  /** How long a run makes passes: the schedule's run timeout ends a run that is stuck. */
+  runMs: 3_000_000,
   /** From the start of one pass to the start of the next one. */
   intervalMs: 30_000,
   /** Between the end of a pass and the start of the next one, at least. */
@@ -146,9 +146,6 @@ export const reconcilerTiming = {
   overlapMs: 60_000,
   /** A first run, after an outage of the reconciler, checks what ended during this time. */
   firstMs: 86_400_000,
-  executeOverdue: inSteps,
-  /** A pass that takes longer than one such step is divided into lanes. */
-  overdueStepMs: 5_000,
   /** Attempts are limited, because the next pass does the same. */
   syncRuns: {
     startToCloseTimeout: "10 minutes",

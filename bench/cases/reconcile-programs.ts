@@ -1,6 +1,6 @@
 /** Measures a pass of the reconciler over many programs that have nothing overdue. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
+import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import type { Program } from "../../src/domain/program.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { byTurns } from "../support/load.ts";
@@ -10,7 +10,6 @@ import { type Stack, withStack } from "../support/stack.ts";
 /** How long a read travels to DynamoDB and back. The emulator is on the same machine. */
 const networkMs = 3;
 
-const nothing = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
 const observers = { onDone: () => {}, onFailed: () => {} };
 
 /** A pass over 200 programs, over one over a single program. */
@@ -54,6 +53,6 @@ async function pass({ deps }: Stack, programs: number): Promise<number> {
     heldInShard: later(deps.reader.heldInShard),
   };
   const start = performance.now();
-  await executeOverdue({ ...deps, reader }, nothing, () => true, observers);
+  await executeOverdue({ ...deps, reader }, observers);
   return performance.now() - start;
 }

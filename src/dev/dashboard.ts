@@ -107,7 +107,7 @@ const rows: Readonly<Record<string, readonly Panel[]>> = {
     {
       title: "Overdue",
       unit: "short",
-      description: "Found by the last pass of the reconciler. No line: there was no pass.",
+      description: "Found by the last sweep of a worker. No line: there was none.",
       query: "max(meguri_reservations_overdue)",
       legend: "overdue",
     },

@@ -1,6 +1,6 @@
 /** The metrics of a worker, and the page that exposes them. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Observers } from "../app/ports/observers.ts";
+import type { Observers, OverdueFound } from "../app/ports/observers.ts";
 import { latenessOf } from "../domain/reservation.ts";
 import type { Milliseconds } from "../domain/units.ts";
 import {
@@ -16,16 +16,18 @@ export interface Metrics {
   readonly registry: Registry;
   /** Count and set what the activities of the worker tell of. */
   readonly observers: Observers;
+  /** Sets what a sweep of the worker has found overdue so far; undefined when it has failed. */
+  onOverdue(found: OverdueFound | undefined): void;
 }
 
-/**
- * The reconciler begins a pass every 30 s, on any of the workers. One that had no pass for longer
- * drops its numbers, because they may have changed since.
- */
+/** A sweep that has told nothing for longer is stuck, and its numbers may have changed since. */
 const overdueKeptMs = 60_000;
 
-/** What is read beside the passes takes longer while Temporal or a long list slows it down. */
-const readBesideKeptMs = 180_000;
+/**
+ * The reconciler begins a pass every 30 s, on any of the workers, and takes longer while Temporal
+ * or a long list slows it down.
+ */
+const passKeptMs = 180_000;
 
 export const createMetrics = (registry = new Registry()): Metrics => ({
   registry,
@@ -35,6 +37,7 @@ export const createMetrics = (registry = new Registry()): Metrics => ({
     ...monthEndMetrics(registry),
     ...bulkMetrics(registry),
   },
+  onOverdue: overdueMetrics(registry),
 });
 
 function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pastDue"> {
@@ -72,16 +75,16 @@ function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pas
   };
 }
 
-function passMetrics(registry: Registry): Pick<Observers, "onOverdue" | "onPaused"> {
-  const overdueCount = createPassGauge(
+function overdueMetrics(registry: Registry): Metrics["onOverdue"] {
+  const count = createPassGauge(
     registry,
     {
       name: "meguri_reservations_overdue",
-      help: "How many reservations the last pass of the reconciler found overdue.",
+      help: "How many overdue reservations the last sweep of this worker has found.",
     },
     overdueKeptMs,
   );
-  const oldestOverdue = createPassGauge(
+  const oldest = createPassGauge(
     registry,
     {
       name: "meguri_reservation_oldest_overdue_seconds",
@@ -89,10 +92,17 @@ function passMetrics(registry: Registry): Pick<Observers, "onOverdue" | "onPause
     },
     overdueKeptMs,
   );
+  return (found) => {
+    count.set(found && [["", found.overdue + found.failed]]);
+    oldest.set(found && [["", found.oldestMs / 1_000]]);
+  };
+}
+
+function passMetrics(registry: Registry): Pick<Observers, "onPass" | "onPaused"> {
   let lastPass: number | undefined;
   new Gauge({
     name: "meguri_reconciler_last_pass_timestamp_seconds",
-    help: "When the last whole pass of the reconciler on this worker ended, since 1970.",
+    help: "When the last pass of the reconciler on this worker ended, since 1970.",
     registers: [registry],
     collect() {
       if (lastPass === undefined) this.remove();
@@ -106,13 +116,11 @@ function passMetrics(registry: Registry): Pick<Observers, "onOverdue" | "onPause
       help: "How many due reservations wait because their program is paused.",
       label: "program_id",
     },
-    readBesideKeptMs,
+    passKeptMs,
   );
   return {
-    onOverdue(found) {
-      overdueCount.set(found && [["", found.count]]);
-      oldestOverdue.set(found && [["", found.oldestMs / 1_000]]);
-      if (found?.isWhole) lastPass = Date.now() / 1_000;
+    onPass() {
+      lastPass = Date.now() / 1_000;
     },
     onPaused: (counts) => paused.set(counts),
   };
@@ -126,7 +134,7 @@ function monthEndMetrics(registry: Registry): Pick<Observers, "onMonthEnds"> {
       help: "How many months have ended in a program without a whole month end.",
       label: "program_id",
     },
-    readBesideKeptMs,
+    passKeptMs,
   );
   const failedAccounts = createPassGauge(
     registry,
@@ -135,7 +143,7 @@ function monthEndMetrics(registry: Registry): Pick<Observers, "onMonthEnds"> {
       help: "How many accounts have failed in the last whole month end of a program.",
       label: "program_id",
     },
-    readBesideKeptMs,
+    passKeptMs,
   );
   return {
     onMonthEnds(census) {
@@ -153,7 +161,7 @@ function bulkMetrics(registry: Registry): Pick<Observers, "onBulkGrants" | "onBl
       help: "Bulk grants that have not ended, by state.",
       label: "state",
     },
-    readBesideKeptMs,
+    passKeptMs,
   );
   const oldestWaiting = createPassGauge(
     registry,
@@ -161,7 +169,7 @@ function bulkMetrics(registry: Registry): Pick<Observers, "onBulkGrants" | "onBl
       name: "meguri_bulk_grant_oldest_waiting_seconds",
       help: "How long ago the oldest one that awaits approval was submitted; 0 when none does.",
     },
-    readBesideKeptMs,
+    passKeptMs,
   );
   const rows = new Counter({
     name: "meguri_bulk_rows_total",

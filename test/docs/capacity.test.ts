@@ -7,7 +7,13 @@ import { reservationBytesAsleep } from "../../src/ops/capacity/actions.ts";
 import { monthEndTable } from "../../src/ops/capacity/month-ends.ts";
 import { prices } from "../../src/ops/capacity/prices.ts";
 import { reportTable } from "../../src/ops/capacity/reports.ts";
-import { assumed, costs, idlePassReads, measured } from "../../src/ops/capacity/units.ts";
+import {
+  assumed,
+  costs,
+  idlePassReads,
+  idleSweepReads,
+  measured,
+} from "../../src/ops/capacity/units.ts";
 import { projectRoot } from "../support/markdown.ts";
 
 const page = readFileSync(`${projectRoot}docs/capacity.md`, "utf8");
@@ -70,6 +76,7 @@ test("the page names variables that exist, and the date of the prices", () => {
   expect(page).toContain(`a call takes ${assumed.callCpuMs} ms`);
   expect(page).toContain(`to need ${assumed.rowCpuMs} ms`);
   expect(page).toContain(`takes ${idlePassReads} read units a pass`);
+  expect(page).toContain(`${idleSweepReads} for a sweep over what is overdue`);
   expect(page).toContain(`${reservationBytesAsleep.toLocaleString("en")} bytes of each`);
   expect(page).toContain(`made ${assumed.daysAhead} days ahead, at $${prices.activeGbHour} a GB`);
   expect(page).toContain(`so ${costs.reserve.writes} of their write units and one`);

@@ -13,11 +13,17 @@ import type { Clock } from "../../src/app/ports/clock.ts";
 import { accountRef, programRef } from "../../src/app/ports/records.ts";
 import { registerTarget } from "../../src/app/reactions/targets.ts";
 import { executeReservation } from "../../src/app/reservations/execute.ts";
-import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
+import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import { changeRecord } from "../../src/app/shared/change-record.ts";
 import { shardCount } from "../../src/contract/points.ts";
 import type { Account } from "../../src/domain/account.ts";
-import { costs, idlePassReads, measured, stored } from "../../src/ops/capacity/units.ts";
+import {
+  costs,
+  idlePassReads,
+  idleSweepReads,
+  measured,
+  stored,
+} from "../../src/ops/capacity/units.ts";
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { tableName } from "../../src/store/dynamodb/tables.ts";
@@ -289,45 +295,36 @@ test("the month end of an account with points that expire", async () => {
   expect((await costOf(sweep, late)).cost.writes).toBe(costs.expire.writes);
 });
 
-test("a further program costs an idle pass of the reconciler less than half a unit", async () => {
+test("an idle pass and an idle sweep, and what a further program adds to them", async () => {
   const idle = await open(false);
   const { deps } = idle.server;
   const program = await deps.programs.get("default");
   // In a minute of the day in which the first program does not have its turn.
   const wall = Math.floor(Date.now() / dayMs) * dayMs - 60_000;
   const clock: Clock = { now: async () => ({ ...(await deps.clock.now()), wall }) };
-  const { executeOverdue, syncRuns } = createActivities({
+  const { syncRuns } = createActivities({
     deps: { ...deps, clock, workflows: { ...noWorkflows, countPaused: async () => 0 } },
     ...noObservers,
   });
+  const unexpected = () => expect.unreachable("nothing is overdue");
+  const observers = { onDone: unexpected, onFailed: unexpected };
+  const sweep = (i: number) => (i > 0 ? undefined : executeOverdue({ ...deps, clock }, observers));
   const pass = async (i: number) => {
     if (i > 0) return;
-    const none = { overdue: 0, oldest_ms: 0, granted: 0, refused: 0, failed: 0, failures: [] };
-    await new MockActivityEnvironment().run(executeOverdue, none);
     await new MockActivityEnvironment().run(syncRuns, { since: new Date(wall).toISOString() });
   };
-  const readsOf = async () => calls * (await costOf(pass, idle)).cost.reads;
-  const ofOne = await readsOf();
-  expectReads(ofOne, idlePassReads);
+  const readsOf = async (work: (i: number) => unknown) =>
+    calls * (await costOf(async (i) => void (await work(i)), idle)).cost.reads;
+  const ofOne = { sweep: await readsOf(sweep), pass: await readsOf(pass) };
+  expectReads(ofOne.sweep, idleSweepReads);
+  expectReads(ofOne.pass, idlePassReads);
   for (let i = 0; i < 100; i += 1) {
     const named = { ...program, programId: `idle-${i}` };
     await changeRecord(deps, { ref: programRef(named.programId), expectAbsent: true }, () => named);
   }
-  // Their records are read in pages, and two of them have their turn.
-  expect((await readsOf()) - ofOne).toBeLessThan(0.5 * 100);
-});
-
-test("a pass of the reconciler that finds nothing makes a heartbeat", async () => {
-  let heartbeats = 0;
-  const none = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
-  const shouldContinue = () => {
-    heartbeats += 1;
-    return true;
-  };
-  const unexpected = () => expect.unreachable("nothing is overdue");
-  const observers = { onDone: unexpected, onFailed: unexpected };
-  await executeOverdue(stack.server.deps, none, shouldContinue, observers);
-  expect(heartbeats).toBeGreaterThan(0);
+  expect(await readsOf(sweep)).toBe(ofOne.sweep);
+  // Their records are read in pages, and one of them has its turn.
+  expect((await readsOf(pass)) - ofOne.pass).toBeLessThan(0.5 * 100);
 });
 
 const { results } = readStored();

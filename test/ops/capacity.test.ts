@@ -40,8 +40,9 @@ const settings: Settings = {
   crowd: 50,
 };
 
-/** Read units of the passes of a month. Tests shorten their interval; it is 30 s. */
-const idleReads = 36.5 * (86_400_000 / reconcilerTiming.intervalMs) * (730 / 24);
+/** Read units of a month: passes, whose interval tests shorten, and the sweeps of two workers. */
+const idleReads =
+  (27.5 * (86_400_000 / reconcilerTiming.intervalMs) + 2 * 8 * (86_400 / 5)) * (730 / 24);
 
 const loadOf = (...args: readonly string[]): Load => readOptions(args).load;
 

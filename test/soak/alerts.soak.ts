@@ -95,7 +95,7 @@ test("alerts follow the faults", async () => {
   const ofWaits = ["MeguriActivitiesWait", "MeguriWorkflowTasksWait"];
   const ofProcesses = ["MeguriNoServer", "MeguriNoWorker"];
   const ofStore = ["MeguriStoreThrottles", "MeguriStoreAway", "MeguriGrantsPastDue"];
-  const ofWorkers = ["MeguriWorkersFull", "MeguriNoReconcilerPass"];
+  const ofWorkers = ["MeguriWorkersFull", "MeguriNoSweep", "MeguriNoReconcilerPass"];
   await become(false, ...ofErrors, ...ofWaits, ...ofProcesses, ...ofStore, ...ofWorkers);
   await stopReconciler();
 
@@ -126,7 +126,7 @@ test("alerts follow the faults", async () => {
   });
   proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
   await reserve(stack.deps, stack.programId, { id: "late" });
-  await become(true, "MeguriStoreAway", "MeguriGrantsPastDue", ...ofErrors);
+  await become(true, "MeguriStoreAway", "MeguriGrantsPastDue", "MeguriNoSweep", ...ofErrors);
   proxy.faults({});
 
   await become(true, "MeguriNoReconcilerPass");

@@ -1,8 +1,9 @@
 /**
  * Runs chaos for ten minutes: two servers, two workers, Temporal and the store are killed, stopped
  * and cut off under clients of all services. What is due is done within eight minutes after the
- * last fault; how late it was before is not checked. A seed gives the same faults and requests, but
- * not the same moments, so the short form expects only what holds at any moment.
+ * last fault, and is not late for longer than a worker of a busy machine takes to start, sweep and
+ * grant. A seed gives the same faults and requests, but not the same moments, so the short form
+ * expects only what holds at any moment.
  */
 import { expect, test } from "vitest";
 import { runChaos, wrongCounts } from "../../tools/chaos/run.ts";
@@ -14,6 +15,9 @@ const startedTwice = 1_432_722_940;
 
 const seed = soakSeed(startedTwice);
 const minutes = inForm({ short: 0.25, long: 10 });
+
+/** The latest grant was 14 to 16 s late on two slow cores, of which chaos needs all. */
+const latestMs = 60_000;
 
 /** More than all limits of a run together. */
 const mostMs = 30 * 60_000;
@@ -27,6 +31,7 @@ test(title, { timeout: mostMs }, async () => {
   expect(inGroups(result.wrong)).toEqual([]);
   if (!isLong) return;
   expect(wrongCounts(result.counts)).toEqual([]);
+  expect(Math.max(...result.latenessMs)).toBeLessThan(latestMs);
   // There has been each kind of fault.
   const kinds = new Set(result.faults.map(({ kind }) => kind.split(" ")[0]));
   expect([...kinds].sort()).toEqual(["cut", "killed", "stopped", "without"]);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
+import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
 import { monthEndId } from "../../src/contract/month-ends.ts";
 import { fullReconcileId, reconcileId } from "../../src/contract/reconciler.ts";
@@ -51,8 +51,7 @@ afterAll(async () => {
 async function reconcile(): Promise<void> {
   const { deps } = stack;
   const onFailed = (_: unknown, error: unknown) => expect.unreachable(String(error));
-  const counts = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
-  await executeOverdue(deps, counts, () => true, { onDone: () => {}, onFailed });
+  await executeOverdue(deps, { onDone: () => {}, onFailed });
   await syncRuns(deps, Date.now() - hour, onFailed);
 }
 

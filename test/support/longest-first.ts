@@ -21,7 +21,6 @@ export const longFiles: readonly string[] = [
   "test/soak/transports.soak.ts",
   "test/soak/restore.soak.ts",
   "test/temporal/export-ledger.test.ts",
-  "test/temporal/overdue-lanes.check.ts",
   "test/temporal/continue-as-new.check.ts",
   "test/temporal/bulk-grants-faults.check.ts",
   "test/ops/capacity-units.check.ts",

@@ -181,32 +181,6 @@ describe("an Update that approves a bulk grant", () => {
   });
 });
 
-test("a pass of the reconciler tells what is overdue, and that it has failed", async () => {
-  const told: unknown[] = [];
-  let isAway = false;
-  const reader = {
-    async programs() {
-      if (isAway) throw new DomainError("STORE_UNAVAILABLE", "away");
-      return { items: [] };
-    },
-    dueHours: async () => ({ items: [] }),
-  };
-  const deps = { reader, clock: { now: async () => ({ calendar: 0, wall: 0 }) } };
-  const onOverdue = (found: unknown) => void told.push(found);
-  const { executeOverdue } = createActivities({
-    deps: deps as unknown as Deps,
-    ...noObservers,
-    onOverdue,
-  });
-  const nothing = { overdue: 0, oldest_ms: 0, granted: 0, refused: 0, failed: 0, failures: [] };
-  const pass = () => new MockActivityEnvironment().run(executeOverdue, nothing);
-  await pass();
-  expect(told).toEqual([{ count: 0, oldestMs: 0, isWhole: true }]);
-  isAway = true;
-  await expect(pass()).rejects.toThrow("away");
-  expect(told.slice(1)).toEqual([undefined]);
-});
-
 test("a verification continues after the last heartbeat, inside a ledger", async () => {
   const count = 20_000;
   const reads: number[] = [];

@@ -2,7 +2,7 @@
 import { WorkflowNotFoundError } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Deps } from "../../src/app/ports/deps.ts";
-import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
+import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
 import {
   actBeforeItsTime,
@@ -32,12 +32,10 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 const executeAll = (deps: Deps) =>
-  executeOverdue(
-    deps,
-    { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] },
-    () => true,
-    { onDone: () => {}, onFailed: (_, error) => expect.unreachable(String(error)) },
-  );
+  executeOverdue(deps, {
+    onDone: () => {},
+    onFailed: (_, error) => expect.unreachable(String(error)),
+  });
 
 describe("whatever happened to its run", () => {
   test("a hold without one is released by the reconciler", async () => {

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readAllPrograms } from "../../src/app/programs/queries.ts";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
+import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import {
   countPausedReservations,
   pauseProgramReservations,
   resumeProgramReservations,
 } from "../../src/app/reservations/pause.ts";
-import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
 import { asService } from "../../src/domain/caller.ts";
 import {
   expectNothingGranted,
@@ -47,9 +47,8 @@ const resume = ({ deps, programId }: WorkerStack, everywhere = true) =>
 
 /** One pass of the reconciler over what is overdue. */
 function sweepOverdue() {
-  const counts = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
   const observers = { onDone: () => {}, onFailed: () => {} };
-  return executeOverdue(stack.deps, counts, () => true, observers);
+  return executeOverdue(stack.deps, observers);
 }
 
 const countPaused = async () =>

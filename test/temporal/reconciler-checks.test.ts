@@ -2,11 +2,7 @@
 import { ApplicationFailure } from "@temporalio/common";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type {
-  OverdueProgress,
-  ReconcilerInput,
-  SyncCounts,
-} from "../../src/contract/reconciler.ts";
+import type { ReconcilerInput, SyncCounts } from "../../src/contract/reconciler.ts";
 import { reconcilerTiming } from "../../workflows/timing.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, workflowBundle } from "../support/servers/worker.ts";
@@ -30,7 +26,6 @@ test("a pass checks runs again after a check that failed, and then newer ones", 
     taskQueue,
     workflowBundle: workflowBundle(),
     activities: {
-      executeOverdue: async (progress: OverdueProgress) => progress,
       async syncRuns({ since }: Required<ReconcilerInput>) {
         checked.push(Date.parse(since));
         if (checked.length === 1) throw ApplicationFailure.nonRetryable("Temporal is away");

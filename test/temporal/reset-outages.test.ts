@@ -3,7 +3,7 @@ import type { WorkflowUpdateHandle } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
+import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import { type ReservationView, refreshSignal } from "../../src/contract/reservations.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
 import {
@@ -84,8 +84,7 @@ async function failBySweep(id: string): Promise<void> {
   const executeTime = Date.now() - 60_000;
   const move = { ...change, programId, reservationId: id, executeTime };
   await rescheduleReservation(withoutTemporal(deps), move);
-  const counts = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
-  const swept = await executeOverdue(deps, counts, () => true, {
+  const swept = await executeOverdue(deps, {
     onDone: () => {},
     onFailed: () => {},
   });

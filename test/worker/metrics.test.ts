@@ -12,42 +12,45 @@ async function overdueSamples({ registry }: ReturnType<typeof createMetrics>) {
   return lines.filter((line) => /^meguri_reservation.*overdue/.test(line));
 }
 
-test("overdue reservations are exported until the next pass, or for a minute", async () => {
+test("overdue reservations are exported until the next sweep, or for a minute", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   const metrics = createMetrics();
   expect(await overdueSamples(metrics)).toEqual([]);
-  metrics.observers.onOverdue({ count: 3, oldestMs: 61_500, isWhole: true });
+  metrics.onOverdue({ overdue: 2, failed: 1, oldestMs: 61_500 });
   expect(await overdueSamples(metrics)).toEqual([
     "meguri_reservations_overdue 3",
     "meguri_reservation_oldest_overdue_seconds 61.5",
   ]);
-  metrics.observers.onOverdue({ count: 0, oldestMs: 0, isWhole: true });
+  metrics.onOverdue({ overdue: 0, failed: 0, oldestMs: 0 });
   const none = ["meguri_reservations_overdue 0", "meguri_reservation_oldest_overdue_seconds 0"];
   vi.advanceTimersByTime(60_000);
   expect(await overdueSamples(metrics)).toEqual(none);
-  // Another worker has had the passes since.
+  // The sweep is stuck.
   vi.advanceTimersByTime(1);
   expect(await overdueSamples(metrics)).toEqual([]);
-  metrics.observers.onOverdue({ count: 0, oldestMs: 0, isWhole: true });
+  metrics.onOverdue({ overdue: 0, failed: 0, oldestMs: 0 });
   expect(await overdueSamples(metrics)).toEqual(none);
 });
 
-test("overdue numbers vanish when a pass fails, and the time of the last one stays", async () => {
+test("overdue numbers vanish when a sweep fails", async () => {
+  const metrics = createMetrics();
+  metrics.onOverdue({ overdue: 1, failed: 0, oldestMs: 0 });
+  expect(await overdueSamples(metrics)).not.toEqual([]);
+  metrics.onOverdue(undefined);
+  expect(await overdueSamples(metrics)).toEqual([]);
+});
+
+test("the time of the last pass of the reconciler is exported once there was one", async () => {
   const metrics = createMetrics();
   const name = "meguri_reconciler_last_pass_timestamp_seconds";
   const lastPass = async () => {
     const lines = (await metrics.registry.metrics()).split("\n");
     return lines.find((line) => line.startsWith(`${name} `));
   };
-  metrics.observers.onOverdue({ count: 1, oldestMs: 0, isWhole: false });
-  expect(await overdueSamples(metrics)).not.toEqual([]);
   expect(await lastPass()).toBeUndefined();
-  metrics.observers.onOverdue({ count: 1, oldestMs: 0, isWhole: true });
+  metrics.observers.onPass();
   const time = await lastPass();
   expect(Number(time?.split(" ")[1]) * 1_000).toBeCloseTo(Date.now(), -5);
-  metrics.observers.onOverdue(undefined);
-  expect(await overdueSamples(metrics)).toEqual([]);
-  expect(await lastPass()).toBe(time);
 });
 
 test("at most 100 programs are named, those with the largest numbers", async () => {

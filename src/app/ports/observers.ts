@@ -22,12 +22,14 @@ export interface MonthEndCensus {
   readonly failedAccounts: ReadonlyMap<string, number>;
 }
 
-/** The overdue reservations that a pass of the reconciler has found so far. */
-interface OverdueFound {
-  readonly count: number;
+/** What a sweep over overdue reservations and holds has found. */
+export interface OverdueFound {
+  /** The number of those that were executed. */
+  readonly overdue: number;
+  /** How long the oldest one of them is overdue. */
   readonly oldestMs: Milliseconds;
-  /** Whether the pass has read all of them. */
-  readonly isWhole: boolean;
+  /** The number of those that are left to the next sweep. */
+  readonly failed: number;
 }
 
 /** The grants that a worker holds, in its memory. */
@@ -45,8 +47,8 @@ export interface Observers {
   /** Called for every attempt that finds a reservation granted, by itself or by an earlier one. */
   readonly onDone: OnDone;
   readonly pastDue: PastDueGrants;
-  /** Called after each step of a pass; with undefined when the step has failed. */
-  readonly onOverdue: (overdue: OverdueFound | undefined) => void;
+  /** Called at the end of a pass of the reconciler. */
+  readonly onPass: () => void;
   /** Called with the paused reservations by program; undefined when they could not be counted. */
   readonly onPaused: (counts: ReadonlyMap<string, number> | undefined) => void;
   /** Called with the month ends of a pass; undefined when they could not be read. */

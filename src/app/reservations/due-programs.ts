@@ -1,4 +1,4 @@
-/** Finds the programs of which a pass of the reconciler reads what is due. */
+/** Finds the programs of which sweeps read what is due, and keeps their due hours. */
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
@@ -17,34 +17,53 @@ const minutesPerDay = 24 * 60;
 
 const pageSize = 1_000;
 
+type OnFailed = (programId: string, error: unknown) => void;
+
 /** What was marked in an hour is written by then, whatever the clock of its process. */
 const graceMs = 5 * minuteMs;
 
-/** How long the turn of a program lasts each day: longer than most passes take. */
-const turnMinutes = 30;
+/** How long the turn of a program lasts each day: longer than the pauses between most passes. */
+const turnMinutes = 10;
 
 /** Between the turns of two programs: a prime, so that the turns are spread over the day. */
 const apartMinutes = 61;
 
 /**
- * Returns the programs that have had something due in an hour that has begun, by id. Every other
- * program has its turn once a day, for records whose hour was lost, such as those of a table that
- * was restored. While hours cannot be read, it returns all programs.
+ * Returns the programs that have had something due in an hour that has begun. While hours cannot be
+ * read, it returns all programs.
  */
 export async function duePrograms({
   reader,
   clock,
 }: Pick<Deps, "reader" | "clock">): Promise<Program[]> {
   const { wall } = await clock.now();
-  const [programs, hours] = await Promise.all([
-    readAllPrograms({ reader }),
-    readDueHours(reader, wall).catch(unlessOutage),
-  ]);
-  if (hours === undefined) return programs;
+  const hours = await readDueHours(reader, wall).catch(unlessOutage);
+  if (hours === undefined) return readAllPrograms({ reader });
   const due = new Set(hours.map(({ programId }) => programId));
+  const programs = await reader.many([...due].sort().map(programRef));
+  return programs.filter((program) => program !== undefined);
+}
+
+/**
+ * Writes the current hour of the programs that have something due, once a day for each program: for
+ * records whose hour was lost, such as those of a table that was restored.
+ */
+export async function restoreDueHours(
+  { reader, clock, dueHours }: Pick<Deps, "reader" | "clock" | "dueHours">,
+  programs: readonly Program[],
+  onFailed: OnFailed,
+): Promise<void> {
+  const { wall } = await clock.now();
   const minute = Math.floor(wall / minuteMs);
   const hasTurn = (i: number) => (minute + apartMinutes * i) % minutesPerDay < turnMinutes;
-  return programs.filter(({ programId }, i) => due.has(programId) || hasTurn(i));
+  for (const { programId } of programs.filter((_, i) => hasTurn(i))) {
+    try {
+      if (await hasDue({ reader }, programId, wall))
+        await dueHours.mark(programId, wall, undefined);
+    } catch (error) {
+      onFailed(programId, error);
+    }
+  }
 }
 
 /** Throws the error of an outage. */
@@ -59,7 +78,7 @@ function unlessOutage(error: unknown): undefined {
  */
 export async function endDueHours(
   { engine, reader, clock }: Pick<Deps, "engine" | "reader" | "clock">,
-  onFailed: (programId: string, error: unknown) => void,
+  onFailed: OnFailed,
 ): Promise<void> {
   const { wall } = await clock.now();
   const ended = Map.groupBy(

@@ -5,6 +5,7 @@
 import { reconcilerTiming, steps } from "../../../workflows/timing.ts";
 import { laneCount } from "../../contract/bulk-grants.ts";
 import { rowsPerBlock } from "../../domain/sheet.ts";
+import { sweepPause } from "../../worker/overdue-sweeps.ts";
 
 /** What a start by a schedule costs beside the start of the run. */
 const scheduledStart = 2;
@@ -25,15 +26,9 @@ export const actions = {
   expiryNotices: 19,
   /** A check for new files that finds none. */
   emptyPickUp: 2,
-  /** A pass of the reconciler that finds nothing, without its heartbeat. */
-  reconcilerPass: 3,
+  /** A pass of the reconciler that finds nothing. */
+  reconcilerPass: 2,
 } as const;
-
-/**
- * The heartbeats of such a pass. Its first page of reservations makes one, which the SDK sends at
- * once; it drops those of the next two seconds when the pass ends before.
- */
-const passHeartbeats = 1;
 
 /** Rows that a validation checks a second, as measured (docs/benchmarks.md). */
 const checkedRowsPerSecond = 10_000 / 4.5;
@@ -55,6 +50,8 @@ export const bulkGrantActions = (rows: number, rowsPerSecond: number): number =>
 const dayMs = 86_400_000;
 /** The passes of the reconciler in a day. */
 export const passesPerDay = dayMs / reconcilerTiming.intervalMs;
+/** The sweeps of a worker over what is overdue in a day. */
+export const sweepsPerDay = dayMs / sweepPause.meanMs;
 /** The months of a day. */
 const monthsPerDay = 12 / 365;
 
@@ -70,8 +67,7 @@ interface IdleDay {
 export function idleDayActions({ programs, withNotices, pickUps }: IdleDay) {
   return {
     /** Its passes, and the runs that continue each other. */
-    reconciler:
-      passesPerDay * (actions.reconcilerPass + passHeartbeats + 1 / reconcilerTiming.maxPasses),
+    reconciler: passesPerDay * actions.reconcilerPass + dayMs / reconcilerTiming.runMs,
     /** Two runs a month. */
     monthEnds: 2 * monthsPerDay * programs * (actions.monthEnd + scheduledStart),
     expiryNotices: monthsPerDay * withNotices * (actions.expiryNotices + scheduledStart),

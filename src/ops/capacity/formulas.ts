@@ -7,9 +7,18 @@ import {
   idleDayActions,
   passesPerDay,
   reservationBytesAsleep,
+  sweepsPerDay,
 } from "./actions.ts";
 import { daysPerMonth, hoursPerMonth, prices } from "./prices.ts";
-import { assumed, costs, idlePassReads, limits, measured, stored } from "./units.ts";
+import {
+  assumed,
+  costs,
+  idlePassReads,
+  idleSweepReads,
+  limits,
+  measured,
+  stored,
+} from "./units.ts";
 
 export interface Load {
   /** Calls a second, as the average of a month. */
@@ -91,11 +100,13 @@ export const monthUnits = (load: Load, settings: Settings): Units =>
     times(costs.execute, load.reservations * daysPerMonth),
     { writes: load.rows * measured.rowWrites, reads: load.rows },
     times(costs.expire, load.members),
-    { writes: 0, reads: idleMonthReads },
+    { writes: 0, reads: idleMonthReads(load, settings) },
   ]);
 
-/** Read units of a month that the reconciler takes where nothing is due. */
-export const idleMonthReads = idlePassReads * passesPerDay * daysPerMonth;
+/** Read units of a month that the reconciler and the sweeps of workers take with nothing due. */
+export const idleMonthReads = (load: Load, settings: Settings): number =>
+  daysPerMonth *
+  (idlePassReads * passesPerDay + workers(load, settings) * idleSweepReads * sweepsPerDay);
 
 /**
  * GB that a month adds to the tables and their indexes; ledgers and event keys stay for good.

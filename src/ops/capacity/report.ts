@@ -57,7 +57,7 @@ function storeLines(load: Load, settings: Settings): string[] {
     "DynamoDB",
     `  calls and watchers       ${units(steady)}`,
     `  the minute of the day    ${units(due)} more`,
-    `  the idle reconciler      ${shown(idleMonthReads)} read units a month`,
+    `  idle passes and sweeps   ${shown(idleMonthReads(load, settings))} read units a month`,
     `  partitions at that time  ${shown(partitions(peak))}, if no key is hot`,
     `  stored                   ${shown(year)} GB in a year, ${shown(month)} GB more a month`,
   ];

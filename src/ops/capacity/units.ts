@@ -55,11 +55,16 @@ export const measured = {
 } as const;
 
 /**
- * Read units of a pass of the reconciler where nothing is due: 69 queries without a result, and a
- * read of the programs by two of its steps. It adds 20 queries for each program with something due
- * in the current hour, and for those that have their turn of the day: 0.2 units a program.
+ * Read units of a pass of the reconciler where nothing waits: 53 queries without a result, and a
+ * read of the programs. Each further program adds 0.2, its record and its turn of the day.
  */
-export const idlePassReads = 36.5;
+export const idlePassReads = 27.5;
+
+/**
+ * Read units of a sweep over overdue reservations where nothing is due: 16 queries without a
+ * result. It adds the record and 20 queries of each program with something due in the current hour.
+ */
+export const idleSweepReads = 8;
 
 /** Figures of docs/benchmarks.md that depend on the machine: take your own where you have them. */
 export const assumed = {

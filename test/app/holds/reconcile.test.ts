@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { capturePoints, holdPoints } from "../../../src/app/holds/commands.ts";
 import { getHold } from "../../../src/app/holds/queries.ts";
 import { grantPoints } from "../../../src/app/points/commands.ts";
-import { executeOverdue, startAllRuns } from "../../../src/app/reservations/reconcile.ts";
+import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
+import { startAllRuns } from "../../../src/app/reservations/start-all-runs.ts";
 import { syncRuns } from "../../../src/app/reservations/sync-runs.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import {
@@ -13,7 +14,10 @@ import {
 } from "../../support/fixtures/memory-reservations.ts";
 
 const minute = 60_000;
-const nothing = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
+const nothing = {
+  ...{ overdue: 0, oldestMs: 0, granted: 0, refused: 0, released: 0 },
+  ...{ failed: 0, failures: [] },
+};
 const noFailure = (_: unknown, error: unknown) => expect.unreachable(String(error));
 const observers = { onDone: () => {}, onFailed: noFailure };
 
@@ -49,14 +53,14 @@ async function* runsOf(...ids: string[]) {
 }
 
 describe("holds that are overdue", () => {
-  test("are released 15 s after their time, those that have ended are not", async () => {
+  test("are released 5 s after their time, those that have ended are not", async () => {
     const { deps, clock, capture, stateOf } = await withHolds(["a", "b", "c"]);
     await capture("b");
-    clock.time += minute + 15_000;
-    expect(await executeOverdue(deps, nothing, () => true, observers)).toEqual(nothing);
+    clock.time += minute + 5_000;
+    expect(await executeOverdue(deps, observers)).toEqual(nothing);
     clock.time += 1;
-    const counts = await executeOverdue(deps, nothing, () => true, observers);
-    expect(counts).toEqual({ ...nothing, overdue: 2, released: 2, oldestMs: 15_001 });
+    const counts = await executeOverdue(deps, observers);
+    expect(counts).toEqual({ ...nothing, overdue: 2, released: 2, oldestMs: 5_001 });
     expect(await Promise.all(["a", "b", "c"].map((id) => stateOf(id)))).toEqual([
       ...["EXPIRED", "CAPTURED", "EXPIRED"],
     ]);
@@ -68,7 +72,7 @@ describe("holds that are overdue", () => {
     await hold("h", "paused");
     await reserve("r", { programId: "paused" });
     clock.time += 2 * minute;
-    const counts = await executeOverdue(deps, nothing, () => true, observers);
+    const counts = await executeOverdue(deps, observers);
     expect(counts).toMatchObject({ overdue: 1, granted: 0, released: 1 });
     expect(await stateOf("h", "paused")).toBe("EXPIRED");
     expect((await recordOf("r", "paused")).state).toBe("PENDING");
@@ -80,7 +84,7 @@ describe("holds that are overdue", () => {
     store.force({ kind: "hold", id: `${programId}#a` }, { ...found, userId: "nobody" });
     clock.time += 2 * minute;
     const onFailed = () => {};
-    const counts = await executeOverdue(deps, nothing, () => true, { ...observers, onFailed });
+    const counts = await executeOverdue(deps, { ...observers, onFailed });
     expect(counts).toMatchObject({ released: 1, failed: 1 });
     expect(counts.failures).toEqual([{ programId, holdId: "a", reason: "WRONG_STATE" }]);
     expect(await stateOf("b")).toBe("EXPIRED");
@@ -88,7 +92,8 @@ describe("holds that are overdue", () => {
 });
 
 test("a shard of holds that cannot be read is named as such", async () => {
-  const { deps } = await withHolds([]);
+  const { deps, clock } = await withHolds(["a"]);
+  clock.time += 2 * minute;
   const reader: typeof deps.reader = {
     ...deps.reader,
     async heldInShard(programId, shard, window, page) {
@@ -98,7 +103,7 @@ test("a shard of holds that cannot be read is named as such", async () => {
   };
   const onFailed = () => {};
   const all = { ...observers, onFailed };
-  const counts = await executeOverdue({ ...deps, reader }, nothing, () => true, all);
+  const counts = await executeOverdue({ ...deps, reader }, all);
   expect(counts.failures).toEqual([
     { programId, holdId: "(shard 3 of holds)", reason: "INTERNAL" },
   ]);

@@ -1,18 +1,24 @@
-/** Tests of which programs a pass of the reconciler reads what is due. */
+/** Tests of which programs sweeps read what is due. */
 import { expect, test, vi } from "vitest";
 import { holdPoints } from "../../../src/app/holds/commands.ts";
 import { grantPoints } from "../../../src/app/points/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { Engine } from "../../../src/app/ports/engine.ts";
 import { dueHourShardCount } from "../../../src/app/ports/reservations.ts";
+import { readAllPrograms } from "../../../src/app/programs/queries.ts";
 import {
   createReservation,
   rescheduleReservation,
   retryReservation,
 } from "../../../src/app/reservations/commands.ts";
-import { duePrograms, endDueHours } from "../../../src/app/reservations/due-programs.ts";
+import {
+  duePrograms,
+  endDueHours,
+  restoreDueHours,
+} from "../../../src/app/reservations/due-programs.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
-import { executeOverdue, startAllRuns } from "../../../src/app/reservations/reconcile.ts";
+import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
+import { startAllRuns } from "../../../src/app/reservations/start-all-runs.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { createDueHours } from "../../../src/runtime/due-hours.ts";
 import {
@@ -24,11 +30,14 @@ import { allItems } from "../../support/fixtures/pages.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
-const nothing = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
+const nothing = {
+  ...{ overdue: 0, oldestMs: 0, granted: 0, refused: 0, released: 0 },
+  ...{ failed: 0, failures: [] },
+};
 const observers = { onDone: () => {}, onFailed: () => expect.unreachable("none fails") };
 const noFailure = (_: string, error: unknown) => expect.unreachable(String(error));
 
-/** A fixture at the half of an hour, in whose minute no program has its turn. */
+/** A fixture at the half of an hour. */
 function setUp() {
   const fixture = createReservationFixture();
   const { deps, clock, addProgram } = fixture;
@@ -38,7 +47,7 @@ function setUp() {
     ...fixture,
     due: async () => (await duePrograms(deps)).map((program) => program.programId),
     end: () => endDueHours(deps, noFailure),
-    execute: () => executeOverdue(deps, nothing, () => true, observers),
+    execute: () => executeOverdue(deps, observers),
   };
 }
 
@@ -194,22 +203,35 @@ test("a record without an hour is found within a day all the same", async () => 
   let granted = 0;
   for (let i = 0; i < 24 * 60; i++) {
     clock.time += minute;
+    await restoreDueHours(deps, await readAllPrograms(deps), noFailure);
     granted += (await execute()).granted;
   }
   expect(granted).toBe(1);
 });
 
-test("a pass over idle programs reads only those that have their turn", async () => {
-  const { deps, addProgram, clock } = setUp();
+test("a sweep over idle programs reads none of them", async () => {
+  const { deps, addProgram } = setUp();
   for (let i = 0; i < 200; i++) addProgram(`idle-${i}`);
-  clock.time += 29 * minute;
+  const programs = vi.fn(deps.reader.programs);
   const pendingInShard = vi.fn(deps.reader.pendingInShard);
-  const heldInShard = vi.fn(deps.reader.heldInShard);
-  const reader = { ...deps.reader, pendingInShard, heldInShard };
-  await executeOverdue({ ...deps, reader }, nothing, () => true, observers);
-  const programs = [...pendingInShard.mock.calls, ...heldInShard.mock.calls].map(([id]) => id);
-  // Each has its turn in 30 of the 1,440 minutes of a day.
-  expect(new Set(programs).size).toBeLessThanOrEqual(Math.ceil((202 * 30) / 1_440));
+  await executeOverdue(
+    { ...deps, reader: { ...deps.reader, programs, pendingInShard } },
+    observers,
+  );
+  expect(programs).not.toHaveBeenCalled();
+  expect(pendingInShard).not.toHaveBeenCalled();
+});
+
+test("a pass over idle programs reads only those that have their turn", async () => {
+  const { deps, addProgram } = setUp();
+  for (let i = 0; i < 200; i++) addProgram(`idle-${i}`);
+  const pendingInShard = vi.fn(deps.reader.pendingInShard);
+  const reader = { ...deps.reader, pendingInShard };
+  await restoreDueHours({ ...deps, reader }, await readAllPrograms(deps), noFailure);
+  const programs = pendingInShard.mock.calls.map(([id]) => id);
+  // Each has its turn in 10 of the 1,440 minutes of a day.
+  expect(programs).not.toEqual([]);
+  expect(new Set(programs).size).toBeLessThanOrEqual(Math.ceil((202 * 10) / 1_440));
 });
 
 test("a process writes an hour once, and again when that has failed", async () => {

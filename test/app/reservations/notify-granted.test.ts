@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createActivities } from "../../../activities/index.ts";
 import { notifyMember } from "../../../src/app/notifications/notify.ts";
 import { programRef, type Ref } from "../../../src/app/ports/records.ts";
-import { executeOverdue } from "../../../src/app/reservations/reconcile.ts";
+import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
 import type { ReservationStep } from "../../../src/contract/reservations.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Program } from "../../../src/domain/program.ts";
@@ -138,7 +138,10 @@ describe("an attempt of a run", () => {
 });
 
 describe("the reconciler", () => {
-  const nothing = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
+  const nothing = {
+    ...{ overdue: 0, oldestMs: 0, granted: 0, refused: 0, released: 0 },
+    ...{ failed: 0, failures: [] },
+  };
   const observers = {
     onDone: () => {},
     onFailed: () => expect.unreachable("the grant has not failed"),
@@ -147,7 +150,7 @@ describe("the reconciler", () => {
   test("notifies in the background, and a failure there fails no grant", async () => {
     const { deps, tasks, recordOf } = await dueReservation();
     notify.mockImplementation(busy);
-    const counts = await executeOverdue(deps, nothing, () => true, observers);
+    const counts = await executeOverdue(deps, observers);
     expect(counts).toMatchObject({ overdue: 1, granted: 1, failed: 0 });
     expect(await recordOf(id)).toMatchObject({ state: "DONE" });
     expect(notify).not.toHaveBeenCalled();
@@ -155,13 +158,13 @@ describe("the reconciler", () => {
     await expect(tasks[0]?.()).rejects.toMatchObject({ reason: "CONTENDED", retryable: true });
 
     // The next pass does not come back to the record; the run does, if there is one.
-    expect(await executeOverdue(deps, nothing, () => true, observers)).toMatchObject(nothing);
+    expect(await executeOverdue(deps, observers)).toMatchObject(nothing);
     expect(tasks).toHaveLength(1);
   });
 
   test("leaves a notification that it has not made to the run", async () => {
     const { deps, attempt } = await dueReservation();
-    await executeOverdue(deps, nothing, () => true, observers);
+    await executeOverdue(deps, observers);
     expect(await attempt()).toMatchObject({ step: "DONE" });
     expect(notify.mock.calls.map(([, sent]) => sent)).toEqual([notice]);
   });

@@ -7,7 +7,7 @@ import { notifyExpiringInShard } from "../../../src/app/points/notify-expiring.t
 import { verifySegment } from "../../../src/app/points/verify-segment.ts";
 import { shardCount } from "../../../src/app/ports/points.ts";
 import { accountRef, programRef } from "../../../src/app/ports/records.ts";
-import { executeOverdue } from "../../../src/app/reservations/reconcile.ts";
+import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
 import { syncRuns } from "../../../src/app/reservations/sync-runs.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { parseMonth } from "../../../src/domain/month.ts";
@@ -124,14 +124,13 @@ test("overdue reservations, also many of the throttled account", async () => {
   for (const id of userIds) await settled(reserve(id));
   for (let i = 0; i < 80; i++) await settled(reserve(`h-${i}`, { userId: hot, inMs: -90_000 }));
   throttle(store, "account", `#${hot}`);
-  const nothing = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
   const observers = { onDone: () => {}, onFailed: () => {} };
-  const counts = await settled(executeOverdue(deps, nothing, goOn, observers));
+  const counts = await settled(executeOverdue(deps, observers));
   expect(counts).toMatchObject({ granted: 99, failed: 81 });
   expect(new Set(counts.failures.map(({ reason }) => reason))).toEqual(new Set(["THROTTLED"]));
   expect(await recordOf(hot)).toMatchObject({ state: "PENDING" });
   store.arriving = undefined;
-  expect(await settled(executeOverdue(deps, nothing, goOn, observers))).toMatchObject({
+  expect(await settled(executeOverdue(deps, observers))).toMatchObject({
     granted: 81,
     failed: 0,
   });

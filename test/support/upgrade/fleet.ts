@@ -48,8 +48,9 @@ export async function startFleet(version: Version, count: number): Promise<Fleet
       ...{ name: "worker", entry: "src/worker.ts", root },
       env: { ...env, MEGURI_BUILD_ID: name, MEGURI_WORKFLOW_BUNDLE: bundle },
     });
+  // Run again, as an orchestrator does: the previous version's ends after 3 s without Temporal.
   const setUp = ({ root }: Version) =>
-    runToEnd({ name: "setup", entry: "src/ops/setup.ts", root, env });
+    eventually(() => runToEnd({ name: "setup", entry: "src/ops/setup.ts", root, env }));
   const servers: Child[] = [];
   const workers: Child[] = [];
 
@@ -65,7 +66,7 @@ export async function startFleet(version: Version, count: number): Promise<Fleet
     clients.close();
   };
   try {
-    await eventually(() => setUp(version));
+    await setUp(version);
     for (const each of ports) servers.push(await startServer(each, version));
     while (workers.length < count) workers.push(await startWorker(version));
   } catch (error) {

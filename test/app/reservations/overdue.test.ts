@@ -1,0 +1,214 @@
+/** Tests the sweep over overdue reservations. */
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import type { OverdueFound } from "../../../src/app/ports/observers.ts";
+import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import type { Reservation } from "../../../src/domain/reservation.ts";
+import {
+  createReservationFixture,
+  programId,
+  spiedWorkflows,
+} from "../../support/fixtures/memory-reservations.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const nothing = {
+  ...{ overdue: 0, oldestMs: 0, granted: 0, refused: 0, released: 0 },
+  ...{ failed: 0, failures: [] },
+};
+
+const namesOf = (count: number) => Array.from({ length: count }, (_, i) => `r-${i}`);
+
+const executeAll = (deps: Deps, observers: Partial<Parameters<typeof executeOverdue>[1]>) =>
+  executeOverdue(deps, { onDone: () => {}, onFailed: () => {}, ...observers });
+
+/** The same dependencies, whose transactions on the accounts of these users fail. */
+function failingFor(deps: Deps, errors: Readonly<Record<string, Error>>): Deps {
+  const transact: Deps["engine"]["transact"] = (request) => {
+    const [, userId = ""] = request.key.id.split("#");
+    const error = request.key.kind === "account" ? errors[userId] : undefined;
+    return error ? Promise.reject(error) : deps.engine.transact(request);
+  };
+  return { ...deps, engine: { transact } };
+}
+
+describe("executeOverdue", () => {
+  test("executes what is overdue by more than 5 s, and asks Temporal nothing", async () => {
+    const workflows = spiedWorkflows();
+    const { deps, reserve, recordOf, force, entryCount } = createReservationFixture(workflows);
+    await reserve("hours", { inMs: -3_600_000 });
+    await reserve("just-overdue", { inMs: -5_001 });
+    await reserve("not-yet", { inMs: -5_000 });
+    await reserve("later", { inMs: 60_000 });
+    await reserve("cancelled");
+    await force("cancelled", (reservation) => ({ ...reservation, state: "CANCELLED" }));
+    const done: string[] = [];
+    const counts = await executeAll(deps, {
+      onDone: (reservation) => done.push(reservation.reservationId),
+    });
+    expect(counts).toEqual({ ...nothing, overdue: 2, granted: 2, oldestMs: 3_600_000 });
+    expect(done.toSorted()).toEqual(["hours", "just-overdue"]);
+    for (const id of done) {
+      expect(await recordOf(id)).toMatchObject({ state: "DONE" });
+      expect(await entryCount(id)).toBe(1);
+    }
+    for (const id of ["not-yet", "later"]) {
+      expect(await recordOf(id)).toMatchObject({ state: "PENDING" });
+    }
+    expect(await recordOf("cancelled")).toMatchObject({ state: "CANCELLED" });
+    for (const call of Object.values(workflows)) expect(call).not.toHaveBeenCalled();
+    expect(await executeAll(deps, {})).toEqual(nothing);
+  });
+
+  test("names the records that fail, executes the others, and counts refusals", async () => {
+    const { deps, reserve, recordOf } = createReservationFixture();
+    for (const id of namesOf(50)) await reserve(id);
+    await reserve("refused", { inMs: -90_000 });
+    const errors = {
+      "r-7": new DomainError("CONTENDED", "for ever"),
+      "r-33": new TypeError("unexpected"),
+      refused: new DomainError("ACCOUNT_FROZEN", "frozen"),
+    };
+    const onFailed = vi.fn();
+    const counts = await executeAll(failingFor(deps, errors), { onFailed });
+    expect(counts).toMatchObject({ overdue: 49, granted: 48, refused: 1, failed: 2 });
+    expect(counts.failures.toSorted((a, b) => (a.reason < b.reason ? -1 : 1))).toEqual([
+      { programId, reservationId: "r-7", reason: "CONTENDED" },
+      { programId, reservationId: "r-33", reason: "INTERNAL" },
+    ]);
+    expect(onFailed).toHaveBeenCalledTimes(2);
+    expect(await recordOf("refused")).toMatchObject({ state: "FAILED" });
+    for (const id of ["r-7", "r-33"])
+      expect(await recordOf(id)).toMatchObject({ state: "PENDING" });
+    expect(await executeAll(deps, {})).toMatchObject({ overdue: 2, granted: 2, failed: 0 });
+  });
+
+  test("ends with the outage of the store, and the next sweep does the rest", async () => {
+    const { deps, reserve, entryCount } = createReservationFixture();
+    const ids = namesOf(60);
+    for (const id of ids) await reserve(id);
+    let transactions = 0;
+    const transact: Deps["engine"]["transact"] = (request) => {
+      transactions += 1;
+      if (transactions > 30) return Promise.reject(new DomainError("STORE_UNAVAILABLE", "away"));
+      return deps.engine.transact(request);
+    };
+    const onFailed = () => expect.unreachable("none fails alone");
+    const away = executeAll({ ...deps, engine: { transact } }, { onFailed });
+    await expect(away).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    // It does not try all of them.
+    expect(transactions).toBeLessThan(30 + 2 * 60);
+    expect(await executeAll(deps, { onFailed })).toMatchObject({ granted: 30, failed: 0 });
+    for (const id of ids) expect(await entryCount(id)).toBe(1);
+  });
+
+  test("executes the other programs when one is throttled, and throws that", async () => {
+    const { deps, reserve, addProgram } = createReservationFixture();
+    addProgram("hot");
+    for (const id of namesOf(20)) {
+      await reserve(id, { programId: "hot" });
+      await reserve(id);
+    }
+    const reader: Deps["reader"] = {
+      ...deps.reader,
+      pendingInShard: (of, ...rest) =>
+        of === "hot"
+          ? Promise.reject(new DomainError("THROTTLED", "the index of a busy program"))
+          : deps.reader.pendingInShard(of, ...rest),
+    };
+    const done: string[] = [];
+    const onDone = (reservation: Reservation) => void done.push(reservation.programId);
+    const thrown = executeAll({ ...deps, reader }, { onDone });
+    await expect(thrown).rejects.toMatchObject({ reason: "THROTTLED" });
+    expect(done).toEqual(Array(20).fill(programId));
+  });
+
+  test("lets no program wait until eight others with very many records are done", async () => {
+    const { deps, reserve, addProgram } = createReservationFixture();
+    const long = Array.from({ length: 8 }, (_, i) => `a-${i}`);
+    for (const id of [...long, "z"]) {
+      addProgram(id);
+      for (const reservationId of namesOf(40)) await reserve(reservationId, { programId: id });
+    }
+    // The programs are in order, each begins with its first shard, and a page takes a whole turn.
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    const now = performance.now.bind(performance);
+    let passedMs = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => now() + passedMs);
+    const reader: Deps["reader"] = {
+      ...deps.reader,
+      pendingInShard(...read) {
+        passedMs += 5_000;
+        return deps.reader.pendingInShard(...read);
+      },
+    };
+    const done = new Map<string, number>();
+    let most = 0;
+    await executeAll(
+      { ...deps, reader },
+      {
+        onDone({ programId: of }) {
+          done.set(of, (done.get(of) ?? 0) + 1);
+          if (of === "z" && done.get("z") === 1)
+            most = Math.max(...long.map((each) => done.get(each) ?? 0));
+        },
+      },
+    );
+    expect([...done.values()]).toEqual(Array(9).fill(40));
+    expect(most).toBeLessThan(40);
+  });
+
+  test("of two processes at once grants each reservation once", async () => {
+    const { deps, reserve, entryCount } = createReservationFixture();
+    const ids = namesOf(60);
+    for (const id of ids) await reserve(id);
+    const counts = await Promise.all([executeAll(deps, {}), executeAll(deps, {})]);
+    for (const each of counts) expect(each).toMatchObject({ failed: 0, refused: 0 });
+    for (const id of ids) expect(await entryCount(id)).toBe(1);
+  });
+
+  test("ends before the next page when its process stops, and tells what it did", async () => {
+    const { deps, reserve } = createReservationFixture();
+    for (const id of namesOf(60)) await reserve(id);
+    const stopping = new AbortController();
+    const told: OverdueFound[] = [];
+    const observers = {
+      onDone: () => stopping.abort(),
+      onFailed: () => expect.unreachable("none fails"),
+      onCounts: (found: OverdueFound) => void told.push(found),
+    };
+    const { granted } = await executeOverdue(deps, observers, stopping.signal);
+    expect(granted).toBeGreaterThan(0);
+    expect(granted).toBeLessThan(60);
+    expect(told.at(-1)).toMatchObject({ overdue: granted, failed: 0 });
+    expect(await executeAll(deps, {})).toMatchObject({ granted: 60 - granted });
+  });
+
+  test("a shard with a damaged record is named, and all others are executed", async () => {
+    const { deps, reserve, addProgram } = createReservationFixture();
+    addProgram("damaged");
+    for (const id of namesOf(40)) {
+      await reserve(id, { programId: "damaged" });
+      await reserve(id);
+    }
+    let skipped = 0;
+    const reader: Deps["reader"] = {
+      ...deps.reader,
+      async pendingInShard(of, shard, window, page) {
+        const found = await deps.reader.pendingInShard(of, shard, window, page);
+        if (of !== "damaged" || shard !== 3) return found;
+        skipped = found.items.length;
+        throw new TypeError("no number");
+      },
+    };
+    const counts = await executeAll({ ...deps, reader }, {});
+    expect(skipped).toBeGreaterThan(0);
+    expect(counts).toMatchObject({ granted: 80 - skipped, failed: 1 });
+    expect(counts.failures).toEqual([
+      { programId: "damaged", reservationId: "(shard 3 of PENDING)", reason: "INTERNAL" },
+    ]);
+  });
+});
