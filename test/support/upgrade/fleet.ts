@@ -48,9 +48,8 @@ export async function startFleet(version: Version, count: number): Promise<Fleet
       ...{ name: "worker", entry: "src/worker.ts", root },
       env: { ...env, MEGURI_BUILD_ID: name, MEGURI_WORKFLOW_BUNDLE: bundle },
     });
-  // Run again, as an orchestrator does: the previous version's ends after 3 s without Temporal.
   const setUp = ({ root }: Version) =>
-    eventually(() => runToEnd({ name: "setup", entry: "src/ops/setup.ts", root, env }));
+    runToEnd({ name: "setup", entry: "src/ops/setup.ts", root, env });
   const servers: Child[] = [];
   const workers: Child[] = [];
 
@@ -66,7 +65,7 @@ export async function startFleet(version: Version, count: number): Promise<Fleet
     clients.close();
   };
   try {
-    await setUp(version);
+    await eventually(() => setUp(version));
     for (const each of ports) servers.push(await startServer(each, version));
     while (workers.length < count) workers.push(await startWorker(version));
   } catch (error) {
