@@ -48,11 +48,13 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
      */
     async syncRuns({ since }: Required<ReconcilerInput>): Promise<SyncCounts> {
       const sync = async () => {
-        const counts = await syncRuns(deps, toInstant(since), onFailed);
+        const from = toInstant(since);
+        const programs = await readAllPrograms(deps).catch(warn("programs could not be read"));
+        // First, because it needs no answer of Temporal.
+        await keepDueHours(deps, programs);
+        const counts = await syncRuns(deps, from, onFailed);
         await startPurges(deps);
         await startBulkGrants(deps, observers);
-        const programs = await readAllPrograms(deps).catch(warn("programs could not be read"));
-        await keepDueHours(deps, programs);
         const behind = await countByProgram(deps, programs, observers);
         observers.onPass();
         return { ...counts, ...(behind && behindCounts(behind)) };
@@ -99,12 +101,9 @@ async function startBulkGrants(
 async function keepDueHours(deps: Deps, programs: readonly Program[] | undefined): Promise<void> {
   const onFailed = (programId: string, err: unknown) =>
     log.warn("the due hours of a program are left to the next pass", { programId, err });
-  try {
-    await endDueHours(deps, onFailed);
-    if (programs) await restoreDueHours(deps, programs, onFailed);
-  } catch (err) {
-    log.warn("due hours are left to the next pass", { err });
-  }
+  const warnOfHours = warn("due hours are left to the next pass");
+  await endDueHours(deps, onFailed).catch(warnOfHours);
+  if (programs) await restoreDueHours(deps, programs, onFailed).catch(warnOfHours);
 }
 
 /** Does not throw: what cannot be counted is not exported. */

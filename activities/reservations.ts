@@ -34,10 +34,8 @@ import { DomainError } from "../src/domain/errors.ts";
 import type { Instant } from "../src/domain/month.ts";
 import type { Program } from "../src/domain/program.ts";
 import { type ChangeRequest, whyRetryFails } from "../src/domain/reservation.ts";
-import type { Milliseconds } from "../src/domain/units.ts";
 import { grantTiming } from "../workflows/timing.ts";
 import { answerTo } from "./answers.ts";
-import { createBeats } from "./beats.ts";
 import { check } from "./checks.ts";
 import { unexpectedMessage } from "./failures.ts";
 import { fromTemporal } from "./operators.ts";
@@ -51,7 +49,6 @@ export function reservationActivities(
   deps: Deps,
   { onDone, pastDue }: Pick<Observers, "onDone" | "pastDue">,
 ) {
-  const beats = createBeats();
   const turns = createTurns();
 
   async function execute(input: GrantInput): Promise<Execution> {
@@ -63,7 +60,7 @@ export function reservationActivities(
     });
     if (execution.outcome === "DONE") {
       // Before the notification: an attempt that is repeated for it finds an earlier grant.
-      pastDue.settle(idOf(input));
+      pastDue.settle(toName(input));
       onDone(execution.reservation, execution.cause);
       await notify(deps, execution);
     }
@@ -151,9 +148,8 @@ export function reservationActivities(
     grantWhenDue: async (input: GrantInput): Promise<ReservationAnswer> => {
       const executeTime = Date.parse(check(input, grantFields).execute_time);
       return held(pastDue, input, async () => {
-        let leftMs: Milliseconds;
         try {
-          leftMs = executeTime - (await deps.clock.now()).wall;
+          const leftMs = executeTime - (await deps.clock.now()).wall;
           if (leftMs > input.lead_ms) {
             const step = await stepAfterReset(input);
             if (step) return step;
@@ -162,7 +158,7 @@ export function reservationActivities(
         } catch (error) {
           return toRetry(error);
         }
-        return beats.during({ executeTime, leftMs }, () => holdAndAttempt(input, executeTime));
+        return holdAndAttempt(input, executeTime);
       });
     },
 
@@ -252,20 +248,18 @@ async function held(
   input: GrantInput,
   work: () => Promise<ReservationStep>,
 ): Promise<ReservationAnswer> {
-  const end = pastDue.begin(idOf(input), dueSince(input));
+  const end = pastDue.begin(toName(input), dueSince(input));
   try {
     const step = await work();
-    if (step.step !== "RETRY") pastDue.settle(idOf(input));
+    if (step.step !== "RETRY") pastDue.settle(toName(input));
     return answerTo(input, step);
   } catch (error) {
-    if (!willBeRepeated(error)) pastDue.settle(idOf(input));
+    if (!willBeRepeated(error)) pastDue.settle(toName(input));
     throw error;
   } finally {
     end();
   }
 }
-
-const idOf = ({ program_id, reservation_id }: GrantInput) => `${program_id}/${reservation_id}`;
 
 /** When a reservation has become due, or when its activity was scheduled, if that was later. */
 const dueSince = ({ execute_time }: GrantInput): number =>

@@ -159,7 +159,7 @@ export const tables: Tables = {
       in: "KB",
     },
     {
-      what: "a reconciler's pass over 200 programs over one over a single program",
+      what: "a sweep and a reconciler's pass over 200 programs, over those over a single one",
       of: ["reconcile.programs"],
     },
     {

@@ -5,6 +5,7 @@ import type { ApproverOf } from "../activities/operators.ts";
 import { steps } from "../workflows/timing.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import type { OnDone } from "./app/ports/observers.ts";
+import { createDueMemory } from "./app/reservations/due-reads.ts";
 import { executeOverdue } from "./app/reservations/overdue.ts";
 import { compose, composeApprovers, composeWorkflows } from "./compose.ts";
 import { type Config, readConfigToStart } from "./config/config.ts";
@@ -221,15 +222,28 @@ function startSweeps(
   log: Logger,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { onOverdue } = metrics;
+  const memory = createDueMemory();
   const observers = {
     onDone: observeDone(metrics, log),
     onFailed: (name: object, err: unknown) =>
-      log.warn({ ...name, err }, "an overdue reservation or hold is left to the next sweep"),
-    onCounts: onOverdue,
+      log.warn({ ...name, err }, "what is overdue is left to a later sweep"),
+    onCounts: metrics.onOverdue,
+    isHeld: metrics.observers.pastDue.holds,
   };
-  const sweep = (signal: AbortSignal) => executeOverdue(deps, observers, signal);
-  return sweepOverdue({ sweep, onOverdue, log }, stopping);
+  return sweepOverdue(
+    {
+      async sweep(signal) {
+        const { failures: _, ...counts } = await executeOverdue(deps, observers, signal, memory);
+        if (counts.overdue > 0) log.info(counts, "overdue reservations and holds were executed");
+        return counts;
+      },
+      onSwept(err) {
+        metrics.onSwept(err === undefined);
+        if (err !== undefined) log.warn({ err }, "a sweep over what is overdue has failed");
+      },
+    },
+    stopping,
+  );
 }
 
 /** Polls until the signal, then finishes the tasks that it has. */

@@ -28,7 +28,7 @@ import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
 import { reservationTiming } from "./timing.ts";
 
-const { leadSlackMs, overdueMs, graceMs, longestMs, pausedMs } = reservationTiming;
+const { leadSlackMs, longestMs, pausedMs } = reservationTiming;
 
 /** Reads the record after a change: a local activity, which adds one event to the history. */
 const { grantNow } = proxyLocalActivities<Activities>(reservationTiming.grantNow);
@@ -118,23 +118,13 @@ const leftMsUntil = (time: string): number => Date.parse(time) - Date.now();
  * that was killed could delay.
  */
 function grantWhenDue(input: GrantInput): Promise<ReservationAnswer> {
+  const heldMs = Math.max(0, Math.min(input.lead_ms, leftMsUntil(input.execute_time)));
   const { grantWhenDue } = proxyActivities<Activities>({
-    startToCloseTimeout: heldMs(input) + longestMs,
-    // Most grants send none: a slow one begins after the execute time, one of a crowd before it.
-    heartbeatTimeout: heldMs(input) + graceMs,
+    // Without heartbeats: when its worker dies, a sweep of another one grants in time.
+    startToCloseTimeout: heldMs + longestMs,
     ...reservationTiming.grantWhenDue,
   });
   return orRefusal(grantWhenDue(input));
-}
-
-/**
- * How long the activity holds. One that is scheduled later than its lead holds for a shorter time,
- * so its timeout is shorter, too: it is due soon after the execute time. A reservation that is due
- * already is not held, and has some seconds, because many may be due after an outage.
- */
-function heldMs({ lead_ms, execute_time }: GrantInput): number {
-  const leftMs = leftMsUntil(execute_time);
-  return leftMs > 0 ? Math.min(lead_ms, leftMs) : overdueMs;
 }
 
 /** Tries until the store answers. The Web UI shows the last failure of the pending activity. */

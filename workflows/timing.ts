@@ -36,16 +36,11 @@ export const steps = {
 export const reservationTiming = {
   /** The clocks of a server, of Temporal and of a worker differ by less than this. */
   leadSlackMs: 3_000,
-  /** The heartbeat timeout of a grant that is due when it is scheduled, without the grace. */
-  overdueMs: 6_000,
   /**
-   * After this time without a heartbeat, a grant whose worker was killed starts again on another
-   * worker: within 3 s of the execute time, because Temporal may take a second to start the next
-   * attempt.
+   * How long an activity may take from the execute time on. After the death of its worker the next
+   * attempt, which finds the grant of a sweep, begins before the reconciler terminates the run.
    */
-  graceMs: 1_200,
-  /** The longest time of a grant in a burst, from the execute time on, with heartbeats. */
-  longestMs: 120_000,
+  longestMs: 90_000,
   /** How long the run of a paused program waits at most before it reads the record again. */
   pausedMs: 600_000,
   grantWhenDue: {
@@ -69,11 +64,6 @@ export const grantTiming = {
    * passed, in case it is corrected while a grant is held.
    */
   clockMs: 1_000,
-  /**
-   * An attempt that takes longer than this sends heartbeats. The first one reaches Temporal before
-   * `reservationTiming.graceMs` also from a busy worker.
-   */
-  beatMs: 600,
   /** How many attempts a worker makes at a time: as many as keep the quickest ones quick. */
   leastAtOnce: 4,
   mostAtOnce: 64,
@@ -85,16 +75,6 @@ export const grantTiming = {
   deferMs: 20_000,
   /** The pause between attempts of one activity, each of which waits for its turn again. */
   againMs: 200,
-  /** How many grants of one second a worker completes before their first heartbeats are due. */
-  crowd: 50,
-  /** Timers that are so late in the mean show that heartbeats would come too late as well. */
-  slowTimerMs: 15,
-  /** Grants of a crowd, or of a slow worker, send their first heartbeats so long before at most. */
-  spreadMs: 2_500,
-  /** How long after the execute time the death of a worker with a crowd is found. */
-  foundMs: 10_000,
-  /** How long before the end of a long heartbeat timeout the next heartbeat is sent. */
-  safetyMs: 5_000,
   /**
    * For this time after it is due, an activity makes another attempt after a retryable error. RETRY
    * needs workflow tasks, which a worker that grants many reservations of one moment completes
@@ -149,6 +129,8 @@ export const reconcilerTiming = {
   /** Attempts are limited, because the next pass does the same. */
   syncRuns: {
     startToCloseTimeout: "10 minutes",
+    // Less than is left of the schedule's run timeout after the last pass has begun.
+    scheduleToCloseTimeout: "20 minutes",
     heartbeatTimeout: "15 seconds",
     retry: { initialInterval: "1 second", maximumAttempts: 3 },
   },

@@ -3,7 +3,6 @@
  * which limit it meets first (docs/capacity.md). Ends with 1 and one line if an option is wrong.
  */
 import { parseArgs } from "node:util";
-import { grantTiming } from "../../workflows/timing.ts";
 import { defaults } from "../config/config.ts";
 import { reservationLead } from "../contract/reservations.ts";
 import { maxHeldGrants } from "../worker/slots.ts";
@@ -65,7 +64,6 @@ const settings = (announced: boolean): Settings => ({
   maxStreams: numberByDefault("MEGURI_MAX_STREAMS"),
   announced,
   heldGrants: maxHeldGrants,
-  crowd: grantTiming.crowd,
   leadSeconds: (reservationLead.leastMs + reservationLead.mostMs) / 2 / 1_000,
 });
 

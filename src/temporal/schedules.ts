@@ -154,7 +154,7 @@ async function ensureReconciler(link: Link): Promise<void> {
       taskQueue: link.taskQueue,
       args: [{}] satisfies [ReconcilerInput],
       workflowRunTimeout: 75 * minuteMs,
-      staticSummary: "grant overdue reservations, and correct runs, every 30 s",
+      staticSummary: "correct the runs of reservations, holds and bulk grants, every 30 s",
     },
   };
   await ensureSchedule(link, wanted, () => startFullPass(link, "USE_EXISTING"));

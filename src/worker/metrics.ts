@@ -16,8 +16,10 @@ export interface Metrics {
   readonly registry: Registry;
   /** Count and set what the activities of the worker tell of. */
   readonly observers: Observers;
-  /** Sets what a sweep of the worker has found overdue so far; undefined when it has failed. */
-  onOverdue(found: OverdueFound | undefined): void;
+  /** Sets what a sweep of the worker has found overdue so far. */
+  onOverdue(found: OverdueFound): void;
+  /** Sets when the last sweep ended; drops what was found by one that has failed. */
+  onSwept(hasSucceeded: boolean): void;
 }
 
 /** A sweep that has told nothing for longer is stuck, and its numbers may have changed since. */
@@ -37,7 +39,7 @@ export const createMetrics = (registry = new Registry()): Metrics => ({
     ...monthEndMetrics(registry),
     ...bulkMetrics(registry),
   },
-  onOverdue: overdueMetrics(registry),
+  ...sweepMetrics(registry),
 });
 
 function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pastDue"> {
@@ -75,12 +77,12 @@ function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pas
   };
 }
 
-function overdueMetrics(registry: Registry): Metrics["onOverdue"] {
+function sweepMetrics(registry: Registry): Pick<Metrics, "onOverdue" | "onSwept"> {
   const count = createPassGauge(
     registry,
     {
       name: "meguri_reservations_overdue",
-      help: "How many overdue reservations the last sweep of this worker has found.",
+      help: "How many overdue reservations and holds the last sweep of this worker has found.",
     },
     overdueKeptMs,
   );
@@ -92,22 +94,27 @@ function overdueMetrics(registry: Registry): Metrics["onOverdue"] {
     },
     overdueKeptMs,
   );
-  return (found) => {
-    count.set(found && [["", found.overdue + found.failed]]);
-    oldest.set(found && [["", found.oldestMs / 1_000]]);
+  const setLastSweep = createTimeGauge(registry, {
+    name: "meguri_last_sweep_timestamp_seconds",
+    help: "When the last sweep of this worker over what is overdue ended, since 1970.",
+  });
+  return {
+    onOverdue({ overdue, failed, oldestMs }) {
+      count.set([["", overdue + failed]]);
+      oldest.set([["", oldestMs / 1_000]]);
+    },
+    onSwept(hasSucceeded) {
+      if (hasSucceeded) return setLastSweep();
+      count.set(undefined);
+      oldest.set(undefined);
+    },
   };
 }
 
 function passMetrics(registry: Registry): Pick<Observers, "onPass" | "onPaused"> {
-  let lastPass: number | undefined;
-  new Gauge({
+  const setLastPass = createTimeGauge(registry, {
     name: "meguri_reconciler_last_pass_timestamp_seconds",
     help: "When the last pass of the reconciler on this worker ended, since 1970.",
-    registers: [registry],
-    collect() {
-      if (lastPass === undefined) this.remove();
-      else this.set(lastPass);
-    },
   });
   const paused = createPassGauge(
     registry,
@@ -119,10 +126,24 @@ function passMetrics(registry: Registry): Pick<Observers, "onPass" | "onPaused">
     passKeptMs,
   );
   return {
-    onPass() {
-      lastPass = Date.now() / 1_000;
-    },
+    onPass: setLastPass,
     onPaused: (counts) => paused.set(counts),
+  };
+}
+
+/** Creates a gauge of when something happened last. Returns how it is set to now. */
+function createTimeGauge(registry: Registry, options: { name: string; help: string }): () => void {
+  let time: number | undefined;
+  new Gauge({
+    ...options,
+    registers: [registry],
+    collect() {
+      if (time === undefined) this.remove();
+      else this.set(time);
+    },
+  });
+  return () => {
+    time = Date.now() / 1_000;
   };
 }
 

@@ -1,4 +1,4 @@
-/** A gauge of what a pass of the reconciler has read, which vanishes when it is old. */
+/** A gauge of what a pass of the reconciler or a sweep has read, which vanishes when it is old. */
 import { Gauge, type Registry } from "prom-client";
 
 interface PassGauge {

@@ -1,5 +1,6 @@
 /** The grants that this worker holds although their time is over: it asks no store about them. */
 import type { PastDueGrants } from "../app/ports/observers.ts";
+import type { ReservationName } from "../app/ports/reservations.ts";
 import type { Milliseconds } from "../domain/units.ts";
 
 /**
@@ -21,11 +22,14 @@ interface PastDue {
   readonly oldestMs: Milliseconds;
 }
 
+const idOf = ({ programId, reservationId }: ReservationName) => `${programId}/${reservationId}`;
+
 /** Returns the memory, and how many grants in it are past due now. */
 export function createPastDueGrants(): PastDueGrants & { read(): PastDue } {
   const held = new Map<string, Held>();
   return {
-    begin(id, dueSince) {
+    begin(name, dueSince) {
+      const id = idOf(name);
       // A later attempt may be a new activity, which does not know since when the grant is due.
       const grant = held.get(id) ?? { dueSince, attempts: 0, forgetting: undefined };
       clearTimeout(grant.forgetting);
@@ -37,10 +41,12 @@ export function createPastDueGrants(): PastDueGrants & { read(): PastDue } {
         grant.forgetting = setTimeout(() => held.delete(id), awaitedMs).unref();
       };
     },
-    settle(id) {
+    settle(name) {
+      const id = idOf(name);
       clearTimeout(held.get(id)?.forgetting);
       held.delete(id);
     },
+    holds: (name) => (held.get(idOf(name))?.attempts ?? 0) > 0,
     read() {
       let [count, oldestMs] = [0, 0];
       for (const { dueSince } of held.values()) {

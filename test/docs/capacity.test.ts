@@ -76,7 +76,7 @@ test("the page names variables that exist, and the date of the prices", () => {
   expect(page).toContain(`a call takes ${assumed.callCpuMs} ms`);
   expect(page).toContain(`to need ${assumed.rowCpuMs} ms`);
   expect(page).toContain(`takes ${idlePassReads} read units a pass`);
-  expect(page).toContain(`${idleSweepReads} for a sweep over what is overdue`);
+  expect(page).toContain(`${idleSweepReads} for its sweeps over what is overdue`);
   expect(page).toContain(`${reservationBytesAsleep.toLocaleString("en")} bytes of each`);
   expect(page).toContain(`made ${assumed.daysAhead} days ahead, at $${prices.activeGbHour} a GB`);
   expect(page).toContain(`so ${costs.reserve.writes} of their write units and one`);

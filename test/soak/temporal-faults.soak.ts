@@ -47,7 +47,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** One pass of the reconciler. Throws when Temporal does not answer. */
+/** A sweep, and a pass of the reconciler. Throws when Temporal does not answer. */
 async function reconcile(): Promise<void> {
   const { deps } = stack;
   const onFailed = (_: unknown, error: unknown) => expect.unreachable(String(error));

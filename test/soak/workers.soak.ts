@@ -15,7 +15,6 @@ import {
 } from "../../src/app/reservations/pause.ts";
 import { setTime } from "../../src/app/testing/test-clock.ts";
 import type { MonthEndResult } from "../../src/contract/month-ends.ts";
-import type { GrantInput } from "../../src/contract/reservations.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { pauseReadMs } from "../../src/domain/program.ts";
@@ -60,36 +59,12 @@ async function startWorker(env?: Readonly<Record<string, string>>): Promise<Chil
   return worker;
 }
 
-/** A time or a duration of an event, in ms. */
-const toMs = (
-  of: { seconds?: { toString(): string } | null; nanos?: number | null } | null | undefined,
-): number => Number(of?.seconds ?? 0) * 1_000 + (of?.nanos ?? 0) / 1_000_000;
-
-/** From the execute time until Temporal takes a worker without a heartbeat for a dead one. */
-const graceMs = 1_200;
-/** Before that, when a run begins after its execute time. */
-const overdueMs = 6_000;
-
-/**
- * Expects one grant of each, and that an attempt of a killed worker ends soon after the execute
- * time. How late the next attempt is depends on the machine, too, so it is only shown.
- */
+/** Expects one grant of each. How late they are depends on the machine, so it is only shown. */
 async function expectGrantedInTime(ids: readonly string[]): Promise<void> {
   const lateMs: number[] = [];
   for (const id of ids) {
     const { executeTime, grant } = await expectGrantedOnce(stack, id);
     lateMs.push((grant?.time ?? 0) - executeTime);
-    const { events } = await handleOf(stack, id).fetchHistory();
-    const task = events?.find((event) => event.workflowTaskStartedEventAttributes);
-    const activity = events?.find((event) => event.activityTaskScheduledEventAttributes);
-    const scheduled = activity?.activityTaskScheduledEventAttributes;
-    const input = Buffer.from(scheduled?.input?.payloads?.[0]?.data ?? []).toString();
-    const { lead_ms } = JSON.parse(input) as GrantInput;
-    const leftMs = executeTime - toMs(task?.eventTime);
-    // A busy machine may come to a run only after its time.
-    const heldMs = leftMs > 0 ? Math.min(lead_ms, leftMs) : overdueMs;
-    const differenceMs = toMs(scheduled?.heartbeatTimeout) - (heldMs + graceMs);
-    expect(Math.abs(differenceMs)).toBeLessThanOrEqual(1);
   }
   console.log(`${ids[0]} and others: at most ${Math.max(...lateMs)} ms late`);
 }

@@ -45,7 +45,7 @@ const resume = ({ deps, programId }: WorkerStack, everywhere = true) =>
     ...{ caller: asService("desk"), reason: "the audit is over" },
   });
 
-/** One pass of the reconciler over what is overdue. */
+/** One sweep over what is overdue. */
 function sweepOverdue() {
   const observers = { onDone: () => {}, onFailed: () => {} };
   return executeOverdue(stack.deps, observers);
@@ -138,7 +138,7 @@ test("a paused reservation that is moved waits for its new time", async () => {
   await expectGrantedOnce(stack, id);
 });
 
-test("the reconciler grants what is overdue when the signals of a resume are lost", async () => {
+test("a sweep grants what is overdue when the signals of a resume are lost", async () => {
   const id = "unsignalled";
   await pause(stack);
   await reserveAndStart(stack, { id, inMs: -hour });

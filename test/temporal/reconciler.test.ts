@@ -81,7 +81,7 @@ const later = (ms: number): Deps => ({
   },
 });
 
-/** What the reconciler does with overdue records. No other test of this file leaves any. */
+/** What a sweep does with overdue records. No other test of this file leaves any. */
 const executeAll = () =>
   executeOverdue(stack.deps, {
     onDone: () => {},

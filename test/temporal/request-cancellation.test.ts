@@ -90,7 +90,7 @@ describe.concurrent("Request Cancellation cancels a reservation", () => {
     });
   });
 
-  test("that the reconciler has set FAILED while the run sleeps", async () => {
+  test("that a sweep has set FAILED while the run sleeps", async () => {
     const handle = await reserveAndStart(stack, { id: "failed-asleep", inMs: hour });
     await grantElsewhere("failed-asleep", true);
     expect((await recordOf(stack, "failed-asleep")).state).toBe("FAILED");
@@ -114,7 +114,7 @@ test("Request Cancellation cancels a reservation whose program is paused", async
   await expectNothingGranted(stack, "paused");
 });
 
-/** Moves a reservation to now and executes it, as the reconciler does, without telling its run. */
+/** Moves a reservation to now and executes it, as a sweep does, without telling its run. */
 async function grantElsewhere(id: string, frozen = false): Promise<void> {
   const { deps, programId } = stack;
   if (frozen) await freeze(stack, id, true);

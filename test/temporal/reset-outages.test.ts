@@ -74,7 +74,7 @@ describe("when the store is back after an outage", () => {
   });
 });
 
-/** Fails the record as the reconciler does, while its run sleeps and no worker runs. */
+/** Fails the record as a sweep does, while its run sleeps and no worker runs. */
 async function failBySweep(id: string): Promise<void> {
   const { deps, programId } = stack;
   const handle = await reserveAndBegin(stack, { id, inMs: hour });
@@ -97,7 +97,7 @@ async function restartWorker(): Promise<void> {
 }
 
 describe.each(["first", "last"] as const)("a reset to the %s workflow task grants once", (to) => {
-  test("after the reconciler was refused, when the sleeping run has read that", async () => {
+  test("after a sweep was refused, when the sleeping run has read that", async () => {
     const id = `swept-${to}`;
     await failBySweep(id);
     await restartWorker();
@@ -106,7 +106,7 @@ describe.each(["first", "last"] as const)("a reset to the %s workflow task grant
     await expectResetGrants(stack, id, to);
   });
 
-  test("after the reconciler was refused, while the run still sleeps", async () => {
+  test("after a sweep was refused, while the run still sleeps", async () => {
     const id = `asleep-${to}`;
     await failBySweep(id);
     await freeze(stack, id, false);

@@ -1,6 +1,6 @@
 /** Tests the metrics that a worker exports. */
 import { afterEach, expect, test, vi } from "vitest";
-import { createMetrics } from "../../src/worker/metrics.ts";
+import { createMetrics, type Metrics } from "../../src/worker/metrics.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -36,20 +36,23 @@ test("overdue numbers vanish when a sweep fails", async () => {
   const metrics = createMetrics();
   metrics.onOverdue({ overdue: 1, failed: 0, oldestMs: 0 });
   expect(await overdueSamples(metrics)).not.toEqual([]);
-  metrics.onOverdue(undefined);
+  metrics.onSwept(false);
   expect(await overdueSamples(metrics)).toEqual([]);
 });
 
-test("the time of the last pass of the reconciler is exported once there was one", async () => {
+test.each([
+  ["reconciler_last_pass", ({ observers }: Metrics) => observers.onPass()],
+  ["last_sweep", ({ onSwept }: Metrics) => onSwept(true)],
+])("the time of %s is exported once there was one", async (name, end) => {
   const metrics = createMetrics();
-  const name = "meguri_reconciler_last_pass_timestamp_seconds";
-  const lastPass = async () => {
+  const last = async () => {
     const lines = (await metrics.registry.metrics()).split("\n");
-    return lines.find((line) => line.startsWith(`${name} `));
+    return lines.find((line) => line.startsWith(`meguri_${name}_timestamp_seconds `));
   };
-  expect(await lastPass()).toBeUndefined();
-  metrics.observers.onPass();
-  const time = await lastPass();
+  metrics.onSwept(false);
+  expect(await last()).toBeUndefined();
+  end(metrics);
+  const time = await last();
   expect(Number(time?.split(" ")[1]) * 1_000).toBeCloseTo(Date.now(), -5);
 });
 

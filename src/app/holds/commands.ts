@@ -47,7 +47,7 @@ type CommandDeps = Pick<
 /**
  * Holds points, then starts the run of the hold in the background (`syncInBackground`). A start
  * that is lost with its process while Temporal answers only leaves operators without this run: a
- * repeated call starts it, and the reconciler releases what is due without one. Refusals:
+ * repeated call starts it, and the sweeps of workers release what is due without one. Refusals:
  * PROGRAM_NOT_FOUND, ID_REUSED, and those of `hold`.
  */
 export async function holdPoints(

@@ -10,8 +10,8 @@ export interface HoldName {
 }
 
 /**
- * The shards of the holds that are HELD. They are fewer than those of other records, because each
- * pass of the reconciler reads all of them; these take 2,000 holds of a program a second.
+ * The shards of the holds that are HELD. They are fewer than those of other records, because the
+ * sweeps of workers read all of them; these take 2,000 holds of a program a second.
  */
 export const heldShardCount = 4;
 

@@ -2,6 +2,7 @@
 import type { LatenessCause, Reservation } from "../../domain/reservation.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { BlockOutcome } from "./bulk-grants.ts";
+import type { ReservationName } from "./reservations.ts";
 
 /** Called with the cause of its lateness, if the reservation was granted just now. */
 export type OnDone = (reservation: Reservation, cause: LatenessCause | undefined) => void;
@@ -35,12 +36,14 @@ export interface OverdueFound {
 /** The grants that a worker holds, in its memory. */
 export interface PastDueGrants {
   /**
-   * Called when an attempt begins to hold a grant, with its id and since when it is due. Returns
+   * Called when an attempt begins to hold a grant, with the time since which it is due. Returns
    * what is to be called at the end of the attempt.
    */
-  begin(id: string, dueSince: number): () => void;
+  begin(name: ReservationName, dueSince: number): () => void;
   /** Called when no further attempt has to grant the points now. */
-  settle(id: string): void;
+  settle(name: ReservationName): void;
+  /** Whether an attempt holds a grant. */
+  holds(name: ReservationName): boolean;
 }
 
 export interface Observers {

@@ -34,9 +34,10 @@ export interface DueHour {
 /** The due hours that this process has written. */
 export interface DueHours {
   /**
-   * Writes the hour in which something falls due, before that is written, so that the reconciler
-   * knows of which programs to read it. What is due already falls into the current hour. `deadline`
-   * is that of the caller, in `performance.now()` milliseconds. Throws STORE_UNAVAILABLE.
+   * Writes the hour in which something falls due, before that is written, so that the sweeps of
+   * workers know of which programs to read it. What is due already falls into the current hour.
+   * `deadline` is that of the caller, in `performance.now()` milliseconds. Throws
+   * STORE_UNAVAILABLE.
    */
   mark(programId: string, time: Instant, deadline: number | undefined): Promise<void>;
 }

@@ -1,6 +1,5 @@
 /** Reads the reservations and holds of all programs, shard by shard, each record once. */
 import pLimit from "p-limit";
-import { DomainError } from "../../domain/errors.ts";
 import type { Hold } from "../../domain/hold.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
@@ -10,7 +9,7 @@ import { heldShardCount } from "../ports/holds.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
 import { shardCount } from "../ports/points.ts";
 import type { RecordName } from "../ports/reservations.ts";
-import { storeOutages } from "../shared/suspects.ts";
+import { isStoreOutage } from "../shared/suspects.ts";
 import type { SweepPage } from "../shared/sweep.ts";
 
 /** The records that become due: pending reservations, and holds. */
@@ -25,8 +24,8 @@ export interface Selection {
   programs(): Promise<readonly Program[]>;
   /** Whether to read what a program has in a state. */
   isWanted(program: Program, state: DueState): boolean;
-  /** The shards of each program, in the order of the reads. Cursors contain their indexes. */
-  readonly shards: readonly Shard[];
+  /** The shards of each program in the order of the reads: all. Cursors contain their indexes. */
+  readonly shards?: readonly Shard[];
 }
 
 /** A shard of the records of a program in a state. */
@@ -40,6 +39,8 @@ export const allShards: readonly Shard[] = [
   ...Array.from({ length: shardCount }, (_, shard) => ({ state: "PENDING" as const, shard })),
   ...Array.from({ length: heldShardCount }, (_, shard) => ({ state: "HELD" as const, shard })),
 ];
+
+type ShardReader = Pick<Deps["reader"], "pendingInShard" | "heldInShard">;
 
 /** A place in the records. Cursors contain it as JSON. */
 interface ShardPlace {
@@ -68,7 +69,7 @@ export const recordPageSize = 200;
 const shardsAtOnce = 16;
 
 /** So many reads at a time for all sweeps of this process, which has more to do than these. */
-const inTurn = pLimit(2 * shardsAtOnce);
+const inTurn = pLimit(4 * shardsAtOnce);
 
 /**
  * Returns a function that reads the page at a cursor; pages may be empty. It reads the following
@@ -76,10 +77,10 @@ const inTurn = pLimit(2 * shardsAtOnce);
  * all the same. An outage fails the call that comes to it.
  */
 export function recordPages(
-  deps: Pick<Deps, "reader">,
+  deps: { readonly reader: ShardReader },
   selection: Selection,
 ): (cursor: string | undefined) => Promise<RecordPage> {
-  const { shards } = selection;
+  const { shards = allShards } = selection;
   let programs: readonly Program[] | undefined;
   /** The reads that have begun, by their cursors, and the place where the next one begins. */
   const reads = new Map<string, Promise<Page<DueRecord>>>();
@@ -133,7 +134,7 @@ export function recordPages(
 }
 
 const readShard = (
-  { reader }: Pick<Deps, "reader">,
+  { reader }: { readonly reader: ShardReader },
   programId: string,
   { state, shard }: Shard,
   window: Window,
@@ -159,7 +160,7 @@ export async function hasDue(
 
 /** The page of a shard that cannot be read. Throws the error of an outage. */
 function unreadPage(programId: string, { state, shard }: Shard, error: unknown): RecordPage {
-  if (error instanceof DomainError && storeOutages.has(error.reason)) throw error;
+  if (isStoreOutage(error)) throw error;
   const name =
     state === "HELD"
       ? { programId, holdId: `(shard ${shard} of holds)` }

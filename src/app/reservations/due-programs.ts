@@ -1,5 +1,4 @@
 /** Finds the programs of which sweeps read what is due, and keeps their due hours. */
-import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -8,7 +7,7 @@ import { dueHourRef, programRef } from "../ports/records.ts";
 import { type DueHour, dueHourShardCount } from "../ports/reservations.ts";
 import { readAllPrograms } from "../programs/queries.ts";
 import { changeRecord } from "../shared/change-record.ts";
-import { storeOutages } from "../shared/suspects.ts";
+import { isStoreOutage } from "../shared/suspects.ts";
 import { hasDue } from "./all-reservations.ts";
 
 const minuteMs = 60_000;
@@ -29,19 +28,18 @@ const turnMinutes = 10;
 const apartMinutes = 61;
 
 /**
- * Returns the programs that have had something due in an hour that has begun. While hours cannot be
- * read, it returns all programs.
+ * Returns the programs that have something due in an hour that has begun at `until`, by id. While
+ * hours cannot be read, it returns all programs.
  */
-export async function duePrograms({
-  reader,
-  clock,
-}: Pick<Deps, "reader" | "clock">): Promise<Program[]> {
-  const { wall } = await clock.now();
-  const hours = await readDueHours(reader, wall).catch(unlessOutage);
-  if (hours === undefined) return readAllPrograms({ reader });
-  const due = new Set(hours.map(({ programId }) => programId));
-  const programs = await reader.many([...due].sort().map(programRef));
-  return programs.filter((program) => program !== undefined);
+export async function dueProgramIds(
+  { reader }: Pick<Deps, "reader">,
+  until: Instant,
+): Promise<string[]> {
+  const due = await readDueHours(reader, until).catch((error) => {
+    if (isStoreOutage(error)) throw error;
+    return readAllPrograms({ reader });
+  });
+  return [...new Set(due.map(({ programId }) => programId))].sort();
 }
 
 /**
@@ -64,11 +62,6 @@ export async function restoreDueHours(
       onFailed(programId, error);
     }
   }
-}
-
-/** Throws the error of an outage. */
-function unlessOutage(error: unknown): undefined {
-  if (error instanceof DomainError && storeOutages.has(error.reason)) throw error;
 }
 
 /**

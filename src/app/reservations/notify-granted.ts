@@ -10,8 +10,8 @@ import type { Granted } from "./execute.ts";
  * The points are granted before, by a transaction of their own: a busy inbox never delays a grant
  * or makes it late. A crash in between is mended by the next attempt of the run, which finds the
  * record done and comes here again. Therefore an attempt of a run throws the retryable error of a
- * notification. The reconciler finds pending records only and would not come back to this one, so
- * it notifies in the background. Throws retryable errors with a message that says what is left to
+ * notification. A sweep finds pending records only and would not come back to this one, so it
+ * notifies in the background. Throws retryable errors with a message that says what is left to
  * do.
  */
 export async function notifyGranted(

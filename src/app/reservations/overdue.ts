@@ -4,40 +4,44 @@
  */
 import pLimit from "p-limit";
 import { maxReports } from "../../contract/points.ts";
-import { DomainError } from "../../domain/errors.ts";
 import type { Hold } from "../../domain/hold.ts";
 import type { Instant } from "../../domain/month.ts";
-import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import { timeOutHold } from "../holds/time-out.ts";
 import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { OnDone, OverdueFound } from "../ports/observers.ts";
-import type { RecordName } from "../ports/reservations.ts";
+import type { RecordName, ReservationName } from "../ports/reservations.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import { type SweepCounts, sweep } from "../shared/sweep.ts";
 import { allShards, nameOf, recordPages } from "./all-reservations.ts";
-import { duePrograms } from "./due-programs.ts";
+import { createDueMemory, type DueMemory, dueReads, readAheadMs, timeOf } from "./due-reads.ts";
 import { executeReservation } from "./execute.ts";
 import { notifyGranted } from "./notify-granted.ts";
 
-/**
- * How long after its time a reservation is executed, and a hold released, without its run: when the
- * worker that held it was killed, Temporal has mostly given it to another one before.
- */
-const overdueMs = 5_000;
+/** How long after its time a reservation is executed, and a hold released, without its run. */
+const overdueMs = 1_500;
 
-/** How many overdue reservations are executed at once, beside those that are due. */
-const executedAtOnce = 64;
+/** For so long after its time, a grant that this process holds has its turn in its activity. */
+const heldMs = 30_000;
 
 /** Of so many programs, what is overdue is executed at once. */
 const programsAtOnce = 8;
 
-/** Then the next program has its turn, so that none waits for one with very many reservations. */
+/** How many overdue records of a program are executed at once. */
+const recordsAtOnce = 16;
+
+/** What has failed is left alone for so long, and costs no other record its time. */
+const againMs = 15_000;
+
+/**
+ * The turn of a program in a sweep. The next sweep goes on where it ended, so that no program waits
+ * for one with very many records.
+ */
 const turnMs = 5_000;
 
-/** When so many accounts fail without a success in between, it is an outage. */
+/** When so many accounts of a program fail without a success in between, it is an outage. */
 const outageAfter = 40;
 
 /** The counts of a sweep over overdue reservations and holds. */
@@ -53,57 +57,80 @@ interface OverdueCounts extends SweepCounts<RecordName>, OverdueFound {
 interface OverdueObservers {
   /** Called for every reservation that was granted. */
   readonly onDone: OnDone;
-  readonly onFailed: (name: RecordName, error: unknown) => void;
-  /** Called with the counts so far, at least once. */
+  /** Called for a record that fails; also for a program, as when its tables are throttled. */
+  readonly onFailed: (name: RecordName | Pick<RecordName, "programId">, error: unknown) => void;
+  /** Called with the counts so far. */
   readonly onCounts?: (counts: OverdueFound) => void;
+  /** Whether an activity of this process holds the grant. */
+  readonly isHeld?: (name: ReservationName) => boolean;
 }
 
+type OverdueRecord = Reservation | Hold;
+
 /**
- * Executes the pending reservations that are overdue, except those of paused programs, and releases
- * the holds that are. It does not ask Temporal about their runs: a run that comes later finds the
- * record done. Sweeps of several processes begin at random programs and shards, so that they rarely
- * work on the same record. A sweep ends before the next page when `signal` aborts.
+ * Executes the pending reservations that are overdue, except those of paused programs and those
+ * that this process holds, and releases the holds that are. It does not ask Temporal about their
+ * runs: a run that comes later finds the record done. Sweeps of several processes begin at random
+ * programs and shards, so that they rarely work on the same record. A sweep ends before the next
+ * record when `signal` aborts. `memory` is that of all sweeps of a process.
  *
  * Users are notified of their grants in the background, which no other overdue reservation waits
  * for: the record of a notification that fails is done, so no sweep comes back to it.
  *
- * When the tables of a program are throttled, that is thrown after the sweep of the others. An
- * outage of the store ends the sweep, and is thrown.
+ * A program that fails is one failure more, and stops no other one. When every program fails, that
+ * is an outage, and the first error is thrown. `isWhole` says whether all turns have come to their
+ * end.
  */
 export async function executeOverdue(
   deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs" | "background">,
   observers: OverdueObservers,
   signal?: AbortSignal,
-): Promise<OverdueCounts> {
+  memory = createDueMemory(),
+): Promise<OverdueCounts & { readonly isWhole: boolean }> {
+  const { places } = memory;
   const { wall } = await deps.clock.now();
-  const inTurn = pLimit(executedAtOnce);
-  const execute = overdueExecution(deps, observers.onDone, wall);
-  const programTurns = pLimit(programsAtOnce);
-  let counts: OverdueCounts = nothing;
-  const outages: unknown[] = [];
-  const isOver = () => signal?.aborted || outages.some((error) => !isThrottled(error));
+  const reads = dueReads(deps, memory, wall, overdueMs);
+  const execute = overdueExecution(deps, observers.onDone);
+  const errors = new Map<string, unknown>();
+  let counts = nothing;
+  let isWhole = true;
+  let succeeded = 0;
+  const isOver = () => signal?.aborted || (succeeded === 0 && errors.size >= programsAtOnce);
+  const { hasFailed, onFailed } = leavingAlone(memory, wall, observers);
 
-  /** Sweeps over a program from a cursor on, for a turn. Returns where its next turn begins. */
-  async function takeTurn(
-    program: Program,
-    shards: typeof allShards,
-    cursor?: string,
-  ): Promise<string | undefined> {
+  async function takeTurn(programId: string): Promise<void> {
+    const program =
+      deps.programs.recent(programId, readAheadMs) ?? (await deps.programs.read(programId));
+    const { shards, cursor } = places.get(programId) ?? { shards: fromAnywhere(allShards) };
+    const readPage = recordPages(reads, {
+      window: { start: undefined, end: undefined },
+      programs: async () => [program],
+      isWanted: ({ reservationPause }, state) => state === "HELD" || !reservationPause,
+      shards,
+    });
+    let found = nothing;
     const end = performance.now() + turnMs;
-    const result = await sweep<Reservation | Hold, RecordName, Executed, OverdueCounts>(
+    const { cursor: next, ...done } = await sweep<
+      OverdueRecord,
+      RecordName,
+      Executed,
+      OverdueCounts
+    >(
       {
-        read: recordPages(deps, {
-          window: { start: undefined, end: wall - overdueMs },
-          programs: async () => [program],
-          isWanted: ({ reservationPause }, state) => state === "HELD" || !reservationPause,
-          shards,
-        }),
-        process: (record) => inTurn(() => execute(record)),
-        add: (total, executed) => sumOf(total, { ...nothing, ...executed, overdue: 1 }),
+        async read(from) {
+          const page = await readPage(from);
+          const all = page.items.filter((record) => !isHeldHere(record, wall, observers));
+          const items = all.filter((record) => !hasFailed(nameOf(record)));
+          const oldestMs = Math.max(0, ...all.map((record) => wall - timeOf(record)));
+          found = sumOf(found, { ...nothing, oldestMs, failed: all.length - items.length });
+          return { ...page, items };
+        },
+        process: async (record) => (signal?.aborted ? {} : execute(record)),
+        add: (total, executed) => sumOf(total, { ...nothing, ...executed }),
         nameOf,
-        keyOf: ({ programId, userId }) => `${programId} ${userId}`,
-        onFailed: observers.onFailed,
-        concurrency: executedAtOnce,
+        keyOf: ({ userId }) => userId,
+        onFailed,
+        concurrency: recordsAtOnce,
         outages: storeOutages,
         outageAfter,
       },
@@ -111,25 +138,49 @@ export async function executeOverdue(
       cursor === undefined ? {} : { cursor },
       () => !isOver() && performance.now() < end,
     );
-    counts = sumOf(counts, result);
-    observers.onCounts?.(counts);
-    return result.cursor;
+    if (next === undefined) places.delete(programId);
+    else places.set(programId, { shards, cursor: next });
+    isWhole &&= next === undefined;
+    counts = sumOf(counts, sumOf(found, done));
   }
 
-  async function executeProgram(program: Program): Promise<void> {
-    const shards = fromAnywhere(allShards);
-    let cursor: string | undefined;
-    do cursor = await programTurns(() => takeTurn(program, shards, cursor));
-    while (cursor !== undefined && !isOver());
+  async function takeTurnOrFail(programId: string): Promise<void> {
+    if (isOver() || hasFailed({ programId })) return;
+    try {
+      await takeTurn(programId);
+      succeeded += 1;
+      observers.onCounts?.(counts);
+    } catch (error) {
+      errors.set(programId, error);
+    }
   }
 
-  const programs = fromAnywhere(await duePrograms(deps));
-  await Promise.all(
-    programs.map((program) => executeProgram(program).catch((error) => outages.push(error))),
-  );
-  if (outages.length > 0) throw outages.find((error) => !isThrottled(error)) ?? outages[0];
+  const inTurn = pLimit(programsAtOnce);
+  const programIds = fromAnywhere(await reads.programIds());
+  await Promise.all(programIds.map((programId) => inTurn(() => takeTurnOrFail(programId))));
+  const [first] = errors.values();
+  if (errors.size > 0 && succeeded === 0) throw first;
+  for (const [programId, error] of errors) onFailed({ programId }, error);
+  const failing = programIds.filter((programId) => hasFailed({ programId }));
+  counts = sumOf(counts, { ...nothing, failed: failing.length });
   observers.onCounts?.(counts);
-  return counts;
+  return { ...counts, isWhole };
+}
+
+/** Whether an activity of this process will grant the points soon. */
+const isHeldHere = (record: OverdueRecord, wall: Instant, { isHeld }: OverdueObservers): boolean =>
+  "reservationId" in record && record.executeTime >= wall - heldMs && isHeld?.(record) === true;
+
+/** Keeps what has failed, so that sweeps leave it alone for some seconds. */
+function leavingAlone({ failures }: DueMemory, wall: Instant, observers: OverdueObservers) {
+  type Name = Parameters<OverdueObservers["onFailed"]>[0];
+  return {
+    hasFailed: (name: Name) => (failures.get(JSON.stringify(name)) ?? 0) > wall,
+    onFailed(name: Name, error: unknown) {
+      failures.set(JSON.stringify(name), wall + againMs);
+      observers.onFailed(name, error);
+    },
+  };
 }
 
 const nothing: OverdueCounts = {
@@ -147,9 +198,6 @@ const sumOf = (a: OverdueCounts, b: OverdueCounts): OverdueCounts => ({
   failures: [...a.failures, ...b.failures].slice(0, maxReports),
 });
 
-const isThrottled = (error: unknown): boolean =>
-  error instanceof DomainError && error.reason === "THROTTLED";
-
 /** The same items in their order, from a random one on. */
 function fromAnywhere<T>(items: readonly T[]): readonly T[] {
   const start = Math.floor(Math.random() * items.length);
@@ -157,28 +205,25 @@ function fromAnywhere<T>(items: readonly T[]): readonly T[] {
 }
 
 /** What one overdue record adds to the counts. */
-type Executed = Partial<Pick<OverdueCounts, "granted" | "refused" | "released" | "oldestMs">>;
+type Executed = Partial<Pick<OverdueCounts, "overdue" | "granted" | "refused" | "released">>;
 
 /** Returns how an overdue record is executed. */
 function overdueExecution(
   deps: NotifyDeps & Pick<Deps, "reader" | "programs" | "background">,
   onDone: OnDone,
-  wall: Instant,
-): (record: Reservation | Hold) => Promise<Executed> {
+): (record: OverdueRecord) => Promise<Executed> {
   const brief = failingSoon(deps);
   return async (record) => {
     if ("holdId" in record) {
       const { entry } = await timeOutHold(brief, record);
-      return { released: entry ? 1 : 0, oldestMs: wall - record.until };
+      return { overdue: 1, released: entry ? 1 : 0 };
     }
-    const { programId, reservationId, userId, executeTime } = record;
+    const { programId, reservationId, userId } = record;
     const executed = await executeReservation(brief, { programId, reservationId, userId });
-    const oldestMs = wall - executeTime;
-    if (executed.outcome !== "DONE") {
-      return { refused: executed.outcome === "FAILED" ? 1 : 0, oldestMs };
-    }
+    if (executed.outcome === "FAILED") return { overdue: 1, refused: 1 };
+    if (executed.outcome !== "DONE") return {};
     onDone(executed.reservation, executed.cause);
     if (executed.notifies) deps.background(() => notifyGranted(deps, executed));
-    return { granted: 1, oldestMs };
+    return { overdue: 1, granted: 1 };
   };
 }

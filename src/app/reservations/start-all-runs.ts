@@ -7,7 +7,7 @@ import { readAllPrograms } from "../programs/queries.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import { type SweepCounts, type SweepPlace, sweep } from "../shared/sweep.ts";
-import { allShards, nameOf, recordPages } from "./all-reservations.ts";
+import { nameOf, recordPages } from "./all-reservations.ts";
 import { startRun } from "./workflow-runs.ts";
 
 /** How many runs are started at once. */
@@ -46,7 +46,6 @@ export function startAllRuns(
         window: { start: undefined, end: undefined },
         programs: () => readAllPrograms(deps),
         isWanted: () => true,
-        shards: allShards,
       }),
       async process(record) {
         const time = "holdId" in record ? record.until : record.executeTime;

@@ -65,7 +65,7 @@ async function compareReservation(
 
 /**
  * Sets a reservation whose grant is lost back to pending, and executes it. Where that ends in
- * between, the reconciler executes it, because its time has come. Throws the refusal that set the
+ * between, a sweep executes it, because its time has come. Throws the refusal that set the
  * record FAILED, and WRONG_STATE when the record waits because its program is paused.
  */
 async function grantAgain(deps: CompareDeps, reservation: Reservation): Promise<void> {

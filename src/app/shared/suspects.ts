@@ -8,6 +8,9 @@ export const storeOutages: ReadonlySet<Reason> = new Set([
   "THROTTLED",
 ]);
 
+export const isStoreOutage = (error: unknown): error is DomainError =>
+  error instanceof DomainError && storeOutages.has(error.reason);
+
 /** What counts as an outage. */
 export interface OutageRules<T> {
   /** The reasons of an outage. */

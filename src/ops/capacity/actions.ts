@@ -3,9 +3,9 @@
  * which leave no events, are bounded by how many the SDK sends.
  */
 import { reconcilerTiming, steps } from "../../../workflows/timing.ts";
+import { readAheadMs } from "../../app/reservations/due-reads.ts";
 import { laneCount } from "../../contract/bulk-grants.ts";
 import { rowsPerBlock } from "../../domain/sheet.ts";
-import { sweepPause } from "../../worker/overdue-sweeps.ts";
 
 /** What a start by a schedule costs beside the start of the run. */
 const scheduledStart = 2;
@@ -50,8 +50,8 @@ export const bulkGrantActions = (rows: number, rowsPerSecond: number): number =>
 const dayMs = 86_400_000;
 /** The passes of the reconciler in a day. */
 export const passesPerDay = dayMs / reconcilerTiming.intervalMs;
-/** The sweeps of a worker over what is overdue in a day. */
-export const sweepsPerDay = dayMs / sweepPause.meanMs;
+/** How often a worker reads in a day what may be overdue. */
+export const sweepReadsPerDay = dayMs / readAheadMs;
 /** The months of a day. */
 const monthsPerDay = 12 / 365;
 

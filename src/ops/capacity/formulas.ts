@@ -7,7 +7,7 @@ import {
   idleDayActions,
   passesPerDay,
   reservationBytesAsleep,
-  sweepsPerDay,
+  sweepReadsPerDay,
 } from "./actions.ts";
 import { daysPerMonth, hoursPerMonth, prices } from "./prices.ts";
 import {
@@ -47,8 +47,6 @@ export interface Settings {
   /** Grants that one worker holds at a time, and for how long on average, in seconds. */
   readonly heldGrants: number;
   readonly leadSeconds: number;
-  /** Grants of one second that a worker makes without heartbeats. */
-  readonly crowd: number;
 }
 
 interface Units {
@@ -106,7 +104,7 @@ export const monthUnits = (load: Load, settings: Settings): Units =>
 /** Read units of a month that the reconciler and the sweeps of workers take with nothing due. */
 export const idleMonthReads = (load: Load, settings: Settings): number =>
   daysPerMonth *
-  (idlePassReads * passesPerDay + workers(load, settings) * idleSweepReads * sweepsPerDay);
+  (idlePassReads * passesPerDay + workers(load, settings) * idleSweepReads * sweepReadsPerDay);
 
 /**
  * GB that a month adds to the tables and their indexes; ledgers and event keys stay for good.
@@ -165,24 +163,16 @@ export function memoryMb(load: Load, settings: Settings) {
   };
 }
 
-/**
- * Heartbeats a second in the minute in which reservations are due. Each grant of a second beyond
- * the first ones of a worker sends one, and a slow one sends more.
- */
-export const dueHeartbeats = (load: Load, settings: Settings): number =>
-  Math.max(0, load.reservations / 60 - settings.crowd * workers(load, settings));
-
 /** Temporal's actions of a month, with one program, and a second when reservations are due. */
 export function temporalActions(load: Load, settings: Settings) {
-  const heartbeats = dueHeartbeats(load, settings);
   const idle = idleDayActions({ programs: 1, withNotices: 0, pickUps: 0 });
   const sheets = load.rows / sheetRows;
-  const daily = load.reservations * actions.reservation + 60 * heartbeats;
+  const daily = load.reservations * actions.reservation;
   return {
     month:
       (idle.reconciler + idle.monthEnds + daily) * daysPerMonth +
       sheets * bulkGrantActions(sheetRows, settings.bulkRowsPerSecond),
-    due: (load.reservations / 60) * actions.reservationDue + heartbeats,
+    due: (load.reservations / 60) * actions.reservationDue,
   };
 }
 
@@ -250,7 +240,7 @@ export function alternatives(load: Load, settings: Settings) {
   const rows = count / Math.max(1, sheets);
   const { bulkRowsPerSecond: rate } = settings;
   const lanes = sheets * laneCount(Math.ceil(rows / rowsPerBlock));
-  const runs = count * actions.reservation + 60 * dueHeartbeats(load, settings);
+  const runs = count * actions.reservation;
   return {
     reserved: onDemandDollars(times(units, count)) + actionDollars(runs),
     asleep: asleepGbHours(count) * prices.activeGbHour,

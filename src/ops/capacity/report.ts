@@ -1,7 +1,6 @@
 /** The text that `npm run capacity` prints. */
 import {
   alternatives,
-  dueHeartbeats,
   dueUnits,
   dynamoDollars,
   formatTime,
@@ -74,7 +73,6 @@ function processLines(load: Load, settings: Settings): string[] {
     `  grants held at a time    ${shown(heldGrants(load, settings))}`,
     "Temporal",
     `  actions                  ${shown(month)} a month, ${shown(due)} a second in that minute`,
-    `  of them heartbeats       ${shown(dueHeartbeats(load, settings))} a second in that minute`,
     `  runs asleep              ${shown(monthGbHours(load))} GBh a month`,
   ];
 }

@@ -61,8 +61,8 @@ export const measured = {
 export const idlePassReads = 27.5;
 
 /**
- * Read units of a sweep over overdue reservations where nothing is due: 16 queries without a
- * result. It adds the record and 20 queries of each program with something due in the current hour.
+ * Read units of a worker's sweeps in 10 s in which nothing is due: 16 queries without a result. It
+ * adds the record and 20 queries of each program with something due in the current hour.
  */
 export const idleSweepReads = 8;
 

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { heldShardCount } from "../../../src/app/ports/holds.ts";
 import { readAllPrograms } from "../../../src/app/programs/queries.ts";
-import { allShards, recordPages } from "../../../src/app/reservations/all-reservations.ts";
+import { recordPages } from "../../../src/app/reservations/all-reservations.ts";
 import { shardCount } from "../../../src/contract/points.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { createReservationFixture } from "../../support/fixtures/memory-reservations.ts";
@@ -24,7 +24,6 @@ describe("the pages of pending records", () => {
         window: { start: undefined, end: undefined },
         programs,
         isWanted: () => true,
-        shards: allShards,
       },
     );
     const found: string[] = [];
@@ -59,10 +58,7 @@ describe("the pages of pending records", () => {
     };
     const window = { start: undefined, end: undefined };
     const programs = () => readAllPrograms(deps);
-    const page = recordPages(
-      { reader },
-      { window, programs, isWanted: () => true, shards: allShards },
-    );
+    const page = recordPages({ reader }, { window, programs, isWanted: () => true });
     let cursor: string | undefined;
     let pages = 0;
     const readAll = async () => {

@@ -59,8 +59,10 @@ test.each([
   expect(await attempt({ ...times, awayFor: 3 })).toMatchObject({ step: "DONE" });
 });
 
+const nameOf = (reservationId: string) => ({ programId, reservationId });
+
 test("the worker remembers what is past due until the next attempt, for 20 s", async () => {
-  pastDue.settle(`${programId}/r`);
+  pastDue.settle(nameOf("r"));
   await attempt({ dueMs: 60_000, scheduledMs: 60_000 });
   const { count, oldestMs } = pastDue.read();
   expect(count).toBe(1);
@@ -73,20 +75,20 @@ test("the worker remembers what is past due until the next attempt, for 20 s", a
 test("a failed attempt counts for 20 s, unless another begins or the grant is settled", () => {
   vi.useFakeTimers();
   const memory = createPastDueGrants();
-  const [first, second] = [memory.begin("a", 0), memory.begin("a", 0)];
+  const [first, second] = [memory.begin(nameOf("a"), 0), memory.begin(nameOf("a"), 0)];
   first();
   vi.advanceTimersByTime(30_000);
   expect(memory.read().count).toBe(1);
   second();
   vi.advanceTimersByTime(19_999);
-  const third = memory.begin("a", 0);
+  const third = memory.begin(nameOf("a"), 0);
   vi.advanceTimersByTime(30_000);
   expect(memory.read().count).toBe(1);
   third();
   vi.advanceTimersByTime(20_000);
   expect(memory.read()).toEqual({ count: 0, oldestMs: 0 });
-  const settled = memory.begin("b", 0);
-  memory.settle("b");
+  const settled = memory.begin(nameOf("b"), 0);
+  memory.settle(nameOf("b"));
   settled();
   expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
@@ -94,10 +96,10 @@ test("a failed attempt counts for 20 s, unless another begins or the grant is se
 
 test("a grant that is held counts from its time on, and no more when it is refused", async () => {
   const memory = createPastDueGrants();
-  memory.begin("later", Date.now() + 60_000);
-  memory.begin("now", Date.now() - 5);
+  memory.begin(nameOf("later"), Date.now() + 60_000);
+  memory.begin(nameOf("now"), Date.now() - 5);
   expect(memory.read().count).toBe(1);
-  memory.settle("now");
+  memory.settle(nameOf("now"));
   expect(memory.read()).toEqual({ count: 0, oldestMs: 0 });
 });
 

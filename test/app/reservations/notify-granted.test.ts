@@ -137,7 +137,7 @@ describe("an attempt of a run", () => {
   });
 });
 
-describe("the reconciler", () => {
+describe("a sweep over what is overdue", () => {
   const nothing = {
     ...{ overdue: 0, oldestMs: 0, granted: 0, refused: 0, released: 0 },
     ...{ failed: 0, failures: [] },

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { OverdueFound } from "../../../src/app/ports/observers.ts";
+import { createDueMemory } from "../../../src/app/reservations/due-reads.ts";
 import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
@@ -36,12 +37,12 @@ function failingFor(deps: Deps, errors: Readonly<Record<string, Error>>): Deps {
 }
 
 describe("executeOverdue", () => {
-  test("executes what is overdue by more than 5 s, and asks Temporal nothing", async () => {
+  test("executes what is overdue by more than 1.5 s, and asks Temporal nothing", async () => {
     const workflows = spiedWorkflows();
     const { deps, reserve, recordOf, force, entryCount } = createReservationFixture(workflows);
     await reserve("hours", { inMs: -3_600_000 });
-    await reserve("just-overdue", { inMs: -5_001 });
-    await reserve("not-yet", { inMs: -5_000 });
+    await reserve("just-overdue", { inMs: -1_501 });
+    await reserve("not-yet", { inMs: -1_500 });
     await reserve("later", { inMs: 60_000 });
     await reserve("cancelled");
     await force("cancelled", (reservation) => ({ ...reservation, state: "CANCELLED" }));
@@ -49,7 +50,7 @@ describe("executeOverdue", () => {
     const counts = await executeAll(deps, {
       onDone: (reservation) => done.push(reservation.reservationId),
     });
-    expect(counts).toEqual({ ...nothing, overdue: 2, granted: 2, oldestMs: 3_600_000 });
+    expect(counts).toMatchObject({ ...nothing, overdue: 2, granted: 2, oldestMs: 3_600_000 });
     expect(done.toSorted()).toEqual(["hours", "just-overdue"]);
     for (const id of done) {
       expect(await recordOf(id)).toMatchObject({ state: "DONE" });
@@ -60,7 +61,7 @@ describe("executeOverdue", () => {
     }
     expect(await recordOf("cancelled")).toMatchObject({ state: "CANCELLED" });
     for (const call of Object.values(workflows)) expect(call).not.toHaveBeenCalled();
-    expect(await executeAll(deps, {})).toEqual(nothing);
+    expect(await executeAll(deps, {})).toMatchObject(nothing);
   });
 
   test("names the records that fail, executes the others, and counts refusals", async () => {
@@ -105,36 +106,61 @@ describe("executeOverdue", () => {
     for (const id of ids) expect(await entryCount(id)).toBe(1);
   });
 
-  test("executes the other programs when one is throttled, and throws that", async () => {
-    const { deps, reserve, addProgram } = createReservationFixture();
+  test("executes the others while a program is throttled, which has 15 s of rest", async () => {
+    const { deps, reserve, addProgram, clock } = createReservationFixture();
     addProgram("hot");
     for (const id of namesOf(20)) {
       await reserve(id, { programId: "hot" });
       await reserve(id);
     }
-    const reader: Deps["reader"] = {
-      ...deps.reader,
-      pendingInShard: (of, ...rest) =>
-        of === "hot"
-          ? Promise.reject(new DomainError("THROTTLED", "the index of a busy program"))
-          : deps.reader.pendingInShard(of, ...rest),
-    };
-    const done: string[] = [];
-    const onDone = (reservation: Reservation) => void done.push(reservation.programId);
-    const thrown = executeAll({ ...deps, reader }, { onDone });
-    await expect(thrown).rejects.toMatchObject({ reason: "THROTTLED" });
-    expect(done).toEqual(Array(20).fill(programId));
+    const error = new DomainError("THROTTLED", "the index of a busy program");
+    const pendingInShard = vi.fn<Deps["reader"]["pendingInShard"]>((of, ...rest) =>
+      of === "hot" ? Promise.reject(error) : deps.reader.pendingInShard(of, ...rest),
+    );
+    const reader = { ...deps.reader, pendingInShard };
+    const onFailed = vi.fn();
+    const memory = createDueMemory();
+    const sweep = () =>
+      executeOverdue({ ...deps, reader }, { onDone() {}, onFailed }, undefined, memory);
+    expect(await sweep()).toMatchObject({ granted: 20, failed: 1, isWhole: true });
+    expect(onFailed).toHaveBeenCalledExactlyOnceWith({ programId: "hot" }, error);
+    pendingInShard.mockImplementation(deps.reader.pendingInShard);
+    clock.time += 14_999;
+    expect(await sweep()).toMatchObject({ granted: 0, failed: 1 });
+    clock.time += 1;
+    expect(await sweep()).toMatchObject({ granted: 20, failed: 0 });
   });
 
-  test("lets no program wait until eight others with very many records are done", async () => {
+  test("throws when no program can be read", async () => {
+    const { deps, reserve } = createReservationFixture();
+    await reserve("r");
+    const error = new DomainError("THROTTLED", "the table");
+    const reader = { ...deps.reader, pendingInShard: () => Promise.reject(error) };
+    await expect(executeAll({ ...deps, reader }, {})).rejects.toBe(error);
+  });
+
+  test("executes the other programs when the record of one is damaged", async () => {
     const { deps, reserve, addProgram } = createReservationFixture();
-    const long = Array.from({ length: 8 }, (_, i) => `a-${i}`);
-    for (const id of [...long, "z"]) {
+    addProgram("damaged");
+    await reserve("r", { programId: "damaged" });
+    await reserve("r");
+    const read: Deps["programs"]["read"] = (of) =>
+      of === "damaged" ? Promise.reject(new TypeError("no number")) : deps.programs.read(of);
+    const recent: Deps["programs"]["recent"] = (of, maxAgeMs) =>
+      of === "damaged" ? undefined : deps.programs.recent(of, maxAgeMs);
+    const programs = { ...deps.programs, read, recent };
+    const counts = await executeAll({ ...deps, programs }, {});
+    expect(counts).toMatchObject({ granted: 1, failed: 1 });
+  });
+
+  test("gives each program one turn, and goes on where it ended", async () => {
+    const { deps, reserve, addProgram } = createReservationFixture();
+    const programIds = Array.from({ length: 9 }, (_, i) => `a-${i}`);
+    for (const id of programIds) {
       addProgram(id);
       for (const reservationId of namesOf(40)) await reserve(reservationId, { programId: id });
     }
-    // The programs are in order, each begins with its first shard, and a page takes a whole turn.
-    vi.spyOn(Math, "random").mockReturnValue(0);
+    // A page takes a whole turn.
     const now = performance.now.bind(performance);
     let passedMs = 0;
     vi.spyOn(performance, "now").mockImplementation(() => now() + passedMs);
@@ -145,20 +171,47 @@ describe("executeOverdue", () => {
         return deps.reader.pendingInShard(...read);
       },
     };
-    const done = new Map<string, number>();
-    let most = 0;
-    await executeAll(
-      { ...deps, reader },
-      {
-        onDone({ programId: of }) {
-          done.set(of, (done.get(of) ?? 0) + 1);
-          if (of === "z" && done.get("z") === 1)
-            most = Math.max(...long.map((each) => done.get(each) ?? 0));
-        },
-      },
-    );
+    const done = new Map(programIds.map((id) => [id, 0]));
+    const observers = {
+      onDone: ({ programId: of }: Reservation) => void done.set(of, (done.get(of) ?? 0) + 1),
+      onFailed: () => expect.unreachable("none fails"),
+    };
+    const memory = createDueMemory();
+    const sweep = () => executeOverdue({ ...deps, reader }, observers, undefined, memory);
+    let sweeps = 1;
+    for (; !(await sweep()).isWhole; sweeps += 1) {
+      const counts = [...done.values()];
+      // No shard has more than half of the forty.
+      expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(20);
+    }
+    expect(sweeps).toBeGreaterThan(5);
     expect([...done.values()]).toEqual(Array(9).fill(40));
-    expect(most).toBeLessThan(40);
+  });
+
+  test("leaves alone for 30 s what an activity of its process holds", async () => {
+    const { deps, reserve } = createReservationFixture();
+    await reserve("held", { inMs: -30_000 });
+    await reserve("held-for-long", { inMs: -30_001 });
+    const isHeld = vi.fn(() => true);
+    expect(await executeAll(deps, { isHeld })).toMatchObject({ overdue: 1, granted: 1 });
+    expect(isHeld).toHaveBeenCalledTimes(1);
+  });
+
+  test("leaves alone for 15 s what has failed, and counts it as failed meanwhile", async () => {
+    const { deps, reserve, clock } = createReservationFixture();
+    await reserve("r");
+    const errors = { r: new TypeError("unexpected") };
+    const onFailed = vi.fn();
+    const memory = createDueMemory();
+    const sweep = () =>
+      executeOverdue(failingFor(deps, errors), { onDone() {}, onFailed }, undefined, memory);
+    expect(await sweep()).toMatchObject({ failed: 1, oldestMs: 60_000 });
+    clock.time += 14_999;
+    expect(await sweep()).toMatchObject({ failed: 1, oldestMs: 74_999 });
+    expect(onFailed).toHaveBeenCalledTimes(1);
+    clock.time += 1;
+    expect(await sweep()).toMatchObject({ failed: 1 });
+    expect(onFailed).toHaveBeenCalledTimes(2);
   });
 
   test("of two processes at once grants each reservation once", async () => {

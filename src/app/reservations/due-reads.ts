@@ -1,0 +1,93 @@
+/** Lets the sweeps of a process read a program and a shard only when something may be overdue. */
+import type { Hold } from "../../domain/hold.ts";
+import type { Instant } from "../../domain/month.ts";
+import type { Reservation } from "../../domain/reservation.ts";
+import type { Milliseconds } from "../../domain/units.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { Page, PageRequest, Window } from "../ports/pages.ts";
+import { isStoreOutage } from "../shared/suspects.ts";
+import type { allShards } from "./all-reservations.ts";
+import { dueProgramIds } from "./due-programs.ts";
+
+/** A read looks so far ahead, and is not repeated for as long where nothing is due. */
+export const readAheadMs = 10_000;
+
+/** What the sweeps of a process remember of each other. */
+export interface DueMemory {
+  /** The programs that have something due, and when they were read. */
+  programs: { readonly readAt: Instant; readonly ids: readonly string[] } | undefined;
+  /** By shard, when something in it may be overdue. */
+  readonly nextReads: Map<string, Instant>;
+  /** By program, where its next turn begins. */
+  readonly places: Map<string, { readonly shards: typeof allShards; readonly cursor: string }>;
+  /** By the name of a record or a program that has failed, until when it is left alone. */
+  readonly failures: Map<string, Instant>;
+}
+
+export const createDueMemory = (): DueMemory => ({
+  programs: undefined,
+  nextReads: new Map(),
+  places: new Map(),
+  failures: new Map(),
+});
+
+/** When a record is due. */
+export const timeOf = (record: Reservation | Hold): Instant =>
+  "holdId" in record ? record.until : record.executeTime;
+
+type ReadShard<T> = (
+  programId: string,
+  shard: number,
+  window: Window,
+  page: PageRequest,
+) => Promise<Page<T>>;
+
+/**
+ * Returns the programs that have something due, and reads of their shards, which return what is due
+ * since `overdueMs`. What is written less than 10 s before its time may be found 10 s later.
+ */
+export function dueReads(
+  { reader }: Pick<Deps, "reader">,
+  memory: DueMemory,
+  wall: Instant,
+  overdueMs: Milliseconds,
+) {
+  /** A clock that was set back makes what is kept worthless. */
+  const isAhead = (time: Instant) => time > wall && time <= wall + readAheadMs;
+
+  const watched =
+    <T extends Reservation | Hold>(state: string, read: ReadShard<T>): ReadShard<T> =>
+    async (programId, shard, _, page) => {
+      const key = `${state} ${shard} ${programId}`;
+      const isFirst = page.cursor === undefined;
+      if (isFirst && isAhead(memory.nextReads.get(key) ?? 0)) return { items: [] };
+      const latest = wall + readAheadMs;
+      const window = { start: undefined, end: latest };
+      const found = await read(programId, shard, window, page).catch((error) => {
+        if (!isStoreOutage(error)) memory.nextReads.set(key, latest);
+        throw error;
+      });
+      const items = found.items.filter((record) => timeOf(record) < wall - overdueMs);
+      const [next] = found.items;
+      const nextTime = next === undefined ? latest : timeOf(next) + overdueMs;
+      if (isFirst && items.length === 0) memory.nextReads.set(key, Math.min(nextTime, latest));
+      return items.length === found.items.length ? found : { items };
+    };
+
+  return {
+    async programIds(): Promise<readonly string[]> {
+      const { programs, nextReads, places, failures } = memory;
+      if (programs && isAhead(programs.readAt + readAheadMs)) return programs.ids;
+      nextReads.clear();
+      for (const [name, until] of failures) if (until <= wall) failures.delete(name);
+      const ids = await dueProgramIds({ reader }, wall + readAheadMs);
+      for (const programId of places.keys()) if (!ids.includes(programId)) places.delete(programId);
+      memory.programs = { readAt: wall, ids };
+      return ids;
+    },
+    reader: {
+      pendingInShard: watched<Reservation>("PENDING", (...read) => reader.pendingInShard(...read)),
+      heldInShard: watched<Hold>("HELD", (...read) => reader.heldInShard(...read)),
+    },
+  };
+}

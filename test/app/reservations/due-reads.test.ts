@@ -1,0 +1,63 @@
+/** Tests when the sweeps of a process read a shard again. */
+import { expect, test, vi } from "vitest";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { heldShardCount } from "../../../src/app/ports/holds.ts";
+import { createDueMemory } from "../../../src/app/reservations/due-reads.ts";
+import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
+import { shardCount } from "../../../src/contract/points.ts";
+import { createReservationFixture } from "../../support/fixtures/memory-reservations.ts";
+
+const observers = { onDone() {}, onFailed: () => expect.unreachable("none fails") };
+
+/** A fixture and a sweep with one memory, which returns how many shards and hours it has read. */
+function setUp() {
+  const fixture = createReservationFixture();
+  const { deps } = fixture;
+  const memory = createDueMemory();
+  const pendingInShard = vi.fn(deps.reader.pendingInShard);
+  const heldInShard = vi.fn(deps.reader.heldInShard);
+  const dueHours = vi.fn(deps.reader.dueHours);
+  const reader: Deps["reader"] = { ...deps.reader, pendingInShard, heldInShard, dueHours };
+  return {
+    ...fixture,
+    async sweep() {
+      for (const read of [pendingInShard, heldInShard, dueHours]) read.mockClear();
+      const { granted } = await executeOverdue({ ...deps, reader }, observers, undefined, memory);
+      const shards = pendingInShard.mock.calls.length + heldInShard.mock.calls.length;
+      return { granted, shards, hours: dueHours.mock.calls.length };
+    },
+  };
+}
+
+const shards = shardCount + heldShardCount;
+
+test("within 10 s, one in which nothing is due is not read again", async () => {
+  const { clock, reserve, sweep } = setUp();
+  await reserve("later", { inMs: 60_000 });
+  expect(await sweep()).toEqual({ granted: 0, shards, hours: 16 });
+  clock.time += 9_999;
+  expect(await sweep()).toEqual({ granted: 0, shards: 0, hours: 0 });
+  clock.time += 1;
+  expect(await sweep()).toEqual({ granted: 0, shards, hours: 16 });
+});
+
+test("one in which something is due soon is read when that is overdue", async () => {
+  const { clock, reserve, sweep } = setUp();
+  await reserve("soon", { inMs: 5_000 });
+  expect(await sweep()).toMatchObject({ shards });
+  clock.time += 6_499;
+  expect(await sweep()).toMatchObject({ granted: 0, shards: 0 });
+  clock.time += 2;
+  expect(await sweep()).toMatchObject({ granted: 1, shards: 1 });
+  // What was overdue may be left, so it is read once more.
+  expect(await sweep()).toMatchObject({ granted: 0, shards: 1 });
+  expect(await sweep()).toMatchObject({ granted: 0, shards: 0 });
+});
+
+test("after the clock was set back, all are read", async () => {
+  const { clock, reserve, sweep } = setUp();
+  await reserve("later", { inMs: 60_000 });
+  await sweep();
+  clock.time -= 1;
+  expect(await sweep()).toMatchObject({ shards });
+});
