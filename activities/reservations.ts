@@ -43,7 +43,7 @@ import { toStep } from "./reservation-steps.ts";
 import { createTurns } from "./turns.ts";
 import { failIfStopping, holdUntil, notDue } from "./until-due.ts";
 
-const { firstMs, againMs, silentMs, lookMs } = grantTiming;
+const { firstMs, againMs, completionMs, silentMs, lookMs } = grantTiming;
 
 export function reservationActivities(
   deps: Deps,
@@ -123,7 +123,8 @@ export function reservationActivities(
     }
     const step = await attemptInTurn(input);
     // What follows the completion takes four fifths of the CPU time of a grant.
-    await turns.untilAllEnded();
+    const { currentAttemptScheduledTimestampMs: begun, startToCloseTimeoutMs } = activityInfo();
+    await turns.untilAllEnded(begun + startToCloseTimeoutMs - completionMs - Date.now());
     return step;
   }
 

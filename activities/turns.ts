@@ -12,8 +12,8 @@ export interface Turns {
    * the rest.
    */
   take<T>(work: () => Promise<T>): Promise<T>;
-  /** Waits while work waits for its turn, until all of it has ended, but not longer than 20 s. */
-  untilAllEnded(): Promise<void>;
+  /** Waits while work waits for its turn, until all of it has ended: at most `mostMs`, and 20 s. */
+  untilAllEnded(mostMs: Milliseconds): Promise<void>;
 }
 
 /**
@@ -59,10 +59,10 @@ export function createTurns(): Turns {
       });
       return promise;
     },
-    async untilAllEnded() {
+    async untilAllEnded(mostMs) {
       if (limit.pendingCount === 0) return;
       allEnded ??= Promise.withResolvers();
-      await ended(allEnded.promise, deferMs);
+      await ended(allEnded.promise, Math.min(deferMs, mostMs));
     },
   };
 }

@@ -227,13 +227,13 @@ function startSweeps(
     onDone: observeDone(metrics, log),
     onFailed: (name: object, err: unknown) =>
       log.warn({ ...name, err }, "what is overdue is left to a later sweep"),
-    onCounts: metrics.onOverdue,
     isHeld: metrics.observers.pastDue.holds,
   };
   return sweepOverdue(
     {
       async sweep(signal) {
         const { failures: _, ...counts } = await executeOverdue(deps, observers, signal, memory);
+        metrics.onOverdue(counts);
         if (counts.overdue > 0) log.info(counts, "overdue reservations and holds were executed");
         return counts;
       },

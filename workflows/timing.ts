@@ -73,6 +73,8 @@ export const grantTiming = {
   turnMs: 1_000,
   /** How long a grant waits at most for the others of its burst, before its activity completes. */
   deferMs: 20_000,
+  /** Then so much is left of its time, in which a slow Temporal takes the answer. */
+  completionMs: 15_000,
   /** The pause between attempts of one activity, each of which waits for its turn again. */
   againMs: 200,
   /**

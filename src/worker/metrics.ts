@@ -16,20 +16,18 @@ export interface Metrics {
   readonly registry: Registry;
   /** Count and set what the activities of the worker tell of. */
   readonly observers: Observers;
-  /** Sets what a sweep of the worker has found overdue so far. */
+  /** Sets what a sweep of the worker has found. */
   onOverdue(found: OverdueFound): void;
   /** Sets when the last sweep ended; drops what was found by one that has failed. */
   onSwept(hasSucceeded: boolean): void;
 }
 
-/** A sweep that has told nothing for longer is stuck, and its numbers may have changed since. */
-const overdueKeptMs = 60_000;
-
 /**
- * The reconciler begins a pass every 30 s, on any of the workers, and takes longer while Temporal
- * or a long list slows it down.
+ * Numbers are dropped after this time, because they may have changed since. The reconciler begins a
+ * pass every 30 s, on any of the workers, and a worker a sweep every 2 s. Both take longer while
+ * Temporal or a long list slows them down.
  */
-const passKeptMs = 180_000;
+const keptMs = 180_000;
 
 export const createMetrics = (registry = new Registry()): Metrics => ({
   registry,
@@ -84,7 +82,7 @@ function sweepMetrics(registry: Registry): Pick<Metrics, "onOverdue" | "onSwept"
       name: "meguri_reservations_overdue",
       help: "How many overdue reservations and holds the last sweep of this worker has found.",
     },
-    overdueKeptMs,
+    keptMs,
   );
   const oldest = createPassGauge(
     registry,
@@ -92,7 +90,7 @@ function sweepMetrics(registry: Registry): Pick<Metrics, "onOverdue" | "onSwept"
       name: "meguri_reservation_oldest_overdue_seconds",
       help: "For how long the oldest of them had been due; 0 when there was none.",
     },
-    overdueKeptMs,
+    keptMs,
   );
   const setLastSweep = createTimeGauge(registry, {
     name: "meguri_last_sweep_timestamp_seconds",
@@ -123,7 +121,7 @@ function passMetrics(registry: Registry): Pick<Observers, "onPass" | "onPaused">
       help: "How many due reservations wait because their program is paused.",
       label: "program_id",
     },
-    passKeptMs,
+    keptMs,
   );
   return {
     onPass: setLastPass,
@@ -155,7 +153,7 @@ function monthEndMetrics(registry: Registry): Pick<Observers, "onMonthEnds"> {
       help: "How many months have ended in a program without a whole month end.",
       label: "program_id",
     },
-    passKeptMs,
+    keptMs,
   );
   const failedAccounts = createPassGauge(
     registry,
@@ -164,7 +162,7 @@ function monthEndMetrics(registry: Registry): Pick<Observers, "onMonthEnds"> {
       help: "How many accounts have failed in the last whole month end of a program.",
       label: "program_id",
     },
-    passKeptMs,
+    keptMs,
   );
   return {
     onMonthEnds(census) {
@@ -182,7 +180,7 @@ function bulkMetrics(registry: Registry): Pick<Observers, "onBulkGrants" | "onBl
       help: "Bulk grants that have not ended, by state.",
       label: "state",
     },
-    passKeptMs,
+    keptMs,
   );
   const oldestWaiting = createPassGauge(
     registry,
@@ -190,7 +188,7 @@ function bulkMetrics(registry: Registry): Pick<Observers, "onBulkGrants" | "onBl
       name: "meguri_bulk_grant_oldest_waiting_seconds",
       help: "How long ago the oldest one that awaits approval was submitted; 0 when none does.",
     },
-    passKeptMs,
+    keptMs,
   );
   const rows = new Counter({
     name: "meguri_bulk_rows_total",

@@ -46,7 +46,10 @@ export function createPastDueGrants(): PastDueGrants & { read(): PastDue } {
       clearTimeout(held.get(id)?.forgetting);
       held.delete(id);
     },
-    holds: (name) => (held.get(idOf(name))?.attempts ?? 0) > 0,
+    holds(name) {
+      const grant = held.get(idOf(name));
+      return grant !== undefined && grant.attempts > 0 && grant.dueSince <= Date.now();
+    },
     read() {
       let [count, oldestMs] = [0, 0];
       for (const { dueSince } of held.values()) {

@@ -85,7 +85,7 @@ test("the reconciler is started again within a minute, and ends when it is stuck
     workflowType: "reconciler",
     workflowRunTimeout: 75 * 60_000,
     args: [{}],
-    staticSummary: "grant overdue reservations, and correct runs, every 30 s",
+    staticSummary: "correct the runs of reservations, holds and bulk grants, every 30 s",
   });
 });
 

@@ -42,7 +42,7 @@ export interface PastDueGrants {
   begin(name: ReservationName, dueSince: number): () => void;
   /** Called when no further attempt has to grant the points now. */
   settle(name: ReservationName): void;
-  /** Whether an attempt holds a grant. */
+  /** Whether an attempt holds a grant that is due by the local clock. */
   holds(name: ReservationName): boolean;
 }
 

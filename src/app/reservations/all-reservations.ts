@@ -60,7 +60,7 @@ export const nameOf = (record: RecordName): RecordName =>
     : { programId: record.programId, reservationId: record.reservationId };
 
 /** The largest number of records in a page. */
-export const recordPageSize = 200;
+export const recordPageSize = 50;
 
 /**
  * How many shards are read at once. Most of them are empty, so a sweep over many programs mainly

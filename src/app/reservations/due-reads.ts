@@ -12,6 +12,9 @@ import { dueProgramIds } from "./due-programs.ts";
 /** A read looks so far ahead, and is not repeated for as long where nothing is due. */
 export const readAheadMs = 10_000;
 
+/** A failure is forgotten so long after it was tried again at the earliest. */
+const keptMs = 60_000;
+
 /** What the sweeps of a process remember of each other. */
 export interface DueMemory {
   /** The programs that have something due, and when they were read. */
@@ -20,8 +23,8 @@ export interface DueMemory {
   readonly nextReads: Map<string, Instant>;
   /** By program, where its next turn begins. */
   readonly places: Map<string, { readonly shards: typeof allShards; readonly cursor: string }>;
-  /** By the name of a record or a program that has failed, until when it is left alone. */
-  readonly failures: Map<string, Instant>;
+  /** By the name of a record or a program: since when it fails, and until when it is left alone. */
+  readonly failures: Map<string, { readonly since: Instant; readonly until: Instant }>;
 }
 
 export const createDueMemory = (): DueMemory => ({
@@ -64,7 +67,7 @@ export function dueReads(
       const latest = wall + readAheadMs;
       const window = { start: undefined, end: latest };
       const found = await read(programId, shard, window, page).catch((error) => {
-        if (!isStoreOutage(error)) memory.nextReads.set(key, latest);
+        if (isFirst && !isStoreOutage(error)) memory.nextReads.set(key, latest);
         throw error;
       });
       const items = found.items.filter((record) => timeOf(record) < wall - overdueMs);
@@ -78,9 +81,12 @@ export function dueReads(
     async programIds(): Promise<readonly string[]> {
       const { programs, nextReads, places, failures } = memory;
       if (programs && isAhead(programs.readAt + readAheadMs)) return programs.ids;
+      const ids = await dueProgramIds({ reader }, wall + readAheadMs).catch((error) => {
+        if (programs && isStoreOutage(error)) return programs.ids;
+        throw error;
+      });
       nextReads.clear();
-      for (const [name, until] of failures) if (until <= wall) failures.delete(name);
-      const ids = await dueProgramIds({ reader }, wall + readAheadMs);
+      for (const [name, { until }] of failures) if (until < wall - keptMs) failures.delete(name);
       for (const programId of places.keys()) if (!ids.includes(programId)) places.delete(programId);
       memory.programs = { readAt: wall, ids };
       return ids;

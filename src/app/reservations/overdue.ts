@@ -39,7 +39,7 @@ const againMs = 15_000;
  * The turn of a program in a sweep. The next sweep goes on where it ended, so that no program waits
  * for one with very many records.
  */
-const turnMs = 5_000;
+const turnMs = 2_000;
 
 /** When so many accounts of a program fail without a success in between, it is an outage. */
 const outageAfter = 40;
@@ -59,8 +59,6 @@ interface OverdueObservers {
   readonly onDone: OnDone;
   /** Called for a record that fails; also for a program, as when its tables are throttled. */
   readonly onFailed: (name: RecordName | Pick<RecordName, "programId">, error: unknown) => void;
-  /** Called with the counts so far. */
-  readonly onCounts?: (counts: OverdueFound) => void;
   /** Whether an activity of this process holds the grant. */
   readonly isHeld?: (name: ReservationName) => boolean;
 }
@@ -77,9 +75,9 @@ type OverdueRecord = Reservation | Hold;
  * Users are notified of their grants in the background, which no other overdue reservation waits
  * for: the record of a notification that fails is done, so no sweep comes back to it.
  *
- * A program that fails is one failure more, and stops no other one. When every program fails, that
- * is an outage, and the first error is thrown. `isWhole` says whether all turns have come to their
- * end.
+ * `failed` counts what is left alone now. A program that fails is one more, and stops no other one.
+ * When every program fails, that is an outage, and the first error is thrown. `isWhole` says
+ * whether all turns have come to their end.
  */
 export async function executeOverdue(
   deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs" | "background">,
@@ -96,19 +94,19 @@ export async function executeOverdue(
   let isWhole = true;
   let succeeded = 0;
   const isOver = () => signal?.aborted || (succeeded === 0 && errors.size >= programsAtOnce);
-  const { hasFailed, onFailed } = leavingAlone(memory, wall, observers);
+  const { hasFailed, onFailed, left } = leavingAlone(memory, wall, observers);
 
   async function takeTurn(programId: string): Promise<void> {
-    const program =
-      deps.programs.recent(programId, readAheadMs) ?? (await deps.programs.read(programId));
+    const copy = deps.programs.recent(programId, readAheadMs);
+    // One that is paused may have been resumed.
+    const program = copy?.reservationPause ? undefined : copy;
     const { shards, cursor } = places.get(programId) ?? { shards: fromAnywhere(allShards) };
     const readPage = recordPages(reads, {
       window: { start: undefined, end: undefined },
-      programs: async () => [program],
+      programs: async () => [program ?? (await deps.programs.read(programId))],
       isWanted: ({ reservationPause }, state) => state === "HELD" || !reservationPause,
       shards,
     });
-    let found = nothing;
     const end = performance.now() + turnMs;
     const { cursor: next, ...done } = await sweep<
       OverdueRecord,
@@ -120,10 +118,9 @@ export async function executeOverdue(
         async read(from) {
           const page = await readPage(from);
           const all = page.items.filter((record) => !isHeldHere(record, wall, observers));
-          const items = all.filter((record) => !hasFailed(nameOf(record)));
           const oldestMs = Math.max(0, ...all.map((record) => wall - timeOf(record)));
-          found = sumOf(found, { ...nothing, oldestMs, failed: all.length - items.length });
-          return { ...page, items };
+          counts = sumOf(counts, { ...nothing, oldestMs });
+          return { ...page, items: all.filter((record) => !hasFailed(nameOf(record))) };
         },
         process: async (record) => (signal?.aborted ? {} : execute(record)),
         add: (total, executed) => sumOf(total, { ...nothing, ...executed }),
@@ -141,7 +138,7 @@ export async function executeOverdue(
     if (next === undefined) places.delete(programId);
     else places.set(programId, { shards, cursor: next });
     isWhole &&= next === undefined;
-    counts = sumOf(counts, sumOf(found, done));
+    counts = sumOf(counts, done);
   }
 
   async function takeTurnOrFail(programId: string): Promise<void> {
@@ -149,9 +146,10 @@ export async function executeOverdue(
     try {
       await takeTurn(programId);
       succeeded += 1;
-      observers.onCounts?.(counts);
     } catch (error) {
       errors.set(programId, error);
+      // The next turn may begin where it does not fail.
+      places.delete(programId);
     }
   }
 
@@ -161,10 +159,8 @@ export async function executeOverdue(
   const [first] = errors.values();
   if (errors.size > 0 && succeeded === 0) throw first;
   for (const [programId, error] of errors) onFailed({ programId }, error);
-  const failing = programIds.filter((programId) => hasFailed({ programId }));
-  counts = sumOf(counts, { ...nothing, failed: failing.length });
-  observers.onCounts?.(counts);
-  return { ...counts, isWhole };
+  const { failed, oldestMs } = left();
+  return { ...counts, failed, oldestMs: Math.max(counts.oldestMs, oldestMs), isWhole };
 }
 
 /** Whether an activity of this process will grant the points soon. */
@@ -174,11 +170,21 @@ const isHeldHere = (record: OverdueRecord, wall: Instant, { isHeld }: OverdueObs
 /** Keeps what has failed, so that sweeps leave it alone for some seconds. */
 function leavingAlone({ failures }: DueMemory, wall: Instant, observers: OverdueObservers) {
   type Name = Parameters<OverdueObservers["onFailed"]>[0];
+  // A clock that was set back makes what is kept worthless.
+  const isLeft = (until = 0) => until > wall && until <= wall + againMs;
   return {
-    hasFailed: (name: Name) => (failures.get(JSON.stringify(name)) ?? 0) > wall,
+    hasFailed: (name: Name) => isLeft(failures.get(JSON.stringify(name))?.until),
     onFailed(name: Name, error: unknown) {
-      failures.set(JSON.stringify(name), wall + againMs);
+      const key = JSON.stringify(name);
+      const since = failures.get(key)?.since ?? wall;
+      failures.set(key, { since, until: wall + againMs });
       observers.onFailed(name, error);
+    },
+    /** How many are left alone now, and for how long one has failed. */
+    left() {
+      const all = [...failures.values()].filter(({ until }) => isLeft(until));
+      const oldestMs = Math.max(0, ...all.map(({ since }) => wall - since));
+      return { failed: all.length, oldestMs };
     },
   };
 }

@@ -128,7 +128,7 @@ async function startPending(
 
 /**
  * Starts a run again if its reservation is pending or its hold HELD. A hold that is due is released
- * by the pass itself; where that is refused, a run would fail again and again.
+ * by a sweep; where that is refused, a run would fail again and again.
  */
 async function restart(deps: SyncDeps, run: RecordRun, wall: Instant): Promise<boolean> {
   const record = await readRecord(deps, run);

@@ -21,7 +21,6 @@ import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
 import { startAllRuns } from "../../../src/app/reservations/start-all-runs.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { createDueHours } from "../../../src/runtime/due-hours.ts";
-import { createProgramCache } from "../../../src/runtime/program-cache.ts";
 import {
   change,
   createReservationFixture,
@@ -44,9 +43,7 @@ function setUp() {
     ...fixture,
     due: () => dueProgramIds(deps, clock.time),
     end: () => endDueHours(deps, noFailure),
-    // In a process that has kept no copy of a program.
-    execute: () =>
-      executeOverdue({ ...deps, programs: createProgramCache(deps.reader) }, observers),
+    execute: () => executeOverdue(deps, observers),
   };
 }
 

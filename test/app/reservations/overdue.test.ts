@@ -1,7 +1,6 @@
 /** Tests the sweep over overdue reservations. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
-import type { OverdueFound } from "../../../src/app/ports/observers.ts";
 import { createDueMemory } from "../../../src/app/reservations/due-reads.ts";
 import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
@@ -160,7 +159,8 @@ describe("executeOverdue", () => {
       addProgram(id);
       for (const reservationId of namesOf(40)) await reserve(reservationId, { programId: id });
     }
-    // A page takes a whole turn.
+    // Each begins with its first shard, and a page takes a whole turn.
+    vi.spyOn(Math, "random").mockReturnValue(0);
     const now = performance.now.bind(performance);
     let passedMs = 0;
     vi.spyOn(performance, "now").mockImplementation(() => now() + passedMs);
@@ -188,6 +188,35 @@ describe("executeOverdue", () => {
     expect([...done.values()]).toEqual(Array(9).fill(40));
   });
 
+  test("does not stay at a place where a program fails", async () => {
+    const { deps, reserve } = createReservationFixture();
+    for (const id of namesOf(40)) await reserve(id);
+    // From the first shard on.
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    const now = performance.now.bind(performance);
+    let passedMs = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => now() + passedMs);
+    let isThrottled = false;
+    const reader: Deps["reader"] = {
+      ...deps.reader,
+      pendingInShard(...read) {
+        // A page takes a whole turn.
+        passedMs += 5_000;
+        return isThrottled
+          ? Promise.reject(new DomainError("THROTTLED", "a hot partition"))
+          : deps.reader.pendingInShard(...read);
+      },
+    };
+    const memory = createDueMemory();
+    const observers = { onDone() {}, onFailed() {} };
+    const sweep = () => executeOverdue({ ...deps, reader }, observers, undefined, memory);
+    expect(await sweep()).toMatchObject({ isWhole: false });
+    expect(memory.places.size).toBe(1);
+    isThrottled = true;
+    await expect(sweep()).rejects.toMatchObject({ reason: "THROTTLED" });
+    expect(memory.places.size).toBe(0);
+  });
+
   test("leaves alone for 30 s what an activity of its process holds", async () => {
     const { deps, reserve } = createReservationFixture();
     await reserve("held", { inMs: -30_000 });
@@ -210,8 +239,12 @@ describe("executeOverdue", () => {
     expect(await sweep()).toMatchObject({ failed: 1, oldestMs: 74_999 });
     expect(onFailed).toHaveBeenCalledTimes(1);
     clock.time += 1;
-    expect(await sweep()).toMatchObject({ failed: 1 });
+    expect(await sweep()).toMatchObject({ failed: 1, oldestMs: 75_000 });
     expect(onFailed).toHaveBeenCalledTimes(2);
+    // A clock that is set back makes what is kept worthless.
+    clock.time -= 3;
+    await sweep();
+    expect(onFailed).toHaveBeenCalledTimes(3);
   });
 
   test("of two processes at once grants each reservation once", async () => {
@@ -223,20 +256,17 @@ describe("executeOverdue", () => {
     for (const id of ids) expect(await entryCount(id)).toBe(1);
   });
 
-  test("ends before the next page when its process stops, and tells what it did", async () => {
+  test("ends before the next record when its process stops", async () => {
     const { deps, reserve } = createReservationFixture();
     for (const id of namesOf(60)) await reserve(id);
     const stopping = new AbortController();
-    const told: OverdueFound[] = [];
     const observers = {
       onDone: () => stopping.abort(),
       onFailed: () => expect.unreachable("none fails"),
-      onCounts: (found: OverdueFound) => void told.push(found),
     };
     const { granted } = await executeOverdue(deps, observers, stopping.signal);
     expect(granted).toBeGreaterThan(0);
     expect(granted).toBeLessThan(60);
-    expect(told.at(-1)).toMatchObject({ overdue: granted, failed: 0 });
     expect(await executeAll(deps, {})).toMatchObject({ granted: 60 - granted });
   });
 
