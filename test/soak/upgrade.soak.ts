@@ -117,6 +117,9 @@ test("servers and workers are replaced and come back, and no call fails", async 
   const clients = await connect();
   const [client] = clients.both;
   const sleepers = await createSleepers(client, cancelled);
+  for (const i of [0, first]) {
+    await eventually(async () => expect(await buildsOf(runOf(i))).toEqual(["previous"]));
+  }
   let isOver = false;
   let onRunning = () => {};
   const running = new Promise<void>((resolve) => {

@@ -51,17 +51,19 @@ export async function callReservations(
   return reserved;
 }
 
-/** Creates reservations that sleep for an hour unless they are moved. */
+/**
+ * Creates reservations that sleep for an hour unless they are moved. Each is moved once, so that its
+ * run has begun.
+ */
 export const createSleepers = (client: Meguri, count: number): Promise<Reserved[]> =>
   Promise.all(
     Array.from({ length: count }, async (_, i) => {
       const id = { userId: "sleeper", reservationId: `sleeper-${i}` };
-      const executeTime = Date.now() + hourMs;
       await client.reservations.createReservation({
         ...{ ...id, points },
-        executeTime: timestampFromMs(executeTime),
+        executeTime: timestampFromMs(Date.now() + 2 * hourMs),
       });
-      return { ...id, executeTime };
+      return moveReservation(client, id, hourMs);
     }),
   );
 
