@@ -13,7 +13,6 @@ import type { Clock } from "../../src/app/ports/clock.ts";
 import { accountRef, programRef } from "../../src/app/ports/records.ts";
 import { registerTarget } from "../../src/app/reactions/targets.ts";
 import { executeReservation } from "../../src/app/reservations/execute.ts";
-import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import { changeRecord } from "../../src/app/shared/change-record.ts";
 import { shardCount } from "../../src/contract/points.ts";
 import type { Account } from "../../src/domain/account.ts";
@@ -33,6 +32,7 @@ import {
   startDynamoProxy,
 } from "../../tools/dynamo-proxy/proxy.ts";
 import { noObservers } from "../support/fixtures/no-observers.ts";
+import { sweepAll } from "../support/fixtures/sweep-overdue.ts";
 import { noWorkflows } from "../support/servers/no-workflows.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 
@@ -308,7 +308,7 @@ test("an idle pass and an idle sweep, and what a further program adds to them", 
   });
   const unexpected = () => expect.unreachable("nothing is overdue");
   const observers = { onDone: unexpected, onFailed: unexpected };
-  const sweep = (i: number) => (i > 0 ? undefined : executeOverdue({ ...deps, clock }, observers));
+  const sweep = (i: number) => (i > 0 ? undefined : sweepAll({ ...deps, clock }, observers));
   const pass = async (i: number) => {
     if (i > 0) return;
     await new MockActivityEnvironment().run(syncRuns, { since: new Date(wall).toISOString() });

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
 import { monthEndId } from "../../src/contract/month-ends.ts";
 import { fullReconcileId, reconcileId } from "../../src/contract/reconciler.ts";
@@ -24,6 +23,7 @@ import {
   stateOf,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { sweepAll } from "../support/fixtures/sweep-overdue.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
@@ -51,7 +51,7 @@ afterAll(async () => {
 async function reconcile(): Promise<void> {
   const { deps } = stack;
   const onFailed = (_: unknown, error: unknown) => expect.unreachable(String(error));
-  await executeOverdue(deps, { onDone: () => {}, onFailed });
+  await sweepAll(deps, { onDone: () => {}, onFailed });
   await syncRuns(deps, Date.now() - hour, onFailed);
 }
 

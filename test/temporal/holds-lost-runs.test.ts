@@ -2,7 +2,6 @@
 import { WorkflowNotFoundError } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Deps } from "../../src/app/ports/deps.ts";
-import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
 import {
   actBeforeItsTime,
@@ -18,6 +17,7 @@ import {
 } from "../support/fixtures/holds.ts";
 import { resetRun, statusOf } from "../support/fixtures/operators.ts";
 import { verified } from "../support/fixtures/reservations.ts";
+import { sweepAll } from "../support/fixtures/sweep-overdue.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 const minute = 60_000;
@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 const executeAll = (deps: Deps) =>
-  executeOverdue(deps, {
+  sweepAll(deps, {
     onDone: () => {},
     onFailed: (_, error) => expect.unreachable(String(error)),
   });

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readAllPrograms } from "../../src/app/programs/queries.ts";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import {
   countPausedReservations,
   pauseProgramReservations,
@@ -23,6 +22,7 @@ import {
   reserve,
   reserveAndStart,
 } from "../support/fixtures/reservations.ts";
+import { sweepAll } from "../support/fixtures/sweep-overdue.ts";
 import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
 const hour = 3_600_000;
@@ -48,7 +48,7 @@ const resume = ({ deps, programId }: WorkerStack, everywhere = true) =>
 /** One sweep over what is overdue. */
 function sweepOverdue() {
   const observers = { onDone: () => {}, onFailed: () => {} };
-  return executeOverdue(stack.deps, observers);
+  return sweepAll(stack.deps, observers);
 }
 
 const countPaused = async () =>

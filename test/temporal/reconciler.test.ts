@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import { pendingStartRef } from "../../src/app/ports/records.ts";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import { getReservation } from "../../src/app/reservations/queries.ts";
 import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
 import { compose } from "../../src/compose.ts";
@@ -23,6 +22,7 @@ import {
   reserveAndStart,
   stateOf,
 } from "../support/fixtures/reservations.ts";
+import { sweepAll } from "../support/fixtures/sweep-overdue.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import {
   startWorkerStack,
@@ -83,7 +83,7 @@ const later = (ms: number): Deps => ({
 
 /** What a sweep does with overdue records. No other test of this file leaves any. */
 const executeAll = () =>
-  executeOverdue(stack.deps, {
+  sweepAll(stack.deps, {
     onDone: () => {},
     onFailed: (_, error) => expect.unreachable(String(error)),
   });

@@ -3,7 +3,6 @@ import type { WorkflowUpdateHandle } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { executeOverdue } from "../../src/app/reservations/overdue.ts";
 import { type ReservationView, refreshSignal } from "../../src/contract/reservations.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
 import {
@@ -23,6 +22,7 @@ import {
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { sweepAll } from "../support/fixtures/sweep-overdue.ts";
 import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
 const hour = 3_600_000;
@@ -84,7 +84,7 @@ async function failBySweep(id: string): Promise<void> {
   const executeTime = Date.now() - 60_000;
   const move = { ...change, programId, reservationId: id, executeTime };
   await rescheduleReservation(withoutTemporal(deps), move);
-  const swept = await executeOverdue(deps, {
+  const swept = await sweepAll(deps, {
     onDone: () => {},
     onFailed: () => {},
   });

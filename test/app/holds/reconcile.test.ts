@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { capturePoints, holdPoints } from "../../../src/app/holds/commands.ts";
 import { getHold } from "../../../src/app/holds/queries.ts";
 import { grantPoints } from "../../../src/app/points/commands.ts";
-import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
 import { startAllRuns } from "../../../src/app/reservations/start-all-runs.ts";
 import { syncRuns } from "../../../src/app/reservations/sync-runs.ts";
 import { asService } from "../../../src/domain/caller.ts";
@@ -12,6 +11,7 @@ import {
   programId,
   spiedWorkflows,
 } from "../../support/fixtures/memory-reservations.ts";
+import { sweepAll } from "../../support/fixtures/sweep-overdue.ts";
 
 const minute = 60_000;
 const nothing = {
@@ -57,9 +57,9 @@ describe("holds that are overdue", () => {
     const { deps, clock, capture, stateOf } = await withHolds(["a", "b", "c"]);
     await capture("b");
     clock.time += minute + 1_500;
-    expect(await executeOverdue(deps, observers)).toMatchObject(nothing);
+    expect(await sweepAll(deps, observers)).toMatchObject(nothing);
     clock.time += 1;
-    const counts = await executeOverdue(deps, observers);
+    const counts = await sweepAll(deps, observers);
     expect(counts).toMatchObject({ ...nothing, overdue: 2, released: 2, oldestMs: 1_501 });
     expect(await Promise.all(["a", "b", "c"].map((id) => stateOf(id)))).toEqual([
       ...["EXPIRED", "CAPTURED", "EXPIRED"],
@@ -72,7 +72,7 @@ describe("holds that are overdue", () => {
     await hold("h", "paused");
     await reserve("r", { programId: "paused" });
     clock.time += 2 * minute;
-    const counts = await executeOverdue(deps, observers);
+    const counts = await sweepAll(deps, observers);
     expect(counts).toMatchObject({ overdue: 1, granted: 0, released: 1 });
     expect(await stateOf("h", "paused")).toBe("EXPIRED");
     expect((await recordOf("r", "paused")).state).toBe("PENDING");
@@ -84,7 +84,7 @@ describe("holds that are overdue", () => {
     store.force({ kind: "hold", id: `${programId}#a` }, { ...found, userId: "nobody" });
     clock.time += 2 * minute;
     const onFailed = () => {};
-    const counts = await executeOverdue(deps, { ...observers, onFailed });
+    const counts = await sweepAll(deps, { ...observers, onFailed });
     expect(counts).toMatchObject({ released: 1, failed: 1 });
     expect(counts.failures).toEqual([{ programId, holdId: "a", reason: "WRONG_STATE" }]);
     expect(await stateOf("b")).toBe("EXPIRED");
@@ -103,7 +103,7 @@ test("a shard of holds that cannot be read is named as such", async () => {
   };
   const onFailed = () => {};
   const all = { ...observers, onFailed };
-  const counts = await executeOverdue({ ...deps, reader }, all);
+  const counts = await sweepAll({ ...deps, reader }, all);
   expect(counts.failures).toEqual([
     { programId, holdId: "(shard 3 of holds)", reason: "INTERNAL" },
   ]);

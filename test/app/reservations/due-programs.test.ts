@@ -17,7 +17,6 @@ import {
   restoreDueHours,
 } from "../../../src/app/reservations/due-programs.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
-import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
 import { startAllRuns } from "../../../src/app/reservations/start-all-runs.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { createDueHours } from "../../../src/runtime/due-hours.ts";
@@ -27,6 +26,7 @@ import {
   programId,
 } from "../../support/fixtures/memory-reservations.ts";
 import { allItems } from "../../support/fixtures/pages.ts";
+import { sweepAll } from "../../support/fixtures/sweep-overdue.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -43,7 +43,7 @@ function setUp() {
     ...fixture,
     due: () => dueProgramIds(deps, clock.time),
     end: () => endDueHours(deps, noFailure),
-    execute: () => executeOverdue(deps, observers),
+    execute: () => sweepAll(deps, observers),
   };
 }
 
@@ -210,10 +210,7 @@ test("a sweep over idle programs reads none of them", async () => {
   for (let i = 0; i < 200; i++) addProgram(`idle-${i}`);
   const programs = vi.fn(deps.reader.programs);
   const pendingInShard = vi.fn(deps.reader.pendingInShard);
-  await executeOverdue(
-    { ...deps, reader: { ...deps.reader, programs, pendingInShard } },
-    observers,
-  );
+  await sweepAll({ ...deps, reader: { ...deps.reader, programs, pendingInShard } }, observers);
   expect(programs).not.toHaveBeenCalled();
   expect(pendingInShard).not.toHaveBeenCalled();
 });

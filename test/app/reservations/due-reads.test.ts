@@ -3,9 +3,9 @@ import { expect, test, vi } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { heldShardCount } from "../../../src/app/ports/holds.ts";
 import { createDueMemory } from "../../../src/app/reservations/due-reads.ts";
-import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
 import { shardCount } from "../../../src/contract/points.ts";
 import { createReservationFixture } from "../../support/fixtures/memory-reservations.ts";
+import { sweepAll } from "../../support/fixtures/sweep-overdue.ts";
 
 const observers = { onDone() {}, onFailed: () => expect.unreachable("none fails") };
 
@@ -22,7 +22,7 @@ function setUp() {
     ...fixture,
     async sweep() {
       for (const read of [pendingInShard, heldInShard, dueHours]) read.mockClear();
-      const { granted } = await executeOverdue({ ...deps, reader }, observers, undefined, memory);
+      const { granted } = await sweepAll({ ...deps, reader }, observers, memory);
       const shards = pendingInShard.mock.calls.length + heldInShard.mock.calls.length;
       return { granted, shards, hours: dueHours.mock.calls.length };
     },

@@ -5,12 +5,12 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createActivities } from "../../../activities/index.ts";
 import { notifyMember } from "../../../src/app/notifications/notify.ts";
 import { programRef, type Ref } from "../../../src/app/ports/records.ts";
-import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
 import type { ReservationStep } from "../../../src/contract/reservations.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Program } from "../../../src/domain/program.ts";
 import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
 import { noObservers } from "../../support/fixtures/no-observers.ts";
+import { sweepAll } from "../../support/fixtures/sweep-overdue.ts";
 
 vi.mock(import("../../../src/app/notifications/notify.ts"), () => ({ notifyMember: vi.fn() }));
 const notify = vi.mocked(notifyMember);
@@ -150,7 +150,7 @@ describe("a sweep over what is overdue", () => {
   test("notifies in the background, and a failure there fails no grant", async () => {
     const { deps, tasks, recordOf } = await dueReservation();
     notify.mockImplementation(busy);
-    const counts = await executeOverdue(deps, observers);
+    const counts = await sweepAll(deps, observers);
     expect(counts).toMatchObject({ overdue: 1, granted: 1, failed: 0 });
     expect(await recordOf(id)).toMatchObject({ state: "DONE" });
     expect(notify).not.toHaveBeenCalled();
@@ -158,13 +158,13 @@ describe("a sweep over what is overdue", () => {
     await expect(tasks[0]?.()).rejects.toMatchObject({ reason: "CONTENDED", retryable: true });
 
     // The next pass does not come back to the record; the run does, if there is one.
-    expect(await executeOverdue(deps, observers)).toMatchObject(nothing);
+    expect(await sweepAll(deps, observers)).toMatchObject(nothing);
     expect(tasks).toHaveLength(1);
   });
 
   test("leaves a notification that it has not made to the run", async () => {
     const { deps, attempt } = await dueReservation();
-    await executeOverdue(deps, observers);
+    await sweepAll(deps, observers);
     expect(await attempt()).toMatchObject({ step: "DONE" });
     expect(notify.mock.calls.map(([, sent]) => sent)).toEqual([notice]);
   });

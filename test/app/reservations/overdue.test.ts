@@ -10,6 +10,7 @@ import {
   programId,
   spiedWorkflows,
 } from "../../support/fixtures/memory-reservations.ts";
+import { sweepAll } from "../../support/fixtures/sweep-overdue.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -21,9 +22,6 @@ const nothing = {
 };
 
 const namesOf = (count: number) => Array.from({ length: count }, (_, i) => `r-${i}`);
-
-const executeAll = (deps: Deps, observers: Partial<Parameters<typeof executeOverdue>[1]>) =>
-  executeOverdue(deps, { onDone: () => {}, onFailed: () => {}, ...observers });
 
 /** The same dependencies, whose transactions on the accounts of these users fail. */
 function failingFor(deps: Deps, errors: Readonly<Record<string, Error>>): Deps {
@@ -46,7 +44,7 @@ describe("executeOverdue", () => {
     await reserve("cancelled");
     await force("cancelled", (reservation) => ({ ...reservation, state: "CANCELLED" }));
     const done: string[] = [];
-    const counts = await executeAll(deps, {
+    const counts = await sweepAll(deps, {
       onDone: (reservation) => done.push(reservation.reservationId),
     });
     expect(counts).toMatchObject({ ...nothing, overdue: 2, granted: 2, oldestMs: 3_600_000 });
@@ -60,7 +58,7 @@ describe("executeOverdue", () => {
     }
     expect(await recordOf("cancelled")).toMatchObject({ state: "CANCELLED" });
     for (const call of Object.values(workflows)) expect(call).not.toHaveBeenCalled();
-    expect(await executeAll(deps, {})).toMatchObject(nothing);
+    expect(await sweepAll(deps, {})).toMatchObject(nothing);
   });
 
   test("names the records that fail, executes the others, and counts refusals", async () => {
@@ -73,7 +71,7 @@ describe("executeOverdue", () => {
       refused: new DomainError("ACCOUNT_FROZEN", "frozen"),
     };
     const onFailed = vi.fn();
-    const counts = await executeAll(failingFor(deps, errors), { onFailed });
+    const counts = await sweepAll(failingFor(deps, errors), { onFailed });
     expect(counts).toMatchObject({ overdue: 49, granted: 48, refused: 1, failed: 2 });
     expect(counts.failures.toSorted((a, b) => (a.reason < b.reason ? -1 : 1))).toEqual([
       { programId, reservationId: "r-7", reason: "CONTENDED" },
@@ -83,7 +81,7 @@ describe("executeOverdue", () => {
     expect(await recordOf("refused")).toMatchObject({ state: "FAILED" });
     for (const id of ["r-7", "r-33"])
       expect(await recordOf(id)).toMatchObject({ state: "PENDING" });
-    expect(await executeAll(deps, {})).toMatchObject({ overdue: 2, granted: 2, failed: 0 });
+    expect(await sweepAll(deps, {})).toMatchObject({ overdue: 2, granted: 2, failed: 0 });
   });
 
   test("ends with the outage of the store, and the next sweep does the rest", async () => {
@@ -97,11 +95,11 @@ describe("executeOverdue", () => {
       return deps.engine.transact(request);
     };
     const onFailed = () => expect.unreachable("none fails alone");
-    const away = executeAll({ ...deps, engine: { transact } }, { onFailed });
+    const away = sweepAll({ ...deps, engine: { transact } }, { onFailed });
     await expect(away).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     // It does not try all of them.
     expect(transactions).toBeLessThan(30 + 2 * 60);
-    expect(await executeAll(deps, { onFailed })).toMatchObject({ granted: 30, failed: 0 });
+    expect(await sweepAll(deps, { onFailed })).toMatchObject({ granted: 30, failed: 0 });
     for (const id of ids) expect(await entryCount(id)).toBe(1);
   });
 
@@ -119,9 +117,8 @@ describe("executeOverdue", () => {
     const reader = { ...deps.reader, pendingInShard };
     const onFailed = vi.fn();
     const memory = createDueMemory();
-    const sweep = () =>
-      executeOverdue({ ...deps, reader }, { onDone() {}, onFailed }, undefined, memory);
-    expect(await sweep()).toMatchObject({ granted: 20, failed: 1, isWhole: true });
+    const sweep = () => sweepAll({ ...deps, reader }, { onFailed }, memory);
+    expect(await sweep()).toMatchObject({ granted: 20, failed: 1 });
     expect(onFailed).toHaveBeenCalledExactlyOnceWith({ programId: "hot" }, error);
     pendingInShard.mockImplementation(deps.reader.pendingInShard);
     clock.time += 14_999;
@@ -135,7 +132,7 @@ describe("executeOverdue", () => {
     await reserve("r");
     const error = new DomainError("THROTTLED", "the table");
     const reader = { ...deps.reader, pendingInShard: () => Promise.reject(error) };
-    await expect(executeAll({ ...deps, reader }, {})).rejects.toBe(error);
+    await expect(sweepAll({ ...deps, reader }, {})).rejects.toBe(error);
   });
 
   test("executes the other programs when the record of one is damaged", async () => {
@@ -148,7 +145,7 @@ describe("executeOverdue", () => {
     const recent: Deps["programs"]["recent"] = (of, maxAgeMs) =>
       of === "damaged" ? undefined : deps.programs.recent(of, maxAgeMs);
     const programs = { ...deps.programs, read, recent };
-    const counts = await executeAll({ ...deps, programs }, {});
+    const counts = await sweepAll({ ...deps, programs }, {});
     expect(counts).toMatchObject({ granted: 1, failed: 1 });
   });
 
@@ -222,7 +219,7 @@ describe("executeOverdue", () => {
     await reserve("held", { inMs: -30_000 });
     await reserve("held-for-long", { inMs: -30_001 });
     const isHeld = vi.fn(() => true);
-    expect(await executeAll(deps, { isHeld })).toMatchObject({ overdue: 1, granted: 1 });
+    expect(await sweepAll(deps, { isHeld })).toMatchObject({ overdue: 1, granted: 1 });
     expect(isHeld).toHaveBeenCalledTimes(1);
   });
 
@@ -232,8 +229,7 @@ describe("executeOverdue", () => {
     const errors = { r: new TypeError("unexpected") };
     const onFailed = vi.fn();
     const memory = createDueMemory();
-    const sweep = () =>
-      executeOverdue(failingFor(deps, errors), { onDone() {}, onFailed }, undefined, memory);
+    const sweep = () => sweepAll(failingFor(deps, errors), { onFailed }, memory);
     expect(await sweep()).toMatchObject({ failed: 1, oldestMs: 60_000 });
     clock.time += 14_999;
     expect(await sweep()).toMatchObject({ failed: 1, oldestMs: 74_999 });
@@ -251,7 +247,7 @@ describe("executeOverdue", () => {
     const { deps, reserve, entryCount } = createReservationFixture();
     const ids = namesOf(60);
     for (const id of ids) await reserve(id);
-    const counts = await Promise.all([executeAll(deps, {}), executeAll(deps, {})]);
+    const counts = await Promise.all([sweepAll(deps, {}), sweepAll(deps, {})]);
     for (const each of counts) expect(each).toMatchObject({ failed: 0, refused: 0 });
     for (const id of ids) expect(await entryCount(id)).toBe(1);
   });
@@ -267,7 +263,7 @@ describe("executeOverdue", () => {
     const { granted } = await executeOverdue(deps, observers, stopping.signal);
     expect(granted).toBeGreaterThan(0);
     expect(granted).toBeLessThan(60);
-    expect(await executeAll(deps, {})).toMatchObject({ granted: 60 - granted });
+    expect(await sweepAll(deps, {})).toMatchObject({ granted: 60 - granted });
   });
 
   test("a shard with a damaged record is named, and all others are executed", async () => {
@@ -287,7 +283,7 @@ describe("executeOverdue", () => {
         throw new TypeError("no number");
       },
     };
-    const counts = await executeAll({ ...deps, reader }, {});
+    const counts = await sweepAll({ ...deps, reader }, {});
     expect(skipped).toBeGreaterThan(0);
     expect(counts).toMatchObject({ granted: 80 - skipped, failed: 1 });
     expect(counts.failures).toEqual([

@@ -52,8 +52,8 @@ export async function callReservations(
 }
 
 /**
- * Creates reservations that sleep for an hour unless they are moved. Each is moved once, so that its
- * run has begun.
+ * Creates reservations that sleep for an hour unless they are moved. Each is moved once, so that
+ * its run has begun.
  */
 export const createSleepers = (client: Meguri, count: number): Promise<Reserved[]> =>
   Promise.all(
