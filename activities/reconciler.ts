@@ -68,11 +68,9 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
 async function startPurges(deps: Deps): Promise<void> {
   const onFailed = (target: TargetName, err: unknown) =>
     log.warn("the purge of a target is left to the next pass", { ...target, err });
-  try {
-    await startPendingPurges(deps, onFailed);
-  } catch (err) {
-    log.warn("the purges of targets are left to the next pass", { err });
-  }
+  await startPendingPurges(deps, onFailed).catch(
+    warn("the purges of targets are left to the next pass"),
+  );
 }
 
 /** Does not throw: a failure leaves the bulk grants and the uploads to the next pass. */
@@ -84,17 +82,11 @@ async function startBulkGrants(
     log.warn("a bulk grant is left to the next pass", { ...name, err });
   const onUploadFailed = (uploadId: string, err: unknown) =>
     log.warn("the rows of an upload are left to the next pass", { uploadId, err });
-  try {
-    onBulkGrants(await startActiveBulkGrants(deps, onFailed));
-  } catch (err) {
-    onBulkGrants(undefined);
-    log.warn("bulk grants are left to the next pass", { err });
-  }
-  try {
-    await dropOldUploads(deps, onUploadFailed);
-  } catch (err) {
-    log.warn("cut-off uploads are left to the next pass", { err });
-  }
+  const leftBulkGrants = warn("bulk grants are left to the next pass");
+  onBulkGrants(await startActiveBulkGrants(deps, onFailed).catch(leftBulkGrants));
+  await dropOldUploads(deps, onUploadFailed).catch(
+    warn("cut-off uploads are left to the next pass"),
+  );
 }
 
 /** Does not throw: a failure leaves the due hours to the next pass. */

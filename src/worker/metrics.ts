@@ -22,13 +22,6 @@ export interface Metrics {
   onSwept(hasSucceeded: boolean): void;
 }
 
-/**
- * Numbers are dropped after this time, because they may have changed since. The reconciler begins a
- * pass every 30 s, on any of the workers, and a worker a sweep every 2 s. Both take longer while
- * Temporal or a long list slows them down.
- */
-const keptMs = 180_000;
-
 export const createMetrics = (registry = new Registry()): Metrics => ({
   registry,
   observers: {
@@ -76,22 +69,14 @@ function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pas
 }
 
 function sweepMetrics(registry: Registry): Pick<Metrics, "onOverdue" | "onSwept"> {
-  const count = createPassGauge(
-    registry,
-    {
-      name: "meguri_reservations_overdue",
-      help: "How many overdue reservations and holds the last sweep of this worker has found.",
-    },
-    keptMs,
-  );
-  const oldest = createPassGauge(
-    registry,
-    {
-      name: "meguri_reservation_oldest_overdue_seconds",
-      help: "For how long the oldest of them had been due; 0 when there was none.",
-    },
-    keptMs,
-  );
+  const count = createPassGauge(registry, {
+    name: "meguri_reservations_overdue",
+    help: "How many overdue reservations and holds the last sweep of this worker has found.",
+  });
+  const oldest = createPassGauge(registry, {
+    name: "meguri_reservation_oldest_overdue_seconds",
+    help: "For how long the oldest of them had been due; 0 when there was none.",
+  });
   const setLastSweep = createTimeGauge(registry, {
     name: "meguri_last_sweep_timestamp_seconds",
     help: "When the last sweep of this worker over what is overdue ended, since 1970.",
@@ -114,15 +99,11 @@ function passMetrics(registry: Registry): Pick<Observers, "onPass" | "onPaused">
     name: "meguri_reconciler_last_pass_timestamp_seconds",
     help: "When the last pass of the reconciler on this worker ended, since 1970.",
   });
-  const paused = createPassGauge(
-    registry,
-    {
-      name: "meguri_reservations_paused",
-      help: "How many due reservations wait because their program is paused.",
-      label: "program_id",
-    },
-    keptMs,
-  );
+  const paused = createPassGauge(registry, {
+    name: "meguri_reservations_paused",
+    help: "How many due reservations wait because their program is paused.",
+    label: "program_id",
+  });
   return {
     onPass: setLastPass,
     onPaused: (counts) => paused.set(counts),
@@ -146,24 +127,16 @@ function createTimeGauge(registry: Registry, options: { name: string; help: stri
 }
 
 function monthEndMetrics(registry: Registry): Pick<Observers, "onMonthEnds"> {
-  const behind = createPassGauge(
-    registry,
-    {
-      name: "meguri_month_end_months_behind",
-      help: "How many months have ended in a program without a whole month end.",
-      label: "program_id",
-    },
-    keptMs,
-  );
-  const failedAccounts = createPassGauge(
-    registry,
-    {
-      name: "meguri_month_end_failed_accounts",
-      help: "How many accounts have failed in the last whole month end of a program.",
-      label: "program_id",
-    },
-    keptMs,
-  );
+  const behind = createPassGauge(registry, {
+    name: "meguri_month_end_months_behind",
+    help: "How many months have ended in a program without a whole month end.",
+    label: "program_id",
+  });
+  const failedAccounts = createPassGauge(registry, {
+    name: "meguri_month_end_failed_accounts",
+    help: "How many accounts have failed in the last whole month end of a program.",
+    label: "program_id",
+  });
   return {
     onMonthEnds(census) {
       behind.set(census?.behind);
@@ -173,23 +146,15 @@ function monthEndMetrics(registry: Registry): Pick<Observers, "onMonthEnds"> {
 }
 
 function bulkMetrics(registry: Registry): Pick<Observers, "onBulkGrants" | "onBlock"> {
-  const bulkGrants = createPassGauge(
-    registry,
-    {
-      name: "meguri_bulk_grants",
-      help: "Bulk grants that have not ended, by state.",
-      label: "state",
-    },
-    keptMs,
-  );
-  const oldestWaiting = createPassGauge(
-    registry,
-    {
-      name: "meguri_bulk_grant_oldest_waiting_seconds",
-      help: "How long ago the oldest one that awaits approval was submitted; 0 when none does.",
-    },
-    keptMs,
-  );
+  const bulkGrants = createPassGauge(registry, {
+    name: "meguri_bulk_grants",
+    help: "Bulk grants that have not ended, by state.",
+    label: "state",
+  });
+  const oldestWaiting = createPassGauge(registry, {
+    name: "meguri_bulk_grant_oldest_waiting_seconds",
+    help: "How long ago the oldest one that awaits approval was submitted; 0 when none does.",
+  });
   const rows = new Counter({
     name: "meguri_bulk_rows_total",
     help: "Rows of bulk grants that this worker has executed, by outcome.",

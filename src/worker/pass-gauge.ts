@@ -10,6 +10,13 @@ interface PassGauge {
 const maxValues = 100;
 
 /**
+ * Numbers are dropped after this time, because they may have changed since. The reconciler begins a
+ * pass every 30 s, on any of the workers, and a worker a sweep every 2 s. Both take longer while
+ * Temporal or a long list slows them down.
+ */
+const keptMs = 180_000;
+
+/**
  * Creates a gauge with one label or none (then with the empty text as its value). A pass runs on
  * any of the workers, so one that has had none for `keptMs` exports nothing: a number that may have
  * changed since would hide that.
@@ -17,7 +24,6 @@ const maxValues = 100;
 export function createPassGauge(
   registry: Registry,
   options: { readonly name: string; readonly help: string; readonly label?: string },
-  keptMs: number,
 ): PassGauge {
   const { name, help, label } = options;
   let shown: ReadonlyMap<string, number> = new Map();

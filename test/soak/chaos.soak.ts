@@ -16,7 +16,7 @@ const startedTwice = 1_432_722_940;
 const seed = soakSeed(startedTwice);
 const minutes = inForm({ short: 0.25, long: 10 });
 
-/** The latest grant was 14 to 16 s late on two slow cores, of which chaos needs all. */
+/** The latest grant was 9 to 16 s late on two slow cores, of which chaos needs all. */
 const latestMs = 60_000;
 
 /** More than all limits of a run together. */

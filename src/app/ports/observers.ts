@@ -27,9 +27,9 @@ export interface MonthEndCensus {
 export interface OverdueFound {
   /** The number of those that were executed. */
   readonly overdue: number;
-  /** How long the oldest one of them is overdue. */
+  /** How long the oldest one was overdue when it was found, or fails. */
   readonly oldestMs: Milliseconds;
-  /** The number of those that are left to the next sweep. */
+  /** The number of records and programs that are left alone for some seconds. */
   readonly failed: number;
 }
 

@@ -19,7 +19,6 @@ type DueRecord = Reservation | Hold;
 
 /** Which records to read. */
 export interface Selection {
-  readonly window: Window;
   /** Returns the programs whose records are read, by id. */
   programs(): Promise<readonly Program[]>;
   /** Whether to read what a program has in a state. */
@@ -42,6 +41,8 @@ export const allShards: readonly Shard[] = [
 
 type ShardReader = Pick<Deps["reader"], "pendingInShard" | "heldInShard">;
 
+const everything: Window = { start: undefined, end: undefined };
+
 /** A place in the records. Cursors contain it as JSON. */
 interface ShardPlace {
   readonly programId: string;
@@ -58,6 +59,10 @@ export const nameOf = (record: RecordName): RecordName =>
   "holdId" in record
     ? { programId: record.programId, holdId: record.holdId }
     : { programId: record.programId, reservationId: record.reservationId };
+
+/** When a record is due. */
+export const timeOf = (record: DueRecord): Instant =>
+  "holdId" in record ? record.until : record.executeTime;
 
 /** The largest number of records in a page. */
 export const recordPageSize = 50;
@@ -101,7 +106,7 @@ export function recordPages(
     const page: Promise<Page<DueRecord>> =
       program && !selection.isWanted(program, shard.state)
         ? Promise.resolve({ items: [] })
-        : inTurn(() => readShard(deps, programId, shard, selection.window, request));
+        : inTurn(() => readShard(deps, programId, shard, everything, request));
     // The call that comes to this place gets the error; until then nobody waits for it.
     page.catch(() => {});
     reads.set(JSON.stringify(place), page);

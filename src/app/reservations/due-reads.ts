@@ -6,7 +6,7 @@ import type { Milliseconds } from "../../domain/units.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
 import { isStoreOutage } from "../shared/suspects.ts";
-import type { allShards } from "./all-reservations.ts";
+import { type allShards, timeOf } from "./all-reservations.ts";
 import { dueProgramIds } from "./due-programs.ts";
 
 /** A read looks so far ahead, and is not repeated for as long where nothing is due. */
@@ -33,10 +33,6 @@ export const createDueMemory = (): DueMemory => ({
   places: new Map(),
   failures: new Map(),
 });
-
-/** When a record is due. */
-export const timeOf = (record: Reservation | Hold): Instant =>
-  "holdId" in record ? record.until : record.executeTime;
 
 type ReadShard<T> = (
   programId: string,

@@ -15,8 +15,8 @@ import type { RecordName, ReservationName } from "../ports/reservations.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import { type SweepCounts, sweep } from "../shared/sweep.ts";
-import { allShards, nameOf, recordPages } from "./all-reservations.ts";
-import { createDueMemory, type DueMemory, dueReads, readAheadMs, timeOf } from "./due-reads.ts";
+import { allShards, nameOf, recordPages, timeOf } from "./all-reservations.ts";
+import { createDueMemory, type DueMemory, dueReads, readAheadMs } from "./due-reads.ts";
 import { executeReservation } from "./execute.ts";
 import { notifyGranted } from "./notify-granted.ts";
 
@@ -102,7 +102,6 @@ export async function executeOverdue(
     const program = copy?.reservationPause ? undefined : copy;
     const { shards, cursor } = places.get(programId) ?? { shards: fromAnywhere(allShards) };
     const readPage = recordPages(reads, {
-      window: { start: undefined, end: undefined },
       programs: async () => [program ?? (await deps.programs.read(programId))],
       isWanted: ({ reservationPause }, state) => state === "HELD" || !reservationPause,
       shards,
@@ -194,7 +193,7 @@ const nothing: OverdueCounts = {
   ...{ failed: 0, failures: [] },
 };
 
-const sumOf = (a: OverdueCounts, b: OverdueCounts): OverdueCounts => ({
+export const sumOf = (a: OverdueCounts, b: OverdueCounts): OverdueCounts => ({
   overdue: a.overdue + b.overdue,
   oldestMs: Math.max(a.oldestMs, b.oldestMs),
   granted: a.granted + b.granted,

@@ -7,7 +7,7 @@ import { readAllPrograms } from "../programs/queries.ts";
 import { failingSoon } from "../shared/failing-soon.ts";
 import { storeOutages } from "../shared/suspects.ts";
 import { type SweepCounts, type SweepPlace, sweep } from "../shared/sweep.ts";
-import { nameOf, recordPages } from "./all-reservations.ts";
+import { nameOf, recordPages, timeOf } from "./all-reservations.ts";
 import { startRun } from "./workflow-runs.ts";
 
 /** How many runs are started at once. */
@@ -43,13 +43,11 @@ export function startAllRuns(
   return sweep<Reservation | Hold, RecordName, void, StartCounts>(
     {
       read: recordPages(deps, {
-        window: { start: undefined, end: undefined },
         programs: () => readAllPrograms(deps),
         isWanted: () => true,
       }),
       async process(record) {
-        const time = "holdId" in record ? record.until : record.executeTime;
-        await deps.dueHours.mark(record.programId, time, undefined);
+        await deps.dueHours.mark(record.programId, timeOf(record), undefined);
         await startRun(brief, record);
       },
       add: (total) => ({ ...total, started: total.started + 1 }),

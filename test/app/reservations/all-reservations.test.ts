@@ -21,7 +21,6 @@ describe("the pages of pending records", () => {
     const page = recordPages(
       { reader: { ...deps.reader, pendingInShard: read } },
       {
-        window: { start: undefined, end: undefined },
         programs,
         isWanted: () => true,
       },
@@ -56,9 +55,8 @@ describe("the pages of pending records", () => {
         return deps.reader.pendingInShard(of, shard, window, options);
       },
     };
-    const window = { start: undefined, end: undefined };
     const programs = () => readAllPrograms(deps);
-    const page = recordPages({ reader }, { window, programs, isWanted: () => true });
+    const page = recordPages({ reader }, { programs, isWanted: () => true });
     let cursor: string | undefined;
     let pages = 0;
     const readAll = async () => {

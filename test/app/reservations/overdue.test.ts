@@ -10,16 +10,11 @@ import {
   programId,
   spiedWorkflows,
 } from "../../support/fixtures/memory-reservations.ts";
-import { sweepAll } from "../../support/fixtures/sweep-overdue.ts";
+import { nothingOverdue, sweepAll } from "../../support/fixtures/sweep-overdue.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
 });
-
-const nothing = {
-  ...{ overdue: 0, oldestMs: 0, granted: 0, refused: 0, released: 0 },
-  ...{ failed: 0, failures: [] },
-};
 
 const namesOf = (count: number) => Array.from({ length: count }, (_, i) => `r-${i}`);
 
@@ -47,7 +42,12 @@ describe("executeOverdue", () => {
     const counts = await sweepAll(deps, {
       onDone: (reservation) => done.push(reservation.reservationId),
     });
-    expect(counts).toMatchObject({ ...nothing, overdue: 2, granted: 2, oldestMs: 3_600_000 });
+    expect(counts).toMatchObject({
+      ...nothingOverdue,
+      overdue: 2,
+      granted: 2,
+      oldestMs: 3_600_000,
+    });
     expect(done.toSorted()).toEqual(["hours", "just-overdue"]);
     for (const id of done) {
       expect(await recordOf(id)).toMatchObject({ state: "DONE" });
@@ -58,7 +58,7 @@ describe("executeOverdue", () => {
     }
     expect(await recordOf("cancelled")).toMatchObject({ state: "CANCELLED" });
     for (const call of Object.values(workflows)) expect(call).not.toHaveBeenCalled();
-    expect(await sweepAll(deps, {})).toMatchObject(nothing);
+    expect(await sweepAll(deps, {})).toEqual(nothingOverdue);
   });
 
   test("names the records that fail, executes the others, and counts refusals", async () => {
@@ -103,7 +103,7 @@ describe("executeOverdue", () => {
     for (const id of ids) expect(await entryCount(id)).toBe(1);
   });
 
-  test("executes the others while a program is throttled, which has 15 s of rest", async () => {
+  test("leaves a throttled program alone for 15 s, and executes the others", async () => {
     const { deps, reserve, addProgram, clock } = createReservationFixture();
     addProgram("hot");
     for (const id of namesOf(20)) {

@@ -8,7 +8,6 @@ import { verifySegment } from "../../../src/app/points/verify-segment.ts";
 import { shardCount } from "../../../src/app/ports/points.ts";
 import { accountRef, programRef } from "../../../src/app/ports/records.ts";
 import { createDueMemory } from "../../../src/app/reservations/due-reads.ts";
-import { executeOverdue } from "../../../src/app/reservations/overdue.ts";
 import { syncRuns } from "../../../src/app/reservations/sync-runs.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { parseMonth } from "../../../src/domain/month.ts";
@@ -17,6 +16,7 @@ import { openStore, start, submit, validate } from "../../support/fixtures/bulk-
 import { createReservationFixture } from "../../support/fixtures/memory-reservations.ts";
 import { idOf } from "../../support/fixtures/record-names.ts";
 import { settled } from "../../support/fixtures/settled.ts";
+import { sweepAll } from "../../support/fixtures/sweep-overdue.ts";
 import { answerTo, programId as bulkProgramId } from "../../support/models/bulk-use-cases.ts";
 import type { MemoryStore } from "../../support/stores/memory-store.ts";
 
@@ -127,24 +127,16 @@ test("overdue reservations, also many of the throttled account", async () => {
   throttle(store, "account", `#${hot}`);
   const reasons = new Set<unknown>();
   const observers = {
-    onDone: () => {},
     onFailed: (_: unknown, error: unknown) => reasons.add((error as DomainError).reason),
   };
   const memory = createDueMemory();
-  /** Sweeps until all turns have come to their end. */
-  const sweepAll = async () => {
-    for (let granted = 0; ; ) {
-      const counts = await settled(executeOverdue(deps, observers, undefined, memory));
-      granted += counts.granted;
-      if (counts.isWhole) return { granted, failed: counts.failed };
-    }
-  };
-  expect(await sweepAll()).toEqual({ granted: 99, failed: 81 });
+  const sweep = () => settled(sweepAll(deps, observers, memory));
+  expect(await sweep()).toMatchObject({ granted: 99, failed: 81 });
   expect(reasons).toEqual(new Set(["THROTTLED"]));
   expect(await recordOf(hot)).toMatchObject({ state: "PENDING" });
   store.arriving = undefined;
   clock.time += 15_000;
-  expect(await sweepAll()).toEqual({ granted: 81, failed: 0 });
+  expect(await sweep()).toMatchObject({ granted: 81, failed: 0 });
 });
 
 test("the marks of reservations", async () => {
