@@ -56,8 +56,13 @@ export async function restoreDueHours(
   const hasTurn = (i: number) => (minute + apartMinutes * i) % minutesPerDay < turnMinutes;
   for (const { programId } of programs.filter((_, i) => hasTurn(i))) {
     try {
-      if (await hasDue({ reader }, programId, wall))
-        await dueHours.mark(programId, wall, undefined);
+      const isDue = await hasDue({ reader }, programId, wall).catch((error) => {
+        if (isStoreOutage(error)) throw error;
+        // What can be read may be due beside what cannot.
+        onFailed(programId, error);
+        return true;
+      });
+      if (isDue) await dueHours.mark(programId, wall, undefined);
     } catch (error) {
       onFailed(programId, error);
     }

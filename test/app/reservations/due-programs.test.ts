@@ -205,6 +205,27 @@ test("a record without an hour is found within a day all the same", async () => 
   expect(granted).toBe(1);
 });
 
+test.each([
+  { what: "cannot be read is written", error: new TypeError("no number"), marks: 2 },
+  { what: "is away is not written", error: new DomainError("STORE_UNAVAILABLE", ""), marks: 0 },
+])("the hour of a program with a shard that $what", async ({ error, marks }) => {
+  const { deps, clock } = setUp();
+  const pendingInShard: Deps["reader"]["pendingInShard"] = (of, shard, ...rest) =>
+    shard === 3 ? Promise.reject(error) : deps.reader.pendingInShard(of, shard, ...rest);
+  const mark = vi.fn(async () => {});
+  const broken = { ...deps, reader: { ...deps.reader, pendingInShard }, dueHours: { mark } };
+  const onFailed = vi.fn();
+  for (let i = 0; i < 24 * 6; i++) {
+    clock.time += 10 * minute;
+    await restoreDueHours(broken, await readAllPrograms(deps), onFailed);
+  }
+  expect(onFailed.mock.calls.toSorted()).toEqual([
+    ["other", error],
+    [programId, error],
+  ]);
+  expect(mark).toHaveBeenCalledTimes(marks);
+});
+
 test("a sweep over idle programs reads none of them", async () => {
   const { deps, addProgram } = setUp();
   for (let i = 0; i < 200; i++) addProgram(`idle-${i}`);
