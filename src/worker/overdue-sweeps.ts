@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** The mean pause after a sweep, in ms, and by which share of it pauses vary. */
-const sweepPause = { meanMs: 2_000, jitter: 0.4 };
+const sweepPause = { meanMs: 1_000, jitter: 0.4 };
 
 interface Sweeps {
   /** Executes what is overdue now, or a part of it. Ends early when `signal` aborts. */

@@ -21,7 +21,7 @@ import { executeReservation } from "./execute.ts";
 import { notifyGranted } from "./notify-granted.ts";
 
 /** How long after its time a reservation is executed, and a hold released, without its run. */
-const overdueMs = 1_500;
+const overdueMs = 1_000;
 
 /** For so long after its time, a grant that this process holds has its turn in its activity. */
 const heldMs = 30_000;
