@@ -19,7 +19,7 @@ export function reservationOf(
  * begun before wakes up then: early enough for the activity to be running at the moment, and
  * spread, so that many reservations of one moment do not start at once.
  */
-export const reservationLead = { leastMs: 3_000, mostMs: 60_000 } as const;
+export const reservationLead = { leastMs: 10_000, mostMs: 60_000 } as const;
 
 /** Draws the lead of one run. A workflow draws the same one when it replays. */
 export function drawLeadMs(): Milliseconds {
