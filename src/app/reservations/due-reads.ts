@@ -2,11 +2,10 @@
 import type { Hold } from "../../domain/hold.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
-import type { Milliseconds } from "../../domain/units.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
 import { isStoreOutage } from "../shared/suspects.ts";
-import { type allShards, timeOf } from "./all-reservations.ts";
+import type { allShards } from "./all-reservations.ts";
 import { dueProgramIds } from "./due-programs.ts";
 
 /** A read looks so far ahead, and is not repeated for as long where nothing is due. */
@@ -42,14 +41,15 @@ type ReadShard<T> = (
 ) => Promise<Page<T>>;
 
 /**
- * Returns the programs that have something due, and reads of their shards, which return what is due
- * since `overdueMs`. What is written less than 10 s before its time may be found 10 s later.
+ * Returns the programs that have something due, and reads of their shards, which return what a
+ * sweep executes now: `timesOf` says since when a record is overdue, and from when on a sweep
+ * executes it. What is written less than 10 s before its time may be found 10 s later.
  */
 export function dueReads(
   { reader }: Pick<Deps, "reader">,
   memory: DueMemory,
   wall: Instant,
-  overdueMs: Milliseconds,
+  timesOf: (record: Reservation | Hold) => { readonly overdue: Instant; readonly sweep: Instant },
 ) {
   /** A clock that was set back makes what is kept worthless. */
   const isAhead = (time: Instant) => time > wall && time <= wall + readAheadMs;
@@ -66,11 +66,13 @@ export function dueReads(
         if (isFirst && !isStoreOutage(error)) memory.nextReads.set(key, latest);
         throw error;
       });
-      const items = found.items.filter((record) => timeOf(record) < wall - overdueMs);
-      const [next] = found.items;
-      const nextTime = next === undefined ? latest : timeOf(next) + overdueMs;
-      if (isFirst && items.length === 0) memory.nextReads.set(key, Math.min(nextTime, latest));
-      return items.length === found.items.length ? found : { items };
+      const times = found.items.map(timesOf);
+      const items = found.items.filter((_, i) => (times[i]?.sweep ?? 0) < wall);
+      // Pages are in the order of time.
+      const isLast = found.cursor === undefined || times.some(({ overdue }) => overdue >= wall);
+      const nextTime = Math.min(latest, ...times.map(({ sweep }) => sweep));
+      if (isFirst && isLast && items.length === 0) memory.nextReads.set(key, nextTime);
+      return isLast ? { items } : { ...found, items };
     };
 
   return {

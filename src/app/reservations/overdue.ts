@@ -87,7 +87,10 @@ export async function executeOverdue(
 ): Promise<OverdueCounts & { readonly isWhole: boolean }> {
   const { places } = memory;
   const { wall } = await deps.clock.now();
-  const reads = dueReads(deps, memory, wall, overdueMs);
+  const reads = dueReads(deps, memory, wall, (record) => ({
+    overdue: timeOf(record) + overdueMs,
+    sweep: timeOf(record) + (isHeldHere(record, observers) ? heldMs : overdueMs),
+  }));
   const execute = overdueExecution(deps, observers.onDone);
   const errors = new Map<string, unknown>();
   let counts = nothing;
@@ -116,10 +119,9 @@ export async function executeOverdue(
       {
         async read(from) {
           const page = await readPage(from);
-          const all = page.items.filter((record) => !isHeldHere(record, wall, observers));
-          const oldestMs = Math.max(0, ...all.map((record) => wall - timeOf(record)));
+          const oldestMs = Math.max(0, ...page.items.map((record) => wall - timeOf(record)));
           counts = sumOf(counts, { ...nothing, oldestMs });
-          return { ...page, items: all.filter((record) => !hasFailed(nameOf(record))) };
+          return { ...page, items: page.items.filter((record) => !hasFailed(nameOf(record))) };
         },
         process: async (record) => (signal?.aborted ? {} : execute(record)),
         add: (total, executed) => sumOf(total, { ...nothing, ...executed }),
@@ -163,8 +165,8 @@ export async function executeOverdue(
 }
 
 /** Whether an activity of this process will grant the points soon. */
-const isHeldHere = (record: OverdueRecord, wall: Instant, { isHeld }: OverdueObservers): boolean =>
-  "reservationId" in record && record.executeTime >= wall - heldMs && isHeld?.(record) === true;
+const isHeldHere = (record: OverdueRecord, { isHeld }: OverdueObservers): boolean =>
+  "reservationId" in record && isHeld?.(record) === true;
 
 /** Keeps what has failed, so that sweeps leave it alone for some seconds. */
 function leavingAlone({ failures }: DueMemory, wall: Instant, observers: OverdueObservers) {

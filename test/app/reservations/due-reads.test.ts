@@ -10,7 +10,7 @@ import { sweepAll } from "../../support/fixtures/sweep-overdue.ts";
 const observers = { onDone() {}, onFailed: () => expect.unreachable("none fails") };
 
 /** A fixture and a sweep with one memory, which returns how many shards and hours it has read. */
-function setUp() {
+function setUp(isHeld = () => false) {
   const fixture = createReservationFixture();
   const { deps } = fixture;
   const memory = createDueMemory();
@@ -22,7 +22,7 @@ function setUp() {
     ...fixture,
     async sweep() {
       for (const read of [pendingInShard, heldInShard, dueHours]) read.mockClear();
-      const { granted } = await sweepAll({ ...deps, reader }, observers, memory);
+      const { granted } = await sweepAll({ ...deps, reader }, { ...observers, isHeld }, memory);
       const shards = pendingInShard.mock.calls.length + heldInShard.mock.calls.length;
       return { granted, shards, hours: dueHours.mock.calls.length };
     },
@@ -52,6 +52,18 @@ test("one in which something is due soon is read when that is overdue", async ()
   // What was overdue may be left, so it is read once more.
   expect(await sweep()).toMatchObject({ granted: 0, shards: 1 });
   expect(await sweep()).toMatchObject({ granted: 0, shards: 0 });
+});
+
+test("one in which this process holds what is due is not read each time", async () => {
+  let isHeld = true;
+  const { clock, reserve, sweep } = setUp(() => isHeld);
+  await reserve("held", { inMs: -1_001 });
+  expect(await sweep()).toMatchObject({ granted: 0, shards });
+  clock.time += 9_999;
+  isHeld = false;
+  expect(await sweep()).toMatchObject({ granted: 0, shards: 0 });
+  clock.time += 1;
+  expect(await sweep()).toMatchObject({ granted: 1 });
 });
 
 test("after the clock was set back, all are read", async () => {

@@ -218,9 +218,8 @@ describe("executeOverdue", () => {
     const { deps, reserve } = createReservationFixture();
     await reserve("held", { inMs: -30_000 });
     await reserve("held-for-long", { inMs: -30_001 });
-    const isHeld = vi.fn(() => true);
+    const isHeld = () => true;
     expect(await sweepAll(deps, { isHeld })).toMatchObject({ overdue: 1, granted: 1 });
-    expect(isHeld).toHaveBeenCalledTimes(1);
   });
 
   test("leaves alone for 15 s what has failed, and counts it as failed meanwhile", async () => {
