@@ -29,6 +29,24 @@ export function formatInstant(instant: Instant, timeZone: string): string {
   return zoned.toString({ timeZoneName: "never" });
 }
 
+/**
+ * Returns whether a text is a time of RFC 3339 as Protobuf takes it in JSON: of a day that exists,
+ * in the years 1 to 9999, with at most nine digits of a second.
+ */
+export function isTimestamp(text: string): boolean {
+  const form = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+  if (!form.test(text)) return false;
+  try {
+    const { epochMilliseconds } = Temporal.Instant.from(text);
+    return firstTimestamp <= epochMilliseconds && epochMilliseconds <= lastTimestamp;
+  } catch {
+    return false;
+  }
+}
+
+const firstTimestamp = Date.parse("0001-01-01T00:00:00Z");
+const lastTimestamp = Date.parse("9999-12-31T23:59:59.999Z");
+
 /** Returns whether ICU has the zone, so that this process can compute its months. */
 export function isComputable(timeZone: string): boolean {
   try {

@@ -16,7 +16,6 @@ import {
 } from "@connectrpc/connect/protocol";
 import { compressions } from "./compressions.ts";
 import { toConnectError } from "./errors.ts";
-import { requireDecimals } from "./json-numbers.ts";
 import { defaultBodyLimit, limitsOf, tooLarge } from "./method-limits.ts";
 
 /** Whether a message of the method may be larger than most. */
@@ -77,9 +76,8 @@ function longestString(bytes: Uint8Array): number {
 }
 
 /**
- * The request of a unary method with a body that throws a refusal instead of what should not be
- * parsed: REQUEST_TOO_LARGE, or INVALID_REQUEST for numbers of JSON. A body that needs no check
- * stays as it is.
+ * The request of a unary method with a body that throws REQUEST_TOO_LARGE instead of what should
+ * not be parsed. A body that needs no check stays as it is.
  */
 export function checkBody(
   method: DescMethod,
@@ -88,13 +86,10 @@ export function checkBody(
   const type = request.header.get("content-type") ?? "";
   const isJson = /json(;|$)/i.test(type);
   const isPost = request.method === "POST";
-  if (method.methodKind !== "unary" || !isPost || !(isJson || takesLargeBodies(method))) {
-    return request;
-  }
+  if (!isPost || !takesLargeBodies(method)) return request;
   const check = (message: Uint8Array) => {
     try {
-      if (takesLargeBodies(method)) requireOneLongValue(method, message, isJson);
-      if (isJson) requireDecimals(method.input, message);
+      requireOneLongValue(method, message, isJson);
     } catch (error) {
       throw toConnectError(error);
     }

@@ -68,7 +68,6 @@ export function createListeners(options: ListenerOptions): Listeners {
     interceptors: [noteRead],
     acceptCompression: compressions,
     binaryOptions,
-    jsonOptions: { ignoreUnknownFields: false },
     contextValues: (request) =>
       createContextValues().set(socketKey, socketOf(request)).set(callKey, counted.callOf(request)),
   });

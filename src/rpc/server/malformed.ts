@@ -1,6 +1,6 @@
 /** Refuses requests that cannot be read, such as JSON with an unknown field, as INVALID_REQUEST. */
-import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
-import { isFieldError } from "@bufbuild/protobuf/reflect";
+import { isUtf8 } from "node:buffer";
+import type { DescMethod } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -18,10 +18,8 @@ import { invalid, toConnectError } from "./errors.ts";
 import { checkBody } from "./large-bodies.ts";
 import { tooLarge } from "./method-limits.ts";
 import { receiveBody } from "./receive-body.ts";
+import { maxEchoed } from "./strict-json.ts";
 import { fitTimer } from "./timer-overflow.ts";
-
-/** Longer names and texts of a request are cut, because clients limit the size of metadata. */
-const maxEchoed = 100;
 
 /**
  * The refusal of a request that Connect could not read, or that is too large. Undefined for any
@@ -39,78 +37,13 @@ export function toMalformed(error: unknown, method: DescMethod): DomainError | u
   if (rawMessage.startsWith("parse binary")) {
     return unreadable(`the request is not a ${input.name} in the Protobuf format`);
   }
-  if (cause instanceof Error && cause.message.startsWith("cannot decode")) {
-    return fromJsonError(cause, input);
-  }
+  const [, twice] = /: duplicate object key "(.*)"$/s.exec(String(cause)) ?? [];
+  if (twice !== undefined) return invalid(twice.slice(0, maxEchoed), "is given twice");
   const isOurs = code !== Code.InvalidArgument;
   return unreadable(isOurs ? "the request cannot be read" : rawMessage.slice(0, maxEchoed));
 }
 
 const unreadable = (message: string) => new DomainError("INVALID_REQUEST", message);
-
-/** The refusal for an error of `fromJson`, which names types only in its message. */
-function fromJsonError(error: Error, input: DescMessage): DomainError {
-  const field = isFieldError(error.cause) ? error.cause.field() : undefined;
-  if (field?.kind === "oneof") {
-    return invalid(field.name, `only one of ${field.fields.map(({ name }) => name).join(", ")}`);
-  }
-  if (field) return wrongType(input, (one) => one === field);
-  if (error.cause instanceof SyntaxError) {
-    const [place = ""] = / at position \d+ \(line \d+ column \d+\)/.exec(error.message) ?? [];
-    return unreadable(`the request is not JSON${place && `: an error${place}`}`);
-  }
-  const [, typeName, text = ""] =
-    /^cannot decode (?:message|enum) (\S+) from JSON: (.*)$/s.exec(error.message) ?? [];
-  const [, key, what] = /^(?:key|duplicate object key) "(.*)"( is unknown)?$/s.exec(text) ?? [];
-  if (key !== undefined) {
-    const description = what ? `is not a field of ${shortName(typeName)}` : "is given twice";
-    return invalid(key.slice(0, maxEchoed), description);
-  }
-  return wrongType(input, (one) => (one.message ?? one.enum)?.typeName === typeName);
-}
-
-/** The refusal of a value in one of these fields. A path is named only if it is the only one. */
-function wrongType(input: DescMessage, isOne: (field: DescField) => boolean): DomainError {
-  const places = placesIn(input).filter(({ field }) => isOne(field));
-  const [first] = places;
-  if (!first) return unreadable(`the request is not a ${input.name} as a JSON object`);
-  const description = `has to be ${typeText(first.field)}`;
-  if (places.length === 1) return invalid(first.path, description);
-  return unreadable(`${places.map(({ path }) => path).join(" or ")}: ${description}`);
-}
-
-const shortName = (typeName = ""): string => typeName.split(".").at(-1) ?? "";
-
-interface Place {
-  readonly field: DescField;
-  /** Such as `program.program_id`, or `reservations[].points`, since the index is not known. */
-  readonly path: string;
-}
-
-/** All fields of a message and of the messages in it, none of which contains itself. */
-function placesIn(message: DescMessage, prefix = ""): Place[] {
-  return message.fields.flatMap((field) => {
-    const path = prefix + field.name;
-    const within = `${path}${field.fieldKind === "list" ? "[]" : ""}.`;
-    const isOwn = field.message?.typeName.startsWith("meguri.");
-    return [{ field, path }, ...(isOwn && field.message ? placesIn(field.message, within) : [])];
-  });
-}
-
-/** How the value of a field has to look in JSON. */
-function typeText({ message, enum: names, scalar, fieldKind }: DescField): string {
-  if (fieldKind === "list") return "an array of the right type";
-  if (names) return `one of ${names.values.map(({ name }) => name).join(", ")}`;
-  if (message?.typeName === "google.protobuf.Timestamp") return "a time as 2026-01-01T00:00:00Z";
-  if (message?.typeName === "google.protobuf.Duration") return "a duration as 1.5s";
-  if (message?.typeName === "google.protobuf.FieldMask") {
-    return "a text of field names in lowerCamelCase, with commas";
-  }
-  if (message) return "a JSON object";
-  if (scalar === ScalarType.STRING) return "a string";
-  if (scalar === ScalarType.BOOL) return "true or false";
-  return scalar === ScalarType.BYTES ? "a string in base64" : "a whole number of its type";
-}
 
 /** The context of a call from its start until the interceptors get it. */
 const unreadKey = createContextKey<HandlerContext | undefined>(undefined);
@@ -154,6 +87,20 @@ export const refuseMalformed =
     }
   };
 
+/** A URL whose message is not UTF-8, with its bytes in base64: they would be replaced in a text. */
+function withAllBytes(url: string): string {
+  const [, message = ""] = /[?&]message=([^&]*)/.exec(url) ?? [];
+  const characters = message.replaceAll(/%([\da-f]{2})/gi, (_, hex) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  const bytes = Buffer.from(characters, "latin1");
+  if (isUtf8(bytes)) return url;
+  const exact = new URL(url);
+  exact.searchParams.set("message", bytes.toString("base64url"));
+  exact.searchParams.set("base64", "1");
+  return exact.href;
+}
+
 function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): UniversalHandler {
   const { method } = handler;
   return Object.assign(async (request: UniversalServerRequest) => {
@@ -161,7 +108,8 @@ function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): Univers
     const received = request.body as AsyncIterable<Uint8Array>;
     const body = receiveBody(received, method, contextValues);
     const header = fitTimer(request.header);
-    const call = checkBody(method, { ...request, header, contextValues, body });
+    const url = withAllBytes(request.url);
+    const call = checkBody(method, { ...request, url, header, contextValues, body });
     const response = handler(call);
     // Connect throws where its message for gRPC would quote half a surrogate pair of the request.
     await response.catch(() => undefined);

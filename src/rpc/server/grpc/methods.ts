@@ -10,6 +10,7 @@ import {
 import { createMethodSerializationLookup, createMethodUrl } from "@connectrpc/connect/protocol";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { defaultTimeLimitMs, limitsOf } from "../method-limits.ts";
+import { strictDecoder } from "../strict-json.ts";
 
 /** Messages in bytes, and the longest deadline that a client may set. */
 export interface Limits {
@@ -84,7 +85,11 @@ export function collectMethods(routes: Routes, limits: Limits) {
         return self;
       },
       rpc(method, implementation, options) {
-        const limited = { ...options, readMaxBytes: limitsOf(method).bodyBytes };
+        const limited = {
+          ...options,
+          readMaxBytes: limitsOf(method).bodyBytes,
+          jsonOptions: { ignoreUnknownFields: false, textDecoder: strictDecoder(method.input) },
+        };
         add(createMethodImplSpec(method, implementation), limited);
         router.rpc(method, implementation, limited);
         return self;
