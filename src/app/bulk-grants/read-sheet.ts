@@ -1,4 +1,5 @@
 /** Reads the rows of a sheet in CSV, with what is wrong with each of them. */
+import { listed } from "../../domain/counted.ts";
 import { cutToBytes } from "../../domain/display-text.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { RowProblem, SheetCode, SheetProblem, SheetRow } from "../../domain/sheet.ts";
@@ -42,12 +43,12 @@ const optional = [
 type Column = (typeof required)[number] | (typeof optional)[number];
 
 /** The names of columns in Japanese. */
-const japanese: Readonly<Record<string, Column>> = {
-  ユーザーid: "user_id",
-  ポイント: "points",
-  理由: "reason",
-  失効月: "expire_month",
-};
+const japanese: ReadonlyMap<string, Column> = new Map([
+  ["ユーザーid", "user_id"],
+  ["ポイント", "points"],
+  ["理由", "reason"],
+  ["失効月", "expire_month"],
+]);
 
 /** The separators of other formats, by their names. */
 const otherSeparators = {
@@ -162,7 +163,7 @@ function readColumns(header: SheetRecord, report: SheetReport | undefined): Colu
   const { columns, problems } = columnsOf(header);
   const [first] = problems;
   if (first && !report) {
-    throw sheetError("csv", { ...first, message: problems.map((each) => each.message).join("; ") });
+    throw sheetError("csv", { ...first, message: listed(problems.map((each) => each.message)) });
   }
   for (const problem of problems) report?.onHeader(problem);
   return columns;
@@ -204,7 +205,7 @@ function columnsOf({ line, cells, fault }: SheetRecord): {
 
 function columnName(cell: string): string {
   const name = cell.normalize("NFKC").trim().toLowerCase();
-  return japanese[name] ?? name;
+  return japanese.get(name) ?? name;
 }
 
 const nameColumns = "the first line has to name the columns: user_id, points and maybe reason";

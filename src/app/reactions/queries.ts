@@ -22,11 +22,11 @@ const concurrency = 16;
 export interface ReactionSummary {
   readonly target: TargetName;
   readonly state: "ACTIVE" | "UNKNOWN" | "DELETED";
-  readonly counts: Readonly<Record<string, number>>;
+  readonly counts: ReadonlyMap<ReactionKind, number>;
   /** The kinds with which the viewer reacts. */
   readonly own: readonly string[];
   /** The latest reactions of each kind, latest first; of no kind unless they were requested. */
-  readonly latest: Readonly<Record<string, readonly Reaction[]>>;
+  readonly latest: ReadonlyMap<ReactionKind, readonly Reaction[]>;
 }
 
 /** Summarizes many targets, in the order requested. `own` is empty without a viewer. */
@@ -46,19 +46,19 @@ export async function reactionSummaries(
     latest ? latestReactions(reader, active) : new Map(),
   ]);
   return targets.map(({ type, id }, i) => {
-    const summary = { target: { type, id }, counts: {}, own: [], latest: {} };
+    const summary = { target: { type, id }, counts: new Map(), own: [], latest: new Map() };
     const stored = found[i];
     if (!stored) return { ...summary, state: "UNKNOWN" };
     if (stored.deleteTime !== undefined) return { ...summary, state: "DELETED" };
     const kinds = reactionKinds(stored);
     const byKind = <T>(of: (kind: ReactionKind) => T) =>
-      Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
+      new Map(kinds.map((kind) => [kind, of(kind)]));
     return {
       ...summary,
       state: "ACTIVE",
       counts: byKind((kind) => countOf(stored, kind)),
       own: kinds.filter((kind) => own.has(groupName(stored, kind))),
-      latest: latest ? byKind((kind) => latestBy.get(groupName(stored, kind)) ?? []) : {},
+      latest: latest ? byKind((kind) => latestBy.get(groupName(stored, kind)) ?? []) : new Map(),
     };
   });
 }

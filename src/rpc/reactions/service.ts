@@ -112,7 +112,7 @@ function fromSummary({
   own,
   latest,
 }: ReactionSummary): MessageInitShape<typeof ReactionSummarySchema> {
-  const inOrder = Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1));
+  const inOrder = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     targetName: { ...target },
     state: states[state],
@@ -120,7 +120,7 @@ function fromSummary({
       kind,
       reactionCount: BigInt(count),
       viewerReacted: own.includes(kind),
-      latestActors: (latest[kind] ?? []).map(fromActor),
+      latestActors: (latest.get(kind) ?? []).map(fromActor),
     })),
   };
 }

@@ -1,7 +1,10 @@
 /** Maps errors to the wire: each reason with its code, one ErrorInfo and its RetryInfo. */
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { listed, mostListed } from "../../domain/counted.ts";
+import { cutToBytes } from "../../domain/display-text.ts";
 import { DomainError, reasonTable, type StatusCode } from "../../domain/errors.ts";
 import {
   BadRequestSchema,
@@ -32,18 +35,16 @@ export interface FieldViolation {
   readonly description: string;
 }
 
-/** More violations would exceed the size of metadata that clients accept. */
-export const maxViolations = 10;
-
 /** A request that breaks rules of its schema. Names the first ten violations. */
 export class InvalidRequest extends DomainError {
   readonly violations: readonly FieldViolation[];
 
   constructor(all: readonly FieldViolation[]) {
-    const violations = all.slice(0, maxViolations);
-    const texts = violations.map(({ field, description }) => `${field}: ${description}`);
-    super("INVALID_REQUEST", texts.join("; "));
-    this.violations = violations;
+    super(
+      "INVALID_REQUEST",
+      listed(all.map(({ field, description }) => `${field}: ${description}`)),
+    );
+    this.violations = all.slice(0, mostListed);
   }
 }
 
@@ -69,12 +70,42 @@ export function toConnectError(error: unknown): ConnectError {
   );
 }
 
+/**
+ * What a refusal takes in the trailers of gRPC at most, in bytes. Many clients take 8 KiB of
+ * metadata and say RESOURCE_EXHAUSTED for more, which callers repeat.
+ */
+const maxTrailerBytes = 4_096;
+
+/** A message of so many UTF-16 units fits, with its details. */
+const shortMessage = 256;
+
+/** The error on the wire, with shorter texts if it would be too long to arrive. */
 function fromDomainError(error: DomainError): ConnectError {
+  if (error.message.length <= shortMessage) return withTexts(error, maxTrailerBytes);
+  for (let textBytes = maxTrailerBytes; ; textBytes /= 2) {
+    const cut = withTexts(error, textBytes);
+    if (trailerBytes(cut) <= maxTrailerBytes || textBytes < 1) return cut;
+  }
+}
+
+function trailerBytes(error: ConnectError): number {
+  const trailers = new Headers();
+  setTrailerStatus(trailers, error);
+  return [...trailers].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+}
+
+function cutText(text: string, maxBytes: number): string {
+  const cut = cutToBytes(text, maxBytes);
+  return cut === text ? text : `${cut} ...`;
+}
+
+/** The error with texts of so many bytes at most; metadata, which programs read, stays whole. */
+function withTexts(error: DomainError, textBytes: number): ConnectError {
   const { reason, message, metadata } = error;
   const { code, retryDelayMs } = reasonTable[reason];
   const info = { domain: errorDomain, reason, metadata: { ...metadata } };
   // It may quote half a surrogate pair of the request, which no header can have.
-  const text = message.toWellFormed();
+  const text = cutText(message.toWellFormed(), textBytes);
   const connectError = new ConnectError(text, connectCodes[code], undefined, [
     { desc: ErrorInfoSchema, value: info },
   ]);
@@ -83,7 +114,11 @@ function fromDomainError(error: DomainError): ConnectError {
     connectError.details.push({ desc: RetryInfoSchema, value: { retryDelay } });
   }
   if (reason === "INVALID_REQUEST") {
-    const value = create(BadRequestSchema, { fieldViolations: violationsOf(error) });
+    const fieldViolations = violationsOf(error).map(({ field, description }) => ({
+      field,
+      description: cutText(description, textBytes),
+    }));
+    const value = create(BadRequestSchema, { fieldViolations });
     connectError.details.push({ desc: BadRequestSchema, value });
   }
   return connectError;
@@ -93,12 +128,8 @@ function fromDomainError(error: DomainError): ConnectError {
  * The violations of an error. A use case that refuses a field names it in the metadata. Its message
  * may begin with this name, and the description is what follows.
  */
-function violationsOf(
-  error: DomainError,
-): NonNullable<MessageInitShape<typeof BadRequestSchema>["fieldViolations"]> {
-  if (error instanceof InvalidRequest) {
-    return error.violations.map(({ field, description }) => ({ field, description }));
-  }
+function violationsOf(error: DomainError): readonly FieldViolation[] {
+  if (error instanceof InvalidRequest) return error.violations;
   const { field = "" } = error.metadata;
   const { message } = error;
   const named = field && [`${field}: `, `${field} `].find((start) => message.startsWith(start));

@@ -18,8 +18,9 @@ import {
 } from "@bufbuild/protobuf/reflect";
 import type { Violation } from "@bufbuild/protovalidate";
 import * as validate from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { mostListed } from "../../domain/counted.ts";
 import { file_meguri_rules_v1_rules as rulesFile } from "../../gen/meguri/rules/v1/rules_pb.ts";
-import { type FieldViolation, maxViolations } from "./errors.ts";
+import type { FieldViolation } from "./errors.ts";
 
 /** The rules that many fields share. Each has a message, which says what a field may be. */
 const predefinedRules = rulesFile.extensions;
@@ -44,7 +45,7 @@ export function describeViolations<D extends DescMessage>(
 ): FieldViolation[] {
   const unique = new Map<string, FieldViolation>();
   for (const violation of violations) {
-    if (unique.size === maxViolations) break;
+    if (unique.size === mostListed) break;
     const field = pathToString(violation.field);
     const value = valueAt(reflect(schema, message), violation.field);
     const description = violationText(violation, value);

@@ -209,6 +209,12 @@ describe("a sheet is refused that", () => {
     ["has no header", "u1,100\nu2,200\n", "HEADER_MISSING", 1],
     ["has other names only", "\nname,amount\n", "HEADER_MISSING", 2],
     ["has an unknown column", "user_id,points,note\nu1,1,x\n", "COLUMN_UNKNOWN", 1],
+    [
+      "has a column named as a property of all objects",
+      "user_id,points,constructor\nu1,1,x\n",
+      "COLUMN_UNKNOWN",
+      1,
+    ],
     ["has a column without a name", "user_id,points,\nu1,1,\n", "COLUMN_UNKNOWN", 1],
     ["has a column twice", "user_id,points,USER_ID\nu1,1,u1\n", "COLUMN_TWICE", 1],
     ["has no user_id", "points,reason\n1,x\n", "COLUMN_MISSING", 1],

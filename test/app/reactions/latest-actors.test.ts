@@ -44,7 +44,7 @@ function openStore() {
       queries = 0;
       const found = await reactionSummaries({ reader }, ids.map(nameOf), { latest: true });
       const names = found.map(({ latest }) =>
-        Object.entries(latest)
+        [...latest]
           .map(([kind, all]) => `${kind}: ${all.map(({ userId }) => userId).join(" ")}`)
           .sort()
           .join(", "),

@@ -49,6 +49,18 @@ describe("recent reactors", () => {
     expect(like?.reactionCount).toBe(4n);
   });
 
+  test("are found of a kind with the name of a property that every object has", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const reaction = { targetName: owner.target("x"), userId: "A", kind: "constructor" };
+    await server.reactions.react({ ...reaction, displayName: "A" });
+    expect(await recent([owner.target("x")])).toEqual(["constructor: A"]);
+    const { summaries } = await server.reactions.batchGetReactionSummaries({
+      targetNames: [owner.target("x")],
+    });
+    expect(summaries[0]?.counts).toMatchObject([{ kind: "constructor", latestActors: [] }]);
+  });
+
   test("are read only when they are requested, and only of active targets", async () => {
     const owner = createOwner(server);
     await owner.register("x", "dead");

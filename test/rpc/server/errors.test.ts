@@ -8,6 +8,7 @@ import {
   createRouterTransport,
   type HandlerContext,
 } from "@connectrpc/connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { violationsOf } from "@meguri/client";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { authenticateByHeader } from "../../../src/auth/header.ts";
@@ -56,6 +57,36 @@ describe("a reason", () => {
       });
     },
   );
+
+  test.each(reasons)("%s arrives at clients that take 8 KiB of metadata", (reason) => {
+    const trailers = new Headers();
+    const longest = new DomainError(reason, "配送先のお名前とご住所; ".repeat(2_000), {
+      field: "csv",
+    });
+    setTrailerStatus(trailers, toConnectError(longest));
+    const bytes = [...trailers].reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+    expect(bytes).toBeLessThanOrEqual(4_096);
+    expect(toRefusal(toConnectError(longest)).message).toMatch(
+      /^配送先のお名前とご住所; 配.* \.\.\.$/,
+    );
+  });
+
+  test("INVALID_REQUEST says how many violations it does not name", () => {
+    const all = Array.from({ length: 79 }, (_, n) => ({ field: `f${n}`, description: "is wrong" }));
+    const { message, fields } = toRefusal(toConnectError(new InvalidRequest(all)));
+    expect(fields).toHaveLength(10);
+    expect(message).toMatch(/; f9: is wrong; and 69 more$/);
+  });
+
+  test("INVALID_REQUEST with long texts names all of its fields", () => {
+    const description = "が".repeat(3_000);
+    const all = Array.from({ length: 10 }, (_, n) => ({ field: `f${n}`, description }));
+    const trailers = new Headers();
+    const error = toConnectError(new InvalidRequest(all));
+    setTrailerStatus(trailers, error);
+    expect(String([...trailers]).length).toBeLessThanOrEqual(4_096);
+    expect(toRefusal(error).fields).toHaveLength(10);
+  });
 
   test("INVALID_REQUEST names the fields, found by the schema or by the domain", () => {
     const rule = new DomainError("INVALID_REQUEST", "no such zone", { field: "time_zone" });

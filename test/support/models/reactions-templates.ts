@@ -97,7 +97,8 @@ export type Step =
   | { readonly step: "wait"; readonly hours: number }
   | { readonly step: "faults"; readonly faults: readonly Fault[] };
 
-export const kinds = ["like", "love"];
+/** One has the name of a property that every object has. */
+export const kinds = ["like", "constructor"];
 export const moreKinds = Array.from({ length: 16 }, (_, i) => `k${i}`);
 
 /** One of them is a kind of reactions as well. */

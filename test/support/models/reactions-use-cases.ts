@@ -272,17 +272,15 @@ async function targetOf(
   { kinds, viewerId, userIds }: Selection,
 ): Promise<ShownTarget> {
   const [summary] = await reactionSummaries(deps, [target], { viewerId, latest: true });
-  const { state = "", counts = {}, own = [], latest = {} } = summary ?? {};
+  const { state = "", counts = [], own = [], latest = [] } = summary ?? {};
   const by = async <T>(of: (kind: string) => Promise<T>, all = kinds) =>
     Object.fromEntries(await Promise.all(all.map(async (kind) => [kind, await of(kind)])));
   return {
     state,
     ...(await titleAndMuted(deps, target)),
-    counts,
+    counts: Object.fromEntries(counts),
     own: own.toSorted(),
-    recent: Object.fromEntries(
-      Object.entries(latest).map(([kind, found]) => [kind, found.map(label)]),
-    ),
+    recent: Object.fromEntries([...latest].map(([kind, found]) => [kind, found.map(label)])),
     reactors: await by((kind) =>
       allItems((page) => listTargetReactions(deps, target, kind, page)).then(
         (found) => found.map(label),
