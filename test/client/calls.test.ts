@@ -1,5 +1,5 @@
 /** Tests calls of the client package through each transport, against the real server. */
-import { Code } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   createMeguri,
@@ -74,6 +74,18 @@ describe.each([
     expect(reasonOf(empty)).toBe("INVALID_REQUEST");
     expect(violationsOf(empty).map(({ field }) => field)).toContain("user_id");
     expect(reasonOf(new Error("mine"))).toBeUndefined();
+  });
+
+  test.each([
+    ["more than 64 bits", { points: 2n ** 70n }],
+    ["a fraction", { points: 1.5 as unknown as bigint }],
+  ])("refuses %s, which cannot be encoded, at once", async (_, request) => {
+    const encoded = client.points.grantPoints({ userId, eventId: "wrong", ...request });
+    const error: unknown = await encoded.catch((thrown: unknown) => thrown);
+    expect([reasonOf(error), ConnectError.from(error).code]).toEqual([
+      "INVALID_REQUEST",
+      Code.InvalidArgument,
+    ]);
   });
 
   test("watches unread counts, until its signal", async () => {

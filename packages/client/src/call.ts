@@ -1,6 +1,7 @@
 /** Sends one call until it succeeds, is refused, or its time is up. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { asRefusal } from "./errors.ts";
 import { backoffMs, isDraining, type RetryBudget, unprocessed, verdictOn } from "./retry-policy.ts";
 import type { Server, Servers } from "./servers.ts";
 import type { TokenSource } from "./token.ts";
@@ -69,7 +70,7 @@ export async function sendCall<T>(deps: CallDeps, call: Call, attempt: Try<T>): 
       budget.succeeded();
       return result;
     } catch (thrown) {
-      const error = ConnectError.from(thrown);
+      const error = asRefusal(ConnectError.from(thrown));
       if (call.signal?.aborted || servers.isClosed() || !call.isWhole()) throw error;
       failures ??= { retries: 0, hasMoved: false, tokenRejectedAt: -Infinity, tried: new Set() };
       if (error.code === Code.Unauthenticated && authorization !== undefined) {

@@ -1,6 +1,6 @@
 /** Reads what the server says about an error: its reason, metadata, violations and retry delay. */
 import { durationMs } from "@bufbuild/protobuf/wkt";
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { type Reason, reasonTable } from "../../../src/domain/errors.ts";
 import {
   BadRequestSchema,
@@ -47,8 +47,22 @@ export function retryDelayMsOf(error: unknown): number | undefined {
   return info?.retryDelay && durationMs(info.retryDelay);
 }
 
+/**
+ * Returns the refusal for a request that cannot be encoded, such as points beyond 64 bits, which no
+ * server has received; and any other error as it is.
+ */
+export function asRefusal(error: ConnectError): ConnectError {
+  const [, what] = /^serialize (?:binary|JSON): (.*)$/s.exec(error.rawMessage) ?? [];
+  if (what === undefined || error.code !== Code.Internal) return error;
+  const reason: Reason = "INVALID_REQUEST";
+  const info = { desc: ErrorInfoSchema, value: { domain: errorDomain, reason } };
+  return new ConnectError(what, Code.InvalidArgument, undefined, [info], error);
+}
+
+const errorDomain = "meguri";
+
 /** Returns the ErrorInfo of Meguri's own errors. */
 export function errorInfoOf(error: unknown): ErrorInfo | undefined {
   const infos = ConnectError.from(error).findDetails(ErrorInfoSchema);
-  return infos.find(({ domain }) => domain === "meguri");
+  return infos.find(({ domain }) => domain === errorDomain);
 }
