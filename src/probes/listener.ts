@@ -23,13 +23,14 @@ const livez = async (): Promise<Answer> => ({ status: 200, text: "alive\n" });
 const notFound: Answer = { status: 404, text: "not found\n" };
 const failed: Answer = { status: 500, text: "failed\n" };
 
-/** Serves `GET` of these pages, by their paths, and of `/livez`. */
+/** Serves `GET` and `HEAD` of these pages, by their paths, and of `/livez`. */
 export function createOperatorsListener(
   pages: Readonly<Record<string, () => Promise<Answer>>>,
 ): OperatorsListener {
   const byPath = new Map(Object.entries({ "/livez": livez, ...pages }));
   const server = createServer(async ({ method, url = "" }, response) => {
-    const page = method === "GET" ? byPath.get(url.split("?", 1)[0] ?? "") : undefined;
+    const isRead = method === "GET" || method === "HEAD";
+    const page = isRead ? byPath.get(url.split("?", 1)[0] ?? "") : undefined;
     const answer = page ? await page().catch(() => failed) : notFound;
     const { status, contentType = "text/plain; charset=utf-8", text } = answer;
     response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" });

@@ -222,7 +222,9 @@ describe("a token is refused", () => {
   test("unsigned, signed with the public key as a secret, or by another key", async () => {
     const one = authenticator();
     const unsigned = new UnsecuredJWT(claimsOf()).encode();
-    const algorithm = refused("the token's algorithm is not one of RS256, PS256, ES256, EdDSA");
+    const algorithm = refused(
+      "the token's algorithm is not one of RS256, PS256, ES256, Ed25519, EdDSA",
+    );
     await expect(present(one, unsigned)).rejects.toMatchObject(algorithm);
     const hmac = await new SignJWT(claimsOf())
       .setProtectedHeader({ alg: "HS256", kid: "first" })
@@ -249,7 +251,7 @@ describe("a token is refused", () => {
 });
 
 describe("the keys of a URL", () => {
-  test.each(["RS256", "PS256", "ES256", "EdDSA"])("may be of %s", async (alg) => {
+  test.each(["RS256", "PS256", "ES256", "Ed25519", "EdDSA"])("may be of %s", async (alg) => {
     const other = await createSigningKey("other", alg);
     issuer.publish([key, other]);
     await expect(

@@ -8,7 +8,7 @@ import { callKey } from "./calls.ts";
 import { limitsOf } from "./method-limits.ts";
 import type { ReceivedBytes } from "./received-bytes.ts";
 
-/** Longer deadlines are refused, and no stream but a Watch of health lasts longer. */
+/** Longer deadlines are shortened to this; no stream but a Watch of health lasts longer. */
 export const maxTimeoutMs = 3_600_000;
 
 const nobody: Identity = { caller: asService(""), scopes: new Set() };

@@ -14,12 +14,12 @@ import {
 import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { DomainError } from "../../domain/errors.ts";
 import { callKey } from "./calls.ts";
+import { clampDeadline } from "./clamp-deadline.ts";
 import { invalid, toConnectError } from "./errors.ts";
 import { checkBody } from "./large-bodies.ts";
 import { tooLarge } from "./method-limits.ts";
 import { receiveBody } from "./receive-body.ts";
 import { maxEchoed } from "./strict-json.ts";
-import { fitTimer } from "./timer-overflow.ts";
 
 /**
  * The refusal of a request that Connect could not read, or that is too large. Undefined for any
@@ -107,7 +107,7 @@ function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): Univers
     const contextValues = request.contextValues ?? createContextValues();
     const received = request.body as AsyncIterable<Uint8Array>;
     const body = receiveBody(received, method, contextValues);
-    const header = fitTimer(request.header);
+    const header = clampDeadline(request.header);
     const url = withAllBytes(request.url);
     const call = checkBody(method, { ...request, url, header, contextValues, body });
     const response = handler(call);

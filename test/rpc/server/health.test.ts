@@ -60,6 +60,8 @@ describe("a server that serves", () => {
   test("is alive and ready", async () => {
     const { operatorsPort } = server;
     expect(await readPage(operatorsPort, "/livez")).toEqual({ status: 200, text: "alive\n" });
+    const head = await fetch(`http://127.0.0.1:${operatorsPort}/livez`, { method: "HEAD" });
+    expect(head.status).toBe(200);
     const ready = { status: 200, text: "server: ok\nstore: ok\nclock: ok\n" };
     expect(await readPage(operatorsPort, "/readyz?verbose")).toEqual(ready);
     expect((await readPage(operatorsPort, "/")).status).toBe(404);

@@ -22,7 +22,8 @@ export interface Announced {
 
 /** Reads the headers. Their errors are part of the result, and are thrown by `readRequest`. */
 export function readHeaders({ limits }: ServedMethod, header: IncomingHttpHeaders): Announced {
-  const timeout = parseTimeout(headerOf(header, "grpc-timeout"), limits.maxTimeoutMs);
+  const own = parseTimeout(headerOf(header, "grpc-timeout"), Number.POSITIVE_INFINITY);
+  const timeout = own.timeoutMs ? { timeoutMs: Math.min(own.timeoutMs, limits.maxTimeoutMs) } : own;
   const compression = compressionNegotiate(
     compressions,
     headerOf(header, "grpc-encoding"),
