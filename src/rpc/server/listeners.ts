@@ -75,8 +75,8 @@ export function createListeners(options: ListenerOptions): Listeners {
   const handle = allowOrigins(corsOrigins, counted.handle);
   const { server2, server1 } = createServers(certificates, connections);
   serveStreams(server2, collected.methods, handle, calls);
-  server1.on("request", handle);
   server1.on("request", closeUnread);
+  server1.on("request", handle);
   server1.on("request", (request, response) => {
     closeLater(request, response, collected.methods.lifeMs(request.url ?? ""));
   });
@@ -111,17 +111,27 @@ export function createListeners(options: ListenerOptions): Listeners {
 }
 
 /**
- * Closes the connection of a request that was answered before its end, such as one that is too
- * large: Connect does not read the rest, so the next request would get no answer.
+ * Closes the connection of a request that is answered before its end, such as one that is too
+ * large, and says so: Connect does not read the rest, so the next request would get no answer. What
+ * still comes is read for a moment, because a connection that is closed before is reset, and the
+ * client may lose the answer.
  */
 function closeUnread(request: IncomingMessage, response: ServerResponse): void {
-  const { socket } = request;
-  response.once("finish", () => {
-    const closeIncomplete = () => {
-      if (!request.complete) socket.destroy();
-    };
-    if (!request.complete) setTimeout(closeIncomplete, lingerMs).unref();
-  });
+  const { socket, headers } = request;
+  const length = Number(headers["content-length"] ?? 0);
+  if (headers["transfer-encoding"] === undefined && length === 0) return;
+  const writeHead = response.writeHead.bind(response);
+  response.writeHead = ((...args: Parameters<typeof writeHead>) => {
+    if (!request.complete) {
+      response.setHeader("connection", "close");
+      // Node calls it after a response with this header.
+      socket.destroySoon = () => {
+        socket.end();
+        setTimeout(() => socket.destroy(), lingerMs).unref();
+      };
+    }
+    return writeHead(...args);
+  }) as typeof writeHead;
 }
 
 /** Closes the connection of a call that its client keeps open, as `serveStreams` does. */

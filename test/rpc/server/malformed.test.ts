@@ -290,6 +290,16 @@ describe("a request by hand", () => {
     socket.destroy();
   });
 
+  test("that is refused before its end says that its connection is closed", async () => {
+    const socket = connectTcp(server.http1Port, "127.0.0.1");
+    const path = `/${PointsService.typeName}/GetBalance`;
+    socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`);
+    socket.write("content-length: 400000\r\n\r\n{");
+    // Until the server closes its side.
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 4\d\d .*\r\nconnection: close\r\n/is);
+    expect((await post('{"userId":"u"}')).headers.get("connection")).toBe("keep-alive");
+  });
+
   test("with a message in the URL that is not base64", async () => {
     const query = new URLSearchParams({ encoding: "proto", base64: "1", message: "*" });
     const headers = { "meguri-caller": "curl" };
