@@ -44,8 +44,8 @@ const table = {
     code: "INVALID_ARGUMENT",
     retryable: false,
     meaning:
-      "The request has more bytes than its method takes, or inflates to more than 20 times its " +
-      "size; the metadata has the `limit` in bytes.",
+      "The request has more bytes than its method takes, in all or beside one long text; " +
+      "the metadata has the `limit` in bytes.",
     advice: "send less in one call",
   },
   ID_REUSED: {

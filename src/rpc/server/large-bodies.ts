@@ -16,7 +16,7 @@ import {
 } from "@connectrpc/connect/protocol";
 import { compressions } from "./compressions.ts";
 import { toConnectError } from "./errors.ts";
-import { defaultBodyLimit, limitsOf, tooLarge } from "./method-limits.ts";
+import { defaultBodyLimit, limitsOf, tooManyFields } from "./method-limits.ts";
 
 /** Whether a message of the method may be larger than most. */
 const takesLargeBodies = (method: DescMethod): boolean =>
@@ -26,7 +26,7 @@ const takesLargeBodies = (method: DescMethod): boolean =>
 export function requireOneLongValue(method: DescMethod, message: Uint8Array, isJson = false): void {
   if (message.byteLength <= defaultBodyLimit) return;
   const longest = isJson ? longestString(message) : longestScalar(method, message);
-  if (message.byteLength - longest > defaultBodyLimit) throw tooLarge(method);
+  if (message.byteLength - longest > defaultBodyLimit) throw tooManyFields();
 }
 
 /**

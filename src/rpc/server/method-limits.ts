@@ -53,13 +53,17 @@ export function limitsOf(method: DescMethod): MethodLimits {
   return limits;
 }
 
-/** The refusal of a request that is larger than its method's limit, or inflates too much. */
-export function tooLarge(method: DescMethod): DomainError {
-  const limit = String(limitsOf(method).bodyBytes);
-  return new DomainError("REQUEST_TOO_LARGE", `the request may have at most ${limit} bytes`, {
-    limit,
+/** The refusal of a request that is larger than its method's limit. */
+export const tooLarge = (method: DescMethod): DomainError =>
+  beyond(limitsOf(method).bodyBytes, "in all");
+
+/** The refusal of a request with more beside its longest text than most requests may have. */
+export const tooManyFields = (): DomainError => beyond(defaultBodyLimit, "beside one long text");
+
+const beyond = (limit: number, where: string) =>
+  new DomainError("REQUEST_TOO_LARGE", `the request may have at most ${limit} bytes ${where}`, {
+    limit: String(limit),
   });
-}
 
 /** The refusal of a request whose body has not arrived within its time. */
 export const tooSlow = (method: DescMethod): DomainError =>
