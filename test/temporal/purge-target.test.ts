@@ -48,8 +48,15 @@ describe("a target deleted", () => {
     await expect(unreact(deps, own)).rejects.toMatchObject(refused);
     await expect(register(stack, "owner", target.id)).rejects.toMatchObject(refused);
     expect(await reactionSummaries(deps, [target, active], { viewerId: "user-1" })).toMatchObject([
-      { state: "DELETED", counts: {}, own: [] },
-      { state: "ACTIVE", counts: { like: userCount, love: userCount }, own: { length: 2 } },
+      { state: "DELETED", counts: new Map(), own: [] },
+      {
+        state: "ACTIVE",
+        counts: new Map([
+          ["love", userCount],
+          ["like", userCount],
+        ]),
+        own: { length: 2 },
+      },
     ]);
     expect(await stored(stack, "owner", target)).toEqual(afterDelete);
     const after = await inboxOf(deps, "owner");

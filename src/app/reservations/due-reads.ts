@@ -51,6 +51,9 @@ export function dueReads(
   wall: Instant,
   timesOf: (record: Reservation | Hold) => { readonly overdue: Instant; readonly sweep: Instant },
 ) {
+  /** Of each shard whose pages are read from the first one on: when it has to be read again. */
+  const readAgain = new Map<string, Instant>();
+
   /** A clock that was set back makes what is kept worthless. */
   const isAhead = (time: Instant) => time > wall && time <= wall + readAheadMs;
 
@@ -66,12 +69,14 @@ export function dueReads(
         if (isFirst && !isStoreOutage(error)) memory.nextReads.set(key, latest);
         throw error;
       });
-      const times = found.items.map(timesOf);
-      const items = found.items.filter((_, i) => (times[i]?.sweep ?? 0) < wall);
+      const all = found.items.map((record) => ({ record, ...timesOf(record) }));
+      const items = all.filter(({ sweep }) => sweep < wall).map(({ record }) => record);
+      if (isFirst) readAgain.set(key, latest);
+      const next = Math.min(readAgain.get(key) ?? 0, ...all.map(({ sweep }) => sweep));
+      readAgain.set(key, next);
       // Pages are in the order of time.
-      const isLast = found.cursor === undefined || times.some(({ overdue }) => overdue >= wall);
-      const nextTime = Math.min(latest, ...times.map(({ sweep }) => sweep));
-      if (isFirst && isLast && items.length === 0) memory.nextReads.set(key, nextTime);
+      const isLast = found.cursor === undefined || all.some(({ overdue }) => overdue >= wall);
+      if (isLast && next >= wall) memory.nextReads.set(key, next);
       return isLast ? { items } : { ...found, items };
     };
 

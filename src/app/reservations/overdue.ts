@@ -26,6 +26,9 @@ const overdueMs = 1_000;
 /** For so long after its time, a grant that this process holds has its turn in its activity. */
 const heldMs = 30_000;
 
+/** How soon it is looked for again, as its activity may fail. */
+const heldAgainMs = 3_000;
+
 /** Of so many programs, what is overdue is executed at once. */
 const programsAtOnce = 8;
 
@@ -87,9 +90,14 @@ export async function executeOverdue(
 ): Promise<OverdueCounts & { readonly isWhole: boolean }> {
   const { places } = memory;
   const { wall } = await deps.clock.now();
+  /** When a sweep executes a record; of one that is held, when it looks again. */
+  const sweepTime = (record: OverdueRecord): Instant =>
+    isHeldHere(record, observers)
+      ? Math.min(timeOf(record) + heldMs, wall + heldAgainMs)
+      : timeOf(record) + overdueMs;
   const reads = dueReads(deps, memory, wall, (record) => ({
     overdue: timeOf(record) + overdueMs,
-    sweep: timeOf(record) + (isHeldHere(record, observers) ? heldMs : overdueMs),
+    sweep: sweepTime(record),
   }));
   const execute = overdueExecution(deps, observers.onDone);
   const errors = new Map<string, unknown>();
@@ -121,7 +129,10 @@ export async function executeOverdue(
           const page = await readPage(from);
           const oldestMs = Math.max(0, ...page.items.map((record) => wall - timeOf(record)));
           counts = sumOf(counts, { ...nothing, oldestMs });
-          return { ...page, items: page.items.filter((record) => !hasFailed(nameOf(record))) };
+          // Since it was read ahead, an activity may have begun to hold it.
+          const isReady = (record: OverdueRecord) =>
+            sweepTime(record) < wall && !hasFailed(nameOf(record));
+          return { ...page, items: page.items.filter(isReady) };
         },
         process: async (record) => (signal?.aborted ? {} : execute(record)),
         add: (total, executed) => sumOf(total, { ...nothing, ...executed }),

@@ -77,7 +77,7 @@ export function toConnectError(error: unknown): ConnectError {
 const maxTrailerBytes = 4_096;
 
 /** A message of so many UTF-16 units fits, with its details. */
-const shortMessage = 256;
+const shortMessage = 128;
 
 /** The error on the wire, with shorter texts if it would be too long to arrive. */
 function fromDomainError(error: DomainError): ConnectError {

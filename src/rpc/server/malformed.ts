@@ -1,5 +1,4 @@
 /** Refuses requests that cannot be read, such as JSON with an unknown field, as INVALID_REQUEST. */
-import { isUtf8 } from "node:buffer";
 import type { DescMethod } from "@bufbuild/protobuf";
 import {
   Code,
@@ -87,18 +86,14 @@ export const refuseMalformed =
     }
   };
 
-/** A URL whose message is not UTF-8, with its bytes in base64: they would be replaced in a text. */
-function withAllBytes(url: string): string {
-  const [, message = ""] = /[?&]message=([^&]*)/.exec(url) ?? [];
-  const characters = message.replaceAll(/%([\da-f]{2})/gi, (_, hex) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-  const bytes = Buffer.from(characters, "latin1");
-  if (isUtf8(bytes)) return url;
-  const exact = new URL(url);
-  exact.searchParams.set("message", bytes.toString("base64url"));
-  exact.searchParams.set("base64", "1");
-  return exact.href;
+/** Whether a URL is UTF-8: what is not would be replaced without a word. */
+function isUtf8Url(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): UniversalHandler {
@@ -108,8 +103,12 @@ function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): Univers
     const received = request.body as AsyncIterable<Uint8Array>;
     const body = receiveBody(received, method, contextValues);
     const header = clampDeadline(request.header);
-    const url = withAllBytes(request.url);
-    const call = checkBody(method, { ...request, url, header, contextValues, body });
+    const call = checkBody(method, { ...request, header, contextValues, body });
+    const refuseAs = (refusal: DomainError | ConnectError) => {
+      contextValues.set(refusalKey, toConnectError(refusal));
+      return refuse(call);
+    };
+    if (!isUtf8Url(request.url)) return refuseAs(unreadable("the URL is not UTF-8"));
     const response = handler(call);
     // Connect throws where its message for gRPC would quote half a surrogate pair of the request.
     await response.catch(() => undefined);
@@ -119,8 +118,6 @@ function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): Univers
     const isLate = error instanceof ConnectError && error.code === Code.DeadlineExceeded;
     const refusal = isLate ? error : signal && toMalformed(error, method);
     if (signal) contextValues.get(callKey)?.note(refusal ?? error);
-    if (!refusal) return response;
-    contextValues.set(refusalKey, toConnectError(refusal));
-    return refuse(call);
+    return refusal ? refuseAs(refusal) : response;
   }, handler);
 }

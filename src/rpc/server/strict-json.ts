@@ -39,7 +39,7 @@ function strictText(input: DescMessage, bytes: Uint8Array): string {
   const text = textOf(bytes);
   const json = parse(text);
   if (!isObject(json)) throw unreadable(`is not a ${input.name} as a JSON object`);
-  const exact = exactMessage(input, json, "");
+  const exact = exactMessage(input, json, { prefix: "", numbers: numbersIn(text) });
   if (exact === json) return text;
   // Throws for a name that is given twice, of which the parsed object has the last value only.
   fromJsonString(EmptySchema, text, { ignoreUnknownFields: true });
@@ -50,122 +50,138 @@ const unreadable = (what: string) => new DomainError("INVALID_REQUEST", `the req
 
 /** The text of UTF-8. A byte order mark stays, and is no JSON. */
 function textOf(bytes: Uint8Array): string {
-  if (!isUtf8(bytes)) throw unreadable(`is not UTF-8: ${firstWrongByte(bytes)}`);
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  if (!isUtf8(bytes)) throw unreadable(`is not UTF-8: ${wrongByte(bytes, text)}`);
+  return text;
 }
 
-function firstWrongByte(bytes: Uint8Array): string {
-  // The shortest beginning that is wrong ends with it.
-  let [right, wrong] = [0, bytes.length + 1];
-  while (wrong - right > 1) {
-    const middle = Math.floor((right + wrong) / 2);
-    if (isBeginning(bytes.subarray(0, middle))) right = middle;
-    else wrong = middle;
-  }
-  const byte = bytes[right];
-  return byte === undefined ? "it is cut off" : `byte 0x${byte.toString(16)} at offset ${right}`;
-}
+/** What a decoder writes for bytes that are not UTF-8; a request may also have it. */
+const replacement = "\ufffd";
+const replacementBytes = [...Buffer.from(replacement)];
 
-/** Whether bytes are UTF-8, but for a character that is cut off. */
-function isBeginning(bytes: Uint8Array): boolean {
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
-    return true;
-  } catch {
-    return false;
+/** Finds where bytes stop being the text that a decoder has made of them. */
+function wrongByte(bytes: Uint8Array, text: string): string {
+  let [from, offset] = [0, 0];
+  for (;;) {
+    const at = text.indexOf(replacement, from);
+    offset += Buffer.byteLength(text.slice(from, at));
+    const isSent = replacementBytes.every((byte, i) => bytes[offset + i] === byte);
+    if (!isSent) return `byte 0x${bytes[offset]?.toString(16)} at offset ${offset}`;
+    from = at + 1;
+    offset += 3;
   }
 }
-
-/** A number as it was written, which JavaScript may have rounded. */
-class InexactNumber {
-  readonly source: string;
-  constructor(source: string) {
-    this.source = source;
-  }
-}
-
-/** ECMAScript has the third parameter since 2026; TypeScript does not know it. */
-const keepInexact = (
-  _: string,
-  value: unknown,
-  { source }: { readonly source: string },
-): unknown =>
-  typeof value === "number" && !Number.isSafeInteger(value) ? new InexactNumber(source) : value;
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text, keepInexact as Parameters<typeof JSON.parse>[1]);
+    return JSON.parse(text);
   } catch (error) {
     const [place = ""] = / at position \d+ \(line \d+ column \d+\)/.exec(String(error)) ?? [];
     throw unreadable(`is not JSON${place && `: an error${place}`}`);
   }
 }
 
+/**
+ * Yields the numbers of JSON as they are written, which JavaScript may round. They are in the order
+ * in which the values are read: no field has a name like an index, which would come first.
+ */
+function* numbersIn(text: string): Generator<string, string> {
+  for (const [, number] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|(-?\d[\d.eE+-]*)/gs)) {
+    if (number !== undefined) yield number;
+  }
+  return "";
+}
+
 type JsonFields = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is JsonFields =>
-  typeof value === "object" && value?.constructor !== Array && !(value instanceof InexactNumber);
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Where a message is: what the paths of its fields begin with, and the numbers from there on. */
+interface Place {
+  readonly prefix: string;
+  readonly numbers: Iterator<string, string>;
+}
 
 /**
  * Checks every value of a message. Returns the same object, or one with other values where
  * Protobuf-ES would not read what Protobuf says.
  */
-function exactMessage(message: DescMessage, json: JsonFields, prefix: string): JsonFields {
+function exactMessage(message: DescMessage, json: JsonFields, place: Place): JsonFields {
+  const { prefix, numbers } = place;
   const fields = fieldsOf(message);
   const given = new Set<DescField | DescOneof>();
+  const nulls: string[] = [];
   let exact = json;
   for (const [name, value] of Object.entries(json)) {
-    const field = fields.get(name);
-    if (!field) throw refused(prefix + name, `is not a field of ${message.name}`);
+    const known = fields.get(name);
+    if (!known) throw refused(prefix + name, `is not a field of ${message.name}`);
+    const { field } = known;
     const path = prefix + field.name;
     if (given.has(field)) throw refused(path, "is given twice");
     given.add(field);
     if (value === null) {
-      // It is unset. Protobuf-ES would count it as a member of its oneof.
-      const { [name]: _, ...others } = exact;
-      exact = others;
+      if (field.oneof) nulls.push(name);
       continue;
     }
     if (field.oneof) {
       const members = field.oneof.fields.map((each) => each.name).join(", ");
-      if (given.has(field.oneof))
-        throw refused(prefix + field.oneof.name, `only one of ${members}`);
+      const where = prefix + field.oneof.name;
+      if (given.has(field.oneof)) throw refused(where, `only one of ${members}`);
       given.add(field.oneof);
     }
     const changed =
-      field.fieldKind === "list" ? exactList(field, value, path) : exactOne(field, value, path);
+      field.fieldKind === "list"
+        ? exactList(known, value, path, numbers)
+        : exactOne(known, value, path, numbers);
     if (changed !== value) exact = { ...exact, [name]: changed };
   }
-  return exact;
+  // Protobuf-ES counts a null as a member of its oneof.
+  const isBeside = (name: string) => given.has(fields.get(name)?.field.oneof as DescOneof);
+  if (!nulls.some(isBeside)) return exact;
+  return Object.fromEntries(Object.entries(exact).filter(([name]) => !nulls.includes(name)));
+}
+
+/** A field, and how its value has to look; without a form it is a message with fields. */
+interface Known {
+  readonly field: DescField;
+  readonly form: Form | undefined;
 }
 
 /** The fields of a message by both of their names. */
-function fieldsOf(message: DescMessage): ReadonlyMap<string, DescField> {
-  const found = known.get(message);
+function fieldsOf(message: DescMessage): ReadonlyMap<string, Known> {
+  const found = fieldsByMessage.get(message);
   if (found) return found;
   const fields = new Map(
-    message.fields.flatMap((field) => [field.name, field.jsonName].map((name) => [name, field])),
+    message.fields.flatMap((field) => {
+      const known = { field, form: formOf(field) };
+      return [field.name, field.jsonName].map((name) => [name, known]);
+    }),
   );
-  known.set(message, fields);
+  fieldsByMessage.set(message, fields);
   return fields;
 }
 
-const known = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
+const fieldsByMessage = new WeakMap<DescMessage, ReadonlyMap<string, Known>>();
 
-function exactList(field: DescField, value: unknown, path: string): unknown {
+function exactList(known: Known, value: unknown, path: string, numbers: Place["numbers"]): unknown {
   if (!Array.isArray(value)) throw refused(path, "has to be an array");
-  const items = value.map((item, i) => exactOne(field, item, `${path}[${i}]`));
+  const items = value.map((item, i) => exactOne(known, item, `${path}[${i}]`, numbers));
   return items.some((item, i) => item !== value[i]) ? items : value;
 }
 
 /** Checks a value of a field, or an item of it. */
-function exactOne(field: DescField, value: unknown, path: string): unknown {
-  const form = formOf(field);
+function exactOne(
+  { field, form }: Known,
+  value: unknown,
+  path: string,
+  numbers: Place["numbers"],
+): unknown {
   if (!form && field.message) {
     if (!isObject(value)) throw refused(path, "has to be a JSON object");
-    return exactMessage(field.message, value, `${path}.`);
+    return exactMessage(field.message, value, { prefix: `${path}.`, numbers });
   }
-  const exact = form?.exact(value);
+  const exact = form?.exact(value, numbers);
   if (exact === undefined) throw refused(path, `has to be ${form?.text}`);
   return exact;
 }
@@ -174,7 +190,7 @@ function exactOne(field: DescField, value: unknown, path: string): unknown {
 interface Form {
   readonly text: string;
   /** The same value, or one that Protobuf-ES reads as what it says; undefined when it is wrong. */
-  readonly exact: (value: unknown) => unknown;
+  readonly exact: (value: unknown, numbers: Place["numbers"]) => unknown;
 }
 
 function formOf({ message, enum: names, scalar }: DescField): Form | undefined {
@@ -190,12 +206,11 @@ const textIf =
 
 const integer = (bits: number): Form => ({
   text: `a whole number of ${bits} bits`,
-  exact(value) {
-    // It was read from decimal digits.
-    if (typeof value === "number") return isWithin(BigInt(value), bits) ? value : undefined;
-    const source = value instanceof InexactNumber ? value.source : value;
+  exact(value, numbers) {
+    const source = typeof value === "number" ? numbers.next().value : value;
     const number = typeof source === "string" ? integerOf(source) : undefined;
     if (number === undefined || !isWithin(number, bits)) return undefined;
+    if (typeof value === "number" && BigInt(value) === number) return value;
     const text = String(number);
     return text === value ? value : text;
   },
@@ -220,6 +235,8 @@ function integerOf(text: string): bigint | undefined {
   return sign ? -size : size;
 }
 
+const int32 = integer(32);
+
 const scalarForms = new Map<ScalarType | undefined, Form>([
   [ScalarType.STRING, { text: "a string", exact: textIf((text) => text.isWellFormed()) }],
   [
@@ -227,7 +244,7 @@ const scalarForms = new Map<ScalarType | undefined, Form>([
     { text: "true or false", exact: (value) => (typeof value === "boolean" ? value : undefined) },
   ],
   [ScalarType.BYTES, { text: "a string in base64", exact: textIf(isBase64) }],
-  [ScalarType.INT32, integer(32)],
+  [ScalarType.INT32, int32],
   [ScalarType.INT64, integer(64)],
 ]);
 
@@ -240,9 +257,9 @@ function isBase64(text: string): boolean {
 
 const enumForm = ({ values }: DescEnum): Form => ({
   text: `one of ${values.map(({ name }) => name).join(", ")}`,
-  exact: (value) =>
+  exact: (value, numbers) =>
     typeof value === "number"
-      ? integer(32).exact(value)
+      ? int32.exact(value, numbers)
       : textIf((text) => values.some(({ name }) => name === text))(value),
 });
 

@@ -59,11 +59,20 @@ test("one in which this process holds what is due is not read each time", async 
   const { clock, reserve, sweep } = setUp(() => isHeld);
   await reserve("held", { inMs: -1_001 });
   expect(await sweep()).toMatchObject({ granted: 0, shards });
-  clock.time += 9_999;
+  clock.time += 2_999;
   isHeld = false;
   expect(await sweep()).toMatchObject({ granted: 0, shards: 0 });
   clock.time += 1;
   expect(await sweep()).toMatchObject({ granted: 1 });
+});
+
+test("one in which this process holds more than a page is not read each time", async () => {
+  const { clock, reserve, sweep } = setUp(() => true);
+  const ids = Array.from({ length: shardCount * 60 }, (_, n) => `held-${n}`);
+  for (const id of ids) await reserve(id, { inMs: -1_001 });
+  expect((await sweep()).shards).toBeGreaterThan(shards);
+  clock.time += 2_999;
+  expect(await sweep()).toMatchObject({ granted: 0, shards: 0 });
 });
 
 test("after the clock was set back, all are read", async () => {

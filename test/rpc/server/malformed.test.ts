@@ -228,6 +228,7 @@ describe("a request by hand", () => {
     ["{", {}, /^the request is not JSON: an error at position 1 /],
     ["", {}, /^the request is not JSON$/],
     ["[]", {}, /^the request is not a GetBalanceRequest as a JSON object$/],
+    ["null", {}, /^the request is not a GetBalanceRequest as a JSON object$/],
     ['{"userId":"a","userId":"b"}', {}, /^userId: is given twice$/],
     ["[".repeat(60_000), {}, /^the request is not JSON/],
     ["{}", { "content-encoding": "gzip" }, /^(decompression failed|the request cannot be read)$/],
@@ -250,16 +251,23 @@ describe("a request by hand", () => {
   test("that is not UTF-8 is refused in a body and in a URL", async () => {
     const wrong = {
       code: "invalid_argument",
-      message: expect.stringMatching(/byte 0x8f at offset 11$/),
+      message: "the request is not UTF-8: byte 0x8f at offset 11",
     };
     const body = Buffer.from('{"userId":"\x8f"}', "latin1");
     expect(await (await post(body)).json()).toMatchObject(wrong);
-    const inBase64 = `base64=1&message=${body.toString("base64url")}`;
-    for (const query of [inBase64, "message=%7B%22userId%22:%22%8F%22%7D"]) {
+    const get = async (query: string) => {
       const all = `${url("GetBalance")}?connect=v1&encoding=json&${query}`;
-      const response = await fetch(all, { headers: { "meguri-caller": "curl" } });
-      expect(await response.json()).toMatchObject(wrong);
+      return (await fetch(all, { headers: { "meguri-caller": "curl" } })).json();
+    };
+    const inBase64 = `base64=1&message=${body.toString("base64url")}`;
+    expect(await get(inBase64)).toMatchObject(wrong);
+    for (const name of ["message", "mess%61ge"]) {
+      const refused = await get(`${name}=%7B%22userId%22:%22%8F%22%7D`);
+      expect(refused).toMatchObject({ ...wrong, message: "the URL is not UTF-8" });
     }
+    expect(await get("message=%7B%22userId%22:%22%E7%94%B0%22%7D")).toMatchObject({
+      message: expect.stringContaining("user_id"),
+    });
   });
 
   test.each(["host: [", "host: a b", "x: no host"])(

@@ -97,8 +97,7 @@ export type Step =
   | { readonly step: "wait"; readonly hours: number }
   | { readonly step: "faults"; readonly faults: readonly Fault[] };
 
-/** One has the name of a property that every object has. */
-export const kinds = ["like", "constructor"];
+export const kinds = ["like", "love"];
 export const moreKinds = Array.from({ length: 16 }, (_, i) => `k${i}`);
 
 /** One of them is a kind of reactions as well. */
