@@ -40,7 +40,7 @@ const executeAll = (deps: Deps) =>
 describe("whatever happened to its run", () => {
   test("a hold without one is released by a sweep", async () => {
     await holdWithoutRun(stack, "no-run", -16_000);
-    await holdWithoutRun(stack, "not-yet", -1_000);
+    await holdWithoutRun(stack, "not-yet", hour);
     expect(await executeAll(stack.deps)).toMatchObject({ overdue: 1, released: 1, failed: 0 });
     await expectTimedOut(stack, "no-run");
     await holdReaches(stack, "not-yet", "HELD");
