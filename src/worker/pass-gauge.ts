@@ -11,7 +11,7 @@ const maxValues = 100;
 
 /**
  * Numbers are dropped after this time, because they may have changed since. The reconciler begins a
- * pass every 30 s, on any of the workers, and a worker a sweep every 2 s. Both take longer while
+ * pass every 30 s, on any of the workers, and a worker a sweep every second. Both take longer while
  * Temporal or a long list slows them down.
  */
 const keptMs = 180_000;

@@ -52,7 +52,7 @@ export function retryDelayMsOf(error: unknown): number | undefined {
  * server has received; and any other error as it is.
  */
 export function asRefusal(error: ConnectError): ConnectError {
-  const [, what] = /^serialize (?:binary|JSON): (.*)$/s.exec(error.rawMessage) ?? [];
+  const [, what] = /^serialize binary: (.*)$/s.exec(error.rawMessage) ?? [];
   if (what === undefined || error.code !== Code.Internal) return error;
   const reason: Reason = "INVALID_REQUEST";
   const info = { desc: ErrorInfoSchema, value: { domain: errorDomain, reason } };

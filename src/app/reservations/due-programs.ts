@@ -57,10 +57,9 @@ export async function restoreDueHours(
   for (const { programId } of programs.filter((_, i) => hasTurn(i))) {
     try {
       const isDue = await hasDue({ reader }, programId, wall).catch((error) => {
-        if (isStoreOutage(error)) throw error;
-        // What can be read may be due beside what cannot.
         onFailed(programId, error);
-        return true;
+        // What can be read may be due beside what cannot.
+        return !isStoreOutage(error);
       });
       if (isDue) await dueHours.mark(programId, wall, undefined);
     } catch (error) {

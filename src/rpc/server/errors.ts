@@ -52,6 +52,9 @@ export class InvalidRequest extends DomainError {
 export const invalid = (field: string, description: string): InvalidRequest =>
   new InvalidRequest([{ field, description }]);
 
+/** The error for a request that is no message of its method. */
+export const unreadable = (message: string) => new DomainError("INVALID_REQUEST", message);
+
 /**
  * The error that the client gets. A DomainError has its reason's code and exactly one ErrorInfo. An
  * error of Connect itself stays as it is. Anything else becomes INTERNAL without any details.

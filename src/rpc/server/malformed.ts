@@ -14,7 +14,7 @@ import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/conne
 import { DomainError } from "../../domain/errors.ts";
 import { callKey } from "./calls.ts";
 import { clampDeadline } from "./clamp-deadline.ts";
-import { invalid, toConnectError } from "./errors.ts";
+import { invalid, toConnectError, unreadable } from "./errors.ts";
 import { checkBody } from "./large-bodies.ts";
 import { tooLarge } from "./method-limits.ts";
 import { receiveBody } from "./receive-body.ts";
@@ -41,8 +41,6 @@ export function toMalformed(error: unknown, method: DescMethod): DomainError | u
   const isOurs = code !== Code.InvalidArgument;
   return unreadable(isOurs ? "the request cannot be read" : rawMessage.slice(0, maxEchoed));
 }
-
-const unreadable = (message: string) => new DomainError("INVALID_REQUEST", message);
 
 /** The context of a call from its start until the interceptors get it. */
 const unreadKey = createContextKey<HandlerContext | undefined>(undefined);
@@ -105,6 +103,7 @@ function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): Univers
     const header = clampDeadline(request.header);
     const call = checkBody(method, { ...request, header, contextValues, body });
     const refuseAs = (refusal: DomainError | ConnectError) => {
+      contextValues.get(callKey)?.note(refusal);
       contextValues.set(refusalKey, toConnectError(refusal));
       return refuse(call);
     };
@@ -117,7 +116,8 @@ function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): Univers
     // A request that breaks off after its deadline is late, whatever Connect has answered.
     const isLate = error instanceof ConnectError && error.code === Code.DeadlineExceeded;
     const refusal = isLate ? error : signal && toMalformed(error, method);
-    if (signal) contextValues.get(callKey)?.note(refusal ?? error);
-    return refusal ? refuseAs(refusal) : response;
+    if (refusal) return refuseAs(refusal);
+    if (signal) contextValues.get(callKey)?.note(error);
+    return response;
   }, handler);
 }

@@ -15,7 +15,7 @@ import {
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { DomainError } from "../../domain/errors.ts";
 import { isTimestamp } from "../../domain/month.ts";
-import { invalid, toConnectError } from "./errors.ts";
+import { invalid, toConnectError, unreadable } from "./errors.ts";
 
 /** Longer names of a request are cut, because clients limit the size of metadata. */
 export const maxEchoed = 100;
@@ -38,20 +38,18 @@ export const strictDecoder = (input: DescMessage) => ({
 function strictText(input: DescMessage, bytes: Uint8Array): string {
   const text = textOf(bytes);
   const json = parse(text);
-  if (!isObject(json)) throw unreadable(`is not a ${input.name} as a JSON object`);
-  const exact = exactMessage(input, json, { prefix: "", numbers: numbersIn(text) });
+  if (!isObject(json)) throw unreadable(`the request is not a ${input.name} as a JSON object`);
+  const exact = exactMessage(input, json, { path: "", numbers: numbersIn(text) });
   if (exact === json) return text;
   // Throws for a name that is given twice, of which the parsed object has the last value only.
   fromJsonString(EmptySchema, text, { ignoreUnknownFields: true });
   return JSON.stringify(exact);
 }
 
-const unreadable = (what: string) => new DomainError("INVALID_REQUEST", `the request ${what}`);
-
 /** The text of UTF-8. A byte order mark stays, and is no JSON. */
 function textOf(bytes: Uint8Array): string {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  if (!isUtf8(bytes)) throw unreadable(`is not UTF-8: ${wrongByte(bytes, text)}`);
+  if (!isUtf8(bytes)) throw unreadable(`the request is not UTF-8: ${wrongByte(bytes, text)}`);
   return text;
 }
 
@@ -77,7 +75,7 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     const [place = ""] = / at position \d+ \(line \d+ column \d+\)/.exec(String(error)) ?? [];
-    throw unreadable(`is not JSON${place && `: an error${place}`}`);
+    throw unreadable(`the request is not JSON${place && `: an error${place}`}`);
   }
 }
 
@@ -97,9 +95,9 @@ type JsonFields = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is JsonFields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Where a message is: what the paths of its fields begin with, and the numbers from there on. */
+/** Where a value is: its path, empty for the request itself, and the numbers from there on. */
 interface Place {
-  readonly prefix: string;
+  readonly path: string;
   readonly numbers: Iterator<string, string>;
 }
 
@@ -107,39 +105,41 @@ interface Place {
  * Checks every value of a message. Returns the same object, or one with other values where
  * Protobuf-ES would not read what Protobuf says.
  */
-function exactMessage(message: DescMessage, json: JsonFields, place: Place): JsonFields {
-  const { prefix, numbers } = place;
+function exactMessage(
+  message: DescMessage,
+  json: JsonFields,
+  { path, numbers }: Place,
+): JsonFields {
+  const prefix = path && `${path}.`;
   const fields = fieldsOf(message);
   const given = new Set<DescField | DescOneof>();
-  const nulls: string[] = [];
+  /** The oneofs of the members that are null, by the names of these. */
+  const nulls = new Map<string, DescOneof>();
   let exact = json;
   for (const [name, value] of Object.entries(json)) {
     const known = fields.get(name);
     if (!known) throw refused(prefix + name, `is not a field of ${message.name}`);
     const { field } = known;
-    const path = prefix + field.name;
-    if (given.has(field)) throw refused(path, "is given twice");
+    const { oneof } = field;
+    const place = { path: prefix + field.name, numbers };
+    if (given.has(field)) throw refused(place.path, "is given twice");
     given.add(field);
     if (value === null) {
-      if (field.oneof) nulls.push(name);
+      if (oneof) nulls.set(name, oneof);
       continue;
     }
-    if (field.oneof) {
-      const members = field.oneof.fields.map((each) => each.name).join(", ");
-      const where = prefix + field.oneof.name;
-      if (given.has(field.oneof)) throw refused(where, `only one of ${members}`);
-      given.add(field.oneof);
+    if (oneof && given.has(oneof)) {
+      const members = oneof.fields.map((each) => each.name).join(", ");
+      throw refused(prefix + oneof.name, `only one of ${members}`);
     }
-    const changed =
-      field.fieldKind === "list"
-        ? exactList(known, value, path, numbers)
-        : exactOne(known, value, path, numbers);
+    if (oneof) given.add(oneof);
+    const isList = field.fieldKind === "list";
+    const changed = isList ? exactList(known, value, place) : exactOne(known, value, place);
     if (changed !== value) exact = { ...exact, [name]: changed };
   }
   // Protobuf-ES counts a null as a member of its oneof.
-  const isBeside = (name: string) => given.has(fields.get(name)?.field.oneof as DescOneof);
-  if (!nulls.some(isBeside)) return exact;
-  return Object.fromEntries(Object.entries(exact).filter(([name]) => !nulls.includes(name)));
+  if (![...nulls.values()].some((oneof) => given.has(oneof))) return exact;
+  return Object.fromEntries(Object.entries(exact).filter(([name]) => !nulls.has(name)));
 }
 
 /** A field, and how its value has to look; without a form it is a message with fields. */
@@ -164,25 +164,20 @@ function fieldsOf(message: DescMessage): ReadonlyMap<string, Known> {
 
 const fieldsByMessage = new WeakMap<DescMessage, ReadonlyMap<string, Known>>();
 
-function exactList(known: Known, value: unknown, path: string, numbers: Place["numbers"]): unknown {
+function exactList(known: Known, value: unknown, { path, numbers }: Place): unknown {
   if (!Array.isArray(value)) throw refused(path, "has to be an array");
-  const items = value.map((item, i) => exactOne(known, item, `${path}[${i}]`, numbers));
+  const items = value.map((item, i) => exactOne(known, item, { path: `${path}[${i}]`, numbers }));
   return items.some((item, i) => item !== value[i]) ? items : value;
 }
 
 /** Checks a value of a field, or an item of it. */
-function exactOne(
-  { field, form }: Known,
-  value: unknown,
-  path: string,
-  numbers: Place["numbers"],
-): unknown {
+function exactOne({ field, form }: Known, value: unknown, place: Place): unknown {
   if (!form && field.message) {
-    if (!isObject(value)) throw refused(path, "has to be a JSON object");
-    return exactMessage(field.message, value, { prefix: `${path}.`, numbers });
+    if (!isObject(value)) throw refused(place.path, "has to be a JSON object");
+    return exactMessage(field.message, value, place);
   }
-  const exact = form?.exact(value, numbers);
-  if (exact === undefined) throw refused(path, `has to be ${form?.text}`);
+  const exact = form?.exact(value, place.numbers);
+  if (exact === undefined) throw refused(place.path, `has to be ${form?.text}`);
   return exact;
 }
 
@@ -193,9 +188,9 @@ interface Form {
   readonly exact: (value: unknown, numbers: Place["numbers"]) => unknown;
 }
 
-function formOf({ message, enum: names, scalar }: DescField): Form | undefined {
+function formOf({ message, enum: named, scalar }: DescField): Form | undefined {
   if (message) return wellKnownForms.get(message.typeName);
-  return names ? enumForm(names) : scalarForms.get(scalar);
+  return named ? enumForm(named) : scalarForms.get(scalar);
 }
 
 /** The same value when it is a text that passes. */
@@ -210,9 +205,8 @@ const integer = (bits: number): Form => ({
     const source = typeof value === "number" ? numbers.next().value : value;
     const number = typeof source === "string" ? integerOf(source) : undefined;
     if (number === undefined || !isWithin(number, bits)) return undefined;
-    if (typeof value === "number" && BigInt(value) === number) return value;
-    const text = String(number);
-    return text === value ? value : text;
+    const isExact = typeof value === "number" && BigInt(value) === number;
+    return isExact ? value : String(number);
   },
 });
 
@@ -255,13 +249,15 @@ function isBase64(text: string): boolean {
   return plain.endsWith("=") ? plain.length % 4 === 0 : plain.length % 4 !== 1;
 }
 
-const enumForm = ({ values }: DescEnum): Form => ({
-  text: `one of ${values.map(({ name }) => name).join(", ")}`,
-  exact: (value, numbers) =>
-    typeof value === "number"
-      ? int32.exact(value, numbers)
-      : textIf((text) => values.some(({ name }) => name === text))(value),
-});
+function enumForm({ values }: DescEnum): Form {
+  const names = values.map(({ name }) => name);
+  const named = textIf((text) => names.includes(text));
+  return {
+    text: `one of ${names.join(", ")}`,
+    exact: (value, numbers) =>
+      typeof value === "number" ? int32.exact(value, numbers) : named(value),
+  };
+}
 
 const wellKnownForms = new Map<string, Form>([
   [

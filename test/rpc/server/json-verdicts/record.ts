@@ -21,8 +21,7 @@ try {
   const table: Record<string, Record<string, string | null>> = {};
   for (const [i, verdict] of verdicts.trim().split("\n").entries()) {
     const { message, json } = inputs[i] as (typeof inputs)[number];
-    table[message.typeName] ??= {};
-    Object.assign(table[message.typeName] ?? {}, { [json]: JSON.parse(verdict) });
+    table[message.typeName] = { ...table[message.typeName], [json]: JSON.parse(verdict) };
   }
   writeFileSync(`${folder}/verdicts.json`, `${JSON.stringify(table, null, 1)}\n`);
 } finally {
