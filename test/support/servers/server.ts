@@ -37,6 +37,7 @@ import { createServer, type Server } from "../../../src/server.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { tableName } from "../../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
+import { patientDeps } from "../fixtures/waiting.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
 import {
   createMemoryTables,
@@ -81,6 +82,7 @@ export interface Clients {
 
 export interface TestServer extends Clients {
   readonly config: Config;
+  /** The dependencies of the server, whose calls are made again while the machine is busy. */
   readonly deps: Deps;
   readonly server: Server;
   /** The port of gRPC on which the server listens. */
@@ -120,14 +122,15 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const memory = openMemory(options, config.tablePrefix);
   if (ownTables && !memory) await setupTables(config, log);
   const workflows = recordWorkflows();
-  const { deps, close } = compose(config, options.workflows ?? workflows, log, {
+  const { deps: served, close } = compose(config, options.workflows ?? workflows, log, {
     clients: memory?.connect(),
   });
+  const deps = patientDeps(served);
   if (ownTables) await setupProgram(deps);
   const { uploadIdleMs } = options;
   const { authenticate, certificates, ...access } = composeAccess(config, log);
   const server = createServer({
-    ...{ deps, config, log, certificates },
+    ...{ deps: served, config, log, certificates },
     authenticate: options.authenticate ?? authenticate,
     ...(uploadIdleMs && { uploadIdleMs }),
   });

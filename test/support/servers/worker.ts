@@ -25,6 +25,7 @@ import { installSdk } from "../../../src/worker/sdk.ts";
 import { createWorker } from "../../../src/worker.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { enforceRules } from "../fixtures/bulk-rules.ts";
+import { patientDeps } from "../fixtures/waiting.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
 import { createMemoryTables, type MemoryClients } from "../stores/memory-clients.ts";
 import { noWorkflows } from "./no-workflows.ts";
@@ -116,13 +117,14 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   await ensureSearchAttributes(workflows.link.connection, config.temporalNamespace);
   const clients = store.connect();
   const server = compose(config, workflows, quiet, { clients });
+  const deps = patientDeps(server.deps, own ? ["workflows"] : []);
   const { programId = `p-${id}`, timeZone = "Asia/Tokyo", lifetime = 12 } = options;
   await createProgram(
-    { ...server.deps, background: () => {} },
+    { ...deps, background: () => {} },
     { programId, timeZone, lifetimeMonths: lifetime },
   );
   const sources = readSourceDefinitions(config.bulkSources).map(({ name }) => name);
-  if (sources.length > 0) await enforceRules(server.deps, programId, { sources });
+  if (sources.length > 0) await enforceRules(deps, programId, { sources });
   const processEnv = { ...env, MEGURI_DYNAMODB_ENDPOINT: store.endpointOfWorkers };
   const metrics = createMetrics();
   const running = new Set<() => Promise<void>>();
@@ -137,7 +139,7 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   }
   if (options.worker !== false) await startWorker();
   return {
-    deps: server.deps,
+    deps,
     workflows,
     client: workflows.link.client,
     programId,
