@@ -80,8 +80,8 @@ export function liabilityOf(end: Account, start: Account | undefined): Liability
 }
 
 /**
- * Returns the report with its result. One that has a result keeps it. The program is the one of the
- * instant of the report.
+ * Returns the report with its result, which replaces one that it has: a report that is doubted is
+ * made again. The program is the one of the instant of the report.
  */
 export function finishReport(
   report: LiabilityReport,
@@ -89,7 +89,6 @@ export function finishReport(
   { months, ...counts }: CountedLiability,
   endTime: Instant,
 ): LiabilityReport {
-  if (report.result) return report;
   const outstanding = Object.entries(months).map(([month, points]) => ({
     month: Number(month),
     expireTime: expireTime(program, Number(month), report.asOf),

@@ -72,7 +72,7 @@ const report: LiabilityReport = {
   asOf: 1,
 };
 
-test("a result has the buckets by month, names 20 failures and stays", () => {
+test("a result has the buckets by month, names 20 failures and is replaced", () => {
   const months = { [january]: "18014398509481984", [january - 1]: "1" };
   const failures = Array.from({ length: 30 }, (_, i) => ({ userId: `u${i}`, reason: "INTERNAL" }));
   const counts = { accounts: 2, members: 2, months, totals: {}, failed: 30, failures };
@@ -85,5 +85,6 @@ test("a result has the buckets by month, names 20 failures and stays", () => {
       { month: january, expireTime: Date.UTC(2026, 2, 1), points: "18014398509481984" },
     ],
   });
-  expect(finishReport(finished, program, { ...counts, accounts: 3 }, 3)).toBe(finished);
+  const again = finishReport(finished, program, { ...counts, accounts: 3 }, 3);
+  expect(again.result).toEqual({ ...finished.result, accounts: 3, endTime: 3 });
 });

@@ -56,7 +56,7 @@ export async function createLiabilityReport(
 }
 
 /**
- * Keeps the result of a report, and returns the report. A second result changes nothing. Refusals:
+ * Keeps the result of a report, in the place of an earlier one, and returns the report. Refusals:
  * PROGRAM_NOT_FOUND, LIABILITY_REPORT_NOT_FOUND.
  */
 export async function keepLiability(
