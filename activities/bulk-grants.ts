@@ -32,13 +32,11 @@ import { readSummary } from "../src/app/bulk-grants/summarize.ts";
 import { completeValidation, validateBlocks } from "../src/app/bulk-grants/validate-blocks.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import type { Observers } from "../src/app/ports/observers.ts";
-import type { Answer } from "../src/contract/answers.ts";
 import type {
   BlocksInput,
   BlocksResult,
   BulkApproveInput,
   BulkChangeInput,
-  BulkGrantAsked,
   BulkGrantInput,
   BulkGrantStatus,
   BulkGrantView,
@@ -47,7 +45,6 @@ import type { BulkGrant, BulkGrantName, RunCounts } from "../src/domain/bulk-gra
 import { grantedPointsExpireTime } from "../src/domain/bulk-grant-summary.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { bulkGrantTiming } from "../workflows/timing.ts";
-import { answerTo } from "./answers.ts";
 import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
 import { type ApproverOf, fromTemporal } from "./operators.ts";
@@ -62,14 +59,14 @@ export function bulkGrantActivities(
   approverOf: ApproverOf | undefined,
   onBlock: Observers["onBlock"],
 ) {
-  const viewOf = (input: BulkGrantAsked) => readView(deps, input);
+  const viewOf = (input: BulkGrantInput) => readView(deps, input);
 
   return {
     /** Moves the record on by the time. Returns what follows from it. */
-    advanceBulkGrant: (input: BulkGrantAsked): Promise<Answer<BulkGrantView>> => viewOf(input),
+    advanceBulkGrant: (input: BulkGrantInput): Promise<BulkGrantView> => viewOf(input),
 
     /** Checks rows for one step. A retry continues from the last heartbeat. */
-    async validateBlocks(input: BlocksInput): Promise<Answer<BlocksResult>> {
+    async validateBlocks(input: BlocksInput): Promise<BlocksResult> {
       const { revision, from, to } = check(input, blocksFields);
       const range = { ...nameOf(input), revision, to };
       const progress = await runStep<{ readonly next: number }, BlocksResult>(
@@ -77,13 +74,13 @@ export function bulkGrantActivities(
         ({ next = from }, shouldContinue) =>
           validateBlocks(deps, { ...range, from: next }, shouldContinue),
       );
-      return answerTo(input, progress);
+      return progress;
     },
 
     /** Ends the validation, and returns what follows. */
     async completeValidation(
-      input: BulkGrantAsked & { readonly revision: number },
-    ): Promise<Answer<BulkGrantView>> {
+      input: BulkGrantInput & { readonly revision: number },
+    ): Promise<BulkGrantView> {
       const { revision } = check(input, { revision: "number" });
       const name = nameOf(input);
       const onDamage = (what: string, err: unknown) =>
@@ -93,7 +90,7 @@ export function bulkGrantActivities(
     },
 
     /** Executes rows for one step. A retry continues from the last heartbeat. */
-    async runBlocks(input: BlocksInput): Promise<Answer<BlocksResult>> {
+    async runBlocks(input: BlocksInput): Promise<BlocksResult> {
       const { revision, run, from, to } = check(input, blocksFields);
       const name = nameOf(input);
       const { next, stopped } = await runStep<RunProgress, RunProgress>(
@@ -109,13 +106,11 @@ export function bulkGrantActivities(
       );
       const progress = await progressOf(deps, await readBulkGrant(deps, name));
       const at = { ...(next !== undefined && { next }), ...(stopped && { stopped }) };
-      return answerTo(input, { ...at, ...progress });
+      return { ...at, ...progress };
     },
 
     /** Ends a run, and returns what follows. */
-    async finishRun(
-      input: BulkGrantAsked & { readonly run: number },
-    ): Promise<Answer<BulkGrantView>> {
+    async finishRun(input: BulkGrantInput & { readonly run: number }): Promise<BulkGrantView> {
       const { run } = check(input, { run: "number" });
       const name = nameOf(input);
       const awaitLateRows = () => sleep(bulkGrantTiming.lateRowsMs);
@@ -124,25 +119,25 @@ export function bulkGrantActivities(
     },
 
     /** Tells people at most once what is due about the wait for approvals. */
-    async announceBulkGrant(input: BulkGrantAsked): Promise<Answer<object>> {
+    async announceBulkGrant(input: BulkGrantInput): Promise<object> {
       await announce(deps, nameOf(input));
-      return answerTo(input, {});
+      return {};
     },
 
     /** Reminds people once that the bulk grant awaits approval, when it is time. */
-    async remindOfApproval(input: BulkGrantAsked): Promise<Answer<object>> {
+    async remindOfApproval(input: BulkGrantInput): Promise<object> {
       await remindOfApproval(deps, nameOf(input));
-      return answerTo(input, {});
+      return {};
     },
 
     /** Writes the failed rows to the source. */
-    async writeFailuresToSource(input: BulkGrantAsked): Promise<Answer<object>> {
+    async writeFailuresToSource(input: BulkGrantInput): Promise<object> {
       await heartbeatWhile(writeFailuresToSource(deps, nameOf(input)));
-      return answerTo(input, {});
+      return {};
     },
 
     /** Reports the outcome at most once, and returns what follows. */
-    async reportOutcome(input: BulkGrantAsked): Promise<Answer<BulkGrantView>> {
+    async reportOutcome(input: BulkGrantInput): Promise<BulkGrantView> {
       await heartbeatWhile(reportOutcome(deps, nameOf(input)));
       return viewOf(input);
     },
@@ -152,7 +147,7 @@ export function bulkGrantActivities(
 }
 
 /** Moves the record on by the time, and shows what follows. */
-async function readView(deps: Deps, input: BulkGrantAsked): Promise<Answer<BulkGrantView>> {
+async function readView(deps: Deps, input: BulkGrantInput): Promise<BulkGrantView> {
   const name = nameOf(input);
   const advanced = await advanceBulkGrant(deps, name);
   const { bulkGrant } = advanced;
@@ -170,7 +165,7 @@ async function readView(deps: Deps, input: BulkGrantAsked): Promise<Answer<BulkG
     pointsExpireTime: now && grantedPointsExpireTime(bulkGrant, program, now.calendar),
     invalidCounts: bulkGrant.state === "INVALID" ? await countInvalid(deps, bulkGrant) : {},
   };
-  return answerTo(input, toView(advanced, beside));
+  return toView(advanced, beside);
 }
 
 /** What the run has done so far. */
@@ -202,13 +197,13 @@ function changeActivities(deps: Deps, approverOf: ApproverOf | undefined) {
   const ownDeps = { ...deps, workflows: { ...deps.workflows, refreshBulkGrant: async () => {} } };
   const by =
     (change: (deps: Deps, input: BulkGrantChange) => Promise<BulkGrant>) =>
-    async (key: BulkGrantAsked, input: BulkChangeInput): Promise<Answer<BulkGrantStatus>> =>
-      answerTo(key, toStatus(await change(ownDeps, { ...nameOf(key), ...actorOf(input) })));
+    async (key: BulkGrantInput, input: BulkChangeInput): Promise<BulkGrantStatus> =>
+      toStatus(await change(ownDeps, { ...nameOf(key), ...actorOf(input) }));
   return {
     approveBulkGrant: async (
-      key: BulkGrantAsked,
+      key: BulkGrantInput,
       input: BulkApproveInput,
-    ): Promise<Answer<BulkGrantStatus>> => {
+    ): Promise<BulkGrantStatus> => {
       // A name that nobody has mapped could be a second one of the submitter or of an approver.
       if (!approverOf) throw new DomainError("PERMISSION_DENIED", approvalsAreOff);
       const { digest, subject: name } = check(input, { digest: "string", subject: "string" });

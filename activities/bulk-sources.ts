@@ -6,7 +6,6 @@ import { reportPickUp } from "../src/app/bulk-grants/report-pick-up.ts";
 import { submitFromSource } from "../src/app/bulk-grants/submit-from-source.ts";
 import { writeRefusal } from "../src/app/bulk-grants/write-refusal.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
-import type { Answer } from "../src/contract/answers.ts";
 import { bulkGrantWorkflowId } from "../src/contract/bulk-grants.ts";
 import type {
   FilePlace,
@@ -24,7 +23,6 @@ import { hasControls } from "../src/domain/controls.ts";
 import { maxCauseBytes, maxTitleBytes } from "../src/domain/display-text.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { formatInstant, isMonth, type Month, parseMonth } from "../src/domain/month.ts";
-import { answerTo } from "./answers.ts";
 import { addressOf } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
 import { type ApproverOf, starterOfRun } from "./operators.ts";
@@ -34,7 +32,7 @@ import { heartbeatWhile } from "./steps.ts";
 export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefined) {
   return {
     /** Submits a sheet from a source. Returns its name, in which `{date}` is replaced. */
-    async submitFromSource(input: SubmitFromSourceInput): Promise<Answer<SubmittedFromSource>> {
+    async submitFromSource(input: SubmitFromSourceInput): Promise<SubmittedFromSource> {
       const fields = check(input, submitFields);
       const { program_id, source, title, cause, subject, start_time, execute_time } = fields;
       const { expire_month } = fields;
@@ -60,11 +58,11 @@ export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefi
       await heartbeatWhile(submitFromSource(deps, submission));
       const workflowId = bulkGrantWorkflowId(program_id, bulk_grant_id);
       const is_own = activityInfo().workflowExecution?.workflowId === workflowId;
-      return answerTo(input, { program_id, bulk_grant_id, is_own });
+      return { program_id, bulk_grant_id, is_own };
     },
 
     /** Lists a page of the new files of a source. */
-    async listNewFiles(input: NewFilesInput): Promise<Answer<NewFiles>> {
+    async listNewFiles(input: NewFilesInput): Promise<NewFiles> {
       const { source_name, cursor } = check(input, { source_name: "string", cursor: "string?" });
       const { items, ...next } = await heartbeatWhile(
         deps.bulkSources.listNew(source_name, cursor),
@@ -74,28 +72,28 @@ export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefi
         bulk_grant_id: bulkGrantId,
         title,
       }));
-      return answerTo(input, { files, ...next });
+      return { files, ...next };
     },
 
     /** Submits a new file. Returns its bulk grant, unless the file is not there any more. */
-    async pickUpSheet(input: PickUpSheetInput): Promise<Answer<PickedUpFile>> {
+    async pickUpSheet(input: PickUpSheetInput): Promise<PickedUpFile> {
       const { program_id, bulk_grant_id, source, title, start_time } = check(input, pickUpFields);
       const starter = await starterOfRun(undefined, approverOf);
       const file = { programId: program_id, bulkGrantId: bulk_grant_id, source, title, starter };
       const found = await heartbeatWhile(
         pickUpSheet(deps, file, toInstant("start_time", start_time)),
       );
-      if (!found) return answerTo(input, {});
+      if (!found) return {};
       const { bulkGrantId, revision } = found;
-      return answerTo(input, { sheet: { program_id, bulk_grant_id: bulkGrantId, revision } });
+      return { sheet: { program_id, bulk_grant_id: bulkGrantId, revision } };
     },
 
     /** Writes what is wrong with a file that was refused. Returns where. */
-    async writeRefusal(input: WriteRefusalInput): Promise<Answer<FilePlace>> {
+    async writeRefusal(input: WriteRefusalInput): Promise<FilePlace> {
       const { program_id, bulk_grant_id, source, reason, message } = check(input, refusalFields);
       const sheet = { programId: program_id, bulkGrantId: bulk_grant_id, source, reason, message };
       const place = addressOf(await heartbeatWhile(writeRefusal(deps, sheet)));
-      return answerTo(input, { place });
+      return { place };
     },
 
     /** Tells people once which files were refused or left. Must not be repeated. */
@@ -111,14 +109,14 @@ export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefi
     },
 
     /** Moves a file. Returns where it is then, unless it is not there any more. */
-    async moveFile(input: MoveFileInput): Promise<Answer<FilePlace>> {
+    async moveFile(input: MoveFileInput): Promise<FilePlace> {
       const { source, to, program_id, bulk_grant_id } = check(input, moveFields);
       const bulkGrant =
         bulk_grant_id === undefined
           ? undefined
           : { programId: program_id, bulkGrantId: bulk_grant_id };
       const place = await heartbeatWhile(moveSheet(deps, { source, to, bulkGrant }));
-      return answerTo(input, place ? { place: addressOf(place) } : {});
+      return place ? { place: addressOf(place) } : {};
     },
   };
 }

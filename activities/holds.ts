@@ -5,10 +5,9 @@ import { timeOutHold } from "../src/app/holds/time-out.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import { entryRef } from "../src/app/ports/records.ts";
 import type { ChangeInput, ChangeView } from "../src/contract/changes.ts";
-import type { HoldAnswer, HoldAsked, HoldStep } from "../src/contract/holds.ts";
+import type { HoldKey, HoldStep } from "../src/contract/holds.ts";
 import { capturedPointsOf, type Hold } from "../src/domain/hold.ts";
 import { formatInstant } from "../src/domain/month.ts";
-import { answerTo } from "./answers.ts";
 import { check } from "./checks.ts";
 import { fromTemporal } from "./operators.ts";
 
@@ -37,13 +36,13 @@ export function holdActivities(deps: Deps) {
 
   return {
     /** Releases the hold if it is due. Returns it as it is now. */
-    timeOutHold: async (input: HoldAsked): Promise<HoldAnswer> =>
-      answerTo(input, await toStep((await timeOutHold(deps, toCall(input))).hold)),
+    timeOutHold: async (input: HoldKey): Promise<HoldStep> =>
+      toStep((await timeOutHold(deps, toCall(input))).hold),
 
     /** Releases the hold, as the RPC does. Returns it as it is then. */
-    async releaseHold(input: HoldAsked, { reason = "" }: ChangeInput): Promise<HoldAnswer> {
+    async releaseHold(input: HoldKey, { reason = "" }: ChangeInput): Promise<HoldStep> {
       const request = { ...toCall(input), caller: fromTemporal(undefined), reason };
-      return answerTo(input, await toStep((await releaseHold(withoutSignal(deps), request)).hold));
+      return toStep((await releaseHold(withoutSignal(deps), request)).hold);
     },
   };
 }
@@ -54,7 +53,7 @@ const withoutSignal = (deps: Deps): Deps => ({
   workflows: { ...deps.workflows, refreshHold: async () => {} },
 });
 
-function toCall(input: HoldAsked): HoldCall {
+function toCall(input: HoldKey): HoldCall {
   const fields = { program_id: "string", hold_id: "string", user_id: "string" };
   const { program_id: programId, hold_id: holdId, user_id: userId } = check(input, fields);
   return { programId, holdId, userId };

@@ -18,14 +18,11 @@ import {
 } from "../src/app/reservations/execute.ts";
 import { notifyGranted } from "../src/app/reservations/notify-granted.ts";
 import type { VisibleReservation } from "../src/app/reservations/visible-reservation.ts";
-import type { Answer } from "../src/contract/answers.ts";
 import type { ChangeInput } from "../src/contract/changes.ts";
 import type {
   ChangePointsInput,
   GrantInput,
   RescheduleInput,
-  ReservationAnswer,
-  ReservationAsked,
   ReservationKey,
   ReservationStep,
   ReservationView,
@@ -35,7 +32,6 @@ import type { Instant } from "../src/domain/month.ts";
 import type { Program } from "../src/domain/program.ts";
 import { type ChangeRequest, whyRetryFails } from "../src/domain/reservation.ts";
 import { grantTiming } from "../workflows/timing.ts";
-import { answerTo } from "./answers.ts";
 import { check } from "./checks.ts";
 import { unexpectedMessage } from "./failures.ts";
 import { fromTemporal } from "./operators.ts";
@@ -146,7 +142,7 @@ export function reservationActivities(
      * when it is too early to hold. Returns RETRY while the clock is off, and after retryable
      * errors for 10 s, so that the workflow can show it.
      */
-    grantWhenDue: async (input: GrantInput): Promise<ReservationAnswer> => {
+    grantWhenDue: async (input: GrantInput): Promise<ReservationStep> => {
       const executeTime = Date.parse(check(input, grantFields).execute_time);
       return held(pastDue, input, async () => {
         try {
@@ -164,11 +160,11 @@ export function reservationActivities(
     },
 
     /** Grants the points if they are due. Otherwise returns what follows from the record. */
-    grantNow: async (input: GrantInput): Promise<ReservationAnswer> =>
+    grantNow: async (input: GrantInput): Promise<ReservationStep> =>
       held(pastDue, check(input, grantFields), () => attempt(input)),
 
     /** As `grantNow`, but fails after a retryable error, so that Temporal tries again. */
-    grantAgain: async (input: GrantInput): Promise<ReservationAnswer> =>
+    grantAgain: async (input: GrantInput): Promise<ReservationStep> =>
       held(pastDue, check(input, grantFields), async () => stepOf(await execute(input))),
 
     ...changeActivities(deps),
@@ -181,10 +177,10 @@ function changeActivities(deps: Deps) {
   return {
     /** Cancels the reservation, as the RPC does. */
     cancelReservation: async (
-      key: ReservationAsked,
+      key: ReservationKey,
       change?: ChangeInput,
-    ): Promise<Answer<ReservationView>> =>
-      answerTo(key, toView(await cancelReservation(deps, { ...toName(key), ...toChange(change) }))),
+    ): Promise<ReservationView> =>
+      toView(await cancelReservation(deps, { ...toName(key), ...toChange(change) })),
 
     /** Asks Temporal to cancel the newest run of the reservation. */
     cancelReservationRun: (key: ReservationKey): Promise<void> =>
@@ -192,33 +188,30 @@ function changeActivities(deps: Deps) {
 
     /** Reschedules the reservation, as the RPC does. */
     async rescheduleReservation(
-      key: ReservationAsked,
+      key: ReservationKey,
       { execute_time, ...change }: RescheduleInput,
-    ): Promise<Answer<ReservationView>> {
+    ): Promise<ReservationView> {
       const executeTime = Date.parse(execute_time);
       if (Number.isNaN(executeTime)) {
         throw new DomainError("INVALID_REQUEST", "execute_time: must be an RFC 3339 time");
       }
       const request = { ...toName(key), ...toChange(change), executeTime };
-      return answerTo(key, toView(await rescheduleReservation(depsWithoutSignal, request)));
+      return toView(await rescheduleReservation(depsWithoutSignal, request));
     },
 
     /** Lowers or raises the points of the reservation, as the RPC does. */
     async changeReservationPoints(
-      key: ReservationAsked,
+      key: ReservationKey,
       { points, ...change }: ChangePointsInput,
-    ): Promise<Answer<ReservationView>> {
+    ): Promise<ReservationView> {
       const request = { ...toName(key), ...toChange(change), points };
-      return answerTo(key, toView(await changeReservationPoints(depsWithoutSignal, request)));
+      return toView(await changeReservationPoints(depsWithoutSignal, request));
     },
 
     /** Retries the reservation, as the RPC does. */
-    async retryReservation(
-      key: ReservationAsked,
-      change?: ChangeInput,
-    ): Promise<Answer<ReservationView>> {
+    async retryReservation(key: ReservationKey, change?: ChangeInput): Promise<ReservationView> {
       const request = { ...toName(key), ...toChange(change) };
-      return answerTo(key, toView(await retryReservation(depsWithoutSignal, request)));
+      return toView(await retryReservation(depsWithoutSignal, request));
     },
   };
 }
@@ -248,12 +241,12 @@ async function held(
   pastDue: Observers["pastDue"],
   input: GrantInput,
   work: () => Promise<ReservationStep>,
-): Promise<ReservationAnswer> {
+): Promise<ReservationStep> {
   const end = pastDue.begin(toName(input), dueSince(input));
   try {
     const step = await work();
     if (step.step !== "RETRY") pastDue.settle(toName(input));
-    return answerTo(input, step);
+    return step;
   } catch (error) {
     if (!willBeRepeated(error)) pastDue.settle(toName(input));
     throw error;

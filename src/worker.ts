@@ -31,6 +31,7 @@ import { sweepOverdue } from "./worker/overdue-sweeps.ts";
 import { createWorkerReadiness } from "./worker/readiness.ts";
 import { runToEnd } from "./worker/run-to-end.ts";
 import { installSdkWithMetrics } from "./worker/sdk.ts";
+import { sealAnswers } from "./worker/seal-answers.ts";
 import { maxHeldGrants } from "./worker/slots.ts";
 import { createTemporalWatch } from "./worker/temporal-watch.ts";
 import { traceActivities } from "./worker/trace-activities.ts";
@@ -83,7 +84,7 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
     shutdownGraceTime: config.drainSeconds * 1_000,
     shutdownForceTime: (config.drainSeconds + 5) * 1_000,
   } as const;
-  const interceptors = { activity: [traceActivities] };
+  const interceptors = { activity: [traceActivities, sealAnswers] };
   const workers = [
     await Worker.create({ ...options, interceptors, ...mainOptions(parts) }),
     await Worker.create({

@@ -21,8 +21,6 @@ import type {
 } from "../src/contract/sheet-sources.ts";
 import { type BulkGrantState, finalStates } from "../src/domain/bulk-grant.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
-import { askFor, asking } from "./answers.ts";
-import { submittedForm, viewForm } from "./bulk-answers.ts";
 import { createBulkRun } from "./bulk-grant-run.ts";
 import { followBulkGrant, resultOf } from "./bulk-grant-steps.ts";
 import { orRefusal, requireTexts } from "./failures.ts";
@@ -72,20 +70,17 @@ function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
   setCurrentDetails(`Submits ${escapeMarkdown(source)}.`);
   return CancellationScope.nonCancellable(() =>
     orRefusal(
-      askFor(submittedForm, () =>
-        submitFromSource({
-          program_id,
-          bulk_grant_id,
-          source,
-          ...(title !== undefined && { title }),
-          ...(cause !== undefined && { cause }),
-          ...(subject !== undefined && { subject }),
-          ...(execute_time !== undefined && { execute_time }),
-          ...(expire_month !== undefined && { expire_month }),
-          start_time: start.toISOString(),
-          ...asking(),
-        }),
-      ),
+      submitFromSource({
+        program_id,
+        bulk_grant_id,
+        source,
+        ...(title !== undefined && { title }),
+        ...(cause !== undefined && { cause }),
+        ...(subject !== undefined && { subject }),
+        ...(execute_time !== undefined && { execute_time }),
+        ...(expire_month !== undefined && { expire_month }),
+        start_time: start.toISOString(),
+      }),
     ),
   );
 }
@@ -97,7 +92,7 @@ async function awaitEnd(
 ): Promise<BulkGrantResult> {
   const { firstMs, factor, mostMs } = pollTiming;
   for (let pause: number = firstMs; ; pause = Math.min(pause * factor, mostMs)) {
-    const view = await orRefusal(askFor(viewForm, () => advanceBulkGrant({ ...key, ...asking() })));
+    const view = await orRefusal(advanceBulkGrant(key));
     if (finalStates.has(view.state as BulkGrantState)) return resultOf(view);
     await sleep(pause);
     if (workflowInfo().continueAsNewSuggested) await continueAgain();

@@ -9,11 +9,9 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { Answer } from "../src/contract/answers.ts";
 import {
   type BulkApproveInput,
   type BulkChangeInput,
-  type BulkGrantAsked,
   type BulkGrantInput,
   type BulkGrantStatus,
   type BulkGrantView,
@@ -22,8 +20,6 @@ import {
 } from "../src/contract/bulk-grants.ts";
 import { hasControls } from "../src/domain/controls.ts";
 import type { Milliseconds } from "../src/domain/units.ts";
-import { askFor, asking } from "./answers.ts";
-import { statusForm, viewForm } from "./bulk-answers.ts";
 import { createBulkView } from "./bulk-grant-view.ts";
 import { orNothing, orRefusal, refuse } from "./failures.ts";
 import { bulkGrantTiming, changeTiming } from "./timing.ts";
@@ -36,7 +32,7 @@ const untilAnswered = proxyActivities<Activities>(bulkGrantTiming.readRecord);
 
 /** A run as its callers and operators see it. */
 export interface BulkRun {
-  readonly key: BulkGrantAsked;
+  readonly key: BulkGrantInput;
   isRefreshRequested(): boolean;
   isCancelRequested(): boolean;
   /** Waits for a requested refresh; returns false when there was none in this time. */
@@ -53,8 +49,7 @@ export interface BulkRun {
 }
 
 /** Sets the handlers of a run. To be called in the run's outermost scope. */
-export function createBulkRun(input: BulkGrantInput): BulkRun {
-  const key: BulkGrantAsked = { ...input, ...asking() };
+export function createBulkRun(key: BulkGrantInput): BulkRun {
   let isRefreshRequested = false;
   let cancelling: Promise<unknown> | undefined;
   let shown: BulkGrantView | undefined;
@@ -63,7 +58,7 @@ export function createBulkRun(input: BulkGrantInput): BulkRun {
   let change: BulkGrantView | undefined;
   let reading: Promise<void> | undefined;
   const showView = createBulkView();
-  const readView = () => askFor(viewForm, () => untilAnswered.advanceBulkGrant(key));
+  const readView = () => untilAnswered.advanceBulkGrant(key);
   const show = (view: BulkGrantView) => {
     shown = change ? { ...view, ...changedPart(change) } : view;
     showView(shown, rowsRun);
@@ -124,25 +119,22 @@ export function createBulkRun(input: BulkGrantInput): BulkRun {
 const changedPart = ({ step, state, details }: BulkGrantView) => ({ step, state, details });
 
 /** Cancels the bulk grant, unless it has ended already. */
-const cancelBulkGrant = (key: BulkGrantAsked) =>
-  orNothing(askFor(statusForm, () => untilAnswered.cancelBulkGrant(key, cancellation)));
+const cancelBulkGrant = (key: BulkGrantInput) =>
+  orNothing(untilAnswered.cancelBulkGrant(key, cancellation));
 
 const cancellation: BulkChangeInput = {
   subject: "temporal",
   reason: "cancellation requested in Temporal",
 };
 
-type ChangeActivity = (
-  key: BulkGrantAsked,
-  change: BulkChangeInput,
-) => Promise<Answer<BulkGrantStatus>>;
+type ChangeActivity = (key: BulkGrantInput, change: BulkChangeInput) => Promise<BulkGrantStatus>;
 
 /** The updates change the record, as the RPCs do, and then request a refresh. */
-function setUpdates(key: BulkGrantAsked, requestRefresh: () => void): void {
+function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
   // A run whose cancellation is requested still answers.
-  const answer = (change: () => Promise<Answer<BulkGrantStatus>>) =>
+  const answer = (change: () => Promise<BulkGrantStatus>) =>
     CancellationScope.nonCancellable(async () => {
-      const status = await orRefusal(askFor(statusForm, change));
+      const status = await orRefusal(change());
       requestRefresh();
       return status;
     });

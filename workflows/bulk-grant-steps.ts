@@ -7,17 +7,14 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { Answer } from "../src/contract/answers.ts";
 import {
   type BlockLane,
   type BlocksLeft,
-  type BulkGrantAsked,
+  type BulkGrantInput,
   type BulkGrantResult,
   type BulkGrantView,
   bulkTaskQueue,
 } from "../src/contract/bulk-grants.ts";
-import { askFor } from "./answers.ts";
-import { nothingForm, progressForm, viewForm } from "./bulk-answers.ts";
 import type { BulkRun } from "./bulk-grant-run.ts";
 import { blocksOf, workOnLanes } from "./bulk-lanes.ts";
 import { orNothing, orRefusal } from "./failures.ts";
@@ -122,7 +119,7 @@ export async function followBulkGrant(
     const summary = `blocks ${lane.from + 1} to ${lane.to} of ${view.block_count}`;
     const { runBlocks, validateBlocks } = onBlocks(summary);
     const activity = step === "RUN" ? runBlocks : validateBlocks;
-    const result = await orRefusal(askFor(progressForm, () => activity(input)));
+    const result = await orRefusal(activity(input));
     if (result.counts) {
       const { counts, failed_rows } = result;
       view = { ...view, counts, ...(failed_rows && { failed_rows }) };
@@ -133,12 +130,11 @@ export async function followBulkGrant(
 }
 
 /** What follows, as the store has it. */
-const seen = (ask: () => Promise<Answer<BulkGrantView>>): Promise<BulkGrantView> =>
-  orRefusal(askFor(viewForm, ask));
+const seen = (ask: () => Promise<BulkGrantView>): Promise<BulkGrantView> => orRefusal(ask());
 
 /** Tells people something. What cannot be sent is left out. */
-const tried = (tell: (key: BulkGrantAsked) => Promise<Answer<object>>, { key }: BulkRun) =>
-  orNothing(askFor(nothingForm, () => tell(key)));
+const tried = (tell: (key: BulkGrantInput) => Promise<object>, { key }: BulkRun) =>
+  orNothing(tell(key));
 
 /** Reports the outcome. What is not reported for certain is read from the record again. */
 async function report(
@@ -148,7 +144,7 @@ async function report(
   if (source !== undefined && (state === "INVALID" || failed_count + not_run_count > 0)) {
     await tried(writeFailuresToSource, run);
   }
-  return orNothing(askFor(viewForm, () => reportOutcome(run.key)));
+  return orNothing(reportOutcome(run.key));
 }
 
 function end(view: BulkGrantView, run: BulkRun): BulkGrantResult {

@@ -1,11 +1,5 @@
 /** The workflow that notifies the members of a program of points that expire soon. */
-import { ApplicationFailure, defineSearchAttributeKey } from "@temporalio/common";
-import {
-  continueAsNew,
-  proxyActivities,
-  setCurrentDetails,
-  upsertSearchAttributes,
-} from "@temporalio/workflow";
+import { continueAsNew, proxyActivities, setCurrentDetails } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import {
   type ExpiryNoticesCounts,
@@ -14,14 +8,12 @@ import {
   expiryNoticesIncomplete,
 } from "../src/contract/notices.ts";
 import { maxReports, shardCount } from "../src/contract/points.ts";
-import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal, refuse, requireTexts } from "./failures.ts";
 import { allShards, namesOf, workOn } from "./parts.ts";
+import { withState } from "./sweep-state.ts";
 import { sweepTiming } from "./timing.ts";
-
-const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 
 /** The number of shards that are processed concurrently. */
 const concurrency = 4;
@@ -38,16 +30,7 @@ const nothing: ExpiryNoticesCounts = { notified: 0, unaffected: 0, failed: 0, fa
  * failed, so that an operator triggers the schedule again before the points expire.
  */
 export async function expiryNotices(input: ExpiryNoticesInput): Promise<ExpiryNoticesResult> {
-  try {
-    const result = await notify(input);
-    upsertSearchAttributes([{ key: stateKey, value: "DONE" }]);
-    return result;
-  } catch (error) {
-    if (error instanceof ApplicationFailure) {
-      upsertSearchAttributes([{ key: stateKey, value: "FAILED" }]);
-    }
-    throw error;
-  }
+  return withState(() => notify(input));
 }
 
 async function notify(input: ExpiryNoticesInput): Promise<ExpiryNoticesResult> {

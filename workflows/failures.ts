@@ -1,7 +1,6 @@
 /** Turns the refusals of activities into failures of workflows and updates. */
 import { ActivityFailure, ApplicationFailure } from "@temporalio/common";
 import { isCancellation, workflowInfo } from "@temporalio/workflow";
-import { isOf } from "./answers.ts";
 
 /**
  * Returns the result of an activity. When the activity is refused, throws a failure with the same
@@ -51,8 +50,10 @@ export function requireTypes<T>(
   types: { readonly [K in keyof T & string]?: "number" | "string?" },
 ): void {
   for (const [field, type] of Object.entries<string>(types as Record<string, string>)) {
-    if (isOf({ [field]: type }, { [field]: input[field as keyof T] })) continue;
-    throw refuse(`${field}: must be a ${type.replace("?", "")}`, "INVALID_REQUEST");
+    const given: unknown = input[field as keyof T];
+    const expected = type.replace("?", "");
+    if (typeof given === expected || (given === undefined && type.endsWith("?"))) continue;
+    throw refuse(`${field}: must be a ${expected}`, "INVALID_REQUEST");
   }
 }
 

@@ -11,9 +11,8 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { HoldAsked, HoldInput, HoldStep } from "../src/contract/holds.ts";
+import type { HoldInput, HoldKey, HoldStep } from "../src/contract/holds.ts";
 import { detailsQuery, refreshSignal } from "../src/contract/reservations.ts";
-import { askFor, asking, type Form } from "./answers.ts";
 import { createCancellation } from "./cancellation.ts";
 import { orRefusal, requireTexts, requireTypes } from "./failures.ts";
 import { detailsOf, upsertEnd } from "./hold-view.ts";
@@ -48,15 +47,13 @@ export async function hold(input: HoldInput): Promise<HoldStep> {
 /** Sets the handlers of a run. To be called in the run's outermost scope. */
 function createRun(input: HoldInput) {
   const { program_id, hold_id, user_id } = input;
-  const key: HoldAsked = { program_id, hold_id, user_id, ...asking() };
+  const key: HoldKey = { program_id, hold_id, user_id };
   let isRefreshRequested = false;
   let shown = "";
   const requestRefresh = () => {
     isRefreshRequested = true;
   };
-  const cancellation = createCancellation(requestRefresh, (change) =>
-    askFor(stepForm, () => releaseHold(key, change)),
-  );
+  const cancellation = createCancellation(requestRefresh, (change) => releaseHold(key, change));
   setHandler(details, () => shown, { description: "What the hold waits for or has come to." });
   setHandler(refresh, requestRefresh, { description: "Reads the hold's record again." });
 
@@ -64,7 +61,7 @@ function createRun(input: HoldInput) {
   async function readRecord(): Promise<HoldStep> {
     isRefreshRequested = false;
     await cancellation.carryOut();
-    return orRefusal(askFor(stepForm, () => timeOutHold(key)));
+    return orRefusal(timeOutHold(key));
   }
 
   return {
@@ -85,11 +82,3 @@ function createRun(input: HoldInput) {
     },
   };
 }
-
-const stepForm: Form<HoldStep> = {
-  state: "string",
-  until: "string",
-  captured_points: "number",
-  released_points: "number",
-  release: "object?",
-};

@@ -1,5 +1,5 @@
 /** The month-end sweep: the workflow that expires what is due in the accounts without calls. */
-import { ApplicationFailure, defineSearchAttributeKey } from "@temporalio/common";
+import { defineSearchAttributeKey } from "@temporalio/common";
 import {
   continueAsNew,
   patched,
@@ -24,9 +24,9 @@ import { counted, nounFor } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal, refuse, requireTexts } from "./failures.ts";
 import { allShards, namesOf, workOn } from "./parts.ts";
+import { withState } from "./sweep-state.ts";
 import { sweepTiming } from "./timing.ts";
 
-const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 const monthKey = defineSearchAttributeKey(searchAttributes.month, "KEYWORD");
 
 /** Runs that began before this patch process so many shards concurrently. */
@@ -48,16 +48,7 @@ const nothing: MonthEndCounts = { expired: 0, unchanged: 0, failed: 0, failures:
  * when all shards are done and some accounts failed, so that an operator notices them.
  */
 export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
-  try {
-    const result = await sweep(input);
-    upsertSearchAttributes([{ key: stateKey, value: "DONE" }]);
-    return result;
-  } catch (error) {
-    if (error instanceof ApplicationFailure) {
-      upsertSearchAttributes([{ key: stateKey, value: "FAILED" }]);
-    }
-    throw error;
-  }
+  return withState(() => sweep(input));
 }
 
 async function sweep(input: MonthEndInput): Promise<MonthEndResult> {

@@ -10,7 +10,6 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { Asking } from "../src/contract/answers.ts";
 import type { BulkGrantView } from "../src/contract/bulk-grants.ts";
 import {
   type FileWithReason,
@@ -26,8 +25,6 @@ import {
 import { withoutControls } from "../src/domain/controls.ts";
 import { counted } from "../src/domain/counted.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
-import { askFor, asking } from "./answers.ts";
-import { newFilesForm, pickedUpForm, placeForm, viewForm } from "./bulk-answers.ts";
 import { orRefusal, refusalOf, refuse, requireTexts } from "./failures.ts";
 import { pickUpTiming, pollTiming } from "./timing.ts";
 
@@ -68,9 +65,7 @@ export async function pickUpSheets(input: PickUpInput): Promise<PickUpResult> {
   const inTurn = createTurns(maxRead);
   for (;;) {
     const at = cursor === undefined ? {} : { cursor };
-    const listed = await orRefusal(
-      askFor(newFilesForm, () => listNewFiles({ source_name, ...at, ...asking() })),
-    );
+    const listed = await orRefusal(listNewFiles({ source_name, ...at }));
     const seen = seenOf(result);
     const files = listed.files.filter(({ source }) => !seen.has(source) && !gone.has(source));
     await Promise.all(
@@ -162,8 +157,6 @@ function createTurns(most: number): Turns {
   };
 }
 
-type Move = Omit<MoveFileInput, keyof Asking>;
-
 /** Where a file is after its move, or the file that is left because it was not moved. */
 interface Moved {
   readonly movedTo?: string | undefined;
@@ -178,8 +171,8 @@ async function pickUp(
 ): Promise<Partial<PickUpResult> | undefined> {
   const start_time = workflowInfo().startTime.toISOString();
   try {
-    const input = { program_id, bulk_grant_id, source, title, start_time, ...asking() };
-    const { sheet } = await inTurn(() => askFor(pickedUpForm, () => pickUpSheet(input)));
+    const input = { program_id, bulk_grant_id, source, title, start_time };
+    const { sheet } = await inTurn(() => pickUpSheet(input));
     // Another pick-up may have submitted and moved the file since it was listed.
     if (!sheet) return undefined;
     const { revision, ...key } = sheet;
@@ -211,7 +204,7 @@ function replaced({ program_id, bulk_grant_id, revision }: PickedUpSheet, source
 
 /** Moves a file that failed to `failed`. `errorsAt` is where all that is wrong with it stands. */
 async function failed(
-  of: Pick<Move, "program_id" | "bulk_grant_id">,
+  of: Pick<MoveFileInput, "program_id" | "bulk_grant_id">,
   file: FileWithReason,
   errorsAt: string | undefined,
 ): Promise<Partial<PickUpResult>> {
@@ -228,7 +221,7 @@ async function validated({ revision, ...key }: PickedUpSheet): Promise<BulkGrant
   const { firstMs, factor, mostMs } = pollTiming;
   const limit = Date.now() + pickUpTiming.validationMs;
   for (let pause: number = firstMs; ; pause = Math.min(pause * factor, mostMs)) {
-    const view = await askFor(viewForm, () => advanceBulkGrant({ ...key, ...asking() }));
+    const view = await advanceBulkGrant(key);
     const isWritten = view.step !== "REPORT" || view.failed_rows_at !== undefined;
     const isOver = view.state === "INVALID" ? isWritten : view.state !== "VALIDATING";
     if (isOver || view.revision !== revision || Date.now() > limit) return view;
@@ -237,9 +230,9 @@ async function validated({ revision, ...key }: PickedUpSheet): Promise<BulkGrant
 }
 
 /** Writes what is wrong with a refused file to its source. Returns where; undefined if it fails. */
-async function errorsOf(input: Omit<WriteRefusalInput, keyof Asking>): Promise<string | undefined> {
+async function errorsOf(input: WriteRefusalInput): Promise<string | undefined> {
   try {
-    const written = await askFor(placeForm, () => writeRefusal({ ...input, ...asking() }));
+    const written = await writeRefusal(input);
     return written.place;
   } catch (error) {
     if (isCancellation(error)) throw error;
@@ -251,9 +244,9 @@ async function errorsOf(input: Omit<WriteRefusalInput, keyof Asking>): Promise<s
  * Moves a file, and returns where it is then. A file that cannot be moved stays; the next pick-up
  * finds that it is submitted, and moves it.
  */
-async function moveAway(input: Move): Promise<Moved> {
+async function moveAway(input: MoveFileInput): Promise<Moved> {
   try {
-    const moved = await askFor(placeForm, () => moveFile({ ...input, ...asking() }));
+    const moved = await moveFile(input);
     return { movedTo: moved.place };
   } catch (error) {
     if (isCancellation(error)) throw error;

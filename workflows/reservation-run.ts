@@ -10,20 +10,18 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { Answer } from "../src/contract/answers.ts";
 import type { ChangeInput } from "../src/contract/changes.ts";
 import {
   type ChangePointsInput,
   detailsQuery,
   type RescheduleInput,
-  type ReservationAsked,
   type ReservationInput,
+  type ReservationKey,
   type ReservationView,
   refreshSignal,
 } from "../src/contract/reservations.ts";
 import { hasControls } from "../src/domain/controls.ts";
 import { isReservable, maxPoints } from "../src/domain/units.ts";
-import { askFor, asking, type Form } from "./answers.ts";
 import { createCancellation } from "./cancellation.ts";
 import { orRefusal, refuse } from "./failures.ts";
 import { changeTiming } from "./timing.ts";
@@ -57,7 +55,7 @@ export interface Run {
 
 /** Sets the handlers of a run. To be called in the run's outermost scope. */
 export function createRun({ program_id, reservation_id }: ReservationInput): Run {
-  const key: ReservationAsked = { program_id, reservation_id, ...asking() };
+  const key: ReservationKey = { program_id, reservation_id };
   let isRefreshRequested = false;
   let interruptible: CancellationScope | undefined;
   let shown = "";
@@ -66,7 +64,7 @@ export function createRun({ program_id, reservation_id }: ReservationInput): Run
     interruptible?.cancel();
   };
   const cancellation = createCancellation(requestRefresh, (change) =>
-    askFor(viewForm, () => untilAnswered.cancelReservation(key, change)),
+    untilAnswered.cancelReservation(key, change),
   );
   setHandler(details, () => shown, { description: "What the reservation waits for or does." });
   setHandler(refresh, requestRefresh, { description: "Reads the reservation's record again." });
@@ -105,19 +103,12 @@ export function createRun({ program_id, reservation_id }: ReservationInput): Run
   };
 }
 
-type Change = () => Promise<Answer<ReservationView>>;
-
-const viewForm: Form<ReservationView> = {
-  state: "string",
-  execute_time: "string",
-  points: "number?",
-};
+type Change = () => Promise<ReservationView>;
 
 /** The updates change the record, as the RPCs do, and then request a refresh. */
-function setUpdates(key: ReservationAsked, requestRefresh: () => void): void {
+function setUpdates(key: ReservationKey, requestRefresh: () => void): void {
   // A cancelled run still answers: the cancellation of the reservation requests that of the run.
-  const answer = (change: Change) =>
-    CancellationScope.nonCancellable(() => orRefusal(askFor(viewForm, change)));
+  const answer = (change: Change) => CancellationScope.nonCancellable(() => orRefusal(change()));
   const afterwards = async (change: Change) => {
     const view = await answer(change);
     requestRefresh();

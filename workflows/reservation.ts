@@ -16,14 +16,11 @@ import {
   type FinalStep,
   type GrantInput,
   isFinal,
-  type ReservationAnswer,
   type ReservationInput,
   type ReservationStep,
   reservationLead,
 } from "../src/contract/reservations.ts";
-import { asking } from "./answers.ts";
 import { orRefusal, refuse, requireTexts, requireTypes } from "./failures.ts";
-import { believedStep } from "./reservation-answer.ts";
 import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
 import { reservationTiming } from "./timing.ts";
@@ -58,7 +55,8 @@ async function followRecord(input: ReservationInput, run: Run): Promise<FinalSte
   const view = createView(input, run);
   let executeTime = input.execute_time_at_start;
   const { program_id, reservation_id, user_id } = input;
-  const fixed = { program_id, reservation_id, user_id, ...asking() };
+  const { originalExecutionRunId: original_run_id } = workflowInfo();
+  const fixed = { program_id, reservation_id, user_id, original_run_id };
   const drawnLeadMs = drawLeadMs();
   let step: ReservationStep = { step: "WAIT", execute_time: executeTime };
   for (;;) {
@@ -75,10 +73,10 @@ async function followRecord(input: ReservationInput, run: Run): Promise<FinalSte
     const current: ReservationStep = step;
     const lead_ms = leadMsAt(executeTime, drawnLeadMs);
     const grantInput: GrantInput = { ...fixed, execute_time: executeTime, lead_ms };
-    const answer: ReservationAnswer | undefined = await run.untilRefresh(() =>
+    const next: ReservationStep | undefined = await run.untilRefresh(() =>
       proceed(current, grantInput),
     );
-    step = believedStep(answer, grantInput) ?? (await readChangedRecord(grantInput, run));
+    step = next ?? (await readChangedRecord(grantInput, run));
   }
 }
 
@@ -89,7 +87,7 @@ function end(step: FinalStep): FinalStep {
 }
 
 /** Does what follows from a step that is not final. Returns the answer of the activity. */
-async function proceed(step: ReservationStep, input: GrantInput): Promise<ReservationAnswer> {
+async function proceed(step: ReservationStep, input: GrantInput): Promise<ReservationStep> {
   switch (step.step) {
     case "WAIT":
       return grantWhenDue(input);
@@ -117,7 +115,7 @@ const leftMsUntil = (time: string): number => Date.parse(time) - Date.now();
  * retry delay: a retry adds no events to the history, and needs no workflow task, which a worker
  * that was killed could delay.
  */
-function grantWhenDue(input: GrantInput): Promise<ReservationAnswer> {
+function grantWhenDue(input: GrantInput): Promise<ReservationStep> {
   const heldMs = Math.max(0, Math.min(input.lead_ms, leftMsUntil(input.execute_time)));
   const { grantWhenDue } = proxyActivities<Activities>({
     // Without heartbeats: when its worker dies, a sweep of another one grants in time.
@@ -128,7 +126,7 @@ function grantWhenDue(input: GrantInput): Promise<ReservationAnswer> {
 }
 
 /** Tries until the store answers. The Web UI shows the last failure of the pending activity. */
-function grantAgain(input: GrantInput): Promise<ReservationAnswer> {
+function grantAgain(input: GrantInput): Promise<ReservationStep> {
   const { grantAgain } = proxyActivities<Activities>({
     ...reservationTiming.grantAgain,
     summary: "again, until the store answers",
@@ -136,15 +134,11 @@ function grantAgain(input: GrantInput): Promise<ReservationAnswer> {
   return orRefusal(grantAgain(input));
 }
 
-/**
- * Reads the record after a requested refresh, or an answer that is not believed. A requested
- * cancellation changes it first.
- */
+/** Reads the record after a requested refresh. A requested cancellation changes it first. */
 async function readChangedRecord(input: GrantInput, run: Run): Promise<ReservationStep> {
   run.takeRefresh();
   await run.cancelIfRequested();
-  const { original_run_id: _, ...step } = await orRefusal(grantNow(input));
-  return step;
+  return orRefusal(grantNow(input));
 }
 
 /**

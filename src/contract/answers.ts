@@ -1,13 +1,41 @@
-/** The id by which a workflow tells what an activity has answered from what an operator has. */
+/** The seals by which a workflow tells what a worker has answered from what an operator has. */
 
-/** What a workflow asks an activity with: the activity repeats it in its answer. */
-export interface Asking {
-  /** The run id of the run whose history this run continues: another one after a reset. */
-  readonly original_run_id: string;
+/** The header of an activity that has its key. */
+export const activityKeyHeader = "activity_key";
+
+/** The failure type of an activity whose answer no worker has given. */
+export const foreignAnswer = "FOREIGN_ANSWER";
+
+/** The result of an activity, as a history contains it. */
+interface SealedAnswer {
+  /** Absent for an activity that returns nothing. */
+  readonly answer?: unknown;
+  readonly seal: string;
 }
 
 /**
- * An answer of an activity, with the id of the run that asks. Operators can complete an activity by
- * hand, and such an answer is not that of the store.
+ * Returns an answer with its seal, a digest of the key of the activity and of the answer. The key
+ * names one activity of one run.
  */
-export type Answer<T> = T & Asking;
+export const sealed = (key: string, answer: unknown): SealedAnswer => ({
+  answer,
+  seal: sealOf(key, answer),
+});
+
+/** Returns whether the result of the activity with this key has its seal. */
+export function isSealed(key: string, result: unknown): result is SealedAnswer {
+  const { answer, seal } = (result ?? {}) as Partial<SealedAnswer>;
+  return seal === sealOf(key, answer);
+}
+
+/**
+ * FNV-1a of 64 bits, which needs no module that the sandbox of workflows lacks. It has no secret,
+ * so a hash against which nobody can find a second answer would protect from nobody else.
+ */
+function sealOf(key: string, answer: unknown): string {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of new TextEncoder().encode(`${key} ${JSON.stringify(answer)}`)) {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  }
+  return hash.toString(16).padStart(16, "0");
+}

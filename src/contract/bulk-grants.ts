@@ -1,7 +1,6 @@
 /** The workflow of a bulk grant: its id, queue, signal, query and Updates, inputs and results. */
 import type { Caller } from "../domain/caller.ts";
 import type { Milliseconds, Points } from "../domain/units.ts";
-import type { Asking } from "./answers.ts";
 import type { ChangeInput, ChangeView } from "./changes.ts";
 
 export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): string =>
@@ -26,14 +25,11 @@ export const bulkRefreshSignal = "refresh";
 /** The query for the progress of a bulk grant. */
 export const bulkProgressQuery = "progress";
 
-/** Starts the workflow of a bulk grant that is submitted. */
+/** Starts the workflow of a bulk grant that is submitted. The input of its activities. */
 export interface BulkGrantInput {
   readonly program_id: string;
   readonly bulk_grant_id: string;
 }
-
-/** The input of the activities of a bulk grant. */
-export type BulkGrantAsked = BulkGrantInput & Asking;
 
 /** The blocks of a validation or a run that are left, in lanes that are worked on concurrently. */
 export interface BlocksLeft {
@@ -115,7 +111,7 @@ export interface BulkGrantResult extends BulkGrantInput {
 }
 
 /** Validates or executes a range of blocks: from `from` up to, not including, `to`. */
-export interface BlocksInput extends BulkGrantAsked {
+export interface BlocksInput extends BulkGrantInput {
   readonly revision: number;
   readonly run: number;
   readonly from: number;

@@ -1,7 +1,6 @@
 /** The workflow of a hold: its id, its input and its steps. */
 import type { HoldState } from "../domain/hold.ts";
 import type { Points } from "../domain/units.ts";
-import type { Answer, Asking } from "./answers.ts";
 import type { ChangeView } from "./changes.ts";
 
 export const holdWorkflowId = (programId: string, holdId: string): string =>
@@ -13,15 +12,12 @@ export function holdOf(workflowId: string): { programId: string; holdId: string 
   return programId && holdId ? { programId, holdId } : undefined;
 }
 
-/** Names a hold. */
-interface HoldKey {
+/** Names a hold. The input of the activities of a hold. */
+export interface HoldKey {
   readonly program_id: string;
   readonly hold_id: string;
   readonly user_id: string;
 }
-
-/** The input of the activities of a hold. */
-export type HoldAsked = HoldKey & Asking;
 
 /** Starts the workflow of one hold. Operators read it as the input of the run. */
 export interface HoldInput extends HoldKey {
@@ -47,6 +43,3 @@ export interface HoldStep {
   /** Who released it. Absent in other states, and in histories of earlier versions. */
   readonly release?: ChangeView;
 }
-
-/** A step as an activity answers it. */
-export type HoldAnswer = Answer<HoldStep>;

@@ -1,6 +1,5 @@
 /** The workflow of a reservation: its id, signal and Updates, and its inputs and steps. */
 import type { Milliseconds, Points } from "../domain/units.ts";
-import type { Answer, Asking } from "./answers.ts";
 import type { ChangeInput, ChangeView } from "./changes.ts";
 
 export const reservationWorkflowId = (programId: string, reservationId: string): string =>
@@ -33,14 +32,11 @@ export const refreshSignal = "refresh";
 /** The query for what the run of a reservation waits for or does, as operators read it. */
 export const detailsQuery = "details";
 
-/** Names a reservation. */
+/** Names a reservation. The input of the activities that change it. */
 export interface ReservationKey {
   readonly program_id: string;
   readonly reservation_id: string;
 }
-
-/** The input of the activities that change a reservation. */
-export type ReservationAsked = ReservationKey & Asking;
 
 /** Starts the workflow of one reservation. Operators read it as the input of the run. */
 export interface ReservationInput extends ReservationKey {
@@ -64,7 +60,9 @@ export interface ReservationInput extends ReservationKey {
 }
 
 /** The input of the activities that grant a reservation. It is stored until the execute time. */
-export interface GrantInput extends ReservationKey, Asking {
+export interface GrantInput extends ReservationKey {
+  /** The run id of the run whose history this run continues: another one after a reset. */
+  readonly original_run_id: string;
   readonly user_id: string;
   /** The execute time that the workflow has read last, as RFC 3339. */
   readonly execute_time: string;
@@ -104,9 +102,6 @@ export type FinalStep = Extract<ReservationStep, { step: "DONE" | "CANCELLED" | 
 
 export const isFinal = (step: ReservationStep): step is FinalStep =>
   step.step === "DONE" || step.step === "CANCELLED" || step.step === "FAILED";
-
-/** A step as a grant activity answers it. */
-export type ReservationAnswer = Answer<ReservationStep>;
 
 /** The result of a run whose points are granted. */
 interface ReservationResult {

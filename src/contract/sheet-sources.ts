@@ -1,6 +1,5 @@
 /** Sheets from sources: the submission of one sheet, and the pick-up of new files. */
-import type { Asking } from "./answers.ts";
-import type { BulkGrantAsked, BulkGrantInput, BulkGrantRunInput } from "./bulk-grants.ts";
+import type { BulkGrantInput, BulkGrantRunInput } from "./bulk-grants.ts";
 
 /** The id of the schedule that picks up the new files of a source. */
 export const pickUpId = (sourceName: string): string => `pick-up/${sourceName}`;
@@ -34,7 +33,7 @@ export interface SubmittedFromSource extends BulkGrantRunInput {
 }
 
 /** The input of the activity that submits a sheet from a source. */
-export interface SubmitFromSourceInput extends BulkGrantAsked {
+export interface SubmitFromSourceInput extends BulkGrantInput {
   readonly source: string;
   readonly title?: string;
   readonly cause?: string;
@@ -46,7 +45,7 @@ export interface SubmitFromSourceInput extends BulkGrantAsked {
 }
 
 /** The input of the activity that submits a new file. */
-export interface PickUpSheetInput extends BulkGrantAsked {
+export interface PickUpSheetInput extends BulkGrantInput {
   readonly source: string;
   readonly title: string;
   /** RFC 3339: the start of the pick-up. */
@@ -84,7 +83,7 @@ export interface PickUpFailure {
 export const pickUpIncomplete = "PICK_UP_INCOMPLETE";
 
 /** Requests a page of the new files of a source. */
-export interface NewFilesInput extends Asking {
+export interface NewFilesInput {
   readonly source_name: string;
   /** Of the page before; absent for the first page. */
   readonly cursor?: string;
@@ -104,7 +103,7 @@ export interface PickUpFile {
 }
 
 /** Moves a file to `done/` or `failed/`. */
-export interface MoveFileInput extends Asking {
+export interface MoveFileInput {
   readonly program_id: string;
   /** The bulk grant to which it was submitted; absent when it was refused. */
   readonly bulk_grant_id?: string;
@@ -113,7 +112,7 @@ export interface MoveFileInput extends Asking {
 }
 
 /** Writes what is wrong with a file that was refused. */
-export interface WriteRefusalInput extends BulkGrantAsked {
+export interface WriteRefusalInput extends BulkGrantInput {
   readonly source: string;
   readonly reason: string;
   readonly message: string;

@@ -1,11 +1,12 @@
 /** Bundles the workflows for Temporal's sandbox. */
 import { bundleWorkflowCode, DefaultLogger, type WorkflowBundle } from "@temporalio/worker";
 
-const production = `${import.meta.dirname}/../../workflows/index.ts`;
+const workflows = `${import.meta.dirname}/../../workflows`;
 
-/** Bundles what a file exports, which takes some seconds. */
-export const bundleWorkflows = (workflowsPath = production): Promise<WorkflowBundle> =>
+/** Bundles what a file exports, with the interceptor of answers, which takes some seconds. */
+export const bundleWorkflows = (workflowsPath = `${workflows}/index.ts`): Promise<WorkflowBundle> =>
   bundleWorkflowCode({
     workflowsPath,
+    workflowInterceptorModules: [`${workflows}/answers.ts`],
     logger: new DefaultLogger("WARN"),
   });

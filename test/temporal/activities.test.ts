@@ -54,10 +54,8 @@ async function failureOf(
   );
 }
 
-const asking = { original_run_id: "run" };
-
 const cancel = ({ cancelReservation }: Activities) =>
-  cancelReservation({ program_id: "p", reservation_id: "r", ...asking });
+  cancelReservation({ program_id: "p", reservation_id: "r" });
 
 describe("a failed activity", () => {
   test.each(reasons)("has the reason %s, and whether Temporal retries it", async (reason) => {
@@ -95,10 +93,7 @@ describe("a failed activity", () => {
       }
     }
     const timeless = ({ rescheduleReservation }: Activities) =>
-      rescheduleReservation(
-        { program_id: "p", reservation_id: "r", ...asking },
-        { execute_time: "soon" },
-      );
+      rescheduleReservation({ program_id: "p", reservation_id: "r" }, { execute_time: "soon" });
     expect(await failureOf(undefined, timeless)).toMatchObject(refused);
   });
 });
@@ -152,7 +147,7 @@ test("an attempt long before the execute time waits for a store that is slow", a
 });
 
 describe("an Update that approves a bulk grant", () => {
-  const name = { program_id: "p", bulk_grant_id: "b", ...asking };
+  const name = { program_id: "p", bulk_grant_id: "b" };
   const approval = { subject: "ben", digest: "d" };
   const approve = ({ approveBulkGrant }: Activities) => approveBulkGrant(name, approval);
   const unreachable = new DomainError("STORE_UNAVAILABLE", "the store gave no answer");

@@ -4,9 +4,7 @@ import type { WorkflowFailedError } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { answerTo } from "../../activities/answers.ts";
-import type { Answer } from "../../src/contract/answers.ts";
-import type { BulkGrantAsked, BulkGrantView } from "../../src/contract/bulk-grants.ts";
+import type { BulkGrantInput, BulkGrantView } from "../../src/contract/bulk-grants.ts";
 import type {
   MoveFileInput,
   NewFiles,
@@ -16,6 +14,7 @@ import type {
   WriteRefusalInput,
 } from "../../src/contract/sheet-sources.ts";
 import { asService } from "../../src/domain/caller.ts";
+import { sealAnswers } from "../../src/worker/seal-answers.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, workflowBundle } from "../support/servers/worker.ts";
 
@@ -45,7 +44,7 @@ function ownSource(): Source {
 }
 
 /** A view of the first revision. */
-const viewOf = ({ program_id, bulk_grant_id }: BulkGrantAsked): BulkGrantView => ({
+const viewOf = ({ program_id, bulk_grant_id }: BulkGrantInput): BulkGrantView => ({
   ...{ program_id, bulk_grant_id, step: "VALIDATE", state: "VALIDATING", revision: 1, run: 0 },
   ...{ digest: "d", block_count: 1, row_count: 1, total_points: 1, details: "" },
   ...{ submitter: asService("nightly"), required_approval_count: 0, approvals: [] },
@@ -57,40 +56,40 @@ const viewOf = ({ program_id, bulk_grant_id }: BulkGrantAsked): BulkGrantView =>
 
 /** The activities. Files that begin with `slow` are validated when `swift.csv` is submitted. */
 const activities = {
-  async listNewFiles({ cursor = "0", ...asked }: NewFilesInput): Promise<Answer<NewFiles>> {
+  async listNewFiles({ cursor = "0" }: NewFilesInput): Promise<NewFiles> {
     const { left, started } = ownSource();
     started.add(activityInfo().workflowExecution?.runId ?? "");
     const end = Number(cursor) + pageSize;
     const page = left.slice(Number(cursor), end);
     const next = end < left.length ? { cursor: String(end) } : {};
     const fileOf = (source: string) => ({ source, bulk_grant_id: source, title: source });
-    return answerTo(asked, { files: page.map(fileOf), ...next });
+    return { files: page.map(fileOf), ...next };
   },
   async pickUpSheet(input: PickUpSheetInput) {
     const { program_id, bulk_grant_id } = input;
-    if (bulk_grant_id.startsWith("gone")) return answerTo(input, {});
+    if (bulk_grant_id.startsWith("gone")) return {};
     if (bulk_grant_id.startsWith("broken")) throw ApplicationFailure.retryable("no answer");
     if (bulk_grant_id.startsWith("refused")) {
       throw ApplicationFailure.nonRetryable("an unknown column", "INVALID_REQUEST");
     }
     ownSource().submitted.push(bulk_grant_id);
-    return answerTo(input, { sheet: { program_id, bulk_grant_id, revision: 1 } });
+    return { sheet: { program_id, bulk_grant_id, revision: 1 } };
   },
-  async advanceBulkGrant(input: BulkGrantAsked) {
+  async advanceBulkGrant(input: BulkGrantInput) {
     const isSlow = input.bulk_grant_id.startsWith("slow");
     const isOver = !isSlow || ownSource().submitted.includes("swift.csv");
     const state = isOver ? "AWAITING_APPROVAL" : "VALIDATING";
-    return answerTo(input, { ...viewOf(input), state });
+    return { ...viewOf(input), state };
   },
-  async writeRefusal({ source, ...asked }: WriteRefusalInput) {
+  async writeRefusal({ source }: WriteRefusalInput) {
     if (source.includes("full")) throw ApplicationFailure.nonRetryable("no storage");
-    return answerTo(asked, { place: `errors of ${source}` });
+    return { place: `errors of ${source}` };
   },
-  async moveFile({ source, ...asked }: MoveFileInput) {
+  async moveFile({ source }: MoveFileInput) {
     const { left, unmovable } = ownSource();
     if (unmovable.includes(source)) throw ApplicationFailure.nonRetryable("read-only");
     left.splice(left.indexOf(source), 1);
-    return answerTo(asked, {});
+    return {};
   },
   async reportPickUp(input: PickUpReportInput) {
     const { left, told } = ownSource();
@@ -110,6 +109,7 @@ beforeAll(async () => {
   worker = await Worker.create({
     ...{ connection, namespace, taskQueue, activities },
     workflowBundle: workflowBundle(),
+    interceptors: { activity: [sealAnswers] },
   });
   running = worker.run();
 });

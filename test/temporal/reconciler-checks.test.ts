@@ -3,6 +3,7 @@ import { ApplicationFailure } from "@temporalio/common";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ReconcilerInput, SyncCounts } from "../../src/contract/reconciler.ts";
+import { sealAnswers } from "../../src/worker/seal-answers.ts";
 import { reconcilerTiming } from "../../workflows/timing.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, workflowBundle } from "../support/servers/worker.ts";
@@ -25,6 +26,7 @@ test("a pass checks runs again after a check that failed, and then newer ones", 
     namespace: config.temporalNamespace,
     taskQueue,
     workflowBundle: workflowBundle(),
+    interceptors: { activity: [sealAnswers] },
     activities: {
       async syncRuns({ since }: Required<ReconcilerInput>) {
         checked.push(Date.parse(since));

@@ -4,25 +4,30 @@ import { CompleteAsyncError } from "@temporalio/common";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { createActivities } from "../../../activities/index.ts";
 import { bulkTaskQueue } from "../../../src/contract/bulk-grants.ts";
+import { monthEndTaskQueue } from "../../../src/contract/month-ends.ts";
+import { sealAnswers } from "../../../src/worker/seal-answers.ts";
 import { noObservers } from "../fixtures/no-observers.ts";
 import { type WorkerStack, workflowBundle } from "./worker.ts";
 
-/** What the operator answers to an activity, by the id of its run. */
-export type AnswerByHand = (runId: string) => unknown;
+/** What the operator answers to an activity, by its key. */
+export type AnswerByHand = (key: string) => unknown;
+
+/**
+ * Which activities of a workflow an operator completes: the first one of each type, of which the
+ * attempt does nothing or goes on, or every one.
+ */
+type How = "once" | "beside the attempt" | "always";
 
 /** What an operator answers in a workflow, and to which types of activities it was done. */
 interface Hand {
   readonly by: AnswerByHand;
-  readonly goesOn: boolean;
+  readonly how: How;
   readonly done: Set<string>;
 }
 
 export interface ByHandWorker {
-  /**
-   * From now on, completes the first activity of each type in a workflow with this answer. Its
-   * attempt does nothing, or, with `goesOn`, its work beside that of the next activity.
-   */
-  answer(workflowId: string, by: AnswerByHand, goesOn?: boolean): void;
+  /** From now on, completes activities of a workflow with this answer; `once` when left out. */
+  answer(workflowId: string, by: AnswerByHand, how?: How): void;
   /** The types of the activities of a workflow that were completed by hand. */
   answered(workflowId: string): string[];
   stop(): Promise<void>;
@@ -42,24 +47,27 @@ export async function startByHandWorker(stack: WorkerStack): Promise<ByHandWorke
         const { workflowExecution, activityId } = activityInfo();
         const { workflowId = "", runId = "" } = workflowExecution ?? {};
         const hand = hands.get(workflowId);
-        if (!hand || hand.done.has(name)) return (activity as Activity)(...args);
+        if (!hand || (hand.done.has(name) && hand.how !== "always"))
+          return (activity as Activity)(...args);
         hand.done.add(name);
-        await client.activity.complete({ workflowId, activityId }, hand.by(runId));
-        if (hand.goesOn) return (activity as Activity)(...args);
+        const result = hand.by(`${runId}/${activityId}/${name}`);
+        await client.activity.complete({ workflowId, activityId }, result);
+        if (hand.how === "beside the attempt") return (activity as Activity)(...args);
         throw new CompleteAsyncError();
       },
     ]),
   );
   const connection = await NativeConnection.connect({ address });
-  const options = { connection, namespace, activities };
+  const options = { connection, namespace, activities, interceptors: { activity: [sealAnswers] } };
   const workers = [
     await Worker.create({ ...options, taskQueue, workflowBundle: workflowBundle() }),
     await Worker.create({ ...options, taskQueue: bulkTaskQueue(taskQueue) }),
+    await Worker.create({ ...options, taskQueue: monthEndTaskQueue(taskQueue) }),
   ];
   const running = Promise.all(workers.map((worker) => worker.run()));
   return {
-    answer: (workflowId, by, goesOn = false) =>
-      void hands.set(workflowId, { by, goesOn, done: new Set() }),
+    answer: (workflowId, by, how = "once") =>
+      void hands.set(workflowId, { by, how, done: new Set() }),
     answered: (workflowId) => [...(hands.get(workflowId)?.done ?? [])].toSorted(),
     async stop() {
       for (const worker of workers) worker.shutdown();
