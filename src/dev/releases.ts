@@ -17,4 +17,4 @@ export const releases: readonly Release[] = [];
  * (test/soak/upgrade.soak.ts) starts it, and test/previous lists its stored items and histories.
  */
 export const previousCommit: string =
-  releases.at(-1)?.commit ?? "3851680478115fb41967fb2921d57fb59d2dc22b";
+  releases.at(-1)?.commit ?? "f0afc7abdd0dd668cd9460213cec3a1603460ad3";
