@@ -104,7 +104,6 @@ describe("an attempt of a run", () => {
     const { attempt } = await dueReservation();
     notify.mockImplementation(busy);
     expect(await attempt(60_000)).toEqual({
-      original_run_id: "run",
       step: "RETRY",
       reason: "CONTENDED",
       message: "the points are granted, but their user is not notified: a busy inbox",
