@@ -32,7 +32,7 @@ export async function liabilityReport(input: LiabilityReportInput): Promise<Liab
     so_far?.segments ?? Array.from({ length: reportSegments }, (_, segment) => ({ segment }));
   if (!so_far) {
     setCurrentDetails(waiting);
-    await sleep(reportTiming.settleMs);
+    await sleep(reportTiming.lateEntriesMs);
   }
   const left = await workOn(segments, reportSegments, async (part) => {
     const result = await orRefusal(reportSegment({ ...name, segments: reportSegments, ...part }));
@@ -50,8 +50,8 @@ export async function liabilityReport(input: LiabilityReportInput): Promise<Liab
 }
 
 const waiting =
-  "Waits until all entries up to the instant of the report are written, about " +
-  `${reportTiming.settleMs / 1_000} s. Then the accounts are read.`;
+  "Waits until no entry of the instant of the report can be added any more, " +
+  `${reportTiming.lateEntriesMs / 60_000} minutes. Then the accounts are read.`;
 
 function accountsOf(counts: LiabilityCounts): string {
   const { accounts, members, failed } = counts;

@@ -62,10 +62,11 @@ export type EntryType =
   | "RELEASED";
 
 /**
- * After this time no call that is still running adds an entry at or before an instant: each clock
- * is off by up to 5 s, and a decision is written within 8 s.
+ * After this time no entry at or before an instant can be added any more. A decision is sent within
+ * 5 s, or never. What was sent may be on its way for as long as the store accepts its signature:
+ * AWS documents five minutes, and 15 are assumed. Each clock is off by up to 5 s.
  */
-export const entriesSettleMs: Milliseconds = 30_000;
+export const lateEntriesMs: Milliseconds = 16 * 60_000;
 
 /** The name of an event of one account. Origin and id together are unique in the account. */
 export interface EventName {

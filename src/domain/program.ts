@@ -1,6 +1,7 @@
 /** Points programs: time zone, lifetimes, when points expire, and notices. */
 import type { Caller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
+import { lateEntriesMs } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
 import { monthAt, monthStart } from "./month.ts";
 
@@ -126,6 +127,12 @@ export function lengthen(program: Program, lifetimeMonths: number, now: Instant)
 export function pauseReservations(program: Program, pause: ReservationPause): Program {
   return program.reservationPause ? program : { ...program, reservationPause: pause };
 }
+
+/**
+ * When a pause is final: no reservation is granted from then on. Processes read the program at most
+ * 2 s before a decision, and the call that pauses takes some seconds.
+ */
+export const finalTimeOf = ({ time }: ReservationPause): Instant => time + lateEntriesMs + 60_000;
 
 /** Ends the pause of a program's reservations. A program without one does not change. */
 export function resumeReservations(program: Program, now: Instant): Program {

@@ -76,7 +76,11 @@ function testCommands(mode: Mode): void {
     );
     expect(balance).toMatch(/^\d{4}-\d\d\s+5\s+\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/m);
     expect(balance.includes("month")).toBe(isTerminal);
-    expect(await done("balance", user, "--as-of", "2020-01-01T00:00Z")).toMatch(/^available\s+0$/m);
+    const past = await done("balance", user, "--as-of", "2020-01-01T00:00Z");
+    expect(past).toMatch(/^available\s+0$/m);
+    expect(past).not.toContain("final");
+    const recent = new Date(Date.now() - 60_000).toISOString();
+    expect(await done("balance", "nobody", "--as-of", recent)).toContain("This is not final");
     const oldestFirst = (await done("ledger", user, "--oldest-first")).split("\n");
     const first = oldestFirst[isTerminal ? 1 : 0];
     expect(first).toEqual(

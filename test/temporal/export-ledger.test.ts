@@ -45,7 +45,7 @@ beforeAll(async () => {
   await setTime(deps, july);
   await fillLedgers(stack, programId, userIds.slice(10, 30), "july");
   await fillTable(stack, 6_000);
-  await setTime(deps, july + 120_000);
+  await setTime(deps, july + 1_200_000);
 });
 afterAll(async () => {
   await stack.stop();
@@ -146,7 +146,7 @@ test("a complete export that Temporal has forgotten stays as it is", async () =>
   const forgetful = await startWorkerStack({ programId, testClock: true, env: folder.env });
   onTestFinished(() => forgetful.stop());
   const { client, deps } = forgetful;
-  await setTime(deps, july + 120_000);
+  await setTime(deps, july + 1_200_000);
   const forgotten = getLedgerExport(deps, { programId, exportId: "june" });
   await expect(forgotten).rejects.toMatchObject({ reason: "EXPORT_NOT_FOUND" });
   expect(await run(request("june", june, july), forgetful)).toMatchObject({
@@ -185,7 +185,7 @@ test("a run that was started by hand is checked, and the API says who has it", a
         },
       ],
     });
-  const early = await start("too-early", july + 120_000);
+  const early = await start("too-early", july + 1_200_000);
   await expect(early.result()).rejects.toMatchObject({ cause: { type: "INVALID_REQUEST" } });
   const byHand = await start("by-hand", july);
   await byHand.result();

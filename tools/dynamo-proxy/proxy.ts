@@ -9,6 +9,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomFrom } from "../../test/support/models/random.ts";
+import { createHeldWrites, type HeldWrites } from "./held-writes.ts";
 import type { Isolation } from "./isolation.ts";
 import { createPartitions, type PartitionLimit } from "./partitions.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
@@ -119,6 +120,12 @@ export type DynamoProxy = {
   limitPartitions(limit: PartitionLimit | undefined): void;
   /** While down every connection is destroyed; requests on their way to the store arrive there. */
   down(isDown: boolean): void;
+  /**
+   * Holds the writes that arrive from now on, as a cut network does. The function that it returns
+   * lets them arrive at the store, as if `passedMs` had passed besides: with a signature older than
+   * 15 minutes a request is refused, as by AWS.
+   */
+  holdWrites(): (passedMs: number) => void;
   /** Sets the Date header of every answer to now + ms; undefined keeps the store's. */
   dateSkew(ms: number | undefined): void;
   /** Called with every request before it is served. */
@@ -154,7 +161,8 @@ export async function startDynamoProxy(options: {
     seed: options.seed ?? 1,
     stopping: stopping.signal,
   });
-  const context = { counters, faults, transactions, forward, stopping: stopping.signal };
+  const held = createHeldWrites(WRITES);
+  const context = { counters, faults, transactions, held, forward, stopping: stopping.signal };
   const partitions = createPartitions(stopping.signal);
   let isDown = false;
   let underWay = 0;
@@ -192,10 +200,9 @@ export async function startDynamoProxy(options: {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
 
   return {
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     stats: () => ({ ...counters.snapshot(), underWay }),
     resetStats: counters.reset,
     faults: faults.set,
@@ -206,6 +213,7 @@ export async function startDynamoProxy(options: {
       isDown = value;
       if (value) server.closeAllConnections();
     },
+    holdWrites: held.hold,
     dateSkew(ms) {
       skewMs = ms;
     },
@@ -229,13 +237,16 @@ type Context = {
   readonly counters: Counters;
   readonly faults: Faults;
   readonly transactions: Transactions;
+  readonly held: HeldWrites;
   readonly forward: (req: WireRequest) => Promise<Outcome>;
   readonly stopping: AbortSignal;
 };
 
-/** Serves one request: its fault first, then the locks, then the store. */
+/** Serves one request: when it arrives, its fault first, then the locks, then the store. */
 async function answerRequest(req: WireRequest, context: Context): Promise<Outcome> {
-  const { counters, faults, transactions, forward, stopping } = context;
+  const { counters, faults, transactions, held, forward, stopping } = context;
+  const expired = await held.pass(req);
+  if (expired) return made(expired);
   if (!faults.active && !transactions.active) return forward(req);
   const fault = faults.next(req.operation);
   if (fault.delayMs > 0) {

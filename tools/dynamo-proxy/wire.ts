@@ -153,6 +153,10 @@ export function serverErrorAnswer(): Answer {
   return errorAnswer(500, "InternalServerError", "The request processing has failed");
 }
 
+/** A request that arrives when its signature has expired. */
+export const expiredSignatureAnswer = (): Answer =>
+  errorAnswer(400, "InvalidSignatureException", "Signature expired");
+
 /** A BatchWriteItem that has written nothing. */
 export function unprocessedAnswer({ RequestItems }: BatchWriteRequest): Answer {
   return answer(200, { UnprocessedItems: RequestItems });

@@ -44,12 +44,17 @@ export const addBalance: AddCommand = (parent, inSession) => {
         const { program: programId, pending: includePending, asOf } = options;
         const request = { programId, userId, includePending, ...(asOf && { asOf }) };
         const answer = await meguri.points.getBalance(request, call);
-        await out.message(GetBalanceResponseSchema, answer, ({ balance }) =>
-          balance ? balanceText(out, balance, includePending) : "",
+        await out.message(GetBalanceResponseSchema, answer, ({ balance, final }) =>
+          balance
+            ? balanceText(out, balance, includePending) + (asOf && !final ? notFinal : "")
+            : "",
         );
       }),
     );
 };
+
+const notFinal =
+  "This is not final: a write that is under way may change it within 16 minutes of the time.\n";
 
 const pendingOption = () =>
   new Option("--pending", "also show the points that are reserved and not granted yet")

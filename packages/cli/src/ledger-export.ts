@@ -29,7 +29,7 @@ export const addLedgerExport: AddCommand = (parent, inSession) => {
     .option("--since <time>", `only what was recorded since ${pastTimeFormat}`, readTime)
     .requiredOption(
       "--until <time>",
-      "only what was recorded before this time, 30 seconds ago at the latest",
+      "only what was recorded before this time, 16 minutes ago at the latest",
       readTime,
     )
     .addHelpText(

@@ -1,6 +1,6 @@
 /** The use cases that start an export of a program's ledgers, and read how far it has come. */
 import { DomainError } from "../../domain/errors.ts";
-import { entriesSettleMs } from "../../domain/ledger.ts";
+import { lateEntriesMs } from "../../domain/ledger.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { ExportCall, ExportName, ExportRequest, LedgerExport } from "../ports/exports.ts";
 
@@ -54,8 +54,8 @@ export async function requirePast(
   }
   if (start >= end) throw badTime("create_time_before", "has to be after create_time_from");
   const { calendar } = await clock.now();
-  if (end > calendar - entriesSettleMs) {
-    throw badTime("create_time_before", "has to be at least 30 seconds ago");
+  if (end > calendar - lateEntriesMs) {
+    throw badTime("create_time_before", `has to be at least ${lateEntriesMs / 60_000} minutes ago`);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The use case that reads the balance of a past instant. */
 import { type Account, emptyAccount, expireDue } from "../../domain/account.ts";
-import type { LedgerEntry } from "../../domain/ledger.ts";
+import { type LedgerEntry, lateEntriesMs } from "../../domain/ledger.ts";
 import type { Instant } from "../../domain/month.ts";
 import {
   accountByEntries,
@@ -23,8 +23,9 @@ type PastDeps = Pick<Deps, "reader" | "engine">;
 /**
  * Returns the balance as it was at `asOf`, after every entry recorded at this instant or before,
  * with the lifetime that was in force. Its version is 0, because no entry has the version of the
- * account. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for an instant that is still to come,
- * LEDGER_DAMAGED. Throws DEADLINE.
+ * account. It is final if the account has changed later, because times never go back within an
+ * account, or if the instant is `lateEntriesMs` ago. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST
+ * for an instant that is still to come, LEDGER_DAMAGED. Throws DEADLINE.
  */
 export async function getPastBalance(
   deps: PastDeps & Pick<Deps, "clock" | "programs">,
@@ -36,10 +37,13 @@ export async function getPastBalance(
   const program = await deps.programs.get(programId);
   const { calendar } = await deps.clock.now();
   requirePast(asOf, calendar);
+  // By the clock before the account is read: what could be added until then is read, too.
+  const isLongAgo = asOf <= calendar - lateEntriesMs;
   const stored = (await deps.reader.get(accountRef(programId, userId)))?.value;
   const present = { ...(stored ?? emptyAccount(program, userId, asOf)), ...name };
   const account = await readPastAccount(deps, program, present, asOf, deadline);
-  return balanceOf(account, programAsOf(program, asOf), 0);
+  const final = isLongAgo || asOf < present.time;
+  return { ...balanceOf(account, programAsOf(program, asOf), 0), final };
 }
 
 /**

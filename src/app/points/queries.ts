@@ -41,6 +41,8 @@ export interface Balance {
   readonly version: number;
   /** The points of its reservations that are not granted yet; absent unless they were read. */
   readonly pendingPoints?: number;
+  /** Whether the balance of a past instant can never change; absent of now. */
+  readonly final?: boolean;
 }
 
 /**

@@ -32,7 +32,7 @@ export function pointsQueries(deps: Deps): Pick<ServiceImpl<typeof PointsService
   return {
     async getBalance(request, context) {
       const balance = await balanceFor(deps, request, deadlineOf(context));
-      return { balance: fromBalance(balance) };
+      return { balance: fromBalance(balance), final: balance.final ?? false };
     },
 
     async listLedgerEntries(request) {

@@ -4,6 +4,7 @@ import type { RuledProgram } from "../../app/programs/ruled-program.ts";
 import { defaultBulkRules } from "../../domain/bulk-rules.ts";
 import type { Caller } from "../../domain/caller.ts";
 import {
+  finalTimeOf,
   newestLifetime,
   type ProgramNotices,
   type ReservationPause,
@@ -42,10 +43,11 @@ export function fromProgram({
   };
 }
 
-const fromPause = ({ time, caller, reason }: ReservationPause) => ({
-  time: fromInstant(time),
-  caller: fromCaller(caller),
-  reason,
+const fromPause = (pause: ReservationPause) => ({
+  time: fromInstant(pause.time),
+  caller: fromCaller(pause.caller),
+  reason: pause.reason,
+  finalTime: fromInstant(finalTimeOf(pause)),
 });
 
 /** The changes of a caller's update. What is named and empty is reset; a lifetime cannot be. */

@@ -13,6 +13,7 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
+import type { ClockReading } from "../../app/ports/clock-reading.ts";
 import { inBatches } from "../../app/ports/pages.ts";
 import type { Ref } from "../../app/ports/records.ts";
 import type { DomainError } from "../../domain/errors.ts";
@@ -23,6 +24,7 @@ import { itemOf, pack, readEntry, startPacking } from "./ledger-items.ts";
 import { isPlain, withToken } from "./plain-writes.ts";
 import { untilDone } from "./sdk/batch-requests.ts";
 import { isTransient, orUnavailable, throttled } from "./sdk/client.ts";
+import { decidedAt, LateWriteError } from "./sdk/late-writes.ts";
 import { throttleErrors } from "./sdk/requests.ts";
 import type { TableName } from "./tables.ts";
 
@@ -70,10 +72,10 @@ export function createDynamoItemStore(client: DynamoDBClient, tableName: TableNa
       }
     },
 
-    async commit(writes, token): Promise<CommitResult> {
+    async commit(writes, token, decided): Promise<CommitResult> {
       const packed = pack(writes);
       try {
-        await send(client, tableName, packed, token);
+        await send(client, tableName, packed, { token, decided });
         return { kind: "committed" };
       } catch (error) {
         return resultOf(error, packed);
@@ -97,13 +99,15 @@ function send(
   client: DynamoDBClient,
   tableName: TableName,
   packed: readonly (readonly Write[])[],
-  token: string,
+  { token, decided }: { readonly token: string; readonly decided: ClockReading | undefined },
 ): Promise<unknown> {
   const TransactItems = packed.map((item) => toAction(item, tableName));
   const [{ Put, Delete } = {}] = TransactItems;
-  if (isPlain(packed) && Delete) return client.send(new DeleteItemCommand(Delete));
-  if (isPlain(packed) && Put) return client.send(new PutItemCommand(withToken(Put, token)));
-  return client.send(new TransactWriteItemsCommand({ ClientRequestToken: token, TransactItems }));
+  const at = <I extends object>(input: I) => decidedAt(input, decided);
+  if (isPlain(packed) && Delete) return client.send(new DeleteItemCommand(at(Delete)));
+  if (isPlain(packed) && Put) return client.send(new PutItemCommand(at(withToken(Put, token))));
+  const transaction = { ClientRequestToken: token, TransactItems };
+  return client.send(new TransactWriteItemsCommand(at(transaction)));
 }
 
 /** The action on the item that writes are packed into. */
@@ -140,6 +144,7 @@ function resultOf(error: unknown, packed: readonly (readonly Write[])[]): Commit
     const [{ ref }] = packed[0] as [Write];
     return { kind: "failed", found: new Map([[ref, toLoaded(ref, error.Item)]]) };
   }
+  if (error instanceof LateWriteError) return { kind: "unknown" };
   const { name } = error as Error;
   if (throttleErrors.has(name)) return { kind: "throttled" };
   if (name === "TransactionConflictException") return { kind: "conflict" };

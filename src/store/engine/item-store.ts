@@ -1,4 +1,5 @@
 /** What the commit engine needs from a store: reads, transactions and the size of a transaction. */
+import type { ClockReading } from "../../app/ports/clock-reading.ts";
 import type { Kind, Records, Ref } from "../../app/ports/records.ts";
 
 /** A record as the store holds it; version 0 and no value when it does not exist. */
@@ -60,9 +61,11 @@ export interface ItemStore {
    * Writes everything or nothing. A second commit of the same writes under the same token does
    * nothing and has the result of the first; of writes that only create or delete one record, it
    * may fail when the record has changed since. Throws an error that is no result, and
-   * LIMIT_EXCEEDED when the records of a target fill a partition: nothing is written then.
+   * LIMIT_EXCEEDED when the records of a target fill a partition: nothing is written then. With
+   * `decided`, a moment before the decision, nothing is sent later than the engine's patience
+   * after it.
    */
-  commit(writes: readonly Write[], token: string): Promise<CommitResult>;
+  commit(writes: readonly Write[], token: string, decided?: ClockReading): Promise<CommitResult>;
 }
 
 /** The name of a record, unique among all kinds. */

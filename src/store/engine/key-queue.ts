@@ -1,5 +1,6 @@
 /** The calls of one process on one key: one batch at a time is decided, validated and committed. */
 import type { Clock } from "../../app/ports/clock.ts";
+import { readClocks } from "../../app/ports/clock-reading.ts";
 import type { Ref } from "../../app/ports/records.ts";
 import type { CommitTallies } from "../../app/ports/tallies.ts";
 import { DomainError } from "../../domain/errors.ts";
@@ -146,6 +147,7 @@ export class KeyQueue {
 
   /** Decides and commits one batch; calls that could not be served return to the queue's head. */
   async #attempt(calls: Pending[]): Promise<void> {
+    const started = readClocks();
     const readSet = calls.flatMap(({ request }) => request.readSet);
     const missing = distinct(readSet).filter((ref) => !this.records.has(nameOf(ref)));
     await this.#requests.watch(this.records.read(missing));
@@ -162,7 +164,7 @@ export class KeyQueue {
     this.#context.tallies.batchCalls.add(served.length);
     const sent = performance.now();
     const result = await this.#requests.commit(
-      (token) => this.#context.store.commit(batch.writes, token),
+      (token) => this.#context.store.commit(batch.writes, token, started),
       // By the clock, too: the timers of a process that was stopped come late.
       () => served.some(({ isAnswered, limit }) => !isAnswered && limit > performance.now()),
     );

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { finishExport, keepPart, openExport } from "../../../src/app/points/export-files.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { ExportFolder, ExportManifest } from "../../../src/app/ports/exports.ts";
-import { entriesSettleMs } from "../../../src/domain/ledger.ts";
+import { lateEntriesMs } from "../../../src/domain/ledger.ts";
 import { exportPorts, namesIn } from "../../support/servers/export-ports.ts";
 
 const request = {
@@ -18,7 +18,7 @@ const manifest: ExportManifest = {
 };
 const final = { reason: "WRONG_STATE", retryable: false };
 
-const clock = { now: async () => ({ calendar: 9_000 + entriesSettleMs }) } as Deps["clock"];
+const clock = { now: async () => ({ calendar: 9_000 + lateEntriesMs }) } as Deps["clock"];
 let deps: ReturnType<typeof exportPorts> & Pick<Deps, "clock">;
 let folder: ExportFolder;
 beforeEach(() => {

@@ -8,6 +8,7 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { ScannedEntry } from "../../../src/app/ports/points.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { lateEntriesMs } from "../../../src/domain/ledger.ts";
 import { createMemoryFolder, exportPorts, namesIn } from "../../support/servers/export-ports.ts";
 
 const entry = (number: number, createTime: number) => ({
@@ -195,7 +196,7 @@ describe("a file gets its name", () => {
     expect(await linesOf(deps, part)).toEqual([1, 2]);
     const folder = deps.exportDestinations.folder("audit", request);
     expect(await namesIn(folder)).toEqual([killed.part?.name, part]);
-    const clock = { now: async () => ({ calendar: 99_000 }) } as Deps["clock"];
+    const clock = { now: async () => ({ calendar: 9_000 + lateEntriesMs }) } as Deps["clock"];
     expect(await openExport({ ...deps, clock }, request)).toBeUndefined();
     expect(await namesIn(folder)).toEqual([]);
   });

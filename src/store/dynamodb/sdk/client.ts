@@ -11,6 +11,7 @@ import { DomainError } from "../../../domain/errors.ts";
 import type { Milliseconds } from "../../../domain/units.ts";
 import { createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
 import { connectionLimits, createConnections } from "./connections.ts";
+import { refuseLateWrites } from "./late-writes.ts";
 import { countRequests, createStoreTallies } from "./request-counts.ts";
 import { throttleErrors } from "./requests.ts";
 import { useThinTransport } from "./thin-transport.ts";
@@ -80,6 +81,7 @@ export function createClients({ endpoint, region, transport = "thin" }: DynamoCo
     throttleCounts.observe(client);
     countRequests(client, tallies);
     traceRequests(client);
+    refuseLateWrites(client);
     if (transport === "thin") useThinTransport(client, { retries: client === retrying });
   }
   return {
