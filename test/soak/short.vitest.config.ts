@@ -9,7 +9,7 @@ export default defineConfig({
     ...shared,
     provide: { ...shared.provide, soak: "short" },
     include: ["test/soak/**/*.soak.ts"],
-    // Most of them wait for most of their time.
-    maxWorkers: 4,
+    // Most of them wait for most of their time; more would keep two slow cores from their turns.
+    maxWorkers: 3,
   },
 });
