@@ -1,6 +1,7 @@
 /**
- * Generates src/gen and docs/api.md from proto/, the table of reasons in docs/errors.md from
- * src/domain, and the dashboard in deploy/grafana from dashboard.ts.
+ * Generates src/gen, docs/api.md and the required fields of the client's requests from proto/, the
+ * table of reasons in docs/errors.md from src/domain, and the dashboard in deploy/grafana from
+ * dashboard.ts.
  *
  *   node src/dev/generate.ts           writes the generated files
  *   node src/dev/generate.ts --check   changes nothing; exits 1 and lists the files that are stale
@@ -20,6 +21,7 @@ import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { apiReference } from "./api-reference.ts";
 import { dashboardJson } from "./dashboard.ts";
 import { withReasonsTable } from "./reasons-table.ts";
+import { requiredFieldsSource } from "./required-fields.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const protos = join(root, ".cache", "protos");
@@ -82,11 +84,13 @@ function generate(into: string): void {
   execFileSync(join(bin, "buf"), args, { cwd: root, env, stdio: "inherit" });
 }
 
-/** The documents that are generated or have a generated part, and the dashboard, by path. */
-function generateDocs(): ReadonlyMap<string, string> {
+/** What is written here and not by buf: documents, the dashboard, required fields; by path. */
+function generateOthers(): ReadonlyMap<string, string> {
   const errors = "docs/errors.md";
+  const files = readProtos();
   return new Map([
-    ["docs/api.md", apiReference(readProtos())],
+    ["docs/api.md", apiReference(files)],
+    ["packages/client/src/required-fields.ts", requiredFieldsSource(files)],
     [errors, withReasonsTable(fs.readFileSync(join(root, errors), "utf8"))],
     ["deploy/grafana/meguri.json", dashboardJson()],
   ]);
@@ -109,8 +113,9 @@ function listFiles(folder: string): string[] {
 
 /** The files that differ from generated ones: changed, missing or, under src/gen, superfluous. */
 function staleFiles(): string[] {
-  const docs = [...generateDocs()].filter(([name, text]) => readText(join(root, name)) !== text);
-  return [...staleCode(), ...docs.map(([name]) => name)];
+  const others = [...generateOthers()];
+  const stale = others.filter(([name, text]) => readText(join(root, name)) !== text);
+  return [...staleCode(), ...stale.map(([name]) => name)];
 }
 
 function staleCode(): string[] {
@@ -139,5 +144,5 @@ if (process.argv.includes("--check")) {
   }
 } else if (!process.argv.includes("--fetch")) {
   generate(root);
-  for (const [name, text] of generateDocs()) fs.writeFileSync(join(root, name), text);
+  for (const [name, text] of generateOthers()) fs.writeFileSync(join(root, name), text);
 }

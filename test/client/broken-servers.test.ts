@@ -213,7 +213,7 @@ test("a call is not sent again after its signal", async () => {
       throw failure(Code.Unavailable, "STORE_UNAVAILABLE", 1);
     },
   });
-  const call = clientOf([server]).points.getBalance({}, { signal: controller.signal });
+  const call = clientOf([server]).points.getBalance({ userId: "u" }, { signal: controller.signal });
   await expect(call).rejects.toMatchObject({ code: Code.Canceled });
   expect(calls).toBe(1);
 });
@@ -276,6 +276,6 @@ test("a rejected token is replaced once in a call, by one request for all calls"
 test("calls without a server fail as UNAVAILABLE", async () => {
   const server = await start();
   await server.stop();
-  const call = clientOf([server], { timeoutMs: 300 }).points.getBalance({});
+  const call = clientOf([server], { timeoutMs: 300 }).points.getBalance({ userId: "u" });
   await expect(call).rejects.toMatchObject({ code: Code.Unavailable });
 });

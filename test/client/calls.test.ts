@@ -70,7 +70,8 @@ describe.each([
     const error: unknown = await use.catch((thrown: unknown) => thrown);
     expect(reasonOf(error)).toBe("INSUFFICIENT_POINTS");
     expect(metadataOf(error)).toMatchObject({ available_points: "7" });
-    const empty: unknown = await points.usePoints({}).catch((thrown: unknown) => thrown);
+    const nothing = { userId: "", eventId: "", points: 0n };
+    const empty: unknown = await points.usePoints(nothing).catch((thrown: unknown) => thrown);
     expect(reasonOf(empty)).toBe("INVALID_REQUEST");
     expect(violationsOf(empty).map(({ field }) => field)).toContain("user_id");
     expect(reasonOf(new Error("mine"))).toBeUndefined();

@@ -12,6 +12,7 @@ export {
 export { createMeguri, type Meguri } from "./meguri.ts";
 export type { MeguriOptions, TlsOptions } from "./options.ts";
 export type { WatchOptions } from "./reopen.ts";
+export type { RequestOf } from "./requests.ts";
 export type { BulkGrantSheet, UploadOptions } from "./upload-bulk-grant.ts";
 export type { BulkGrantWatch } from "./watch-bulk-grant.ts";
 export type { OwnerWatch } from "./watch-unread-counts.ts";

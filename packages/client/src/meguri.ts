@@ -1,5 +1,5 @@
 /** Makes the clients of all services, and what spans several calls. */
-import type { DescService, MessageInitShape } from "@bufbuild/protobuf";
+import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../src/gen/grpc/reflection/v1/reflection_pb.ts";
@@ -21,6 +21,7 @@ import { ReservationService } from "../../../src/gen/meguri/reservations/v1/rese
 import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_pb.ts";
 import type { MeguriOptions } from "./options.ts";
 import type { WatchOptions } from "./reopen.ts";
+import type { RequestOf, ServiceClient } from "./requests.ts";
 import { createMeguriTransport } from "./transport.ts";
 import { type BulkGrantSheet, type UploadOptions, uploadBulkGrant } from "./upload-bulk-grant.ts";
 import { type BulkGrantWatch, watchBulkGrant } from "./watch-bulk-grant.ts";
@@ -28,19 +29,19 @@ import { type OwnerWatch, watchUnreadCounts } from "./watch-unread-counts.ts";
 
 /** The clients of all services. Their errors are ConnectErrors; `reasonOf` reads them. */
 export interface Meguri {
-  readonly programs: Client<typeof ProgramService>;
-  readonly points: Client<typeof PointsService>;
-  readonly reservations: Client<typeof ReservationService>;
-  readonly holds: Client<typeof HoldService>;
-  readonly reactions: Client<typeof ReactionService>;
-  readonly notifications: Client<typeof NotificationService>;
-  readonly bulkGrants: Client<typeof BulkGrantService>;
+  readonly programs: ServiceClient<typeof ProgramService>;
+  readonly points: ServiceClient<typeof PointsService>;
+  readonly reservations: ServiceClient<typeof ReservationService>;
+  readonly holds: ServiceClient<typeof HoldService>;
+  readonly reactions: ServiceClient<typeof ReactionService>;
+  readonly notifications: ServiceClient<typeof NotificationService>;
+  readonly bulkGrants: ServiceClient<typeof BulkGrantService>;
   /** Moves the time of a server that runs with a test clock. Other servers do not serve it. */
-  readonly clock: Client<typeof ClockService>;
+  readonly clock: ServiceClient<typeof ClockService>;
   /** Says whether a server serves, by gRPC's health protocol. */
-  readonly health: Client<typeof Health>;
+  readonly health: ServiceClient<typeof Health>;
   /** Says which services and methods a server has, by gRPC's reflection protocol. */
-  readonly reflection: Client<typeof ServerReflection>;
+  readonly reflection: ServiceClient<typeof ServerReflection>;
   /**
    * Yields the unread count of each owner at once, unless its version is known, and again after
    * each change. Opens streams again as long as it takes, and yields no count twice. Ends by an
@@ -60,7 +61,7 @@ export interface Meguri {
   ): AsyncIterable<WatchBulkGrantResponse_Update>;
   /** Uploads a whole sheet; with `validateOnly` in the header it is only checked. */
   uploadBulkGrant(
-    header: MessageInitShape<typeof UploadBulkGrantRequest_HeaderSchema>,
+    header: RequestOf<typeof UploadBulkGrantRequest_HeaderSchema>,
     sheet: BulkGrantSheet,
     options?: UploadOptions,
   ): Promise<UploadBulkGrantResponse>;

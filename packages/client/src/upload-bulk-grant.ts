@@ -1,5 +1,4 @@
 /** Uploads the sheet of a bulk grant in messages of the right size. */
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, createContextValues } from "@connectrpc/connect";
 import type {
   BulkGrantService,
@@ -8,12 +7,13 @@ import type {
   UploadBulkGrantRequestSchema,
   UploadBulkGrantResponse,
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import type { RequestOf } from "./requests.ts";
 import { freshInputKey } from "./streams.ts";
 
 /** The rows of a bulk grant: as a file of CSV, or as messages. */
 export type BulkGrantSheet =
   | { readonly csv: Uint8Array }
-  | { readonly rows: readonly MessageInitShape<typeof NewRowSchema>[] };
+  | { readonly rows: readonly RequestOf<typeof NewRowSchema>[] };
 
 export interface UploadOptions {
   readonly signal?: AbortSignal;
@@ -27,12 +27,12 @@ export interface UploadOptions {
 const chunkBytes = 60_000;
 const rowsPerMessage = 500;
 
-type Upload = MessageInitShape<typeof UploadBulkGrantRequestSchema>;
+type Upload = RequestOf<typeof UploadBulkGrantRequestSchema>;
 
 /** Sends the header, the sheet and the end; after a failure that may pass, all of it again. */
 export async function uploadBulkGrant(
   bulkGrants: Client<typeof BulkGrantService>,
-  header: MessageInitShape<typeof UploadBulkGrantRequest_HeaderSchema>,
+  header: RequestOf<typeof UploadBulkGrantRequest_HeaderSchema>,
   sheet: BulkGrantSheet,
   { onProgress, ...options }: UploadOptions,
 ): Promise<UploadBulkGrantResponse> {
@@ -42,7 +42,7 @@ export async function uploadBulkGrant(
 }
 
 async function* messagesOf(
-  header: MessageInitShape<typeof UploadBulkGrantRequest_HeaderSchema>,
+  header: RequestOf<typeof UploadBulkGrantRequest_HeaderSchema>,
   sheet: BulkGrantSheet,
   onProgress: (sent: number) => void = () => {},
 ): AsyncGenerator<Upload> {
