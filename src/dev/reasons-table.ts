@@ -1,5 +1,5 @@
-/** Writes the table of reasons into a markdown document, from the table in src/domain/errors.ts. */
-import { type Reason, reasons, reasonTable } from "../domain/errors.ts";
+/** Writes the table of reasons into a markdown document, from that in src/domain/reasons.ts. */
+import { type Reason, reasons, reasonTable } from "../domain/reasons.ts";
 
 const begin = "<!-- reasons: generated from the table in src/domain -->";
 const end = "<!-- end of reasons -->";
@@ -16,15 +16,21 @@ export function withReasonsTable(markdown: string): string {
 
 function table(): string {
   return [
-    "| reason | code | what it means | send again? |",
-    "|---|---|---|---|",
+    "| reason | code | metadata | what it means | send again? |",
+    "|---|---|---|---|---|",
     ...reasons.map(
       (reason) =>
-        `| \`${reason}\` | ${reasonTable[reason].code} | ${reasonTable[reason].meaning} ` +
-        `| ${sendAgain(reason)} |`,
+        `| \`${reason}\` | ${reasonTable[reason].code} | ${metadata(reason)} ` +
+        `| ${reasonTable[reason].meaning} | ${sendAgain(reason)} |`,
     ),
   ].join("\n");
 }
+
+/** The names with their types; "?" says that an error may be without it. */
+const metadata = (reason: Reason): string =>
+  Object.entries(reasonTable[reason].metadata ?? {})
+    .map(([name, type]) => `\`${name}\` ${type}`)
+    .join(", ");
 
 function sendAgain(reason: Reason): string {
   const { retryable, retryDelayMs, advice } = reasonTable[reason];

@@ -1,11 +1,11 @@
 /** The states of a reservation and the rules for changing them. */
 import type { Caller } from "./caller.ts";
 import { bucketMonth, type EarlyExpiry, whyImpossible } from "./early-expiry.ts";
-import type { Reason } from "./errors.ts";
 import { DomainError } from "./errors.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { type Instant, monthAt } from "./month.ts";
 import { lifetimeAt, type Program } from "./program.ts";
+import type { Reason } from "./reasons.ts";
 import { isReservable, type Milliseconds, maxPoints, type Points } from "./units.ts";
 
 export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";

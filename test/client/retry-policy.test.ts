@@ -11,7 +11,8 @@ import {
   unprocessed,
   verdictOn,
 } from "../../packages/client/src/retry-policy.ts";
-import { DomainError, type Reason, reasons, reasonTable } from "../../src/domain/errors.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import { type Reason, reasons, reasonTable } from "../../src/domain/reasons.ts";
 import { RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import { toConnectError } from "../../src/rpc/server/errors.ts";
 

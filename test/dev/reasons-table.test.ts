@@ -10,8 +10,8 @@ test("the table is between the markers and the text around them stays", () => {
   expect(lines.slice(0, 4)).toEqual([
     "# Errors",
     begin,
-    "| reason | code | what it means | send again? |",
-    "|---|---|---|---|",
+    "| reason | code | metadata | what it means | send again? |",
+    "|---|---|---|---|---|",
   ]);
   expect(lines.slice(-3)).toEqual([end, "More.", ""]);
   expect(lines).not.toContain("old");

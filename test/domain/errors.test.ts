@@ -1,6 +1,7 @@
 /** Tests every row of the table of reasons. */
 import { expect, test } from "vitest";
-import { DomainError, reasons, reasonTable } from "../../src/domain/errors.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import { reasons, reasonTable } from "../../src/domain/reasons.ts";
 import { expectedReasons } from "../support/fixtures/expected-reasons.ts";
 
 test.each(reasons)("%s has its code, retryability and retry delay", (reason) => {

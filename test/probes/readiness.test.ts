@@ -60,9 +60,9 @@ test("a store without an answer is shown as in the documentation", async () => {
 
 test("a refusal is shown with its reason and metadata", async () => {
   const { readyz } = readinessOf(async () => {
-    throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer", { attempts: "3" });
+    throw new DomainError("CLOCK_OFF", "the clock is off", { skew_ms: "6000" });
   });
   const { status, text } = await readyz();
   expect(status).toBe(503);
-  expect(text).toContain("store: STORE_UNAVAILABLE: the store gave no answer, attempts 3\n");
+  expect(text).toContain("store: CLOCK_OFF: the clock is off, skew_ms 6000\n");
 });

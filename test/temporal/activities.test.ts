@@ -11,8 +11,9 @@ import type { PageRequest } from "../../src/app/ports/pages.ts";
 import type { GrantInput } from "../../src/contract/reservations.ts";
 import type { VerifySegmentResult } from "../../src/contract/verifications.ts";
 import { asService } from "../../src/domain/caller.ts";
-import { DomainError, reasons } from "../../src/domain/errors.ts";
+import { DomainError } from "../../src/domain/errors.ts";
 import { noTotals } from "../../src/domain/ledger.ts";
+import { reasons } from "../../src/domain/reasons.ts";
 import { noObservers } from "../support/fixtures/no-observers.ts";
 import { startMemoryServer } from "../support/servers/server.ts";
 

@@ -4,6 +4,7 @@ import { ConnectError } from "@connectrpc/connect";
 import { metadataOf, reasonOf } from "../../packages/client/src/errors.ts";
 import { verdictOn } from "../../packages/client/src/retry-policy.ts";
 import { DomainError } from "../../src/domain/errors.ts";
+import type { Reason } from "../../src/domain/reasons.ts";
 import type { Clients } from "../../test/support/servers/server.ts";
 import type { Attempt } from "./record.ts";
 
@@ -81,5 +82,5 @@ function errorOf(thrown: unknown): DomainError {
   if (verdictOn(error).retry !== "never")
     return new DomainError("STORE_UNAVAILABLE", error.message);
   if (reason === undefined || reason === "INVALID_REQUEST") throw error;
-  return new DomainError(reason, error.rawMessage, { ...metadataOf(error) });
+  return new DomainError<Reason>(reason, error.rawMessage, metadataOf(error));
 }

@@ -1,13 +1,20 @@
 /** Reads what the server says about an error: its reason, metadata, violations and retry delay. */
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type Reason, reasonTable } from "../../../src/domain/errors.ts";
+import { type Reason, reasonTable } from "../../../src/domain/reasons.ts";
 import {
   BadRequestSchema,
   type ErrorInfo,
   ErrorInfoSchema,
   RetryInfoSchema,
 } from "../../../src/gen/google/rpc/error_details_pb.ts";
+import { type ReasonMetadata, readMetadata } from "./reason-metadata.ts";
+
+/** The error of a call that was refused, or not served, for a reason. */
+export type Refusal<R extends Reason> = ConnectError & {
+  /** The metadata of the reason, in the names of TypeScript. */
+  readonly reasonMetadata: ReasonMetadata<R>;
+};
 
 /** What is wrong with one field of a request. */
 export interface FieldViolation {
@@ -26,6 +33,22 @@ export function reasonOf(error: unknown): Reason | undefined {
   return reason !== undefined && Object.hasOwn(reasonTable, reason)
     ? (reason as Reason)
     : undefined;
+}
+
+/**
+ * Whether the server has refused or not served a call for this reason, with the metadata that the
+ * reason always has. The error then has it as `reasonMetadata`. Metadata that is unknown, or has
+ * another type than in docs/errors.md, counts as missing; `metadataOf` has it as it came. Never
+ * throws, whatever was caught.
+ */
+export function isRefusal<R extends Reason>(error: unknown, reason: R): error is Refusal<R> {
+  if (!(error instanceof ConnectError) || reasonOf(error) !== reason) return false;
+  const reasonMetadata = readMetadata(reason, metadataOf(error));
+  if (!reasonMetadata) return false;
+  return Reflect.defineProperty(error, "reasonMetadata", {
+    value: reasonMetadata,
+    configurable: true,
+  });
 }
 
 /** Returns the metadata of the reason, such as `available_points` of INSUFFICIENT_POINTS. */
@@ -54,12 +77,22 @@ export function retryDelayMsOf(error: unknown): number | undefined {
 export function asRefusal(error: ConnectError): ConnectError {
   const [, what] = /^serialize binary: (.*)$/s.exec(error.rawMessage) ?? [];
   if (what === undefined || error.code !== Code.Internal) return error;
-  const reason: Reason = "INVALID_REQUEST";
-  const info = { desc: ErrorInfoSchema, value: { domain: errorDomain, reason } };
-  return new ConnectError(what, Code.InvalidArgument, undefined, [info], error);
+  return new ConnectError(what, Code.InvalidArgument, undefined, [invalidRequest], error);
+}
+
+/** Returns the refusal for one field of a request, which is not sent. */
+export function refusalOfField(field: string, description: string): ConnectError {
+  const details = { desc: BadRequestSchema, value: { fieldViolations: [{ field, description }] } };
+  const message = `${field}: ${description}`;
+  return new ConnectError(message, Code.InvalidArgument, undefined, [invalidRequest, details]);
 }
 
 const errorDomain = "meguri";
+
+const invalidRequest = {
+  desc: ErrorInfoSchema,
+  value: { domain: errorDomain, reason: "INVALID_REQUEST" satisfies Reason },
+};
 
 /** Returns the ErrorInfo of Meguri's own errors. */
 export function errorInfoOf(error: unknown): ErrorInfo | undefined {

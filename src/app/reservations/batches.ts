@@ -1,6 +1,7 @@
 /** Does the items of a batch side by side, each with a result of its own. */
 import pLimit from "p-limit";
-import { DomainError, type Reason } from "../../domain/errors.ts";
+import { DomainError } from "../../domain/errors.ts";
+import type { Reason } from "../../domain/reasons.ts";
 
 /** How many items of a batch are done at once: enough to keep the store busy. */
 const concurrency = 20;

@@ -1,5 +1,6 @@
 /** Tells an outage, which concerns all records of a sweep, from records that fail by themselves. */
-import { DomainError, type Reason } from "../../domain/errors.ts";
+import { DomainError } from "../../domain/errors.ts";
+import type { Reason } from "../../domain/reasons.ts";
 
 /** While the store or the clock is away, or tables are throttled, records fail with these. */
 export const storeOutages: ReadonlySet<Reason> = new Set([

@@ -5,7 +5,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { listed, mostListed } from "../../domain/counted.ts";
 import { cutToBytes } from "../../domain/display-text.ts";
-import { DomainError, reasonTable, type StatusCode } from "../../domain/errors.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { reasonTable, type StatusCode } from "../../domain/reasons.ts";
 import {
   BadRequestSchema,
   ErrorInfoSchema,

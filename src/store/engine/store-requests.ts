@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { isSilent, maxSilenceMs } from "../../app/ports/store-silence.ts";
 import type { CommitTallies } from "../../app/ports/tallies.ts";
-import { DomainError, type Reason } from "../../domain/errors.ts";
+import { DomainError } from "../../domain/errors.ts";
+import type { Reason } from "../../domain/reasons.ts";
 import type { Pending } from "./batch.ts";
 import type { CommitResult } from "./item-store.ts";
 import type { RetryBudget } from "./retry-budget.ts";

@@ -27,7 +27,8 @@ test("an outage fails the sweep of a shard, so that it is retried", async () => 
   const userIds = Array.from({ length: 4 * shardCount }, (_, i) => `user-${i}`);
   for (const userId of userIds) await grant(deps, "g", 10, { userId });
   clock.time = Date.UTC(2026, 4, 15);
-  const clockOff = async () => Promise.reject(new DomainError("CLOCK_OFF", "off"));
+  const clockOff = async () =>
+    Promise.reject(new DomainError("CLOCK_OFF", "off", { skew_ms: "6000" }));
   const shards = Array.from({ length: shardCount }, (_, shard) => shard);
   const reasons = async () => {
     const ends = shards.map((shard) =>

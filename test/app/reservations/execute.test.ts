@@ -7,7 +7,8 @@ import { programRef } from "../../../src/app/ports/records.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import { pauseProgramReservations } from "../../../src/app/reservations/pause.ts";
 import { asService } from "../../../src/domain/caller.ts";
-import { DomainError, type Reason, reasons, reasonTable } from "../../../src/domain/errors.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { type Reason, reasons, reasonTable } from "../../../src/domain/reasons.ts";
 import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
 
 const id = "r";

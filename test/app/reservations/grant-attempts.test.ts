@@ -111,7 +111,7 @@ test("one that has been due for longer shows the reason", async () => {
 test.each([0, -3_600_000])(
   "a clock that is off is shown at once, due since %i ms",
   async (dueMs) => {
-    const now = () => Promise.reject(new DomainError("CLOCK_OFF", "off"));
+    const now = () => Promise.reject(new DomainError("CLOCK_OFF", "off", { skew_ms: "6000" }));
     const step = await attempt({ dueMs, scheduledMs: 0, now });
     expect(step).toMatchObject({ step: "RETRY", reason: "CLOCK_OFF" });
   },

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { storeOutages } from "../../../src/app/shared/suspects.ts";
 import { type SweepCounts, type SweepPlace, sweep } from "../../../src/app/shared/sweep.ts";
-import { DomainError, type Reason } from "../../../src/domain/errors.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import type { Reason } from "../../../src/domain/reasons.ts";
 import { randomFrom } from "../../support/models/random.ts";
 import { assertSeeds } from "../../support/models/seeded.ts";
 

@@ -12,7 +12,8 @@ import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { violationsOf } from "@meguri/client";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { authenticateByHeader } from "../../../src/auth/header.ts";
-import { DomainError, reasons } from "../../../src/domain/errors.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { type Reason, reasons, reasonTable } from "../../../src/domain/reasons.ts";
 import * as notifications from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import {
   ListProgramsRequestSchema,
@@ -41,17 +42,27 @@ const options = {
 const connectCode = (code: string) =>
   code.toLowerCase().replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
+/** Metadata that the table has for a reason. */
+const anyMetadata = (reason: Reason): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(reasonTable[reason].metadata ?? {}).map(([name, type]) => [
+      name,
+      type.startsWith("text") ? "any" : "1",
+    ]),
+  );
+
 describe("a reason", () => {
   test.each(reasons)(
     "%s has its code, one ErrorInfo, and RetryInfo if it has a delay",
     (reason) => {
-      const error = new DomainError(reason, "why", { key: "value" });
+      const metadata = anyMetadata(reason);
+      const error = new DomainError(reason, "why", metadata);
       const [code, , retryDelayMs] = expectedReasons[reason];
       expect(toRefusal(toConnectError(error))).toEqual({
         code: connectCode(code),
         reason,
-        metadata: { key: "value" },
-        fields: reason === "INVALID_REQUEST" ? [""] : [],
+        metadata,
+        fields: reason === "INVALID_REQUEST" ? ["any"] : [],
         retries: retryDelayMs !== undefined,
         message: "why",
       });
@@ -60,9 +71,8 @@ describe("a reason", () => {
 
   test.each(reasons)("%s arrives at clients that take 8 KiB of metadata", (reason) => {
     const trailers = new Headers();
-    const longest = new DomainError(reason, "配送先のお名前とご住所; ".repeat(2_000), {
-      field: "csv",
-    });
+    const text = "配送先のお名前とご住所; ".repeat(2_000);
+    const longest = new DomainError(reason, text, anyMetadata(reason));
     setTrailerStatus(trailers, toConnectError(longest));
     const bytes = [...trailers].reduce((sum, [key, value]) => sum + key.length + value.length, 0);
     expect(bytes).toBeLessThanOrEqual(4_096);

@@ -90,7 +90,7 @@ describe("an error that no code expects", () => {
 test("an error of the clock concerns all calls of a batch, which are not sent again", async () => {
   const { deps, store, clock, coalesced } = createAccountFixture();
   await grant(deps, "warm", 1);
-  const off = new DomainError("CLOCK_OFF", "this server's clock is off");
+  const off = new DomainError("CLOCK_OFF", "the clock is off", { skew_ms: "6000" });
   const answers = await coalesced(deps, () => {
     const calls = ["a", "b", "c"].map((id) => answer(grant(deps, id, 1)));
     store.answering = () => {

@@ -2,6 +2,8 @@
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "vitest";
+import { isRefusal } from "../../../packages/client/src/index.ts";
+import { type Reason, reasonTable } from "../../../src/domain/reasons.ts";
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -37,6 +39,10 @@ export function toRefusal(error: unknown): Refusal {
   expect(infos, String(error)).toHaveLength(1);
   const [info] = infos;
   expect(info?.domain).toBe("meguri");
+  // The metadata that a server sends is as the table of reasons says.
+  expect(isRefusal(error, info?.reason as Reason), JSON.stringify(info?.metadata)).toBe(true);
+  const known = Object.keys(reasonTable[info?.reason as Reason].metadata ?? {});
+  expect(known).toEqual(expect.arrayContaining(Object.keys(info?.metadata ?? {})));
   return {
     code: Code[refused.code] as keyof typeof Code,
     reason: info?.reason ?? "",

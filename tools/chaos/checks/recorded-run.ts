@@ -3,8 +3,9 @@
  * in one place each.
  */
 import type { Kind, Ref } from "../../../src/app/ports/records.ts";
-import { DomainError, type Reason } from "../../../src/domain/errors.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
 import { parseEventName } from "../../../src/domain/ledger.ts";
+import type { Reason } from "../../../src/domain/reasons.ts";
 import { codecOf, toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
 import type { Table } from "../../../src/store/dynamodb/tables.ts";

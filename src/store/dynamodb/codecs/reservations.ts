@@ -8,7 +8,7 @@ import {
 } from "../../../app/ports/reservations.ts";
 import type { Caller } from "../../../domain/caller.ts";
 import type { EarlyExpiry } from "../../../domain/early-expiry.ts";
-import type { Reason } from "../../../domain/errors.ts";
+import type { Reason } from "../../../domain/reasons.ts";
 import type { Reservation, ReservationState } from "../../../domain/reservation.ts";
 import { type Item, N, num, pad, parts, S, text } from "../sdk/attributes.ts";
 import { decodeCaller, encodeCaller } from "./callers.ts";
