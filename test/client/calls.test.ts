@@ -3,6 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   createMeguri,
+  isRefusal,
   type Meguri,
   type MeguriOptions,
   metadataOf,
@@ -69,9 +70,12 @@ describe.each([
     const use = points.usePoints({ userId, eventId: "much", points: 1_000n });
     const error: unknown = await use.catch((thrown: unknown) => thrown);
     expect(reasonOf(error)).toBe("INSUFFICIENT_POINTS");
-    expect(metadataOf(error)).toMatchObject({ available_points: "7" });
-    const nothing = { userId: "", eventId: "", points: 0n };
-    const empty: unknown = await points.usePoints(nothing).catch((thrown: unknown) => thrown);
+    expect(metadataOf(error)).toEqual({ available_points: "7" });
+    expect.assert(isRefusal(error, "INSUFFICIENT_POINTS"));
+    expect(error.reasonMetadata).toEqual({ availablePoints: 7n });
+    const empty: unknown = await points
+      .usePoints({ userId: "", eventId: "", points: 0n })
+      .catch((thrown: unknown) => thrown);
     expect(reasonOf(empty)).toBe("INVALID_REQUEST");
     expect(violationsOf(empty).map(({ field }) => field)).toContain("user_id");
     expect(reasonOf(new Error("mine"))).toBeUndefined();
@@ -87,6 +91,63 @@ describe.each([
       "INVALID_REQUEST",
       Code.InvalidArgument,
     ]);
+  });
+
+  test.each([
+    ["a text", "user_id", () => client.points.getBalance({ userId: "a\ud800" })],
+    [
+      "a text in a list of messages",
+      "reservations[1].reason",
+      () => {
+        const row = { userId, points: 1n, executeTime: at("2027-01-01T00:00:00Z") };
+        const reservations = ["whole 🎁", "half \udf81"].map((reason, i) => ({
+          ...row,
+          reason,
+          reservationId: `r${i}`,
+        }));
+        return client.reservations.batchCreateReservations({ reservations });
+      },
+    ],
+    [
+      "an item of a list",
+      "kinds[0]",
+      () => client.reactions.listUserReactions({ userId, kinds: ["\udc00"] }),
+    ],
+    [
+      "a text in a oneof",
+      "user_id",
+      () => client.reservations.listReservations({ filter: { case: "userId", value: "\ud83c" } }),
+    ],
+    [
+      "a row of an upload",
+      "rows.rows[0].reason",
+      () => {
+        const header = { bulkGrantId: `half-${userId}` };
+        const rows = [{ userId: "u", points: 1n, reason: "half \ud83c" }];
+        return client.uploadBulkGrant(header, { rows });
+      },
+    ],
+    [
+      "the request of a stream",
+      "watches[0].owner_id",
+      () =>
+        client
+          .watchUnreadCounts([{ ownerId: "\ud83c" }])
+          [Symbol.asyncIterator]()
+          .next(),
+    ],
+  ])("refuses half a surrogate pair in %s before it is sent", async (_, field, send) => {
+    const error: unknown = await send().catch((thrown: unknown) => thrown);
+    expect(isRefusal(error, "INVALID_REQUEST"), String(error)).toBe(true);
+    expect(ConnectError.from(error).code).toBe(Code.InvalidArgument);
+    const description = "has half a surrogate pair, which is no character";
+    expect(violationsOf(error)).toEqual([{ field, description }]);
+  });
+
+  test("stores whole surrogate pairs", async () => {
+    await client.points.grantPoints({ userId, eventId: "gift", points: 1n, reason: "🎁" });
+    const { entries } = await client.points.listLedgerEntries({ userId });
+    expect(entries[0]).toMatchObject({ reason: "🎁" });
   });
 
   test("watches unread counts, until its signal", async () => {

@@ -15,6 +15,7 @@ import { createServers } from "./servers.ts";
 import { afterFirst, repeatableInput } from "./streams.ts";
 import { createTokenSource } from "./token.ts";
 import { traceCall } from "./tracing.ts";
+import { checkTexts, withCheckedTexts } from "./well-formed.ts";
 
 /** The deadline of a call with all its tries. */
 const defaultTimeoutMs = durationMs(getOption(accessFile, default_time_limit));
@@ -44,6 +45,7 @@ export function createMeguriTransport(options: MeguriOptions): {
 
   const untraced: Transport = {
     async unary(method, signal, timeoutMs, header, input, contextValues) {
+      checkTexts(method.input, input);
       const { isIdempotent, keyOf, timeLimitMs } = methodInfo(method);
       const own = header === undefined ? undefined : new Headers(header);
       const key = keyOfCall(keyOf, own, input);
@@ -75,7 +77,7 @@ export function createMeguriTransport(options: MeguriOptions): {
       return await sendCall(deps, call, async ({ connection: { transport } }, authorization) => {
         const tryMs = wholeMs(deadline - performance.now());
         const headers = headersOf(own, { caller, key, authorization });
-        const all = messages.all();
+        const all = withCheckedTexts(method.input, messages.all());
         return await afterFirst(
           await transport.stream(method, signal, tryMs, headers, all, contextValues),
           () => authorization !== undefined && deps.tokens?.reject(authorization),
