@@ -5,7 +5,10 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { codeNamed, fetchProtos, onPorts, projectRoot } from "../support/markdown.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import { toConnectError } from "../../src/rpc/server/errors.ts";
+import { type ScriptedServer, startScripted } from "../client/scripted-server.ts";
+import { codeNamed, fetchProtos, onPorts, type Ports, projectRoot } from "../support/markdown.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 
 const run = promisify(execFile);
@@ -16,10 +19,28 @@ const hasPython = isThere("python3", "-c", "import ensurepip, venv");
 
 const answer = "points 120\nINSUFFICIENT_POINTS 120\n";
 
+/** The refusal of a use with the longest message that a server does not cut: 4 KiB of trailers. */
+function longestRefusal(): DomainError {
+  for (let length = 4_096; ; length -= 1) {
+    const message = "x".repeat(length);
+    const refusal = new DomainError("INSUFFICIENT_POINTS", message, { available_points: "120" });
+    if (toConnectError(refusal).rawMessage === message) return refusal;
+  }
+}
+const longest = longestRefusal();
+
 let server: TestServer;
+/** Grants points, and answers every use with the longest refusal. */
+let refusing: ScriptedServer;
 let folder: string;
 beforeAll(async () => {
   server = await startServer();
+  refusing = await startScripted({
+    grantPoints: () => ({ availablePoints: 120n }),
+    usePoints: () => {
+      throw toConnectError(longest);
+    },
+  });
   await fetchProtos();
   folder = await mkdtemp(join(tmpdir(), "meguri-languages-"));
   const build = join(projectRoot, "src", "dev", "build-packages.ts");
@@ -27,31 +48,55 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.stop();
+  await refusing.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
-const code = (name: string) => onPorts(codeNamed("docs/clients.md", name), server);
+const code = (name: string, ports: Pick<Ports, "port"> = server) =>
+  onPorts(codeNamed("docs/clients.md", name), { http1Port: server.http1Port, ...ports });
 
-test.skipIf(!hasGo)("the example in Go grants points and reads a reason", async () => {
-  const bin = join(folder, "bin");
-  const plugins = [
-    "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.11",
-    "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.1",
-  ];
-  const path = [bin, join(projectRoot, "node_modules", ".bin"), process.env.PATH].join(delimiter);
-  const options = { cwd: folder, env: { ...process.env, GOBIN: bin, PATH: path } };
-  for (const plugin of plugins) await run("go", ["install", plugin], options);
-  await writeFile(join(folder, "buf.gen.yaml"), code("gobuf"));
-  await run("buf", ["generate", "meguri.binpb"], options);
-  await writeFile(join(folder, "main.go"), code("go"));
-  await run("sh", ["-ec", code("gosetup")], options);
-  expect((await run("go", ["run", "."], options)).stdout).toBe(answer);
-});
+/** What the examples print of the longest refusal, with its code and the length of its message. */
+const longestAnswer = (codeName: string) =>
+  `points 120\n${codeName} ${longest.message.length} INSUFFICIENT_POINTS 120\n`;
 
-test.skipIf(!hasPython)("the example in Python grants points and reads a reason", async () => {
-  const options = { cwd: folder };
-  await mkdir(join(folder, "gen"), { recursive: true });
-  await run("sh", ["-ec", code("pysetup")], options);
-  await writeFile(join(folder, "shop.py"), code("python"));
-  expect((await run(".venv/bin/python", ["shop.py"], options)).stdout).toBe(answer);
-});
+test.skipIf(!hasGo)(
+  "the example in Go grants points and reads a reason, also of the longest refusal",
+  async () => {
+    const bin = join(folder, "bin");
+    const plugins = [
+      "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.11",
+      "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.1",
+    ];
+    const path = [bin, join(projectRoot, "node_modules", ".bin"), process.env.PATH].join(delimiter);
+    const options = { cwd: folder, env: { ...process.env, GOBIN: bin, PATH: path } };
+    for (const plugin of plugins) await run("go", ["install", plugin], options);
+    await writeFile(join(folder, "buf.gen.yaml"), code("gobuf"));
+    await run("buf", ["generate", "meguri.binpb"], options);
+    await writeFile(join(folder, "main.go"), code("go"));
+    await run("sh", ["-ec", code("gosetup")], options);
+    expect((await run("go", ["run", "."], options)).stdout).toBe(answer);
+
+    const prints = "fmt.Println(status.Code(err), len(status.Convert(err).Message()), ";
+    const main = code("go", refusing).replace("fmt.Println(info", `${prints}info`);
+    await writeFile(join(folder, "main.go"), main);
+    const { stdout } = await run("go", ["run", "."], options);
+    expect(stdout).toBe(longestAnswer("FailedPrecondition"));
+  },
+);
+
+test.skipIf(!hasPython)(
+  "the example in Python grants points and reads a reason, also of the longest refusal",
+  async () => {
+    const options = { cwd: folder };
+    await mkdir(join(folder, "gen"), { recursive: true });
+    await run("sh", ["-ec", code("pysetup")], options);
+    await writeFile(join(folder, "shop.py"), code("python"));
+    expect((await run(".venv/bin/python", ["shop.py"], options)).stdout).toBe(answer);
+
+    const prints = "print(error.code().name, len(error.details()), ";
+    const shop = code("python", refusing).replace("print(info", `${prints}info`);
+    await writeFile(join(folder, "shop.py"), shop);
+    const { stdout } = await run(".venv/bin/python", ["shop.py"], options);
+    expect(stdout).toBe(longestAnswer("FAILED_PRECONDITION"));
+  },
+);
