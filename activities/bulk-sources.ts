@@ -20,7 +20,7 @@ import type {
   WriteRefusalInput,
 } from "../src/contract/sheet-sources.ts";
 import { hasControls } from "../src/domain/controls.ts";
-import { maxCauseBytes, maxTitleBytes } from "../src/domain/display-text.ts";
+import { maxCauseBytes } from "../src/domain/display-text.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { formatInstant, isMonth, type Month, parseMonth } from "../src/domain/month.ts";
 import { addressOf } from "./bulk-grant-view.ts";
@@ -44,7 +44,7 @@ export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefi
         programId: program_id,
         bulkGrantId: bulk_grant_id,
         source: dated(source),
-        ...(title !== undefined && { title: checkedText("title", dated(title), maxTitleBytes) }),
+        ...(title !== undefined && { title: dated(title) }),
         ...(cause !== undefined && { cause: checkedText("cause", dated(cause), maxCauseBytes) }),
         starter: await starterOfRun(
           subject && checkedText("subject", subject, maxNameBytes),

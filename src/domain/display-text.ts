@@ -8,7 +8,7 @@ export const maxReasonBytes = 128;
 export const maxCauseBytes = 128;
 
 /** The most bytes of UTF-8 that are stored of a person's name. */
-export const maxDisplayNameBytes = 64;
+export const maxDisplayNameBytes = 96;
 
 const encoder = new TextEncoder();
 

@@ -1,6 +1,5 @@
 /** Events that services report: how they count people, and what changes when one is taken back. */
 import { isTooOld, regroup } from "./closed-group.ts";
-import { cutToBytes, maxDisplayNameBytes } from "./display-text.ts";
 import { type Inbox, isKindMuted, replaceGroup } from "./inbox.ts";
 import type { StoredKind } from "./kinds.ts";
 import type { Instant } from "./month.ts";
@@ -140,7 +139,7 @@ export function addEvent(
   const event: Event = {
     ...reported,
     userId,
-    displayName: cutToBytes(displayName, maxDisplayNameBytes),
+    displayName,
     version,
     previousVersion: actor?.latestVersion ?? 0,
     createTime: now,

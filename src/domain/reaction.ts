@@ -1,6 +1,5 @@
 /** The rules for reacting and for taking a reaction back: counts, unread group and inbox. */
 import { isTooOld, regroup } from "./closed-group.ts";
-import { cutToBytes, maxDisplayNameBytes } from "./display-text.ts";
 import { DomainError } from "./errors.ts";
 import { type Inbox, isKindMuted, replaceGroup } from "./inbox.ts";
 import type { StoredKind } from "./kinds.ts";
@@ -141,7 +140,7 @@ export function react(
     target: { type, id },
     kind,
     userId: actor.userId,
-    displayName: cutToBytes(actor.displayName, maxDisplayNameBytes),
+    displayName: actor.displayName,
     version,
     notified,
     createTime: now,
@@ -170,9 +169,8 @@ export function react(
 export function rename(
   state: ReactionState,
   reaction: Reaction,
-  { name, now }: { readonly name: string; readonly now: Instant },
+  { displayName, now }: { readonly displayName: string; readonly now: Instant },
 ): ReactionState {
-  const displayName = cutToBytes(name, maxDisplayNameBytes);
   if (displayName === reaction.displayName) return state;
   const { inbox, group } = state;
   const renamed = { ...reaction, displayName };

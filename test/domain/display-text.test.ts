@@ -1,7 +1,12 @@
-/** Tests that display texts are cut between grapheme clusters. */
+/** Tests what is kept of display texts: between grapheme clusters, and only if one sees it. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutToBytes } from "../../src/domain/display-text.ts";
+import {
+  cutToBytes,
+  maxDisplayNameBytes,
+  readDisplayText,
+  toDisplayText,
+} from "../../src/domain/display-text.ts";
 import { anyText } from "../support/fixtures/any-text.ts";
 
 const bytesOf = (text: string) => Buffer.byteLength(text);
@@ -75,5 +80,103 @@ describe("any text", () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+/** Characters by which texts of other people deceive, and those that must survive. */
+const hostile = fc.oneof(
+  fc.constantFrom("\u0000", "\t", "\r\n", "\u001b", "\u007f", "\u0085", "\u2028", "\u2029"),
+  fc.constantFrom("\u061c", "\u200e", "\u200f", "\u202a", "\u202c", "\u202e", "\u2066", "\u2069"),
+  fc.constantFrom("\u200b", "\u2060", "\ufeff", "\u00ad", "\u034f", "\ud800", "\udc00"),
+  fc.constantFrom("\u3164", "\uffa0", "\u115f", "\u1160", "\u2800", "\u{e0041}", "\u{1d159}"),
+  fc.constantFrom("\u0301", "\u20dd", "\u094d", "\u200c", "\u200d", "\ufe0e", "\ufe0f"),
+  fc.constantFrom(
+    "\u00e9",
+    "e\u0301",
+    "\uac00",
+    "\u1100\u1161",
+    "\u304c",
+    "\u304b\u3099",
+    "\u212b",
+  ),
+  fc.constantFrom(family, flag, marked, devanagari, thai, "\u2764\ufe0f", "\u{1f44d}\u{1f3fd}"),
+  fc.constantFrom(" ", "\u00a0", "\u3000", "a", "Ann", "\u5de1", "\u0639"),
+  anyText({ maxLength: 2 }),
+);
+const hostileText = fc.array(hostile, { maxLength: 40 }).map((parts) => parts.join(""));
+
+const dropped = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u;
+const seen = /[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Co}\p{Cn}]/u;
+const unseen = /[\p{Default_Ignorable_Code_Point}\u2800\u{1d159}\u{16fe4}]/gu;
+
+describe("what is kept of any name", () => {
+  test("fits, is clean, is visible, and stays when it is kept again", () => {
+    fc.assert(
+      fc.property(hostileText, fc.integer({ min: 4, max: 120 }), (text, maxBytes) => {
+        const kept = toDisplayText(text, maxBytes);
+        expect(bytesOf(kept)).toBeLessThanOrEqual(maxBytes);
+        expect(kept).not.toMatch(dropped);
+        expect(kept.trim()).toBe(kept);
+        expect(toDisplayText(kept, maxBytes)).toBe(kept);
+        if (kept !== "") expect(kept.replace(unseen, "")).toMatch(seen);
+      }),
+      { seed: 31, numRuns: 500 },
+    );
+  });
+
+  test("has every character of a text that fits, but for what is dropped", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        const kept = toDisplayText(text, 4_096);
+        if (kept === "") return;
+        const withoutDropped = (each: string) =>
+          Array.from(each).filter((character) => !dropped.test(character) && character.trim());
+        expect(withoutDropped(kept)).toEqual(withoutDropped(text));
+      }),
+      { seed: 32, numRuns: 500 },
+    );
+  });
+
+  test("is never nothing when its first cluster is visible", () => {
+    const first = fc.constantFrom("a", "\u5de1", family, flag, marked, "\u2764\ufe0f", "\uac00");
+    fc.assert(
+      fc.property(hostileText, first, hostileText, (before, character, after) => {
+        const controls = before.replace(/[^\p{Cc}\p{Bidi_Control}]/gu, "");
+        const kept = readDisplayText(controls + character + after, maxDisplayNameBytes, "name");
+        expect(kept.startsWith(character)).toBe(true);
+      }),
+      { seed: 33, numRuns: 300 },
+    );
+  });
+});
+
+test("a name that is cut keeps 96 bytes", () => {
+  expect(toDisplayText("n".repeat(300), maxDisplayNameBytes)).toBe("n".repeat(96));
+});
+
+describe("a text in which nothing is visible is refused, unless it is empty", () => {
+  test.each([
+    ["U+200B", "\u200b"],
+    ["U+3164", "\u3164\u3164"],
+    ["a blank", " "],
+    ["the blank Braille pattern", "\u2800"],
+    ["joiners and selectors", "\u200d\ufe0f\u{e0100}"],
+    ["tags", "\u{e0041}\u{e007f}"],
+    ["an override alone", "\u202e"],
+    ["halves of a character", "\ud83d\ud83d"],
+    ["the Hangul jamo fillers", "\u115f\u1160"],
+    ["a null note head", "\u{1d159}"],
+    ["an interlinear anchor", "\ufff9"],
+  ])("%s", (_, text) => {
+    expect(() => readDisplayText(text, 96, "title")).toThrow("title: has no visible character");
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["a combining mark alone, which a circle carries", "\u0301"],
+    ["a private character", "\uf8ff"],
+    ["one that this Unicode does not know", "\u{1fbff}"],
+  ])("accepted: %s", (_, text) => {
+    expect(readDisplayText(text, 96, "title")).toBe(text);
   });
 });

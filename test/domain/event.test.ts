@@ -2,14 +2,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  addEvent,
   countsActor,
   type Event,
   type EventActor,
   isOnlyOfActor,
   unlink,
 } from "../../src/domain/event.ts";
-import { emptyInbox } from "../../src/domain/inbox.ts";
 import { storedEvent } from "../support/fixtures/stored-events.ts";
 
 /** All events of one name, and what is known of their actors. */
@@ -75,13 +73,4 @@ test("links count the people of every range of versions, also after events are t
     }),
     { seed: 25 },
   );
-});
-
-test("a display name is kept to 64 bytes, in whole characters, as that of a reaction", () => {
-  const actor = { userId: "ann", displayName: `${"a".repeat(62)}\u65e5` };
-  const state = { inbox: emptyInbox, group: undefined, actor: undefined };
-  const times = { now: 1, knownMs: 1, regroupAfterMs: undefined };
-  const { event, group } = addEvent(state, { ...storedEvent(), actor }, times);
-  expect(event.displayName).toBe("a".repeat(62));
-  expect(group.firstMembers).toMatchObject([{ displayName: "a".repeat(62) }]);
 });

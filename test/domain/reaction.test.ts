@@ -311,16 +311,3 @@ describe("kinds", () => {
     expect(countOf(post, "constructor")).toBe(0);
   });
 });
-
-test.each([
-  ["fits", "n".repeat(64), "n".repeat(64)],
-  ["a byte too long", "n".repeat(65), "n".repeat(64)],
-  ["three bytes a character", "巡".repeat(22), "巡".repeat(21)],
-  ["four bytes a character, no half of one", `n${"😀".repeat(16)}`, `n${"😀".repeat(15)}`],
-  ["25 bytes a family, no part of one", "👨‍👩‍👧‍👦".repeat(3), "👨‍👩‍👧‍👦".repeat(2)],
-  ["nothing", "", ""],
-])("names are cut to 64 bytes: %s", (_, given, kept) => {
-  const { reaction, group } = first(post, "like", given);
-  expect(reaction.displayName).toBe(kept);
-  expect(group?.firstMembers).toMatchObject([{ userId: "ann", displayName: kept }]);
-});

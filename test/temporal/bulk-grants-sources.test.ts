@@ -155,7 +155,7 @@ describe.concurrent("bulkGrantFromSource", () => {
     await folder.put("bad.csv", ["a,1"]);
     const wrongTime = { bulk_grant_id: "bad", source: "nightly/bad.csv", execute_time: "noon" };
     expect(await reasonOf(await start("bad", wrongTime))).toBe("INVALID_REQUEST");
-    const wrongTitle = { bulk_grant_id: "bad", source: "nightly/bad.csv", title: "a\nb" };
+    const wrongTitle = { bulk_grant_id: "bad", source: "nightly/bad.csv", title: "\u200b\n" };
     expect(await reasonOf(await start("title", wrongTitle))).toBe("INVALID_REQUEST");
     const other = { program_id: "other", bulk_grant_id: "bad", source: "nightly/bad.csv" };
     await createProgram(stack.deps, {

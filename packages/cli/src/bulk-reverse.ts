@@ -29,7 +29,7 @@ export const addReverse: AddCommand = (parent, inSession) => {
     .argument("<id>", "the id of the reversal, which you choose")
     .argument("<reversed-id>", "the bulk grant whose points are taken back")
     .addOption(programOption())
-    .option("--title <title>", "what people call it, in any script; at most 96 bytes", "")
+    .option("--title <title>", "what people call it, in any script; 96 bytes are kept", "")
     .addOption(causeOption())
     .option("--at <time>", `revoke at ${timeFormat}; as soon as approved by default`, readTime)
     .option("--replaced-revision <number>", "make a revision of the same content", readCount, 0)

@@ -93,7 +93,7 @@ export const addSubmit: AddCommand = (parent, inSession) => {
     .argument("<id>", "the id of the bulk grant, which you choose")
     .argument("<file>", fileHelp)
     .addOption(programOption())
-    .option("--title <title>", "what people call it, in any script; at most 96 bytes", "")
+    .option("--title <title>", "what people call it, in any script; 96 bytes are kept", "")
     .addOption(causeOption())
     .addOption(expireMonthOption())
     .option("--at <time>", `grant at ${timeFormat}; as soon as approved by default`, readTime)

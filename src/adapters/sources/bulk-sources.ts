@@ -1,7 +1,6 @@
 /** Implements the port of the sources, over the sources of each kind. */
 import type { BulkSources } from "../../app/ports/bulk-grants.ts";
-import { withoutControls } from "../../domain/controls.ts";
-import { cutToBytes, maxTitleBytes } from "../../domain/display-text.ts";
+import { maxTitleBytes, toDisplayText } from "../../domain/display-text.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { parseSource } from "../../domain/source-string.ts";
 import type { DefinitionOf, SourceDefinition } from "./definitions.ts";
@@ -93,7 +92,7 @@ function parse(source: string): { readonly name: string; readonly file: SourceFi
 
 /** The title of a new file, which is in no folder: its name, in which Drive has slashes. */
 const titleOf = ({ path }: VersionedFile): string =>
-  cutToBytes(withoutControls(path.replace(/\.csv$/i, "")), maxTitleBytes);
+  toDisplayText(path.replace(/\.csv$/i, ""), maxTitleBytes) || "sheet";
 
 const idForm = /^[!-"$-.0-~]{1,64}$/;
 

@@ -1,11 +1,12 @@
 /** The use case that submits a sheet of a configured source. */
 import { asService } from "../../domain/caller.ts";
+import { maxTitleBytes, readDisplayText } from "../../domain/display-text.ts";
 import type { Deps } from "../ports/deps.ts";
 import { type Submission, type Submitted, submitBulkGrant } from "./submit.ts";
 
 /**
  * Submits the sheet under the identity of its source. Refusals: INVALID_REQUEST when there is no
- * such source or file, PERMISSION_DENIED when the source may not grant in the program, those of the
+ * such source or file and as `readDisplayText`, PERMISSION_DENIED when the source may not grant in the program, those of the
  * sheet, and those of `submitBulkGrant`.
  */
 export async function submitFromSource(
@@ -15,7 +16,8 @@ export async function submitFromSource(
   },
 ): Promise<Submitted> {
   const { source, programId } = submission;
+  const title = readDisplayText(submission.title ?? "", maxTitleBytes, "title");
   const { identity, csv, url: sourceUrl } = await deps.bulkSources.open(source, programId);
   const submitter = asService(identity);
-  return submitBulkGrant(deps, { ...submission, submitter, sourceUrl }, { csv });
+  return submitBulkGrant(deps, { ...submission, title, submitter, sourceUrl }, { csv });
 }

@@ -40,7 +40,7 @@ export interface Submission {
   readonly submitter: Caller;
   /** Who started the run that submits it from a source. */
   readonly starter?: Caller | undefined;
-  /** What people call it; absent or empty for no title. */
+  /** What people call it, as `readDisplayText` has it; absent or empty for no title. */
   readonly title?: string | undefined;
   /** What led to it, for the ledger entry of every row; absent or empty for nothing. */
   readonly cause?: string | undefined;

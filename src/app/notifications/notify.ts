@@ -1,5 +1,6 @@
 /** The use cases that notify owners of an event: one that a service reports, or one of Meguri. */
 import { asService, type Caller, noCaller } from "../../domain/caller.ts";
+import { maxDisplayNameBytes, readDisplayText } from "../../domain/display-text.ts";
 import { DomainError } from "../../domain/errors.ts";
 import {
   addEvent,
@@ -90,18 +91,20 @@ interface OwnedEvent {
  * Notifies owners of an event, each by a transaction of its own. Further events of one kind about
  * one target are members of the same unread group. After a retryable error some of the owners may
  * be notified; the same call notifies the remaining ones. Refusals: TARGET_NOT_FOUND,
- * TARGET_DELETED, ID_REUSED, INVALID_REQUEST for the reserved type.
+ * TARGET_DELETED, ID_REUSED, INVALID_REQUEST for the reserved type and as `readDisplayText`.
  */
 export async function notify(
   deps: NotifyDeps & Pick<Deps, "owners">,
   { target, ownerIds = [], link = "", data = new Uint8Array(), ...input }: EventInput,
 ): Promise<NotifyResult[]> {
-  const { eventId, actor, cause, caller, regroupAfterMs, deadline } = input;
+  const { eventId, cause, caller, regroupAfterMs, deadline } = input;
   if (target) requireUnreserved(target);
   const kind = eventKind(input.kind);
-  const { userId, displayName } = actor;
+  const { userId } = input.actor;
+  const displayName = readDisplayText(input.actor.displayName, maxDisplayNameBytes, "display_name");
+  const actor = { userId, displayName };
   const content = { link, data, ...(cause && { cause }) };
-  const hash = hashOf(caller, { target, kind: input.kind, userId, displayName, ...content });
+  const hash = hashOf(caller, { target, kind: input.kind, ...actor, ...content });
   const reported = { kind, actor, service: caller.service, eventId, ...content };
   return forEachOwner(await ownersOf(deps, target, ownerIds), (ownerId) => {
     const event = { ...reported, ownerId, target: target ?? noTarget };
@@ -124,10 +127,7 @@ const pick = (target: TargetName | undefined) => target && { type: target.type, 
 const noticeHash = ({ type, id }: TargetName, kind: string): string =>
   requestHash("notify", noCaller, { type, id, kind });
 
-/**
- * The hash of the call that reported an event, from its record; one of a name that was cut is the
- * hash of another call.
- */
+/** The hash of the call that reported an event, from its record. */
 export function eventHash(event: HashedEvent & Pick<Event, "service">): string {
   const { service, target, kind, userId, displayName, link, data, cause } = event;
   const name = kindName(kind);

@@ -1,4 +1,5 @@
 /** The use cases that set and take back a reaction. */
+import { maxDisplayNameBytes, readDisplayText } from "../../domain/display-text.ts";
 import type { Inbox } from "../../domain/inbox.ts";
 import type { ReactionKind } from "../../domain/kinds.ts";
 import {
@@ -67,10 +68,12 @@ type Changed = ReactionResult & { readonly inbox?: Inbox };
  * Sets a reaction: writes it, its count, the unread group and the inbox by one transaction. An
  * active reaction only takes another name. An exclusive one takes back the person's other kinds in
  * the same transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the
- * seventeenth kind, INVALID_REQUEST for the reserved type.
+ * seventeenth kind, INVALID_REQUEST for the reserved type and as `readDisplayText`.
  */
-export async function react(deps: ReactionDeps, input: ReactInput): Promise<ReactionResult> {
-  requireUnreserved(input.target);
+export async function react(deps: ReactionDeps, given: ReactInput): Promise<ReactionResult> {
+  requireUnreserved(given.target);
+  const displayName = readDisplayText(given.displayName, maxDisplayNameBytes, "display_name");
+  const input = { ...given, displayName };
   const ownerId = await deps.owners.of(input.target);
   const changed = input.exclusive
     ? await withKinds<Changed>(deps, input.target, (kinds, checkKinds) =>
@@ -136,7 +139,7 @@ function reactRequest<U extends UndeclaredKinds = never>(
       const active = unlessWithdrawn(before.reaction);
       let after = before;
       if (active) {
-        after = rename(before, active, { name: displayName, now: wall });
+        after = rename(before, active, { displayName, now: wall });
       } else {
         const isMuted = isPersonMuted(tx, ownerId, before.inbox, userId);
         after = reactTo(before, kind, {

@@ -1,5 +1,5 @@
 /** The use cases that register, mute and delete targets. */
-import { cutToBytes, maxTitleBytes } from "../../domain/display-text.ts";
+import { maxTitleBytes, readDisplayText } from "../../domain/display-text.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Inbox } from "../../domain/inbox.ts";
 import { fitActors } from "../../domain/latest-actors.ts";
@@ -37,7 +37,7 @@ interface TargetInput {
 
 /**
  * Registers a target, so that people can react to it. Sets title and link of an existing target.
- * Refusals: INVALID_REQUEST for the reserved type, ID_REUSED when it belongs to another owner,
+ * Refusals: INVALID_REQUEST for the reserved type and as `readDisplayText`, ID_REUSED when it belongs to another owner,
  * TARGET_DELETED.
  */
 export async function registerTarget(
@@ -47,7 +47,7 @@ export async function registerTarget(
   const { ownerId, link, deadline } = input;
   const { type, id } = input.target;
   requireUnreserved(input.target);
-  const title = cutToBytes(input.title, maxTitleBytes);
+  const title = readDisplayText(input.title, maxTitleBytes, "title");
   const { record } = await changeRecord(
     deps,
     { ref: targetRef(input.target), key: inboxRef(ownerId), expectAbsent: true, deadline },

@@ -7,6 +7,7 @@ import type { SheetContent } from "../../app/bulk-grants/read-rows.ts";
 import { reverseBulkGrant } from "../../app/bulk-grants/reverse.ts";
 import { type Submitted, submitBulkGrant } from "../../app/bulk-grants/submit.ts";
 import type { Deps } from "../../app/ports/deps.ts";
+import { maxTitleBytes, readDisplayText } from "../../domain/display-text.ts";
 import type {
   BulkGrantService,
   CheckSheetRequest,
@@ -89,7 +90,7 @@ const toSubmission = (request: Submission, context: HandlerContext, prefix = "")
   executeTime: toOptionalInstant(request.executeTime, `${prefix}execute_time`),
   submitter: callerOf(context),
   replacedRevision: request.replacedRevision || undefined,
-  title: request.title,
+  title: readDisplayText(request.title, maxTitleBytes, `${prefix}title`),
   cause: request.cause,
   expireMonth: toOptionalMonth(request.expireMonth ?? ""),
 });

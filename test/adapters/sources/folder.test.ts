@@ -234,11 +234,17 @@ describe("a pick-up", () => {
   });
 
   test("is called as its file, cut to 96 bytes of whole characters", async () => {
-    const names = ["20221101_キャンペーン1.CSV", `${"点".repeat(40)}.csv`, "a\tb\u202e.csv"];
+    const names = [
+      "20221101_キャンペーン1.CSV",
+      `${"点".repeat(40)}.csv`,
+      "a\tb\u202e.csv",
+      "\u200b.csv",
+    ];
     for (const name of names) await write(name);
     expect((await newFiles()).map(({ title }) => title).toSorted()).toEqual([
       "20221101_キャンペーン1",
-      "a b ",
+      "a b",
+      "sheet",
       "点".repeat(32),
     ]);
   });

@@ -1,112 +1,114 @@
-/** Tests through gRPC which characters names and titles may have. */
+/** Tests through gRPC what is stored of names and titles, and which of them are refused. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
 import { refusalOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
-const target = { type: "post", id: "1" };
+const targetName = { type: "post", id: "1" };
 
 let server: MemoryServer;
+let calls = 0;
 beforeAll(async () => {
   server = await startMemoryServer();
-  await server.reactions.registerTarget({ targetName: target, ownerId: "owner" });
+  await server.reactions.registerTarget({ targetName, ownerId: "owner" });
 });
 afterAll(() => server.stop());
 
-/** Each call with a display text, and the field that has it. */
-const calls: readonly [name: string, field: string, call: (text: string) => Promise<unknown>][] = [
+/** A call with a display text, by the field that has it. Returns what is stored of the text. */
+type StoredBy = (text: string) => Promise<string | undefined>;
+
+const stored: readonly [name: string, field: string, storedBy: StoredBy][] = [
   [
     "RegisterTarget",
     "title",
-    (title) => server.reactions.registerTarget({ targetName: target, ownerId: "owner", title }),
+    async (title) => {
+      const request = { targetName: { type: "post", id: "titled" }, ownerId: "owner", title };
+      return (await server.reactions.registerTarget(request)).target?.title;
+    },
   ],
   [
     "React",
     "display_name",
-    (displayName) => server.reactions.react({ targetName: target, userId: "u", displayName }),
+    async (displayName) => {
+      await server.reactions.react({ targetName, userId: "u", displayName });
+      const { reactions } = await server.reactions.listTargetReactions({ targetName });
+      return reactions[0]?.displayName;
+    },
   ],
   [
     "Notify",
     "display_name",
-    (displayName) =>
-      server.notifications.notify({
-        eventId: "e",
-        targetName: target,
-        kind: "comment",
-        userId: "u",
-        displayName,
-      }),
+    async (displayName) => {
+      calls += 1;
+      const [ownerId, event] = [`owner-${calls}`, { kind: "comment", userId: "u", displayName }];
+      await server.notifications.notify({ ...event, eventId: "e", ownerIds: [ownerId] });
+      const { notifications } = await server.notifications.listNotifications({ ownerId });
+      return notifications[0]?.latestEvents[0]?.displayName;
+    },
+  ],
+  [
+    "UploadBulkGrant",
+    "header.title",
+    async (title) => {
+      calls += 1;
+      const header = { bulkGrantId: `b-${calls}`, title };
+      return (await submitLines(server, header, "u,1,")).title;
+    },
   ],
 ];
 
-/** Control characters, line separators and bidirectional controls, at the ends of their ranges. */
-const refused = [
-  "\u0000",
-  "\t",
-  "\n",
-  "\r",
-  "\u001f",
-  "\u007f",
-  "\u0085",
-  "\u009f",
-  "\u2028",
-  "\u2029",
-  "\u202a",
-  "\u202e",
-  "\u2066",
-  "\u2067",
-  "\u2068",
-  "\u2069",
+/** Texts, and what is stored of them. */
+const cleaned: readonly [what: string, text: string, kept: string][] = [
+  ["a line break", "Ann\r\nBerg", "Ann Berg"],
+  ["a control character at an end", "\u0007Ann\u0000", "Ann"],
+  ["line separators", "Ann\u2028\u2029Berg", "Ann Berg"],
+  ["an override", "Ann\u202egreB", "AnngreB"],
+  ["isolates", "\u2066Ann\u2067 \u2068Berg\u2069", "Ann Berg"],
+  ["marks of a direction", "\u061cAnn\u200e\u200f", "Ann"],
+  ["blanks at the ends", "\u3000Ann\u00a0", "Ann"],
+  ["300 bytes", "n".repeat(300), "n".repeat(96)],
+  ["4,096 bytes of three each", "巡".repeat(1_365), "巡".repeat(32)],
+  ["a family across the end", "\u{1f468}\u200d\u{1f469}\u200d\u{1f466}".repeat(9), family(5)],
+  ["a family, with a variation selector", `${family(1)} \u2764\ufe0f`, `${family(1)} \u2764\ufe0f`],
+  ["Persian with a zero-width non-joiner", "علی\u200cرضا", "علی\u200cرضا"],
+  ["an ideographic space inside", "山田\u3000太郎", "山田\u3000太郎"],
+  ["marks of its own", "e\u0301 and \u00e9", "e\u0301 and \u00e9"],
 ];
 
-const nameOf = (text: string) =>
-  `U+${text.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+function family(count: number): string {
+  return "\u{1f468}\u200d\u{1f469}\u200d\u{1f466}".repeat(count);
+}
 
-describe.each(calls)("%s", (_, field, call) => {
-  test.each(refused.map((text) => [nameOf(text), text]))("refuses %s", async (_, text) => {
+const invisible: readonly [what: string, text: string][] = [
+  ["zero-width spaces", "\u200b\u200b"],
+  ["a Hangul filler", "\u3164"],
+  ["a blank Braille pattern", "\u2800"],
+  ["blanks and controls", " \n\u202e\u3000"],
+  ["joiners and selectors", "\u200d\ufe0f"],
+  ["what is visible only behind the cut", `${"\u200b".repeat(33)}Ann`],
+];
+
+describe.each(stored)("%s", (_, field, storedBy) => {
+  test.each(cleaned)("cleans and cuts: %s", async (_, text, kept) => {
+    expect(await storedBy(text)).toBe(kept);
+  });
+
+  test.each(invisible)("refuses and stores nothing of %s", async (_, text) => {
     const before = await dump(server);
-    for (const name of [text, `${text}Ann`, `An${text}n`, `Ann${text}`]) {
-      expect(await refusalOf(call(name))).toMatchObject({
-        code: "InvalidArgument",
-        reason: "INVALID_REQUEST",
-        fields: [field],
-      });
-    }
+    expect(await refusalOf(storedBy(text))).toMatchObject({
+      code: "InvalidArgument",
+      reason: "INVALID_REQUEST",
+      fields: [field],
+    });
     expect(await dump(server)).toEqual(before);
   });
 });
 
-const accepted: readonly [what: string, text: string][] = [
-  ["an apostrophe", "Ann O'Neil"],
-  ["Japanese", "日本語"],
-  ["an ideographic space", "山田\u3000太郎"],
-  ["an emoji of joined ones", "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466}"],
-  ["an emoji with a variation selector", "Ann \u2764\ufe0f"],
-  ["Arabic", "محمد"],
-  ["Persian with a zero-width non-joiner", "علی\u200cرضا"],
-  ["Hebrew", "שרה"],
-  ["a left-to-right mark", "שרה\u200e!"],
-  ["a right-to-left mark", "C\u200f"],
-  ["an Arabic letter mark", "\u061cAnn"],
-  ["the neighbours of what is refused", " ~\u00a0\u2027\u202f\u2065\u206a"],
-];
-
-describe("accepted and kept as it is:", () => {
-  test.each(accepted)("%s", async (what, text) => {
-    const post = { type: "post", id: what.replaceAll(" ", "-") };
-    const request = { targetName: post, ownerId: "owner", title: text };
-    expect((await server.reactions.registerTarget(request)).target?.title).toBe(text);
-    await server.reactions.react({ targetName: post, userId: "u", displayName: text });
-    const { reactions } = await server.reactions.listTargetReactions({ targetName: post });
-    expect(reactions.map(({ displayName }) => displayName)).toEqual([text]);
-  });
-
-  test.each(accepted)("by Notify, %s", async (_, displayName) => {
-    // Another field is invalid, so the refusal names it and only it.
-    const request = { eventId: "e", targetName: target, kind: "No Kind", userId: "u", displayName };
-    expect(await refusalOf(server.notifications.notify(request))).toMatchObject({
-      reason: "INVALID_REQUEST",
-      fields: ["kind"],
-    });
-  });
+test("an event is the same one with another name of which the same is stored", async () => {
+  const event = { eventId: "same", kind: "comment", userId: "u", ownerIds: ["replayed"] };
+  const notify = (displayName: string) => server.notifications.notify({ ...event, displayName });
+  await notify("Ann\nBerg");
+  expect(await notify("Ann Berg\u200f")).toMatchObject({ replayed: true });
+  expect(await refusalOf(notify("Ann"))).toMatchObject({ reason: "ID_REUSED" });
 });

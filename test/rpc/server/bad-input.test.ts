@@ -56,7 +56,7 @@ const badTimes = [
 const badLifetimes = [-1, 37, 2_147_483_647];
 const badPageSizes = [-1, -2_147_483_648];
 const badNames = [text(21), "A", "-a", "_a", "a.b", " ", ...unprintable];
-const badTexts = ["a\n", "\u0000", "\u2028", "a\u202eb", "\u2066"];
+const invisible = ["\n", "\u0000", "\u2028", "\u202e\u2066", "\u200b", "\u3164", " \u2800"];
 const badVersions = [0n, -1n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
 const badMonths = ["2027-13", "2027-1", "27-01", "2027-01-01", " 2027-01", "Jan-27", text(64)];
 const badTokens = ["x", "%", text(1_025), Buffer.from("1{}").toString("base64url")];
@@ -118,9 +118,9 @@ const bad: Record<string, readonly unknown[]> = {
   "*.viewer_id": badIds64.slice(1),
   "*.kind": badNames,
   "*.target_name": [undefined],
-  "*.title": [text(1_025), "あ".repeat(342), ...badTexts],
+  "*.title": [text(4_097), "あ".repeat(1_366), ...invisible],
   "*.link": [text(201), "あ".repeat(67)],
-  "*.display_name": ["", text(257), "あ".repeat(86), ...badTexts],
+  "*.display_name": ["", text(4_097), "あ".repeat(1_366), ...invisible],
   "*.version": badVersions,
   "*.notification_id": ["", text(513), "x", notificationId.slice(1), `${notificationId}=`],
   "*.preferences": [undefined, { ownerId: "o" }],
@@ -143,7 +143,7 @@ const bad: Record<string, readonly unknown[]> = {
   "Watch.known_version": [-1n, -(2n ** 63n)],
   // An event may have no actor, and its label may be empty.
   "NotifyRequest.user_id": badIds64.slice(1),
-  "NotifyRequest.display_name": [text(257), "あ".repeat(86), ...badTexts],
+  "NotifyRequest.display_name": [text(4_097), "あ".repeat(1_366), ...invisible],
   "NotifyRequest.event_id": badIds64,
   "RetractEventRequest.event_id": badIds64,
   "NotifyRequest.data": [new Uint8Array(257)],

@@ -119,9 +119,10 @@ test.each([
   ],
   ["MarkNotificationReadRequest.notification_id", "1 to 512 characters"],
   ["MarkNotificationReadRequest.version", "1 or more"],
+  ["ReactRequest.display_name", "1 to 4,096 bytes"],
   [
-    "ReactRequest.display_name",
-    "1 to 256 bytes, without control characters and bidirectional controls",
+    "SubmitBulkGrantFromSourceRequest.path",
+    "1 to 1,024 bytes, without control characters and bidirectional controls",
   ],
   ["SubmitBulkGrantRequest.csv", "at most 4,194,304 bytes"],
   ["CheckSheetRequest.csv", "at most 2,097,152 bytes"],
@@ -158,9 +159,9 @@ describe("a violation", () => {
     ],
     [
       "of two rules of one field is told once",
-      "React",
-      { targetName: { type: "t", id: "i" }, userId: "u", displayName: `\n${"x".repeat(300)}` },
-      ["display_name: 1 to 256 bytes, without control characters and bidirectional controls"],
+      "SubmitBulkGrantFromSource",
+      { bulkGrantId: "b", source: "s", path: `\n${"x".repeat(1_024)}` },
+      ["path: 1 to 1,024 bytes, without control characters and bidirectional controls"],
     ],
     ["of a required message", "GetForecast", { userId: "u" }, ["time: is required"]],
     [

@@ -210,7 +210,7 @@ export type Event = Message<"meguri.notifications.v1.Event"> & {
   userId: string;
 
   /**
-   * The person's name at the time, or the label of an event without an actor, at most 64 bytes; for
+   * The person's name at the time, or the label of an event without an actor, at most 96 bytes; for
    * display only.
    *
    * @generated from field: string display_name = 3;

@@ -28,7 +28,7 @@ export type Actor = Message<"meguri.reactions.v1.Actor"> & {
   userId: string;
 
   /**
-   * The person's name at the time, or the label of an event without an actor, at most 64 bytes; for
+   * The person's name at the time, or the label of an event without an actor, at most 96 bytes; for
    * display only.
    *
    * @generated from field: string display_name = 2;

@@ -46,7 +46,7 @@ export type Reaction = Message<"meguri.reactions.v1.Reaction"> & {
   userId: string;
 
   /**
-   * The person's name at the time, at most 64 bytes; for display only.
+   * The person's name at the time, at most 96 bytes; for display only.
    *
    * @generated from field: string display_name = 4;
    */
