@@ -93,6 +93,10 @@ function summaryLines(
       `to ${number(range.maxPoints)}`,
   );
   return [
+    ...(summary.lookAlikes ?? []).map(
+      (id) =>
+        `**warning**: the title looks like that of ${escapeMarkdown(id)}, which is another one`,
+    ),
     ...warnedOverlaps(summary).map((overlap) => warning(overlap, summary.rowCount, timeZone)),
     `points of a row: ${number(minPoints)} to ${number(maxPoints)}, ` +
       `median ${number(medianPoints)}; largest: ${escapeMarkdown(largest.join(", "))}`,

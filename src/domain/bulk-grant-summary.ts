@@ -1,5 +1,6 @@
 /** What people read of a revision before they approve it, and when they are warned. */
 import type { BulkGrant, BulkGrantState } from "./bulk-grant.ts";
+import { skeletonOf } from "./display-text.ts";
 import { bucketMonth, whyImpossible } from "./early-expiry.ts";
 import { type Instant, type Month, monthAt } from "./month.ts";
 import { expireTime, lifetimeAt, type Program } from "./program.ts";
@@ -32,6 +33,8 @@ export interface BulkGrantSummary {
   readonly comparedCount: number;
   /** Those of them that have users of this one, the most users first. */
   readonly overlaps: readonly Overlap[];
+  /** The ids of other bulk grants whose titles look like its own; absent when there are none. */
+  readonly lookAlikes?: readonly string[] | undefined;
 }
 
 /** The rows with one reason, and their sum. */
@@ -90,6 +93,25 @@ export interface Overlap {
   readonly samePointsCount: number;
   /** A reversal of it that has ended. */
   readonly reversalId?: string;
+}
+
+/** At most so many bulk grants with a title that looks alike are named. */
+const maxLookAlikes = 5;
+
+/** What people see of a bulk grant: its title, or its id. */
+const shownNameOf = ({ bulkGrantId, revision }: BulkGrant): string => revision.title ?? bulkGrantId;
+
+/**
+ * Returns the ids of the other bulk grants that people may take for this one: what is shown of them
+ * is another text that looks alike (`skeletonOf`).
+ */
+export function lookAlikesOf(bulkGrant: BulkGrant, others: readonly BulkGrant[]): string[] {
+  const name = shownNameOf(bulkGrant);
+  const skeleton = skeletonOf(name);
+  return others
+    .filter((other) => shownNameOf(other) !== name && skeletonOf(shownNameOf(other)) === skeleton)
+    .map(({ bulkGrantId }) => bulkGrantId)
+    .slice(0, maxLookAlikes);
 }
 
 export const maxReasons = 10;

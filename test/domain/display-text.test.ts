@@ -5,6 +5,7 @@ import {
   cutToBytes,
   maxDisplayNameBytes,
   readDisplayText,
+  skeletonOf,
   toDisplayText,
 } from "../../src/domain/display-text.ts";
 import { anyText } from "../support/fixtures/any-text.ts";
@@ -178,5 +179,44 @@ describe("a text in which nothing is visible is refused, unless it is empty", ()
     ["one that this Unicode does not know", "\u{1fbff}"],
   ])("accepted: %s", (_, text) => {
     expect(readDisplayText(text, 96, "title")).toBe(text);
+  });
+});
+
+describe("texts that look alike have one skeleton", () => {
+  test.each([
+    ["case", "Spring", "sPRING"],
+    ["width", "Spring 10", "\uff33\uff50ring\u3000\uff11\uff10"],
+    ["half-width kana", "\u30ac\u30c1\u30e3", "\uff76\uff9e\uff81\uff6c"],
+    ["composed and not", "caf\u00e9", "cafe\u0301"],
+    ["a zero-width space", "Spring", "Spr\u200bing"],
+    ["an override", "Spring", "\u202eSpring"],
+    ["a grapheme joiner between a letter and its mark", "\u00e9", "e\u034f\u0301"],
+    ["a variation selector", "\u2764", "\u2764\ufe0f"],
+    ["Hangul fillers", "ab", "a\u3164b\uffa0"],
+    ["ligatures", "office", "o\ufb03ce"],
+    ["capitals of several letters", "STRASSE", "stra\u00dfe"],
+    ["blanks", "a b", " a \u00a0 b\t"],
+  ])("%s", (_, one, other) => {
+    expect(skeletonOf(one)).toBe(skeletonOf(other));
+  });
+
+  test.each([
+    ["digits", "Spring 10", "Spring 100"],
+    ["a mark", "cafe", "caf\u00e9"],
+    ["another script", "spring", "spr\u0456ng"],
+  ])("and not with other %s", (_, one, other) => {
+    expect(skeletonOf(one)).not.toBe(skeletonOf(other));
+  });
+
+  test("of any text: it is its own, and that of both normal forms", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        const skeleton = skeletonOf(text);
+        expect(skeletonOf(skeleton)).toBe(skeleton);
+        expect(skeletonOf(text.normalize("NFD"))).toBe(skeleton);
+        expect(skeletonOf(text.normalize("NFC"))).toBe(skeleton);
+      }),
+      { seed: 34, numRuns: 500 },
+    );
   });
 });

@@ -75,6 +75,7 @@ test("of a bulk grant, and its current details", async () => {
     ...{ minPoints: 5, medianPoints: 5, maxPoints: 5, histogram: [] },
     reasons: [{ reason, rowCount: 1, points: 5 }],
     overlaps: [{ bulkGrantId: id, state: "DONE", time: 0, sameUserCount: 1, samePointsCount: 1 }],
+    lookAlikes: [id],
     rowCount: 1,
     withoutAccountCount: 0,
     frozenCount: 0,
@@ -90,6 +91,9 @@ test("of a bulk grant, and its current details", async () => {
   expect(view.details).toBe(`Cancelled by desk (${escapedReason}).`);
   expect(view.summary?.join("\n")).toContain(
     `1 of 1 user also in ${escapedId} (DONE, 1970-01-01T00:00:00+00:00)`,
+  );
+  expect(view.summary?.[0]).toBe(
+    `**warning**: the title looks like that of ${escapedId}, which is another one`,
   );
   expect(view.summary?.join("\n")).toContain(`reason ${escapedReason}: 1 row, 5 points`);
   expect(view.summary?.join("\n")).toContain(`largest: ${escapedId} 5`);

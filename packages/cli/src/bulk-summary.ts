@@ -59,6 +59,10 @@ export const summaryCells = (summary: BulkGrantSummary): [name: string, value: C
   ...summary.overlaps
     .filter(({ warned }) => warned)
     .map((overlap): [string, Cell] => ["WARNING", overlapText(overlap, summary)]),
+  ...summary.lookAlikeBulkGrantIds.map((id): [string, Cell] => [
+    "WARNING",
+    `the title looks like that of ${id}, which is another one`,
+  ]),
 ];
 
 const count = (value: number | bigint): string => value.toLocaleString("en-US");

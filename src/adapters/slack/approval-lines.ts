@@ -23,6 +23,9 @@ export function summaryLines(summary: BulkGrantSummary, revision: number): strin
     ...(frozenCount > 0 ? [`${count(frozenCount)} frozen`] : []),
   ];
   return [
+    ...(summary.lookAlikes ?? []).map(
+      (id) => `:warning: The title looks like that of \`${escaped(id)}\`, which is another one`,
+    ),
     ...warnedOverlaps(summary).map((overlap) => warning(overlap, summary.rowCount)),
     ...(largest.length > 0 ? [`Largest: ${largest.join(", ")}`] : []),
     ...(accounts.length > 0 ? [`Users: ${accounts.join(", ")}`] : []),

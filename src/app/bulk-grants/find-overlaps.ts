@@ -1,6 +1,10 @@
 /** Finds what a revision has in common with the last bulk grants of its program. */
 import { activeStates, type BulkGrant, type Revision } from "../../domain/bulk-grant.ts";
-import type { BulkGrantSummary, Overlap } from "../../domain/bulk-grant-summary.ts";
+import {
+  type BulkGrantSummary,
+  lookAlikesOf,
+  type Overlap,
+} from "../../domain/bulk-grant-summary.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkRevisionRef } from "../ports/records.ts";
@@ -26,16 +30,16 @@ export type OnDamage = (what: string, error: unknown) => void;
 /**
  * Compares a sheet, whose index is given, with the last bulk grants of the program: with the rows
  * that they have granted in any revision and, while they are active, with all rows of the current
- * one. A reversal is compared with nothing. A bulk grant whose records are damaged is left out.
+ * one. The rows of a reversal are compared with nothing. Titles are compared with those of all bulk
+ * grants that were listed. A bulk grant whose records are damaged is left out.
  */
 export async function findOverlaps(
   deps: Pick<Deps, "reader">,
   bulkGrant: BulkGrant,
   index: SheetIndex,
   onDamage: OnDamage,
-): Promise<Pick<BulkGrantSummary, "comparedCount" | "overlaps">> {
+): Promise<Pick<BulkGrantSummary, "comparedCount" | "overlaps" | "lookAlikes">> {
   const overlaps: Overlap[] = [];
-  if (bulkGrant.revision.reversedBulkGrantId !== undefined) return { comparedCount: 0, overlaps };
   const last = await unlessDamaged(
     lastBulkGrants(deps, bulkGrant),
     "the last bulk grants",
@@ -43,9 +47,15 @@ export async function findOverlaps(
   );
   if (!last) return { comparedCount: 0, overlaps };
   const { others, reversals } = last;
+  const ids = lookAlikesOf(bulkGrant, others);
+  const lookAlikes = ids.length > 0 ? { lookAlikes: ids } : {};
+  if (bulkGrant.revision.reversedBulkGrantId !== undefined) {
+    return { comparedCount: 0, overlaps, ...lookAlikes };
+  }
   let rowsLeft = maxComparedRows;
   let comparedCount = 0;
-  for (const other of others) {
+  const granting = others.filter(({ revision }) => revision.reversedBulkGrantId === undefined);
+  for (const other of granting.slice(0, maxCompared)) {
     const { bulkGrantId } = other;
     const sheets = (await unlessDamaged(sheetsOf(deps, other), bulkGrantId, onDamage)) ?? [];
     for (const { revision } of sheets) rowsLeft -= revision.rowCount;
@@ -57,7 +67,7 @@ export async function findOverlaps(
     if (common.sameUserCount === 0) continue;
     overlaps.push({ ...about(other), ...common, ...(reversalId && { reversalId }) });
   }
-  return { comparedCount, overlaps: sorted(overlaps) };
+  return { comparedCount, overlaps: sorted(overlaps), ...lookAlikes };
 }
 
 /** Undefined for records that do not decode; what another attempt may read is thrown. */
@@ -98,7 +108,10 @@ const about = ({ bulkGrantId, state, startTime, revision }: BulkGrant) => ({
   time: startTime ?? revision.executeTime ?? revision.submitTime,
 });
 
-/** The bulk grants to be compared, newest first, and reversals by the id of what they reverse. */
+/**
+ * The other bulk grants that grant or have granted, newest first, and reversals by the id of what
+ * they reverse.
+ */
 async function lastBulkGrants(
   { reader }: Pick<Deps, "reader">,
   { programId, bulkGrantId, revision }: BulkGrant,
@@ -118,12 +131,9 @@ async function lastBulkGrants(
     }
   }
   const others = items.filter(
-    (other) =>
-      other.bulkGrantId !== bulkGrantId &&
-      other.revision.reversedBulkGrantId === undefined &&
-      (isActive(other) || hasGranted(other)),
+    (other) => other.bulkGrantId !== bulkGrantId && (isActive(other) || hasGranted(other)),
   );
-  return { others: others.slice(0, maxCompared), reversals };
+  return { others, reversals };
 }
 
 const isActive = ({ state }: BulkGrant): boolean => activeStates.includes(state);

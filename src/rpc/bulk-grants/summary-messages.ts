@@ -35,6 +35,7 @@ export const fromSummary = ({
   ...(expireTime !== undefined && { expireTime: fromInstant(expireTime) }),
   ...(summary.difference && { difference: fromDifference(summary.difference) }),
   comparedCount: summary.comparedCount,
+  lookAlikeBulkGrantIds: [...(summary.lookAlikes ?? [])],
   overlaps: summary.overlaps.map((overlap) => ({
     ...overlap,
     state: fromState(overlap.state),

@@ -150,6 +150,7 @@ describe("a report", () => {
     expect(message).toContain(
       [
         "10,000 rows, 1,000,000 points",
+        ":warning: The title looks like that of `spr&lt;ing`, which is another one",
         ":warning: 9,900 of 10,000 users are in `winter` as well (DONE, " +
           "<!date^1795392000^{date_short_pretty} {time}|2026-11-23T00:00:00.000Z>), " +
           "9,800 with the same points",
@@ -403,6 +404,7 @@ const summary: BulkGrantSummary = {
     },
     { bulkGrantId: "autumn", state: "DONE", time: 0, sameUserCount: 999, samePointsCount: 999 },
   ],
+  lookAlikes: ["spr<ing"],
 };
 
 const bulkGrant: BulkGrant = {

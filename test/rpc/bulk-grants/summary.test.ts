@@ -23,6 +23,13 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
+async function titled(bulkGrantId: string, title: string): Promise<readonly string[]> {
+  await submitLines(ann, { bulkGrantId, title }, `${bulkGrantId},1,`);
+  await completeCheck(server, bulkGrantId);
+  const { summary } = await server.bulkGrants.getBulkGrantSummary({ bulkGrantId });
+  return summary?.lookAlikeBulkGrantIds ?? [];
+}
+
 async function awaiting(bulkGrantId: string, ...lines: string[]): Promise<string> {
   await submitLines(ann, { bulkGrantId }, ...lines);
   return (await completeCheck(server, bulkGrantId)).digest;
@@ -103,4 +110,26 @@ test("a summary says what a next revision changes, and has the earlier one", asy
   });
   const first = await server.bulkGrants.getBulkGrantSummary({ bulkGrantId, revision: 1 });
   expect(first.summary).toMatchObject({ revision: 1, rowCount: 3 });
+});
+
+test("a summary warns of titles that look like its own, and are others", async () => {
+  expect(await titled("tea-1", "Green Tea 10")).toEqual([]);
+  expect(await titled("tea-2", "Green Tea 10")).toEqual([]);
+  expect(await titled("tea-3", "green\u3000tea\u200b \uff11\uff10")).toEqual(["tea-2", "tea-1"]);
+  expect(await titled("tea-4", "Green Tea 100")).toEqual([]);
+  // Without a title the id is shown.
+  expect(await titled("tea-5", "")).toEqual([]);
+  expect(await titled("tea-6", "T\u00adEA-5")).toEqual(["tea-5"]);
+  const name = { bulkGrantId: "tea-6" };
+  await ann.bulkGrants.cancelBulkGrant(name);
+  expect(await titled("tea-7", "TEA-5")).toEqual(["tea-5"]);
+});
+
+test("a summary of a reversal has the warning, too", async () => {
+  await granted("cake", "c1,5,");
+  const reversal = { bulkGrantId: "cake-back", reversedBulkGrantId: "cake", title: "C\u200bake" };
+  await ann.bulkGrants.reverseBulkGrant(reversal);
+  await completeCheck(server, "cake-back");
+  const { summary } = await server.bulkGrants.getBulkGrantSummary({ bulkGrantId: "cake-back" });
+  expect(summary).toMatchObject({ comparedCount: 0, lookAlikeBulkGrantIds: ["cake"] });
 });

@@ -29,6 +29,7 @@ export const bulkSummary: Codec<"bulkSummary"> = {
     ...(summary.difference && { d: encodeDifference(summary.difference) }),
     n: N(summary.comparedCount),
     o: { L: summary.overlaps.map(encodeOverlap) },
+    ...(summary.lookAlikes && { s: { L: summary.lookAlikes.map(S) } }),
   }),
   decode: (item) => {
     const [minPoints = 0, medianPoints = 0, maxPoints = 0] = nums(item, "p");
@@ -51,6 +52,7 @@ export const bulkSummary: Codec<"bulkSummary"> = {
       ...(item.d && { difference: decodeDifference(item) }),
       comparedCount: num(item, "n"),
       overlaps: lists(item, "o").map(decodeOverlap),
+      ...(item.s && { lookAlikes: (item.s.L ?? []).map(textOf) }),
     };
   },
 };
