@@ -26,22 +26,29 @@ export type Folder = "done" | "failed";
 const isErrorsName = (name: string): boolean => /\.errors\.csv$/i.test(name);
 
 /**
- * The name, in the folder `failed`, of the sheet that says what is wrong with the file of a path.
- * It is the same for the file and for its own errors, which were corrected and dropped again.
+ * The name, in the folder `failed`, of the sheet that says what is wrong with the file of a path;
+ * each path has its own. That of `spring.csv` is `spring.errors.csv`. Where another path could have
+ * the same name (one with folders, another end than `.csv`, or what looks like a hash at its end),
+ * the name has a hash of the path.
  */
 export function errorsName(path: string): string {
-  const name = path.replace(/^(done|failed)\//, "").replaceAll("/", "-");
-  return fitting(name.replace(/(\.errors)?\.csv$/i, ""), ".errors.csv");
+  const name = path.replace(/\.csv$/i, "").replaceAll("/", "-");
+  const isOnlyOne = path === `${name}.csv` && !/-[0-9a-f]{12}$/.test(name);
+  return isOnlyOne ? fitting(name, errorsEnd, path) : hashed(name, errorsEnd, path);
 }
+
+const errorsEnd = ".errors.csv";
 
 /** The most bytes in the name of a file, in most file systems. */
 const maxNameBytes = 255;
 
-/** Returns a name with an end; of one that is too long the beginning, and a hash of the whole. */
-function fitting(name: string, end: string): string {
-  if (Buffer.byteLength(name + end) <= maxNameBytes) return name + end;
-  const hashed = `-${versionOfText(name)}${end}`;
-  return cutToBytes(name, maxNameBytes - Buffer.byteLength(hashed)) + hashed;
+/** Returns a name with an end; of one that is too long the beginning, and a hash of `whole`. */
+const fitting = (name: string, end: string, whole: string): string =>
+  Buffer.byteLength(name + end) <= maxNameBytes ? name + end : hashed(name, end, whole);
+
+function hashed(name: string, end: string, whole: string): string {
+  const hashedEnd = `-${versionOfText(whole)}${end}`;
+  return cutToBytes(name, maxNameBytes - Buffer.byteLength(hashedEnd)) + hashedEnd;
 }
 
 /**
@@ -52,7 +59,7 @@ export function* namesIn(folder: Folder, name: string): Generator<string, never>
   if (folder !== "failed" || !isErrorsName(name)) yield name;
   const extension = /(\.[^.]*)?$/.exec(name)?.[0] ?? "";
   const base = name.slice(0, name.length - extension.length);
-  for (let number = 2; ; number += 1) yield fitting(base, `-${number}${extension}`);
+  for (let number = 2; ; number += 1) yield fitting(base, `-${number}${extension}`, base);
 }
 
 export const noSuchFile = (path: string): DomainError =>

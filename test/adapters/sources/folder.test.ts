@@ -15,6 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createBulkSources } from "../../../src/adapters/sources/bulk-sources.ts";
 import { errorsName } from "../../../src/adapters/sources/files.ts";
@@ -376,17 +377,55 @@ describe("errors", () => {
     expect(await readFile(file, "utf8")).toBe('\ufeff"user_id"\r\n"u-3"\r\n');
   });
 
-  test("of files in folders have the folders in their names", async () => {
+  test("have a name of their own for each file", async () => {
     const long = "春".repeat(80);
-    const names = ["2026/rows.CSV", "done/rows.csv", "failed/rows.csv", "rows", `${long}.csv`];
-    const places = [];
-    for (const name of names) places.push((await writeErrors(`nightly/${name}`)).name);
-    expect(places.map((name) => name.replace("nightly/failed/", ""))).toEqual([
-      "2026-rows.errors.csv",
-      ...Array(3).fill("rows.errors.csv"),
-      `${long}.errors.csv`,
-    ]);
-    expect(await failed()).toHaveLength(3);
+    const plain = ["rows.csv", "rows.errors.csv", "Rows.csv", "2026-rows.csv", `${long}.csv`];
+    const inFolders = ["2026/rows.csv", "done/rows.csv", "failed/rows.csv", "failed-rows.csv"];
+    const others = ["rows", "rows.CSV", "rows.errors.CSV", "rows.csv.csv", "rows.errors"];
+    const paths = [...plain, ...inFolders, ...others];
+    // What would be the name of another one's errors, if it had no hash of its own.
+    paths.push(`${errorsName("2026/rows.csv").replace(/[.]errors[.]csv$/, "")}.csv`);
+    const places = new Map<string, string>();
+    for (const path of paths) {
+      const { name } = await writeErrors(`nightly/${path}`, path);
+      places.set(path, name.replace("nightly/", ""));
+    }
+    for (const [path, place] of places) {
+      expect(await readFile(join(root, place), "utf8")).toContain(`"${path}"`);
+    }
+    expect(await failed()).toHaveLength(paths.length);
+    expect(plain.map((path) => places.get(path))).toEqual(
+      plain.map((path) => `failed/${path.replace(".csv", ".errors.csv")}`),
+    );
+    expect(places.get("2026/rows.csv")).toMatch(/^failed.2026-rows-[0-9a-f]{12}\.errors\.csv$/);
+  });
+
+  test("have another name for any other path", () => {
+    const part = fc.constantFrom("a", "b", "/", "-", ".errors", ".csv", ".CSV", "done/", "failed/");
+    const hash = fc.constantFrom(
+      "",
+      "-0123456789ab",
+      "-3f2c1d0e9b8a",
+      "é",
+      "e\u0301",
+      "春".repeat(90),
+    );
+    const path = fc
+      .tuple(fc.array(part, { minLength: 1, maxLength: 5 }), hash, fc.constantFrom("", ".csv"))
+      .map(([parts, middle, end]) => parts.join("") + middle + end);
+    fc.assert(
+      fc.property(fc.uniqueArray(path, { minLength: 2, maxLength: 30 }), (paths) => {
+        // A name of errors may be that of a file that is dropped.
+        const all = [...new Set([...paths, ...paths.map(errorsName)])];
+        const names = all.map(errorsName);
+        expect(new Set(names).size).toBe(all.length);
+        for (const name of names) {
+          expect(name).toMatch(/^[^/]+\.errors\.csv$|^\.errors\.csv$/);
+          expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
+        }
+      }),
+      { seed: 41, numRuns: 300 },
+    );
   });
 
   test("of the longest names have their beginning, and names of their own", async () => {
@@ -403,19 +442,17 @@ describe("errors", () => {
     expect(new Set(names).size).toBe(2);
     for (const name of names)
       expect(name).toMatch(/^nightly\/failed\/春+-[0-9a-f]{12}\.errors\.csv$/);
-    expect(names.map((name) => errorsName(name.replace(/^nightly./, "")))).toEqual(
-      names.map((name) => name.replace("nightly/failed/", "")),
-    );
     expect(await failed()).toHaveLength(6);
   });
 
-  test("that are dropped again leave their name to the next ones", async () => {
+  test("that are dropped again leave their name to the next ones of the file", async () => {
     await write("rows.errors.csv", "corrected");
     const source = await onlyNew();
     expect(await sources().move(source, "failed")).toEqual({
       name: "nightly/failed/rows.errors-2.csv",
     });
-    expect((await writeErrors(source, "u-1")).name).toBe("nightly/failed/rows.errors.csv");
+    expect((await writeErrors(source, "u-1")).name).toBe("nightly/failed/rows.errors.errors.csv");
+    expect((await writeErrors("nightly/rows.csv")).name).toBe("nightly/failed/rows.errors.csv");
     expect(await readFile(join(root, "failed/rows.errors-2.csv"), "utf8")).toBe("corrected");
   });
 

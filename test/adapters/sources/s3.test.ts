@@ -124,7 +124,7 @@ describe("errors", () => {
     expect(place).toEqual({ name: "jobs/failed/rows.errors-2.csv" });
     const errors = sheetOfErrors(["u-1"]);
     const next = await sources().writeErrors({ source: "jobs/rows.errors.csv" }, errors);
-    expect(next).toEqual({ name: "jobs/failed/rows.errors.csv" });
+    expect(next).toEqual({ name: "jobs/failed/rows.errors.errors.csv" });
   });
 
   test("of paths that lead out of the prefix stay below it", async () => {

@@ -256,6 +256,6 @@ describe("errors", () => {
     add("spring.errors.csv", "corrected");
     await source.move({ path: "spring.errors.csv" }, "failed");
     await writeErrors("spring.errors.csv", "u-1");
-    expect(namesIn("failed")).toEqual([["spring.errors-2.csv", "spring.errors.csv"]]);
+    expect(namesIn("failed")).toEqual([["spring.errors-2.csv", "spring.errors.errors.csv"]]);
   });
 });
