@@ -2,6 +2,7 @@
 import type { JWTPayload } from "jose";
 import { z } from "zod";
 import type { Identity } from "../app/ports/identity.ts";
+import { skeletonOf } from "../domain/display-text.ts";
 import { DomainError } from "../domain/errors.ts";
 import { servicePattern, subjectPattern } from "./ids.ts";
 import {
@@ -38,11 +39,17 @@ export function createClaimsReader(options: ClaimsOptions): (claims: JWTPayload)
   const { claimPrefix, requiredLimits } = options;
   const claimOf = (limit: LimitName) => claimPrefix + limit;
   const claimNames = new Set(limitNames.map(claimOf));
-  const lowerPrefix = claimPrefix.toLowerCase();
+  const prefix = skeletonOf(claimPrefix);
 
-  /** Whether a name reads like that of a limit without being one: such a limit would not limit. */
-  const isMisspelled = (name: string): boolean =>
-    !claimNames.has(name) && (/meguri/i.test(name) || name.toLowerCase().startsWith(lowerPrefix));
+  /**
+   * Whether a name reads like that of a limit without being one, such as one in full-width letters:
+   * such a limit would not limit.
+   */
+  const isMisspelled = (name: string): boolean => {
+    if (claimNames.has(name)) return false;
+    const skeleton = skeletonOf(name);
+    return skeleton.includes("meguri") || skeleton.startsWith(prefix);
+  };
 
   return (claims) => {
     const misspelled = Object.keys(claims).find(isMisspelled);

@@ -1,9 +1,15 @@
 /** What tokens and the callers' file say about a caller's permissions: their shape, checked. */
 import { z } from "zod";
 import type { Identity } from "../app/ports/identity.ts";
+import { servicePattern } from "./ids.ts";
 
-/** An empty prefix would limit nothing. */
-const names = z.array(z.string().min(1));
+/**
+ * The form of the names that a limit is compared with, which are ASCII and never normalized. In
+ * another form, such as full-width letters, a limit would permit nothing although it reads like one
+ * that does, so that it is refused. An empty prefix would limit nothing.
+ */
+const programs = z.array(z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/));
+const prefixes = z.array(z.string().regex(servicePattern));
 
 /** What a caller may be limited to. */
 export const limitNames = ["programs", "owners", "actors"] as const;
@@ -11,9 +17,9 @@ export type LimitName = (typeof limitNames)[number];
 
 /** The limits of a caller, each a list that is absent where the limit does not apply. */
 export const limitsSchema = {
-  programs: names.optional(),
-  owners: names.optional(),
-  actors: names.optional(),
+  programs: programs.optional(),
+  owners: prefixes.optional(),
+  actors: prefixes.optional(),
 } satisfies Record<LimitName, unknown>;
 
 interface Permissions {
