@@ -23,8 +23,8 @@ const bidiControls = /\p{Bidi_Control}+/gu;
  * A character that a reader sees. These are none: blanks (`White_Space`, which has all of `Z`),
  * controls and formats (`Cc`, `Cf`), and what is ignored where it is not known
  * (`Default_Ignorable_Code_Point`: joiners, variation selectors, Hangul fillers, tags). Three more
- * have no ink, though Unicode has them as symbols or marks: the blank Braille pattern, the null note
- * head and the Khitan filler. Unassigned characters (`Cn`) count as visible, because a phone may
+ * have no ink, though Unicode has them as symbols or marks: the blank Braille pattern, the null
+ * note head and the Khitan filler. Unassigned characters (`Cn`) count as visible, because a phone may
  * know a newer Unicode than this server, and private ones (`Co`), because its font may have them.
  */
 const visible =

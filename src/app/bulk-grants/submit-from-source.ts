@@ -6,8 +6,8 @@ import { type Submission, type Submitted, submitBulkGrant } from "./submit.ts";
 
 /**
  * Submits the sheet under the identity of its source. Refusals: INVALID_REQUEST when there is no
- * such source or file and as `readDisplayText`, PERMISSION_DENIED when the source may not grant in the program, those of the
- * sheet, and those of `submitBulkGrant`.
+ * such source or file and as `readDisplayText`, PERMISSION_DENIED when the source may not grant in
+ * the program, those of the sheet, and those of `submitBulkGrant`.
  */
 export async function submitFromSource(
   deps: Parameters<typeof submitBulkGrant>[0] & Pick<Deps, "bulkSources">,

@@ -37,8 +37,8 @@ interface TargetInput {
 
 /**
  * Registers a target, so that people can react to it. Sets title and link of an existing target.
- * Refusals: INVALID_REQUEST for the reserved type and as `readDisplayText`, ID_REUSED when it belongs to another owner,
- * TARGET_DELETED.
+ * Refusals: INVALID_REQUEST for the reserved type and as `readDisplayText`, ID_REUSED when it
+ * belongs to another owner, TARGET_DELETED.
  */
 export async function registerTarget(
   deps: Pick<Deps, "engine">,
