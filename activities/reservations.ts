@@ -189,13 +189,14 @@ function changeActivities(deps: Deps) {
     /** Reschedules the reservation, as the RPC does. */
     async rescheduleReservation(
       key: ReservationKey,
-      { execute_time, ...change }: RescheduleInput,
+      { execute_time, allow_past_execute_time, ...change }: RescheduleInput,
     ): Promise<ReservationView> {
       const executeTime = Date.parse(execute_time);
       if (Number.isNaN(executeTime)) {
         throw new DomainError("INVALID_REQUEST", "execute_time: must be an RFC 3339 time");
       }
-      const request = { ...toName(key), ...toChange(change), executeTime };
+      const time = { executeTime, allowPastExecuteTime: allow_past_execute_time };
+      const request = { ...toName(key), ...toChange(change), ...time };
       return toView(await rescheduleReservation(depsWithoutSignal, request));
     },
 

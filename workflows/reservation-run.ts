@@ -122,7 +122,8 @@ function setUpdates(key: ReservationKey, requestRefresh: () => void): void {
     afterwards(() => forUpdates.rescheduleReservation(key, change));
   setHandler(reschedule, move, {
     description:
-      'Moves the reservation: {execute_time: "2026-12-01T00:00:00+09:00", subject?, reason?}.',
+      'Moves the reservation: {execute_time: "2026-12-01T00:00:00+09:00", subject?, reason?, ' +
+      "allow_past_execute_time?}.",
     validator: checkReschedule,
   });
   const changeTo = (change: ChangePointsInput) =>
@@ -147,6 +148,9 @@ function checkReschedule(input: RescheduleInput): void {
       'execute_time: must be RFC 3339 with a zone, such as "2026-12-01T00:00:00+09:00"',
       "INVALID_REQUEST",
     );
+  }
+  if (!["undefined", "boolean"].includes(typeof input.allow_past_execute_time)) {
+    throw refuse("allow_past_execute_time: must be true or false", "INVALID_REQUEST");
   }
   checkChange(input);
 }

@@ -119,6 +119,8 @@ interface ReservationResult {
 /** The argument of the `reschedule` update: an RFC 3339 time with a zone. */
 export interface RescheduleInput extends ChangeInput {
   readonly execute_time: string;
+  /** Whether the time may be more than a day ago. */
+  readonly allow_past_execute_time?: boolean;
 }
 
 /** The argument of the `change_points` update. */

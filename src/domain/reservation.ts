@@ -89,6 +89,28 @@ export function checkExecuteTime(executeTime: Instant, now: Instant): void {
   }
 }
 
+/** A time that has passed may be that of a late call, or of a job that was stopped over night. */
+const maxPastMs: Milliseconds = 24 * 3_600_000;
+
+/**
+ * Throws INVALID_REQUEST for a time more than a day ago. Points are granted at once then, and most
+ * such times are mistakes.
+ */
+export function checkNotLongPast(executeTime: Instant, now: Instant): void {
+  if (executeTime >= now - maxPastMs) return;
+  const time = new Date(executeTime).toISOString();
+  const hint =
+    new Date(executeTime).getUTCFullYear() === 1970
+      ? "seconds taken for milliseconds are in January 1970; "
+      : "";
+  throw new DomainError(
+    "INVALID_REQUEST",
+    `execute_time is more than a day ago: it reads as ${time}; ${hint}` +
+      "with allow_past_execute_time the points are granted at once",
+    { field: "execute_time", execute_time: time },
+  );
+}
+
 /**
  * Throws LIMIT_EXCEEDED, as `bucketMonth`, for points that could not expire as requested when they
  * are granted at their execute time, or at `now` if that is later. A lengthening of the lifetime

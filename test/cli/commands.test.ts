@@ -241,6 +241,11 @@ function testCommands(mode: Mode): void {
     );
     expect(await done(...reserve, "--reservation-id", id)).toContain(pending);
     expect(await done(...reserve, "--reservation-id", id)).toContain("replayed");
+    const past = ["reserve", user, "1", "--at", "1970-01-21T17:00Z", "--reservation-id", `${id}-p`];
+    expect(await failed(1, ...past)).toContain(
+      "seconds taken for milliseconds are in January 1970",
+    );
+    expect(await done(...past, "--allow-past", "--dry-run")).toContain("PROCESSING: 1 point for");
     expect((await done("reservation", "show", id)).split("\n")).toEqual(
       expect.arrayContaining([cells("^state", "PENDING$"), cells("^creator", "rin$")]),
     );

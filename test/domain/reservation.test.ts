@@ -7,6 +7,7 @@ import {
   cancel,
   changePoints,
   checkExecuteTime,
+  checkNotLongPast,
   complete,
   fail,
   latenessCause,
@@ -243,6 +244,36 @@ test("the execute time is at most five years ahead, leap days included, or past"
     }),
   );
   expect(() => reschedule(reservation("PENDING"), latest + 1, desk, now)).toThrow(DomainError);
+});
+
+describe("a time more than a day ago", () => {
+  const now = Date.UTC(2026, 10, 12);
+
+  test.each([
+    ["one in the future", now + 1],
+    ["a day ago", now - 86_400_000],
+  ])("is not %s", (_, executeTime) => {
+    checkNotLongPast(executeTime, now);
+  });
+
+  test("is refused with how it reads", () => {
+    const executeTime = now - 86_400_001;
+    expect(() => checkNotLongPast(executeTime, now)).toThrow(
+      expect.objectContaining({
+        reason: "INVALID_REQUEST",
+        metadata: { field: "execute_time", execute_time: "2026-11-10T23:59:59.999Z" },
+        message:
+          "execute_time is more than a day ago: it reads as 2026-11-10T23:59:59.999Z; " +
+          "with allow_past_execute_time the points are granted at once",
+      }),
+    );
+  });
+
+  test("in 1970 is refused with what it may be", () => {
+    expect(() => checkNotLongPast(now / 1_000, now)).toThrow(
+      "it reads as 1970-01-21T18:27:21.600Z; seconds taken for milliseconds are in January 1970;",
+    );
+  });
 });
 
 const noTimes = [Date.UTC(1926, 0, 1), -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY];

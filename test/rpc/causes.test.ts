@@ -49,8 +49,10 @@ test("of a reservation is in its lists, in the entry and in the notice of its gr
     updateMask: { paths: ["notices"] },
   });
   const reserved = { userId: "author", points: 5n, executeTime: past, cause };
-  await server.reservations.createReservation({ ...reserved, reservationId: "one" });
+  const allowPast = { allowPastExecuteTime: true };
+  await server.reservations.createReservation({ ...reserved, ...allowPast, reservationId: "one" });
   const { results } = await server.reservations.batchCreateReservations({
+    ...allowPast,
     reservations: [{ ...reserved, reservationId: "two", cause: "post-43" }],
   });
   expect(results[0]?.outcome.value).toMatchObject({ reservation: { cause: "post-43" } });

@@ -134,6 +134,14 @@ describe("an Update", () => {
     await endsAsCanceled(stack, id);
   });
 
+  test("reschedules to a time long ago when it says so", async () => {
+    const handle = await reserveAndStart(stack, { id: "long-ago", inMs: hour });
+    const past = { execute_time: "2020-01-01T00:00:00.000Z", allow_past_execute_time: true };
+    const moved = await handle.executeUpdate("reschedule", { args: [past] });
+    expect(moved).toMatchObject({ state: "PROCESSING", execute_time: past.execute_time });
+    await expectGrantedOnce(stack, "long-ago");
+  });
+
   test("with a bad argument changes nothing", async () => {
     const { deps, programId } = stack;
     const id = "bad";
@@ -152,11 +160,17 @@ describe("an Update", () => {
     expect(await refusalOf(id, "reschedule", { execute_time: times[2] })).toMatchObject({
       message: expect.stringContaining("five years"),
     });
+    const past = { execute_time: "1970-01-21T17:00:28.800Z" };
+    expect(await refusalOf(id, "reschedule", past)).toMatchObject({
+      ...invalid,
+      message: expect.stringContaining("seconds taken for milliseconds"),
+    });
     const execute_time = new Date(Date.now() + 2 * hour).toISOString();
     const bad = [
       ...[undefined, null, execute_time, {}, { execute_time: Date.now() }, { execute_time: null }],
       ...[
         { execute_time, reason: 7 },
+        { execute_time, allow_past_execute_time: "yes" },
         { execute_time, subject: "x".repeat(65) },
       ],
     ];

@@ -56,6 +56,7 @@ test("a grant by another process is a trace of its own that links to the call", 
       points: 5n,
       reason: "planted-reason",
       executeTime: at("2020-01-01T00:00:00Z"),
+      allowPastExecuteTime: true,
     },
     { headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` } },
   );

@@ -1,6 +1,6 @@
 /** The commands about reservations: grants for a later time. */
 import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
-import type { Command } from "@commander-js/extra-typings";
+import { type Command, Option } from "@commander-js/extra-typings";
 import {
   CancelReservationResponseSchema,
   ChangeReservationPointsResponseSchema,
@@ -43,6 +43,7 @@ export const addReserve: AddCommand = (parent, inSession) => {
     .argument("<user>", "the user who gets the points")
     .argument("<points>", "how many, 1 to 1000000000", readPoints)
     .requiredOption("--at <time>", timeFormat, readTime)
+    .addOption(allowPastOption())
     .option("--reservation-id <id>", "the id of the reservation; a random one by default")
     .addOption(expireMonthOption().conflicts("expireAfter"))
     .option(
@@ -60,18 +61,24 @@ export const addReserve: AddCommand = (parent, inSession) => {
     .action(
       inSession(async (session, userId, points, options) => {
         const { meguri, out, call } = session;
-        const { at: executeTime } = options;
+        const { at: executeTime, allowPast: allowPastExecuteTime } = options;
         const reservationId = await session.chooseId("reservationId", options.reservationId);
         // "+2h" would be another time in the next try, and so another reservation.
         const time = timestampDate(executeTime).toISOString();
         session.repeatWith = `--reservation-id ${reservationId} --at ${time}`;
-        const content = { points, executeTime, expiry: expiryOf(options) };
+        const content = {
+          ...{ points, executeTime, allowPastExecuteTime },
+          expiry: expiryOf(options),
+        };
         const request = { ...changeFields(options), userId, reservationId, ...content };
         const answer = await meguri.reservations.createReservation(request, call);
         await out.message(CreateReservationResponseSchema, answer, sentence(options));
       }),
     );
 };
+
+const allowPastOption = () =>
+  new Option("--allow-past", "take a time of more than a day ago, which means now").default(false);
 
 interface ExpiryOptions {
   readonly expireMonth?: string | undefined;
@@ -220,10 +227,13 @@ const addReschedule: AddCommand = (parent, inSession) => {
   change(parent, "reschedule", "move a reservation to another time")
     .description("Moves a reservation whose points are not granted yet. A past time means now.")
     .argument("<time>", timeFormat, readTime)
+    .addOption(allowPastOption())
     .addHelpText("after", examples("meguri reservation reschedule xmas-alice +2h"))
     .action(
       inSession(async ({ meguri, out, call }, reservationId, executeTime, options) => {
-        const request = { reservationId, executeTime, ...fieldsOf(options) };
+        const { allowPast: allowPastExecuteTime } = options;
+        const time = { executeTime, allowPastExecuteTime };
+        const request = { reservationId, ...time, ...fieldsOf(options) };
         const answer = await meguri.reservations.rescheduleReservation(request, call);
         await out.message(RescheduleReservationResponseSchema, answer, sentence(options));
       }),

@@ -10,6 +10,7 @@ import {
   changePoints,
   checkExecuteTime,
   checkExpiry,
+  checkNotLongPast,
   type Reservation,
   reschedule,
   retry,
@@ -40,6 +41,12 @@ interface NewReservation {
 /** A reservation, and whether an earlier call had created it. */
 type CreatedReservation = VisibleReservation & { readonly replayed: boolean };
 
+/** What requests with an execute time say of it. */
+interface PastTimes {
+  /** Whether the execute time may be more than a day ago. */
+  readonly allowPastExecuteTime?: boolean | undefined;
+}
+
 type CommandDeps = Pick<
   Deps,
   "engine" | "reader" | "clock" | "programs" | "dueHours" | "workflows" | "background"
@@ -49,18 +56,20 @@ type CommandDeps = Pick<
  * Writes the record, then starts its workflow in the background, so that the caller does not wait
  * for Temporal. A mark is written before the record, and deleted after the start: by it the
  * reconciler finds the start that a process has not come to. Refusals: PROGRAM_NOT_FOUND,
- * INVALID_REQUEST as `checkExecuteTime`, LIMIT_EXCEEDED as `checkExpiry`, ID_REUSED.
+ * INVALID_REQUEST as `checkExecuteTime` and `checkNotLongPast`, LIMIT_EXCEEDED as `checkExpiry`,
+ * ID_REUSED.
  */
 export async function createReservation(
   deps: CommandDeps,
-  input: NewReservation & {
-    readonly programId: string;
-    readonly creator: Caller;
-    readonly traceparent?: string | undefined;
-    /** Returns the reservation that it would create, and writes nothing. */
-    readonly validateOnly?: boolean;
-    readonly deadline?: number | undefined;
-  },
+  input: NewReservation &
+    PastTimes & {
+      readonly programId: string;
+      readonly creator: Caller;
+      readonly traceparent?: string | undefined;
+      /** Returns the reservation that it would create, and writes nothing. */
+      readonly validateOnly?: boolean;
+      readonly deadline?: number | undefined;
+    },
 ): Promise<CreatedReservation> {
   const { programId, reservationId, userId, points, reason, cause, executeTime } = input;
   const { creator, traceparent, validateOnly, expiry } = input;
@@ -110,11 +119,12 @@ async function checkNew(
   { clock, reader }: Pick<Deps, "clock" | "reader">,
   ref: Ref<"reservation">,
   program: Program,
-  { executeTime, expiry }: NewReservation,
+  { executeTime, expiry, allowPastExecuteTime }: NewReservation & PastTimes,
 ): Promise<void> {
   try {
     const { wall, calendar } = await clock.now();
     checkExecuteTime(executeTime, wall);
+    if (!allowPastExecuteTime) checkNotLongPast(executeTime, wall);
     checkExpiry(program, { executeTime, ...(expiry && { expiry }) }, calendar);
   } catch (error) {
     if (!(await reader.get(ref))) throw error;
@@ -127,7 +137,7 @@ async function checkNew(
  */
 export async function batchCreateReservations(
   deps: CommandDeps,
-  batch: {
+  batch: PastTimes & {
     readonly programId: string;
     readonly reservations: readonly NewReservation[];
     readonly creator: Caller;
@@ -155,15 +165,19 @@ export function cancelReservation(
 
 /**
  * Moves a pending reservation to another time. Refusals: PROGRAM_NOT_FOUND, RESERVATION_NOT_FOUND,
- * WRONG_STATE, INVALID_REQUEST as `checkExecuteTime`, LIMIT_EXCEEDED as `checkExpiry`.
+ * WRONG_STATE, INVALID_REQUEST as `checkExecuteTime` and `checkNotLongPast`, LIMIT_EXCEEDED as
+ * `checkExpiry`.
  */
 export function rescheduleReservation(
   deps: CommandDeps,
-  input: ReservationCall & ChangeRequest & { readonly executeTime: Instant },
+  input: ReservationCall & ChangeRequest & PastTimes & { readonly executeTime: Instant },
 ): Promise<VisibleReservation> {
-  return changeGrant(deps, input, (reservation, wall) =>
-    reschedule(reservation, input.executeTime, input, wall),
-  );
+  const { executeTime, allowPastExecuteTime } = input;
+  return changeGrant(deps, input, (reservation, wall) => {
+    const moved = reschedule(reservation, executeTime, input, wall);
+    if (moved !== reservation && !allowPastExecuteTime) checkNotLongPast(executeTime, wall);
+    return moved;
+  });
 }
 
 /**

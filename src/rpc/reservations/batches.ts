@@ -99,6 +99,7 @@ function toCancelFilter({ case: field, value }: CancelReservationsRequest["filte
 const toBatch = (request: BatchCreateReservationsRequest, context: HandlerContext) => ({
   programId: toProgramId(request.programId),
   reservations: request.reservations.map(toNewReservation),
+  allowPastExecuteTime: request.allowPastExecuteTime,
   creator: callerOf(context),
   validateOnly: request.validateOnly,
   traceparent: activeTraceparent(),

@@ -41,6 +41,7 @@ export function reservationService(
         reason: request.reason,
         ...(request.cause && { cause: request.cause }),
         executeTime: toExecuteTime(request),
+        allowPastExecuteTime: request.allowPastExecuteTime,
         expiry: toExpiry(request),
         creator: callerOf(context),
         validateOnly: request.validateOnly,
@@ -70,7 +71,9 @@ export function reservationService(
     async rescheduleReservation(request, context) {
       const nameAndChange = toNameAndChange(request, context);
       const executeTime = toExecuteTime(request);
-      return toResponse(await rescheduleReservation(deps, { ...nameAndChange, executeTime }));
+      const { allowPastExecuteTime } = request;
+      const input = { ...nameAndChange, executeTime, allowPastExecuteTime };
+      return toResponse(await rescheduleReservation(deps, input));
     },
 
     async changeReservationPoints(request, context) {

@@ -88,6 +88,7 @@ test("a reservation restored from before its grant is DONE, even on a frozen acc
     points: 5,
     reason: "",
     executeTime: 0,
+    allowPastExecuteTime: true,
     creator: asService("test"),
   };
   const { reservation } = await createReservation(deps, input);

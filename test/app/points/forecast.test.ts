@@ -22,7 +22,7 @@ async function setUp() {
   const granted = { eventId: "g", points: 1, deadline: undefined };
   await grantPoints(deps, { ...about, ...granted, caller });
   for (const reservationId of ["r-1", "r-2"]) {
-    const reserved = { reservationId, points: 10, executeTime: 0 };
+    const reserved = { reservationId, points: 10, executeTime: 0, allowPastExecuteTime: true };
     await createReservation(deps, { ...about, ...reserved, creator: caller });
   }
   const { calendar } = await deps.clock.now();

@@ -68,6 +68,7 @@ describe("an unknown account", () => {
         reservationId: "r",
         points: 1n,
         executeTime: { seconds: 1n },
+        allowPastExecuteTime: true,
       }),
       reservations.listReservations({ ...account, filter: { case: "userId", value: "u" } }),
     ];

@@ -30,6 +30,7 @@ const reserve = (userId: string, reservationId: string, time: string, points = 1
     userId,
     points,
     executeTime: at(time),
+    allowPastExecuteTime: true,
   });
 
 const linesOf = ({ changes }: Forecast) =>

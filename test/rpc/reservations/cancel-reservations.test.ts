@@ -29,6 +29,7 @@ const reserve = (
     userId,
     points: 10n,
     executeTime: hour(1),
+    allowPastExecuteTime: true,
     ...more,
   });
 

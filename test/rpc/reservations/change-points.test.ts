@@ -23,6 +23,7 @@ const create = (reservationId: string, executeTime = future, points = 10n) =>
     userId: reservationId,
     points,
     executeTime,
+    allowPastExecuteTime: true,
   });
 
 const setPoints = (reservationId: string, points: bigint) =>
@@ -75,7 +76,13 @@ describe("ChangeReservationPoints", () => {
 describe("pending points", () => {
   const userId = "p";
   const reserve = (reservationId: string, points: bigint, executeTime = future) =>
-    server.reservations.createReservation({ userId, reservationId, points, executeTime });
+    server.reservations.createReservation({
+      userId,
+      reservationId,
+      points,
+      executeTime,
+      allowPastExecuteTime: true,
+    });
 
   test("sum up what is pending or due, and neither ended nor failed", async () => {
     await server.points.grantPoints({ userId, eventId: "g", points: 1n });

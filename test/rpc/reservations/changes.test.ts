@@ -1,9 +1,10 @@
 /** Tests who changed a reservation last and why, and that a failed one can be cancelled. */
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asService } from "../../../src/domain/caller.ts";
 import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { execute, failReservation } from "../../support/fixtures/failed-reservation.ts";
-import { at, reasonOf } from "../../support/servers/refusal.ts";
+import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
 let server: MemoryServer;
@@ -27,6 +28,63 @@ const lastChange = async (reservationId: string) => {
   const change = (await read(reservationId))?.lastChange;
   return change && [change.caller?.service, change.reason];
 };
+
+describe("an execute time more than a day ago", () => {
+  // Seconds that were taken for milliseconds.
+  const executeTime = at("1970-01-21T17:00:28.8Z");
+  const refused = {
+    code: "InvalidArgument",
+    reason: "INVALID_REQUEST",
+    message: expect.stringMatching(/reads as 1970-01-21T17:00:28.800Z; seconds taken for milli/),
+    fields: ["execute_time"],
+  };
+  const past = { userId: "late", points: 10n, executeTime };
+  const recently = timestampFromMs(Date.now() - 3_600_000);
+
+  test("is refused by a creation that does not ask for it, and nothing is stored", async () => {
+    const { reservations } = server;
+    const request = { ...past, reservationId: "p-1" };
+    expect(await refusalOf(reservations.createReservation(request))).toMatchObject(refused);
+    const dryRun = { ...request, validateOnly: true };
+    expect(await refusalOf(reservations.createReservation(dryRun))).toMatchObject(refused);
+    expect(await reasonOf(read("p-1"))).toBe("RESERVATION_NOT_FOUND");
+    const allowed = { ...request, allowPastExecuteTime: true };
+    const { reservation } = await reservations.createReservation(allowed);
+    expect(reservation).toMatchObject({ state: State.PROCESSING, executeTime });
+    // The reservation exists, so the same request is a replay.
+    expect(await reservations.createReservation(request)).toMatchObject({ replayed: true });
+  });
+
+  test("of one in a batch refuses this one only", async () => {
+    const { reservations } = server;
+    const items = [
+      { ...past, reservationId: "p-2" },
+      { ...past, reservationId: "p-3", executeTime: recently },
+    ];
+    const casesOf = async (allowPastExecuteTime: boolean) => {
+      const request = { reservations: items, allowPastExecuteTime };
+      const { results } = await reservations.batchCreateReservations(request);
+      return results.map(({ outcome: { case: name, value } }) =>
+        name === "error" ? [value.reason, value.message] : name,
+      );
+    };
+    expect(await casesOf(false)).toEqual([[refused.reason, refused.message], "created"]);
+    expect(await casesOf(true)).toEqual(["created", "created"]);
+  });
+
+  test("is refused by a reschedule, unless it asks for it or nothing changes", async () => {
+    const { reservations } = server;
+    const name = { reservationId: "p-4" };
+    await create(name.reservationId);
+    const move = (more: object) => reservations.rescheduleReservation({ ...name, ...more });
+    expect(await refusalOf(move({ executeTime }))).toMatchObject(refused);
+    expect((await read("p-4"))?.lastChange).toBeUndefined();
+    expect((await move({ executeTime: recently })).reservation?.state).toBe(State.PROCESSING);
+    const allowed = { executeTime, allowPastExecuteTime: true };
+    expect((await move(allowed)).reservation?.executeTime).toEqual(executeTime);
+    expect((await move({ executeTime })).reservation?.executeTime).toEqual(executeTime);
+  });
+});
 
 describe("the last change", () => {
   test("is unset at first, then a reschedule, then a cancel", async () => {

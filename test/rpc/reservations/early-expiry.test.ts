@@ -25,6 +25,7 @@ const reserve = (reservationId: string, executeTime: string, expiry: Expiry) =>
     userId: reservationId,
     points: 5n,
     executeTime: at(executeTime),
+    allowPastExecuteTime: true,
     expiry,
   });
 
@@ -148,6 +149,7 @@ test("a time at which the expiry is impossible is refused, and nothing moves", a
     server.reservations.rescheduleReservation({
       reservationId: "m",
       executeTime: at(executeTime),
+      allowPastExecuteTime: true,
     });
   const ends = (earliest: string, latest: string) => ({
     reason: "LIMIT_EXCEEDED",
@@ -204,7 +206,8 @@ test("a forecast has the end of reserved points, and not what would be refused",
     await server.reservations.createReservation({ ...of, reservationId, expiry });
   }
   // It is due, but was not granted in its month.
-  const over = { ...of, reservationId: "f3", executeTime: at("2026-10-10T00:00:00Z") };
+  const past = { executeTime: at("2026-10-10T00:00:00Z"), allowPastExecuteTime: true };
+  const over = { ...of, reservationId: "f3", ...past };
   await setTime("2026-10-20T00:00:00Z");
   await server.reservations.createReservation({ ...over, expiry: month("2026-10") });
   await setTime("2026-11-10T00:00:00Z");

@@ -40,7 +40,11 @@ test("a pause has time, service and reason, and a second one changes nothing", a
 test("meanwhile reservations are created, moved and cancelled, and points granted", async () => {
   const reserved = { programId, reservationId: "r-1", userId: "u", points: 10n };
   const due = at("2020-01-01T00:00:00Z");
-  const created = await server.reservations.createReservation({ ...reserved, executeTime: due });
+  const created = await server.reservations.createReservation({
+    ...reserved,
+    executeTime: due,
+    allowPastExecuteTime: true,
+  });
   expect(created.reservation?.state).toBe(State.PROCESSING);
   const later = { programId, reservationId: "r-1", executeTime: at("2029-01-01T00:00:00Z") };
   const moved = await server.reservations.rescheduleReservation(later);

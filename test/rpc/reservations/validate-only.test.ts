@@ -119,6 +119,7 @@ const create = (reservationId: string, executeTime = future) =>
     userId: reservationId,
     points: 10n,
     executeTime,
+    allowPastExecuteTime: true,
   });
 
 const operations: readonly Operation[] = [
@@ -131,7 +132,11 @@ const operations: readonly Operation[] = [
     name: "RescheduleReservation",
     prepare: create,
     send: (reservations, request) =>
-      reservations.rescheduleReservation({ ...request, executeTime: past }),
+      reservations.rescheduleReservation({
+        ...request,
+        executeTime: past,
+        allowPastExecuteTime: true,
+      }),
   },
   {
     name: "ChangeReservationPoints",

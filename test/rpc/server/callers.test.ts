@@ -75,6 +75,7 @@ describe("the service and the subject stand in", () => {
     await desk.rescheduleReservation({
       reservationId: "r",
       executeTime: at("2020-01-01T00:00:00Z"),
+      allowPastExecuteTime: true,
     });
     const { reservation: moved } = await desk.getReservation({ reservationId: "r" });
     expect(moved).toMatchObject({

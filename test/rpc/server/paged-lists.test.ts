@@ -262,6 +262,7 @@ describe("ListReservations", () => {
         userId,
         points: 1n,
         executeTime: i === 9 ? at("2020-01-01T00:00:00Z") : hour(i),
+        allowPastExecuteTime: true,
       });
     }
     await server.reservations.cancelReservation({ reservationId: "r4" });

@@ -173,6 +173,7 @@ describe.each(isolations)("request coalescing, applied %s", (isolation) => {
         points: 5,
         reason: "",
         executeTime: 0,
+        allowPastExecuteTime: true,
         creator: asService("test"),
       };
       await createReservation({ ...deps, background: () => {} }, { programId, ...requests });
@@ -597,7 +598,7 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
       reason: "",
       creator: asService("test"),
     };
-    await createReservation(deps, { ...requests, executeTime: 0 });
+    await createReservation(deps, { ...requests, executeTime: 0, allowPastExecuteTime: true });
     const pending = (await deps.reader.get(ref))?.value;
     const attempt = { programId, reservationId: "r", userId };
     const first = await executeReservation(deps, attempt);

@@ -132,7 +132,8 @@ function reversal({ uses, grants }: Made, id: string): Step {
 function reservationStep(random: () => number, id: string, userId: string, fresh: Made): Step {
   const reservationId = `r${id}`;
   const input = { programId, reservationId, userId, points: 7, reason: "", creator: caller };
-  const create: Step = (deps) => createReservation(deps, { ...input, executeTime: 1_000 });
+  const past = { executeTime: 1_000, allowPastExecuteTime: true };
+  const create: Step = (deps) => createReservation(deps, { ...input, ...past });
   if (random() < 0.8) {
     fresh.reservations.push([userId, reservationId]);
     return create;
