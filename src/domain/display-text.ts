@@ -24,8 +24,9 @@ const bidiControls = /\p{Bidi_Control}+/gu;
  * controls and formats (`Cc`, `Cf`), and what is ignored where it is not known
  * (`Default_Ignorable_Code_Point`: joiners, variation selectors, Hangul fillers, tags). Three more
  * have no ink, though Unicode has them as symbols or marks: the blank Braille pattern, the null
- * note head and the Khitan filler. Unassigned characters (`Cn`) count as visible, because a phone may
- * know a newer Unicode than this server, and private ones (`Co`), because its font may have them.
+ * note head and the Khitan filler. Unassigned characters (`Cn`) count as visible, because a phone
+ * may know a newer Unicode than this server, and private ones (`Co`), because its font may have
+ * them.
  */
 const visible =
   /[^\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}\u{16fe4}]/u;

@@ -222,7 +222,7 @@ export const markOf = ({ marks }: State, group: GroupName): Mark =>
   marks[groupText(group)] ?? { readTo: 0, readTime: 0 };
 
 /** Of a name, this many bytes are kept. */
-const mostBytes = 64;
+const mostBytes = 96;
 
 const clusters = new Intl.Segmenter("ja", { granularity: "grapheme" });
 

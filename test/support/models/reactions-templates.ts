@@ -116,18 +116,18 @@ export const userIds = [
 /** The services that report events, by ids that both may use. */
 export const services = ["blog", "shop"];
 
-/** A family of four people: one grapheme cluster of 25 bytes, whose third copy is cut. */
+/** A family of four people: one grapheme cluster of 25 bytes, whose fourth copy is cut. */
 const family = "👨‍👩‍👧‍👦";
 
 /** Some are longer than what is stored of a name. The last is one cluster that does not fit. */
 export const names = [
   "Ann",
   "Bo",
-  "巡".repeat(30),
-  "👍".repeat(20),
-  "n".repeat(64),
-  family.repeat(3),
-  `e${"\u0301".repeat(40)}`,
+  "巡".repeat(40),
+  "👍".repeat(30),
+  "n".repeat(96),
+  family.repeat(4),
+  `e${"\u0301".repeat(60)}`,
 ];
 
 /** Most requests are about the first target. */
