@@ -25,6 +25,8 @@ for (const { methods } of services) for (const { input } of methods) collect(inp
 
 /** Not stored, or checked by a use case, row by row or as what they name. */
 const others = [
+  // Stored without such characters, which test/rpc/reactions/display-texts.test.ts tests.
+  /\.(title|display_name)$/,
   /\.(page_token|etag|notification_id|time_zone|reason_prefix)$/,
   /^meguri\.bulkgrants\.v1\.NewRow\./,
   // Of a program, what only answers have.
