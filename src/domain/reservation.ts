@@ -107,7 +107,7 @@ export function checkNotLongPast(executeTime: Instant, now: Instant): void {
     "INVALID_REQUEST",
     `execute_time is more than a day ago: it reads as ${time}; ${hint}` +
       "with allow_past_execute_time the points are granted at once",
-    { field: "execute_time", execute_time: time },
+    { field: "execute_time" },
   );
 }
 
