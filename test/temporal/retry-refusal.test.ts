@@ -23,6 +23,7 @@ async function reserve(userId: string): Promise<void> {
   await server.points.freezeAccount({ userId, eventId: "freeze" });
   await server.reservations.createReservation({
     ...{ reservationId: userId, userId, points: 5n, executeTime: at(executeTime) },
+    allowPastExecuteTime: true,
     expiry: { case: "expireMonth", value: "2026-11" },
   });
 }

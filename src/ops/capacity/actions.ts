@@ -20,8 +20,8 @@ export const actions = {
   /** Those of them that come when it is due. */
   reservationDue: 1,
   cancelledReservation: 4,
-  /** One that is approved by a call, without the steps over its blocks. */
-  bulkGrant: 9,
+  /** One that waits until a call approves it, without the steps over its blocks. */
+  bulkGrant: 13,
   monthEnd: 23,
   expiryNotices: 19,
   /** A check for new files that finds none. */
