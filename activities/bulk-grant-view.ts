@@ -45,6 +45,7 @@ export function toView(
 ): BulkGrantView {
   const announcement = dueAnnouncement(bulkGrant);
   const { programId, bulkGrantId, state, revision, approvals, run, failedRowsAt } = bulkGrant;
+  const { countsFinalTime } = bulkGrant;
   const { executeTime, starter, title, cause, source } = revision;
   return {
     program_id: programId,
@@ -71,6 +72,9 @@ export function toView(
       reason,
     })),
     counts: toCounts(bulkGrant, counts, invalidCounts),
+    ...(countsFinalTime !== undefined && {
+      counts_final_time: formatInstant(countsFinalTime, timeZone),
+    }),
     ...(failedLines.length > 0 && { failed_rows: failedLines }),
     details: detailsOf(bulkGrant, timeZone),
     ...(summary && { summary: summaryLines(summary, pointsExpireTime, timeZone) }),
@@ -200,7 +204,7 @@ function detailsOf(bulkGrant: BulkGrant, timeZone: string): string {
         return `Cancelled ${byOf(cancelRequest)}; ends when the rows under way are counted.`;
       return pause ? `Paused ${byOf(pause)}.` : runOf(bulkGrant, at);
     default:
-      return endOf(bulkGrant);
+      return endOf(bulkGrant, at);
   }
 }
 
@@ -209,7 +213,7 @@ const runOf = ({ run, startTime }: BulkGrant, at: (time: Instant) => string): st
   `Run ${run} executes the rows` +
   (run === 1 && startTime !== undefined ? ` since ${at(startTime)}.` : ".");
 
-function endOf(bulkGrant: BulkGrant): string {
+function endOf(bulkGrant: BulkGrant, at: (time: Instant) => string): string {
   const last = bulkGrant.actions.at(-1);
   const by = last ? ` ${byOf(last)}` : "";
   const notSent = bulkGrant.report === "FAILED" ? " The report could not be sent." : "";
@@ -218,7 +222,7 @@ function endOf(bulkGrant: BulkGrant): string {
     case "REJECTED":
       return `Rejected${by}.`;
     case "CANCELLED":
-      return `Cancelled${by}.${more}`;
+      return `Cancelled${by}.${countsFinalOf(bulkGrant, at)}${more}`;
     case "DONE_WITH_FAILURES":
       return (
         "Done, and some rows failed. RetryBulkGrant runs them again; ExportFailedBulkGrantRows " +
@@ -228,6 +232,12 @@ function endOf(bulkGrant: BulkGrant): string {
       return `Done: each row was granted.${more}`;
   }
 }
+
+const countsFinalOf = ({ countsFinalTime }: BulkGrant, at: (time: Instant) => string): string =>
+  countsFinalTime === undefined
+    ? ""
+    : ` The counts are final at ${at(countsFinalTime)}: until then a row that was under way may ` +
+      "still be granted.";
 
 const failedRowsOf = ({ failedRowsAt: place }: BulkGrant): string =>
   place ? ` The rows that were not granted are in ${escapeMarkdown(addressOf(place))}.` : "";

@@ -109,7 +109,7 @@ export function bulkGrantActivities(
       return { ...at, ...progress };
     },
 
-    /** Ends a run, and returns what follows. */
+    /** Ends a run, or counts a cancelled one again, and returns what follows. */
     async finishRun(input: BulkGrantInput & { readonly run: number }): Promise<BulkGrantView> {
       const { run } = check(input, { run: "number" });
       const name = nameOf(input);

@@ -163,4 +163,5 @@ export const resultOf = (view: BulkGrantView): BulkGrantResult => ({
   revision: view.revision,
   digest: view.digest,
   counts: view.counts,
+  ...(view.counts_final_time !== undefined && { counts_final_time: view.counts_final_time }),
 });

@@ -82,7 +82,7 @@ const listedOf = (view: BulkGrantView, rowsRun: boolean) => ({
 /** The state as operators read it: rows under way are executed before a pause, or counted. */
 function labelOf({ step, state }: BulkGrantView, rowsRun: boolean): string {
   if (step === "PAUSED") return rowsRun ? "PAUSING" : "PAUSED";
-  return step === "FINISH" ? "CANCELLING" : state;
+  return step === "FINISH" && state === "RUNNING" ? "CANCELLING" : state;
 }
 
 /** The state, what is waited for, the digest, people and counts, as an operator reads them. */

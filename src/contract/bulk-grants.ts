@@ -72,6 +72,8 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly required_approval_count: number;
   readonly approvals: readonly ChangeView[];
   readonly counts: BulkGrantCounts;
+  /** Of a cancelled run: until when its counts may change. Absent when they are final. */
+  readonly counts_final_time?: string;
   /** The first rows that are invalid or have failed. Absent when there are none. */
   readonly failed_rows?: readonly FailedRowView[];
   /** What is waited for or was done, in words, for operators. */
@@ -108,6 +110,8 @@ export interface BulkGrantResult extends BulkGrantInput {
   readonly revision: number;
   readonly digest: string;
   readonly counts: BulkGrantCounts;
+  /** Of a cancelled run: until when its counts may change. Absent when they are final. */
+  readonly counts_final_time?: string;
 }
 
 /** Validates or executes a range of blocks: from `from` up to, not including, `to`. */

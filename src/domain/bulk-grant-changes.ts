@@ -7,12 +7,14 @@ import {
   type BulkGrant,
   type BulkGrantState,
   type CheckCounts,
+  isRecountDue,
   type Revision,
   type RunCounts,
 } from "./bulk-grant.ts";
 import { asService, type Caller, isSameSubject } from "./caller.ts";
 import type { CountedPoints } from "./counted-points.ts";
 import { DomainError } from "./errors.ts";
+import { lateEntriesMs } from "./ledger.ts";
 import type { Instant } from "./month.ts";
 
 /** The states in which a new revision can be submitted. */
@@ -231,13 +233,35 @@ export function start(record: BulkGrant, now: Instant): BulkGrant {
   return { ...record, state: "RUNNING", run: record.run + 1, startTime: now, updateTime: now };
 }
 
-/** Ends a run; a record that is not in this run does not change. */
+/**
+ * Ends a run; a record that is not in this run does not change. The counts of a cancelled run are
+ * final after `lateEntriesMs`.
+ */
 export function finish(record: BulkGrant, run: number, result: RunCounts, now: Instant): BulkGrant {
   if (record.state !== "RUNNING" || record.run !== run) return record;
   const { cancelRequest, pause: _, ...rest } = record;
-  const done = result.failedCount > 0 ? "DONE_WITH_FAILURES" : "DONE";
-  const state = cancelRequest && result.notRunCount > 0 ? "CANCELLED" : done;
-  return { ...rest, result, state, endTime: now, updateTime: now };
+  const ended = { ...rest, result, endTime: now, updateTime: now };
+  if (cancelRequest && result.notRunCount > 0) {
+    return { ...ended, state: "CANCELLED", countsFinalTime: now + lateEntriesMs };
+  }
+  return { ...ended, state: result.failedCount > 0 ? "DONE_WITH_FAILURES" : "DONE" };
+}
+
+/**
+ * Takes the final counts of a cancelled run, which have to be made when they are due; any other
+ * record does not change. If rows were granted meanwhile, the outcome is reported once more.
+ */
+export function recount(
+  record: BulkGrant,
+  run: number,
+  result: RunCounts,
+  now: Instant,
+): BulkGrant {
+  if (!isRecountDue(record, now) || record.run !== run) return record;
+  const { countsFinalTime: _, ...final } = record;
+  if (result.grantedCount === record.result?.grantedCount) return { ...final, updateTime: now };
+  const { report: __, failedRowsAt: ___, ...unreported } = final;
+  return { ...unreported, result, updateTime: now };
 }
 
 function acted(

@@ -76,6 +76,11 @@ export interface BulkGrant extends BulkGrantName {
   readonly endTime?: Instant;
   /** The result of the run; absent before the first one has ended. */
   readonly result?: RunCounts;
+  /**
+   * When the result of a cancelled run is counted again: until then the store may accept a row that
+   * was under way. Absent: the result is final.
+   */
+  readonly countsFinalTime?: Instant;
   /** Where the sheet is since a pick-up has moved it; absent when it is where it was. */
   readonly movedTo?: SheetPlace;
   /** Where the source has the rows that were not granted; absent before they are written. */
@@ -220,7 +225,10 @@ export type BulkGrantStep =
   | "REPORT"
   | "END";
 
-/** Returns what follows from the record. `REPORT` precedes the end of what has an outcome. */
+/**
+ * Returns what follows from the record. `REPORT` precedes the end of what has an outcome, `FINISH`
+ * counts the rows of a cancelled run: when it ends, and again when no row comes any more.
+ */
 export function nextStep(record: BulkGrant, now: Instant): BulkGrantStep {
   switch (record.state) {
     case "VALIDATING":
@@ -234,11 +242,18 @@ export function nextStep(record: BulkGrant, now: Instant): BulkGrantStep {
       if (record.cancelRequest) return "FINISH";
       return record.pause ? "PAUSED" : "RUN";
     default:
-      return isReported(record) && record.report !== "SENT" && record.report !== "FAILED"
-        ? "REPORT"
-        : "END";
+      if (isReported(record) && record.report !== "SENT" && record.report !== "FAILED") {
+        return "REPORT";
+      }
+      return isRecountDue(record, now) ? "FINISH" : "END";
   }
 }
+
+/** Whether the rows of a cancelled run are to be counted again: the store accepts none any more. */
+export const isRecountDue = (
+  { countsFinalTime }: Pick<BulkGrant, "countsFinalTime">,
+  now: Instant,
+): boolean => countsFinalTime !== undefined && countsFinalTime <= now;
 
 /** Whether people get a report: of every run, and of an invalid sheet that nobody uploaded. */
 const isReported = ({ state, result, revision }: BulkGrant): boolean =>

@@ -3,9 +3,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { formatTime } from "../../packages/cli/src/output.ts";
 import { createRowRate } from "../../packages/cli/src/row-rate.ts";
 import { run } from "../../packages/cli/src/run.ts";
+import { advanceBulkGrant } from "../../src/app/bulk-grants/advance.ts";
+import { finishRun } from "../../src/app/bulk-grants/run.ts";
 import { completeCheck, grantRows, submitLines } from "../support/fixtures/bulk-grant-calls.ts";
 import { enforceRules } from "../support/fixtures/bulk-rules.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
@@ -80,6 +84,24 @@ test("who has ended a bulk grant, and why, is said by watch and by the same shee
   await mika.cancelBulkGrant({ bulkGrantId });
   expect((await meguri("bulk", "show", bulkGrantId)).stderr).toContain(
     "cancelled by mika: without a reason\n",
+  );
+});
+
+test("of a run that was cancelled, it is said when the count is final", async () => {
+  const bulkGrantId = "half";
+  const name = { programId: "default", bulkGrantId };
+  await submitLines(server, { bulkGrantId }, "a,1,");
+  const { digest } = await completeCheck(server, bulkGrantId);
+  await server.clientsOf("mika").bulkGrants.approveBulkGrant({ bulkGrantId, digest });
+  await advanceBulkGrant(server.deps, name);
+  await server.bulkGrants.cancelBulkGrant({ bulkGrantId });
+  const { countsFinalTime = 0 } = await finishRun(server.deps, name, 1, async () => {});
+  const time = formatTime(timestampFromMs(countsFinalTime));
+  const { stdout, stderr } = await meguri("bulk", "show", bulkGrantId);
+  expect(stdout).toContain(`fact\tcounts final\t${time}\n`);
+  expect(stderr).toContain(
+    "0 rows were granted before; " +
+      `this count is final at ${time}, a row may be granted until then\n`,
   );
 });
 

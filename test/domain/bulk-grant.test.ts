@@ -20,6 +20,7 @@ import {
   expire,
   finish,
   pause,
+  recount,
   reject,
   resume,
   retry,
@@ -27,6 +28,7 @@ import {
   submit,
 } from "../../src/domain/bulk-grant-changes.ts";
 import { asService } from "../../src/domain/caller.ts";
+import { lateEntriesMs } from "../../src/domain/ledger.ts";
 
 const t0 = Date.UTC(2026, 5, 1);
 const now = t0 + 1_000;
@@ -569,9 +571,41 @@ describe("what time and runs do", () => {
     ] as const) {
       const { actions } = stopping;
       expect(finish(stopping, 1, result, now)).toEqual(
-        row(state, { run: 1, actions, result, endTime: now, updateTime: now }),
+        row(state, {
+          ...{ run: 1, actions, result, endTime: now, updateTime: now },
+          ...(state === "CANCELLED" && { countsFinalTime: now + lateEntriesMs }),
+        }),
       );
     }
+  });
+
+  describe("recount, when the counts of a cancelled run are final,", () => {
+    const provisional = row("CANCELLED", {
+      ...{ run: 1, result: counts({ grantedCount: 1, notRunCount: 2 }), endTime: t0 },
+      ...{ countsFinalTime: now, report: "SENT" as const },
+      failedRowsAt: { name: "nightly/failed/rows.errors.csv" },
+    });
+    const { countsFinalTime: _, ...final } = provisional;
+
+    test("takes them, and lets a count that has grown be reported", () => {
+      const { report: __, failedRowsAt: ___, ...unreported } = final;
+      const result = counts({ grantedCount: 3 });
+      const counted = { ...unreported, result, updateTime: now };
+      expect(recount(provisional, 1, result, now)).toEqual(counted);
+    });
+
+    test("leaves the report of the same counts as it is", () => {
+      const result = counts({ grantedCount: 1, notRunCount: 2 });
+      expect(recount(provisional, 1, result, now)).toEqual({ ...final, updateTime: now });
+    });
+
+    test("changes nothing too early, of another run, or twice", () => {
+      const result = counts({ grantedCount: 3 });
+      expect(recount(provisional, 1, result, now - 1)).toBe(provisional);
+      expect(recount(provisional, 2, result, now)).toBe(provisional);
+      expect(recount(final, 1, result, now)).toBe(final);
+      expect(finish(provisional, 1, result, now)).toBe(provisional);
+    });
   });
 
   test("finish: an end of another run, or after the end, changes nothing", () => {
@@ -604,6 +638,9 @@ describe("nextStep", () => {
     ["CANCELLED", {}, "END"],
     ["CANCELLED", fromSource, "END"],
     ["CANCELLED", result, "REPORT"],
+    ["CANCELLED", { ...result, countsFinalTime: now }, "REPORT"],
+    ["CANCELLED", { ...result, report: "SENT", countsFinalTime: now + 1 }, "END"],
+    ["CANCELLED", { ...result, report: "SENT", countsFinalTime: now }, "FINISH"],
     ["INVALID", {}, "END"],
     ["INVALID", fromSource, "REPORT"],
     ["DONE", result, "REPORT"],

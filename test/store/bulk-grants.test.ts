@@ -127,7 +127,7 @@ describe("lists of bulk grants", () => {
     }
   });
 
-  test("that are active, of all programs", async () => {
+  test("that are active or to be counted again, of all programs", async () => {
     const { store, reader, programId, newest } = await setUp();
     const active = async () => {
       const found = (await pages((page) => reader.activeBulkGrants(page), 2)).flat();
@@ -138,7 +138,9 @@ describe("lists of bulk grants", () => {
     expect((await active()).toSorted()).toEqual(idsOf(running).toSorted());
     const [first, ...others] = running as [BulkGrant, ...BulkGrant[]];
     const ref = bulkGrantRef(programId, first.bulkGrantId);
-    await fill(store, [write(ref, { ...first, state: "DONE" }, 1)]);
+    await fill(store, [write(ref, { ...first, state: "CANCELLED", countsFinalTime: 1 }, 1)]);
+    expect((await active()).toSorted()).toEqual(idsOf(running).toSorted());
+    await fill(store, [write(ref, { ...first, state: "CANCELLED" }, 2)]);
     expect((await active()).toSorted()).toEqual(idsOf(others).toSorted());
   });
 

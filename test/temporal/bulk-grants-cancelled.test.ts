@@ -2,7 +2,12 @@
 import type { WorkflowFailedError } from "@temporalio/client";
 import { CancelledFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { changeBulkGrant } from "../../src/app/bulk-grants/bulk-grant-record.ts";
 import { cancelBulkGrant } from "../../src/app/bulk-grants/commands.ts";
+import { executeRow } from "../../src/app/bulk-grants/execute-row.ts";
+import { startActiveBulkGrants } from "../../src/app/bulk-grants/reconcile.ts";
+import type { Lease } from "../../src/app/bulk-grants/run-lease.ts";
+import type { BulkGrantResult } from "../../src/contract/bulk-grants.ts";
 import { asService } from "../../src/domain/caller.ts";
 import {
   approve,
@@ -15,6 +20,7 @@ import {
   submit,
 } from "../support/fixtures/bulk-grants.ts";
 import { showsDetails } from "../support/fixtures/operators.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { type SlackStack, startSlackStack } from "../support/servers/slack-stack.ts";
 import type { WorkerStack } from "../support/servers/worker.ts";
 
@@ -53,6 +59,46 @@ describe("a bulk grant half way", () => {
     await approve(stack.deps, next);
     await comesTo(stack, "cancelled", "DONE");
     expect(await balances(stack, [...userIds, "cancelled-new"])).toEqual({ 10: 502 });
+  });
+
+  test("is counted again when no row comes any more, and reported once more", async () => {
+    const { deps, programId } = stack;
+    const name = { programId, bulkGrantId: "recounted" };
+    const userIds = await startRows(stack, "recounted");
+    await cancelBulkGrant(deps, { ...name, caller: asService("op"), reason: "" });
+    const run = bulkGrantRun(stack, "recounted");
+    const before = (await run.result()) as BulkGrantResult;
+    expect(before.counts_final_time).toBeDefined();
+    await showsDetails(run, "The counts are final at ");
+
+    // A row that a network held, and the end of the time for which it may.
+    const userId = userIds.at(-1) as string;
+    const row = { line: userIds.length + 1, userId, points: 10, reason: "test" };
+    const lease: Lease = { isHeld: true, decided: (send) => send() };
+    const { bulkGrant: cancelled } = await readBulk(stack, "recounted");
+    await executeRow(deps, cancelled, row, lease, expect.unreachable);
+    await changeBulkGrant(deps, name, (record, now) => ({ ...record, countsFinalTime: now }));
+
+    // The index of bulk grants that a pass reads may lag.
+    await eventually(async () => {
+      await startActiveBulkGrants(deps, (_, error) => Promise.reject(error));
+      const { bulkGrant } = await readBulk(stack, "recounted");
+      expect(bulkGrant).toMatchObject({ state: "CANCELLED", report: "SENT" });
+      expect(bulkGrant).not.toHaveProperty("countsFinalTime");
+    });
+    const { 10: granted, 0: notRun } = await balances(stack, userIds);
+    expect(granted).toBe(before.counts.granted_count + 1);
+    const { counts_final_time: _, ...rest } = before;
+    const counts = {
+      ...before.counts,
+      granted_count: granted,
+      granted_points: 10 * (granted ?? 0),
+    };
+    expect(await bulkGrantRun(stack, "recounted").result()).toEqual({
+      ...rest,
+      counts: { ...counts, not_run_count: notRun },
+    });
+    expect(outcomesOf(slackStack.slack, "recounted")).toHaveLength(2);
   });
 
   test("is cancelled by a cancellation of the run in Temporal", async () => {

@@ -8,6 +8,7 @@ import {
 import { commandFor, missingApprovals, neededApprovals, shellWord } from "./bulk-text.ts";
 import { callerText } from "./callers.ts";
 import { counted } from "./counted.ts";
+import { formatTime } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** The option that makes a revision of the same content. */
@@ -100,7 +101,7 @@ const afterFailures = (bulkGrant: BulkGrant): string[] => [
 ];
 
 /** Who ended it, and why. */
-function endOf({ actions, result }: BulkGrant): string {
+function endOf({ actions, result, countsFinalTime }: BulkGrant): string {
   const ends: readonly ActionType[] = [ActionType.REJECT, ActionType.CANCEL, ActionType.EXPIRE];
   const end = actions.findLast(({ type }) => ends.includes(type));
   if (end === undefined) return "it has ended";
@@ -109,7 +110,11 @@ function endOf({ actions, result }: BulkGrant): string {
   const granted = result
     ? `; ${counted(result.grantedCount, "row was", "rows were")} granted before`
     : "";
-  return `${verb} by ${end.caller ? callerText(end.caller) : "nobody"}: ${reason}${granted}`;
+  const final = countsFinalTime
+    ? `; this count is final at ${formatTime(countsFinalTime)}, a row may be granted until then`
+    : "";
+  const by = end.caller ? callerText(end.caller) : "nobody";
+  return `${verb} by ${by}: ${reason}${granted}${final}`;
 }
 
 const submitterOf = ({ submitter }: BulkGrant): string =>

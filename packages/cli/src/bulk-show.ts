@@ -122,6 +122,7 @@ const facts = (bulkGrant: BulkGrant): Fact[] => [
   ["created", bulkGrant.createTime],
   ["started", bulkGrant.startTime],
   ["ended", bulkGrant.endTime],
+  ["counts final", bulkGrant.countsFinalTime],
   ["digest", bulkGrant.digest],
 ];
 

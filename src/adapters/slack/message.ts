@@ -4,7 +4,7 @@ import type { Action, BulkGrant, RunCounts } from "../../domain/bulk-grant.ts";
 import { displayCaller } from "../../domain/caller.ts";
 import { withoutVersion } from "../../domain/source-string.ts";
 import { summaryLines, waitLines } from "./approval-lines.ts";
-import { escaped, link, points, rows, who } from "./mrkdwn.ts";
+import { dateOf, escaped, link, points, rows, who } from "./mrkdwn.ts";
 
 /** Returns the text of the report. Every value in it is escaped, so that none is a command. */
 export function messageOf(report: BulkGrantReport, workflowUrl: string): string {
@@ -21,6 +21,7 @@ export function messageOf(report: BulkGrantReport, workflowUrl: string): string 
     `${rows(revision.rowCount)}, ${points(revision.totalPoints)}`,
     ...checkLines(bulkGrant),
     ...(result ? runLines(result, reversed !== undefined) : []),
+    ...finalLines(bulkGrant),
     ...(report.summary ? summaryLines(report.summary, revision.number) : []),
     ...peopleLines(bulkGrant),
     ...(bulkGrant.state === "AWAITING_APPROVAL" ? waitLines(bulkGrant) : []),
@@ -69,6 +70,12 @@ function runLines(result: RunCounts, isReversal: boolean): string[] {
       : []),
     ...(result.notRunCount > 0 ? [`Not executed: ${rows(result.notRunCount)}`] : []),
   ];
+}
+
+/** Says until when the counts of a cancelled run may change. */
+function finalLines({ countsFinalTime }: BulkGrant): string[] {
+  if (countsFinalTime === undefined) return [];
+  return [`The counts are final at ${dateOf(countsFinalTime)}; a row may be granted until then`];
 }
 
 /** The actions that end a bulk grant. */

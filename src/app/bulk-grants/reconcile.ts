@@ -1,5 +1,10 @@
 /** What a pass of the reconciler does for bulk grants: runs that are missing, uploads cut off. */
-import { activeStates, type BulkGrant, type BulkGrantName } from "../../domain/bulk-grant.ts";
+import {
+  activeStates,
+  type BulkGrant,
+  type BulkGrantName,
+  isRecountDue,
+} from "../../domain/bulk-grant.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { BulkGrantCensus } from "../ports/observers.ts";
@@ -17,8 +22,8 @@ const pageSize = 100;
 
 /**
  * Starts the runs of all active bulk grants that have none, such as after the loss of a namespace,
- * and signals those that missed a change. One that fails is left to the next pass. Returns what it
- * has read.
+ * and signals those that missed a change. Starts a run for each cancelled one that is to be counted
+ * again now. One that fails is left to the next pass. Returns what it has read of active ones.
  */
 export async function startActiveBulkGrants(
   { reader, workflows, clock }: Pick<Deps, "reader" | "workflows" | "clock">,
@@ -27,9 +32,10 @@ export async function startActiveBulkGrants(
   const { wall } = await clock.now();
   const byState = new Map([...activeStates, "PAUSED"].map((state) => [state, 0]));
   let oldestWaitingMs = 0;
-  for await (const bulkGrant of activeBulkGrants(reader)) {
+  for await (const bulkGrant of dueBulkGrants(reader, wall)) {
     const state = bulkGrant.pause ? "PAUSED" : bulkGrant.state;
-    byState.set(state, (byState.get(state) ?? 0) + 1);
+    const count = byState.get(state);
+    if (count !== undefined) byState.set(state, count + 1);
     if (state === "AWAITING_APPROVAL") {
       oldestWaitingMs = Math.max(oldestWaitingMs, wall - bulkGrant.revision.submitTime);
     }
@@ -44,11 +50,16 @@ export async function startActiveBulkGrants(
   return { byState, oldestWaitingMs };
 }
 
-async function* activeBulkGrants(reader: Deps["reader"]): AsyncGenerator<BulkGrant, void> {
+/** The bulk grants for which a workflow has something to do. */
+async function* dueBulkGrants(
+  reader: Deps["reader"],
+  wall: Instant,
+): AsyncGenerator<BulkGrant, void> {
   for await (const names of allPages(pageSize, (page) => reader.activeBulkGrants(page))) {
     const refs = names.map((name) => bulkGrantRef(name.programId, name.bulkGrantId));
     for (const each of await reader.many(refs)) {
-      if (each && activeStates.includes(each.state)) yield each;
+      if (!each) continue;
+      if (activeStates.includes(each.state) || isRecountDue(each, wall)) yield each;
     }
   }
 }

@@ -1,7 +1,12 @@
 /** Executes the rows of a bulk grant block by block, and ends the run. */
 import pLimit from "p-limit";
-import type { BulkGrant, BulkGrantName, RunCounts } from "../../domain/bulk-grant.ts";
-import { finish } from "../../domain/bulk-grant-changes.ts";
+import {
+  type BulkGrant,
+  type BulkGrantName,
+  isRecountDue,
+  type RunCounts,
+} from "../../domain/bulk-grant.ts";
+import { finish, recount } from "../../domain/bulk-grant-changes.ts";
 import { maxSheetBlocks, type RowCode, rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type { BlockCheck, BlockOutcome, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -200,45 +205,51 @@ async function changeOutcome<R extends BlockOutcome | undefined>(
  * Ends a run with the counts of all blocks. Before that it reads the event keys of all rows that
  * are not known as granted: an attempt that Temporal had given up may have granted one meanwhile,
  * and a cancelled run has unfinished blocks. A cancelled run is counted after `awaitLateRows`,
- * which takes at least `lateRowsMs`. A run that is not cancelled goes on as it is while a block has
- * no outcome of it.
+ * which takes at least `lateRowsMs`, and once more when its counts are to be final. A run that is
+ * not cancelled goes on as it is while a block has no outcome of it.
  */
 export async function finishRun(
-  deps: Pick<Deps, "engine" | "reader">,
+  deps: Pick<Deps, "engine" | "reader" | "clock">,
   name: BulkGrantName,
   run: number,
   awaitLateRows: () => Promise<void>,
 ): Promise<BulkGrant> {
   const bulkGrant = await readBulkGrant(deps, name);
-  if (bulkGrant.state !== "RUNNING" || bulkGrant.run !== run) return bulkGrant;
+  const { wall } = await deps.clock.now();
+  const isRecount = isRecountDue(bulkGrant, wall);
+  if ((bulkGrant.state !== "RUNNING" && !isRecount) || bulkGrant.run !== run) return bulkGrant;
   if (bulkGrant.cancelRequest) await awaitLateRows();
   const blocks = Math.ceil(bulkGrant.revision.rowCount / rowsPerBlock);
   const limit = pLimit(blocksAtOnce);
+  const isCancelled = isRecount || bulkGrant.cancelRequest !== undefined;
   const isOver = await Promise.all(
     Array.from({ length: blocks }, (_, block) =>
-      limit(() => keepBlockOutcome(deps, bulkGrant, block)),
+      limit(() => keepBlockOutcome(deps, bulkGrant, block, isCancelled)),
     ),
   );
   if (isOver.includes(false)) return bulkGrant;
   const result = await countOutcomes(deps, bulkGrant);
-  const { record } = await changeBulkGrant(deps, name, (running, now) =>
-    finish(running, run, result, now),
+  // An attempt that was stopped for 16 minutes has counted too early for a recount.
+  const end = isRecount ? recount : finish;
+  const { record } = await changeBulkGrant(deps, name, (before, now) =>
+    end(before, run, result, now),
   );
   return record;
 }
 
 /**
- * Corrects the outcome of a block by the event keys of its rows. Returns false while the run has
- * not executed the block: an outcome that was written here would keep it from the rows.
+ * Corrects the outcome of a block by the event keys of its rows. Returns false while a run that is
+ * not cancelled has not executed the block: an outcome written here would keep it from the rows.
  */
 async function keepBlockOutcome(
   deps: Pick<Deps, "engine" | "reader">,
-  { programId, bulkGrantId, revision, run, cancelRequest }: BulkGrant,
+  { programId, bulkGrantId, revision, run }: BulkGrant,
   block: number,
+  isCancelled: boolean,
 ): Promise<boolean> {
   const { uploadId } = revision;
   const { rows, before, left } = await readBlock(deps, uploadId, block);
-  if (before?.run !== run && !cancelRequest) return false;
+  if (before?.run !== run && !isCancelled) return false;
   const keys = left.map((index) =>
     rowEventKey(programId, bulkGrantId, (rows[index] as SheetRow).userId),
   );
@@ -252,12 +263,18 @@ async function keepBlockOutcome(
   );
   if (granted.size === 0) return true;
   const problems = before?.failures ?? left.map((index) => ({ index, code: "NOT_RUN" as const }));
-  await changeOutcome(deps, uploadId, block, () => ({
+  const corrected: BlockOutcome = {
     run,
     grantedCount: (before?.grantedCount ?? 0) + granted.size,
     grantedPoints: [...granted.values()].reduce((a, b) => a + b, before?.grantedPoints ?? 0),
     failures: problems.filter(({ index }) => !granted.has(index)),
-  }));
+  };
+  // What is granted only grows, so an attempt that was stopped before may know less.
+  const knowsMore = (existing: BlockOutcome) =>
+    existing.run > run || existing.grantedCount > corrected.grantedCount;
+  await changeOutcome(deps, uploadId, block, (existing) =>
+    existing && knowsMore(existing) ? existing : corrected,
+  );
   return true;
 }
 

@@ -58,7 +58,10 @@ export interface BulkGrantReader {
     filter: { readonly programId: string; readonly state: BulkGrantState | undefined } & Window,
     page: PageRequest,
   ): Promise<Page<BulkGrant>>;
-  /** Lists the bulk grants of all programs that are in an active state. Lags behind by moments. */
+  /**
+   * Lists the bulk grants of all programs that are in an active state, or are to be counted again
+   * at some time. Lags behind by moments.
+   */
   activeBulkGrants(page: PageRequest): Promise<Page<BulkGrantName>>;
   /** Reads a block of rows; empty when it does not exist. */
   rowsOfBlock(uploadId: string, block: number): Promise<readonly SheetRow[]>;

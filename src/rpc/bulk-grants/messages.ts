@@ -138,6 +138,7 @@ const fromTimes = ({ revision, createTime, updateTime, ...bulkGrant }: BulkGrant
   ...optionalTime("executeTime", revision.executeTime),
   ...optionalTime("startTime", bulkGrant.startTime),
   ...optionalTime("endTime", bulkGrant.endTime),
+  ...optionalTime("countsFinalTime", bulkGrant.countsFinalTime),
 });
 
 const optionalTime = <K extends string>(name: K, time: Instant | undefined) =>

@@ -59,6 +59,7 @@ describe("a report", () => {
       bulkGrant: {
         ...bulkGrant,
         state: "CANCELLED",
+        countsFinalTime: Date.UTC(2026, 10, 26),
         result: {
           grantedCount: 1,
           grantedPoints: 1,
@@ -87,6 +88,11 @@ describe("a report", () => {
     const [message = ""] = slack.messages;
     expect(message).toContain("*Bulk grant is CANCELLED*");
     expect(message).toContain("Granted: 1 row, 1 point\nNot executed: 9,999 rows\n");
+    expect(message).toContain(
+      "\nThe counts are final at " +
+        "<!date^1795651200^{date_short_pretty} {time}|2026-11-26T00:00:00.000Z>; " +
+        "a row may be granted until then\n",
+    );
     expect(message).toContain("Cancelled by chie: wrong campaign");
     expect(message).not.toContain("Failed");
     expect(message).not.toContain("Rejected");

@@ -10,15 +10,26 @@ import { cancelledRuns, playCancelledRun, slotsOf } from "../../support/models/c
 import { assertSeeds } from "../../support/models/seeded.ts";
 import { inVirtualTime } from "../../support/models/virtual-time.ts";
 
+/** A run of one block that is cancelled after a second, in a store that answers at once. */
+const quick = { rowCount: 250, cancelMs: 1_000, readMs: 1, commitMs: 1, heldRows: [] };
+
 const timingModule = "../../../workflows/timing.ts";
 
 test("a worker that has lost Temporal stops within two seconds of a cancellation", async () => {
   // The default rate: 100 rows a second for the worker, shared by four lanes.
   const attempt = { startMs: 0, rowMs: 40, stalls: { row: 0, ms: 0 }, recordMs: 0 };
-  const run = { rowCount: 250, attempts: [attempt], cancelMs: 1_000, readMs: 1, commitMs: 1 };
-  const granted = await inVirtualTime(() => playCancelledRun(run));
+  const run = { ...quick, attempts: [attempt] };
+  const { granted } = await inVirtualTime(() => playCancelledRun(run));
   expect(granted).toBeGreaterThan(10);
   expect(granted).toBeLessThanOrEqual(75);
+});
+
+test("a row that the network held for longer than the count waits is counted later", async () => {
+  const attempt = { startMs: 0, rowMs: 10, stalls: { row: 0, ms: 0 }, recordMs: 0 };
+  const run = { ...quick, attempts: [attempt], heldRows: [3, 20] };
+  const { granted, late } = await inVirtualTime(() => playCancelledRun(run));
+  expect(granted).toBeGreaterThan(10);
+  expect(late).toBe(2);
 });
 
 test("whatever attempts are under way, what was granted is counted", async () => {

@@ -1,11 +1,15 @@
 /** Tests attempts at a bulk grant's work that stall, or die, while other attempts do the work. */
 import { expect, test } from "vitest";
 import { reportOutcome } from "../../../src/app/bulk-grants/advance.ts";
+import { readBulkGrant } from "../../../src/app/bulk-grants/bulk-grant-record.ts";
+import { executeRow } from "../../../src/app/bulk-grants/execute-row.ts";
 import { listRows } from "../../../src/app/bulk-grants/queries.ts";
 import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
+import type { Lease } from "../../../src/app/bulk-grants/run-lease.ts";
 import { validateBlocks } from "../../../src/app/bulk-grants/validate-blocks.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { lateEntriesMs } from "../../../src/domain/ledger.ts";
 import { openStore, runAll, start, submit, validate } from "../../support/fixtures/bulk-steps.ts";
 import { answerTo, programId, show } from "../../support/models/bulk-use-cases.ts";
 
@@ -104,6 +108,52 @@ test("the outcome of a late attempt does not overwrite that of the next run", as
   expect(await answerTo(deps, { op: "finish", id: "b", run: 2 })).toMatchObject({
     head: { state: "DONE", result: { grantedCount: 2, grantedPoints: 30, failedCount: 0 } },
   });
+});
+
+/** An attempt to end the first run that has read the event keys, and stops until its release. */
+async function stalledFinish(deps: Deps) {
+  const { promise: stall, resolve: release } = Promise.withResolvers<void>();
+  const { promise: hasRead, resolve: reading } = Promise.withResolvers<void>();
+  const many: Deps["reader"]["many"] = async (refs) => {
+    const found = await deps.reader.many(refs);
+    if (!refs.some(({ kind }) => kind === "event")) return found;
+    reading();
+    await stall;
+    return found;
+  };
+  const stalled = { ...deps, reader: { ...deps.reader, many } };
+  const late = finishRun(stalled, name, 1, async () => {});
+  await hasRead;
+  return { late, release };
+}
+
+test("an attempt to end a cancelled run that stops for long changes no later count", async () => {
+  const { deps, clock } = await openStore();
+  await submit(deps, "b", { u1: 10, u2: 20, u3: 30 });
+  await validate(deps, "b", 1);
+  await start(deps, "b", 1);
+  const bulkGrant = await readBulkGrant(deps, name);
+  const lease: Lease = { isHeld: true, decided: (send) => send() };
+  const grant = (userId: string, points: number) =>
+    executeRow(deps, bulkGrant, { line: 2, userId, points, reason: "" }, lease, unexpected);
+  await answerTo(deps, { op: "cancel", id: "b", by: "ann" });
+  await grant("u1", 10);
+  const attempts = [await stalledFinish(deps), await stalledFinish(deps)] as const;
+  await answerTo(deps, { op: "finish", id: "b", run: 1 });
+  await grant("u2", 20);
+  clock.time += lateEntriesMs;
+  const before = await readBulkGrant(deps, name);
+  attempts[0].release();
+  expect(await attempts[0].late).toEqual(before);
+  const { countsFinalTime: _, ...final } = await finishRun(deps, name, 1, async () => {});
+  expect(final.result).toMatchObject({ grantedCount: 2, grantedPoints: 30, notRunCount: 1 });
+  attempts[1].release();
+  expect(await attempts[1].late).toEqual(final);
+  expect((await show(deps, "b", 10)).rows).toEqual([
+    [2, "u1", "GRANTED"],
+    [3, "u2", "GRANTED"],
+    [4, "u3", "NOT_RUN", "NOT_RUN"],
+  ]);
 });
 
 test("a run that is retried before its report is reported when it has ended again", async () => {

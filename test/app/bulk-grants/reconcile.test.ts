@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { startUpload } from "../../../src/app/bulk-grants/pending-uploads.ts";
 import { dropOldUploads, startActiveBulkGrants } from "../../../src/app/bulk-grants/reconcile.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
+import { lateEntriesMs } from "../../../src/domain/ledger.ts";
 import { openStore, start, submit, validate } from "../../support/fixtures/bulk-steps.ts";
 import { answerTo } from "../../support/models/bulk-use-cases.ts";
 import { recordWorkflows } from "../../support/servers/recording-workflows.ts";
@@ -32,6 +33,24 @@ test("the run of a cancelled bulk grant is signalled again after a minute", asyn
   expect(await callsOfPass(deps)).toEqual(["startBulkGrant p b"]);
   clock.time += 1;
   expect(await callsOfPass(deps)).toEqual(["refreshBulkGrant p b"]);
+});
+
+test("a run is started for a cancelled bulk grant when it is to be counted again", async () => {
+  const { deps, clock } = await openStore();
+  await submit(deps, "b", { u1: 10 });
+  await validate(deps, "b", 1);
+  await start(deps, "b", 1);
+  await answerTo(deps, { op: "cancel", id: "b", by: "ann" });
+  await answerTo(deps, { op: "finish", id: "b", run: 1 });
+  clock.time += lateEntriesMs - 1;
+  expect(await callsOfPass(deps)).toEqual([]);
+  clock.time += 1;
+  expect(await callsOfPass(deps)).toEqual(["startBulkGrant p b"]);
+  const workflows = recordWorkflows();
+  const { byState } = await startActiveBulkGrants({ ...deps, workflows }, unexpected);
+  expect(new Set(byState.values())).toEqual(new Set([0]));
+  await answerTo(deps, { op: "finish", id: "b", run: 1 });
+  expect(await callsOfPass(deps)).toEqual([]);
 });
 
 test("the run of an approved bulk grant is signalled again a minute after it is due", async () => {

@@ -1,6 +1,7 @@
 /** A property of bulk grants that are cancelled while attempts at their rows are under way. */
-import { deepStrictEqual, ok, strictEqual } from "node:assert";
+import { deepStrictEqual, fail as failed, ok, strictEqual } from "node:assert";
 import fc from "fast-check";
+import { readBulkGrant } from "../../../src/app/bulk-grants/bulk-grant-record.ts";
 import { getBulkGrant, listRows } from "../../../src/app/bulk-grants/queries.ts";
 import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
 import { lateRowsMs } from "../../../src/app/bulk-grants/run-lease.ts";
@@ -8,9 +9,10 @@ import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import { requestMs } from "../../../src/app/ports/engine.ts";
 import type { Kind } from "../../../src/app/ports/records.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { lateEntriesMs } from "../../../src/domain/ledger.ts";
 import { openStore, start, submit, validate } from "../fixtures/bulk-steps.ts";
 import { allItems } from "../fixtures/pages.ts";
-import type { MemoryStore } from "../stores/memory-store.ts";
+import type { MemoryStore, Request, SettableClock } from "../stores/memory-store.ts";
 import { answerTo, programId } from "./bulk-use-cases.ts";
 import { inVirtualTime } from "./virtual-time.ts";
 
@@ -33,6 +35,8 @@ interface CancelledRun {
   /** How long the engine's requests take that read and write the records of rows. */
   readonly readMs: number;
   readonly commitMs: number;
+  /** The rows whose commits the network holds until the run is counted. */
+  readonly heldRows: readonly number[];
 }
 
 const attempt: fc.Arbitrary<Attempt> = fc.record({
@@ -50,31 +54,41 @@ const cancelledRun: fc.Arbitrary<CancelledRun> = fc.record({
   cancelMs: fc.nat(3_000),
   readMs: requestTime,
   commitMs: requestTime,
+  heldRows: fc.array(fc.nat(249), { maxLength: 3 }),
 });
 
 const name = { programId, bulkGrantId: "b" };
 
-/** Nothing is granted after the record says CANCELLED, and it counts what was granted. */
+/**
+ * After the record says CANCELLED, only what the network holds is granted. It counts what was
+ * granted, at the end of the run and, with what came later, when its counts are final.
+ */
 export const cancelledRuns = fc.asyncProperty(cancelledRun, (run) =>
   inVirtualTime(async () => {
     await playCancelledRun(run);
   }),
 );
 
-/** Returns how many rows were granted. */
-export async function playCancelledRun(run: CancelledRun): Promise<number> {
-  const { deps, process, store } = await openStore();
+/** Returns how many rows were granted when the run ended, and how many came later. */
+export async function playCancelledRun(
+  run: CancelledRun,
+): Promise<{ readonly granted: number; readonly late: number }> {
+  const { deps, process, store, clock } = await openStore();
   const users = Array.from({ length: run.rowCount }, (_, i) => [`u${i}`, 10] as const);
   await submit(deps, "b", Object.fromEntries(users));
   await validate(deps, "b", 1);
   await start(deps, "b", 1);
   store.latencyMs = 1;
-  store.arriving = async ({ op, refs, writes }) => {
+  const held: Request[] = [];
+  store.arriving = async (request) => {
+    const { op, refs, writes } = request;
     const isOfRows = [...refs, ...writes.map(({ ref }) => ref)].some(({ kind }) =>
       rowKinds.includes(kind),
     );
     if (isOfRows) await pause((op === "commit" ? run.commitMs : run.readMs) - 1);
-    return undefined;
+    if (!run.heldRows.some((row) => grants(request, `u${row}`))) return undefined;
+    held.push(request);
+    return "lost before";
   };
   const attempts = run.attempts.map(async (each) => {
     await pause(each.startMs);
@@ -98,8 +112,37 @@ export async function playCancelledRun(run: CancelledRun): Promise<number> {
   deepStrictEqual(await getBulkGrant(other, name), ended);
   const rows = await allItems((page) => listRows(other, name, { state: "GRANTED" }, page), 100);
   strictEqual(rows.length, granted);
-  return granted;
+  store.arriving = undefined;
+  for (const { writes, token } of held) await store.itemStore.commit(writes, token);
+  const all = countGranted(store);
+  await recount(other, clock, { ...run, granted, all });
+  return { granted, late: all - granted };
 }
+
+/** Counts a cancelled run again, at the time that its record says and not before. */
+async function recount(
+  deps: Deps,
+  clock: SettableClock,
+  run: Pick<CancelledRun, "rowCount"> & { readonly granted: number; readonly all: number },
+): Promise<void> {
+  const again = () => finishRun(deps, name, 1, () => failed("the recount waits for no lease"));
+  const ended = await readBulkGrant(deps, name);
+  clock.time += lateEntriesMs - 1;
+  deepStrictEqual(await again(), ended);
+  clock.time += 1;
+  const { countsFinalTime, ...final } = await again();
+  strictEqual(countsFinalTime, undefined);
+  strictEqual(final.state, ended.state);
+  const { result } = final;
+  deepStrictEqual([result?.grantedCount, result?.grantedPoints], [run.all, run.all * 10]);
+  deepStrictEqual([result?.notRunCount, result?.failedCount], [run.rowCount - run.all, 0]);
+  const rows = await allItems((page) => listRows(deps, name, { state: "GRANTED" }, page), 100);
+  strictEqual(rows.length, run.all);
+  deepStrictEqual(await again(), final);
+}
+
+const grants = ({ op, refs }: Request, userId: string): boolean =>
+  op === "commit" && refs.some(({ kind, id }) => kind === "account" && id.endsWith(`#${userId}`));
 
 const rowKinds: readonly Kind[] = ["account", "event"];
 

@@ -30,7 +30,9 @@ export const bulkGrant: Codec<"bulkGrant"> = {
   encode: (value) => ({
     ip: S(value.programId),
     is: S(stateKey(value.programId, value.state)),
-    ...(activeStates.includes(value.state) && { ia: activeKey }),
+    ...((activeStates.includes(value.state) || value.countsFinalTime !== undefined) && {
+      ia: activeKey,
+    }),
     ix: S(`${timeKey(value.createTime)}#${value.bulkGrantId}`),
     r: { M: encodeRevision(value.revision) },
     m: N(value.updateTime),
@@ -49,6 +51,7 @@ export const bulkGrant: Codec<"bulkGrant"> = {
     ...(value.startTime !== undefined && { b: N(value.startTime) }),
     ...(value.endTime !== undefined && { d: N(value.endTime) }),
     ...(value.result && encodeResult(value.result)),
+    ...(value.countsFinalTime !== undefined && { cf: N(value.countsFinalTime) }),
     ...(value.movedTo && { mv: encodePlace(value.movedTo) }),
     ...(value.failedRowsAt && { fr: encodePlace(value.failedRowsAt) }),
     ...(value.report && { y: S(value.report) }),
@@ -77,6 +80,7 @@ export const bulkGrant: Codec<"bulkGrant"> = {
       ...(item.b && { startTime: num(item, "b") }),
       ...(item.d && { endTime: num(item, "d") }),
       ...(item.o && { result: decodeResult(item) }),
+      ...(item.cf && { countsFinalTime: num(item, "cf") }),
       ...(item.mv && { movedTo: decodePlace(item.mv) }),
       ...(item.fr && { failedRowsAt: decodePlace(item.fr) }),
       ...(item.y && { report: text(item, "y") as NonNullable<BulkGrant["report"]> }),
