@@ -18,6 +18,7 @@ import type {
 } from "../src/contract/exports.ts";
 import { steps } from "../workflows/timing.ts";
 import { check } from "./checks.ts";
+import { requireScanTurn } from "./scan-turns.ts";
 import { camelCased, snakeCased } from "./spelling.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
 
@@ -41,12 +42,13 @@ export function exportActivities(deps: Deps) {
       return { complete: snakeCased(counts) };
     },
 
-    /** Writes the entries of a segment to one file, for one step. */
+    /** Writes the entries of a segment to one file, for one step, when the run has its turn. */
     async exportSegment(input: ExportSegmentInput): Promise<ExportSegmentResult> {
       const numbers = { segment: "number", segments: "number", cursor: "string?" };
       const { segment, segments, cursor } = check(input, { ...asked, ...numbers });
       const request = { ...toRequest(input), segment, segments };
       const { programId, exportId } = request;
+      await requireScanTurn(deps, { programId, kind: "export-ledger" });
       return runStep<ExportPlace, ExportStep>(
         cursor === undefined ? {} : { cursor },
         (from, shouldContinue) =>

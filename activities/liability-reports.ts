@@ -12,13 +12,17 @@ import type {
 import type { CountedLiability, LiabilityResult } from "../src/domain/liability.ts";
 import { formatInstant, formatMonth } from "../src/domain/month.ts";
 import { check } from "./checks.ts";
+import { requireScanTurn } from "./scan-turns.ts";
 import { camelCased, snakeCased } from "./spelling.ts";
 import { runStep } from "./steps.ts";
 
 /** Each of these activities may be repeated. */
 export function liabilityReportActivities(deps: Deps) {
   return {
-    /** Adds up a segment, for one step. A retry continues from the last heartbeat. */
+    /**
+     * Adds up a segment, for one step, when the run has its turn. A retry continues from the last
+     * heartbeat.
+     */
     async reportSegment(input: ReportSegmentInput): Promise<ReportSegmentResult> {
       const names = { program_id: "string", report_id: "string" };
       const fields = { ...names, segment: "number", segments: "number", cursor: "string?" };
@@ -29,6 +33,7 @@ export function liabilityReportActivities(deps: Deps) {
         segments,
         ...place
       } = check(input, fields);
+      await requireScanTurn(deps, { programId, kind: "liability-report" });
       const part = { programId, reportId, segment, segments };
       const onFailed = (_userId: string, err: unknown) =>
         log.warn("an account could not be added to a report", { programId, err });

@@ -36,7 +36,7 @@ export const notDue = (executeTime: string, waitMs: Milliseconds): ApplicationFa
  * A failure that is no error. Its category keeps it out of the worker's log and of the metric of
  * failed activities.
  */
-function expected(type: string, message: string, waitMs?: Milliseconds): ApplicationFailure {
+export function expected(type: string, message: string, waitMs?: Milliseconds): ApplicationFailure {
   const failure = ApplicationFailure.create({
     ...{ type, message, category: ApplicationFailureCategory.BENIGN },
     ...(waitMs !== undefined && { nextRetryDelay: waitMs }),

@@ -51,7 +51,8 @@ export async function liabilityReport(input: LiabilityReportInput): Promise<Liab
 
 const waiting =
   "Waits until no entry of the instant of the report can be added any more, " +
-  `${reportTiming.lateEntriesMs / 60_000} minutes. Then the accounts are read.`;
+  `${reportTiming.lateEntriesMs / 60_000} minutes. Then the accounts are read, ` +
+  "in turn with other reports of the program.";
 
 function accountsOf(counts: LiabilityCounts): string {
   const { accounts, members, failed } = counts;

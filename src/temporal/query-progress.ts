@@ -1,4 +1,4 @@
-/** Reads how far a run has come that adds up a report. */
+/** Reads whether a workflow runs, and how far a run has come that adds up a report. */
 import { WorkflowNotFoundError } from "@temporalio/client";
 import type { Link } from "./connection.ts";
 
@@ -30,6 +30,17 @@ export async function readProgress<Report>(
     return { ...run, report: await queryProgress(link, handle, query, empty), state: "RUNNING" };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether the latest run of a workflow runs. */
+export async function isRunning({ client }: Link, workflowId: string): Promise<boolean> {
+  try {
+    const { status } = await client.workflow.getHandle(workflowId).describe();
+    return status.name === "RUNNING";
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
     throw error;
   }
 }

@@ -6,6 +6,7 @@ import { createExports } from "./exports.ts";
 import { createHoldRuns } from "./holds.ts";
 import { createLiabilityReports } from "./liability-reports.ts";
 import { createPurges } from "./purges.ts";
+import { isRunning } from "./query-progress.ts";
 import { createReservationRuns } from "./reservations.ts";
 import { ensureMonthEnd } from "./schedules.ts";
 import { createVerifications } from "./verifications.ts";
@@ -29,6 +30,7 @@ export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
     ...createExports(link),
     ...createPurges(link),
     ...createBulkGrantRuns(link),
+    isRunning: (workflowId) => link.call(() => isRunning(link, workflowId)),
     ensureMonthEnd: (program) => ensureMonthEnd(link, program),
     ensureExpiryNotices: (program) => ensureExpiryNotices(link, program),
     ensurePickUp: (source) => ensurePickUp(link, source),

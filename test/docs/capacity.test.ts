@@ -59,7 +59,7 @@ test("the table of month ends is that of the code", () => {
   expect(page).toContain(monthEndTable());
 });
 
-test("the table of liability reports is that of the code", () => {
+test("the table of liability reports and exports is that of the code", () => {
   expect(page).toContain(reportTable());
 });
 

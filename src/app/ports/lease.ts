@@ -19,7 +19,7 @@ export interface Lease {
 
 /** Who holds a lease, as it is stored. */
 export interface LeaseHolder {
-  /** Names a process; empty when nobody holds the lease. */
+  /** Names a process or a workflow; empty when nobody holds the lease. */
   readonly holder: string;
   /** The holder counts it up; every other change does so, too. */
   readonly beat: number;

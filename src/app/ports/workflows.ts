@@ -68,6 +68,8 @@ export interface Workflows {
   startExport(call: ExportCall): Promise<void>;
   /** The latest run of an export, if there was any. */
   ledgerExport(name: ExportName): Promise<LedgerExport | undefined>;
+  /** Whether the latest run of a workflow runs, without the lag of lists. */
+  isRunning(workflowId: string): Promise<boolean>;
   /** Starts the purge of a deleted target unless one is running. */
   startPurge(target: TargetName, ownerId: string): Promise<void>;
   /** Starts the run of a bulk grant unless one is running. */

@@ -20,6 +20,7 @@ export const noWorkflows: Workflows = {
   startLiabilityReport: async () => undefined,
   startExport: async () => undefined,
   ledgerExport: async () => undefined,
+  isRunning: async () => false,
   startPurge: async () => undefined,
   startBulkGrant: async () => undefined,
   refreshBulkGrant: async () => undefined,

@@ -77,6 +77,7 @@ export function recordWorkflows(): RecordingWorkflows {
     },
     ledgerExport: async ({ programId, exportId }) =>
       exports.get(exportWorkflowId(programId, exportId)),
+    isRunning: async () => false,
     async startPurge({ type, id }, ownerId) {
       calls.push(`startPurge ${type} ${id} of ${ownerId}`);
     },
