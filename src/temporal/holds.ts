@@ -20,8 +20,14 @@ export function createHoldRuns(link: Link): Pick<Workflows, "startHold" | "refre
   return {
     async startHold(hold, timeZone, now) {
       const startDelay = Math.max(0, hold.until - now);
-      const options = { ...startOptions(link, hold, timeZone), startDelay };
-      await link.call(() => workflow.start<Start>(workflowTypes.hold, options));
+      const options = {
+        ...startOptions(link, hold, timeZone),
+        startDelay,
+        // A run that has completed has shown the end of the hold.
+        ...(hold.state !== "HELD" &&
+          ({ workflowIdReusePolicy: "ALLOW_DUPLICATE_FAILED_ONLY" } as const)),
+      };
+      await link.call(() => unlessEnded(workflow.start<Start>(workflowTypes.hold, options)));
     },
 
     // A signal that comes with a start ends the delay of a run that has not begun.

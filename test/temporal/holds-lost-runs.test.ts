@@ -13,11 +13,13 @@ import {
   holdRunOf,
   holdWithoutRun,
   released,
+  setUntil,
   syncUntil,
 } from "../support/fixtures/holds.ts";
-import { resetRun, statusOf } from "../support/fixtures/operators.ts";
+import { resetRun, showsDetails, statusOf } from "../support/fixtures/operators.ts";
 import { verified } from "../support/fixtures/reservations.ts";
 import { sweepAll } from "../support/fixtures/sweep-overdue.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 const minute = 60_000;
@@ -37,6 +39,15 @@ const executeAll = (deps: Deps) =>
     onFailed: (_, error) => expect.unreachable(String(error)),
   });
 
+/** Waits until the query that docs/operations.md has for what has timed out finds a hold. */
+const listedAsTimedOut = (id: string) =>
+  eventually(async () => {
+    const query = 'WorkflowType = "hold" AND MeguriState = "EXPIRED"';
+    const ids: string[] = [];
+    for await (const { workflowId } of stack.client.workflow.list({ query })) ids.push(workflowId);
+    expect(ids).toContain(holdRunOf(stack, id).workflowId);
+  });
+
 describe("whatever happened to its run", () => {
   test("a hold without one is released by a sweep", async () => {
     await holdWithoutRun(stack, "no-run", -16_000);
@@ -44,6 +55,17 @@ describe("whatever happened to its run", () => {
     expect(await executeAll(stack.deps)).toMatchObject({ overdue: 1, released: 1, failed: 0 });
     await expectTimedOut(stack, "no-run");
     await holdReaches(stack, "not-yet", "HELD");
+    await listedAsTimedOut("no-run");
+  });
+
+  test("one that sleeps on is told by the sweep that has released the hold", async () => {
+    const handle = await holdAndBegin(stack, "asleep", hour);
+    await showsDetails(handle, "Held until");
+    await setUntil(stack, "asleep", Date.now() - 16_000);
+    await executeAll(stack.deps);
+    expect(await handle.result()).toMatchObject({ state: "EXPIRED", released_points: 10 });
+    await expectTimedOut(stack, "asleep");
+    await listedAsTimedOut("asleep");
   });
 
   test("a terminated one is started again, and releases the hold", async () => {
@@ -112,5 +134,9 @@ describe("whatever happened to its run", () => {
     );
     stopWorker = await stack.startWorker();
     await expectTimedOut(stack, "stuck");
+    await syncUntil(stack, 3 * minute, async () =>
+      expect(await statusOf(handle)).toBe("COMPLETED"),
+    );
+    await listedAsTimedOut("stuck");
   });
 });

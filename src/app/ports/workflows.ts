@@ -33,8 +33,8 @@ export interface Workflows {
   /** Counts the runs of reservations that wait because their program is paused. */
   countPaused(programId: string): Promise<number>;
   /**
-   * Starts a hold's run, which begins at the end of the hold, unless one is running. `timeZone` is
-   * for its summary.
+   * Starts a hold's run, which begins at the end of the hold, unless one is running, or has
+   * completed of a hold that has ended. `timeZone` is for its summary.
    */
   startHold(hold: Hold, timeZone: string, now: Instant): Promise<void>;
   /** Signals a hold's run to read its record again. Starts one if there was none. */

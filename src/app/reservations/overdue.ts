@@ -19,6 +19,7 @@ import { allShards, nameOf, recordPages, timeOf } from "./all-reservations.ts";
 import { createDueMemory, type DueMemory, dueReads, readAheadMs } from "./due-reads.ts";
 import { executeReservation } from "./execute.ts";
 import { notifyGranted } from "./notify-granted.ts";
+import { startMarked } from "./workflow-runs.ts";
 
 /** How long after its time a reservation is executed, and a hold released, without its run. */
 const overdueMs = 1_000;
@@ -66,6 +67,9 @@ interface OverdueObservers {
   readonly isHeld?: (name: ReservationName) => boolean;
 }
 
+type OverdueDeps = NotifyDeps &
+  Pick<Deps, "reader" | "clock" | "programs" | "workflows" | "background">;
+
 type OverdueRecord = Reservation | Hold;
 
 /**
@@ -76,14 +80,15 @@ type OverdueRecord = Reservation | Hold;
  * record when `signal` aborts. `memory` is that of all sweeps of a process.
  *
  * Users are notified of their grants in the background, which no other overdue reservation waits
- * for: the record of a notification that fails is done, so no sweep comes back to it.
+ * for: the record of a notification that fails is done, so no sweep comes back to it. So is the
+ * run of a hold told that the hold has ended, which Temporal is to show.
  *
  * `failed` counts what is left alone now. A program that fails is one more, and stops no other one.
  * When every program fails, that is an outage, and the first error is thrown. `isWhole` says
  * whether all turns have come to their end.
  */
 export async function executeOverdue(
-  deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs" | "background">,
+  deps: OverdueDeps,
   observers: OverdueObservers,
   signal?: AbortSignal,
   memory = createDueMemory(),
@@ -227,13 +232,15 @@ type Executed = Partial<Pick<OverdueCounts, "overdue" | "granted" | "refused" | 
 
 /** Returns how an overdue record is executed. */
 function overdueExecution(
-  deps: NotifyDeps & Pick<Deps, "reader" | "programs" | "background">,
+  deps: OverdueDeps,
   onDone: OnDone,
 ): (record: OverdueRecord) => Promise<Executed> {
   const brief = failingSoon(deps);
   return async (record) => {
     if ("holdId" in record) {
-      const { entry } = await timeOutHold(brief, record);
+      const { hold, entry } = await timeOutHold(brief, record);
+      // The task may be lost: then the run reads the record at its own time.
+      if (entry) deps.background(() => startMarked(deps, hold));
       return { overdue: 1, released: entry ? 1 : 0 };
     }
     const { programId, reservationId, userId } = record;

@@ -36,9 +36,10 @@ const stuckMs = 120_000;
 
 /**
  * Repeats what may not have reached Temporal, starts runs again that ended since `since` although
- * their reservations are pending or their holds HELD, and terminates overdue runs that make no
- * progress although their records are final. Its cost follows what went wrong. Returns the counts;
- * a record that fails is left to the next pass. Throws WORKFLOWS_UNAVAILABLE and STORE_UNAVAILABLE.
+ * their reservations are pending or their holds HELD or EXPIRED, and terminates overdue runs that
+ * make no progress although their records are final. Its cost follows what went wrong. Returns the
+ * counts; a record that fails is left to the next pass. Throws WORKFLOWS_UNAVAILABLE and
+ * STORE_UNAVAILABLE.
  */
 export async function syncRuns(
   deps: SyncDeps,
@@ -128,13 +129,15 @@ async function startPending(
 
 /**
  * Starts a run again if its reservation is pending or its hold HELD. A hold that is due is released
- * by a sweep; where that is refused, a run would fail again and again.
+ * by a sweep; where that is refused, a run would fail again and again. After that release a run
+ * shows operators that the hold has timed out.
  */
 async function restart(deps: SyncDeps, run: RecordRun, wall: Instant): Promise<boolean> {
   const record = await readRecord(deps, run);
   if (record === undefined) return false;
   if ("holdId" in record) {
-    if (record.state !== "HELD" || isDue(record, wall)) return false;
+    const isHeld = record.state === "HELD" && !isDue(record, wall);
+    if (!isHeld && record.state !== "EXPIRED") return false;
   } else if (record.state !== "PENDING") return false;
   await startRun(deps, record);
   return true;

@@ -6,6 +6,7 @@ import { grantPoints } from "../../../src/app/points/commands.ts";
 import { startAllRuns } from "../../../src/app/reservations/start-all-runs.ts";
 import { syncRuns } from "../../../src/app/reservations/sync-runs.ts";
 import { asService } from "../../../src/domain/caller.ts";
+import type { Hold } from "../../../src/domain/hold.ts";
 import {
   createReservationFixture,
   programId,
@@ -43,6 +44,10 @@ async function withHolds(ids: readonly string[], workflows = spiedWorkflows()) {
 }
 
 const runOf = (holdId: string) => ({ programId, holdId, runId: `run of ${holdId}` });
+
+/** The holds for which Temporal was called, and their states. */
+const endsIn = ({ mock }: { mock: { calls: readonly (readonly unknown[])[] } }) =>
+  mock.calls.map(([hold]) => [(hold as Hold).holdId, (hold as Hold).state]);
 
 async function* runsOf(...ids: string[]) {
   yield* ids.map(runOf);
@@ -120,6 +125,30 @@ describe("the runs of holds", () => {
     await capture("b");
     expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ restarted: 1, failed: 0 });
     expect(workflows.startHold.mock.calls.map(([{ holdId }]) => holdId)).toEqual(["a"]);
+  });
+
+  test("that broke are started again to show that the hold has timed out", async () => {
+    const broken = spiedWorkflows({ brokenRuns: () => runsOf("a", "b") });
+    const { deps, clock, workflows, capture } = await withHolds(["a", "b"], broken);
+    await capture("b");
+    clock.time += minute;
+    expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ restarted: 0, failed: 0 });
+    clock.time += minute;
+    await sweepAll(deps, observers);
+    expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ restarted: 1, failed: 0 });
+    expect(endsIn(workflows.startHold)).toEqual([["a", "EXPIRED"]]);
+  });
+
+  test("are told of the end by the sweep that has released the hold", async () => {
+    const { deps, clock, workflows, capture } = await withHolds(["a", "b"]);
+    await capture("b");
+    workflows.refreshHold.mockClear();
+    clock.time += 2 * minute;
+    const tasks: (() => Promise<void>)[] = [];
+    const background = (task: () => Promise<void>) => void tasks.push(task);
+    for (const _ of [1, 2]) await sweepAll({ ...deps, background }, observers);
+    for (const task of tasks) await task();
+    expect(endsIn(workflows.refreshHold)).toEqual([["a", "EXPIRED"]]);
   });
 
   test("that make no progress are terminated two minutes after the end of the hold", async () => {
