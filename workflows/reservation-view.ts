@@ -166,7 +166,8 @@ function originOf({ reason = "", cause, reserved_by, traceparent }: ReservationI
 
 const howToEnd =
   "**Request Cancellation** cancels the reservation. **Terminate** does not: the reservation " +
-  "is still pending, and a new run starts within a minute.";
+  "is still pending, and a new run starts within a minute. Pausing the activity delays nothing: " +
+  "a worker grants what is overdue.";
 
 const lastChange = (change: ChangeView | undefined) =>
   change ? ` Changed last ${byOf(change)}.` : "";

@@ -86,7 +86,8 @@ describe("an operator sees", () => {
     expect(await showsDetails(handle, "Waits")).toBe(
       `${waits}\n\n- reason: test\n- reserved by: ren via tests\n\n` +
         "**Request Cancellation** cancels the reservation. **Terminate** does not: the " +
-        "reservation is still pending, and a new run starts within a minute.",
+        "reservation is still pending, and a new run starts within a minute. Pausing the " +
+        "activity delays nothing: a worker grants what is overdue.",
     );
     expect(await waitsInBackoff(handle)).toBe(`waits until ${inTokyo(executeTime)}`);
   });
