@@ -8,8 +8,8 @@ export default defineConfig({
   test: {
     ...shared,
     include: ["{test,tools}/**/*.check.ts"],
-    // They need no servers, and have a config of their own.
-    exclude: ["test/deploy/**"],
+    // They need no servers, and have configs of their own.
+    exclude: ["test/deploy/**", "test/others/**"],
     passWithNoTests: true,
     maxWorkers: 4,
   },

@@ -1,0 +1,28 @@
+import { defineConfig } from "vitest/config";
+
+/**
+ * The test suites of other projects, played against this one. They need no servers of ours but
+ * those that they start, and tools that are built or installed once: see CONTRIBUTING.
+ */
+const shared = { globalSetup: "test/support/say-once.ts", testTimeout: 20 * 60_000 };
+
+/** It takes minutes, and plays the cases of `conformance-grpc.check.ts`, too. */
+const long = "test/others/conformance-all.check.ts";
+
+export default defineConfig({
+  test: {
+    ...shared,
+    root: `${import.meta.dirname}/../..`,
+    hookTimeout: 20 * 60_000,
+    pool: "forks",
+    // The suites have timeouts of their own, which a busy machine would break.
+    fileParallelism: false,
+    projects: [
+      {
+        extends: true,
+        test: { name: "quick", include: ["test/others/**/*.check.ts"], exclude: [long] },
+      },
+      { extends: true, test: { name: "long", include: [long] } },
+    ],
+  },
+});
