@@ -88,7 +88,11 @@ export function collectMethods(routes: Routes, limits: Limits) {
         const limited = {
           ...options,
           readMaxBytes: limitsOf(method).bodyBytes,
-          jsonOptions: { ignoreUnknownFields: false, textDecoder: strictDecoder(method.input) },
+          jsonOptions: {
+            ...options?.jsonOptions,
+            ignoreUnknownFields: false,
+            textDecoder: strictDecoder(method.input),
+          },
         };
         add(createMethodImplSpec(method, implementation), limited);
         router.rpc(method, implementation, limited);
