@@ -22,8 +22,8 @@ interface JwtOptions {
   readonly cooldownMs?: number;
 }
 
-/** Ed25519 is the name of RFC 9864 for what most libraries call EdDSA. */
-const algorithms = ["RS256", "PS256", "ES256", "Ed25519", "EdDSA"];
+/** How tokens may be signed. Ed25519 is the name of RFC 9864 for what most libraries call EdDSA. */
+export const algorithms = ["RS256", "PS256", "ES256", "Ed25519", "EdDSA"];
 
 /** How far the issuer's clock may be from this one. */
 const toleranceSeconds = 5;
