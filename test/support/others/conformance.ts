@@ -102,7 +102,9 @@ async function runSuite(args: readonly string[], folder: string): Promise<string
   const failures = lines
     .join("\n")
     .split(/^(?=[A-Z]+: )|\n\n/m)
-    .flatMap((part) => (part.startsWith("FAILED: ") ? [part.slice("FAILED: ".length)] : []));
+    .flatMap((part) =>
+      part.startsWith("FAILED: ") ? [part.slice("FAILED: ".length).trimEnd()] : [],
+    );
   const isPlayed = lines.some((line) => line.startsWith("Total cases: "));
   if (!isPlayed || (end !== "exit code 0" && failures.length === 0)) {
     throw new Error(`connectconformance ended with ${end}\n${child.lastOutput()}`);
