@@ -26,8 +26,11 @@ const limits: Limits = {
 /** Detects peers that disappeared without closing the connection. */
 const tcpKeepAliveMs = 60_000;
 
-/** In this time the rest of an answered request may come, and the client may read the answer. */
-const lingerMs = 200;
+/**
+ * In this time the rest of an answered request may come, and the client may read the answer and
+ * close the connection. What is closed before is reset, and a slow client loses the answer.
+ */
+const lingerMs = 5_000;
 
 export interface Ports {
   readonly port: number;
@@ -113,8 +116,7 @@ export function createListeners(options: ListenerOptions): Listeners {
 /**
  * Closes the connection of a request that is answered before its end, such as one that is too
  * large, and says so: Connect does not read the rest, so the next request would get no answer. What
- * still comes is read for a moment, because a connection that is closed before is reset, and the
- * client may lose the answer.
+ * still comes is read and dropped.
  */
 function closeUnread(request: IncomingMessage, response: ServerResponse): void {
   const { socket, headers } = request;
