@@ -44,8 +44,8 @@ export function toView(
   { counts, failedLines, summary, pointsExpireTime, invalidCounts, timeZone }: Beside,
 ): BulkGrantView {
   const announcement = dueAnnouncement(bulkGrant);
-  const { programId, bulkGrantId, state, revision, approvals, run, failedRowsAt } = bulkGrant;
-  const { countsFinalTime } = bulkGrant;
+  const { programId, bulkGrantId, state, revision, approvals, run } = bulkGrant;
+  const { failedRowsAt, countsFinalTime } = bulkGrant;
   const { executeTime, starter, title, cause, source } = revision;
   return {
     program_id: programId,

@@ -18,7 +18,7 @@ import type {
 } from "../src/contract/exports.ts";
 import { steps } from "../workflows/timing.ts";
 import { check } from "./checks.ts";
-import { requireScanTurn } from "./scan-turns.ts";
+import { withScanLock } from "./scan-locks.ts";
 import { camelCased, snakeCased } from "./spelling.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
 
@@ -42,20 +42,21 @@ export function exportActivities(deps: Deps) {
       return { complete: snakeCased(counts) };
     },
 
-    /** Writes the entries of a segment to one file, for one step, when the run has its turn. */
+    /** Writes the entries of a segment to one file, for one step, when the run has the lock. */
     async exportSegment(input: ExportSegmentInput): Promise<ExportSegmentResult> {
       const numbers = { segment: "number", segments: "number", cursor: "string?" };
       const { segment, segments, cursor } = check(input, { ...asked, ...numbers });
       const request = { ...toRequest(input), segment, segments };
       const { programId, exportId } = request;
-      await requireScanTurn(deps, { programId, kind: "export-ledger" });
-      return runStep<ExportPlace, ExportStep>(
-        cursor === undefined ? {} : { cursor },
-        (from, shouldContinue) =>
-          exportSegment(deps, request, from, shouldContinue, (entry, err) =>
-            log.warn("a ledger entry could not be read", { programId, exportId, ...entry, err }),
-          ),
-        steps.exportMs,
+      const onUnreadable = (entry: object, err: unknown) =>
+        log.warn("a ledger entry could not be read", { programId, exportId, ...entry, err });
+      return withScanLock(deps, { programId, kind: "export-ledger" }, () =>
+        runStep<ExportPlace, ExportStep>(
+          cursor === undefined ? {} : { cursor },
+          (from, shouldContinue) =>
+            exportSegment(deps, request, from, shouldContinue, onUnreadable),
+          steps.exportMs,
+        ),
       );
     },
 

@@ -12,7 +12,7 @@ import type {
 import type { CountedLiability, LiabilityResult } from "../src/domain/liability.ts";
 import { formatInstant, formatMonth } from "../src/domain/month.ts";
 import { check } from "./checks.ts";
-import { requireScanTurn } from "./scan-turns.ts";
+import { withScanLock } from "./scan-locks.ts";
 import { camelCased, snakeCased } from "./spelling.ts";
 import { runStep } from "./steps.ts";
 
@@ -20,7 +20,7 @@ import { runStep } from "./steps.ts";
 export function liabilityReportActivities(deps: Deps) {
   return {
     /**
-     * Adds up a segment, for one step, when the run has its turn. A retry continues from the last
+     * Adds up a segment, for one step, when the run has the lock. A retry continues from the last
      * heartbeat.
      */
     async reportSegment(input: ReportSegmentInput): Promise<ReportSegmentResult> {
@@ -33,12 +33,13 @@ export function liabilityReportActivities(deps: Deps) {
         segments,
         ...place
       } = check(input, fields);
-      await requireScanTurn(deps, { programId, kind: "liability-report" });
       const part = { programId, reportId, segment, segments };
       const onFailed = (_userId: string, err: unknown) =>
         log.warn("an account could not be added to a report", { programId, err });
-      return runStep<ReportProgress, ReportProgress>(place, (from, shouldContinue) =>
-        reportSegment(deps, { ...part, ...from }, shouldContinue, onFailed),
+      return withScanLock(deps, { programId, kind: "liability-report" }, () =>
+        runStep<ReportProgress, ReportProgress>(place, (from, shouldContinue) =>
+          reportSegment(deps, { ...part, ...from }, shouldContinue, onFailed),
+        ),
       );
     },
 

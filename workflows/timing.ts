@@ -26,8 +26,8 @@ export const steps = {
   limitMs: 20_000,
   /** A step of an export makes a file, so it takes longer, and there are fewer of them. */
   exportMs: 60_000,
-  /** While another report or export of the program has the turn, a step is tried again after it. */
-  turnMs: 60_000,
+  /** A step is tried again after this time while another run of its kind reads the accounts. */
+  scanLockedMs: 60_000,
   /** The interval of heartbeats, which is shorter than every heartbeat timeout. */
   heartbeatMs: 5_000,
   /** The SDK sends one of them in this time. A killed month-end sweep repeats its work at most. */

@@ -129,10 +129,11 @@ export function pauseReservations(program: Program, pause: ReservationPause): Pr
 }
 
 /**
- * When a pause is final: no reservation is granted from then on. Processes read the program at most
- * 2 s before a decision, and the call that pauses takes some seconds.
+ * When a pause is final: no reservation is granted from then on. The network may hold the write of
+ * the pause as long as any other, and processes decide grants until it is stored.
  */
-export const finalTimeOf = ({ time }: ReservationPause): Instant => time + lateEntriesMs + 60_000;
+export const finalTimeOf = ({ time }: ReservationPause): Instant =>
+  time + 2 * lateEntriesMs + 60_000;
 
 /** Ends the pause of a program's reservations. A program without one does not change. */
 export function resumeReservations(program: Program, now: Instant): Program {

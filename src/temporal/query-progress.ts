@@ -37,8 +37,9 @@ export async function readProgress<Report>(
 /** Whether the latest run of a workflow runs. */
 export async function isRunning({ client }: Link, workflowId: string): Promise<boolean> {
   try {
-    const { status } = await client.workflow.getHandle(workflowId).describe();
-    return status.name === "RUNNING";
+    const { closeTime } = await client.workflow.getHandle(workflowId).describe();
+    // A run that an operator has paused goes on some time, too.
+    return closeTime === undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
     throw error;

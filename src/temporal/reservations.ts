@@ -131,9 +131,9 @@ async function* list(link: Link, query: string): AsyncGenerator<RecordRun, void>
   for (;;) {
     const next = await link.call(() => runs.next());
     if (next.done) return;
-    const { workflowId, runId } = next.value;
+    const { workflowId, runId, startTime } = next.value;
     const name = reservationOf(workflowId) ?? holdOf(workflowId);
-    if (name) yield { ...name, runId };
+    if (name) yield { ...name, runId, startTime: startTime.getTime() };
   }
 }
 

@@ -12,7 +12,7 @@ Object.assign(timing.pickUpTiming.move.retry, retry);
 Object.assign(timing.reservationTiming.grantAgain.retry, retry);
 Object.assign(timing.changeTiming.cancellation.retry, retry);
 Object.assign(timing.reportTiming, { lateEntriesMs: 500 });
-Object.assign(timing.steps, { turnMs: 300 });
+Object.assign(timing.steps, { scanLockedMs: 300 });
 Object.assign(timing.bulkGrantTiming, { lateRowsMs: 500 });
 Object.assign(timing.bulkGrantTiming.readRecord.retry, retry);
 Object.assign(timing.bulkGrantTiming.report.retry, retry);

@@ -229,7 +229,7 @@ export async function finishRun(
   );
   if (isOver.includes(false)) return bulkGrant;
   const result = await countOutcomes(deps, bulkGrant);
-  // An attempt that was stopped for 16 minutes has counted too early for a recount.
+  // Decided before the count: what was counted before the due time is not taken as final.
   const end = isRecount ? recount : finish;
   const { record } = await changeBulkGrant(deps, name, (before, now) =>
     end(before, run, result, now),

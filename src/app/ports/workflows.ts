@@ -81,7 +81,7 @@ export interface Workflows {
 }
 
 /** One run of the workflow that follows the record of a reservation or a hold. */
-export type RecordRun = RecordName & { readonly runId: string };
+export type RecordRun = RecordName & { readonly runId: string; readonly startTime: Instant };
 
 /** How far the verification of a program has come, and what it found. */
 export interface Verification extends VerifiedAccounts {

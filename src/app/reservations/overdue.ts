@@ -80,8 +80,8 @@ type OverdueRecord = Reservation | Hold;
  * record when `signal` aborts. `memory` is that of all sweeps of a process.
  *
  * Users are notified of their grants in the background, which no other overdue reservation waits
- * for: the record of a notification that fails is done, so no sweep comes back to it. So is the
- * run of a hold told that the hold has ended, which Temporal is to show.
+ * for: the record of a notification that fails is done, so no sweep comes back to it. The run of a
+ * released hold is signalled in the background, too, unless Temporal is away.
  *
  * `failed` counts what is left alone now. A program that fails is one more, and stops no other one.
  * When every program fails, that is an outage, and the first error is thrown. `isWhole` says
@@ -239,8 +239,8 @@ function overdueExecution(
   return async (record) => {
     if ("holdId" in record) {
       const { hold, entry } = await timeOutHold(brief, record);
-      // The task may be lost: then the run reads the record at its own time.
-      if (entry) deps.background(() => startMarked(deps, hold));
+      // What is left out costs nothing but the view in Temporal, and would delay notifications.
+      if (entry && !deps.workflows.isAway()) deps.background(() => startMarked(deps, hold));
       return { overdue: 1, released: entry ? 1 : 0 };
     }
     const { programId, reservationId, userId } = record;

@@ -34,6 +34,9 @@ const abandonedMs = 300_000;
 /** A run whose record has been final for this long makes no progress. */
 const stuckMs = 120_000;
 
+/** So long after the release of a hold, a run is started to show it if the last one has failed. */
+const shownMs = 600_000;
+
 /**
  * Repeats what may not have reached Temporal, starts runs again that ended since `since` although
  * their reservations are pending or their holds HELD or EXPIRED, and terminates overdue runs that
@@ -130,24 +133,29 @@ async function startPending(
 /**
  * Starts a run again if its reservation is pending or its hold HELD. A hold that is due is released
  * by a sweep; where that is refused, a run would fail again and again. After that release a run
- * shows operators that the hold has timed out.
+ * shows operators that the hold has timed out, unless such runs keep failing.
  */
 async function restart(deps: SyncDeps, run: RecordRun, wall: Instant): Promise<boolean> {
   const record = await readRecord(deps, run);
   if (record === undefined) return false;
   if ("holdId" in record) {
     const isHeld = record.state === "HELD" && !isDue(record, wall);
-    if (!isHeld && record.state !== "EXPIRED") return false;
+    const isNews = record.state === "EXPIRED" && record.updateTime > wall - shownMs;
+    if (!isHeld && !isNews) return false;
   } else if (record.state !== "PENDING") return false;
   await startRun(deps, record);
   return true;
 }
 
-/** Terminates a run whose record has been final for two minutes, or does not exist. */
+/**
+ * Terminates a run that began two minutes ago or earlier, and whose record has been final for as
+ * long or does not exist.
+ */
 async function terminateStuck(deps: SyncDeps, run: RecordRun, wall: Instant): Promise<boolean> {
   const record = await readRecord(deps, run);
   const isFinal = record?.state !== "PENDING" && record?.state !== "HELD";
-  if (!isFinal || (record && record.updateTime > wall - stuckMs)) return false;
+  const since = Math.max(run.startTime, record?.updateTime ?? 0);
+  if (!isFinal || since > wall - stuckMs) return false;
   const what = "holdId" in run ? "hold" : "reservation";
   const state = record ? `is ${record.state}` : "does not exist";
   await deps.workflows.terminateRun(

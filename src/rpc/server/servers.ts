@@ -5,8 +5,8 @@ import * as https from "node:https";
 import type { SecureContextOptions } from "node:tls";
 
 const http2Options: http2.ServerOptions = {
-  // A client that reaches this limit while its calls time out loses the connection: Node still
-  // counts streams that were reset just before, and allows 100 too many in all.
+  // Node ends a connection with more than 100 streams above this limit, and counts streams that
+  // were reset just before: so calls that time out together end it where they reach the limit.
   settings: { maxConcurrentStreams: 4_000, maxHeaderListSize: 16_384 },
   // So many calls may time out together, and so many a second. By default the connection ends
   // after 1,000, and 33 a second.

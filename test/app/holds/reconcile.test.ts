@@ -1,5 +1,5 @@
 /** Tests what sweeps and the reconciler do with holds, on the store in memory. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { capturePoints, holdPoints } from "../../../src/app/holds/commands.ts";
 import { getHold } from "../../../src/app/holds/queries.ts";
 import { grantPoints } from "../../../src/app/points/commands.ts";
@@ -43,7 +43,10 @@ async function withHolds(ids: readonly string[], workflows = spiedWorkflows()) {
   return { ...fixture, workflows, hold, capture, stateOf };
 }
 
-const runOf = (holdId: string) => ({ programId, holdId, runId: `run of ${holdId}` });
+const runOf = (holdId: string) => ({
+  ...{ programId, holdId, runId: `run of ${holdId}` },
+  startTime: 0,
+});
 
 /** The holds for which Temporal was called, and their states. */
 const endsIn = ({ mock }: { mock: { calls: readonly (readonly unknown[])[] } }) =>
@@ -137,6 +140,9 @@ describe("the runs of holds", () => {
     await sweepAll(deps, observers);
     expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ restarted: 1, failed: 0 });
     expect(endsIn(workflows.startHold)).toEqual([["a", "EXPIRED"]]);
+    // Runs that fail again and again are not started for ever.
+    clock.time += 10 * minute;
+    expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ restarted: 0, failed: 0 });
   });
 
   test("are told of the end by the sweep that has released the hold", async () => {
@@ -149,6 +155,17 @@ describe("the runs of holds", () => {
     for (const _ of [1, 2]) await sweepAll({ ...deps, background }, observers);
     for (const task of tasks) await task();
     expect(endsIn(workflows.refreshHold)).toEqual([["a", "EXPIRED"]]);
+  });
+
+  test("are told nothing while Temporal is away", async () => {
+    const { deps, clock } = await withHolds(["a"]);
+    const workflows = { ...deps.workflows, isAway: () => true };
+    clock.time += 2 * minute;
+    const background = vi.fn();
+    expect(await sweepAll({ ...deps, workflows, background }, observers)).toMatchObject({
+      released: 1,
+    });
+    expect(background).not.toHaveBeenCalled();
   });
 
   test("that make no progress are terminated two minutes after the end of the hold", async () => {

@@ -27,6 +27,7 @@ const runOf = (reservationId: string) => ({
   programId,
   reservationId,
   runId: `run-${reservationId}`,
+  startTime: 0,
 });
 
 async function* runsOf(...ids: string[]) {
@@ -146,6 +147,23 @@ describe("a run without progress", () => {
     expect(reasonOf.done).toContain("the reservation is DONE");
     expect(reasonOf.cancelled).toContain("the reservation is CANCELLED");
     expect(reasonOf.unknown).toContain("does not exist");
+  });
+
+  test("goes on when it began less than two minutes ago", async () => {
+    let run = { ...runOf("done"), startTime: 0 };
+    const workflows = spiedWorkflows({
+      async *overdueRuns() {
+        yield run;
+      },
+    });
+    const { deps, reserve, clock } = createReservationFixture(workflows);
+    await reserve("done");
+    await executeReservation(deps, { programId, reservationId: "done", userId: "done" });
+    clock.time += hour;
+    run = { ...run, startTime: clock.time - 119_999 };
+    expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ terminated: 0 });
+    clock.time += 1;
+    expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ terminated: 1 });
   });
 
   test("that cannot be terminated is counted, and the others are", async () => {

@@ -315,7 +315,8 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
 
   /**
    * Until when the result may change: a row of a cancelled run that was under way may be granted
-   * and is counted then, 16 minutes after end_time. Unset when the result is final.
+   * and is counted then, 16 minutes after end_time. Unset for all others. A failed row of one that is
+   * DONE_WITH_FAILURES may be granted as late, which RetryBulkGrant finds.
    *
    * @generated from field: google.protobuf.Timestamp counts_final_time = 40;
    */

@@ -1736,7 +1736,8 @@ export const WatchBulkGrantResponse_End_Cause = {
   UNSPECIFIED: 0,
 
   /**
-   * Nothing more is done with the bulk grant without a call.
+   * Nothing more is done with the bulk grant without a call. Only the counts of a cancelled one
+   * may grow until its counts_final_time.
    *
    * @generated from enum value: CAUSE_FINAL = 1;
    */

@@ -166,9 +166,9 @@ export type Program_ReservationPause = Message<"meguri.programs.v1.Program.Reser
   reason: string;
 
   /**
-   * From this instant on no reservation of the program is granted, 17 minutes after time. Until
-   * then a grant may still be committed that was decided before the pause: at once, as long as
-   * the servers reach the store, and later if the network held its request.
+   * From this instant on no reservation of the program is granted, 33 minutes after time. Until
+   * then a grant may still be committed if the network holds its request, or held that of the
+   * pause. Where it holds none, the last grant is committed within 10 seconds.
    *
    * @generated from field: google.protobuf.Timestamp final_time = 4;
    */

@@ -1294,8 +1294,7 @@ export const ReservationService: GenService<{
   /**
    * PauseProgramReservations stops the grants of a program's reservations until
    * ResumeProgramReservations. Within 10 seconds of its answer the last grant is sent to the store;
-   * one that the network holds may still be committed until the final_time of the pause, with a
-   * grant_time before the pause. Reservations can be
+   * one that the network holds may still be committed until the final_time of the pause. Reservations can be
    * created, rescheduled, cancelled and retried meanwhile, and stay PROCESSING once they are due.
    * Other changes of points go on. Idempotent: a paused program keeps its first pause.
    *

@@ -1,6 +1,6 @@
-/** Tests that one workflow of a program and a kind has the turn, whoever asks at the same time. */
+/** Tests that one workflow of a program and a kind has the lock, whoever asks at the same time. */
 import { expect, test } from "vitest";
-import { takeScanTurn } from "../../../src/app/points/scan-turn.ts";
+import { releaseScanLock, takeScanLock } from "../../../src/app/points/scan-lock.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 function setUp() {
@@ -9,11 +9,11 @@ function setUp() {
   const isRunning = async (workflowId: string) => running.has(workflowId);
   const workflows = { ...deps.workflows, isRunning };
   const take = (workflowId: string, programId = "shop", kind = "export-ledger" as const) =>
-    takeScanTurn({ ...deps, workflows }, { programId, kind, workflowId });
+    takeScanLock({ ...deps, workflows }, { programId, kind, workflowId });
   return { running, take, deps: { ...deps, workflows } };
 }
 
-test("of several that ask at once, one has the turn, and the other ones learn which", async () => {
+test("of several that ask at once, one has the lock, and the other ones learn which", async () => {
   const { running, take } = setUp();
   const ids = ["a", "b", "c", "d"];
   for (const id of ids) running.add(id);
@@ -23,7 +23,7 @@ test("of several that ask at once, one has the turn, and the other ones learn wh
   expect(await Promise.all(ids.map((id) => take(id)))).toEqual(answers);
 });
 
-test("the turn of a workflow that has ended is taken over by one of several", async () => {
+test("the lock of a workflow that has ended is taken over by one of several", async () => {
   const { running, take } = setUp();
   running.add("a").add("b").add("c");
   expect(await take("a")).toBeUndefined();
@@ -36,11 +36,24 @@ test("the turn of a workflow that has ended is taken over by one of several", as
   expect(await take("a")).toMatch(/[bc]/);
 });
 
-test("other programs and the other kind have turns of their own", async () => {
+test("a workflow whose step has failed gives up its own lock, and no other one", async () => {
+  const { running, take, deps } = setUp();
+  running.add("a").add("b");
+  expect(await take("a")).toBeUndefined();
+  const release = (workflowId: string) =>
+    releaseScanLock(deps, { programId: "shop", kind: "export-ledger", workflowId });
+  await release("b");
+  expect(await take("b")).toBe("a");
+  await release("a");
+  expect(await take("b")).toBeUndefined();
+  expect(await take("a")).toBe("b");
+});
+
+test("other programs and the other kind have locks of their own", async () => {
   const { running, take, deps } = setUp();
   running.add("a").add("b");
   expect(await take("a")).toBeUndefined();
   expect(await take("b", "cafe")).toBeUndefined();
   const report = { programId: "shop", kind: "liability-report", workflowId: "b" } as const;
-  expect(await takeScanTurn(deps, report)).toBeUndefined();
+  expect(await takeScanLock(deps, report)).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import {
   createLiabilityReport,
   getLiabilityReport,
 } from "../../src/app/points/liability-reports.ts";
-import { takeScanTurn } from "../../src/app/points/scan-turn.ts";
+import { takeScanLock } from "../../src/app/points/scan-lock.ts";
 import { createProgram } from "../../src/app/programs/commands.ts";
 import { exportWorkflowId } from "../../src/contract/exports.ts";
 import { liabilityReportWorkflowId } from "../../src/contract/liability-reports.ts";
@@ -77,11 +77,11 @@ test.each([
   ["liability-report", report],
   ["export-ledger", ledgerExport],
 ] as const)("a second run of %s waits for the first one, and says so", async (kind, scan) => {
-  // A run that has not begun to read, such as a report in its first minutes, has no turn.
+  // A run that has not begun to read, such as a report in its first minutes, has no lock.
   await startStuck(scan, "sleeping");
   const first = await startStuck(scan, "first");
-  const turn = { programId, kind, workflowId: first.workflowId };
-  expect(await takeScanTurn(stack.deps, turn)).toBeUndefined();
+  const held = { programId, kind, workflowId: first.workflowId };
+  expect(await takeScanLock(stack.deps, held)).toBeUndefined();
 
   await scan.create(programId, "second");
   const second = stack.client.workflow.getHandle(scan.workflowIdOf(programId, "second"));
