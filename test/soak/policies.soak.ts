@@ -120,7 +120,8 @@ async function start(name: string, more: Readonly<Record<string, string>> = {}):
 
 /**
  * Runs what schedules and batch jobs start, and waits until each workflow type has a run that is
- * completed. The reconciler's goes on for long.
+ * completed. The reconciler's goes on for long, and a report waits for 16 minutes; it then uses what
+ * the verification and the export of a program use.
  */
 async function tourWorkflows(approver: TourClients): Promise<void> {
   const connection = await Connection.connect({ address: temporal.address });
@@ -136,7 +137,7 @@ async function tourWorkflows(approver: TourClients): Promise<void> {
   }
   await approve(approver, "job");
   await eventually(async () => {
-    const types = new Set<string>(["reconciler"]);
+    const types = new Set<string>(["reconciler", "liabilityReport"]);
     for await (const run of client.workflow.list({ query: "ExecutionStatus = 'Completed'" })) {
       types.add(run.type);
     }

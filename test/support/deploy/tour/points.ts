@@ -66,7 +66,7 @@ export async function tourPoints({ points }: TourClients): Promise<void> {
   await points.getLiabilityReport(report);
   await points.listLiabilityReports({ programId: "default" });
   const ledger = { programId: "default", exportId: "tour" };
-  const createTimeBefore = { seconds: BigInt(Math.floor(Date.now() / 1_000) - 120) };
+  const createTimeBefore = { seconds: BigInt(Math.floor(Date.now() / 1_000) - 1_200) };
   await points.exportLedger({ ...ledger, destination: "audit", createTimeBefore });
   await points.getLedgerExport(ledger);
 }
