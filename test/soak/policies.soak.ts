@@ -120,8 +120,8 @@ async function start(name: string, more: Readonly<Record<string, string>> = {}):
 
 /**
  * Runs what schedules and batch jobs start, and waits until each workflow type has a run that is
- * completed. The reconciler's goes on for long, and a report waits for 16 minutes; it then uses what
- * the verification and the export of a program use.
+ * completed. The reconciler's goes on for long, and a report waits for 16 minutes; then it uses
+ * what the verification and the export of a program use.
  */
 async function tourWorkflows(approver: TourClients): Promise<void> {
   const connection = await Connection.connect({ address: temporal.address });
