@@ -69,12 +69,11 @@ export function bulkGrantActivities(
     async validateBlocks(input: BlocksInput): Promise<BlocksResult> {
       const { revision, from, to } = check(input, blocksFields);
       const range = { ...nameOf(input), revision, to };
-      const progress = await runStep<{ readonly next: number }, BlocksResult>(
+      return runStep<{ readonly next: number }, BlocksResult>(
         { next: from },
         ({ next = from }, shouldContinue) =>
           validateBlocks(deps, { ...range, from: next }, shouldContinue),
       );
-      return progress;
     },
 
     /** Ends the validation, and returns what follows. */

@@ -58,7 +58,7 @@ describe("whatever happened to its run", () => {
     await listedAsTimedOut("no-run");
   });
 
-  test("one that sleeps on is told by the sweep that has released the hold", async () => {
+  test("one that sleeps on is signalled by the sweep that has released the hold", async () => {
     const handle = await holdAndBegin(stack, "asleep", hour);
     await showsDetails(handle, "Held until");
     await setUntil(stack, "asleep", Date.now() - 16_000);

@@ -1,5 +1,4 @@
 /** The lock by which one liability report and one export of a program read accounts at a time. */
-
 import type { Deps } from "../ports/deps.ts";
 import type { LeaseHolder } from "../ports/lease.ts";
 import { leaseRef } from "../ports/records.ts";

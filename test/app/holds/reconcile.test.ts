@@ -145,7 +145,7 @@ describe("the runs of holds", () => {
     expect(await syncRuns(deps, 0, noFailure)).toMatchObject({ restarted: 0, failed: 0 });
   });
 
-  test("are told of the end by the sweep that has released the hold", async () => {
+  test("are signalled by the sweep that has released the hold", async () => {
     const { deps, clock, workflows, capture } = await withHolds(["a", "b"]);
     await capture("b");
     workflows.refreshHold.mockClear();
@@ -157,7 +157,7 @@ describe("the runs of holds", () => {
     expect(endsIn(workflows.refreshHold)).toEqual([["a", "EXPIRED"]]);
   });
 
-  test("are told nothing while Temporal is away", async () => {
+  test("are not signalled while Temporal is away", async () => {
     const { deps, clock } = await withHolds(["a"]);
     const workflows = { ...deps.workflows, isAway: () => true };
     clock.time += 2 * minute;

@@ -11,7 +11,7 @@ import { findModule, findSuite } from "./go-tools.ts";
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
 
-/** What else the suite is told about the server; the default is that it can do all. */
+/** What else the suite has to know of the server; by default, that it can do all. */
 const features = {
   codecs: ["CODEC_PROTO", "CODEC_JSON"],
   compressions: ["COMPRESSION_IDENTITY", "COMPRESSION_GZIP", "COMPRESSION_BR"],
