@@ -1,5 +1,5 @@
 /** Validates the inputs of activities. */
-import { DomainError } from "../src/domain/errors.ts";
+import { DomainError } from "../src/platform/words/errors.ts";
 
 /**
  * Checks that `value` is an object whose fields have these types; `?` marks an optional field.

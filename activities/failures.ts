@@ -1,6 +1,6 @@
 /** Turns errors of activities into failures that a history may contain. */
 import { ApplicationFailure, TemporalFailure } from "@temporalio/common";
-import { DomainError } from "../src/domain/errors.ts";
+import { DomainError } from "../src/platform/words/errors.ts";
 
 /**
  * Returns the failure of an error, with its reason. Temporal retries it unless it is a refusal. A

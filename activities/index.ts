@@ -1,21 +1,21 @@
 /** All activities of a worker. */
 import { log } from "@temporalio/activity";
-import type { Deps } from "../src/app/ports/deps.ts";
-import type { Observers } from "../src/app/ports/observers.ts";
-import { DomainError } from "../src/domain/errors.ts";
-import { bulkGrantActivities } from "./bulk-grants.ts";
-import { bulkSourceActivities } from "./bulk-sources.ts";
-import { exportActivities } from "./exports.ts";
+import type { Deps } from "../src/hub/deps.ts";
+import type { Observers } from "../src/hub/observers.ts";
+import { DomainError } from "../src/platform/words/errors.ts";
+import { bulkGrantActivities } from "./bulk-grants/bulk-grants.ts";
+import { bulkSourceActivities } from "./bulk-grants/bulk-sources.ts";
 import { toFailure, unexpectedMessage } from "./failures.ts";
-import { holdActivities } from "./holds.ts";
-import { liabilityReportActivities } from "./liability-reports.ts";
-import { monthEndActivities } from "./month-ends.ts";
-import { noticeActivities } from "./notices.ts";
+import { purgeActivities } from "./feed/purges.ts";
+import { holdActivities } from "./holds/holds.ts";
 import type { ApproverOf } from "./operators.ts";
-import { purgeActivities } from "./purges.ts";
-import { reconcilerActivities } from "./reconciler.ts";
-import { reservationActivities } from "./reservations.ts";
-import { verificationActivities } from "./verifications.ts";
+import { exportActivities } from "./points/exports.ts";
+import { liabilityReportActivities } from "./points/liability-reports.ts";
+import { monthEndActivities } from "./points/month-ends.ts";
+import { noticeActivities } from "./points/notices.ts";
+import { verificationActivities } from "./points/verifications.ts";
+import { reconcilerActivities } from "./reservations/reconciler.ts";
+import { reservationActivities } from "./reservations/reservations.ts";
 
 /** The dependencies of the activities. */
 interface ActivityDeps extends Observers {

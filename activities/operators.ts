@@ -1,9 +1,9 @@
 /** Who acts by Temporal: by an Update of a workflow, or by starting a run. */
 import { activityInfo, getClient } from "@temporalio/activity";
 import { defaultPayloadConverter } from "@temporalio/common";
-import type { Caller } from "../src/domain/caller.ts";
-import { withoutControls } from "../src/domain/controls.ts";
-import { cutToBytes } from "../src/domain/display-text.ts";
+import type { Caller } from "../src/platform/words/caller.ts";
+import { withoutControls } from "../src/platform/words/controls.ts";
+import { cutToBytes } from "../src/platform/words/display-text.ts";
 
 const service = "temporal";
 

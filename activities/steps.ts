@@ -1,6 +1,6 @@
 /** Runs the steps of activities on many records: heartbeats, the time limit, and where to go on. */
 import { activityInfo, Context } from "@temporalio/activity";
-import type { Milliseconds } from "../src/domain/units.ts";
+import type { Milliseconds } from "../src/platform/words/units.ts";
 import { steps } from "../workflows/timing.ts";
 import { camelCased, type SnakeCased, snakeCased } from "./spelling.ts";
 

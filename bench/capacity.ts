@@ -11,7 +11,7 @@
  */
 import type { AttributeValue, CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
 import type { TableDefinition } from "../src/ops/tables/definitions.ts";
-import { itemSize } from "../src/store/dynamodb/sdk/item-size.ts";
+import { itemSize } from "../src/platform/dynamodb/sdk/item-size.ts";
 
 export type Item = Readonly<Record<string, AttributeValue>>;
 

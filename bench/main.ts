@@ -74,7 +74,7 @@ async function run(): Promise<void> {
   if (isWhole && !commit) {
     end("a whole run is of one commit: commit the changed files, or name benchmarks with --only");
   }
-  // Child processes end with this process (src/dev/stack/child.ts); its exit removes the files.
+  // Child processes end with this process (tools/dev/stack/child.ts); its exit removes the files.
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => process.exit(130));
   const [code, time] = [codeHash(), new Date().toISOString()];

@@ -2,7 +2,7 @@
  * Meters captured requests by the capacity model. It keeps an image of the tables, because the cost
  * of a write depends on the item before it: it has to get every write since the tables' creation.
  */
-import { itemSize, total } from "../src/store/dynamodb/sdk/item-size.ts";
+import { itemSize, total } from "../src/platform/dynamodb/sdk/item-size.ts";
 import type { CapturedRequest } from "../tools/dynamo-proxy/proxy.ts";
 import {
   type Consistency,

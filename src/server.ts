@@ -1,28 +1,32 @@
 /** The server process: serves the API, and ensures Temporal's schedules. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Registry } from "prom-client";
-import type { Deps } from "./app/ports/deps.ts";
-import type { Authenticate } from "./app/ports/identity.ts";
-import { authenticateByHeader } from "./auth/header.ts";
 import { compose, composeAccess, composeWorkflows } from "./compose.ts";
-import { type Config, readConfigToStart } from "./config/config.ts";
-import { runProcess } from "./config/config-error.ts";
-import { DomainError } from "./domain/errors.ts";
-import { createLogger, type Logger } from "./log.ts";
-import { exportCalls } from "./probes/calls.ts";
-import { exportGauge } from "./probes/export-tallies.ts";
-import { exportKeyAges } from "./probes/keys.ts";
-import { createOperatorsListener } from "./probes/listener.ts";
-import { createMetricsPage, createProcessRegistry, exportStore } from "./probes/metrics.ts";
-import { createReadiness } from "./probes/readiness.ts";
-import { routes } from "./rpc/routes.ts";
-import { createCalls } from "./rpc/server/calls.ts";
-import { createListeners, type Ports } from "./rpc/server/listeners.ts";
-import type { Certificates } from "./rpc/server/servers.ts";
-import { createLease } from "./runtime/lease.ts";
-import { createServerStates } from "./runtime/server-states.ts";
+import type { Deps } from "./hub/deps.ts";
+import { authenticateByHeader } from "./platform/auth/header.ts";
+import { type Config, readConfigToStart } from "./platform/config/config.ts";
+import { runProcess } from "./platform/config/config-error.ts";
+import { createCalls } from "./platform/edge/calls.ts";
+import { createListeners, type Ports } from "./platform/edge/listeners.ts";
+import type { Certificates } from "./platform/edge/servers.ts";
+import { createLogger, type Logger } from "./platform/observe/log.ts";
+import { startTracing } from "./platform/observe/tracing.ts";
+import type { Authenticate } from "./platform/ports/identity.ts";
+import { exportCalls } from "./platform/probes/calls.ts";
+import { exportGauge } from "./platform/probes/export-tallies.ts";
+import { exportKeyAges } from "./platform/probes/keys.ts";
+import { createOperatorsListener } from "./platform/probes/listener.ts";
+import {
+  createMetricsPage,
+  createProcessRegistry,
+  exportStore,
+} from "./platform/probes/metrics.ts";
+import { createReadiness } from "./platform/probes/readiness.ts";
+import { DomainError } from "./platform/words/errors.ts";
+import { createLease } from "./platform/work/lease.ts";
+import { createServerStates } from "./platform/work/server-states.ts";
+import { routes } from "./routes.ts";
 import { keepEnsuringSchedules } from "./temporal/keep-schedules.ts";
-import { startTracing } from "./tracing.ts";
 
 /** The share of the drain time in which load balancers learn of it from the health check. */
 const noticeShare = 0.1;

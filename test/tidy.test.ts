@@ -68,12 +68,13 @@ describe("style", () => {
 });
 
 test.each([
-  ["src/domain/account.ts", "test/domain/account.test.ts", []],
-  ["src/rpc/server/grpc/methods.ts", "test/rpc/server/protocols.test.ts", []],
-  ["workflows/reservation.ts", "test/temporal/reset.test.ts", []],
-  ["src/gen/points_pb.ts", "test/domain/account.test.ts", []],
-  ["src/rpc/points/commands.ts", "test/domain/account.test.ts", ["src/rpc/points/commands.ts"]],
-  ["src/domain/account.ts", "test/soak/points.soak.ts", ["src/domain/account.ts"]],
+  ["src/points/rules/account.ts", "test/points/rules/account.test.ts", []],
+  ["src/platform/edge/grpc/methods.ts", "test/platform/edge/protocols.test.ts", []],
+  ["workflows/reservations/reservation.ts", "test/reservations/temporal/reset.test.ts", []],
+  ["src/gen/points_pb.ts", "test/points/rules/account.test.ts", []],
+  ["src/points/rpc/commands.ts", "test/points/rules/account.test.ts", []],
+  ["src/points/rpc/commands.ts", "test/holds/rpc/holds.test.ts", ["src/points/rpc/commands.ts"]],
+  ["src/points/rules/account.ts", "test/soak/points.soak.ts", ["src/points/rules/account.ts"]],
 ])("of %s and %s, these have no test: %j", (source, testFile, expected) => {
   expect(untested([source, testFile])).toEqual(expected);
 });

@@ -11,7 +11,7 @@ import {
   type WorkflowInterceptors,
   workflowInfo,
 } from "@temporalio/workflow";
-import { activityKeyHeader, foreignAnswer, isSealed } from "../src/contract/answers.ts";
+import { activityKeyHeader, foreignAnswer, isSealed } from "../src/platform/contract/answers.ts";
 import { refuse } from "./failures.ts";
 
 /** The bundle of the workflows has this factory. Local activities cannot be completed by hand. */

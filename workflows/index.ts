@@ -1,19 +1,19 @@
 /** The entry of the workflow bundle: each exported name is a workflow type. */
 import { setWorkflowOptions } from "@temporalio/workflow";
-import { expiryNotices } from "./expiry-notices.ts";
-import { exportLedger } from "./export-ledger.ts";
-import { liabilityReport } from "./liability-report.ts";
-import { monthEnd } from "./month-end.ts";
-import { purgeTarget } from "./purge-target.ts";
-import { startRuns } from "./start-runs.ts";
-import { verifyProgram } from "./verify-program.ts";
+import { purgeTarget } from "./feed/purge-target.ts";
+import { expiryNotices } from "./points/expiry-notices.ts";
+import { exportLedger } from "./points/export-ledger.ts";
+import { liabilityReport } from "./points/liability-report.ts";
+import { monthEnd } from "./points/month-end.ts";
+import { verifyProgram } from "./points/verify-program.ts";
+import { startRuns } from "./reservations/start-runs.ts";
 
-export { bulkGrant } from "./bulk-grant.ts";
-export { bulkGrantFromSource } from "./bulk-grant-from-source.ts";
-export { hold } from "./hold.ts";
-export { pickUpSheets } from "./pick-up-sheets.ts";
-export { reconciler } from "./reconciler.ts";
-export { reservation } from "./reservation.ts";
+export { bulkGrant } from "./bulk-grants/bulk-grant.ts";
+export { bulkGrantFromSource } from "./bulk-grants/bulk-grant-from-source.ts";
+export { pickUpSheets } from "./bulk-grants/pick-up-sheets.ts";
+export { hold } from "./holds/hold.ts";
+export { reconciler } from "./reservations/reconciler.ts";
+export { reservation } from "./reservations/reservation.ts";
 export {
   expiryNotices,
   exportLedger,

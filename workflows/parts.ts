@@ -1,6 +1,6 @@
 /** Divides long work into parts and bounded steps, until a workflow has to continue as new. */
 import { workflowInfo } from "@temporalio/workflow";
-import { type FailedAccount, type ShardLeft, shardCount } from "../src/contract/points.ts";
+import { type FailedAccount, type ShardLeft, shardCount } from "../src/points/contract/points.ts";
 
 /** A part of long work, and the cursor of its next step. */
 export interface Part {

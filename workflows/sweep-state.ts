@@ -1,7 +1,7 @@
 /** The search attribute by which operators find the sweeps of schedules that have failed. */
 import { defineSearchAttributeKey } from "@temporalio/common";
 import { ContinueAsNew, isCancellation, upsertSearchAttributes } from "@temporalio/workflow";
-import { searchAttributes } from "../src/contract/search-attributes.ts";
+import { searchAttributes } from "../src/platform/contract/search-attributes.ts";
 
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 

@@ -2,7 +2,7 @@
  * How long workflows and activities wait: intervals, leads, back-offs, patience and timeouts. All
  * of them are in this file, so that tests can bundle the workflows with shorter ones.
  */
-import { lateEntriesMs } from "../src/domain/ledger.ts";
+import { lateEntriesMs } from "../src/points/rules/ledger.ts";
 
 /** An activity is tried until it succeeds or is refused. */
 const retry = { initialInterval: "1 second", maximumInterval: "30 seconds" } as const;

@@ -20,16 +20,16 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { compose } from "../../src/compose.ts";
-import { readConfig } from "../../src/config/config.ts";
-import { asService } from "../../src/domain/caller.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { createLogger } from "../../src/log.ts";
-import { pointsCommands } from "../../src/rpc/points/commands.ts";
-import { pointsQueries } from "../../src/rpc/points/queries.ts";
-import { identityKey } from "../../src/rpc/server/context.ts";
-import { InvalidRequest, toConnectError } from "../../src/rpc/server/errors.ts";
-import { defaultTimeLimitMs } from "../../src/rpc/server/method-limits.ts";
-import { createRequestValidator } from "../../src/rpc/server/validator.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { identityKey } from "../../src/platform/edge/context.ts";
+import { InvalidRequest, toConnectError } from "../../src/platform/edge/errors.ts";
+import { defaultTimeLimitMs } from "../../src/platform/edge/method-limits.ts";
+import { createRequestValidator } from "../../src/platform/edge/validator.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { pointsCommands } from "../../src/points/rpc/commands.ts";
+import { pointsQueries } from "../../src/points/rpc/queries.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 
 type Handler = (request: Message, context: HandlerContext) => Promise<MessageInitShape<never>>;

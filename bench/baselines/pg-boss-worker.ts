@@ -3,9 +3,9 @@
  * as long as they are full. A batch is one transaction, with the completion of its jobs.
  */
 import { type Job, PgBoss } from "pg-boss";
-import { readConfig } from "../../src/config/config.ts";
-import { monthAt } from "../../src/domain/month.ts";
-import { createLogger } from "../../src/log.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
+import { monthAt } from "../../src/platform/words/month.ts";
 import { dueQueue, grantPoints } from "./postgres-ledger.ts";
 
 const { BENCH_POSTGRES: connectionString = "" } = process.env;

@@ -10,13 +10,13 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { Deps } from "../../src/app/ports/deps.ts";
-import { type AccountName, shardCount } from "../../src/app/ports/points.ts";
-import { accountRef, entryRef } from "../../src/app/ports/records.ts";
-import type { LedgerEntry } from "../../src/domain/ledger.ts";
-import { expireForMonthEnd } from "../../src/domain/points.ts";
-import { expiredMonth, type Program } from "../../src/domain/program.ts";
-import { codecOf, toItem, versionOf } from "../../src/store/dynamodb/codecs/index.ts";
+import type { Deps } from "../../src/hub/deps.ts";
+import { accountRef, entryRef } from "../../src/hub/records.ts";
+import { type AccountName, shardCount } from "../../src/points/ports/points.ts";
+import type { LedgerEntry } from "../../src/points/rules/ledger.ts";
+import { expireForMonthEnd } from "../../src/points/rules/points.ts";
+import { expiredMonth, type Program } from "../../src/points/rules/program.ts";
+import { codecOf, toItem, versionOf } from "../../src/store/codecs.ts";
 import { inParallel } from "../support/load.ts";
 
 const inFlight = 16;

@@ -5,19 +5,19 @@
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { requestHash } from "../../src/app/shared/idempotency.ts";
-import { authenticateByHeader } from "../../src/auth/header.ts";
-import type { LedgerEntry } from "../../src/domain/ledger.ts";
-import { monthAt } from "../../src/domain/month.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { pointsCommands } from "../../src/rpc/points/commands.ts";
-import { fromEntry } from "../../src/rpc/points/ledger-entries.ts";
-import { pointsQueries } from "../../src/rpc/points/queries.ts";
-import { verifications } from "../../src/rpc/points/verifications.ts";
-import { admitCallers } from "../../src/rpc/server/admission.ts";
-import { callerOf } from "../../src/rpc/server/context.ts";
-import { interceptors } from "../../src/rpc/server/interceptors.ts";
-import { toProgramId } from "../../src/rpc/shared/scalars.ts";
+import { authenticateByHeader } from "../../src/platform/auth/header.ts";
+import { admitCallers } from "../../src/platform/edge/admission.ts";
+import { callerOf } from "../../src/platform/edge/context.ts";
+import { interceptors } from "../../src/platform/edge/interceptors.ts";
+import { toProgramId } from "../../src/platform/messages/scalars.ts";
+import { monthAt } from "../../src/platform/words/month.ts";
+import { requestHash } from "../../src/platform/work/idempotency.ts";
+import { pointsCommands } from "../../src/points/rpc/commands.ts";
+import { fromEntry } from "../../src/points/rpc/ledger-entries.ts";
+import { pointsQueries } from "../../src/points/rpc/queries.ts";
+import { verifications } from "../../src/points/rpc/verifications.ts";
+import type { LedgerEntry } from "../../src/points/rules/ledger.ts";
 import { commit, config, deps, log, serve } from "../support/plain-way.ts";
 
 type Item = Record<string, AttributeValue>;

@@ -4,10 +4,10 @@
  * the worker. It queries the next page after it has granted the records of the last one.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { executeReservation } from "../../src/app/reservations/execute.ts";
 import { compose } from "../../src/compose.ts";
-import { readConfig } from "../../src/config/config.ts";
-import { createLogger } from "../../src/log.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
+import { executeReservation } from "../../src/reservations/use-cases/execute.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 import { inParallel } from "../support/load.ts";
 

@@ -3,10 +3,10 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { Pool } from "pg";
 import { PgBoss } from "pg-boss";
-import { authenticateByHeader } from "../../src/auth/header.ts";
 import { ReservationService } from "../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
-import { admitCallers } from "../../src/rpc/server/admission.ts";
-import { interceptors } from "../../src/rpc/server/interceptors.ts";
+import { authenticateByHeader } from "../../src/platform/auth/header.ts";
+import { admitCallers } from "../../src/platform/edge/admission.ts";
+import { interceptors } from "../../src/platform/edge/interceptors.ts";
 import { deps, serve } from "../support/plain-way.ts";
 import { reserve } from "./postgres-ledger.ts";
 

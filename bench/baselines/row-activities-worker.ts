@@ -1,12 +1,12 @@
 /** A baseline for bulk grants, the worker: its activity grants one row in the same transaction. */
 import { NativeConnection, Worker } from "@temporalio/worker";
-import { executeRow } from "../../src/app/bulk-grants/execute-row.ts";
-import type { Lease } from "../../src/app/bulk-grants/run-lease.ts";
+import type { Revision } from "../../src/bulk-grants/rules/bulk-grant.ts";
+import { executeRow } from "../../src/bulk-grants/use-cases/execute-row.ts";
+import type { Lease } from "../../src/bulk-grants/use-cases/run-lease.ts";
 import { compose } from "../../src/compose.ts";
-import { readConfig } from "../../src/config/config.ts";
-import type { Revision } from "../../src/domain/bulk-grant.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { createLogger } from "../../src/log.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
+import { asService } from "../../src/platform/words/caller.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 import { bulkPoints, bulkReason } from "../support/bulk.ts";
 import { userName } from "../support/calls.ts";

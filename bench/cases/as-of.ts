@@ -1,12 +1,12 @@
 /** Measures the read units of a balance of the past, in a short and in a long ledger. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { accountRef, entryRef } from "../../src/app/ports/records.ts";
-import type { Account } from "../../src/domain/account.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { withSnapshot } from "../../src/domain/past.ts";
-import { grant } from "../../src/domain/points.ts";
-import type { Program } from "../../src/domain/program.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { accountRef, entryRef } from "../../src/hub/records.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import type { Account } from "../../src/points/rules/account.ts";
+import { withSnapshot } from "../../src/points/rules/past.ts";
+import { grant } from "../../src/points/rules/points.ts";
+import type { Program } from "../../src/points/rules/program.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { withMeteredStack } from "../support/metered.ts";
 import { round } from "../support/numbers.ts";

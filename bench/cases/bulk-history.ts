@@ -1,5 +1,5 @@
 /** Measures the length of a bulk grant's history in Temporal. */
-import { bulkGrantWorkflowId } from "../../src/contract/bulk-grants.ts";
+import { bulkGrantWorkflowId } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { bulkCalls } from "../support/bulk.ts";
 import { round } from "../support/numbers.ts";

@@ -1,15 +1,16 @@
 /** Counts what a month-end sweep reads and writes when no bound of the index is stale. */
-import { expireDueInShard } from "../../src/app/points/expire-due.ts";
-import type { Deps } from "../../src/app/ports/deps.ts";
-import { shardCount } from "../../src/app/ports/points.ts";
-import { accountRef, entryRef, eventRef } from "../../src/app/ports/records.ts";
+
 import { compose } from "../../src/compose.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { monthAt, monthStart } from "../../src/domain/month.ts";
-import { grant } from "../../src/domain/points.ts";
-import { lifetimeAt, type Program } from "../../src/domain/program.ts";
-import { createLogger } from "../../src/log.ts";
-import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
+import type { Deps } from "../../src/hub/deps.ts";
+import { accountRef, entryRef, eventRef } from "../../src/hub/records.ts";
+import { createClients } from "../../src/platform/dynamodb/sdk/client.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { monthAt, monthStart } from "../../src/platform/words/month.ts";
+import { shardCount } from "../../src/points/ports/points.ts";
+import { grant } from "../../src/points/rules/points.ts";
+import { lifetimeAt, type Program } from "../../src/points/rules/program.ts";
+import { expireDueInShard } from "../../src/points/use-cases/expire-due.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { userName } from "../support/calls.ts";
 import { type MeteredStack, withMeteredStack } from "../support/metered.ts";

@@ -1,10 +1,10 @@
 /** Measures whether the cost of calls grows with the history of an account. */
 
-import { accountRef, entryRef } from "../../src/app/ports/records.ts";
-import type { Account } from "../../src/domain/account.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { grant as decideGrant } from "../../src/domain/points.ts";
-import type { Program } from "../../src/domain/program.ts";
+import { accountRef, entryRef } from "../../src/hub/records.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import type { Account } from "../../src/points/rules/account.ts";
+import { grant as decideGrant } from "../../src/points/rules/points.ts";
+import type { Program } from "../../src/points/rules/program.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { balance, use } from "../support/calls.ts";
 import { compare, compareUnits, growthResults } from "../support/compare.ts";

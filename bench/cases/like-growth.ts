@@ -1,5 +1,5 @@
 /** Measures whether the cost of likes and read marks grows with the number of likers. */
-import type { ReactionState } from "../../src/domain/reaction.ts";
+import type { ReactionState } from "../../src/feed/rules/reaction.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { compare, compareUnits, growthResults } from "../support/compare.ts";
 import { inboxSeeds, seedLikers } from "../support/likers.ts";

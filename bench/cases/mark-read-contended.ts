@@ -1,6 +1,6 @@
 /** Measures split read marks of a large group that another process keeps adding to. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { inboxOf } from "../../src/app/notifications/inbox.ts";
+import { inboxOf } from "../../src/feed/use-cases/notifications/inbox.ts";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { startArrivals } from "../support/arrivals.ts";
 import { seedLikers } from "../support/likers.ts";

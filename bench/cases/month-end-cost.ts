@@ -1,5 +1,5 @@
 /** Measures what a month end takes for an account: CPU time, and accounts a second. */
-import { shardCount } from "../../src/contract/points.ts";
+import { shardCount } from "../../src/points/contract/points.ts";
 import { plainMonthEnd } from "../baselines/plain-month-end.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { cpuSecondsOf } from "../support/cpu.ts";

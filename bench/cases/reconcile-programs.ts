@@ -1,9 +1,9 @@
 /** Measures what sweeps and passes do about many programs that have nothing due. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { readAllPrograms } from "../../src/app/programs/queries.ts";
-import { restoreDueHours } from "../../src/app/reservations/due-programs.ts";
-import { executeOverdue } from "../../src/app/reservations/overdue.ts";
-import type { Program } from "../../src/domain/program.ts";
+import type { Program } from "../../src/points/rules/program.ts";
+import { readAllPrograms } from "../../src/points/use-cases/programs/queries.ts";
+import { restoreDueHours } from "../../src/reservations/use-cases/due-programs.ts";
+import { executeOverdue } from "../../src/reservations/use-cases/overdue.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { byTurns } from "../support/load.ts";
 import { ratioByTurns, round } from "../support/numbers.ts";

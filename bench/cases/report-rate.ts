@@ -1,13 +1,14 @@
 /** Measures how many accounts a second a liability report adds up. */
+
+import { asService } from "../../src/platform/words/caller.ts";
+import { monthAt, monthStart } from "../../src/platform/words/month.ts";
+import { liabilityReportWorkflowId } from "../../src/points/contract/liability-reports.ts";
+import { shardCount } from "../../src/points/contract/points.ts";
+import { lifetimeAt } from "../../src/points/rules/program.ts";
 import {
   createLiabilityReport,
   getLiabilityReport,
-} from "../../src/app/points/liability-reports.ts";
-import { liabilityReportWorkflowId } from "../../src/contract/liability-reports.ts";
-import { shardCount } from "../../src/contract/points.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { monthAt, monthStart } from "../../src/domain/month.ts";
-import { lifetimeAt } from "../../src/domain/program.ts";
+} from "../../src/points/use-cases/liability-reports.ts";
 import { reportTiming } from "../../workflows/timing.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { seedMonthEnd } from "../support/month-ends.ts";

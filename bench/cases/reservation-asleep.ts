@@ -1,8 +1,11 @@
 /** Measures what a reservation costs in Temporal: billed actions, and bytes while it sleeps. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type WorkflowHandle, WorkflowNotFoundError } from "@temporalio/client";
-import { reservationLead, reservationWorkflowId } from "../../src/contract/reservations.ts";
-import { defaultProgramId } from "../../src/domain/program.ts";
+import { defaultProgramId } from "../../src/points/rules/program.ts";
+import {
+  reservationLead,
+  reservationWorkflowId,
+} from "../../src/reservations/contract/reservations.ts";
 import { billableActions, type History } from "../../test/support/fixtures/billable-actions.ts";
 import type { Version } from "../../test/support/upgrade/versions.ts";
 import type { Benchmark } from "../benchmark.ts";

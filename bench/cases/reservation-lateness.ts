@@ -1,6 +1,6 @@
 /** Measures how late grants are: alone, beside creations, and beside a bulk grant. */
 import pRetry from "p-retry";
-import { reservationWorkflowId } from "../../src/contract/reservations.ts";
+import { reservationWorkflowId } from "../../src/reservations/contract/reservations.ts";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { startArrivals } from "../support/arrivals.ts";
 import { bulkCalls } from "../support/bulk.ts";

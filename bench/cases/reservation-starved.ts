@@ -1,9 +1,9 @@
 /** Measures grants of one instant on a tenth of the cores. */
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { reservationWorkflowId } from "../../src/contract/reservations.ts";
-import { defaultProgramId } from "../../src/domain/program.ts";
-import { latenessOf } from "../../src/domain/reservation.ts";
+import { defaultProgramId } from "../../src/points/rules/program.ts";
+import { reservationWorkflowId } from "../../src/reservations/contract/reservations.ts";
+import { latenessOf } from "../../src/reservations/rules/reservation.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { reserve, userName } from "../support/calls.ts";
 import { cpuSecondsOf } from "../support/cpu.ts";

@@ -1,7 +1,7 @@
 /** Measures the capacity units and requests of calls to points. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { formatMonth, monthAt } from "../../src/domain/month.ts";
-import { defaultTimeZone } from "../../src/domain/program.ts";
+import { formatMonth, monthAt } from "../../src/platform/words/month.ts";
+import { defaultTimeZone } from "../../src/points/rules/program.ts";
 import type { Benchmark, Result } from "../benchmark.ts";
 import { balance, grant, grantUntil, use, userName } from "../support/calls.ts";
 import { inParallel } from "../support/load.ts";

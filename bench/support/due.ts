@@ -1,10 +1,10 @@
 /** Runs reservations that one way or another grants when they are due. */
 import { setTimeout as sleep } from "node:timers/promises";
 import pRetry from "p-retry";
-import { createReservation } from "../../src/app/reservations/commands.ts";
-import { reservationLead } from "../../src/contract/reservations.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { latenessOf } from "../../src/domain/reservation.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { reservationLead } from "../../src/reservations/contract/reservations.ts";
+import { latenessOf } from "../../src/reservations/rules/reservation.ts";
+import { createReservation } from "../../src/reservations/use-cases/commands.ts";
 import type { Scale } from "../benchmark.ts";
 import { type Reserved, reserve, userName } from "./calls.ts";
 import { cpuSecondsOf } from "./cpu.ts";

@@ -1,14 +1,15 @@
 /** The calls that the benchmarks of reactions and notifications make. */
-import { registerTarget } from "../../src/app/reactions/targets.ts";
-import { defaultKind } from "../../src/domain/kinds.ts";
-import type { Target } from "../../src/domain/target.ts";
+
+import { encodeId } from "../../src/feed/rpc/notifications/ids.ts";
+import { defaultKind } from "../../src/feed/rules/kinds.ts";
+import type { Target } from "../../src/feed/rules/target.ts";
+import { registerTarget } from "../../src/feed/use-cases/reactions/targets.ts";
 import type { Notification } from "../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import {
   ListNotificationsRequest_State,
   NotificationService,
 } from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
-import { encodeId } from "../../src/rpc/notifications/ids.ts";
 import type { Channel } from "./rpc.ts";
 import type { Stack } from "./stack.ts";
 

@@ -1,6 +1,6 @@
 /** A stack whose requests to the store are metered. */
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
-import { tableName } from "../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import {
   type CapturedRequest,
   type DynamoProxy,

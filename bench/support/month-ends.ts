@@ -1,12 +1,12 @@
 /** Seeds accounts whose points expire, and runs month ends over them. */
-import { accountRef, entryRef, programRef } from "../../src/app/ports/records.ts";
-import { monthEndId } from "../../src/contract/month-ends.ts";
-import { shardCount } from "../../src/contract/points.ts";
-import type { Account } from "../../src/domain/account.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { monthAt, monthStart } from "../../src/domain/month.ts";
-import { grant } from "../../src/domain/points.ts";
-import { expiredMonth, lifetimeAt, type Program } from "../../src/domain/program.ts";
+import { accountRef, entryRef, programRef } from "../../src/hub/records.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { monthAt, monthStart } from "../../src/platform/words/month.ts";
+import { monthEndId } from "../../src/points/contract/month-ends.ts";
+import { shardCount } from "../../src/points/contract/points.ts";
+import type { Account } from "../../src/points/rules/account.ts";
+import { grant } from "../../src/points/rules/points.ts";
+import { expiredMonth, lifetimeAt, type Program } from "../../src/points/rules/program.ts";
 import { usersOfShard } from "../../test/support/fixtures/shards.ts";
 import { type Seed, seed } from "./seed.ts";
 import type { Stack } from "./stack.ts";

@@ -7,10 +7,10 @@ import { randomUUID } from "node:crypto";
 import { type TransactWriteItem, TransactWriteItemsCommand } from "@aws-sdk/client-dynamodb";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { compose } from "../../src/compose.ts";
-import { readConfig } from "../../src/config/config.ts";
-import { createLogger } from "../../src/log.ts";
-import { createListeners } from "../../src/rpc/server/listeners.ts";
-import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { createClients } from "../../src/platform/dynamodb/sdk/client.ts";
+import { createListeners } from "../../src/platform/edge/listeners.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 
 const queued = process.env.BENCH_QUEUE === "1";

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "pg";
-import { adopt, waitUntilReady } from "../../src/dev/stack/child.ts";
-import { findPorts } from "../../src/dev/stack/free-port.ts";
+import { adopt, waitUntilReady } from "../../tools/dev/stack/child.ts";
+import { findPorts } from "../../tools/dev/stack/free-port.ts";
 
 const run = promisify(execFile);
 

@@ -7,20 +7,20 @@ import { rmSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Deps } from "../../src/app/ports/deps.ts";
 import { compose } from "../../src/compose.ts";
-import { type Config, readConfig } from "../../src/config/config.ts";
-import { previousCommit } from "../../src/dev/releases.ts";
-import { adopt, type Child, waitUntilReady } from "../../src/dev/stack/child.ts";
-import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
-import { nodeFlags } from "../../src/dev/stack/service.ts";
-import { startTemporal } from "../../src/dev/stack/temporal-dev-server.ts";
-import { createLogger } from "../../src/log.ts";
+import type { Deps } from "../../src/hub/deps.ts";
 import { setup, setupProgram, setupTables } from "../../src/ops/setup.ts";
-import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
+import { type Config, readConfig } from "../../src/platform/config/config.ts";
+import { type Clients, createClients } from "../../src/platform/dynamodb/sdk/client.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 import { checkOut, type Version } from "../../test/support/upgrade/versions.ts";
+import { previousCommit } from "../../tools/dev/releases.ts";
+import { adopt, type Child, waitUntilReady } from "../../tools/dev/stack/child.ts";
+import { startDynamoDbLocal } from "../../tools/dev/stack/dynamodb-local.ts";
+import { nodeFlags } from "../../tools/dev/stack/service.ts";
+import { startTemporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import { type Channel, openChannel } from "./rpc.ts";
 
 /** A process that is ready. */
@@ -132,7 +132,7 @@ function bundleFile(): Promise<string> {
 
 let previous: Promise<Version> | undefined;
 
-/** Checks out the version before this one (src/dev/releases.ts), for as long as this process. */
+/** Checks out the version before this one (tools/dev/releases.ts), for as long as this process. */
 export function previousVersion(): Promise<Version> {
   previous ??= (async () => {
     const { version } = await checkOut(previousCommit);

@@ -1,10 +1,10 @@
 /** Waits in the setup for a store and a Temporal that do not answer yet. */
 import { DynamoDBServiceException } from "@aws-sdk/client-dynamodb";
 import pRetry from "p-retry";
-import { OperatorError } from "../config/config-error.ts";
-import { DomainError } from "../domain/errors.ts";
-import type { Logger } from "../log.ts";
-import { isTransient } from "../store/dynamodb/sdk/client.ts";
+import { OperatorError } from "../platform/config/config-error.ts";
+import { isTransient } from "../platform/dynamodb/sdk/client.ts";
+import type { Logger } from "../platform/observe/log.ts";
+import { DomainError } from "../platform/words/errors.ts";
 import { SchedulesMissing } from "../temporal/schedules.ts";
 
 /** The pause between two attempts, and the time in which one has to succeed. */

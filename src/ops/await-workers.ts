@@ -4,15 +4,15 @@
  * worker's variables, because it looks for what a worker of the same image would be.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { bulkTaskQueue } from "../bulk-grants/contract/bulk-grants.ts";
 import { composeWorkflows } from "../compose.ts";
-import { readConfig } from "../config/config.ts";
-import { runProcess } from "../config/config-error.ts";
-import { bulkTaskQueue } from "../contract/bulk-grants.ts";
-import { monthEndTaskQueue } from "../contract/month-ends.ts";
-import { DomainError } from "../domain/errors.ts";
-import type { Milliseconds } from "../domain/units.ts";
-import { createLogger, type Logger } from "../log.ts";
-import type { Link } from "../temporal/connection.ts";
+import { readConfig } from "../platform/config/config.ts";
+import { runProcess } from "../platform/config/config-error.ts";
+import { createLogger, type Logger } from "../platform/observe/log.ts";
+import type { Link } from "../platform/temporal/connection.ts";
+import { DomainError } from "../platform/words/errors.ts";
+import type { Milliseconds } from "../platform/words/units.ts";
+import { monthEndTaskQueue } from "../points/contract/month-ends.ts";
 
 /** Temporal's `TaskQueueType`. */
 const workflowTasks = 1;

@@ -3,9 +3,9 @@
  * process, without secrets, or everything that is wrong. It connects to nothing and listens on no
  * port, so it may run beside the process.
  */
-import { type ProcessKind, readConfig } from "../config/config.ts";
-import { runProcess } from "../config/config-error.ts";
-import { valuesInForce } from "../config/shown.ts";
+import { type ProcessKind, readConfig } from "../platform/config/config.ts";
+import { runProcess } from "../platform/config/config-error.ts";
+import { valuesInForce } from "../platform/config/shown.ts";
 
 const kinds: readonly ProcessKind[] = ["server", "worker", "setup"];
 

@@ -1,16 +1,16 @@
 /** The checks of what a server needs: its configuration, the tables, and Temporal. */
 import { ScheduleNotFoundError } from "@temporalio/client";
 import { composeWorkflows } from "../compose.ts";
-import { type Config, readConfig } from "../config/config.ts";
-import { ConfigError } from "../config/config-error.ts";
-import { monthEndId } from "../contract/month-ends.ts";
-import { reconcileId } from "../contract/reconciler.ts";
-import { defaultProgramId } from "../domain/program.ts";
-import { createLogger } from "../log.ts";
-import { createClients, usesLocalCredentials } from "../store/dynamodb/sdk/client.ts";
-import { tableName } from "../store/dynamodb/tables.ts";
-import type { Link } from "../temporal/connection.ts";
-import { missingSearchAttributes } from "../temporal/search-attributes.ts";
+import { type Config, readConfig } from "../platform/config/config.ts";
+import { ConfigError } from "../platform/config/config-error.ts";
+import { createClients, usesLocalCredentials } from "../platform/dynamodb/sdk/client.ts";
+import { tableName } from "../platform/dynamodb/tables.ts";
+import { createLogger } from "../platform/observe/log.ts";
+import type { Link } from "../platform/temporal/connection.ts";
+import { missingSearchAttributes } from "../platform/temporal/search-attributes.ts";
+import { monthEndId } from "../points/contract/month-ends.ts";
+import { defaultProgramId } from "../points/rules/program.ts";
+import { reconcileId } from "../reservations/contract/reconciler.ts";
 import { definitionsFor } from "./tables/definitions.ts";
 import { type Difference, isMendedBySetup, lineOf } from "./tables/differences.ts";
 import { compareTables } from "./tables/manage-tables.ts";

@@ -4,18 +4,23 @@
  * that differ from what this version and its configuration want, and tables without an index or a
  * time to live that this version needs.
  */
-import type { Deps } from "../app/ports/deps.ts";
-import { programRef } from "../app/ports/records.ts";
-import { createProgram } from "../app/programs/commands.ts";
+
 import { compose, composeWorkflows } from "../compose.ts";
-import { type Config, readConfig } from "../config/config.ts";
-import { OperatorError, runProcess } from "../config/config-error.ts";
-import { defaultBulkRules } from "../domain/bulk-rules.ts";
-import { asService } from "../domain/caller.ts";
-import { defaultLifetimeMonths, defaultProgramId, defaultTimeZone } from "../domain/program.ts";
-import { createLogger, type Logger } from "../log.ts";
-import { createClients } from "../store/dynamodb/sdk/client.ts";
-import { tableName } from "../store/dynamodb/tables.ts";
+import type { Deps } from "../hub/deps.ts";
+import { programRef } from "../hub/records.ts";
+import { type Config, readConfig } from "../platform/config/config.ts";
+import { OperatorError, runProcess } from "../platform/config/config-error.ts";
+import { createClients } from "../platform/dynamodb/sdk/client.ts";
+import { tableName } from "../platform/dynamodb/tables.ts";
+import { createLogger, type Logger } from "../platform/observe/log.ts";
+import { asService } from "../platform/words/caller.ts";
+import { defaultBulkRules } from "../points/rules/bulk-rules.ts";
+import {
+  defaultLifetimeMonths,
+  defaultProgramId,
+  defaultTimeZone,
+} from "../points/rules/program.ts";
+import { createProgram } from "../points/use-cases/programs/commands.ts";
 import { ensureSchedules } from "../temporal/schedules.ts";
 import { untilAnswered } from "./await-answers.ts";
 import { definitionsFor } from "./tables/definitions.ts";

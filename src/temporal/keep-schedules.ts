@@ -1,9 +1,9 @@
 /** Keeps the schedules as they are wanted, in one process at a time. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PickUpSource } from "../app/ports/bulk-grants.ts";
-import type { Reader } from "../app/ports/deps.ts";
-import type { Lease } from "../app/ports/lease.ts";
-import type { TemporalWorkflows } from "./connection.ts";
+import type { PickUpSource } from "../bulk-grants/ports/bulk-grants.ts";
+import type { Reader } from "../hub/deps.ts";
+import type { Lease } from "../platform/ports/lease.ts";
+import type { TemporalWorkflows } from "../platform/temporal/connection.ts";
 import { ensureSchedules, SchedulesMissing } from "./schedules.ts";
 
 /** The check of the schedules, again and again. */

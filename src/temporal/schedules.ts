@@ -1,22 +1,30 @@
 /** Temporal's schedules of programs and of the reconciler, and the month-end sweep of a program. */
 import type { CalendarSpecDescription } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
-import type { PickUpSource } from "../app/ports/bulk-grants.ts";
-import type { Reader } from "../app/ports/deps.ts";
-import { allPages } from "../app/ports/pages.ts";
-import { type MonthEndInput, monthEndId } from "../contract/month-ends.ts";
+import type { PickUpSource } from "../bulk-grants/ports/bulk-grants.ts";
+import type { Reader } from "../hub/deps.ts";
+import { workflowTypes } from "../platform/contract/workflow-types.ts";
+import { allPages } from "../platform/ports/pages.ts";
+import type { Link, TemporalWorkflows } from "../platform/temporal/connection.ts";
+import {
+  ensureSchedule,
+  isMisplaced,
+  type WantedSchedule,
+} from "../platform/temporal/ensure-schedule.ts";
+import {
+  ensureSearchAttributes,
+  programKey,
+  stateKey,
+} from "../platform/temporal/search-attributes.ts";
+import { escapeMarkdown } from "../platform/words/markdown.ts";
+import { type MonthEndInput, monthEndId } from "../points/contract/month-ends.ts";
+import type { Program } from "../points/rules/program.ts";
 import {
   fullReconcileId,
   type ReconcilerInput,
   reconcileId,
   type StartCounts,
-} from "../contract/reconciler.ts";
-import { workflowTypes } from "../contract/workflow-types.ts";
-import { escapeMarkdown } from "../domain/markdown.ts";
-import type { Program } from "../domain/program.ts";
-import type { Link, TemporalWorkflows } from "./connection.ts";
-import { ensureSchedule, isMisplaced, type WantedSchedule } from "./ensure-schedule.ts";
-import { ensureSearchAttributes, programKey, stateKey } from "./search-attributes.ts";
+} from "../reservations/contract/reconciler.ts";
 
 /** Some programs and sources have no schedules. */
 export class SchedulesMissing extends Error {

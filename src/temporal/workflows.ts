@@ -1,15 +1,19 @@
 /** The client side of Temporal: implements the port `Workflows`. */
-import { createBulkGrantRuns, ensurePickUp } from "./bulk-grants.ts";
-import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
-import { ensureExpiryNotices } from "./expiry-notices.ts";
-import { createExports } from "./exports.ts";
-import { createHoldRuns } from "./holds.ts";
-import { createLiabilityReports } from "./liability-reports.ts";
-import { createPurges } from "./purges.ts";
-import { isRunning } from "./query-progress.ts";
-import { createReservationRuns } from "./reservations.ts";
+import { createBulkGrantRuns, ensurePickUp } from "../bulk-grants/temporal/bulk-grants.ts";
+import { createPurges } from "../feed/temporal/purges.ts";
+import { createHoldRuns } from "../holds/temporal/holds.ts";
+import {
+  createLink,
+  type TemporalOptions,
+  type TemporalWorkflows,
+} from "../platform/temporal/connection.ts";
+import { isRunning } from "../platform/temporal/query-progress.ts";
+import { ensureExpiryNotices } from "../points/temporal/expiry-notices.ts";
+import { createExports } from "../points/temporal/exports.ts";
+import { createLiabilityReports } from "../points/temporal/liability-reports.ts";
+import { createVerifications } from "../points/temporal/verifications.ts";
+import { createReservationRuns } from "../reservations/temporal/reservations.ts";
 import { ensureMonthEnd } from "./schedules.ts";
-import { createVerifications } from "./verifications.ts";
 
 export type { TemporalOptions, TemporalWorkflows };
 

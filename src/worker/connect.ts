@@ -1,7 +1,7 @@
 /** Connects a worker to a Temporal that may be away at first. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { NativeConnection, type NativeConnectionOptions } from "@temporalio/worker";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../platform/observe/log.ts";
 
 const pauseMs = 1_000;
 

@@ -1,14 +1,14 @@
 /** The metrics of a worker, and the page that exposes them. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Observers, OverdueFound } from "../app/ports/observers.ts";
-import { latenessOf } from "../domain/reservation.ts";
-import type { Milliseconds } from "../domain/units.ts";
+import type { Observers, OverdueFound } from "../hub/observers.ts";
 import {
   type Answer,
   createOperatorsListener,
   type OperatorsListener,
-} from "../probes/listener.ts";
-import { createMetricsPage } from "../probes/metrics.ts";
+} from "../platform/probes/listener.ts";
+import { createMetricsPage } from "../platform/probes/metrics.ts";
+import type { Milliseconds } from "../platform/words/units.ts";
+import { latenessOf } from "../reservations/rules/reservation.ts";
 import { createPassGauge } from "./pass-gauge.ts";
 import { createPastDueGrants } from "./past-due.ts";
 

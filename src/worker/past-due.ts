@@ -1,7 +1,7 @@
 /** The grants that this worker holds although their time is over: it asks no store about them. */
-import type { PastDueGrants } from "../app/ports/observers.ts";
-import type { ReservationName } from "../app/ports/reservations.ts";
-import type { Milliseconds } from "../domain/units.ts";
+import type { PastDueGrants } from "../hub/observers.ts";
+import type { Milliseconds } from "../platform/words/units.ts";
+import type { ReservationName } from "../reservations/ports/reservations.ts";
 
 /**
  * A failed attempt is followed by the next one within 15 s, on this worker or on another one, and

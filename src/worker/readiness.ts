@@ -1,7 +1,7 @@
 /** Whether a worker can do its work now: its state, its polls and its Temporal. */
-import type { ServerStates } from "../app/ports/server-states.ts";
-import type { Milliseconds } from "../domain/units.ts";
-import type { Answer } from "../probes/listener.ts";
+import type { ServerStates } from "../platform/ports/server-states.ts";
+import type { Answer } from "../platform/probes/listener.ts";
+import type { Milliseconds } from "../platform/words/units.ts";
 
 /** A Temporal that was not reached for longer makes the worker not ready. */
 const defaultLimitMs = 60_000;

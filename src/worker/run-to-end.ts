@@ -1,6 +1,6 @@
 /** Runs a worker of the SDK until all of its work has ended. */
 import type { Worker } from "@temporalio/worker";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../platform/observe/log.ts";
 
 /**
  * Throws what ended the worker too early. After the end the SDK may fail to free its native worker

@@ -7,8 +7,8 @@ import {
   Runtime,
   type Logger as SdkLogger,
 } from "@temporalio/worker";
-import { describeError } from "../app/ports/described-errors.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../platform/observe/log.ts";
+import { describeError } from "../platform/ports/described-errors.ts";
 
 /** What the SDK warns of when a worker has activities only, as that of the bulk rows. */
 const noWorkflows = "No workflows registered, not polling for workflow tasks";

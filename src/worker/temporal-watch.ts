@@ -1,7 +1,7 @@
 /** Asks Temporal regularly whether it is there, because idle polls tell only once a minute. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NativeConnection } from "@temporalio/worker";
-import type { Milliseconds } from "../domain/units.ts";
+import type { Milliseconds } from "../platform/words/units.ts";
 
 interface TemporalWatch {
   /** For how long Temporal has answered nothing; undefined before the first answer. */

@@ -1,6 +1,6 @@
 /** The worker's interceptor of activities: a trace for each attempt. */
 import type { ActivityInterceptorsFactory } from "@temporalio/worker";
-import { runInSpan, startSpan } from "../app/ports/tracing.ts";
+import { runInSpan, startSpan } from "../platform/ports/tracing.ts";
 
 /** Its attempts only wait: the grant after them is a trace of its own. */
 const waiting = "grantWhenDue";

@@ -14,8 +14,8 @@ import {
 } from "../../bench/capacity.ts";
 import { createMeter } from "../../bench/meter.ts";
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
-import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
-import { tableName } from "../../src/store/dynamodb/tables.ts";
+import { itemSize } from "../../src/platform/dynamodb/sdk/item-size.ts";
+import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import type { CapturedRequest } from "../../tools/dynamo-proxy/proxy.ts";
 
 const kb = 1_024;

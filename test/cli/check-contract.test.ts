@@ -7,8 +7,8 @@ import { checkContract } from "../../packages/cli/src/doctor/check-contract.ts";
 import { ServerReflection } from "../../src/gen/grpc/reflection/v1/reflection_pb.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ProgramService } from "../../src/gen/meguri/programs/v1/program_service_pb.ts";
-import { reflectionService } from "../../src/rpc/server/reflection.ts";
-import { createServedSchema } from "../../src/rpc/server/served-schema.ts";
+import { reflectionService } from "../../src/platform/edge/reflection.ts";
+import { createServedSchema } from "../../src/platform/edge/served-schema.ts";
 import { services } from "../support/fixtures/descriptors.ts";
 
 /** The answer of the check, or what it found and advises, about a server of these services. */

@@ -9,7 +9,7 @@ import {
   HealthCheckResponse_ServingStatus,
 } from "../../src/gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../src/gen/grpc/reflection/v1/reflection_pb.ts";
-import { createListeners } from "../../src/rpc/server/listeners.ts";
+import { createListeners } from "../../src/platform/edge/listeners.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 
 let server: TestServer;

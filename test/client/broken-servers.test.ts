@@ -10,8 +10,8 @@ import {
   type MeguriOptions,
   reasonOf,
 } from "../../packages/client/src/index.ts";
-import type { Reason } from "../../src/domain/reasons.ts";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
+import type { Reason } from "../../src/platform/words/reasons.ts";
 import { patience } from "../support/fixtures/waiting.ts";
 import { type ScriptedServer, startScripted } from "./scripted-server.ts";
 

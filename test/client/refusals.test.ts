@@ -3,10 +3,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { isRefusal, metadataOf, type ReasonMetadata } from "../../packages/client/src/index.ts";
-import { DomainError } from "../../src/domain/errors.ts";
-import { type Reason, reasons, reasonTable } from "../../src/domain/reasons.ts";
 import { ErrorInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
-import { toConnectError } from "../../src/rpc/server/errors.ts";
+import { toConnectError } from "../../src/platform/edge/errors.ts";
+import { DomainError } from "../../src/platform/words/errors.ts";
+import { type Reason, reasons, reasonTable } from "../../src/platform/words/reasons.ts";
 
 /** An error as a server makes it, with any metadata. */
 function errorWith(reason: string, metadata: Record<string, string>): ConnectError {

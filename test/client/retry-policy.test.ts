@@ -11,10 +11,10 @@ import {
   unprocessed,
   verdictOn,
 } from "../../packages/client/src/retry-policy.ts";
-import { DomainError } from "../../src/domain/errors.ts";
-import { type Reason, reasons, reasonTable } from "../../src/domain/reasons.ts";
 import { RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
-import { toConnectError } from "../../src/rpc/server/errors.ts";
+import { toConnectError } from "../../src/platform/edge/errors.ts";
+import { DomainError } from "../../src/platform/words/errors.ts";
+import { type Reason, reasons, reasonTable } from "../../src/platform/words/reasons.ts";
 
 const retryOf = (error: ConnectError) => verdictOn(error).retry;
 

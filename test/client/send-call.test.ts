@@ -6,8 +6,8 @@ import { type Call, sendCall } from "../../packages/client/src/call.ts";
 import type { RetryBudget } from "../../packages/client/src/retry-policy.ts";
 import type { Server, Servers } from "../../packages/client/src/servers.ts";
 import type { TokenSource } from "../../packages/client/src/token.ts";
-import type { Reason } from "../../src/domain/reasons.ts";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
+import type { Reason } from "../../src/platform/words/reasons.ts";
 
 /** The waits between tries, which are recorded and not slept. */
 const delays = vi.hoisted(() => [] as number[]);

@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
-import { defaults, type ProcessKind, readConfig, reads } from "../../src/config/config.ts";
-import { nodeFlags } from "../../src/dev/stack/service.ts";
+import { defaults, type ProcessKind, readConfig, reads } from "../../src/platform/config/config.ts";
+import { nodeFlags } from "../../tools/dev/stack/service.ts";
 import {
   chartFolder,
   environmentOf,

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ProcessKind, readConfig, reads } from "../../src/config/config.ts";
-import { nodeFlags } from "../../src/dev/stack/service.ts";
+import { type ProcessKind, readConfig, reads } from "../../src/platform/config/config.ts";
+import { nodeFlags } from "../../tools/dev/stack/service.ts";
 import {
   composeFile,
   documentedEnv,

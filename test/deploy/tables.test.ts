@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { readTemplate } from "../../src/ops/tables/template.ts";
-import * as store from "../../src/store/dynamodb/tables.ts";
+import * as store from "../../src/platform/dynamodb/tables.ts";
 import { projectRoot } from "../support/markdown.ts";
 
 const text = readFileSync(`${projectRoot}deploy/tables.yaml`, "utf8");

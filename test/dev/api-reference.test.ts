@@ -1,8 +1,8 @@
 /** Tests the generated API reference: complete, linked and with the rules of the fields. */
 import { expect, test } from "vitest";
-import { apiReference } from "../../src/dev/api-reference.ts";
 import * as points from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import * as programs from "../../src/gen/meguri/programs/v1/program_service_pb.ts";
+import { apiReference } from "../../tools/dev/api-reference.ts";
 
 const pointsFile = points.file_meguri_points_v1_points_service;
 const programsFile = programs.file_meguri_programs_v1_program_service;

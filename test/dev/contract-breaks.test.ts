@@ -9,7 +9,7 @@ import {
   breaksSince,
   findBreaks,
   reviewBreaks,
-} from "../../src/dev/contract-breaks.ts";
+} from "../../tools/dev/contract-breaks.ts";
 
 const file = "proto/shop/v1/shop.proto";
 const lost: Break = {

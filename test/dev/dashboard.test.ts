@@ -1,6 +1,6 @@
 /** Tests the dashboard: what its panels ask Prometheus for. `check:generated` compares its file. */
 import { expect, test } from "vitest";
-import { dashboardJson } from "../../src/dev/dashboard.ts";
+import { dashboardJson } from "../../tools/dev/dashboard.ts";
 import { unknownNames } from "../support/promql.ts";
 
 interface Panel {

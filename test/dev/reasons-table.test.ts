@@ -1,8 +1,8 @@
 /** Tests that the generated table replaces the text between its markers, and nothing else. */
 import { expect, test } from "vitest";
-import { withReasonsTable } from "../../src/dev/reasons-table.ts";
+import { withReasonsTable } from "../../tools/dev/reasons-table.ts";
 
-const begin = "<!-- reasons: generated from the table in src/domain -->";
+const begin = "<!-- reasons: generated from the table in src/platform/words -->";
 const end = "<!-- end of reasons -->";
 
 test("the table is between the markers and the text around them stays", () => {

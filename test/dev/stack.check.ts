@@ -4,8 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
 import { expect, test } from "vitest";
-import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
-import { nodeFlags } from "../../src/dev/stack/service.ts";
+import { startDynamoDbLocal } from "../../tools/dev/stack/dynamodb-local.ts";
+import { nodeFlags } from "../../tools/dev/stack/service.ts";
 
 test("DynamoDB Local listens on loopback only, and says why it has ended", async () => {
   const local = await startDynamoDbLocal();

@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parseCallers } from "../../src/auth/callers-file.ts";
-import { createJwtAuthenticator } from "../../src/auth/jwt.ts";
 import { scope } from "../../src/gen/meguri/access/v1/access_pb.ts";
-import { createLogger } from "../../src/log.ts";
+import { parseCallers } from "../../src/platform/auth/callers-file.ts";
+import { createJwtAuthenticator } from "../../src/platform/auth/jwt.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
 import { services } from "../support/fixtures/descriptors.ts";
 import { codeNamed, projectRoot } from "../support/markdown.ts";
 import {

@@ -5,8 +5,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { findPorts } from "../../src/dev/stack/free-port.ts";
-import { findTemporalCli } from "../../src/dev/stack/temporal-cli.ts";
+import { findPorts } from "../../tools/dev/stack/free-port.ts";
+import { findTemporalCli } from "../../tools/dev/stack/temporal-cli.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import {
   asPrinted,

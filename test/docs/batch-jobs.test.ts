@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readSourceDefinitions } from "../../src/adapters/sources/definitions.ts";
+import { readSourceDefinitions } from "../../src/bulk-grants/sources/definitions.ts";
 import { codeNamed, projectRoot } from "../support/markdown.ts";
 
 const page = "docs/batch-jobs.md";

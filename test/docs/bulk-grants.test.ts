@@ -3,14 +3,14 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { createRowsDigest, digestOf } from "../../src/app/bulk-grants/rows-digest.ts";
-import { activeStates, finalStates } from "../../src/domain/bulk-grant.ts";
-import { isRowCode } from "../../src/domain/sheet.ts";
+import { activeStates, finalStates } from "../../src/bulk-grants/rules/bulk-grant.ts";
+import { isRowCode } from "../../src/bulk-grants/rules/sheet.ts";
+import { createRowsDigest, digestOf } from "../../src/bulk-grants/use-cases/rows-digest.ts";
 import { codeBlocks, codeNamed, projectRoot } from "../support/markdown.ts";
 
 const page = "docs/bulk-grants.md";
 const text = readFileSync(`${projectRoot}${page}`, "utf8");
-const source = readFileSync(`${projectRoot}src/domain/sheet.ts`, "utf8");
+const source = readFileSync(`${projectRoot}src/bulk-grants/rules/sheet.ts`, "utf8");
 
 /** The codes in the first column of the table behind a marker. */
 function codesOf(marker: string): string[] {

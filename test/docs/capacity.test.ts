@@ -2,18 +2,18 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { defaults } from "../../src/config/config.ts";
-import { reservationBytesAsleep } from "../../src/ops/capacity/actions.ts";
-import { monthEndTable } from "../../src/ops/capacity/month-ends.ts";
-import { prices } from "../../src/ops/capacity/prices.ts";
-import { reportTable } from "../../src/ops/capacity/reports.ts";
+import { defaults } from "../../src/platform/config/config.ts";
+import { reservationBytesAsleep } from "../../tools/capacity/actions.ts";
+import { monthEndTable } from "../../tools/capacity/month-ends.ts";
+import { prices } from "../../tools/capacity/prices.ts";
+import { reportTable } from "../../tools/capacity/reports.ts";
 import {
   assumed,
   costs,
   idlePassReads,
   idleSweepReads,
   measured,
-} from "../../src/ops/capacity/units.ts";
+} from "../../tools/capacity/units.ts";
 import { projectRoot } from "../support/markdown.ts";
 
 const page = readFileSync(`${projectRoot}docs/capacity.md`, "utf8");
@@ -28,7 +28,7 @@ test.each(examples.map(([, args = "", output]) => ({ args, output })))(
   "the command prints what the page says: $args",
   ({ args, output }) => {
     // In a process of its own, because tests shorten intervals that the formulas use.
-    const command = ["src/ops/capacity.ts", ...args.split(" ")];
+    const command = ["tools/capacity/main.ts", ...args.split(" ")];
     const options = { cwd: projectRoot, encoding: "utf8" } as const;
     expect(execFileSync(process.execPath, command, options).trimEnd()).toBe(output);
   },

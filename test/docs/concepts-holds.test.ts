@@ -2,11 +2,11 @@
 import { readFileSync } from "node:fs";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { timeOutHold } from "../../src/app/holds/time-out.ts";
-import { holdRef } from "../../src/app/ports/records.ts";
-import { changeRecord } from "../../src/app/shared/change-record.ts";
-import type { Hold } from "../../src/domain/hold.ts";
 import { ExpiredPointsPolicy as Policy } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
+import type { Hold } from "../../src/holds/rules/hold.ts";
+import { timeOutHold } from "../../src/holds/use-cases/time-out.ts";
+import { holdRef } from "../../src/hub/records.ts";
+import { changeRecord } from "../../src/platform/work/change-record.ts";
 import { projectRoot } from "../support/markdown.ts";
 import { at } from "../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";

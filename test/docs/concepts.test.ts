@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { formatMonth, monthAt, parseMonth } from "../../src/domain/month.ts";
 import type { Balance_Bucket } from "../../src/gen/meguri/points/v1/balance_pb.ts";
+import { formatMonth, monthAt, parseMonth } from "../../src/platform/words/month.ts";
 import { projectRoot } from "../support/markdown.ts";
 import { at } from "../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";

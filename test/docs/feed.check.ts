@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { people } from "../../examples/feed/comments.ts";
 import { startFeed } from "../../examples/feed/server.ts";
 import { createSigner } from "../../examples/feed/tokens.ts";
-import { findPorts } from "../../src/dev/stack/free-port.ts";
+import { findPorts } from "../../tools/dev/stack/free-port.ts";
 import { codeNamed } from "../support/markdown.ts";
 import { startChromium } from "../support/servers/chromium.ts";
 import { startMemoryServer } from "../support/servers/server.ts";

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { encodeRows } from "../../src/store/dynamodb/codecs/bulk-rows.ts";
-import { type Item, toItem } from "../../src/store/dynamodb/codecs/index.ts";
+import { encodeRows } from "../../src/bulk-grants/store/codecs/bulk-rows.ts";
+import { type Item, toItem } from "../../src/store/codecs.ts";
 import { largestBlock, largestBulkRecords } from "../support/fixtures/largest-bulk-records.ts";
 import { largestRecords } from "../support/fixtures/largest-records.ts";
 import { projectRoot } from "../support/markdown.ts";

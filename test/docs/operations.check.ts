@@ -8,10 +8,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findTemporalCli } from "../../src/dev/stack/temporal-cli.ts";
 import { BulkGrant_State as BulkGrantState } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { Reservation_State as State } from "../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { findTemporalCli } from "../../tools/dev/stack/temporal-cli.ts";
 import { type ConsoleStep, consoleSteps, patternOf } from "../support/console.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import {

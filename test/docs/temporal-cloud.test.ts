@@ -2,15 +2,15 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { searchAttributes } from "../../src/contract/search-attributes.ts";
-import { scheduleRequestsPerSecond } from "../../src/temporal/connection.ts";
+import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
+import { scheduleRequestsPerSecond } from "../../src/platform/temporal/connection.ts";
 import { projectRoot } from "../support/markdown.ts";
 
 const page = readFileSync(`${projectRoot}docs/temporal-cloud.md`, "utf8");
 
 /** In a process of its own, because tests shorten the intervals. */
 function tableOf(): string {
-  const url = new URL("../../src/ops/capacity/actions.ts", import.meta.url).href;
+  const url = new URL("../../tools/capacity/actions.ts", import.meta.url).href;
   const code = `import { actionsTable } from ${JSON.stringify(url)}; console.log(actionsTable());`;
   const args = ["--input-type=module", "--eval", code];
   return execFileSync(process.execPath, args, { encoding: "utf8" }).trim();

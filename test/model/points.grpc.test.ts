@@ -3,8 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { afterAll, beforeAll, test } from "vitest";
-import { timeOutHold } from "../../src/app/holds/time-out.ts";
-import { expireDueInShard } from "../../src/app/points/expire-due.ts";
 import {
   type EventName,
   EventOrigin,
@@ -15,7 +13,9 @@ import {
   ExpiredPointsPolicy,
   ListLedgerEntriesRequest_Order,
 } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
+import { timeOutHold } from "../../src/holds/use-cases/time-out.ts";
+import { shardOf } from "../../src/platform/dynamodb/codec.ts";
+import { expireDueInShard } from "../../src/points/use-cases/expire-due.ts";
 import { history, play, refusal, type System } from "../support/models/points-model.ts";
 import { type HoldRequest, holdsOf, isOfHold } from "../support/models/points-model-holds.ts";
 import type { Answer, Line, Request, Rules } from "../support/models/points-oracle.ts";

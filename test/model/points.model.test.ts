@@ -1,7 +1,7 @@
 /** Compares random histories of an account on the store in memory with the oracle. */
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { formatMonth, monthAt, monthStart, parseMonth } from "../../src/domain/month.ts";
+import { formatMonth, monthAt, monthStart, parseMonth } from "../../src/platform/words/month.ts";
 import { histories } from "../support/models/points-model.ts";
 import { lotAt, name, startOfMonth } from "../support/models/points-oracle.ts";
 import { assertSeeds } from "../support/models/seeded.ts";

@@ -1,6 +1,7 @@
 /** Compares random histories of reactions, sent through gRPC to two servers, with the oracle. */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { decodeId, encodeId } from "../../src/feed/rpc/notifications/ids.ts";
 import {
   type Notification,
   Notification_Type as Type,
@@ -10,7 +11,6 @@ import {
   type ReactionSummary_Count,
   ReactionSummary_StateSchema,
 } from "../../src/gen/meguri/reactions/v1/reaction_pb.ts";
-import { decodeId, encodeId } from "../../src/rpc/notifications/ids.ts";
 import { allResponses } from "../support/fixtures/pages.ts";
 import { purge } from "../support/models/reactions-memory.ts";
 import { play, type System } from "../support/models/reactions-model.ts";

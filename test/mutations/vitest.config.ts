@@ -8,7 +8,8 @@ import { type Mutant, MutationReporter } from "./reporter.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const sources = process.env.MUTATIONS_OF?.split(" ") ?? [
-  "src/{domain,app,rpc,auth,store/engine}/**/*.ts",
+  "src/*/{rules,use-cases,rpc}/**/*.ts",
+  "src/platform/{auth,edge,engine,words,work}/**/*.ts",
   "packages/client/src/{call,retry-policy,reopen}.ts",
 ];
 const share = Number(process.env.MUTATIONS_SHARE ?? 1);
@@ -27,7 +28,11 @@ export default defineConfig({
   test: {
     ...shared,
     root,
-    include: ["test/{domain,app,rpc,auth,client,store/engine}/**/*.test.ts"],
+    include: [
+      "test/*/{rules,use-cases,rpc}/**/*.test.ts",
+      "test/platform/{auth,edge,engine,words,work}/**/*.test.ts",
+      "test/client/**/*.test.ts",
+    ],
     runner: `${import.meta.dirname}/runner.ts`,
     // Without the check of what a file leaves behind: a change may leave anything.
     setupFiles: ["test/support/shorter-timing.ts", "test/support/fixed-seed.ts"],

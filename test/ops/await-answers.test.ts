@@ -9,11 +9,11 @@ import { promisify } from "node:util";
 import { ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import { pino } from "pino";
 import { beforeEach, expect, inject, onTestFinished, test, vi } from "vitest";
-import { OperatorError } from "../../src/config/config-error.ts";
-import { DomainError } from "../../src/domain/errors.ts";
 import { untilAnswered } from "../../src/ops/await-answers.ts";
 import { setupTables } from "../../src/ops/setup.ts";
-import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
+import { OperatorError } from "../../src/platform/config/config-error.ts";
+import { createClients } from "../../src/platform/dynamodb/sdk/client.ts";
+import { DomainError } from "../../src/platform/words/errors.ts";
 import { SchedulesMissing } from "../../src/temporal/schedules.ts";
 import { startTcpProxy } from "../support/servers/tcp-proxy.ts";
 

@@ -1,7 +1,7 @@
 /** Tests what a server waits for before it starts: workers of its own build alone. */
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import type { Child } from "../../src/dev/stack/child.ts";
 import { awaitWorkers, buildsOf } from "../../src/ops/await-workers.ts";
+import type { Child } from "../../tools/dev/stack/child.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 

@@ -9,7 +9,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
-import { nodeFlags } from "../../src/dev/stack/service.ts";
+import { nodeFlags } from "../../tools/dev/stack/service.ts";
 import { projectRoot } from "../support/markdown.ts";
 
 type Env = Readonly<Record<string, string>>;

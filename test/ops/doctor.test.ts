@@ -1,9 +1,9 @@
 /** Runs `npm run doctor` against a set-up that is right, and against wrong ones. */
 import { CreateTableCommand, DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createProgram } from "../../src/app/programs/commands.ts";
 import { doctor } from "../../src/ops/doctor.ts";
-import { tableName } from "../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../src/platform/dynamodb/tables.ts";
+import { createProgram } from "../../src/points/use-cases/programs/commands.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 

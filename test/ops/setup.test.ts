@@ -8,22 +8,22 @@ import { promisify } from "node:util";
 import { DescribeTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from "vitest";
-import { monthEndId } from "../../src/contract/month-ends.ts";
-import { reconcileId } from "../../src/contract/reconciler.ts";
-import { searchAttributes } from "../../src/contract/search-attributes.ts";
-import { runToEnd } from "../../src/dev/stack/service.ts";
-import { findTemporalCli } from "../../src/dev/stack/temporal-cli.ts";
-import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
-import { createLogger } from "../../src/log.ts";
-import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
-import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
+import { createClients } from "../../src/platform/dynamodb/sdk/client.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
 import {
   callerKey,
   ensureSearchAttributes,
   pointsKey,
   reasonKey,
-} from "../../src/temporal/search-attributes.ts";
+} from "../../src/platform/temporal/search-attributes.ts";
+import { monthEndId } from "../../src/points/contract/month-ends.ts";
+import { reconcileId } from "../../src/reservations/contract/reconciler.ts";
+import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { createWorkflows, type TemporalWorkflows } from "../../src/temporal/workflows.ts";
+import { runToEnd } from "../../tools/dev/stack/service.ts";
+import { findTemporalCli } from "../../tools/dev/stack/temporal-cli.ts";
+import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startServer } from "../support/servers/server.ts";
 import { createMemoryStore } from "../support/stores/memory-store.ts";

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { HttpRequest } from "@smithy/core/protocols";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createSigner } from "../../src/store/dynamodb/sdk/signature.ts";
+import { createSigner } from "../../src/platform/dynamodb/sdk/signature.ts";
 import { findPythonTool } from "../support/deploy/python-tools.ts";
 
 /** Prints the header `authorization` of each request on stdin, one a line. */

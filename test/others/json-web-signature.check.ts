@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { compactVerify } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { algorithms, createJwtAuthenticator } from "../../src/auth/jwt.ts";
-import { fileKeys } from "../../src/auth/jwt-keys.ts";
-import { createLogger } from "../../src/log.ts";
+import { algorithms, createJwtAuthenticator } from "../../src/platform/auth/jwt.ts";
+import { fileKeys } from "../../src/platform/auth/jwt-keys.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
 import { readDeviations } from "../support/others/deviations.ts";
 import { findModule } from "../support/others/go-tools.ts";
 

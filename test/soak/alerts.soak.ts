@@ -2,10 +2,10 @@
 import { setTimeout } from "node:timers/promises";
 import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { getReservation } from "../../src/app/reservations/queries.ts";
-import { reconcileId } from "../../src/contract/reconciler.ts";
-import { reservationLead } from "../../src/contract/reservations.ts";
+import { reconcileId } from "../../src/reservations/contract/reconciler.ts";
+import { reservationLead } from "../../src/reservations/contract/reservations.ts";
+import { rescheduleReservation } from "../../src/reservations/use-cases/commands.ts";
+import { getReservation } from "../../src/reservations/use-cases/queries.ts";
 import { change, reserve, reserveAndBegin } from "../support/fixtures/reservations.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { type AlertStack, startAlertStack } from "../support/servers/alerts.ts";

@@ -3,10 +3,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startActiveBulkGrants } from "../../src/app/bulk-grants/reconcile.ts";
-import { reconcileId } from "../../src/contract/reconciler.ts";
-import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
+import { startActiveBulkGrants } from "../../src/bulk-grants/use-cases/reconcile.ts";
+import { reconcileId } from "../../src/reservations/contract/reconciler.ts";
 import { keepEnsuringSchedules } from "../../src/temporal/keep-schedules.ts";
+import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import {
   approve,
   balances,

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { WorkflowNotFoundError } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cancelReservation } from "../../src/app/reservations/commands.ts";
-import type { DomainError } from "../../src/domain/errors.ts";
+import type { DomainError } from "../../src/platform/words/errors.ts";
+import { cancelReservation } from "../../src/reservations/use-cases/commands.ts";
 import { statusOf } from "../support/fixtures/operators.ts";
 import {
   change,

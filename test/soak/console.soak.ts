@@ -8,13 +8,16 @@ import { readFileSync } from "node:fs";
 import type { WorkflowHandle } from "@temporalio/client";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cancelBulkGrant, pauseBulkGrant } from "../../src/app/bulk-grants/commands.ts";
-import { createProgram } from "../../src/app/programs/commands.ts";
-import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { pauseProgramReservations } from "../../src/app/reservations/pause.ts";
-import { reservationWorkflowId } from "../../src/contract/reservations.ts";
-import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
-import { asService } from "../../src/domain/caller.ts";
+import { cancelBulkGrant, pauseBulkGrant } from "../../src/bulk-grants/use-cases/commands.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { createProgram } from "../../src/points/use-cases/programs/commands.ts";
+import { reservationWorkflowId } from "../../src/reservations/contract/reservations.ts";
+import {
+  cancelReservation,
+  rescheduleReservation,
+} from "../../src/reservations/use-cases/commands.ts";
+import { pauseProgramReservations } from "../../src/reservations/use-cases/pause.ts";
+import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import {
   balances,
   bulkGrantRun,

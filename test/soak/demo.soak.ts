@@ -7,7 +7,7 @@ const root = `${import.meta.dirname}/../..`;
 
 test("the demo shows months, reserved grants, a campaign and likes, all right", async () => {
   // It ends with another code than 0, which is an error here, when anything of it is wrong.
-  const { stdout } = await promisify(execFile)(process.execPath, ["src/dev/demo.ts"], {
+  const { stdout } = await promisify(execFile)(process.execPath, ["tools/dev/demo.ts"], {
     cwd: root,
   });
   const inOrder = [

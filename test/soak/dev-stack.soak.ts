@@ -28,7 +28,7 @@ interface Dev {
 /** Runs `npm run dev` with the test's folder as the project's root. */
 async function runDev(logLevel: string): Promise<Dev> {
   const { TEMPORAL_ADDRESS: _, ...env } = process.env;
-  const child = spawn(process.execPath, [`${root}/src/dev/dev.ts`], {
+  const child = spawn(process.execPath, [`${root}/tools/dev/dev.ts`], {
     cwd: folder,
     env: {
       ...env,

@@ -7,21 +7,21 @@ import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { capturePoints, holdPoints } from "../../src/app/holds/commands.ts";
-import { grantPoints, refundPoints, usePoints } from "../../src/app/points/commands.ts";
-import { verifyAccount } from "../../src/app/points/verify.ts";
-import type { Deps } from "../../src/app/ports/deps.ts";
-import { allPages } from "../../src/app/ports/pages.ts";
-import { react } from "../../src/app/reactions/commands.ts";
-import { registerTarget } from "../../src/app/reactions/targets.ts";
-import { cancelReservation, createReservation } from "../../src/app/reservations/commands.ts";
-import { getReservation } from "../../src/app/reservations/queries.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { eventName } from "../../src/domain/ledger.ts";
+import { react } from "../../src/feed/use-cases/reactions/commands.ts";
+import { registerTarget } from "../../src/feed/use-cases/reactions/targets.ts";
+import { capturePoints, holdPoints } from "../../src/holds/use-cases/commands.ts";
+import type { Deps } from "../../src/hub/deps.ts";
 import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { createTables } from "../../src/ops/tables/manage-tables.ts";
-import type { Item } from "../../src/store/dynamodb/sdk/attributes.ts";
-import { type Table, tableName } from "../../src/store/dynamodb/tables.ts";
+import type { Item } from "../../src/platform/dynamodb/sdk/attributes.ts";
+import { type Table, tableName } from "../../src/platform/dynamodb/tables.ts";
+import { allPages } from "../../src/platform/ports/pages.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { eventName } from "../../src/points/rules/ledger.ts";
+import { grantPoints, refundPoints, usePoints } from "../../src/points/use-cases/commands.ts";
+import { verifyAccount } from "../../src/points/use-cases/verify.ts";
+import { cancelReservation, createReservation } from "../../src/reservations/use-cases/commands.ts";
+import { getReservation } from "../../src/reservations/use-cases/queries.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { approve, comesTo, submit, usersOf } from "../support/fixtures/bulk-grants.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
@@ -87,7 +87,7 @@ function compare(prefix: string, ...args: string[]): Promise<string> {
     ...{ PATH: process.env.PATH, AWS_REGION: "local", MEGURI_LOG_LEVEL: "warn" },
     ...{ MEGURI_TABLE_PREFIX: prefix, MEGURI_DYNAMODB_ENDPOINT: inject("dynamodbEndpoint") },
   };
-  const command = ["src/ops/compare-restored.ts", ...args];
+  const command = ["tools/restore/main.ts", ...args];
   return promisify(execFile)(process.execPath, command, { env }).then(
     ({ stdout }) => stdout,
     ({ code, stdout }: { readonly code: number; readonly stdout: string }) => {

@@ -1,9 +1,9 @@
 /** Runs the commands of docs/runbook.md, against a server and a worker. */
 import { dirname } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findTemporalCli } from "../../src/dev/stack/temporal-cli.ts";
 import { BulkGrant_State as BulkGrantState } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { findTemporalCli } from "../../tools/dev/stack/temporal-cli.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { codeBlocks, onPorts, type Shell, startShell } from "../support/markdown.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";

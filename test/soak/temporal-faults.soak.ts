@@ -4,14 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
-import { monthEndId } from "../../src/contract/month-ends.ts";
-import { fullReconcileId, reconcileId } from "../../src/contract/reconciler.ts";
-import { workflowTypes } from "../../src/contract/workflow-types.ts";
-import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
+import { workflowTypes } from "../../src/platform/contract/workflow-types.ts";
+import { monthEndId } from "../../src/points/contract/month-ends.ts";
+import { fullReconcileId, reconcileId } from "../../src/reservations/contract/reconciler.ts";
+import {
+  cancelReservation,
+  rescheduleReservation,
+} from "../../src/reservations/use-cases/commands.ts";
+import { syncRuns } from "../../src/reservations/use-cases/sync-runs.ts";
 import { keepEnsuringSchedules } from "../../src/temporal/keep-schedules.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import { heldLease } from "../support/fixtures/held-lease.ts";
 import {
   change,

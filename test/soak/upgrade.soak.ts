@@ -5,9 +5,9 @@
 import { join } from "node:path";
 import { createMeguri, type Meguri } from "@meguri/client";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { reservationWorkflowId } from "../../src/contract/reservations.ts";
-import { previousCommit } from "../../src/dev/releases.ts";
-import { defaultProgramId } from "../../src/domain/program.ts";
+import { defaultProgramId } from "../../src/points/rules/program.ts";
+import { reservationWorkflowId } from "../../src/reservations/contract/reservations.ts";
+import { previousCommit } from "../../tools/dev/releases.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { type Fleet, startFleet } from "../support/upgrade/fleet.ts";
 import { callLikes, checkLikes } from "../support/upgrade/likes.ts";

@@ -4,7 +4,7 @@ import { LongestFirst } from "../support/longest-first.ts";
 /** What keeps one core busy, or waits: three of them run side by side. */
 const sideBySide = [
   "test/soak/*-model.soak.ts",
-  "test/{model/{*.fault-workload,*.grpc,*.growth},store/engine/fault-workload}.check.ts",
+  "test/{model/{*.fault-workload,*.grpc,*.growth},platform/engine/fault-workload}.check.ts",
   "test/soak/client-*.soak.ts",
   "test/temporal/answers-by-hand.test.ts",
   // They wait for Temporal to miss the workers that they kill.
@@ -19,8 +19,8 @@ const sideBySide = [
 
 /** The tests of whole processes whose store fails; those of clients run on both transports. */
 const storeFaults = [
-  "test/rpc/server/{drain,health,hung-store}.{test,check}.ts",
-  "test/rpc/points/contention.check.ts",
+  "test/platform/edge/{drain,health,hung-store}.{test,check}.ts",
+  "test/points/rpc/contention.check.ts",
   "test/temporal/store-faults.check.ts",
 ];
 

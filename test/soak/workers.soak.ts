@@ -8,17 +8,17 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { grantPoints } from "../../src/app/points/commands.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { setTime } from "../../src/platform/work/test-clock.ts";
+import type { MonthEndResult } from "../../src/points/contract/month-ends.ts";
+import { pauseReadMs } from "../../src/points/rules/program.ts";
+import { grantPoints } from "../../src/points/use-cases/commands.ts";
 import {
   pauseProgramReservations,
   resumeProgramReservations,
-} from "../../src/app/reservations/pause.ts";
-import { setTime } from "../../src/app/testing/test-clock.ts";
-import type { MonthEndResult } from "../../src/contract/month-ends.ts";
-import type { Child } from "../../src/dev/stack/child.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { pauseReadMs } from "../../src/domain/program.ts";
+} from "../../src/reservations/use-cases/pause.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
+import type { Child } from "../../tools/dev/stack/child.ts";
 import { expectNothingGranted, showsDetails } from "../support/fixtures/operators.ts";
 import {
   eventsOf,

@@ -8,9 +8,9 @@ import {
   notifiedEventRef,
   type Ref,
   targetRef,
-} from "../../src/app/ports/records.ts";
-import type { ScannedKind } from "../../src/app/ports/scans.ts";
-import { scanTable } from "../../src/app/restore/scan-table.ts";
+} from "../../src/hub/records.ts";
+import type { ScannedKind } from "../../src/hub/scans.ts";
+import { scanTable } from "../../tools/restore/scan-table.ts";
 import { eventRefOf, notifiedEvent, storedEvent } from "../support/fixtures/stored-events.ts";
 import {
   far,

@@ -6,9 +6,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { SHORT_RUN_JAVA_OPTIONS, startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
-import { startTemporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
+import {
+  SHORT_RUN_JAVA_OPTIONS,
+  startDynamoDbLocal,
+} from "../../tools/dev/stack/dynamodb-local.ts";
+import { startTemporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import { deniedIn, guardedBy } from "./deploy/guarded.ts";
 import { sayOnce } from "./say-once.ts";
 import { findGrpcurl } from "./servers/grpcurl.ts";

@@ -58,7 +58,7 @@ export function onPorts(code: string, { port, http1Port }: Ports): string {
 /** Fetches the protos that ours import, as `npm run build:packages` does. */
 export async function fetchProtos(): Promise<void> {
   if (existsSync(`${projectRoot}.cache/protos/buf/validate/validate.proto`)) return;
-  await promisify(execFile)("node", ["src/dev/generate.ts", "--fetch"], { cwd: projectRoot });
+  await promisify(execFile)("node", ["tools/dev/generate.ts", "--fetch"], { cwd: projectRoot });
 }
 
 /** A shell that keeps its functions and variables from one snippet to the next. */

@@ -5,13 +5,11 @@ import { posix } from "node:path";
 const elsewhere: Readonly<Record<string, string>> = {
   activities: "test/temporal",
   workflows: "test/temporal",
-  "src/contract": "test/temporal",
-  "src/app/testing": "test/rpc",
-  "src/compose.ts": "test/rpc/server",
-  "src/log.ts": "test/rpc/server",
-  "src/server.ts": "test/rpc/server",
-  "src/tracing.ts": "test/rpc/server",
-  "src/tracing-sdk.ts": "test/rpc/server",
+  "src/hub": "test/store",
+  "src/compose.ts": "test/platform/edge",
+  "src/routes.ts": "test/platform/edge",
+  "src/server.ts": "test/platform/edge",
+  "src/platform/observe": "test/platform/edge",
   "src/worker.ts": "test/worker",
 };
 
@@ -26,7 +24,7 @@ export function untested(files: readonly string[]): string[] {
 /** The folder of the tests of a source file: the nearest one that has any, above its mirror. */
 function folderOf(source: string, hasTests: (folder: string) => boolean): string {
   for (let place = source; place !== "."; place = posix.dirname(place)) {
-    const found = elsewhere[place] ?? place.replace(/^src\//, "test/");
+    const found = elsewhere[place] ?? place.replace(/^(src|workflows|activities)\//, "test/");
     if (hasTests(found)) return found;
   }
   return "";

@@ -1,12 +1,12 @@
 /** Tests that no run uses what an operator answers, who completes its activities by hand. */
 import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { grantPoints } from "../../src/app/points/commands.ts";
-import { startRun } from "../../src/app/reservations/workflow-runs.ts";
-import { sealed } from "../../src/contract/answers.ts";
-import type { BulkGrantView } from "../../src/contract/bulk-grants.ts";
-import { bulkGrantWorkflowId } from "../../src/contract/bulk-grants.ts";
-import { asService } from "../../src/domain/caller.ts";
+import type { BulkGrantView } from "../../src/bulk-grants/contract/bulk-grants.ts";
+import { bulkGrantWorkflowId } from "../../src/bulk-grants/contract/bulk-grants.ts";
+import { sealed } from "../../src/platform/contract/answers.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { grantPoints } from "../../src/points/use-cases/commands.ts";
+import { startRun } from "../../src/reservations/use-cases/workflow-runs.ts";
 import { balances, comesTo, readBulk, usersOf } from "../support/fixtures/bulk-grants.ts";
 import { holdAndBegin, holdReaches, holdRunOf, holdWithoutRun } from "../support/fixtures/holds.ts";
 import { recordOf, showsDetails } from "../support/fixtures/operators.ts";

@@ -1,7 +1,7 @@
 /** Tests that a run's history names the builds that worked on it, and that no build owns a run. */
 import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Child } from "../../src/dev/stack/child.ts";
+import type { Child } from "../../tools/dev/stack/child.ts";
 import { endsAsCanceled, reserveAndBegin } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { createLogger } from "../../src/log.ts";
-import { createLink } from "../../src/temporal/connection.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
+import { createLink } from "../../src/platform/temporal/connection.ts";
 
 const unavailable = { reason: "WORKFLOWS_UNAVAILABLE" };
 

@@ -1,18 +1,5 @@
 /** Tests workflows that continue as new, on a Temporal that suggests it after a few events. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { grantPoints } from "../../src/app/points/commands.ts";
-import { exportLedger, getLedgerExport } from "../../src/app/points/export-ledger.ts";
-import {
-  createLiabilityReport,
-  getLiabilityReport,
-} from "../../src/app/points/liability-reports.ts";
-import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
-import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { setTime } from "../../src/app/testing/test-clock.ts";
-import { liabilityReportWorkflowId } from "../../src/contract/liability-reports.ts";
-import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { formatInstant } from "../../src/domain/month.ts";
 import {
   callerKey,
   executeTimeKey,
@@ -20,7 +7,20 @@ import {
   programKey,
   stateKey,
   userKey,
-} from "../../src/temporal/search-attributes.ts";
+} from "../../src/platform/temporal/search-attributes.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { formatInstant } from "../../src/platform/words/month.ts";
+import { setTime } from "../../src/platform/work/test-clock.ts";
+import { liabilityReportWorkflowId } from "../../src/points/contract/liability-reports.ts";
+import { grantPoints } from "../../src/points/use-cases/commands.ts";
+import { exportLedger, getLedgerExport } from "../../src/points/use-cases/export-ledger.ts";
+import {
+  createLiabilityReport,
+  getLiabilityReport,
+} from "../../src/points/use-cases/liability-reports.ts";
+import { getProgramVerification, verifyProgram } from "../../src/points/use-cases/verify.ts";
+import { rescheduleReservation } from "../../src/reservations/use-cases/commands.ts";
+import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import { steps } from "../../workflows/timing.ts";
 import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
 import { fillLedgers, fillTable, linesByLists } from "../support/fixtures/ledgers-to-export.ts";

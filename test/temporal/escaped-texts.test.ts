@@ -1,13 +1,13 @@
 /** Tests that summaries and details of runs show what callers wrote as it is, not as Markdown. */
 import type { WorkflowStartOptions } from "@temporalio/client";
 import { expect, test } from "vitest";
-import { toView } from "../../activities/bulk-grant-view.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { createBulkGrantRuns } from "../../src/temporal/bulk-grants.ts";
-import type { Link } from "../../src/temporal/connection.ts";
-import { createPurges } from "../../src/temporal/purges.ts";
-import { createReservationRuns } from "../../src/temporal/reservations.ts";
-import { showDetails } from "../../workflows/reservation-view.ts";
+import { toView } from "../../activities/bulk-grants/bulk-grant-view.ts";
+import { createBulkGrantRuns } from "../../src/bulk-grants/temporal/bulk-grants.ts";
+import { createPurges } from "../../src/feed/temporal/purges.ts";
+import type { Link } from "../../src/platform/temporal/connection.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { createReservationRuns } from "../../src/reservations/temporal/reservations.ts";
+import { showDetails } from "../../workflows/reservations/reservation-view.ts";
 
 const id = "[pay](http://evil.test)";
 const reason = "<img src=x> **done**";

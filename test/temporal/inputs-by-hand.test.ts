@@ -1,6 +1,6 @@
 /** Tests runs that were started by hand without their input: they end, or need none. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { workflowTypes } from "../../src/contract/workflow-types.ts";
+import { workflowTypes } from "../../src/platform/contract/workflow-types.ts";
 import { showsDetails } from "../support/fixtures/operators.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 

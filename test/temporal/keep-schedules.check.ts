@@ -1,12 +1,12 @@
 /** Tests that one of several servers ensures the schedules, at a pace, and another if it dies. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import type { Deps } from "../../src/app/ports/deps.ts";
-import { programRef } from "../../src/app/ports/records.ts";
-import { monthEndId } from "../../src/contract/month-ends.ts";
-import { createLogger } from "../../src/log.ts";
-import { createLease } from "../../src/runtime/lease.ts";
-import { scheduleRequestsPerSecond } from "../../src/temporal/connection.ts";
+import type { Deps } from "../../src/hub/deps.ts";
+import { programRef } from "../../src/hub/records.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
+import { scheduleRequestsPerSecond } from "../../src/platform/temporal/connection.ts";
+import { createLease } from "../../src/platform/work/lease.ts";
+import { monthEndId } from "../../src/points/contract/month-ends.ts";
 import { ensuringPauses, keepEnsuringSchedules } from "../../src/temporal/keep-schedules.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { createWorkflows } from "../../src/temporal/workflows.ts";

@@ -1,11 +1,11 @@
 /** Tests what operators change in Temporal: Updates, Terminate, and runs started by hand. */
 import { WorkflowUpdateFailedError } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cancelReservation } from "../../src/app/reservations/commands.ts";
-import { listReservations } from "../../src/app/reservations/queries.ts";
-import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { pointsKey } from "../../src/temporal/search-attributes.ts";
+import { pointsKey } from "../../src/platform/temporal/search-attributes.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { cancelReservation } from "../../src/reservations/use-cases/commands.ts";
+import { listReservations } from "../../src/reservations/use-cases/queries.ts";
+import { syncRuns } from "../../src/reservations/use-cases/sync-runs.ts";
 import {
   expectNothingGranted,
   isListed,

@@ -2,11 +2,14 @@
 import { toJson } from "@bufbuild/protobuf";
 import { DurationSchema, durationFromMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { reservationLead } from "../../src/contract/reservations.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { formatInstant } from "../../src/domain/month.ts";
-import { latenessOf } from "../../src/domain/reservation.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { formatInstant } from "../../src/platform/words/month.ts";
+import { reservationLead } from "../../src/reservations/contract/reservations.ts";
+import { latenessOf } from "../../src/reservations/rules/reservation.ts";
+import {
+  cancelReservation,
+  rescheduleReservation,
+} from "../../src/reservations/use-cases/commands.ts";
 import {
   inputOf,
   isListed,

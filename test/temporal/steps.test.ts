@@ -1,13 +1,13 @@
 /** Tests with Temporal's own retries that an outage within a page loses nothing that was done. */
 import { NativeConnection } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Deps } from "../../src/app/ports/deps.ts";
-import type { TransactionRequest } from "../../src/app/ports/engine.ts";
-import type { PageRequest } from "../../src/app/ports/pages.ts";
-import { accountRef } from "../../src/app/ports/records.ts";
-import type { MonthEndResult } from "../../src/contract/month-ends.ts";
-import { DomainError } from "../../src/domain/errors.ts";
-import { createLogger } from "../../src/log.ts";
+import type { Deps } from "../../src/hub/deps.ts";
+import { accountRef } from "../../src/hub/records.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
+import type { TransactionRequest } from "../../src/platform/ports/engine.ts";
+import type { PageRequest } from "../../src/platform/ports/pages.ts";
+import { DomainError } from "../../src/platform/words/errors.ts";
+import type { MonthEndResult } from "../../src/points/contract/month-ends.ts";
 import { createWorker } from "../../src/worker.ts";
 import { startWorkerStack, type WorkerStack, workflowBundle } from "../support/servers/worker.ts";
 

@@ -1,6 +1,6 @@
 /** Tests reservations that become due while the store has faults. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { formatInstant } from "../../src/domain/month.ts";
+import { formatInstant } from "../../src/platform/words/month.ts";
 import { isListed, recordOf, showsDetails } from "../support/fixtures/operators.ts";
 import {
   eventsOf,

@@ -1,20 +1,20 @@
 /** Tests sweeps whose activities an operator completes by hand, with any answer. */
 import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { exportLedger, getLedgerExport } from "../../src/app/points/export-ledger.ts";
+import { purgeTargetId } from "../../src/feed/contract/purges.ts";
+import { deleteTarget } from "../../src/feed/use-cases/reactions/targets.ts";
+import { sealed } from "../../src/platform/contract/answers.ts";
+import { workflowTypes } from "../../src/platform/contract/workflow-types.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { setTime } from "../../src/platform/work/test-clock.ts";
+import { exportWorkflowId } from "../../src/points/contract/exports.ts";
+import { liabilityReportWorkflowId } from "../../src/points/contract/liability-reports.ts";
+import { exportLedger, getLedgerExport } from "../../src/points/use-cases/export-ledger.ts";
 import {
   createLiabilityReport,
   getLiabilityReport,
-} from "../../src/app/points/liability-reports.ts";
-import { updateProgram } from "../../src/app/programs/commands.ts";
-import { deleteTarget } from "../../src/app/reactions/targets.ts";
-import { setTime } from "../../src/app/testing/test-clock.ts";
-import { sealed } from "../../src/contract/answers.ts";
-import { exportWorkflowId } from "../../src/contract/exports.ts";
-import { liabilityReportWorkflowId } from "../../src/contract/liability-reports.ts";
-import { purgeTargetId } from "../../src/contract/purges.ts";
-import { workflowTypes } from "../../src/contract/workflow-types.ts";
-import { asService } from "../../src/domain/caller.ts";
+} from "../../src/points/use-cases/liability-reports.ts";
+import { updateProgram } from "../../src/points/use-cases/programs/commands.ts";
 import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
 import { at, grantTo } from "../support/fixtures/month-ends.ts";
 import { resetRun, showsDetails } from "../support/fixtures/operators.ts";

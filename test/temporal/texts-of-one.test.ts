@@ -1,7 +1,7 @@
 /** Tests that operators read of one point, and not of one points. */
 import { expect, test } from "vitest";
-import { detailsOf } from "../../workflows/hold-view.ts";
-import { showDetails } from "../../workflows/reservation-view.ts";
+import { detailsOf } from "../../workflows/holds/hold-view.ts";
+import { showDetails } from "../../workflows/reservations/reservation-view.ts";
 
 const names = { program_id: "default", user_id: "alice" };
 const until = "2026-12-01T00:00:00Z";

@@ -1,8 +1,8 @@
 /** The trace of a reservation: reserved by this process, granted by a worker process. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { createLogger } from "../../src/log.ts";
-import { startTracing } from "../../src/tracing.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
+import { startTracing } from "../../src/platform/observe/tracing.ts";
 import { inputOf, recordOf, showsDetails } from "../support/fixtures/operators.ts";
 import { handleOf } from "../support/fixtures/reservations.ts";
 import { patience } from "../support/fixtures/waiting.ts";

@@ -4,6 +4,6 @@ import { expect, inject, test } from "vitest";
 
 test("it has no calendar, which every run would evaluate anew", () => {
   const bundle = readFileSync(inject("workflowBundle"), "utf8");
-  expect(bundle).toContain("./workflows/reservation.ts");
+  expect(bundle).toContain("./workflows/reservations/reservation.ts");
   expect(bundle).not.toContain("temporal-polyfill");
 });

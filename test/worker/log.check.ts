@@ -1,11 +1,11 @@
 /** Tests that no line of a real worker's log names people, nor quotes an error that may. */
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { grantPoints } from "../../src/app/points/commands.ts";
-import { describeError } from "../../src/app/ports/described-errors.ts";
-import type { Child } from "../../src/dev/stack/child.ts";
-import { asService } from "../../src/domain/caller.ts";
-import type { Item } from "../../src/store/dynamodb/sdk/attributes.ts";
+import type { Item } from "../../src/platform/dynamodb/sdk/attributes.ts";
+import { describeError } from "../../src/platform/ports/described-errors.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { grantPoints } from "../../src/points/use-cases/commands.ts";
+import type { Child } from "../../tools/dev/stack/child.ts";
 import { approve, comesTo, submit } from "../support/fixtures/bulk-grants.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";

@@ -2,11 +2,11 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMeguri, type Meguri } from "../../packages/client/src/index.ts";
-import { pauseProgramReservations } from "../../src/app/reservations/pause.ts";
-import { reconcileId } from "../../src/contract/reconciler.ts";
-import type { Child } from "../../src/dev/stack/child.ts";
-import { findPorts } from "../../src/dev/stack/free-port.ts";
-import { asService } from "../../src/domain/caller.ts";
+import { asService } from "../../src/platform/words/caller.ts";
+import { reconcileId } from "../../src/reservations/contract/reconciler.ts";
+import { pauseProgramReservations } from "../../src/reservations/use-cases/pause.ts";
+import type { Child } from "../../tools/dev/stack/child.ts";
+import { findPorts } from "../../tools/dev/stack/free-port.ts";
 import { approve, comesTo, submit, usersOf } from "../support/fixtures/bulk-grants.ts";
 import { isListed } from "../support/fixtures/operators.ts";
 import { expectGrantedOnce, reserveAndStart } from "../support/fixtures/reservations.ts";
@@ -134,7 +134,7 @@ const labelsIn = (text: string, pattern: RegExp): string[] =>
 
 /** Families of ours that have no sample on the pages of this file. */
 const unsampled = {
-  // The processes of this file have no keys: test/probes/metrics.test.ts has their samples.
+  // The processes of this file have no keys: platform/probes/metrics.test.ts has their samples.
   server: ["meguri_key_age_seconds"],
   // The purge of a target that is throttled.
   worker: ["meguri_target_throttle_samples_total", "meguri_key_age_seconds"],

@@ -1,10 +1,10 @@
 /** Tests the page `/readyz` of a worker, against a Temporal behind a proxy that is cut. */
 import { NativeConnection } from "@temporalio/worker";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import type { Child } from "../../src/dev/stack/child.ts";
-import { findPorts } from "../../src/dev/stack/free-port.ts";
 import { createWorkerReadiness } from "../../src/worker/readiness.ts";
 import { createTemporalWatch } from "../../src/worker/temporal-watch.ts";
+import type { Child } from "../../tools/dev/stack/child.ts";
+import { findPorts } from "../../tools/dev/stack/free-port.ts";
 import { expectGrantedOnce, reserveAndStart } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { codeNamed } from "../support/markdown.ts";

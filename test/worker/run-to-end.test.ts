@@ -1,6 +1,6 @@
 /** Tests which errors of the SDK are failures of a worker. */
 import { expect, test, vi } from "vitest";
-import { createLogger } from "../../src/log.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
 import { runToEnd } from "../../src/worker/run-to-end.ts";
 
 const log = createLogger("test", "silent");

@@ -1,9 +1,9 @@
 /** Tests which attempts of activities are traced, and what their spans say. */
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { readConfig } from "../../src/config/config.ts";
-import { createLogger } from "../../src/log.ts";
-import { startTracing } from "../../src/tracing.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
+import { startTracing } from "../../src/platform/observe/tracing.ts";
 import { traceActivities } from "../../src/worker/trace-activities.ts";
 import { patience } from "../support/fixtures/waiting.ts";
 import { type Collector, startCollector } from "../support/servers/collector.ts";

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ConnectError } from "@connectrpc/connect";
 import { metadataOf, reasonOf } from "../../packages/client/src/errors.ts";
 import { verdictOn } from "../../packages/client/src/retry-policy.ts";
-import { DomainError } from "../../src/domain/errors.ts";
-import type { Reason } from "../../src/domain/reasons.ts";
+import { DomainError } from "../../src/platform/words/errors.ts";
+import type { Reason } from "../../src/platform/words/reasons.ts";
 import type { Clients } from "../../test/support/servers/server.ts";
 import type { Attempt } from "./record.ts";
 

@@ -1,12 +1,12 @@
 /** Waits until everything that was sent has been done, and reads what is stored then. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { getBulkGrant, listRows } from "../../src/app/bulk-grants/queries.ts";
-import { getBalance } from "../../src/app/points/queries.ts";
-import { verifyAccount } from "../../src/app/points/verify.ts";
-import type { Deps } from "../../src/app/ports/deps.ts";
-import { bulkGrantRef, programRef, reservationRef } from "../../src/app/ports/records.ts";
-import { defaultProgramId as programId } from "../../src/domain/program.ts";
-import { text } from "../../src/store/dynamodb/sdk/attributes.ts";
+import { getBulkGrant, listRows } from "../../src/bulk-grants/use-cases/queries.ts";
+import type { Deps } from "../../src/hub/deps.ts";
+import { bulkGrantRef, programRef, reservationRef } from "../../src/hub/records.ts";
+import { text } from "../../src/platform/dynamodb/sdk/attributes.ts";
+import { defaultProgramId as programId } from "../../src/points/rules/program.ts";
+import { getBalance } from "../../src/points/use-cases/queries.ts";
+import { verifyAccount } from "../../src/points/use-cases/verify.ts";
 import { allItems } from "../../test/support/fixtures/pages.ts";
 import { eventually } from "../../test/support/fixtures/waiting.ts";
 import { holdsOf, ledgerOf } from "../../test/support/models/fault-workload.ts";

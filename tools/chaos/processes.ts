@@ -1,6 +1,6 @@
 /** Processes of the stack, which faults kill, stop and start again at the same address. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Child } from "../../src/dev/stack/child.ts";
+import type { Child } from "../dev/stack/child.ts";
 import type { Faults } from "./faults.ts";
 
 /** What of a child the faults need. */

@@ -1,7 +1,7 @@
 /** A whole run: sixteen clients of all services under faults, then the checks. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { latenessOf } from "../../src/domain/reservation.ts";
-import type { Milliseconds } from "../../src/domain/units.ts";
+import type { Milliseconds } from "../../src/platform/words/units.ts";
+import { latenessOf } from "../../src/reservations/rules/reservation.ts";
 import { randomFrom } from "../../test/support/models/random.ts";
 import { type Calls, createCalls } from "./calls.ts";
 import { check } from "./checks/check.ts";

@@ -1,17 +1,17 @@
 /** Tests that the fault proxy serves the requests of bulk grants, with its faults and isolation. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import type { BlockOutcome } from "../../src/app/ports/bulk-grants.ts";
-import type { Reader } from "../../src/app/ports/deps.ts";
-import { blockOutcomeRef } from "../../src/app/ports/records.ts";
-import type { BulkGrantState } from "../../src/domain/bulk-grant.ts";
+import type { BlockOutcome } from "../../src/bulk-grants/ports/bulk-grants.ts";
+import type { BulkGrantState } from "../../src/bulk-grants/rules/bulk-grant.ts";
+import { createDynamoSheetStore } from "../../src/bulk-grants/store/sheet-store.ts";
+import type { Reader } from "../../src/hub/deps.ts";
+import { blockOutcomeRef } from "../../src/hub/records.ts";
 import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { createTables } from "../../src/ops/tables/manage-tables.ts";
-import { createDynamoItemStore } from "../../src/store/dynamodb/item-store.ts";
-import { createDynamoReader } from "../../src/store/dynamodb/readers/index.ts";
-import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
-import { createDynamoSheetStore } from "../../src/store/dynamodb/sheet-store.ts";
-import { tableName } from "../../src/store/dynamodb/tables.ts";
+import { createDynamoItemStore } from "../../src/platform/dynamodb/item-store.ts";
+import { type Clients, createClients } from "../../src/platform/dynamodb/sdk/client.ts";
+import { tableName } from "../../src/platform/dynamodb/tables.ts";
+import { createDynamoReader } from "../../src/store/readers.ts";
 import {
   bulkGrantOf,
   newUpload,

@@ -1,13 +1,13 @@
 /** Reads what the server says about an error: its reason, metadata, violations and retry delay. */
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type Reason, reasonTable } from "../../../src/domain/reasons.ts";
 import {
   BadRequestSchema,
   type ErrorInfo,
   ErrorInfoSchema,
   RetryInfoSchema,
 } from "../../../src/gen/google/rpc/error_details_pb.ts";
+import { type Reason, reasonTable } from "../../../src/platform/words/reasons.ts";
 import { type ReasonMetadata, readMetadata } from "./reason-metadata.ts";
 
 /** The error of a call that was refused, or not served, for a reason. */

@@ -1,7 +1,7 @@
 /** The public interface of the client package. */
 export { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 export { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
-export type { Reason } from "../../../src/domain/reasons.ts";
+export type { Reason } from "../../../src/platform/words/reasons.ts";
 export {
   type FieldViolation,
   isRefusal,

@@ -1,5 +1,9 @@
 /** Reads the metadata of a reason, texts on the wire, by the types in the table of reasons. */
-import { type MetadataTypes, type Reason, reasonTable } from "../../../src/domain/reasons.ts";
+import {
+  type MetadataTypes,
+  type Reason,
+  reasonTable,
+} from "../../../src/platform/words/reasons.ts";
 
 /** The metadata of a reason. An int64, such as an amount of points, is a bigint. */
 export type ReasonMetadata<R extends Reason> = Always<MetadataTypes<R>> &

@@ -1,6 +1,6 @@
 /** Decides whether and when a failed call is sent again. */
 import { Code, type ConnectError } from "@connectrpc/connect";
-import type { Reason } from "../../../src/domain/reasons.ts";
+import type { Reason } from "../../../src/platform/words/reasons.ts";
 import { errorInfoOf, retryDelayMsOf } from "./errors.ts";
 import { isWrongAddress } from "./wrong-address.ts";
 

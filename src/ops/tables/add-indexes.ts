@@ -7,7 +7,7 @@ import {
   type TableDescription,
   UpdateTableCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { Logger } from "../../log.ts";
+import type { Logger } from "../../platform/observe/log.ts";
 import { describeTable } from "./describe.ts";
 
 export interface AddOptions {

@@ -1,8 +1,8 @@
 /** The definitions of all tables, read from deploy/tables.yaml. */
 import { readFileSync } from "node:fs";
 import type { CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
-import { usesLocalCredentials } from "../../store/dynamodb/sdk/client.ts";
-import type { Table, TableName } from "../../store/dynamodb/tables.ts";
+import { usesLocalCredentials } from "../../platform/dynamodb/sdk/client.ts";
+import type { Table, TableName } from "../../platform/dynamodb/tables.ts";
 import { readTemplate } from "./template.ts";
 
 const file = `${import.meta.dirname}/../../../deploy/tables.yaml`;

@@ -11,8 +11,8 @@ import {
   findTool,
   installWithGo,
   type Tool,
-} from "../../../src/dev/stack/cached-tools.ts";
-import { findTemporalCli } from "../../../src/dev/stack/temporal-cli.ts";
+} from "../../../tools/dev/stack/cached-tools.ts";
+import { findTemporalCli } from "../../../tools/dev/stack/temporal-cli.ts";
 
 let folder: string;
 let lines: string[];
@@ -184,7 +184,9 @@ describe("a file is fetched", () => {
   });
 
   test("after a process was killed meanwhile, without what that has left", async () => {
-    const module = JSON.stringify(`${import.meta.dirname}/../../../src/dev/stack/cached-tools.ts`);
+    const module = JSON.stringify(
+      `${import.meta.dirname}/../../../tools/dev/stack/cached-tools.ts`,
+    );
     const script = `import { fetchOnce } from ${module};
       await fetchOnce({ command: "tool-x", title: "Tool", folder: "tool-1", fetch: () => {
         console.log("fetching"); return new Promise((resolve) => setTimeout(resolve, 2 ** 30));

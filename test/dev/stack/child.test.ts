@@ -1,7 +1,7 @@
 /** Tests what is said of a process that does not become ready. */
 import { spawn } from "node:child_process";
 import { expect, test, vi } from "vitest";
-import { adopt, waitUntilReady } from "../../../src/dev/stack/child.ts";
+import { adopt, waitUntilReady } from "../../../tools/dev/stack/child.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 
 /** Runs a shell script as a child named Store. */

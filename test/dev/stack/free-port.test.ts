@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, test, vi } from "vitest";
-import { findPorts, retryLostPorts } from "../../../src/dev/stack/free-port.ts";
+import { findPorts, retryLostPorts } from "../../../tools/dev/stack/free-port.ts";
 
 vi.mock("node:crypto", async (original) => {
   const crypto = await original<typeof import("node:crypto")>();

@@ -5,7 +5,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Locked, lock } from "../../../src/dev/stack/lock.ts";
+import { Locked, lock } from "../../../tools/dev/stack/lock.ts";
 
 const root = `${import.meta.dirname}/../../..`;
 
@@ -27,7 +27,7 @@ describe("a lock", () => {
 
   test("whose process was killed is taken over", async () => {
     const path = join(folder, "lock.sock");
-    const hold = `import { lock } from ${JSON.stringify(`${root}/src/dev/stack/lock.ts`)};
+    const hold = `import { lock } from ${JSON.stringify(`${root}/tools/dev/stack/lock.ts`)};
       await lock(${JSON.stringify(path)}, "here"); console.log("held");`;
     const holder = spawn(process.execPath, ["--input-type=module", "--eval", hold]);
     await once(holder.stdout, "data");

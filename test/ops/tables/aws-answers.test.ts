@@ -14,7 +14,7 @@ import { expect, test, vi } from "vitest";
 import { tableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { lineOf } from "../../../src/ops/tables/differences.ts";
 import { manageTables } from "../../../src/ops/tables/manage-tables.ts";
-import { tableName } from "../../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../../src/platform/dynamodb/tables.ts";
 
 const [, reservations] = tableDefinitions(tableName("shop-"));
 if (!reservations) throw new Error("a definition is missing");

@@ -7,7 +7,7 @@ import {
   isMendedBySetup,
   lineOf,
 } from "../../../src/ops/tables/differences.ts";
-import { tableName } from "../../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../../src/platform/dynamodb/tables.ts";
 
 const definitions = tableDefinitions(tableName("shop-"));
 const [points, reservations, , reactions] = definitions;

@@ -8,9 +8,6 @@ import {
   UpdateTableCommand,
 } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
-import { readConfig } from "../../../src/config/config.ts";
-import { OperatorError } from "../../../src/config/config-error.ts";
-import { createLogger } from "../../../src/log.ts";
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
 import {
   localTableDefinitions,
@@ -23,8 +20,11 @@ import {
   createTables,
   manageTables,
 } from "../../../src/ops/tables/manage-tables.ts";
-import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import { type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
+import { readConfig } from "../../../src/platform/config/config.ts";
+import { OperatorError } from "../../../src/platform/config/config-error.ts";
+import { type Clients, createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
+import { type TableName, tableName } from "../../../src/platform/dynamodb/tables.ts";
+import { createLogger } from "../../../src/platform/observe/log.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { projectRoot } from "../../support/markdown.ts";
 import { startServer } from "../../support/servers/server.ts";

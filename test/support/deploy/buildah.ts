@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { fetchOnce, findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { fetchOnce, findTool, type Progress } from "../../../tools/dev/stack/cached-tools.ts";
 import { sayOnce } from "../say-once.ts";
 import { unpackDebian } from "../servers/debian-packages.ts";
 

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseEnv, promisify } from "node:util";
-import { findTool, installWithGo, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { findTool, installWithGo, type Progress } from "../../../tools/dev/stack/cached-tools.ts";
 import { codeNamed, projectRoot } from "../markdown.ts";
 import { sayOnce } from "../say-once.ts";
 

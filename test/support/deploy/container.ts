@@ -1,7 +1,7 @@
 /** Starts processes from the files of an image, as a container engine does. */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { adopt, type Child } from "../../../src/dev/stack/child.ts";
+import { adopt, type Child } from "../../../tools/dev/stack/child.ts";
 import { eventually } from "../fixtures/waiting.ts";
 import type { Image } from "./image.ts";
 

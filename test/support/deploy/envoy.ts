@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { adopt, waitUntilReady } from "../../../src/dev/stack/child.ts";
+import { adopt, waitUntilReady } from "../../../tools/dev/stack/child.ts";
 import { projectRoot } from "../markdown.ts";
 import { findPythonTool } from "./python-tools.ts";
 

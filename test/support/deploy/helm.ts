@@ -1,6 +1,6 @@
 /** Finds or builds Helm, which renders and checks the chart. */
 import { join } from "node:path";
-import { findTool, installWithGo, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { findTool, installWithGo, type Progress } from "../../../tools/dev/stack/cached-tools.ts";
 import { sayOnce } from "../say-once.ts";
 
 const version = "3.19.0";

@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
-import { limitsOf } from "../../../src/rpc/server/method-limits.ts";
+import { limitsOf } from "../../../src/platform/edge/method-limits.ts";
 import { goodRequests, type Init } from "../fixtures/good-requests.ts";
 import { deepJson, emptyObjects, manyFields, sheets, unknownFields } from "./bodies.ts";
 

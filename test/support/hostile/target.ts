@@ -1,12 +1,12 @@
 /** Starts what is attacked: a server process that verifies tokens, with a probe inside. */
 import { compose } from "../../../src/compose.ts";
-import { readConfig } from "../../../src/config/config.ts";
-import { findPorts } from "../../../src/dev/stack/free-port.ts";
-import { startService } from "../../../src/dev/stack/service.ts";
-import { createLogger } from "../../../src/log.ts";
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
-import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import { tableName } from "../../../src/store/dynamodb/tables.ts";
+import { readConfig } from "../../../src/platform/config/config.ts";
+import { createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
+import { tableName } from "../../../src/platform/dynamodb/tables.ts";
+import { createLogger } from "../../../src/platform/observe/log.ts";
+import { findPorts } from "../../../tools/dev/stack/free-port.ts";
+import { startService } from "../../../tools/dev/stack/service.ts";
 import { allScopes } from "../fixtures/descriptors.ts";
 import {
   audience,

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import pLimit from "p-limit";
 import { expect } from "vitest";
-import { getBalance } from "../../../src/app/points/queries.ts";
-import type { RowCode } from "../../../src/domain/sheet.ts";
+import type { RowCode } from "../../../src/bulk-grants/rules/sheet.ts";
 import {
   type BulkGrant,
   BulkGrant_State as State,
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
+import { getBalance } from "../../../src/points/use-cases/queries.ts";
 import { uploadCsv } from "../fixtures/bulk-grant-calls.ts";
 import { freeze, verified } from "../fixtures/reservations.ts";
 import { eventually } from "../fixtures/waiting.ts";

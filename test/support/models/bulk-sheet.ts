@@ -1,7 +1,7 @@
 /** A sheet in which some rows are bad, one after another in every way, and what an export shows. */
 import { parse } from "csv-parse/sync";
 import { expect } from "vitest";
-import type { RowCode } from "../../../src/domain/sheet.ts";
+import type { RowCode } from "../../../src/bulk-grants/rules/sheet.ts";
 
 /** The most points of one row in the program of these sheets. */
 export const maxPointsPerRow = 1_000;

@@ -1,5 +1,7 @@
 /** Sends requests to the use cases of bulk grants, as tests name them, and shows what they keep. */
-import { advanceBulkGrant } from "../../../src/app/bulk-grants/advance.ts";
+
+import type { BulkGrant, RunCounts } from "../../../src/bulk-grants/rules/bulk-grant.ts";
+import { advanceBulkGrant } from "../../../src/bulk-grants/use-cases/advance.ts";
 import {
   approveBulkGrant,
   cancelBulkGrant,
@@ -7,22 +9,21 @@ import {
   rejectBulkGrant,
   resumeBulkGrant,
   retryBulkGrant,
-} from "../../../src/app/bulk-grants/commands.ts";
-import { getBulkGrant, listRows } from "../../../src/app/bulk-grants/queries.ts";
-import { reverseBulkGrant } from "../../../src/app/bulk-grants/reverse.ts";
-import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
-import { submitBulkGrant } from "../../../src/app/bulk-grants/submit.ts";
+} from "../../../src/bulk-grants/use-cases/commands.ts";
+import { getBulkGrant, listRows } from "../../../src/bulk-grants/use-cases/queries.ts";
+import { reverseBulkGrant } from "../../../src/bulk-grants/use-cases/reverse.ts";
+import { finishRun, runBlocks } from "../../../src/bulk-grants/use-cases/run.ts";
+import { submitBulkGrant } from "../../../src/bulk-grants/use-cases/submit.ts";
 import {
   completeValidation,
   validateBlocks,
-} from "../../../src/app/bulk-grants/validate-blocks.ts";
-import { freezeAccount, unfreezeAccount } from "../../../src/app/points/commands.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import { bulkGrantRef, bulkRevisionRef } from "../../../src/app/ports/records.ts";
-import type { BulkGrant, RunCounts } from "../../../src/domain/bulk-grant.ts";
-import type { BulkRules } from "../../../src/domain/bulk-rules.ts";
-import { asService } from "../../../src/domain/caller.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
+} from "../../../src/bulk-grants/use-cases/validate-blocks.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import { bulkGrantRef, bulkRevisionRef } from "../../../src/hub/records.ts";
+import { asService } from "../../../src/platform/words/caller.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import type { BulkRules } from "../../../src/points/rules/bulk-rules.ts";
+import { freezeAccount, unfreezeAccount } from "../../../src/points/use-cases/commands.ts";
 import { enforceRules } from "../fixtures/bulk-rules.ts";
 import { allItems } from "../fixtures/pages.ts";
 

@@ -5,18 +5,18 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
+import type { PickUpResult } from "../../../src/bulk-grants/contract/sheet-sources.ts";
 import type {
   BlockCheck,
   BlockOutcome,
   BulkGrantReport,
-} from "../../../src/app/ports/bulk-grants.ts";
-import type { PickUpResult } from "../../../src/contract/sheet-sources.ts";
-import type { Action, BulkGrant } from "../../../src/domain/bulk-grant.ts";
-import type { RuleChange } from "../../../src/domain/bulk-rule-changes.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
-import type { EventKey } from "../../../src/domain/ledger.ts";
-import type { SheetRow } from "../../../src/domain/sheet.ts";
-import type { Write } from "../../../src/store/engine/item-store.ts";
+} from "../../../src/bulk-grants/ports/bulk-grants.ts";
+import type { Action, BulkGrant } from "../../../src/bulk-grants/rules/bulk-grant.ts";
+import type { SheetRow } from "../../../src/bulk-grants/rules/sheet.ts";
+import type { Write } from "../../../src/platform/engine/item-store.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import type { RuleChange } from "../../../src/points/rules/bulk-rule-changes.ts";
+import type { EventKey } from "../../../src/points/rules/ledger.ts";
 import type { FolderFile } from "./campaigns-folder.ts";
 import {
   afterCommand,

@@ -1,4 +1,6 @@
 /** The calls of people in the campaigns; the audit judges each answer. */
+
+import type { BulkGrant } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import {
   approveBulkGrant,
   cancelBulkGrant,
@@ -6,18 +8,17 @@ import {
   rejectBulkGrant,
   resumeBulkGrant,
   retryBulkGrant,
-} from "../../../src/app/bulk-grants/commands.ts";
-import { reverseBulkGrant } from "../../../src/app/bulk-grants/reverse.ts";
-import { submitBulkGrant } from "../../../src/app/bulk-grants/submit.ts";
+} from "../../../src/bulk-grants/use-cases/commands.ts";
+import { reverseBulkGrant } from "../../../src/bulk-grants/use-cases/reverse.ts";
+import { submitBulkGrant } from "../../../src/bulk-grants/use-cases/submit.ts";
+import { asService } from "../../../src/platform/words/caller.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
 import {
   freezeAccount,
   grantPoints,
   unfreezeAccount,
   usePoints,
-} from "../../../src/app/points/commands.ts";
-import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
-import { asService } from "../../../src/domain/caller.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
+} from "../../../src/points/use-cases/commands.ts";
 import { enforceRules } from "../fixtures/bulk-rules.ts";
 import { patiently } from "../fixtures/waiting.ts";
 import { type Answer, programId } from "./campaigns-audit.ts";

@@ -4,8 +4,8 @@ import {
   noSuchFile,
   otherVersion,
   versionOfText,
-} from "../../../src/adapters/sources/files.ts";
-import type { Source } from "../../../src/adapters/sources/source.ts";
+} from "../../../src/bulk-grants/sources/files.ts";
+import type { Source } from "../../../src/bulk-grants/sources/source.ts";
 
 export interface FolderFile {
   readonly path: string;

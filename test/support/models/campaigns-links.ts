@@ -1,7 +1,7 @@
 /** What lies between the processes of a model and the store: time, and requests that are lost. */
-import type { Reader } from "../../../src/app/ports/deps.ts";
-import { requestMs } from "../../../src/app/ports/engine.ts";
-import type { ItemStore, Write } from "../../../src/store/engine/item-store.ts";
+import type { Reader } from "../../../src/hub/deps.ts";
+import type { ItemStore, Write } from "../../../src/platform/engine/item-store.ts";
+import { requestMs } from "../../../src/platform/ports/engine.ts";
 
 /** What happens to an attempt of a worker. All times are in ms. */
 export interface Fate {

@@ -1,18 +1,18 @@
 /** Plays random histories of campaigns by name, in memory, and has the audit judge them. */
 import { deepStrictEqual, fail, ok, partialDeepStrictEqual, strictEqual } from "node:assert";
 import fc from "fast-check";
-import { listActions, listRevisions } from "../../../src/app/bulk-grants/history.ts";
+import { bulkGrantWorkflowId } from "../../../src/bulk-grants/contract/bulk-grants.ts";
+import { listActions, listRevisions } from "../../../src/bulk-grants/use-cases/history.ts";
 import {
   failedRows,
   getBulkGrant,
   listBulkGrants,
   listRows,
-} from "../../../src/app/bulk-grants/queries.ts";
-import { startActiveBulkGrants } from "../../../src/app/bulk-grants/reconcile.ts";
-import { getSummary } from "../../../src/app/bulk-grants/summarize.ts";
-import { writeSheet } from "../../../src/app/bulk-grants/write-sheet.ts";
-import { getBalance } from "../../../src/app/points/queries.ts";
-import { bulkGrantWorkflowId } from "../../../src/contract/bulk-grants.ts";
+} from "../../../src/bulk-grants/use-cases/queries.ts";
+import { startActiveBulkGrants } from "../../../src/bulk-grants/use-cases/reconcile.ts";
+import { getSummary } from "../../../src/bulk-grants/use-cases/summarize.ts";
+import { writeSheet } from "../../../src/bulk-grants/use-cases/write-sheet.ts";
+import { getBalance } from "../../../src/points/use-cases/queries.ts";
 import { allItems } from "../fixtures/pages.ts";
 import { programId } from "./campaigns-audit.ts";
 import { approve, goOn, idOf, perform, picked, send, setFrozen } from "./campaigns-calls.ts";

@@ -1,6 +1,6 @@
 /** The calls that a bulk grant takes in each state, and what the tiers ask for, by the design. */
-import type { BulkGrant, BulkGrantState } from "../../../src/domain/bulk-grant.ts";
-import { type BulkRules, defaultBulkRules } from "../../../src/domain/bulk-rules.ts";
+import type { BulkGrant, BulkGrantState } from "../../../src/bulk-grants/rules/bulk-grant.ts";
+import { type BulkRules, defaultBulkRules } from "../../../src/points/rules/bulk-rules.ts";
 
 /** The states in which a bulk grant gets its next revision. */
 export const replaceable: readonly BulkGrantState[] = [

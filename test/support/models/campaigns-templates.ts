@@ -1,6 +1,6 @@
 /** Random histories of campaigns: what people drop and do, and what happens to the workers. */
 import fc from "fast-check";
-import type { BulkRules } from "../../../src/domain/bulk-rules.ts";
+import type { BulkRules } from "../../../src/points/rules/bulk-rules.ts";
 import type { Fate } from "./campaigns-links.ts";
 import type { Command } from "./campaigns-rules.ts";
 import { type SourceName, sourceNames } from "./campaigns-world.ts";

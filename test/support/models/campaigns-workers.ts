@@ -2,8 +2,8 @@
 import type { Client } from "@temporalio/client";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { createActivities } from "../../../activities/index.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import { requestMs } from "../../../src/app/ports/engine.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import { requestMs } from "../../../src/platform/ports/engine.ts";
 import { noObservers } from "../fixtures/no-observers.ts";
 import { type Fate, never } from "./campaigns-links.ts";
 import type { ActivityTask, Worker } from "./memory-temporal.ts";

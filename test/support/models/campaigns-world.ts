@@ -1,18 +1,22 @@
 /** The world of the campaigns: a store, Temporal with its workers, and two folders of files. */
-import { createBulkSources } from "../../../src/adapters/sources/bulk-sources.ts";
-import type { SourceDefinition } from "../../../src/adapters/sources/definitions.ts";
-import type { BulkSources } from "../../../src/app/ports/bulk-grants.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import type { Workflows } from "../../../src/app/ports/workflows.ts";
-import { createProgram } from "../../../src/app/programs/commands.ts";
-import { bulkGrantWorkflowId, bulkRefreshSignal } from "../../../src/contract/bulk-grants.ts";
-import type { BulkGrantName } from "../../../src/domain/bulk-grant.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
-import { createProgramCache } from "../../../src/runtime/program-cache.ts";
-import { CommitEngine } from "../../../src/store/engine/engine.ts";
-import type { Write } from "../../../src/store/engine/item-store.ts";
-import { bulkGrant } from "../../../workflows/bulk-grant.ts";
-import { pickUpSheets } from "../../../workflows/pick-up-sheets.ts";
+
+import {
+  bulkGrantWorkflowId,
+  bulkRefreshSignal,
+} from "../../../src/bulk-grants/contract/bulk-grants.ts";
+import type { BulkSources } from "../../../src/bulk-grants/ports/bulk-grants.ts";
+import type { BulkGrantName } from "../../../src/bulk-grants/rules/bulk-grant.ts";
+import { createBulkSources } from "../../../src/bulk-grants/sources/bulk-sources.ts";
+import type { SourceDefinition } from "../../../src/bulk-grants/sources/definitions.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import type { Workflows } from "../../../src/hub/workflows.ts";
+import { CommitEngine } from "../../../src/platform/engine/engine.ts";
+import type { Write } from "../../../src/platform/engine/item-store.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import { createProgramCache } from "../../../src/points/runtime/program-cache.ts";
+import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
+import { bulkGrant } from "../../../workflows/bulk-grants/bulk-grant.ts";
+import { pickUpSheets } from "../../../workflows/bulk-grants/pick-up-sheets.ts";
 import { enforceRules } from "../fixtures/bulk-rules.ts";
 import { memoryDeps } from "../stores/memory-store.ts";
 import { Audit, programId } from "./campaigns-audit.ts";

@@ -1,15 +1,15 @@
 /** A property of bulk grants that are cancelled while attempts at their rows are under way. */
 import { deepStrictEqual, fail as failed, ok, strictEqual } from "node:assert";
 import fc from "fast-check";
-import { readBulkGrant } from "../../../src/app/bulk-grants/bulk-grant-record.ts";
-import { getBulkGrant, listRows } from "../../../src/app/bulk-grants/queries.ts";
-import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
-import { lateRowsMs } from "../../../src/app/bulk-grants/run-lease.ts";
-import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
-import { requestMs } from "../../../src/app/ports/engine.ts";
-import type { Kind } from "../../../src/app/ports/records.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
-import { lateEntriesMs } from "../../../src/domain/ledger.ts";
+import { readBulkGrant } from "../../../src/bulk-grants/use-cases/bulk-grant-record.ts";
+import { getBulkGrant, listRows } from "../../../src/bulk-grants/use-cases/queries.ts";
+import { finishRun, runBlocks } from "../../../src/bulk-grants/use-cases/run.ts";
+import { lateRowsMs } from "../../../src/bulk-grants/use-cases/run-lease.ts";
+import type { Deps, Reader } from "../../../src/hub/deps.ts";
+import type { Kind } from "../../../src/hub/records.ts";
+import { requestMs } from "../../../src/platform/ports/engine.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import { lateEntriesMs } from "../../../src/points/rules/ledger.ts";
 import { openStore, start, submit, validate } from "../fixtures/bulk-steps.ts";
 import { allItems } from "../fixtures/pages.ts";
 import type { MemoryStore, Request, SettableClock } from "../stores/memory-store.ts";

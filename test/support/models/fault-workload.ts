@@ -1,37 +1,37 @@
 /** Runs operations of many callers on a store with faults, and checks their outcomes. */
 import { expect } from "vitest";
-import { capturePoints, holdPoints, releaseHold } from "../../../src/app/holds/commands.ts";
-import { timeOutHold } from "../../../src/app/holds/time-out.ts";
+import { createDynamoSheetStore } from "../../../src/bulk-grants/store/sheet-store.ts";
+import { createTargetOwnerCache } from "../../../src/feed/runtime/target-owner-cache.ts";
+import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
+import type { Hold, HoldState } from "../../../src/holds/rules/hold.ts";
+import { capturePoints, holdPoints, releaseHold } from "../../../src/holds/use-cases/commands.ts";
+import { timeOutHold } from "../../../src/holds/use-cases/time-out.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import { holdRef } from "../../../src/hub/records.ts";
+import { createDynamoItemStore } from "../../../src/platform/dynamodb/item-store.ts";
+import { createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
+import type { TableName } from "../../../src/platform/dynamodb/tables.ts";
+import { CommitEngine } from "../../../src/platform/engine/engine.ts";
+import type { Clock } from "../../../src/platform/ports/clock.ts";
+import { Counts } from "../../../src/platform/ports/tallies.ts";
+import { asService } from "../../../src/platform/words/caller.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import type { Month } from "../../../src/platform/words/month.ts";
+import { createSystemClock } from "../../../src/platform/work/clocks.ts";
+import type { LedgerEntry } from "../../../src/points/rules/ledger.ts";
+import { createProgramCache } from "../../../src/points/runtime/program-cache.ts";
+import { createSnapshotRemover } from "../../../src/points/store/ledger-items.ts";
 import {
   extendPoints,
   grantPoints,
   refundPoints,
   revokePoints,
   usePoints,
-} from "../../../src/app/points/commands.ts";
-import { getBalance } from "../../../src/app/points/queries.ts";
-import { verifyAccount } from "../../../src/app/points/verify.ts";
-import type { Clock } from "../../../src/app/ports/clock.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import { holdRef } from "../../../src/app/ports/records.ts";
-import { Counts } from "../../../src/app/ports/tallies.ts";
-import { asService } from "../../../src/domain/caller.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
-import type { Hold, HoldState } from "../../../src/domain/hold.ts";
-import type { LedgerEntry } from "../../../src/domain/ledger.ts";
-import type { Month } from "../../../src/domain/month.ts";
-import { createSystemClock } from "../../../src/runtime/clocks.ts";
-import { createDueHours } from "../../../src/runtime/due-hours.ts";
-import { createProgramCache } from "../../../src/runtime/program-cache.ts";
-import { createTargetOwnerCache } from "../../../src/runtime/target-owner-cache.ts";
-import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
-import { createSnapshotRemover } from "../../../src/store/dynamodb/ledger-items.ts";
-import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
-import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
-import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import { createDynamoSheetStore } from "../../../src/store/dynamodb/sheet-store.ts";
-import type { TableName } from "../../../src/store/dynamodb/tables.ts";
-import { CommitEngine } from "../../../src/store/engine/engine.ts";
+} from "../../../src/points/use-cases/commands.ts";
+import { getBalance } from "../../../src/points/use-cases/queries.ts";
+import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
+import { createDueHours } from "../../../src/reservations/runtime/due-hours.ts";
+import { createDynamoReader } from "../../../src/store/readers.ts";
 import type { DynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { allItems } from "../fixtures/pages.ts";
 import { patience, patiently } from "../fixtures/waiting.ts";

@@ -4,8 +4,13 @@
  * and each account holds what its open holds have.
  */
 import { isDeepStrictEqual } from "node:util";
-import { capturedPointsOf, type Hold, holdOfEvent, pointsOf } from "../../../src/domain/hold.ts";
-import { eventName } from "../../../src/domain/ledger.ts";
+import {
+  capturedPointsOf,
+  type Hold,
+  holdOfEvent,
+  pointsOf,
+} from "../../../src/holds/rules/hold.ts";
+import { eventName } from "../../../src/points/rules/ledger.ts";
 import { type KnownEntry, leftOf, type Operation, type Outcome } from "./workload-operations.ts";
 
 /** What is stored when everything that was sent has been done. */

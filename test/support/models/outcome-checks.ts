@@ -4,7 +4,7 @@
  * refusal was right during its call.
  */
 import { isDeepStrictEqual } from "node:util";
-import { eventName } from "../../../src/domain/ledger.ts";
+import { eventName } from "../../../src/points/rules/ledger.ts";
 import { wrongRefusals } from "./refusal-checks.ts";
 import { type KnownEntry, keyOf, keyOfEntry, leftOf, type Outcome } from "./workload-operations.ts";
 

@@ -3,9 +3,9 @@
  * each of their instants.
  */
 import fc from "fast-check";
-import { withSnapshot } from "../../../src/domain/past.ts";
-import { expireForMonthEnd } from "../../../src/domain/points.ts";
-import type { Program } from "../../../src/domain/program.ts";
+import { withSnapshot } from "../../../src/points/rules/past.ts";
+import { expireForMonthEnd } from "../../../src/points/rules/points.ts";
+import type { Program } from "../../../src/points/rules/program.ts";
 import { createLedger, program } from "../fixtures/ledger-fixture.ts";
 import {
   lotAt,

@@ -1,17 +1,18 @@
 /** The requests about holds of a random history, as a worker and a server carry them out. */
+
+import { capturedPointsOf, pointsOf, type Release } from "../../../src/holds/rules/hold.ts";
 import {
   capturePoints,
   type HoldResult,
   holdPoints,
   releaseHold,
-} from "../../../src/app/holds/commands.ts";
-import { timeOutHold } from "../../../src/app/holds/time-out.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import type { AccountName } from "../../../src/app/ports/points.ts";
-import type { Caller } from "../../../src/domain/caller.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
-import { capturedPointsOf, pointsOf, type Release } from "../../../src/domain/hold.ts";
-import type { LedgerEntry } from "../../../src/domain/ledger.ts";
+} from "../../../src/holds/use-cases/commands.ts";
+import { timeOutHold } from "../../../src/holds/use-cases/time-out.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import type { Caller } from "../../../src/platform/words/caller.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import type { AccountName } from "../../../src/points/ports/points.ts";
+import type { LedgerEntry } from "../../../src/points/rules/ledger.ts";
 import { pause } from "../stores/item-by-item.ts";
 import type { Operation, Request, ShownHold } from "./points-oracle.ts";
 

@@ -2,7 +2,14 @@
 import { deepStrictEqual, ok } from "node:assert";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import type { ChangeResult } from "../../../src/app/points/change-account.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import { accountRef, programRef } from "../../../src/hub/records.ts";
+import { asService } from "../../../src/platform/words/caller.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import { formatMonth, parseMonth } from "../../../src/platform/words/month.ts";
+import { type AccountName, shardCount } from "../../../src/points/ports/points.ts";
+import { eventName, type LedgerEntry } from "../../../src/points/rules/ledger.ts";
+import type { ChangeResult } from "../../../src/points/use-cases/change-account.ts";
 import {
   extendPoints,
   freezeAccount,
@@ -11,19 +18,12 @@ import {
   revokePoints,
   unfreezeAccount,
   usePoints,
-} from "../../../src/app/points/commands.ts";
-import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
-import { getPastBalance } from "../../../src/app/points/past-balance.ts";
-import { getBalance } from "../../../src/app/points/queries.ts";
-import { verifyAccount } from "../../../src/app/points/verify.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import { type AccountName, shardCount } from "../../../src/app/ports/points.ts";
-import { accountRef, programRef } from "../../../src/app/ports/records.ts";
-import { updateProgram } from "../../../src/app/programs/commands.ts";
-import { asService } from "../../../src/domain/caller.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
-import { eventName, type LedgerEntry } from "../../../src/domain/ledger.ts";
-import { formatMonth, parseMonth } from "../../../src/domain/month.ts";
+} from "../../../src/points/use-cases/commands.ts";
+import { expireDueInShard } from "../../../src/points/use-cases/expire-due.ts";
+import { getPastBalance } from "../../../src/points/use-cases/past-balance.ts";
+import { updateProgram } from "../../../src/points/use-cases/programs/commands.ts";
+import { getBalance } from "../../../src/points/use-cases/queries.ts";
+import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
 import { delayedBy, pause } from "../stores/item-by-item.ts";
 import { type Fault, memoryDeps } from "../stores/memory-store.ts";
 import { type HoldRequest, holdsOf, isOfHold, sendForHold } from "./points-model-holds.ts";

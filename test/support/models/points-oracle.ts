@@ -1,6 +1,6 @@
 /**
  * A second implementation of an account, with which the models compare the service: a lot for each
- * month, with its own instant of expiry. It has no ring and shares nothing with src/domain, not
+ * month, with its own instant of expiry. It has no ring and shares nothing with src/points, not
  * even months and time zones.
  */
 
@@ -134,7 +134,7 @@ interface Captured extends Written {
   readonly taken: [Lot, number][];
 }
 
-/** As many as src/domain allows. */
+/** As many as src/points allows. */
 const maxCaptures = 20;
 
 interface State {

@@ -4,7 +4,13 @@
  * and nothing is left of what has gone.
  */
 import { deepStrictEqual, ok } from "node:assert";
-import { type Item, num, parts, text, texts } from "../../../src/store/dynamodb/sdk/attributes.ts";
+import {
+  type Item,
+  num,
+  parts,
+  text,
+  texts,
+} from "../../../src/platform/dynamodb/sdk/attributes.ts";
 
 /** A reaction or an event of which the owner was notified. */
 interface Member {

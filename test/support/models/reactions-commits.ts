@@ -3,7 +3,7 @@
  * taken, when the servers that took them are gone.
  */
 import { ok } from "node:assert";
-import { type Item, num, pad, text } from "../../../src/store/dynamodb/sdk/attributes.ts";
+import { type Item, num, pad, text } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import type { CapturedRequest } from "../../../tools/dynamo-proxy/proxy.ts";
 import {
   type Answer,

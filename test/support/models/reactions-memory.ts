@@ -1,17 +1,17 @@
 /** The use cases of reactions on the store in memory as the system of a history. */
 import fc from "fast-check";
-import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
-import type { Kind, Records } from "../../../src/app/ports/records.ts";
 import {
   endPurge,
   purgeEvents,
   purgeReactions,
   readKindsToPurge,
-} from "../../../src/app/reactions/purge-target.ts";
-import { listUserReactions } from "../../../src/app/reactions/queries.ts";
-import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
-import { itemSize } from "../../../src/store/dynamodb/sdk/item-size.ts";
-import type { Write } from "../../../src/store/engine/item-store.ts";
+} from "../../../src/feed/use-cases/reactions/purge-target.ts";
+import { listUserReactions } from "../../../src/feed/use-cases/reactions/queries.ts";
+import type { Deps, Reader } from "../../../src/hub/deps.ts";
+import type { Kind, Records } from "../../../src/hub/records.ts";
+import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
+import type { Write } from "../../../src/platform/engine/item-store.ts";
+import { toItem } from "../../../src/store/codecs.ts";
 import { allItems } from "../fixtures/pages.ts";
 import { pause } from "../stores/item-by-item.ts";
 import { type Fault, memoryDeps } from "../stores/memory-store.ts";

@@ -1,12 +1,12 @@
 /** Sends the requests of the reactions models by RPC. */
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { encodeId } from "../../../src/feed/rpc/notifications/ids.ts";
 import {
   type Preferences,
   Notification_Type as Type,
   type UnreadCount,
 } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import type { Target } from "../../../src/gen/meguri/reactions/v1/target_pb.ts";
-import { encodeId } from "../../../src/rpc/notifications/ids.ts";
 import { toRefusal } from "../servers/refusal.ts";
 import type { Clients } from "../servers/server.ts";
 import {

@@ -1,38 +1,52 @@
 /** Sends the requests of the reactions models to the use cases, and reads what they show. */
-import { blockPerson } from "../../../src/app/notifications/block-person.ts";
+
+import { badgeOf, type Inbox } from "../../../src/feed/rules/inbox.ts";
+import type { Target } from "../../../src/feed/rules/target.ts";
+import { blockPerson } from "../../../src/feed/use-cases/notifications/block-person.ts";
 import {
   dismissNotification,
   markAllNotificationsRead,
   markNotificationRead,
   markNotificationsSeen,
   markNotificationUnread,
-} from "../../../src/app/notifications/commands.ts";
-import { inboxOf } from "../../../src/app/notifications/inbox.ts";
-import { listMutedPeople, setPersonMuted } from "../../../src/app/notifications/muted-people.ts";
-import { listMutedTargets } from "../../../src/app/notifications/muted-targets.ts";
-import { notify } from "../../../src/app/notifications/notify.ts";
-import { preferencesOf, updatePreferences } from "../../../src/app/notifications/preferences.ts";
+} from "../../../src/feed/use-cases/notifications/commands.ts";
+import { inboxOf } from "../../../src/feed/use-cases/notifications/inbox.ts";
+import {
+  listMutedPeople,
+  setPersonMuted,
+} from "../../../src/feed/use-cases/notifications/muted-people.ts";
+import { listMutedTargets } from "../../../src/feed/use-cases/notifications/muted-targets.ts";
+import { notify } from "../../../src/feed/use-cases/notifications/notify.ts";
+import {
+  preferencesOf,
+  updatePreferences,
+} from "../../../src/feed/use-cases/notifications/preferences.ts";
 import {
   getNotification,
   listNotificationActors,
   listNotifications,
   type Notification,
-} from "../../../src/app/notifications/queries.ts";
-import { retractEvent } from "../../../src/app/notifications/retract.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import { reactionRef, targetRef } from "../../../src/app/ports/records.ts";
-import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
-import { readKindsToPurge } from "../../../src/app/reactions/purge-target.ts";
-import { listTargetReactions, reactionSummaries } from "../../../src/app/reactions/queries.ts";
+} from "../../../src/feed/use-cases/notifications/queries.ts";
+import { retractEvent } from "../../../src/feed/use-cases/notifications/retract.ts";
+import {
+  type ReactionResult,
+  react,
+  unreact,
+} from "../../../src/feed/use-cases/reactions/commands.ts";
+import { readKindsToPurge } from "../../../src/feed/use-cases/reactions/purge-target.ts";
+import {
+  listTargetReactions,
+  reactionSummaries,
+} from "../../../src/feed/use-cases/reactions/queries.ts";
 import {
   deleteTarget,
   registerTarget,
   setTargetMuted,
-} from "../../../src/app/reactions/targets.ts";
-import { asService } from "../../../src/domain/caller.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
-import { badgeOf, type Inbox } from "../../../src/domain/inbox.ts";
-import type { Target } from "../../../src/domain/target.ts";
+} from "../../../src/feed/use-cases/reactions/targets.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import { reactionRef, targetRef } from "../../../src/hub/records.ts";
+import { asService } from "../../../src/platform/words/caller.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
 import { allItems } from "../fixtures/pages.ts";
 import {
   type Answer,

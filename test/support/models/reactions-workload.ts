@@ -1,9 +1,9 @@
 /** Sends requests about reactions through faults, and puts them in the order of their versions. */
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import type { TransactionRequest } from "../../../src/app/ports/engine.ts";
-import type { Inbox } from "../../../src/domain/inbox.ts";
+import type { Inbox } from "../../../src/feed/rules/inbox.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import type { TransactionRequest } from "../../../src/platform/ports/engine.ts";
 import { patiently } from "../fixtures/waiting.ts";
 import { keptMs } from "./reactions-model.ts";
 import { Oracle } from "./reactions-oracle.ts";

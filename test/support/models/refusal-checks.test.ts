@@ -1,8 +1,8 @@
 /** Tests the check of refusals against a ledger, on ledgers that are made by hand. */
 import { expect, test } from "vitest";
-import { DomainError } from "../../../src/domain/errors.ts";
-import type { LedgerEntry } from "../../../src/domain/ledger.ts";
-import type { Reason } from "../../../src/domain/reasons.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import type { Reason } from "../../../src/platform/words/reasons.ts";
+import type { LedgerEntry } from "../../../src/points/rules/ledger.ts";
 import { wrongRefusals } from "./refusal-checks.ts";
 import type { Attempt, Operation, Outcome } from "./workload-operations.ts";
 

@@ -2,9 +2,9 @@
  * Checks refusals against the ledger: a refusal is right only if the account was in a state that
  * explains it at some moment of the call. The entries of the ledger are the order of the states.
  */
-import type { DomainError } from "../../../src/domain/errors.ts";
-import { type EventName, eventName } from "../../../src/domain/ledger.ts";
-import { sum } from "../../../src/domain/month-changes.ts";
+import type { DomainError } from "../../../src/platform/words/errors.ts";
+import { type EventName, eventName } from "../../../src/points/rules/ledger.ts";
+import { sum } from "../../../src/points/rules/month-changes.ts";
 import {
   type Attempt,
   allowsPartial,

@@ -1,10 +1,11 @@
 /** Restores the tables of a store in memory to different moments of a workload. */
-import { compareTables } from "../../../src/app/restore/compare.ts";
-import type { Finding } from "../../../src/app/restore/findings.ts";
-import type { SheetRow } from "../../../src/domain/sheet.ts";
-import { codecOf } from "../../../src/store/dynamodb/codecs/index.ts";
-import type { Table } from "../../../src/store/dynamodb/tables.ts";
-import { nameOf } from "../../../src/store/engine/item-store.ts";
+
+import type { SheetRow } from "../../../src/bulk-grants/rules/sheet.ts";
+import type { Table } from "../../../src/platform/dynamodb/tables.ts";
+import { nameOf } from "../../../src/platform/engine/item-store.ts";
+import { codecOf } from "../../../src/store/codecs.ts";
+import { compareTables } from "../../../tools/restore/compare.ts";
+import type { Finding } from "../../../tools/restore/findings.ts";
 import type { Stored } from "../stores/memory-records.ts";
 import { type MemoryDeps, memoryDeps } from "../stores/memory-store.ts";
 

@@ -1,16 +1,16 @@
 /** Drills: tables of a workload restored to different moments, and all calls sent again. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import { verifyAccount } from "../../../src/app/points/verify.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import type { Records } from "../../../src/app/ports/records.ts";
-import type { Finding } from "../../../src/app/restore/findings.ts";
-import { availablePointsOf } from "../../../src/domain/account.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
-import type { Hold } from "../../../src/domain/hold.ts";
-import { eventName } from "../../../src/domain/ledger.ts";
-import { codecOf } from "../../../src/store/dynamodb/codecs/index.ts";
-import { nameOf } from "../../../src/store/engine/item-store.ts";
+import type { Hold } from "../../../src/holds/rules/hold.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import type { Records } from "../../../src/hub/records.ts";
+import { nameOf } from "../../../src/platform/engine/item-store.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import { availablePointsOf } from "../../../src/points/rules/account.ts";
+import { eventName } from "../../../src/points/rules/ledger.ts";
+import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
+import { codecOf } from "../../../src/store/codecs.ts";
+import type { Finding } from "../../../tools/restore/findings.ts";
 import type { Stored } from "../stores/memory-records.ts";
 import { type MemoryDeps, memoryDeps } from "../stores/memory-store.ts";
 import { programId } from "./bulk-use-cases.ts";

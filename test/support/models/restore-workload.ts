@@ -2,26 +2,29 @@
  * A workload of all services whose calls have ids, so that each can be sent again. Nothing is
  * muted, because an event that is sent again after a mute notifies nobody.
  */
-import { getBulkGrant } from "../../../src/app/bulk-grants/queries.ts";
-import { capturePoints, holdPoints, releaseHold } from "../../../src/app/holds/commands.ts";
-import { markAllNotificationsRead } from "../../../src/app/notifications/commands.ts";
-import { inboxOf } from "../../../src/app/notifications/inbox.ts";
-import { notify } from "../../../src/app/notifications/notify.ts";
-import { retractEvent } from "../../../src/app/notifications/retract.ts";
+import { getBulkGrant } from "../../../src/bulk-grants/use-cases/queries.ts";
+import { markAllNotificationsRead } from "../../../src/feed/use-cases/notifications/commands.ts";
+import { inboxOf } from "../../../src/feed/use-cases/notifications/inbox.ts";
+import { notify } from "../../../src/feed/use-cases/notifications/notify.ts";
+import { retractEvent } from "../../../src/feed/use-cases/notifications/retract.ts";
+import { react, unreact } from "../../../src/feed/use-cases/reactions/commands.ts";
+import { deleteTarget, registerTarget } from "../../../src/feed/use-cases/reactions/targets.ts";
+import { capturePoints, holdPoints, releaseHold } from "../../../src/holds/use-cases/commands.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import { reservationRef } from "../../../src/hub/records.ts";
+import { asService } from "../../../src/platform/words/caller.ts";
 import {
   grantPoints,
   refundPoints,
   revokePoints,
   usePoints,
-} from "../../../src/app/points/commands.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import { reservationRef } from "../../../src/app/ports/records.ts";
-import { createProgram } from "../../../src/app/programs/commands.ts";
-import { react, unreact } from "../../../src/app/reactions/commands.ts";
-import { deleteTarget, registerTarget } from "../../../src/app/reactions/targets.ts";
-import { cancelReservation, createReservation } from "../../../src/app/reservations/commands.ts";
-import { executeReservation } from "../../../src/app/reservations/execute.ts";
-import { asService } from "../../../src/domain/caller.ts";
+} from "../../../src/points/use-cases/commands.ts";
+import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
+import {
+  cancelReservation,
+  createReservation,
+} from "../../../src/reservations/use-cases/commands.ts";
+import { executeReservation } from "../../../src/reservations/use-cases/execute.ts";
 import { start, submit, validate } from "../fixtures/bulk-steps.ts";
 import { answerTo, programId } from "./bulk-use-cases.ts";
 

@@ -3,7 +3,7 @@ import type {
   BulkGrantSummary,
   PointsRange,
   RevisionDifference,
-} from "../../../src/domain/bulk-grant-summary.ts";
+} from "../../../src/bulk-grants/rules/bulk-grant-summary.ts";
 import type { Raw } from "./bulk-use-cases.ts";
 
 /** The rows that are right in themselves. */

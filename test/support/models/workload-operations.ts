@@ -1,8 +1,9 @@
 /** The operations of the fault workload and what their callers learned of them. */
-import type { ChangeResult } from "../../../src/app/points/change-account.ts";
-import type { DomainError } from "../../../src/domain/errors.ts";
-import { type EventName, eventName, type LedgerEntry } from "../../../src/domain/ledger.ts";
-import { type Month, monthAt } from "../../../src/domain/month.ts";
+
+import type { DomainError } from "../../../src/platform/words/errors.ts";
+import { type Month, monthAt } from "../../../src/platform/words/month.ts";
+import { type EventName, eventName, type LedgerEntry } from "../../../src/points/rules/ledger.ts";
+import type { ChangeResult } from "../../../src/points/use-cases/change-account.ts";
 
 export interface Operation {
   readonly id: string;

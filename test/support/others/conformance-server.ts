@@ -21,12 +21,12 @@ import {
   FileDescriptorSetSchema,
   MethodOptionsSchema,
 } from "@bufbuild/protobuf/wkt";
-import type { Authenticate } from "../../../src/app/ports/identity.ts";
-import { asService } from "../../../src/domain/caller.ts";
 import { body_limit, scope } from "../../../src/gen/meguri/access/v1/access_pb.ts";
-import { admitCallers } from "../../../src/rpc/server/admission.ts";
-import { publicInterceptors } from "../../../src/rpc/server/interceptors.ts";
-import { createListeners } from "../../../src/rpc/server/listeners.ts";
+import { admitCallers } from "../../../src/platform/edge/admission.ts";
+import { publicInterceptors } from "../../../src/platform/edge/interceptors.ts";
+import { createListeners } from "../../../src/platform/edge/listeners.ts";
+import type { Authenticate } from "../../../src/platform/ports/identity.ts";
+import { asService } from "../../../src/platform/words/caller.ts";
 import { conformanceService } from "./conformance-service.ts";
 
 /** The fields of a ServerCompatRequest that are read here. */

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { rolldown } from "rolldown";
-import { adopt } from "../../../src/dev/stack/child.ts";
+import { adopt } from "../../../tools/dev/stack/child.ts";
 import { findModule, findSuite } from "./go-tools.ts";
 
 const run = promisify(execFile);

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { findTool, installWithGo, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { findTool, installWithGo, type Progress } from "../../../tools/dev/stack/cached-tools.ts";
 import { sayOnce } from "../say-once.ts";
 
 const run = promisify(execFile);

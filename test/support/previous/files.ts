@@ -13,7 +13,7 @@ const folder = "test/previous";
 const listFile = `${root}/${folder}/files.txt`;
 
 /** What a version leaves to the next one. */
-const left = ["test/store/dynamodb/stored-items.txt", "test/temporal/histories"];
+const left = ["test/platform/dynamodb/stored-items.txt", "test/temporal/histories"];
 
 /** Returns the commit of the list, and what is in the file of each path. */
 export function previousFiles(): { commit: string; files: ReadonlyMap<string, Buffer> } {

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { parse } from "yaml";
-import type { Child } from "../../../src/dev/stack/child.ts";
-import { findPorts } from "../../../src/dev/stack/free-port.ts";
+import type { Child } from "../../../tools/dev/stack/child.ts";
+import { findPorts } from "../../../tools/dev/stack/free-port.ts";
 import { eventually } from "../fixtures/waiting.ts";
 import { projectRoot } from "../markdown.ts";
 import { isLong } from "../soak.ts";

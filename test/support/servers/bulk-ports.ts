@@ -4,9 +4,9 @@ import type {
   PickUpReport,
   Reporter,
   RuleChangeReport,
-} from "../../../src/app/ports/bulk-grants.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
+} from "../../../src/bulk-grants/ports/bulk-grants.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
 
 /** A reporter that sends nothing and keeps the reports. */
 interface RecordingReporter extends Reporter {

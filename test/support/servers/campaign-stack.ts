@@ -3,7 +3,7 @@
  * Temporal, a store with faults, and Slack's loopback server.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Child } from "../../../src/dev/stack/child.ts";
+import type { Child } from "../../../tools/dev/stack/child.ts";
 import { enforceRules } from "../fixtures/bulk-rules.ts";
 import { maxPointsPerRow } from "../models/bulk-sheet.ts";
 import { startServer, type TestServer } from "./server.ts";

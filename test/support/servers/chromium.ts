@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress } from "node:zlib";
 import { type Browser, launch } from "puppeteer-core";
-import { findTool } from "../../../src/dev/stack/cached-tools.ts";
+import { findTool } from "../../../tools/dev/stack/cached-tools.ts";
 import { projectRoot } from "../markdown.ts";
 import { sayOnce } from "../say-once.ts";
 

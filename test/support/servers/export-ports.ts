@@ -1,8 +1,8 @@
 /** The ports of exports with one destination, `audit`, in memory. */
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import type { ExportFolder } from "../../../src/app/ports/exports.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
-import { exportFormat } from "../../../src/rpc/points/export-format.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import type { ExportFolder } from "../../../src/points/ports/exports.ts";
+import { exportFormat } from "../../../src/points/rpc/export-format.ts";
 
 export function exportPorts(): Pick<Deps, "exportDestinations" | "exportFormat"> {
   const folders = new Map<string, ExportFolder>();

@@ -2,11 +2,12 @@
  * A server as a child process on a store in memory, for tests that try to break it: reports its
  * heap when asked.
  */
-import { readConfig } from "../../../src/config/config.ts";
-import { createLogger } from "../../../src/log.ts";
+
+import { createBulkGrantStreams } from "../../../src/bulk-grants/runtime/bulk-grants.ts";
+import { createUnreadCountStreams } from "../../../src/feed/runtime/unread-counts.ts";
 import { setupProgram } from "../../../src/ops/setup.ts";
-import { createBulkGrantStreams } from "../../../src/runtime/streams/bulk-grants.ts";
-import { createUnreadCountStreams } from "../../../src/runtime/streams/unread-counts.ts";
+import { readConfig } from "../../../src/platform/config/config.ts";
+import { createLogger } from "../../../src/platform/observe/log.ts";
 import { createServer } from "../../../src/server.ts";
 import { memoryDeps } from "../stores/memory-store.ts";
 

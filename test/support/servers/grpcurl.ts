@@ -5,7 +5,7 @@ import {
   installWithGo,
   type Progress,
   ToolMissing,
-} from "../../../src/dev/stack/cached-tools.ts";
+} from "../../../tools/dev/stack/cached-tools.ts";
 import { sayOnce } from "../say-once.ts";
 
 const version = "1.9.3";

@@ -1,5 +1,5 @@
 /** The workflows port without Temporal: accepts every call and does nothing. */
-import type { Workflows } from "../../../src/app/ports/workflows.ts";
+import type { Workflows } from "../../../src/hub/workflows.ts";
 
 export const noWorkflows: Workflows = {
   isAway: () => false,

@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { adopt, waitUntilReady } from "../../../src/dev/stack/child.ts";
-import { findPorts } from "../../../src/dev/stack/free-port.ts";
+import { adopt, waitUntilReady } from "../../../tools/dev/stack/child.ts";
+import { findPorts } from "../../../tools/dev/stack/free-port.ts";
 import { projectRoot } from "../markdown.ts";
 import { findPrometheus } from "./promtool.ts";
 

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { findTool, type Progress } from "../../../tools/dev/stack/cached-tools.ts";
 import { sayOnce } from "../say-once.ts";
 import { unpackDebian } from "./debian-packages.ts";
 

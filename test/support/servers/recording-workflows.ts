@@ -1,8 +1,9 @@
 /** The workflows port without Temporal: records its calls, so that a test can compare them. */
-import type { LedgerExport } from "../../../src/app/ports/exports.ts";
-import type { Verification, Workflows } from "../../../src/app/ports/workflows.ts";
-import { emptyExport, exportWorkflowId } from "../../../src/contract/exports.ts";
-import { verifyWorkflowId } from "../../../src/contract/verifications.ts";
+
+import type { Verification, Workflows } from "../../../src/hub/workflows.ts";
+import { emptyExport, exportWorkflowId } from "../../../src/points/contract/exports.ts";
+import { verifyWorkflowId } from "../../../src/points/contract/verifications.ts";
+import type { LedgerExport } from "../../../src/points/ports/exports.ts";
 import { idOf } from "../fixtures/record-names.ts";
 
 /** `calls` has a line for each call, such as `startReservation default r-1`. */

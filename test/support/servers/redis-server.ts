@@ -1,7 +1,7 @@
 /** Finds or fetches the program `redis-server`. */
 import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
+import { findTool, type Progress } from "../../../tools/dev/stack/cached-tools.ts";
 import { sayOnce } from "../say-once.ts";
 import { unpackDebian } from "./debian-packages.ts";
 

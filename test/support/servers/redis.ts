@@ -2,8 +2,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { adopt, type Child, waitUntilReady } from "../../../src/dev/stack/child.ts";
-import { findPorts } from "../../../src/dev/stack/free-port.ts";
+import { adopt, type Child, waitUntilReady } from "../../../tools/dev/stack/child.ts";
+import { findPorts } from "../../../tools/dev/stack/free-port.ts";
 import { findRedisServer } from "./redis-server.ts";
 
 export interface RedisOptions {

@@ -3,12 +3,12 @@ import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "vitest";
 import { isRefusal } from "../../../packages/client/src/index.ts";
-import { type Reason, reasonTable } from "../../../src/domain/reasons.ts";
 import {
   BadRequestSchema,
   ErrorInfoSchema,
   RetryInfoSchema,
 } from "../../../src/gen/google/rpc/error_details_pb.ts";
+import { type Reason, reasonTable } from "../../../src/platform/words/reasons.ts";
 
 /** A refusal as a client sees it. */
 export interface Refusal {

@@ -1,7 +1,7 @@
 /** Servers as processes of their own, which tests kill and start again. */
 import { Http2SessionManager } from "@connectrpc/connect-node";
-import { findPorts } from "../../../src/dev/stack/free-port.ts";
-import { startService } from "../../../src/dev/stack/service.ts";
+import { findPorts } from "../../../tools/dev/stack/free-port.ts";
+import { startService } from "../../../tools/dev/stack/service.ts";
 import { eventually } from "../fixtures/waiting.ts";
 import { type Clients, connect } from "./server.ts";
 

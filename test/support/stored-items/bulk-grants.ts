@@ -1,9 +1,11 @@
 /** Calls that store bulk grants, their revisions and rows, and what became of the rows. */
+
+import type { BulkGrant } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import {
   advanceBulkGrant,
   remindOfApproval,
   reportOutcome,
-} from "../../../src/app/bulk-grants/advance.ts";
+} from "../../../src/bulk-grants/use-cases/advance.ts";
 import {
   approveBulkGrant,
   cancelBulkGrant,
@@ -11,18 +13,17 @@ import {
   rejectBulkGrant,
   resumeBulkGrant,
   retryBulkGrant,
-} from "../../../src/app/bulk-grants/commands.ts";
-import { reverseBulkGrant } from "../../../src/app/bulk-grants/reverse.ts";
-import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
-import { submitBulkGrant } from "../../../src/app/bulk-grants/submit.ts";
+} from "../../../src/bulk-grants/use-cases/commands.ts";
+import { reverseBulkGrant } from "../../../src/bulk-grants/use-cases/reverse.ts";
+import { finishRun, runBlocks } from "../../../src/bulk-grants/use-cases/run.ts";
+import { submitBulkGrant } from "../../../src/bulk-grants/use-cases/submit.ts";
 import {
   completeValidation,
   validateBlocks,
-} from "../../../src/app/bulk-grants/validate-blocks.ts";
-import { freezeAccount, unfreezeAccount } from "../../../src/app/points/commands.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
-import { asService, type Caller } from "../../../src/domain/caller.ts";
+} from "../../../src/bulk-grants/use-cases/validate-blocks.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import { asService, type Caller } from "../../../src/platform/words/caller.ts";
+import { freezeAccount, unfreezeAccount } from "../../../src/points/use-cases/commands.ts";
 import { alice, programId, shop } from "./points.ts";
 import type { Recorder } from "./recorder.ts";
 

@@ -1,9 +1,9 @@
 /** Calls that store what led to a change, and other points of a reservation. */
-import { grantPoints } from "../../../src/app/points/commands.ts";
+import { grantPoints } from "../../../src/points/use-cases/commands.ts";
 import {
   changeReservationPoints,
   createReservation,
-} from "../../../src/app/reservations/commands.ts";
+} from "../../../src/reservations/use-cases/commands.ts";
 import { alice, programId, shop } from "./points.ts";
 import type { Recorder } from "./recorder.ts";
 

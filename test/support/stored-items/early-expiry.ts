@@ -1,9 +1,9 @@
 /** Calls that store points that end early, and such reservations and bulk grants. */
-import { submitBulkGrant } from "../../../src/app/bulk-grants/submit.ts";
-import { extendPoints, grantPoints } from "../../../src/app/points/commands.ts";
-import { createReservation } from "../../../src/app/reservations/commands.ts";
-import type { EarlyExpiry } from "../../../src/domain/early-expiry.ts";
-import { monthAt } from "../../../src/domain/month.ts";
+import { submitBulkGrant } from "../../../src/bulk-grants/use-cases/submit.ts";
+import { monthAt } from "../../../src/platform/words/month.ts";
+import type { EarlyExpiry } from "../../../src/points/rules/early-expiry.ts";
+import { extendPoints, grantPoints } from "../../../src/points/use-cases/commands.ts";
+import { createReservation } from "../../../src/reservations/use-cases/commands.ts";
 import { programId, shop } from "./points.ts";
 import type { Recorder } from "./recorder.ts";
 

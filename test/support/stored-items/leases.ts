@@ -1,6 +1,6 @@
 /** A change that stores a lease, as the servers make it. */
-import { leaseRef } from "../../../src/app/ports/records.ts";
-import { changeRecord } from "../../../src/app/shared/change-record.ts";
+import { leaseRef } from "../../../src/hub/records.ts";
+import { changeRecord } from "../../../src/platform/work/change-record.ts";
 import type { Recorder } from "./recorder.ts";
 
 export async function storeLease({ deps, step }: Recorder): Promise<void> {

@@ -1,5 +1,8 @@
 /** Calls that store liability reports. */
-import { createLiabilityReport, keepLiability } from "../../../src/app/points/liability-reports.ts";
+import {
+  createLiabilityReport,
+  keepLiability,
+} from "../../../src/points/use-cases/liability-reports.ts";
 import { alice, programId } from "./points.ts";
 import type { Recorder } from "./recorder.ts";
 

@@ -1,4 +1,11 @@
 /** Calls that store programs, accounts, ledger entries, event keys and the test clock. */
+
+import type { Deps } from "../../../src/hub/deps.ts";
+import { asService } from "../../../src/platform/words/caller.ts";
+import { setTime } from "../../../src/platform/work/test-clock.ts";
+import { shardCount } from "../../../src/points/contract/points.ts";
+import { defaultBulkRules } from "../../../src/points/rules/bulk-rules.ts";
+import { snapshotInterval } from "../../../src/points/rules/past.ts";
 import {
   freezeAccount,
   grantPoints,
@@ -6,22 +13,19 @@ import {
   revokePoints,
   unfreezeAccount,
   usePoints,
-} from "../../../src/app/points/commands.ts";
-import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import { approveBulkRules, rejectBulkRules } from "../../../src/app/programs/bulk-rules.ts";
-import { createProgram, updateProgram } from "../../../src/app/programs/commands.ts";
-import { recordMonthEnd } from "../../../src/app/programs/month-ends.ts";
-import { getProgram, withRules } from "../../../src/app/programs/queries.ts";
+} from "../../../src/points/use-cases/commands.ts";
+import { expireDueInShard } from "../../../src/points/use-cases/expire-due.ts";
+import {
+  approveBulkRules,
+  rejectBulkRules,
+} from "../../../src/points/use-cases/programs/bulk-rules.ts";
+import { createProgram, updateProgram } from "../../../src/points/use-cases/programs/commands.ts";
+import { recordMonthEnd } from "../../../src/points/use-cases/programs/month-ends.ts";
+import { getProgram, withRules } from "../../../src/points/use-cases/programs/queries.ts";
 import {
   pauseProgramReservations,
   resumeProgramReservations,
-} from "../../../src/app/reservations/pause.ts";
-import { setTime } from "../../../src/app/testing/test-clock.ts";
-import { shardCount } from "../../../src/contract/points.ts";
-import { defaultBulkRules } from "../../../src/domain/bulk-rules.ts";
-import { asService } from "../../../src/domain/caller.ts";
-import { snapshotInterval } from "../../../src/domain/past.ts";
+} from "../../../src/reservations/use-cases/pause.ts";
 import type { Recorder } from "./recorder.ts";
 
 const deadline = undefined;

@@ -5,17 +5,17 @@ import {
   markNotificationRead,
   markNotificationsSeen,
   markNotificationUnread,
-} from "../../../src/app/notifications/commands.ts";
-import { setPersonMuted } from "../../../src/app/notifications/muted-people.ts";
-import { notify } from "../../../src/app/notifications/notify.ts";
-import { updatePreferences } from "../../../src/app/notifications/preferences.ts";
-import { react, unreact } from "../../../src/app/reactions/commands.ts";
-import { endPurge } from "../../../src/app/reactions/purge-target.ts";
+} from "../../../src/feed/use-cases/notifications/commands.ts";
+import { setPersonMuted } from "../../../src/feed/use-cases/notifications/muted-people.ts";
+import { notify } from "../../../src/feed/use-cases/notifications/notify.ts";
+import { updatePreferences } from "../../../src/feed/use-cases/notifications/preferences.ts";
+import { react, unreact } from "../../../src/feed/use-cases/reactions/commands.ts";
+import { endPurge } from "../../../src/feed/use-cases/reactions/purge-target.ts";
 import {
   deleteTarget,
   registerTarget,
   setTargetMuted,
-} from "../../../src/app/reactions/targets.ts";
+} from "../../../src/feed/use-cases/reactions/targets.ts";
 import { shop } from "./points.ts";
 import type { Recorder } from "./recorder.ts";
 

@@ -1,14 +1,15 @@
 /** Plays calls of use cases on the store in memory, and keeps the items that DynamoDB would get. */
-import type { Deps } from "../../../src/app/ports/deps.ts";
-import type { Kind } from "../../../src/app/ports/records.ts";
-import { createDueHours } from "../../../src/runtime/due-hours.ts";
-import { rowsKey } from "../../../src/store/dynamodb/codecs/bulk-grants.ts";
-import { encodeRows } from "../../../src/store/dynamodb/codecs/bulk-rows.ts";
-import { codecOf, type Item } from "../../../src/store/dynamodb/codecs/index.ts";
-import { itemOf, pack } from "../../../src/store/dynamodb/ledger-items.ts";
-import type { Table } from "../../../src/store/dynamodb/tables.ts";
-import { CommitEngine } from "../../../src/store/engine/engine.ts";
-import type { Write } from "../../../src/store/engine/item-store.ts";
+
+import { rowsKey } from "../../../src/bulk-grants/store/codecs/bulk-grants.ts";
+import { encodeRows } from "../../../src/bulk-grants/store/codecs/bulk-rows.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
+import type { Kind } from "../../../src/hub/records.ts";
+import type { Table } from "../../../src/platform/dynamodb/tables.ts";
+import { CommitEngine } from "../../../src/platform/engine/engine.ts";
+import type { Write } from "../../../src/platform/engine/item-store.ts";
+import { itemOf, pack } from "../../../src/points/store/ledger-items.ts";
+import { createDueHours } from "../../../src/reservations/runtime/due-hours.ts";
+import { codecOf, type Item } from "../../../src/store/codecs.ts";
 import { memoryDeps, type SettableClock } from "../stores/memory-store.ts";
 
 /** One item that was written, or the key of one that was deleted. */

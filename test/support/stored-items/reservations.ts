@@ -4,9 +4,9 @@ import {
   createReservation,
   rescheduleReservation,
   retryReservation,
-} from "../../../src/app/reservations/commands.ts";
-import { executeReservation } from "../../../src/app/reservations/execute.ts";
-import { notifyGranted } from "../../../src/app/reservations/notify-granted.ts";
+} from "../../../src/reservations/use-cases/commands.ts";
+import { executeReservation } from "../../../src/reservations/use-cases/execute.ts";
+import { notifyGranted } from "../../../src/reservations/use-cases/notify-granted.ts";
 import { alice, programId, shop } from "./points.ts";
 import type { Recorder } from "./recorder.ts";
 

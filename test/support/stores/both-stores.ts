@@ -1,22 +1,22 @@
 /** Opens the store in memory and the one in DynamoDB, for what is tested on both. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, inject } from "vitest";
-import type { SheetStore } from "../../../src/app/ports/bulk-grants.ts";
-import type { Reader } from "../../../src/app/ports/deps.ts";
-import type { RemoveSnapshot } from "../../../src/app/ports/points.ts";
-import type { Purger } from "../../../src/app/ports/reactions.ts";
-import type { TableScan } from "../../../src/app/ports/scans.ts";
+import type { SheetStore } from "../../../src/bulk-grants/ports/bulk-grants.ts";
+import { createDynamoSheetStore } from "../../../src/bulk-grants/store/sheet-store.ts";
+import type { Purger } from "../../../src/feed/ports/reactions.ts";
+import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
+import type { Reader } from "../../../src/hub/deps.ts";
+import type { TableScan } from "../../../src/hub/scans.ts";
 import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createTables } from "../../../src/ops/tables/manage-tables.ts";
-import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
-import { createSnapshotRemover } from "../../../src/store/dynamodb/ledger-items.ts";
-import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
-import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
-import { createTableScan } from "../../../src/store/dynamodb/scan.ts";
-import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import { createDynamoSheetStore } from "../../../src/store/dynamodb/sheet-store.ts";
-import { type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
-import type { ItemStore } from "../../../src/store/engine/item-store.ts";
+import { createDynamoItemStore } from "../../../src/platform/dynamodb/item-store.ts";
+import { type Clients, createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
+import { type TableName, tableName } from "../../../src/platform/dynamodb/tables.ts";
+import type { ItemStore } from "../../../src/platform/engine/item-store.ts";
+import type { RemoveSnapshot } from "../../../src/points/ports/points.ts";
+import { createSnapshotRemover } from "../../../src/points/store/ledger-items.ts";
+import { createDynamoReader } from "../../../src/store/readers.ts";
+import { createTableScan } from "../../../src/store/scan.ts";
 import { deleteTables } from "./delete-tables.ts";
 import { createMemoryStore } from "./memory-store.ts";
 

@@ -1,6 +1,6 @@
 /** Changes stored items behind the service's back. */
 import { type DynamoDBClient, GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
-import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 
 /** Writes what `change` makes of a copy of the item, which is only the key if there is none. */
 export async function changeItem(

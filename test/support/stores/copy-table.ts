@@ -4,9 +4,9 @@ import {
   type DynamoDBClient,
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
-import { inBatches } from "../../../src/app/ports/pages.ts";
-import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
-import { untilDone } from "../../../src/store/dynamodb/sdk/batch-requests.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
+import { untilDone } from "../../../src/platform/dynamodb/sdk/batch-requests.ts";
+import { inBatches } from "../../../src/platform/ports/pages.ts";
 
 /** The limit of BatchWriteItem. */
 const writeLimit = 25;

@@ -1,6 +1,6 @@
 /** A reader that counts the reads of single records, and refuses them while it is `down`. */
-import type { Reader } from "../../../src/app/ports/deps.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
+import type { Reader } from "../../../src/hub/deps.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
 
 export function countingReader(reader: Reader) {
   const state = { reads: 0, down: false };

@@ -4,7 +4,7 @@ import {
   type DynamoDBClient,
   ResourceNotFoundException,
 } from "@aws-sdk/client-dynamodb";
-import { type TableName, tables } from "../../../src/store/dynamodb/tables.ts";
+import { type TableName, tables } from "../../../src/platform/dynamodb/tables.ts";
 
 export async function deleteTables(client: DynamoDBClient, names: TableName): Promise<void> {
   await Promise.all(tables.map((table) => deleteTable(client, names(table))));

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect, isDeepStrictEqual } from "node:util";
 import { type DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
-import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
-import { tables } from "../../../src/store/dynamodb/tables.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
+import { tables } from "../../../src/platform/dynamodb/tables.ts";
 import type { MemoryServer, TestServer } from "../servers/server.ts";
 
 /** Every item of every table of a server, or every record in memory, as text in a fixed order. */

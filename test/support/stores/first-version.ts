@@ -1,6 +1,7 @@
 /** The versions of records that tests write as new ones, past the use cases. */
-import type { Kind, Records } from "../../../src/app/ports/records.ts";
-import { versionOf } from "../../../src/domain/unread-group.ts";
+
+import { versionOf } from "../../../src/feed/rules/unread-group.ts";
+import type { Kind, Records } from "../../../src/hub/records.ts";
 
 /** Reactions and unread groups begin with a version of the inbox, all other records with 1. */
 export function firstVersion(kind: Kind, value: Records[Kind]): number {

@@ -1,9 +1,9 @@
 /** Tests what the store in memory returns while a transaction is applied item by item. */
 import { expect, test } from "vitest";
-import { accountRef, entryRef, eventRef, type Ref } from "../../../src/app/ports/records.ts";
-import type { Account } from "../../../src/domain/account.ts";
-import { asService } from "../../../src/domain/caller.ts";
-import { type EventKey, type LedgerEntry, noTotals } from "../../../src/domain/ledger.ts";
+import { accountRef, entryRef, eventRef, type Ref } from "../../../src/hub/records.ts";
+import { asService } from "../../../src/platform/words/caller.ts";
+import type { Account } from "../../../src/points/rules/account.ts";
+import { type EventKey, type LedgerEntry, noTotals } from "../../../src/points/rules/ledger.ts";
 import { createGate } from "../fixtures/account-fixture.ts";
 import { pause } from "./item-by-item.ts";
 import { createMemoryStore } from "./memory-store.ts";

@@ -1,9 +1,9 @@
 /** Clients of a DynamoDB in memory, which the composition takes in place of the SDK's. */
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
-import type { Clients } from "../../../src/store/dynamodb/sdk/client.ts";
-import { createStoreTallies } from "../../../src/store/dynamodb/sdk/request-counts.ts";
-import { tableName } from "../../../src/store/dynamodb/tables.ts";
+import type { Clients } from "../../../src/platform/dynamodb/sdk/client.ts";
+import { createStoreTallies } from "../../../src/platform/dynamodb/sdk/request-counts.ts";
+import { tableName } from "../../../src/platform/dynamodb/tables.ts";
 import { createMemoryDynamo } from "./dynamo/memory-dynamo.ts";
 
 /** The tables of one prefix, for the clients of any number of servers and workers. */

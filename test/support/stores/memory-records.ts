@@ -1,7 +1,7 @@
 /** The items of the store in memory as records, past the requests that read and write them. */
-import { entryRef, type Kind, type Records, type Ref } from "../../../src/app/ports/records.ts";
-import { codecOf, type Item, toItem, versionOf } from "../../../src/store/dynamodb/codecs/index.ts";
-import { type Loaded, nameOf } from "../../../src/store/engine/item-store.ts";
+import { entryRef, type Kind, type Records, type Ref } from "../../../src/hub/records.ts";
+import { type Loaded, nameOf } from "../../../src/platform/engine/item-store.ts";
+import { codecOf, type Item, toItem, versionOf } from "../../../src/store/codecs.ts";
 import { copyOf, keyOf, type Table } from "./dynamo/items.ts";
 import type { BeforeItem as BeforeKey } from "./dynamo/transactions.ts";
 import { firstVersion } from "./first-version.ts";

@@ -1,9 +1,14 @@
 /** Writes and reads records in short calls, past the use cases. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { allPages, inBatches, type Page, type PageRequest } from "../../../src/app/ports/pages.ts";
-import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
-import type { ItemStore, Write } from "../../../src/store/engine/item-store.ts";
+import type { Kind, Records, Ref } from "../../../src/hub/records.ts";
+import type { ItemStore, Write } from "../../../src/platform/engine/item-store.ts";
+import {
+  allPages,
+  inBatches,
+  type Page,
+  type PageRequest,
+} from "../../../src/platform/ports/pages.ts";
 import { firstVersion } from "./first-version.ts";
 
 export const write = <K extends Kind>(ref: Ref<K>, value: Records[K], version = 0): Write => ({

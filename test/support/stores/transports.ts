@@ -14,8 +14,8 @@ import { HttpRequest, HttpResponse } from "@smithy/core/protocols";
 import fc from "fast-check";
 import type { Dispatcher } from "undici";
 import { expect, vi } from "vitest";
-import { createConnections } from "../../../src/store/dynamodb/sdk/connections.ts";
-import { useThinTransport } from "../../../src/store/dynamodb/sdk/thin-transport.ts";
+import { createConnections } from "../../../src/platform/dynamodb/sdk/connections.ts";
+import { useThinTransport } from "../../../src/platform/dynamodb/sdk/thin-transport.ts";
 import { anyText } from "../fixtures/any-text.ts";
 
 type Credentials = Awaited<ReturnType<DynamoDBClient["config"]["credentials"]>>;

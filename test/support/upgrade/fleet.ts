@@ -5,11 +5,11 @@
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { inject } from "vitest";
-import type { Child } from "../../../src/dev/stack/child.ts";
-import { findPorts } from "../../../src/dev/stack/free-port.ts";
-import { runToEnd, startService } from "../../../src/dev/stack/service.ts";
-import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import { tableName } from "../../../src/store/dynamodb/tables.ts";
+import { createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
+import { tableName } from "../../../src/platform/dynamodb/tables.ts";
+import type { Child } from "../../../tools/dev/stack/child.ts";
+import { findPorts } from "../../../tools/dev/stack/free-port.ts";
+import { runToEnd, startService } from "../../../tools/dev/stack/service.ts";
 import { eventually } from "../fixtures/waiting.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
 import type { Version } from "./versions.ts";

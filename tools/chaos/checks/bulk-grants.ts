@@ -2,7 +2,7 @@
  * Checks bulk grants: a granted row is in the ledger once, with its points, not before its approval
  * and its time and not after a cancel; the counts of a run are those of the ledger.
  */
-import { finalStates } from "../../../src/domain/bulk-grant.ts";
+import { finalStates } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import { type BulkOp, type BulkRecord, endingOf } from "../record.ts";
 import { allEntries, type Entry, type State, type StoredBulkGrant } from "./state.ts";
 

@@ -1,7 +1,12 @@
 /** Tests the checks: a recorded run is right, and each check finds what only it can find. */
 import { expect, test } from "vitest";
-import { parseEventName as named } from "../../../src/domain/ledger.ts";
-import { type Item, num, numbersByName, text } from "../../../src/store/dynamodb/sdk/attributes.ts";
+import {
+  type Item,
+  num,
+  numbersByName,
+  text,
+} from "../../../src/platform/dynamodb/sdk/attributes.ts";
+import { parseEventName as named } from "../../../src/points/rules/ledger.ts";
 import { check } from "./check.ts";
 import { answered, found, type Run, recordedRun, refused, unanswered } from "./recorded-run.ts";
 

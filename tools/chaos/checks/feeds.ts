@@ -2,7 +2,7 @@
  * Checks reactions, events and notifications: what was acknowledged is stored once, what was taken
  * back is not; counts and notifications agree with what is stored; what was read stays read.
  */
-import { type Item, num, numsByName, text } from "../../../src/store/dynamodb/sdk/attributes.ts";
+import { type Item, num, numsByName, text } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import { audit } from "../../../test/support/models/reactions-audit.ts";
 import type { RequestOf } from "../../../test/support/models/reactions-requests.ts";
 import { endingOf, type ReactionRecord, type Record } from "../record.ts";

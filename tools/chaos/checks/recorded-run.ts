@@ -2,13 +2,13 @@
  * A small run of all services that is right, as its clients and the store have it. Tests change it
  * in one place each.
  */
-import type { Kind, Ref } from "../../../src/app/ports/records.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
-import { parseEventName } from "../../../src/domain/ledger.ts";
-import type { Reason } from "../../../src/domain/reasons.ts";
-import { codecOf, toItem } from "../../../src/store/dynamodb/codecs/index.ts";
-import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
-import type { Table } from "../../../src/store/dynamodb/tables.ts";
+import type { Kind, Ref } from "../../../src/hub/records.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
+import type { Table } from "../../../src/platform/dynamodb/tables.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import type { Reason } from "../../../src/platform/words/reasons.ts";
+import { parseEventName } from "../../../src/points/rules/ledger.ts";
+import { codecOf, toItem } from "../../../src/store/codecs.ts";
 import { eventsOf, type Request } from "../../../test/support/models/reactions-requests.ts";
 import { answerTo } from "../../../test/support/models/reactions-use-cases.ts";
 import { type Operation, targetMonthOf } from "../../../test/support/models/workload-operations.ts";

@@ -1,9 +1,9 @@
 /** What is stored when a run is over and everything that was sent has been done. */
-import type { Action, BulkGrant } from "../../../src/domain/bulk-grant.ts";
-import type { Hold } from "../../../src/domain/hold.ts";
-import type { LedgerEntry } from "../../../src/domain/ledger.ts";
-import type { Program } from "../../../src/domain/program.ts";
-import type { Reservation } from "../../../src/domain/reservation.ts";
+import type { Action, BulkGrant } from "../../../src/bulk-grants/rules/bulk-grant.ts";
+import type { Hold } from "../../../src/holds/rules/hold.ts";
+import type { LedgerEntry } from "../../../src/points/rules/ledger.ts";
+import type { Program } from "../../../src/points/rules/program.ts";
+import type { Reservation } from "../../../src/reservations/rules/reservation.ts";
 import type { Tables } from "../../../test/support/models/reactions-audit.ts";
 import type { KnownEntry } from "../../../test/support/models/workload-operations.ts";
 

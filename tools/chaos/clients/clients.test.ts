@@ -3,10 +3,10 @@
  * fails, a run of all clients is right, and every service has taken part.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bulkGrantRef } from "../../../src/app/ports/records.ts";
-import { executeReservation } from "../../../src/app/reservations/execute.ts";
-import { defaultProgramId as programId } from "../../../src/domain/program.ts";
-import type { Table } from "../../../src/store/dynamodb/tables.ts";
+import { bulkGrantRef } from "../../../src/hub/records.ts";
+import type { Table } from "../../../src/platform/dynamodb/tables.ts";
+import { defaultProgramId as programId } from "../../../src/points/rules/program.ts";
+import { executeReservation } from "../../../src/reservations/use-cases/execute.ts";
 import { completeCheck, completeRun } from "../../../test/support/fixtures/bulk-grant-calls.ts";
 import { eventually } from "../../../test/support/fixtures/waiting.ts";
 import { randomFrom } from "../../../test/support/models/random.ts";

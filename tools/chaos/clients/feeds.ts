@@ -1,8 +1,8 @@
 /** Clients that react, report events and mark notifications as read. */
 
-import { inboxOf } from "../../../src/app/notifications/inbox.ts";
-import { listNotifications } from "../../../src/app/notifications/queries.ts";
-import type { Deps } from "../../../src/app/ports/deps.ts";
+import { inboxOf } from "../../../src/feed/use-cases/notifications/inbox.ts";
+import { listNotifications } from "../../../src/feed/use-cases/notifications/queries.ts";
+import type { Deps } from "../../../src/hub/deps.ts";
 import {
   eventsOf,
   type RequestOf,

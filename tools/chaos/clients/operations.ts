@@ -1,13 +1,13 @@
 /** How clients send operations on points and holds, and what they learn of the ledger. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { EntryType, EventName, Origin } from "../../../src/domain/ledger.ts";
-import { formatMonth, type Month, parseMonth } from "../../../src/domain/month.ts";
 import {
   EventOrigin,
   type LedgerEntry,
   LedgerEntry_TypeSchema,
 } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { ExpiredPointsPolicy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { formatMonth, type Month, parseMonth } from "../../../src/platform/words/month.ts";
+import type { EntryType, EventName, Origin } from "../../../src/points/rules/ledger.ts";
 import {
   type Answer,
   allowsPartial,

@@ -1,6 +1,7 @@
 /** Calls every RPC of programs and points. */
-import { formatMonth, monthAt } from "../../../../src/domain/month.ts";
+
 import { ExpiredPointsPolicy } from "../../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { formatMonth, monthAt } from "../../../../src/platform/words/month.ts";
 import type { TourClients } from "./called.ts";
 
 /** Leaves the program `default` with notices of reserved grants. */

@@ -5,7 +5,7 @@ import {
   DynamoDBServiceException,
   TransactionCanceledException,
 } from "@aws-sdk/client-dynamodb";
-import type { Item } from "../../../../src/store/dynamodb/sdk/attributes.ts";
+import type { Item } from "../../../../src/platform/dynamodb/sdk/attributes.ts";
 
 const $metadata = { httpStatusCode: 400 };
 

@@ -1,8 +1,8 @@
 /** The items of a table in memory, sorted by the keys of the table and of its indexes. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { TableDefinition } from "../../../../src/ops/tables/definitions.ts";
-import type { Item } from "../../../../src/store/dynamodb/sdk/attributes.ts";
-import { itemSize } from "../../../../src/store/dynamodb/sdk/item-size.ts";
+import type { Item } from "../../../../src/platform/dynamodb/sdk/attributes.ts";
+import { itemSize } from "../../../../src/platform/dynamodb/sdk/item-size.ts";
 import { invalid } from "./errors.ts";
 
 /** A sort key as JavaScript orders it: numbers, or texts of `orderOf`. */

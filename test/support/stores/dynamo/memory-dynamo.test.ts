@@ -19,9 +19,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { localTableDefinitions } from "../../../../src/ops/tables/definitions.ts";
 import { createTables } from "../../../../src/ops/tables/manage-tables.ts";
-import { type Item, N, S } from "../../../../src/store/dynamodb/sdk/attributes.ts";
-import { type Clients, createClients } from "../../../../src/store/dynamodb/sdk/client.ts";
-import { tableName } from "../../../../src/store/dynamodb/tables.ts";
+import { type Item, N, S } from "../../../../src/platform/dynamodb/sdk/attributes.ts";
+import { type Clients, createClients } from "../../../../src/platform/dynamodb/sdk/client.ts";
+import { tableName } from "../../../../src/platform/dynamodb/tables.ts";
 import { deleteTables } from "../delete-tables.ts";
 import { createMemoryDynamo } from "./memory-dynamo.ts";
 

@@ -10,7 +10,7 @@ import type {
   WriteRequest,
 } from "@aws-sdk/client-dynamodb";
 import type { TableDefinition } from "../../../../src/ops/tables/definitions.ts";
-import type { Item } from "../../../../src/store/dynamodb/sdk/attributes.ts";
+import type { Item } from "../../../../src/platform/dynamodb/sdk/attributes.ts";
 import { conditionFailed, refusal } from "./errors.ts";
 import { checkedKey, createTable, type Table } from "./items.ts";
 import { queryPage, scanPage } from "./pages.ts";

@@ -4,7 +4,7 @@ import type {
   QueryCommandOutput,
   ScanCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import type { Item } from "../../../../src/store/dynamodb/sdk/attributes.ts";
+import type { Item } from "../../../../src/platform/dynamodb/sdk/attributes.ts";
 import {
   conditionOf,
   nameOf,

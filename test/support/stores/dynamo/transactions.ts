@@ -11,8 +11,8 @@ import type {
   TransactGetItemsCommandOutput,
   TransactWriteItemsCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import type { Item } from "../../../../src/store/dynamodb/sdk/attributes.ts";
-import { total } from "../../../../src/store/dynamodb/sdk/item-size.ts";
+import type { Item } from "../../../../src/platform/dynamodb/sdk/attributes.ts";
+import { total } from "../../../../src/platform/dynamodb/sdk/item-size.ts";
 import { conditionOf } from "../../../../tools/dynamo-proxy/expressions.ts";
 import { UnsupportedRequest } from "../../../../tools/dynamo-proxy/wire.ts";
 import { cancelled, invalid, refusal } from "./errors.ts";

@@ -1,0 +1,61 @@
+/** The activities that release a hold: at its time, and for operators. */
+
+import type { HoldKey, HoldStep } from "../../src/holds/contract/holds.ts";
+import { capturedPointsOf, type Hold } from "../../src/holds/rules/hold.ts";
+import type { HoldCall } from "../../src/holds/use-cases/change-hold.ts";
+import { releaseHold } from "../../src/holds/use-cases/commands.ts";
+import { timeOutHold } from "../../src/holds/use-cases/time-out.ts";
+import type { Deps } from "../../src/hub/deps.ts";
+import { entryRef } from "../../src/hub/records.ts";
+import type { ChangeInput, ChangeView } from "../../src/platform/contract/changes.ts";
+import { formatInstant } from "../../src/platform/words/month.ts";
+import { check } from "../checks.ts";
+import { fromTemporal } from "../operators.ts";
+
+export function holdActivities(deps: Deps) {
+  async function toStep(hold: Hold): Promise<HoldStep> {
+    const { timeZone } = await deps.programs.get(hold.programId);
+    const release = await releaseOf(hold, timeZone);
+    return {
+      state: hold.state,
+      until: formatInstant(hold.until, timeZone),
+      captured_points: capturedPointsOf(hold),
+      released_points: hold.release?.points ?? 0,
+      ...(release && { release }),
+    };
+  }
+
+  /** Who released a hold: the ledger has it. Undefined for a hold that has ended otherwise. */
+  async function releaseOf(hold: Hold, timeZone: string): Promise<ChangeView | undefined> {
+    const { programId, userId, state, release } = hold;
+    if (state !== "RELEASED" || !release) return undefined;
+    const entry = await deps.reader.get(entryRef(programId, userId, release.entryNumber));
+    if (!entry) return undefined;
+    const { caller, createTime, reason } = entry.value;
+    return { caller, time: formatInstant(createTime, timeZone), reason };
+  }
+
+  return {
+    /** Releases the hold if it is due. Returns it as it is now. */
+    timeOutHold: async (input: HoldKey): Promise<HoldStep> =>
+      toStep((await timeOutHold(deps, toCall(input))).hold),
+
+    /** Releases the hold, as the RPC does. Returns it as it is then. */
+    async releaseHold(input: HoldKey, { reason = "" }: ChangeInput): Promise<HoldStep> {
+      const request = { ...toCall(input), caller: fromTemporal(undefined), reason };
+      return toStep((await releaseHold(withoutSignal(deps), request)).hold);
+    },
+  };
+}
+
+/** The run that has the hold released reads its record again by itself, so it needs no signal. */
+const withoutSignal = (deps: Deps): Deps => ({
+  ...deps,
+  workflows: { ...deps.workflows, refreshHold: async () => {} },
+});
+
+function toCall(input: HoldKey): HoldCall {
+  const fields = { program_id: "string", hold_id: "string", user_id: "string" };
+  const { program_id: programId, hold_id: holdId, user_id: userId } = check(input, fields);
+  return { programId, holdId, userId };
+}

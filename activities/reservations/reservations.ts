@@ -1,0 +1,334 @@
+/** The activities that grant a reservation, and that change it for operators. */
+import { activityInfo, log, sleep } from "@temporalio/activity";
+import { ApplicationFailure, TemporalFailure } from "@temporalio/common";
+import type { NotifyDeps } from "../../src/feed/use-cases/notifications/notify.ts";
+import type { Deps } from "../../src/hub/deps.ts";
+import type { Observers } from "../../src/hub/observers.ts";
+import type { ChangeInput } from "../../src/platform/contract/changes.ts";
+import { DomainError } from "../../src/platform/words/errors.ts";
+import type { Instant } from "../../src/platform/words/month.ts";
+import type { Program } from "../../src/points/rules/program.ts";
+import type {
+  ChangePointsInput,
+  GrantInput,
+  RescheduleInput,
+  ReservationKey,
+  ReservationStep,
+  ReservationView,
+} from "../../src/reservations/contract/reservations.ts";
+import type { ReservationName } from "../../src/reservations/ports/reservations.ts";
+import { type ChangeRequest, whyRetryFails } from "../../src/reservations/rules/reservation.ts";
+import {
+  cancelReservation,
+  changeReservationPoints,
+  rescheduleReservation,
+  retryReservation,
+} from "../../src/reservations/use-cases/commands.ts";
+import {
+  type Execution,
+  executeReservation,
+  type Granted,
+} from "../../src/reservations/use-cases/execute.ts";
+import { notifyGranted } from "../../src/reservations/use-cases/notify-granted.ts";
+import type { VisibleReservation } from "../../src/reservations/use-cases/visible-reservation.ts";
+import { grantTiming } from "../../workflows/timing.ts";
+import { check } from "../checks.ts";
+import { unexpectedMessage } from "../failures.ts";
+import { fromTemporal } from "../operators.ts";
+import { toStep } from "./reservation-steps.ts";
+import { createTurns } from "./turns.ts";
+import { failIfStopping, holdUntil, notDue } from "./until-due.ts";
+
+const { firstMs, againMs, completionMs, silentMs, lookMs } = grantTiming;
+
+export function reservationActivities(
+  deps: Deps,
+  { onDone, pastDue }: Pick<Observers, "onDone" | "pastDue">,
+) {
+  const turns = createTurns();
+
+  async function execute(input: GrantInput): Promise<Execution> {
+    const execution = await executeReservation(deps, {
+      programId: input.program_id,
+      reservationId: input.reservation_id,
+      userId: input.user_id,
+      resetTime: resetTimeOf(input.original_run_id),
+    });
+    if (execution.outcome === "DONE") {
+      // Before the notification: an attempt that is repeated for it finds an earlier grant.
+      pastDue.settle(toName(input));
+      onDone(execution.reservation, execution.cause);
+      await notify(deps, execution);
+    }
+    return execution;
+  }
+
+  async function stepOf(execution: Execution): Promise<ReservationStep> {
+    const program = await deps.programs.get(execution.reservation.programId);
+    const { timeZone } = program;
+    const retryRefusal = await retryRefusalOf(program, execution);
+    return toStep(execution, { timeZone, runId: currentRunId(), retryRefusal });
+  }
+
+  /** Reads the clock only for a failed reservation whose points end early. */
+  async function retryRefusalOf(
+    program: Program,
+    { outcome, reservation }: Execution,
+  ): Promise<string | undefined> {
+    if (outcome !== "FAILED" || !reservation.expiry) return undefined;
+    return whyRetryFails(program, reservation, (await deps.clock.now()).calendar);
+  }
+
+  /**
+   * Makes one attempt. Returns RETRY after a retryable error, 10 s after it is due or later, and
+   * throws it before. Does not wait for a store that hangs.
+   */
+  async function attempt(input: GrantInput): Promise<ReservationStep> {
+    try {
+      const step = await unlessSilent(deps, execute(input).then(stepOf));
+      return step ?? toRetry(new DomainError("STORE_UNAVAILABLE", "the store gave no answer"));
+    } catch (error) {
+      if (Date.now() < dueSince(input) + firstMs) throw error;
+      return toRetry(error);
+    }
+  }
+
+  /**
+   * Attempts to grant until an attempt has an answer: a retry by Temporal would cost the time that
+   * other grants of a burst need. A repeated attempt waits for its turn behind them.
+   */
+  async function attemptInTurn(input: GrantInput): Promise<ReservationStep> {
+    for (;;) {
+      try {
+        return await turns.take(async () => {
+          failIfStopping();
+          return attempt(input);
+        });
+      } catch (error) {
+        if (!(error instanceof DomainError && error.retryable)) throw error;
+        await sleep(againMs);
+      }
+    }
+  }
+
+  async function holdAndAttempt(input: GrantInput, executeTime: Instant): Promise<ReservationStep> {
+    try {
+      await holdUntil(deps.clock, executeTime);
+    } catch (error) {
+      return toRetry(error);
+    }
+    const step = await attemptInTurn(input);
+    // What follows the completion takes four fifths of the CPU time of a grant.
+    const { currentAttemptScheduledTimestampMs: begun, startToCloseTimeoutMs } = activityInfo();
+    await turns.untilAllEnded(begun + startToCloseTimeoutMs - completionMs - Date.now());
+    return step;
+  }
+
+  /**
+   * Returns what follows from the record for a run that was reset: its history may end before a
+   * move, so that it waits for another time than the record's. Returns undefined when the time is
+   * that of the record, and for a run that was not reset.
+   */
+  async function stepAfterReset(input: GrantInput): Promise<ReservationStep | undefined> {
+    if (resetTimeOf(input.original_run_id) === undefined) return undefined;
+    const step = await stepOf(await execute(input));
+    const isKnown = step.step === "WAIT" && step.execute_time === input.execute_time;
+    return isKnown ? undefined : step;
+  }
+
+  return {
+    /**
+     * Holds until the execute time, then grants the points. Fails with NOT_DUE and a retry delay
+     * when it is too early to hold. Returns RETRY while the clock is off, and after retryable
+     * errors for 10 s, so that the workflow can show it.
+     */
+    grantWhenDue: async (input: GrantInput): Promise<ReservationStep> => {
+      const executeTime = Date.parse(check(input, grantFields).execute_time);
+      return held(pastDue, input, async () => {
+        try {
+          const leftMs = executeTime - (await deps.clock.now()).wall;
+          if (leftMs > input.lead_ms) {
+            const step = await stepAfterReset(input);
+            if (step) return step;
+            throw notDue(input.execute_time, leftMs - input.lead_ms);
+          }
+        } catch (error) {
+          return toRetry(error);
+        }
+        return holdAndAttempt(input, executeTime);
+      });
+    },
+
+    /** Grants the points if they are due. Otherwise returns what follows from the record. */
+    grantNow: async (input: GrantInput): Promise<ReservationStep> =>
+      held(pastDue, check(input, grantFields), () => attempt(input)),
+
+    /** As `grantNow`, but fails after a retryable error, so that Temporal tries again. */
+    grantAgain: async (input: GrantInput): Promise<ReservationStep> =>
+      held(pastDue, check(input, grantFields), async () => stepOf(await execute(input))),
+
+    ...changeActivities(deps),
+  };
+}
+
+/** The activities that change a reservation for operators. */
+function changeActivities(deps: Deps) {
+  const depsWithoutSignal = withoutSignal(deps);
+  return {
+    /** Cancels the reservation, as the RPC does. */
+    cancelReservation: async (
+      key: ReservationKey,
+      change?: ChangeInput,
+    ): Promise<ReservationView> =>
+      toView(await cancelReservation(deps, { ...toName(key), ...toChange(change) })),
+
+    /** Asks Temporal to cancel the newest run of the reservation. */
+    cancelReservationRun: (key: ReservationKey): Promise<void> =>
+      deps.workflows.cancelReservationRun(toName(key)),
+
+    /** Reschedules the reservation, as the RPC does. */
+    async rescheduleReservation(
+      key: ReservationKey,
+      { execute_time, allow_past_execute_time, ...change }: RescheduleInput,
+    ): Promise<ReservationView> {
+      const executeTime = Date.parse(execute_time);
+      if (Number.isNaN(executeTime)) {
+        throw new DomainError("INVALID_REQUEST", "execute_time: must be an RFC 3339 time");
+      }
+      const time = { executeTime, allowPastExecuteTime: allow_past_execute_time };
+      const request = { ...toName(key), ...toChange(change), ...time };
+      return toView(await rescheduleReservation(depsWithoutSignal, request));
+    },
+
+    /** Lowers or raises the points of the reservation, as the RPC does. */
+    async changeReservationPoints(
+      key: ReservationKey,
+      { points, ...change }: ChangePointsInput,
+    ): Promise<ReservationView> {
+      const request = { ...toName(key), ...toChange(change), points };
+      return toView(await changeReservationPoints(depsWithoutSignal, request));
+    },
+
+    /** Retries the reservation, as the RPC does. */
+    async retryReservation(key: ReservationKey, change?: ChangeInput): Promise<ReservationView> {
+      const request = { ...toName(key), ...toChange(change) };
+      return toView(await retryReservation(depsWithoutSignal, request));
+    },
+  };
+}
+
+/**
+ * Notifies the user of a grant. Throws a retryable error, so that the attempt is repeated. Only
+ * logs any other error: it would come again with every attempt, and the run would never end.
+ */
+async function notify(deps: NotifyDeps, granted: Granted): Promise<void> {
+  try {
+    await notifyGranted(deps, granted);
+  } catch (error) {
+    if (error instanceof DomainError && error.retryable) throw error;
+    const { programId, reservationId } = granted.reservation;
+    log.error("could not notify of a reserved grant", { programId, reservationId, err: error });
+  }
+}
+
+/** The run that handles an Update reads its record again by itself, so it needs no signal. */
+const withoutSignal = (deps: Deps): Deps => ({
+  ...deps,
+  workflows: { ...deps.workflows, refreshReservation: async () => {} },
+});
+
+/** Keeps in the worker's memory that a reservation is held, until an attempt settles it. */
+async function held(
+  pastDue: Observers["pastDue"],
+  input: GrantInput,
+  work: () => Promise<ReservationStep>,
+): Promise<ReservationStep> {
+  const end = pastDue.begin(toName(input), dueSince(input));
+  try {
+    const step = await work();
+    if (step.step !== "RETRY") pastDue.settle(toName(input));
+    return step;
+  } catch (error) {
+    if (!willBeRepeated(error)) pastDue.settle(toName(input));
+    throw error;
+  } finally {
+    end();
+  }
+}
+
+/** When a reservation has become due, or when its activity was scheduled, if that was later. */
+const dueSince = ({ execute_time }: GrantInput): number =>
+  Math.max(Date.parse(execute_time), activityInfo().scheduledTimestampMs);
+
+/**
+ * Returns undefined when the store is silent. The work then goes on beside the next attempt, and
+ * the record decides between them. Two looks have to find the silence: after the event loop was
+ * blocked, answers that have arrived are read between them.
+ */
+async function unlessSilent<T>(
+  { storeSilenceMs }: Pick<Deps, "storeSilenceMs">,
+  work: Promise<T>,
+): Promise<T | undefined> {
+  const { promise: silent, resolve } = Promise.withResolvers<undefined>();
+  let silentLooks = 0;
+  const look = setInterval(() => {
+    silentLooks = storeSilenceMs() >= silentMs ? silentLooks + 1 : 0;
+    if (silentLooks === 2) resolve(undefined);
+  }, lookMs);
+  try {
+    return await Promise.race([work, silent]);
+  } finally {
+    clearInterval(look);
+  }
+}
+
+/** Whether Temporal makes another attempt soon. A refusal ends the attempts. */
+const willBeRepeated = (error: unknown): boolean =>
+  error instanceof DomainError
+    ? error.retryable
+    : !(error instanceof ApplicationFailure && error.type === "NOT_DUE");
+
+const grantFields = {
+  program_id: "string",
+  reservation_id: "string",
+  user_id: "string",
+  execute_time: "string",
+  lead_ms: "number",
+};
+
+const currentRunId = (): string => activityInfo().workflowExecution?.runId ?? "";
+
+/** When the run of this activity was reset at the latest; undefined when it was not reset. */
+function resetTimeOf(originalRunId: string): number | undefined {
+  const wasReset = originalRunId !== currentRunId();
+  return wasReset ? activityInfo().scheduledTimestampMs : undefined;
+}
+
+/** Returns the step of a retryable error and of an unexpected one. Throws a refusal. */
+function toRetry(error: unknown): ReservationStep {
+  if (error instanceof TemporalFailure) throw error;
+  if (!(error instanceof DomainError)) {
+    log.error(unexpectedMessage, { err: error });
+    return { step: "RETRY", reason: "INTERNAL", message: unexpectedMessage };
+  }
+  if (!error.retryable) throw error;
+  return { step: "RETRY", reason: error.reason, message: error.message };
+}
+
+/** An Update without an argument has `null` when it was sent by the Web UI. */
+function toChange(change: ChangeInput | null | undefined): ChangeRequest {
+  const { subject, reason = "" } = change ?? {};
+  return { caller: fromTemporal(subject), reason };
+}
+
+function toName(key: ReservationKey): ReservationName {
+  const fields = { program_id: "string", reservation_id: "string" };
+  const { program_id: programId, reservation_id: reservationId } = check(key, fields);
+  return { programId, reservationId };
+}
+
+const toView = ({ reservation, state }: VisibleReservation): ReservationView => ({
+  state,
+  execute_time: new Date(reservation.executeTime).toISOString(),
+  points: reservation.points,
+});

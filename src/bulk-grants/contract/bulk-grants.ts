@@ -1,0 +1,152 @@
+/** The workflow of a bulk grant: its id, queue, signal, query and Updates, inputs and results. */
+
+import type { ChangeInput, ChangeView } from "../../platform/contract/changes.ts";
+import type { Caller } from "../../platform/words/caller.ts";
+import type { Milliseconds, Points } from "../../platform/words/units.ts";
+
+export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): string =>
+  `bulk-grant/${programId}/${bulkGrantId}`;
+
+/** The task queue of the activities that execute rows, beside the workers' own one. */
+export const bulkTaskQueue = (taskQueue: string): string => `${taskQueue}-bulk`;
+
+/** The number of lanes that are worked on concurrently. */
+const maxLanes = 4;
+
+/** A lane has at least this many blocks: each lane costs events of the history. */
+const minBlocks = 4;
+
+/** The lanes of a bulk grant with so many blocks. */
+export const laneCount = (blocks: number): number =>
+  Math.min(maxLanes, Math.ceil(blocks / minBlocks));
+
+/** The signal upon which the workflow of a bulk grant reads its record again. */
+export const bulkRefreshSignal = "refresh";
+
+/** The query for the progress of a bulk grant. */
+export const bulkProgressQuery = "progress";
+
+/** Starts the workflow of a bulk grant that is submitted. The input of its activities. */
+export interface BulkGrantInput {
+  readonly program_id: string;
+  readonly bulk_grant_id: string;
+}
+
+/** The blocks of a validation or a run that are left, in lanes that are worked on concurrently. */
+export interface BlocksLeft {
+  readonly step: "VALIDATE" | "RUN";
+  readonly revision: number;
+  readonly run: number;
+  readonly lanes: readonly BlockLane[];
+}
+
+/** The blocks from `from` up to, not including, `to`. */
+export interface BlockLane {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The input of a run that may continue another one. */
+export interface BulkGrantRunInput extends BulkGrantInput {
+  /** Set by continue-as-new. */
+  readonly left?: BlocksLeft;
+}
+
+/** What the workflow reads of the record before each step. Times are RFC 3339. */
+export interface BulkGrantView extends BulkGrantInput {
+  readonly step: string;
+  readonly state: string;
+  readonly revision: number;
+  readonly digest: string;
+  readonly run: number;
+  readonly block_count: number;
+  readonly row_count: number;
+  readonly total_points: Points;
+  readonly submitter: Caller;
+  readonly starter?: Caller;
+  readonly title?: string;
+  readonly cause?: string;
+  readonly source?: string;
+  /** The address or the name of what has the rows that were not granted, once it is written. */
+  readonly failed_rows_at?: string;
+  readonly execute_time?: string;
+  readonly required_approval_count: number;
+  readonly approvals: readonly ChangeView[];
+  readonly counts: BulkGrantCounts;
+  /** Of a cancelled run: until when its counts may change. Absent when they are final. */
+  readonly counts_final_time?: string;
+  /** The first rows that are invalid or have failed. Absent when there are none. */
+  readonly failed_rows?: readonly FailedRowView[];
+  /** What is waited for or was done, in words, for operators. */
+  readonly details: string;
+  /** What approvers read first, as lines of Markdown, while it awaits approval. */
+  readonly summary?: readonly string[];
+  /** The announcement of the wait for approvals that is due. */
+  readonly announcement?: string;
+  /** How long to wait until the next step; absent when only a refresh ends the wait. */
+  readonly wait_ms?: Milliseconds;
+}
+
+/** A row by its line in the sheet, whose user only the store has, and the codes of its problems. */
+interface FailedRowView {
+  readonly line: number;
+  readonly codes: readonly string[];
+}
+
+/** The counts of rows of a bulk grant, as its result and its query show them. */
+export interface BulkGrantCounts {
+  readonly granted_count: number;
+  readonly granted_points: Points;
+  readonly already_granted_count: number;
+  readonly failed_count: number;
+  readonly invalid_count: number;
+  readonly not_run_count: number;
+  /** The failed rows by their code; in INVALID the invalid rows, by each of their codes. */
+  readonly problem_counts: Readonly<Record<string, number>>;
+}
+
+/** The result of a bulk grant's run. */
+export interface BulkGrantResult extends BulkGrantInput {
+  readonly state: string;
+  readonly revision: number;
+  readonly digest: string;
+  readonly counts: BulkGrantCounts;
+  /** Of a cancelled run: until when its counts may change. Absent when they are final. */
+  readonly counts_final_time?: string;
+}
+
+/** Validates or executes a range of blocks: from `from` up to, not including, `to`. */
+export interface BlocksInput extends BulkGrantInput {
+  readonly revision: number;
+  readonly run: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The progress in a range of blocks. */
+export interface BlocksResult {
+  /** The next block; absent when the range is done. */
+  readonly next?: number;
+  /** True when the record does not want the range to be worked on any more. */
+  readonly stopped?: boolean;
+  /** The counts of the whole run so far; absent after a validation. */
+  readonly counts?: BulkGrantCounts;
+  /** The first rows that have failed so far. Absent when there are none. */
+  readonly failed_rows?: readonly FailedRowView[];
+}
+
+/** Who changes a bulk grant by an Update: a name is required, as approvals are by two people. */
+export type BulkChangeInput = ChangeInput & Required<Pick<ChangeInput, "subject">>;
+
+/** The argument of the `approve` update. */
+export interface BulkApproveInput extends BulkChangeInput {
+  readonly digest: string;
+}
+
+/** A bulk grant after an update. */
+export interface BulkGrantStatus {
+  readonly state: string;
+  readonly revision: number;
+  readonly digest: string;
+  readonly approvers: readonly Caller[];
+}

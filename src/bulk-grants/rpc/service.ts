@@ -1,0 +1,109 @@
+/** The handlers of the BulkGrantService. */
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Logger } from "pino";
+import {
+  type BulkGrantService,
+  ListBulkGrantActionsRequestSchema,
+  ListBulkGrantRevisionsRequestSchema,
+  ListBulkGrantRowsRequestSchema,
+  ListBulkGrantsRequestSchema,
+} from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import type { Deps } from "../../hub/deps.ts";
+import { requestedPage } from "../../platform/messages/page-tokens.ts";
+import { toOptionalInstant, toProgramId } from "../../platform/messages/scalars.ts";
+import type { BulkGrant } from "../rules/bulk-grant.ts";
+import {
+  approveBulkGrant,
+  type BulkGrantChange,
+  cancelBulkGrant,
+  pauseBulkGrant,
+  rejectBulkGrant,
+  resumeBulkGrant,
+  retryBulkGrant,
+} from "../use-cases/commands.ts";
+import { listActions, listRevisions } from "../use-cases/history.ts";
+import { getBulkGrant, listBulkGrants, listRows } from "../use-cases/queries.ts";
+import { getSummary } from "../use-cases/summarize.ts";
+import {
+  fromAction,
+  fromBulkGrant,
+  fromRevision,
+  fromRow,
+  fromWithProgress,
+  toChange,
+  toName,
+  toRowState,
+  toState,
+} from "./messages.ts";
+import { bulkGrantStreams } from "./streams.ts";
+import { bulkGrantSubmissions } from "./submissions.ts";
+import { fromSummary } from "./summary-messages.ts";
+
+/** The handlers of all methods. An upload ends when nothing arrives within `uploadIdleMs`. */
+export function bulkGrantService(
+  deps: Deps,
+  log: Logger,
+  uploadIdleMs: number,
+): ServiceImpl<typeof BulkGrantService> {
+  type Change = (deps: Deps, change: BulkGrantChange) => Promise<BulkGrant>;
+  const handler =
+    (change: Change) =>
+    async (request: Parameters<typeof toChange>[0], context: HandlerContext) => ({
+      bulkGrant: fromBulkGrant(await change(deps, toChange(request, context))),
+    });
+  return {
+    ...bulkGrantSubmissions(deps, log, uploadIdleMs),
+    ...bulkGrantStreams(deps),
+
+    getBulkGrant: async (request) => fromWithProgress(await getBulkGrant(deps, toName(request))),
+
+    async getBulkGrantSummary(request) {
+      return { summary: fromSummary(await getSummary(deps, toName(request), request.revision)) };
+    },
+
+    async listBulkGrants(request) {
+      const { page, next } = requestedPage(ListBulkGrantsRequestSchema, request);
+      const filter = {
+        programId: toProgramId(request.programId),
+        state: toState(request.state),
+        start: toOptionalInstant(request.createTimeFrom, "create_time_from"),
+        end: toOptionalInstant(request.createTimeBefore, "create_time_before"),
+      };
+      const found = await listBulkGrants(deps, filter, page);
+      return { bulkGrants: found.items.map(fromBulkGrant), nextPageToken: next(found) };
+    },
+
+    async listBulkGrantRows(request) {
+      const { page, next } = requestedPage(ListBulkGrantRowsRequestSchema, request);
+      const filter = {
+        revision: request.revision || undefined,
+        state: toRowState(request.state),
+      };
+      const found = await listRows(deps, toName(request), filter, page);
+      return { rows: found.items.map(fromRow), nextPageToken: next(found) };
+    },
+
+    async listBulkGrantActions(request) {
+      const { page, next } = requestedPage(ListBulkGrantActionsRequestSchema, request);
+      const found = await listActions(deps, toName(request), page);
+      return { actions: found.items.map(fromAction), nextPageToken: next(found) };
+    },
+
+    async listBulkGrantRevisions(request) {
+      const { page, next } = requestedPage(ListBulkGrantRevisionsRequestSchema, request);
+      const found = await listRevisions(deps, toName(request), page);
+      return { revisions: found.items.map(fromRevision), nextPageToken: next(found) };
+    },
+
+    async approveBulkGrant(request, context) {
+      const change = { ...toChange(request, context), digest: request.digest };
+      return { bulkGrant: fromBulkGrant(await approveBulkGrant(deps, change)) };
+    },
+
+    rejectBulkGrant: handler(rejectBulkGrant),
+    cancelBulkGrant: handler(cancelBulkGrant),
+    pauseBulkGrant: handler(pauseBulkGrant),
+    resumeBulkGrant: handler(resumeBulkGrant),
+    retryBulkGrant: handler(retryBulkGrant),
+  };
+}

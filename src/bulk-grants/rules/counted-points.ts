@@ -1,0 +1,94 @@
+/** Counts the points that a program grants with few approvals within a day. */
+
+import type { Instant } from "../../platform/words/month.ts";
+import type { Points } from "../../platform/words/units.ts";
+import { approvalsFor, type BulkRules } from "../../points/rules/bulk-rules.ts";
+
+/** The points of a revision that are counted, by the hour and by the approvals that it needs. */
+export interface CountedPoints {
+  /** Hours since 1970. */
+  readonly hour: number;
+  readonly approvalCount: number;
+  readonly points: Points;
+}
+
+/** What a program has counted in the hours that still count: one entry for each hour and count. */
+export interface PointsWindow {
+  /** The latest hour in which something was counted; never falls, whatever the clock does. */
+  readonly hour: number;
+  readonly counted: readonly CountedPoints[];
+}
+
+const hourMs = 3_600_000;
+
+/**
+ * An hour counts until the same hour of the next day begins. A job that runs every night in the
+ * same hour therefore never meets its points of the night before.
+ */
+const countedHours = 24;
+
+/** The most approvals that a tier can need. What needs them is under no tier that asks for more. */
+const mostApprovals = 2;
+
+const emptyWindow: PointsWindow = { hour: 0, counted: [] };
+
+/** Returns the window at `now`, without the hours that do not count any more. */
+export function windowAt(window: PointsWindow = emptyWindow, now: Instant): PointsWindow {
+  const hour = Math.max(window.hour, Math.floor(now / hourMs));
+  return { hour, counted: window.counted.filter((each) => each.hour > hour - countedHours) };
+}
+
+/**
+ * How many approvals so many more points need: the fewest for which they and all that is counted
+ * under as many approvals or fewer are within a tier. So twenty sheets just below a tier are one
+ * sheet above it. Nothing more, such as a reversal, needs nobody on account of others.
+ */
+export function approvalsWithin(rules: BulkRules, window: PointsWindow, points: Points): number {
+  let needed = approvalsFor(rules, points);
+  while (points > 0 && needed < approvalsFor(rules, points + pointsUnder(window, needed)))
+    needed += 1;
+  return needed;
+}
+
+/** The points that are counted under so many approvals or fewer. */
+const pointsUnder = ({ counted }: PointsWindow, approvalCount: number): Points =>
+  counted.reduce((sum, each) => sum + (each.approvalCount <= approvalCount ? each.points : 0), 0);
+
+/**
+ * What is counted of so many points at the hour of the window. Undefined for none, and for points
+ * that need the most approvals.
+ */
+export const countedAs = (
+  { hour }: PointsWindow,
+  approvalCount: number,
+  points: Points,
+): CountedPoints | undefined =>
+  approvalCount < mostApprovals && points > 0 ? { hour, approvalCount, points } : undefined;
+
+/** Adds points to a window; nothing where their hour does not count any more. */
+export function count(window: PointsWindow, more: CountedPoints): PointsWindow {
+  if (more.hour <= window.hour - countedHours) return window;
+  const same = window.counted.find(isOfSame(more));
+  const others = window.counted.filter((each) => each !== same);
+  const points = (same?.points ?? 0) + more.points;
+  return { ...window, counted: points > 0 ? [...others, { ...more, points }] : others };
+}
+
+/** Takes back what was counted. */
+export const uncount = (window: PointsWindow, counted: CountedPoints): PointsWindow =>
+  window.counted.some(isOfSame(counted))
+    ? count(window, { ...counted, points: -counted.points })
+    : window;
+
+/** Takes back what a run has counted besides the points that it has granted. */
+export const keepGranted = (
+  window: PointsWindow,
+  counted: CountedPoints,
+  grantedPoints: Points,
+): PointsWindow =>
+  uncount(window, { ...counted, points: Math.max(counted.points - grantedPoints, 0) });
+
+const isOfSame =
+  ({ hour, approvalCount }: CountedPoints) =>
+  (each: CountedPoints): boolean =>
+    each.hour === hour && each.approvalCount === approvalCount;

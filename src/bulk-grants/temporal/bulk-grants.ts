@@ -1,0 +1,113 @@
+/** Starts and signals the workflows of bulk grants, and their schedules for new files. */
+import type { WorkflowStartOptions } from "@temporalio/client";
+import { TypedSearchAttributes } from "@temporalio/common";
+import type { Workflows } from "../../hub/workflows.ts";
+import { workflowTypes } from "../../platform/contract/workflow-types.ts";
+import type { Link } from "../../platform/temporal/connection.ts";
+import { ensureSchedule } from "../../platform/temporal/ensure-schedule.ts";
+import {
+  callerKey,
+  executeTimeKey,
+  pointsKey,
+  programKey,
+  stateKey,
+} from "../../platform/temporal/search-attributes.ts";
+import { counted } from "../../platform/words/counted.ts";
+import { escapeMarkdown } from "../../platform/words/markdown.ts";
+import {
+  type BulkGrantInput,
+  bulkGrantWorkflowId,
+  bulkRefreshSignal,
+} from "../contract/bulk-grants.ts";
+import { type PickUpInput, pickUpId } from "../contract/sheet-sources.ts";
+import type { PickUpSource } from "../ports/bulk-grants.ts";
+import type { BulkGrant } from "../rules/bulk-grant.ts";
+
+type Port = Pick<Workflows, "startBulkGrant" | "refreshBulkGrant">;
+
+type Start = (input: BulkGrantInput) => Promise<unknown>;
+
+const hourMs = 3_600_000;
+
+export function createBulkGrantRuns(link: Link): Port {
+  const { workflow } = link.client;
+  return {
+    async startBulkGrant(bulkGrant) {
+      const options = startOptions(link, bulkGrant);
+      await link.call(() => workflow.start<Start>(workflowTypes.bulkGrant, options));
+    },
+
+    async refreshBulkGrant(bulkGrant) {
+      const options = { ...startOptions(link, bulkGrant), signal: bulkRefreshSignal };
+      await link.call(() => workflow.signalWithStart<Start>(workflowTypes.bulkGrant, options));
+    },
+  };
+}
+
+/**
+ * Ensures the schedule that picks up the new files of a source. While a pick-up is under way, the
+ * next one is skipped; a missed one is caught up within an hour, because the one after it takes the
+ * same files.
+ */
+export async function ensurePickUp(
+  link: Link,
+  { name, programId, cron, timeZone }: PickUpSource,
+): Promise<void> {
+  await ensureSchedule(link, {
+    scheduleId: pickUpId(name),
+    spec: { cronExpressions: [cron], timezone: timeZone },
+    policies: { overlap: "SKIP", catchupWindow: hourMs, pauseOnFailure: false },
+    action: {
+      type: "startWorkflow",
+      workflowType: workflowTypes.pickUpSheets,
+      workflowId: pickUpId(name),
+      taskQueue: link.taskQueue,
+      args: [{ source_name: name, program_id: programId }] satisfies [PickUpInput],
+      staticSummary: escapeMarkdown(
+        `submit new files of ${name} to ${programId} (${cron}, ${timeZone})`,
+      ),
+      typedSearchAttributes: new TypedSearchAttributes([{ key: programKey, value: programId }]),
+    },
+  });
+}
+
+function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartOptions<Start> {
+  const { programId, bulkGrantId, revision, state } = bulkGrant;
+  const { title, totalPoints, rowCount, executeTime, submitter, reversedBulkGrantId } = revision;
+  const verb = reversedBulkGrantId === undefined ? "grant" : "revoke";
+  const named = title === undefined ? "" : `${title}: `;
+  const sum = counted(totalPoints, "point");
+  const summary = `${named}${verb} ${sum} in ${counted(rowCount, "row")}`;
+  return {
+    workflowId: bulkGrantWorkflowId(programId, bulkGrantId),
+    taskQueue,
+    args: [{ program_id: programId, bulk_grant_id: bulkGrantId }],
+    // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.
+    workflowIdConflictPolicy: "USE_EXISTING",
+    workflowIdReusePolicy: "ALLOW_DUPLICATE",
+    staticSummary: escapeMarkdown(summary),
+    staticDetails: details(bulkGrant),
+    // A run that continues as new loses its summary and details, but keeps its memo.
+    memo: { summary },
+    typedSearchAttributes: [
+      { key: programKey, value: programId },
+      { key: stateKey, value: state },
+      { key: pointsKey, value: totalPoints },
+      { key: callerKey, value: submitter.service },
+      ...(executeTime === undefined ? [] : [{ key: executeTimeKey, value: new Date(executeTime) }]),
+    ],
+  };
+}
+
+/** What an operator can do. What may change is in the current details. */
+const details = ({ programId, bulkGrantId, revision: { reversedBulkGrantId } }: BulkGrant) =>
+  [
+    `- bulk grant: ${escapeMarkdown(bulkGrantId)}`,
+    `- program: ${escapeMarkdown(programId)}`,
+    ...(reversedBulkGrantId === undefined
+      ? []
+      : [`- revokes what was granted by: ${escapeMarkdown(reversedBulkGrantId)}`]),
+    "",
+    "**Request Cancellation** cancels the bulk grant. **Terminate** does not: a new run starts " +
+      "within a minute and continues.",
+  ].join("\n");

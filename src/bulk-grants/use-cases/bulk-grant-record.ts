@@ -1,0 +1,70 @@
+/** Reads and changes the record of a bulk grant. */
+
+import type { Deps } from "../../hub/deps.ts";
+import { bulkActionRef, bulkGrantRef } from "../../hub/records.ts";
+import type { Now } from "../../platform/ports/clock.ts";
+import type { Transaction } from "../../platform/ports/engine.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import type { BulkGrant, BulkGrantName } from "../rules/bulk-grant.ts";
+import { hasNeverRun } from "../rules/bulk-grant-changes.ts";
+import { putCounted, tierRefs } from "./counted-points.ts";
+
+/** Reads a bulk grant, strongly consistent. Refusal: BULK_GRANT_NOT_FOUND. */
+export async function readBulkGrant(
+  { reader }: Pick<Deps, "reader">,
+  { programId, bulkGrantId }: BulkGrantName,
+): Promise<BulkGrant> {
+  const found = await reader.get(bulkGrantRef(programId, bulkGrantId));
+  if (!found) throw bulkGrantNotFound(bulkGrantId);
+  return found.value;
+}
+
+/**
+ * Writes what `change` makes of the record, in one transaction; nothing when that is the same
+ * record. Points of a revision that ends without a run are not counted any more. Refusals:
+ * BULK_GRANT_NOT_FOUND, and those of `change`.
+ */
+export function changeBulkGrant(
+  { engine }: Pick<Deps, "engine">,
+  { programId, bulkGrantId, deadline }: BulkGrantName & { readonly deadline?: number | undefined },
+  change: (record: BulkGrant, now: Instant, tx: Transaction) => BulkGrant,
+): Promise<{ record: BulkGrant; isChanged: boolean; now: Now }> {
+  const ref = bulkGrantRef(programId, bulkGrantId);
+  return engine.transact({
+    key: ref,
+    readSet: [ref, ...tierRefs(programId)],
+    expectAbsent: [],
+    deadline,
+    decide(tx, now) {
+      const before = tx.get(ref);
+      if (!before) throw bulkGrantNotFound(bulkGrantId);
+      const changed = change(before, now.wall, tx);
+      if (changed === before) return { record: before, isChanged: false, now };
+      const { counted: _, ...uncounted } = changed;
+      const record = hasNeverRun(changed) ? uncounted : changed;
+      putBulkGrant(tx, before, record, now.wall);
+      return { record, isChanged: true, now };
+    },
+  });
+}
+
+/** Puts the record, what it counts, and each action that is new in it as a record of its own. */
+export function putBulkGrant(
+  tx: Transaction,
+  before: BulkGrant | undefined,
+  record: BulkGrant,
+  now: Instant,
+): void {
+  const { programId, bulkGrantId, actions, actionCount } = record;
+  putCounted(tx, before, record, now);
+  tx.put(bulkGrantRef(programId, bulkGrantId), record);
+  const newActions = actions.slice(actions.length - (actionCount - (before?.actionCount ?? 0)));
+  for (const [i, action] of newActions.entries()) {
+    const number = actionCount - newActions.length + 1 + i;
+    tx.put(bulkActionRef(programId, bulkGrantId, number), action);
+  }
+}
+
+const bulkGrantNotFound = (bulkGrantId: string) =>
+  new DomainError("BULK_GRANT_NOT_FOUND", `there is no bulk grant ${bulkGrantId}`);

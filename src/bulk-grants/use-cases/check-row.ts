@@ -1,0 +1,105 @@
+/** Checks the rows of a bulk grant one by one, from a sheet and from messages alike. */
+
+import { hasControls } from "../../platform/words/controls.ts";
+import { cutToBytes, maxReasonBytes } from "../../platform/words/display-text.ts";
+import { isMonth } from "../../platform/words/month.ts";
+import { maxPoints } from "../../platform/words/units.ts";
+import type { RowProblem, SheetRow } from "../rules/sheet.ts";
+import { foundText } from "./found-text.ts";
+import { createSeenTexts } from "./seen-texts.ts";
+
+/** A row as it came, before any check. A cell that the line does not have is undefined. */
+export interface RowCells {
+  readonly userId: string | undefined;
+  readonly points: string | undefined;
+  readonly reason: string | undefined;
+  readonly expireMonth: string | undefined;
+}
+
+/** The form of ids that callers choose, such as user ids: visible ASCII characters without `#`. */
+export const idForm = /^[!-"$-~]{1,64}$/;
+const wholeNumber = /^[0-9]+$/;
+/** Malformed values are kept up to this many bytes. */
+const maxMalformedBytes = 256;
+/** Less, because a block of rows of the longest values is near the limit of an item. */
+const maxMonthBytes = 16;
+
+/**
+ * Returns a function that makes the row of a line from its cells, with all problems that it has:
+ * those that were `found` before, and those of the user, the points, the reason and the month. The
+ * row has the `kept` cells, of which those of a broken line are not checked. It remembers the users
+ * of all rows to find a user that is in the sheet twice.
+ */
+export function createRowCheck(maxPointsPerRow: number) {
+  const cap = Math.min(maxPoints, maxPointsPerRow);
+  const seenUsers = createSeenTexts();
+
+  function userProblems(userId: string | undefined, line: number): RowProblem[] {
+    if (userId === undefined) return [];
+    if (userId.trim() === "") return [{ code: "USER_MISSING" }];
+    if (!idForm.test(userId)) return [{ code: "USER_MALFORMED", detail: foundText(userId) }];
+    const firstLine = seenUsers.firstNumber(userId, line);
+    return firstLine === undefined ? [] : [{ code: "USER_TWICE", detail: String(firstLine) }];
+  }
+
+  function pointsProblems(points: string | undefined): RowProblem[] {
+    if (points === undefined) return [];
+    const text = points.trim();
+    if (text === "") return [{ code: "POINTS_MISSING" }];
+    if (!wholeNumber.test(text) || Number(text) === 0) {
+      return [{ code: "POINTS_MALFORMED", detail: foundText(text) }];
+    }
+    return Number(text) > cap ? [{ code: "POINTS_ABOVE_CAP", detail: String(cap) }] : [];
+  }
+
+  return (
+    line: number,
+    cells: RowCells,
+    found: readonly RowProblem[] = [],
+    kept = cells,
+  ): SheetRow => {
+    const { userId = "", points: rawPoints = "", reason = "" } = kept;
+    const expireMonth = kept.expireMonth?.trim() ?? "";
+    const problems = [
+      ...found,
+      ...userProblems(cells.userId, line),
+      ...pointsProblems(cells.points),
+      ...reasonProblems(cells.reason ?? ""),
+      ...monthProblems(cells.expireMonth?.trim() ?? ""),
+    ];
+    const points = pointsOf(rawPoints);
+    if (problems.length === 0) {
+      return { line, userId, points, reason, ...(expireMonth && { expireMonth }) };
+    }
+    return {
+      line,
+      userId: cutToBytes(userId, maxMalformedBytes),
+      points,
+      reason: cutToBytes(reason, maxMalformedBytes),
+      ...(expireMonth && { expireMonth: cutToBytes(expireMonth, maxMonthBytes).trim() }),
+      ...(points === 0 && { rawPoints: cutToBytes(rawPoints, maxMalformedBytes) }),
+      problems,
+    };
+  };
+}
+
+/** Returns 0 for what is not a number of points. */
+function pointsOf(text: string): number {
+  const points = wholeNumber.test(text.trim()) ? Number(text) : 0;
+  return points <= maxPoints ? points : 0;
+}
+
+const monthProblems = (month: string): RowProblem[] =>
+  month === "" || isMonth(month) ? [] : [{ code: "MONTH_MALFORMED" }];
+
+function reasonProblems(reason: string): RowProblem[] {
+  const bytes = Buffer.byteLength(reason);
+  return [
+    ...(bytes > maxReasonBytes
+      ? [{ code: "REASON_TOO_LONG", detail: String(bytes) } as const]
+      : []),
+    ...(hasControls(reason)
+      ? [{ code: "REASON_MALFORMED", detail: foundText(reason) } as const]
+      : []),
+  ];
+}

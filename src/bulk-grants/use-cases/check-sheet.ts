@@ -1,0 +1,148 @@
+/** The use case that checks a sheet and keeps nothing. */
+
+import type { Deps } from "../../hub/deps.ts";
+import { bulkContentRef } from "../../hub/records.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { Points } from "../../platform/words/units.ts";
+import { getBulkRules } from "../../points/use-cases/programs/queries.ts";
+import { checkExecuteTime } from "../../reservations/rules/reservation.ts";
+import { problemText, rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
+import { checkBlock, countRows } from "./check-block.ts";
+import { readRows, type SheetContent } from "./read-rows.ts";
+import type { SheetReport } from "./read-sheet.ts";
+import { createRowsDigest } from "./rows-digest.ts";
+import { sheetError } from "./sheet-error.ts";
+import type { Submission } from "./submit.ts";
+
+/** What is wrong with a row, or with the whole sheet. */
+interface SheetFinding {
+  /** 0 for the sum of all rows. */
+  readonly line: number;
+  /** Empty for a problem of the whole sheet. */
+  readonly userId: string;
+  /** A `RowCode`, a `SheetCode`, or TOTAL_ABOVE_CAP. */
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What a check has found. */
+export interface SheetCheck {
+  readonly rowCount: number;
+  /** The sum over all rows without a problem of their own. */
+  readonly totalPoints: Points;
+  readonly invalidCount: number;
+  readonly alreadyGrantedCount: number;
+  /** The digest that a revision with these rows has. */
+  readonly rowsDigest: string;
+  /** The rows whose user id had blanks around it, which are taken away. */
+  readonly trimmedUserIdCount: number;
+  readonly problemCounts: Readonly<Record<string, number>>;
+  /** The first 1,000. */
+  readonly problems: readonly SheetFinding[];
+  /** Another bulk grant of the program with the same rows. */
+  readonly sameContentBulkGrantId?: string;
+}
+
+/** Further problems are counted, but not named. */
+const maxProblems = 1_000;
+
+/**
+ * Checks rows as their submission and the validation after it do, block by block. A sheet that
+ * cannot be read is a problem of the check. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as
+ * `checkExecuteTime`.
+ */
+export async function checkSheet(
+  deps: Pick<Deps, "reader" | "clock">,
+  name: Pick<Submission, "programId" | "bulkGrantId" | "executeTime" | "expireMonth">,
+  content: SheetContent,
+): Promise<SheetCheck> {
+  const { programId, bulkGrantId, executeTime } = name;
+  const { maxPointsPerRow, maxTotalPoints } = await getBulkRules(deps, programId);
+  if (executeTime !== undefined) checkExecuteTime(executeTime, (await deps.clock.now()).wall);
+  const findings = createFindings();
+  const digest = createRowsDigest();
+  let [rowCount, totalPoints, invalidCount, alreadyGrantedCount, trimmedUserIdCount] = [
+    0, 0, 0, 0, 0,
+  ];
+  const report: SheetReport = {
+    onHeader(problem) {
+      findings.add(sheetProblem(sheetError("csv", problem)));
+    },
+    onTrimmed() {
+      trimmedUserIdCount += 1;
+    },
+  };
+
+  async function check(block: readonly SheetRow[]): Promise<void> {
+    const found = await checkBlock(deps, name, block);
+    for (const { index, ...problem } of found.problems) {
+      const { line, userId } = block[index] as SheetRow;
+      findings.add({ line, userId, code: problem.code, message: problemText(problem) });
+    }
+    for (const row of block) {
+      digest.add(row);
+      if (!row.problems) totalPoints += row.points;
+    }
+    rowCount += block.length;
+    invalidCount += countRows(found.problems);
+    alreadyGrantedCount += found.alreadyGranted.length;
+  }
+
+  const rows = readRows(content, { bulkGrantId, maxPointsPerRow, report });
+  const problem = await readBlocks(rows, check);
+  if (problem) findings.add(problem);
+  if (totalPoints > maxTotalPoints) {
+    const message = `the sum is ${totalPoints}, and the program allows at most ${maxTotalPoints}`;
+    findings.add({ line: 0, userId: "", code: "TOTAL_ABOVE_CAP", message });
+  }
+  const rowsDigest = digest.digest();
+  const [first] = await deps.reader.many([bulkContentRef(programId, rowsDigest)]);
+  return {
+    rowsDigest,
+    ...{ rowCount, totalPoints, invalidCount, alreadyGrantedCount, trimmedUserIdCount },
+    ...findings.result(),
+    ...(first &&
+      first.bulkGrantId !== bulkGrantId && { sameContentBulkGrantId: first.bulkGrantId }),
+  };
+}
+
+/** Reads rows in blocks. Returns the problem of a sheet that cannot be read to its end. */
+async function readBlocks(
+  rows: AsyncIterable<SheetRow>,
+  check: (block: readonly SheetRow[]) => Promise<void>,
+): Promise<SheetFinding | undefined> {
+  let block: SheetRow[] = [];
+  let problem: SheetFinding | undefined;
+  try {
+    for await (const row of rows) {
+      block.push(row);
+      if (block.length < rowsPerBlock) continue;
+      await check(block);
+      block = [];
+    }
+  } catch (error) {
+    problem = sheetProblem(error);
+  }
+  if (block.length > 0) await check(block);
+  return problem;
+}
+
+/** The problem of a sheet that cannot be read; throws any other error. */
+function sheetProblem(error: unknown): SheetFinding {
+  const { code, line } = error instanceof DomainError ? error.metadata : {};
+  if (!(error instanceof DomainError) || code === undefined) throw error;
+  return { line: Number(line), userId: "", code, message: error.message };
+}
+
+/** Counts all problems by code, and keeps the first ones. */
+function createFindings() {
+  const problemCounts: Record<string, number> = {};
+  const problems: SheetFinding[] = [];
+  return {
+    add(finding: SheetFinding): void {
+      problemCounts[finding.code] = (problemCounts[finding.code] ?? 0) + 1;
+      if (problems.length < maxProblems) problems.push(finding);
+    },
+    result: () => ({ problemCounts, problems }),
+  };
+}

@@ -1,0 +1,78 @@
+/** Reads and writes, in the transaction of a bulk grant, what the tiers of its program count. */
+
+import { bulkRulesRef, pointsWindowRef } from "../../hub/records.ts";
+import type { Transaction } from "../../platform/ports/engine.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import { rulesAt } from "../../points/rules/bulk-rule-changes.ts";
+import type { BulkRules } from "../../points/rules/bulk-rules.ts";
+import type { BulkGrant } from "../rules/bulk-grant.ts";
+import {
+  count,
+  keepGranted,
+  type PointsWindow,
+  uncount,
+  windowAt,
+} from "../rules/counted-points.ts";
+
+/** The rules in force, and the points that their tiers count. */
+export interface Tiers {
+  readonly rules: BulkRules;
+  readonly window: PointsWindow;
+}
+
+/** The records that `readTiers` and `putCounted` need. */
+export const tierRefs = (programId: string) => [
+  bulkRulesRef(programId),
+  pointsWindowRef(programId),
+];
+
+/** Reads the rules in force at `now`. */
+export const readRules = (tx: Transaction, programId: string, now: Instant): BulkRules =>
+  rulesAt(tx.get(bulkRulesRef(programId)), now);
+
+/** Reads the rules, and what the tiers count besides revision `number` of a bulk grant. */
+export function readTiers(
+  tx: Transaction,
+  programId: string,
+  of: BulkGrant | undefined,
+  number: number,
+  now: Instant,
+): Tiers {
+  return {
+    rules: readRules(tx, programId, now),
+    window: readBeside(tx, programId, of, number, now),
+  };
+}
+
+/**
+ * Reads what is counted besides revision `number`. Of an earlier revision the points that it has
+ * granted stay counted: its other rows can be granted only when they are sent again.
+ */
+function readBeside(
+  tx: Transaction,
+  programId: string,
+  of: BulkGrant | undefined,
+  number: number,
+  now: Instant,
+): PointsWindow {
+  const window = windowAt(tx.get(pointsWindowRef(programId)), now);
+  if (!of?.counted) return window;
+  return of.revision.number === number
+    ? uncount(window, of.counted)
+    : keepGranted(window, of.counted, of.result?.grantedPoints ?? 0);
+}
+
+/** Counts what a change of a bulk grant counts. */
+export function putCounted(
+  tx: Transaction,
+  before: BulkGrant | undefined,
+  after: BulkGrant,
+  now: Instant,
+): void {
+  const { programId, counted, revision } = after;
+  const isSameRevision = before?.revision.number === revision.number;
+  if (isSameRevision && before.counted === counted) return;
+  if (!before?.counted && !counted) return;
+  const beside = readBeside(tx, programId, before, revision.number, now);
+  tx.put(pointsWindowRef(programId), counted ? count(beside, counted) : beside);
+}

@@ -1,0 +1,24 @@
+/** The use case that submits a sheet of a configured source. */
+
+import type { Deps } from "../../hub/deps.ts";
+import { asService } from "../../platform/words/caller.ts";
+import { maxTitleBytes, readDisplayText } from "../../platform/words/display-text.ts";
+import { type Submission, type Submitted, submitBulkGrant } from "./submit.ts";
+
+/**
+ * Submits the sheet under the identity of its source. Refusals: INVALID_REQUEST when there is no
+ * such source or file and as `readDisplayText`, PERMISSION_DENIED when the source may not grant in
+ * the program, those of the sheet, and those of `submitBulkGrant`.
+ */
+export async function submitFromSource(
+  deps: Parameters<typeof submitBulkGrant>[0] & Pick<Deps, "bulkSources">,
+  submission: Omit<Submission, "submitter" | "sourceUrl" | "reversedBulkGrantId"> & {
+    readonly source: string;
+  },
+): Promise<Submitted> {
+  const { source, programId } = submission;
+  const title = readDisplayText(submission.title ?? "", maxTitleBytes, "title");
+  const { identity, csv, url: sourceUrl } = await deps.bulkSources.open(source, programId);
+  const submitter = asService(identity);
+  return submitBulkGrant(deps, { ...submission, title, submitter, sourceUrl }, { csv });
+}

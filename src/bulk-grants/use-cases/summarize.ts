@@ -1,0 +1,146 @@
+/** Sums up a revision for the people who approve it, and keeps the summary. */
+import pLimit from "p-limit";
+import type { Deps } from "../../hub/deps.ts";
+import { bulkRevisionRef, bulkSummaryRef } from "../../hub/records.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import { changeRecord } from "../../platform/work/change-record.ts";
+import { getProgram } from "../../points/use-cases/programs/queries.ts";
+import type { BulkGrant, BulkGrantName } from "../rules/bulk-grant.ts";
+import {
+  type BulkGrantSummary,
+  grantedPointsExpireTime,
+  maxExpireMonths,
+  type Overlap,
+  type ReasonTotal,
+  type RevisionDifference,
+  warnedOverlaps,
+} from "../rules/bulk-grant-summary.ts";
+import { rowsPerBlock } from "../rules/sheet.ts";
+import { readBulkGrant } from "./bulk-grant-record.ts";
+import { findOverlaps, type OnDamage, unlessDamaged } from "./find-overlaps.ts";
+import { createSheetIndex, type SheetIndex } from "./sheet-index.ts";
+import { rightRows } from "./stored-rows.ts";
+
+/** What the checks of the blocks have found about the accounts of all rows. */
+type AccountCounts = Pick<BulkGrantSummary, "withoutAccountCount" | "frozenCount">;
+
+/** A summary takes up to 10 MB while it is made, so only so many are made at once. */
+const limit = pLimit(2);
+
+/**
+ * Makes and keeps the summary of the current revision, unless it is kept already: an attempt that
+ * Temporal had given up must not change what people have read. What other revisions and bulk grants
+ * have in common with it is left out where their records are damaged.
+ */
+export async function keepSummary(
+  deps: Pick<Deps, "engine" | "reader">,
+  bulkGrant: BulkGrant,
+  accounts: AccountCounts,
+  onDamage: OnDamage,
+): Promise<void> {
+  const { programId, bulkGrantId, revision } = bulkGrant;
+  const ref = bulkSummaryRef(programId, bulkGrantId, revision.number);
+  if (await readSummary(deps, bulkGrant, revision.number)) return;
+  const summary = await limit(() => summarize(deps, bulkGrant, accounts, onDamage));
+  await changeRecord(deps, { ref, expectAbsent: true }, (existing) => existing ?? summary);
+}
+
+async function summarize(
+  deps: Pick<Deps, "reader">,
+  bulkGrant: BulkGrant,
+  accounts: AccountCounts,
+  onDamage: OnDamage,
+): Promise<BulkGrantSummary> {
+  const { revision } = bulkGrant;
+  const index = createSheetIndex(revision.rowCount, revision);
+  for await (const rows of rightRows(deps, revision)) {
+    for (const { row, number } of rows) index.add(row, number);
+  }
+  const comparing = differenceOf(deps, bulkGrant, index);
+  const difference = await unlessDamaged(comparing, "the revision before", onDamage);
+  const months = index.months();
+  const hasMonths = months.some(({ expireMonth }) => expireMonth !== undefined);
+  return {
+    ...index.summary(),
+    ...(hasMonths && { expireMonths: months.slice(0, maxExpireMonths) }),
+    ...(await reasonsOf(deps, revision.uploadId, index)),
+    ...accounts,
+    ...(difference && { difference }),
+    ...(await findOverlaps(deps, bulkGrant, index, onDamage)),
+  };
+}
+
+/** The reasons with the most points. Their texts are read again, since the index has none. */
+async function reasonsOf(
+  { reader }: Pick<Deps, "reader">,
+  uploadId: string,
+  index: SheetIndex,
+): Promise<Pick<BulkGrantSummary, "reasons" | "otherReasons">> {
+  const { largest, others } = index.reasons();
+  const reasons: ReasonTotal[] = await Promise.all(
+    largest.map(async ({ firstRow, rowCount, points }) => {
+      const rows = await reader.rowsOfBlock(uploadId, Math.floor(firstRow / rowsPerBlock));
+      return { reason: rows[firstRow % rowsPerBlock]?.reason ?? "", rowCount, points };
+    }),
+  );
+  return { reasons, ...(others.reasonCount > 0 && { otherReasons: others }) };
+}
+
+async function differenceOf(
+  deps: Pick<Deps, "reader">,
+  { programId, bulkGrantId, revision }: BulkGrant,
+  index: SheetIndex,
+): Promise<RevisionDifference | undefined> {
+  const ref = bulkRevisionRef(programId, bulkGrantId, revision.number - 1);
+  const before = await deps.reader.get(ref);
+  if (!before) return undefined;
+  const comparison = index.compareRevision(before.value);
+  for await (const rows of rightRows(deps, before.value)) {
+    for (const { row } of rows) comparison.add(row);
+  }
+  return comparison.result();
+}
+
+/** Reads the summary of a revision; undefined before the end of its validation. */
+export async function readSummary(
+  { reader }: Pick<Deps, "reader">,
+  { programId, bulkGrantId }: BulkGrantName,
+  revision: number,
+): Promise<BulkGrantSummary | undefined> {
+  return (await reader.get(bulkSummaryRef(programId, bulkGrantId, revision)))?.value;
+}
+
+/** A summary with what depends on the moment at which it is read. */
+export interface ReadSummary {
+  readonly revision: number;
+  readonly summary: BulkGrantSummary;
+  /** The overlaps of which people are warned. */
+  readonly warned: readonly Overlap[];
+  /**
+   * When the points of the current revision expire, if they are granted now or at its execute time;
+   * absent for a reversal.
+   */
+  readonly expireTime?: Instant;
+}
+
+/**
+ * Reads the summary of a revision: of the current one when `revision` is 0. Refusals:
+ * BULK_GRANT_NOT_FOUND; SUMMARY_NOT_FOUND while it is being validated, or without such a revision.
+ */
+export async function getSummary(
+  deps: Pick<Deps, "reader" | "clock">,
+  name: BulkGrantName,
+  revision: number,
+): Promise<ReadSummary> {
+  const bulkGrant = await readBulkGrant(deps, name);
+  const number = revision || bulkGrant.revision.number;
+  const summary = await readSummary(deps, name, number);
+  if (!summary) throw new DomainError("SUMMARY_NOT_FOUND", `revision ${number} has no summary yet`);
+  const read = { revision: number, summary, warned: warnedOverlaps(summary) };
+  if (number !== bulkGrant.revision.number) return read;
+  const program = await getProgram(deps, name.programId);
+  const { calendar } = await deps.clock.now();
+  const expireTime = grantedPointsExpireTime(bulkGrant, program, calendar);
+  return { ...read, ...(expireTime !== undefined && { expireTime }) };
+}

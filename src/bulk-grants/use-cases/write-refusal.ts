@@ -1,0 +1,54 @@
+/** The use case that writes what is wrong with a sheet that was refused to its source. */
+
+import type { Deps } from "../../hub/deps.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { SheetCells } from "../ports/bulk-grants.ts";
+import type { BulkGrantName, SheetPlace } from "../rules/bulk-grant.ts";
+import { checkSheet } from "./check-sheet.ts";
+import { bulkGrantIdIn } from "./read-sheet.ts";
+import { errorSheet } from "./write-sheet.ts";
+
+/** A sheet of a source that was refused, and why. */
+interface RefusedSheet extends BulkGrantName {
+  readonly source: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+const header = ["line", "user_id", "error_code", "error"];
+
+/**
+ * Writes all that is wrong with the sheet where people find it; the reason of the refusal when the
+ * sheet is right, or cannot be opened. Returns where. May be repeated.
+ */
+export async function writeRefusal(
+  deps: Pick<Deps, "reader" | "clock" | "bulkSources">,
+  sheet: RefusedSheet,
+): Promise<SheetPlace> {
+  const { bulkGrantId, source, reason, message } = sheet;
+  const found = await problemsOf(deps, sheet);
+  const rows = found.length > 0 ? found : [["", "", reason, message]];
+  async function* cells() {
+    yield header;
+    yield* rows;
+  }
+  return deps.bulkSources.writeErrors({ source }, errorSheet(`failed ${bulkGrantId}`, cells()));
+}
+
+/** The first problems of a sheet that cannot be read; none of a sheet that can. */
+async function problemsOf(
+  deps: Pick<Deps, "reader" | "clock" | "bulkSources">,
+  { programId, bulkGrantId: nameOfFile, source, reason }: RefusedSheet,
+): Promise<SheetCells[]> {
+  if (reason !== "INVALID_REQUEST") return [];
+  const open = async () => (await deps.bulkSources.open(source, programId)).csv;
+  try {
+    const bulkGrantId = (await bulkGrantIdIn(await open())) ?? nameOfFile;
+    const content = { csv: await open() };
+    const { problems } = await checkSheet(deps, { programId, bulkGrantId }, content);
+    return problems.map(({ line, userId, code, message }) => [line, userId, code, message]);
+  } catch (error) {
+    if (error instanceof DomainError && !error.retryable) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,139 @@
+/** The handlers of the ReactionService. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  type ReactionSchema,
+  type ReactionSummarySchema,
+  ReactionSummary_State as State,
+} from "../../../gen/meguri/reactions/v1/reaction_pb.ts";
+import {
+  ListTargetReactionsRequestSchema,
+  ListUserReactionsRequestSchema,
+  type ReactionService,
+  type UnreactRequest,
+} from "../../../gen/meguri/reactions/v1/reaction_service_pb.ts";
+import type { Deps } from "../../../hub/deps.ts";
+import { deadlineOf } from "../../../platform/edge/context.ts";
+import { requestedPage } from "../../../platform/messages/page-tokens.ts";
+import { fromInstant, toMilliseconds } from "../../../platform/messages/scalars.ts";
+import type { Reaction } from "../../rules/target.ts";
+import {
+  type ReactionInput,
+  type ReactionResult,
+  react,
+  unreact,
+} from "../../use-cases/reactions/commands.ts";
+import {
+  listTargetReactions,
+  listUserReactions,
+  type ReactionSummary,
+  reactionSummaries,
+} from "../../use-cases/reactions/queries.ts";
+import { deleteTarget, registerTarget } from "../../use-cases/reactions/targets.ts";
+import { fromTarget, toKind, toTargetName } from "./targets.ts";
+
+export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService> {
+  return {
+    async registerTarget(request, context) {
+      const { ownerId, title, link } = request;
+      const target = toTargetName(request);
+      const input = { target, ownerId, title, link, deadline: deadlineOf(context) };
+      return { target: fromTarget(await registerTarget(deps, input)) };
+    },
+
+    async deleteTarget(request, context) {
+      const input = { target: toTargetName(request), deadline: deadlineOf(context) };
+      return { target: fromTarget(await deleteTarget(deps, input)) };
+    },
+
+    async react(request, context) {
+      const { displayName, exclusive, suppressNotification, coolDown, regroupAfter } = request;
+      const coolDownMs = coolDown && toMilliseconds(coolDown, "cool_down");
+      const regroupAfterMs = regroupAfter && toMilliseconds(regroupAfter, "regroup_after");
+      const how = { exclusive, suppressNotification, coolDownMs, regroupAfterMs };
+      return fromResult(await react(deps, { ...toInput(request, context), displayName, ...how }));
+    },
+
+    unreact: async (request, context) => fromResult(await unreact(deps, toInput(request, context))),
+
+    async batchGetReactionSummaries(request) {
+      const names = request.targetNames.map((targetName) => toTargetName({ targetName }));
+      const summaries = await reactionSummaries(deps, names, {
+        viewerId: request.viewerId || undefined,
+        latest: request.includeLatestActors,
+      });
+      return { summaries: summaries.map(fromSummary) };
+    },
+
+    async listTargetReactions(request) {
+      const { page, next } = requestedPage(ListTargetReactionsRequestSchema, request);
+      const found = await listTargetReactions(
+        deps,
+        toTargetName(request),
+        toKind(request.kind),
+        page,
+      );
+      return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
+    },
+
+    async listUserReactions(request) {
+      const { page, next } = requestedPage(ListUserReactionsRequestSchema, request);
+      const found = await listUserReactions(deps, request.userId, request.kinds, page);
+      return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
+    },
+  };
+}
+
+const toInput = (
+  request: Pick<UnreactRequest, "targetName" | "kind" | "userId">,
+  context: HandlerContext,
+): ReactionInput => ({
+  target: toTargetName(request),
+  kind: toKind(request.kind),
+  userId: request.userId,
+  deadline: deadlineOf(context),
+});
+
+const fromResult = ({ changed, reactionCount }: ReactionResult) => ({
+  changed,
+  reactionCount: BigInt(reactionCount),
+});
+
+const states: Readonly<Record<ReactionSummary["state"], State>> = {
+  ACTIVE: State.ACTIVE,
+  UNKNOWN: State.UNKNOWN,
+  DELETED: State.DELETED,
+};
+
+function fromSummary({
+  target,
+  state,
+  counts,
+  own,
+  latest,
+}: ReactionSummary): MessageInitShape<typeof ReactionSummarySchema> {
+  const inOrder = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    targetName: { ...target },
+    state: states[state],
+    counts: inOrder.map(([kind, count]) => ({
+      kind,
+      reactionCount: BigInt(count),
+      viewerReacted: own.includes(kind),
+      latestActors: (latest.get(kind) ?? []).map(fromActor),
+    })),
+  };
+}
+
+/** A person who reacts. */
+const fromActor = ({ userId, displayName, createTime }: Reaction) => ({
+  userId,
+  displayName,
+  createTime: fromInstant(createTime),
+});
+
+const fromReaction = (reaction: Reaction): MessageInitShape<typeof ReactionSchema> => ({
+  targetName: { ...reaction.target },
+  kind: reaction.kind,
+  ...fromActor(reaction),
+});

@@ -1,0 +1,253 @@
+/** The rules for reacting and for taking a reaction back: counts, unread group and inbox. */
+
+import { DomainError } from "../../platform/words/errors.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import type { Milliseconds } from "../../platform/words/units.ts";
+import { isTooOld, regroup } from "./closed-group.ts";
+import { type Inbox, isKindMuted, replaceGroup } from "./inbox.ts";
+import type { StoredKind } from "./kinds.ts";
+import { fitActors, type LatestActor, latestOf, withActor } from "./latest-actors.ts";
+import {
+  countOf,
+  type Place,
+  type Reaction,
+  type Target,
+  type WithdrawnReaction,
+} from "./target.ts";
+import {
+  type Actor,
+  comeBack,
+  countedOf,
+  type Ends,
+  hasPlace,
+  isMember,
+  join,
+  leave,
+  type ReadGroup,
+  type UnreadGroup,
+  withName,
+} from "./unread-group.ts";
+
+/** A target has at most this many kinds of reactions at a time. Events do not count. */
+const maxKinds = 16;
+
+/** For how long a reaction that was taken back matters to the next one of the same person. */
+export const withdrawnMs: Milliseconds = 30 * 24 * 3_600_000;
+
+/** All records that one reaction of one person to one target changes. */
+export interface ReactionState {
+  readonly target: Target;
+  readonly inbox: Inbox;
+  /** The owner's unread group of this target and kind: the open one, or that of the reaction. */
+  readonly group: UnreadGroup | undefined;
+  readonly reaction: Reaction | WithdrawnReaction | undefined;
+  /** The group that was the owner's open one until `group` began. */
+  readonly closed?: UnreadGroup;
+}
+
+/** Up to where the open groups of one kind and target have ended, and when one was read last. */
+export interface ReadMark {
+  /** No group that began by this version of the inbox is open any more. */
+  readonly version: number;
+  /** 0 if none was read. */
+  readonly readTime: Instant;
+  /** From this instant on, the record may be deleted. */
+  readonly expireTime: Instant;
+}
+
+/** What is kept of a mark, up to a version of the inbox, by which a group was read. */
+export const markOf = (
+  before: ReadMark | undefined,
+  { readTime }: ReadGroup,
+  version: number,
+): ReadMark => ({
+  version: Math.max(version, before?.version ?? 0),
+  readTime,
+  expireTime: readTime + withdrawnMs,
+});
+
+/** What is kept when a group is closed: nobody comes back and begins it anew. */
+export const markOfClosed = (
+  before: ReadMark | undefined,
+  { closed }: UnreadGroup,
+  now: Instant,
+): ReadMark => ({
+  version: Math.max(closed?.endVersion ?? 0, before?.version ?? 0),
+  readTime: before?.readTime ?? 0,
+  expireTime: now + withdrawnMs,
+});
+
+/** Returns the reaction, unless it was taken back. */
+export const unlessWithdrawn = (reaction: ReactionState["reaction"]): Reaction | undefined =>
+  reaction && "userId" in reaction ? reaction : undefined;
+
+/** What is kept of a reaction that was taken back. */
+const withdrawnOf = (reaction: ReactionState["reaction"]): WithdrawnReaction | undefined =>
+  reaction && !("userId" in reaction) ? reaction : undefined;
+
+/**
+ * The place to which the next reaction of a person comes back, unless it is kept out. Without an
+ * unread group, this needs what the owner has read last.
+ */
+export function placeOf({ group, reaction }: ReactionState, readMark: () => ReadMark | undefined) {
+  const place = withdrawnOf(reaction)?.place;
+  if (!place) return undefined;
+  if (group) return hasPlace(group, place) ? place : undefined;
+  if (place.generation === undefined) return undefined;
+  const generation = Math.max(place.generation, (readMark()?.version ?? 0) + 1);
+  return place.version >= generation ? { ...place, generation } : undefined;
+}
+
+/** Who reacts, when, and whether the caller or the owner's mutes of people keep the owner out. */
+interface NewReaction {
+  readonly actor: Actor;
+  readonly now: Instant;
+  readonly silent: boolean;
+  /** For so long after the owner has read an earlier reaction of the person it notifies nobody. */
+  readonly coolDownMs: Milliseconds;
+  /** When the owner has read the reactions that an exclusive one replaces. */
+  readonly replacedReadTime?: Instant | undefined;
+  /** The place to which it comes back (`placeOf`). */
+  readonly place?: Place | undefined;
+  /** An open group that began longer ago is closed, and another one begins. */
+  readonly regroupAfterMs?: Milliseconds | undefined;
+}
+
+/**
+ * Adds a reaction to a state without an active one. It is counted, and it notifies the owner unless
+ * it is silent, the owner's own or muted, or the owner has read an earlier one of this person a
+ * short while ago. Who has left an unread group comes back to the own place there. Refusal:
+ * LIMIT_EXCEEDED for the seventeenth kind.
+ */
+export function react(
+  state: ReactionState,
+  kind: StoredKind,
+  given: NewReaction,
+): ReactionState & { readonly reaction: Reaction } {
+  const { target, inbox, group } = state;
+  const { actor, now } = given;
+  const count = countOf(target, kind) + 1;
+  if (count === 1 && Object.keys(target.counts).length >= maxKinds) {
+    throw new DomainError("LIMIT_EXCEEDED", `a target holds at most ${maxKinds} kinds`, {
+      limit: String(maxKinds),
+    });
+  }
+  const readTime = readTimeOf(state, given);
+  const notified = notifies(state, kind, given);
+  const place = notified ? given.place : undefined;
+  const version = place?.version ?? inbox.version + 1;
+  const { type, id } = target;
+  const reaction: Reaction = {
+    target: { type, id },
+    kind,
+    userId: actor.userId,
+    displayName: actor.displayName,
+    version,
+    notified,
+    createTime: now,
+    ...(readTime !== undefined && { readTime }),
+  };
+  const known = withActor(latestOf(target.latest, kind), reaction, {
+    count: count - 1,
+    isNewest: version > inbox.version,
+  });
+  const counted = withCount(target, kind, count, { known, time: now });
+  if (!notified) return { target: counted, inbox: { ...inbox, version }, group, reaction };
+  if (!place && group && isTooOld(group, now, given.regroupAfterMs)) {
+    return { target: counted, reaction, ...regroup(inbox, group, reaction) };
+  }
+  const joined = place
+    ? comeBack(group, reaction, { ...place, leaveCount: inbox.version + 1 })
+    : join(group, reaction);
+  const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(joined));
+  return { target: counted, inbox: nextInbox, group: joined, reaction };
+}
+
+/**
+ * Gives an active reaction the person's name of today, also where an unread group shows it. Returns
+ * the same state if the name is the same.
+ */
+export function rename(
+  state: ReactionState,
+  reaction: Reaction,
+  { displayName, now }: { readonly displayName: string; readonly now: Instant },
+): ReactionState {
+  if (displayName === reaction.displayName) return state;
+  const { inbox, group } = state;
+  const renamed = { ...reaction, displayName };
+  if (!isMember(group, reaction)) {
+    return { ...state, inbox: { ...inbox, version: inbox.version + 1 }, reaction: renamed };
+  }
+  const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(group));
+  const nextGroup = withName(group, renamed, now);
+  return { ...state, inbox: nextInbox, group: nextGroup, reaction: renamed };
+}
+
+/** When the owner has last read an earlier reaction in the place of a new one. */
+function readTimeOf(
+  { reaction }: ReactionState,
+  { replacedReadTime = 0 }: Pick<NewReaction, "replacedReadTime">,
+): Instant | undefined {
+  const latest = Math.max(reaction?.readTime ?? 0, replacedReadTime);
+  return latest > 0 ? latest : undefined;
+}
+
+function notifies(state: ReactionState, kind: StoredKind, given: NewReaction): boolean {
+  const { target, inbox } = state;
+  const { actor, now, silent, coolDownMs } = given;
+  const isMuted = target.muted || isKindMuted(inbox.preferences, kind);
+  const readTime = readTimeOf(state, given) ?? Number.NEGATIVE_INFINITY;
+  // The clock of the server that read may be ahead, which makes no cool-down where there is none.
+  const isQuiet = coolDownMs > 0 && readTime + coolDownMs > now;
+  return !silent && !isMuted && !isQuiet && actor.userId !== target.ownerId;
+}
+
+/**
+ * Takes a reaction back, and removes it from the unread group if it is a member. Its record keeps
+ * the place there, or when the owner has read it, for the next reaction of the person. `refill` has
+ * the members whom the group shows in the place of this one (`endsToRefill`), and `latest` the
+ * people whom the target keeps as its latest ones, with this one, if they had to be read
+ * (`needsActors`).
+ */
+export function withdraw(
+  { target, inbox, group }: ReactionState,
+  reaction: Reaction,
+  { now, readMark }: { readonly now: Instant; readonly readMark: ReadMark | undefined },
+  refill?: Partial<Ends>,
+  latest: readonly LatestActor[] = latestOf(target.latest, reaction.kind),
+): ReactionState {
+  const { kind } = reaction;
+  const known = latest.filter(({ userId }) => userId !== reaction.userId);
+  const counted = withCount(target, kind, countOf(target, kind) - 1, { known, time: now });
+  if (isMember(group, reaction)) {
+    const remaining = leave(group, reaction, now, refill);
+    const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(remaining));
+    const { version } = reaction;
+    const place = group.closed ? { version } : { version, generation: group.generation };
+    const { readTime } = reaction;
+    const kept = { place, ...(readTime !== undefined && { readTime }) };
+    const withdrawn = { ...kept, expireTime: now + withdrawnMs };
+    return { target: counted, inbox: nextInbox, group: remaining, reaction: withdrawn };
+  }
+  const readTime = reaction.notified ? readMark?.readTime : reaction.readTime;
+  const expireTime = (readTime ?? 0) + withdrawnMs;
+  return {
+    target: counted,
+    inbox: { ...inbox, version: inbox.version + 1 },
+    group,
+    reaction: readTime !== undefined && expireTime > now ? { readTime, expireTime } : undefined,
+  };
+}
+
+function withCount(
+  target: Target,
+  kind: StoredKind,
+  count: number,
+  { known, time }: { readonly known: readonly LatestActor[]; readonly time: Instant },
+): Target {
+  const { [kind]: _, ...otherCounts } = target.counts;
+  const counts = count > 0 ? { ...otherCounts, [kind]: count } : otherCounts;
+  const counted = { ...target, counts };
+  const byKind = fitActors({ ...target.latest?.byKind, [kind]: known }, counted, kind);
+  return { ...counted, latest: { time, byKind } };
+}

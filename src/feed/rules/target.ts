@@ -1,0 +1,106 @@
+/** Targets, reactions to them, and the guards that require a target to exist or to be active. */
+import { DomainError } from "../../platform/words/errors.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import { countIn, type KindCounts, type StoredKind } from "./kinds.ts";
+import type { LatestActors } from "./latest-actors.ts";
+
+/** Names a target. */
+export interface TargetName {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** A thing that a user owns and that people react to. */
+export interface Target extends TargetName {
+  readonly ownerId: string;
+  readonly title: string;
+  readonly link: string;
+  /** The number of reactions and events by kind. */
+  readonly counts: KindCounts;
+  /** Who has reacted last; absent until somebody does, and in a tombstone. */
+  readonly latest?: LatestActors;
+  /** While it is true, new reactions do not notify the owner. */
+  readonly muted: boolean;
+  readonly createTime: Instant;
+  /** When title, link, mute or deletion last changed. */
+  readonly updateTime: Instant;
+  /** Set on a tombstone, which is never registered again. */
+  readonly deleteTime?: Instant;
+}
+
+/** A deleted target whose purge has not ended. */
+export interface PendingPurge {
+  readonly target: TargetName;
+  readonly ownerId: string;
+  readonly deleteTime: Instant;
+}
+
+/** An active reaction of one person, of one kind; or an event, which is stored in the same way. */
+export interface Reaction {
+  readonly target: TargetName;
+  readonly kind: StoredKind;
+  readonly userId: string;
+  /** The person's name at the time of the reaction; for display only. */
+  readonly displayName: string;
+  /** The version of the owner's inbox at which the reaction was made. */
+  readonly version: number;
+  /** Whether it notified the owner, so that it was or is a member of an unread group. */
+  readonly notified: boolean;
+  readonly createTime: Instant;
+  /** When the owner has read an earlier reaction of the person, in whose place this one came. */
+  readonly readTime?: Instant;
+}
+
+/** What remains of a reaction that was taken back, for as long as it may matter to the next one. */
+export interface WithdrawnReaction {
+  /** The place that it had in an unread group: the next reaction comes back to it. */
+  readonly place?: Place;
+  /** When the owner has read it, or an earlier one. */
+  readonly readTime?: Instant;
+  /** From this instant on, the record may be deleted. */
+  readonly expireTime: Instant;
+}
+
+/** The place of a member in an unread group. */
+export interface Place {
+  /** The version of the member. */
+  readonly version: number;
+  /** The generation of an open group, which begins anew with the member if it has ended. */
+  readonly generation?: number;
+}
+
+/** In the place of a user id: all events without an actor are one member. */
+export const noActor = "";
+
+/** The type of the targets that Meguri registers itself, for its own notices. */
+export const reservedType = "meguri";
+
+/** Returns the number of reactions, or of events, of one kind. */
+export const countOf = ({ counts }: Target, kind: StoredKind): number => countIn(counts, kind);
+
+/**
+ * Requires the name of a target that belongs to callers. Refusal: INVALID_REQUEST for a target of
+ * Meguri's own notices, which nobody else makes, notifies of, reacts to or deletes.
+ */
+export function requireUnreserved({ type }: TargetName): void {
+  if (type !== reservedType) return;
+  throw new DomainError("INVALID_REQUEST", `the type ${reservedType} is reserved`, {
+    field: "target_name.type",
+  });
+}
+
+/** Requires a target that is not deleted. Refusals: TARGET_NOT_FOUND, TARGET_DELETED. */
+export function requireActive(target: Target | undefined): Target {
+  const existing = requireExisting(target);
+  if (existing.deleteTime === undefined) return existing;
+  throw new DomainError("TARGET_DELETED", `${existing.type} ${existing.id} was deleted`);
+}
+
+/** Whether this is a tombstone. */
+export const isDeleted = (target: Target | undefined): boolean => target?.deleteTime !== undefined;
+
+/** Requires a target or its tombstone. Refusal: TARGET_NOT_FOUND. */
+export function requireExisting(target: Target | undefined): Target {
+  if (!target) throw new DomainError("TARGET_NOT_FOUND", "there is no such target");
+  return target;
+}

@@ -1,0 +1,293 @@
+/** The use cases that mark notifications as read, unread or seen, or dismiss them. */
+
+import type { Deps } from "../../../hub/deps.ts";
+import {
+  closedGroupRef,
+  closedGroupsRef,
+  inboxRef,
+  readGroupRef,
+  readMarkRef,
+  targetRef,
+  unreadGroupRef,
+} from "../../../hub/records.ts";
+import { Missing, type Transaction } from "../../../platform/ports/engine.ts";
+import { allPages } from "../../../platform/ports/pages.ts";
+import { DomainError } from "../../../platform/words/errors.ts";
+import type { Instant } from "../../../platform/words/month.ts";
+import { changeRecord } from "../../../platform/work/change-record.ts";
+import { requireTime } from "../../../platform/work/deadlines.ts";
+import { maxClosedGroups, toUnread } from "../../rules/closed-group.ts";
+import {
+  emptyInbox,
+  type Inbox,
+  markSeen,
+  replaceGroup,
+  withReadChange,
+} from "../../rules/inbox.ts";
+import { isEventKind } from "../../rules/kinds.ts";
+import { markRead, needsSplit, type Split } from "../../rules/notification.ts";
+import { markOf } from "../../rules/reaction.ts";
+import type { Target } from "../../rules/target.ts";
+import {
+  countedOf,
+  firstVersionOf,
+  type ReadGroup,
+  type UnreadGroup,
+} from "../../rules/unread-group.ts";
+import { closedRanges, putUnread } from "./closed-groups.ts";
+import { lookUpEventSplit } from "./event-lookups.ts";
+import { inboxOf } from "./inbox.ts";
+import { lookUpSplit } from "./member-lookups.ts";
+import type { GroupName, UnreadName } from "./named-groups.ts";
+
+/** The version of the unread count that the owner has seen, and the deadline of the caller. */
+interface ReadMark {
+  readonly version: number;
+  readonly deadline?: number | undefined;
+}
+
+/**
+ * The number of groups that are marked concurrently. Each writes three items, so that the engine
+ * can commit all of them by one transaction of up to 100 items.
+ */
+const pageSize = 32;
+
+interface Marked {
+  readonly changed: boolean;
+  readonly inbox: Inbox;
+}
+
+type MarkDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">;
+
+/**
+ * Marks one group as read up to `version`: that of the `generation`, or without it whichever is
+ * unread. Members who joined later stay unread. A version beyond the inbox counts as the latest.
+ */
+export async function markNotificationRead(
+  deps: MarkDeps,
+  mark: UnreadName & Partial<GroupName> & ReadMark,
+): Promise<Marked> {
+  const { ownerId, target, kind, deadline } = mark;
+  const { closed, ...refs } = refsOf(mark);
+  const result = await deps.engine.transact<Marked>({
+    key: refs.inbox,
+    readSet: Object.values(refs),
+    expectAbsent: closed,
+    deadline,
+    decide(tx, { wall: now }) {
+      const taken = takeSeen(tx, deps, mark, now);
+      if (taken instanceof Missing) return taken;
+      const { inbox, read } = taken;
+      const { generation = 0 } = read ?? {};
+      if (read) tx.put(readGroupRef(ownerId, target, kind, generation), read, inbox.version);
+      return { changed: read !== undefined, inbox };
+    },
+  });
+  if (result.changed) deps.unreadCounts.publish(ownerId, result.inbox);
+  return result;
+}
+
+/**
+ * Removes a read group, or the members of an unread one up to `version`, who count as read but
+ * leave no history. Members who joined later stay unread.
+ */
+export async function dismissNotification(
+  deps: MarkDeps,
+  mark: GroupName & ReadMark,
+): Promise<Marked> {
+  const { ownerId, target, kind, generation, deadline } = mark;
+  const { closed, ...refs } = refsOf(mark);
+  const readRef = readGroupRef(ownerId, target, kind, generation);
+  const result = await deps.engine.transact<Marked>({
+    key: refs.inbox,
+    readSet: [...Object.values(refs), readRef],
+    expectAbsent: closed,
+    deadline,
+    decide(tx, { wall: now }) {
+      const taken = takeSeen(tx, deps, mark, now);
+      if (taken instanceof Missing) return taken;
+      const { inbox, read } = taken;
+      if (read) return { changed: true, inbox };
+      const found = tx.get(readRef);
+      // An expired one is left to its TTL: nobody sees it any more.
+      if (!found || found.expireTime <= now) return { changed: false, inbox };
+      tx.delete(readRef);
+      const after = withReadChange(inbox);
+      tx.put(refs.inbox, after);
+      return { changed: true, inbox: after };
+    },
+  });
+  if (result.changed) deps.unreadCounts.publish(ownerId, result.inbox);
+  return result;
+}
+
+/** The unread group that a call has left, and its target unless it is about none. */
+interface MarkedUnread extends Marked {
+  readonly group: UnreadGroup;
+  readonly target: Target | undefined;
+}
+
+/**
+ * Makes a read group unread again, as a closed one of the same name. Returns the group, because it
+ * may have ended by the time of a read. Refusals: NOTIFICATION_NOT_FOUND, also for one about a
+ * deleted target, LIMIT_EXCEEDED for a target of which the owner has `maxClosedGroups`.
+ */
+export async function markNotificationUnread(
+  deps: Pick<Deps, "engine" | "unreadCounts">,
+  name: GroupName & Pick<ReadMark, "deadline">,
+): Promise<MarkedUnread> {
+  const { ownerId, target: targetName, kind, generation, deadline } = name;
+  const { readMark: _, closed, ...refs } = refsOf(name);
+  const readRef = readGroupRef(ownerId, targetName, kind, generation);
+  const result = await deps.engine.transact<MarkedUnread>({
+    key: refs.inbox,
+    readSet: [...Object.values(refs), readRef, targetRef(targetName)],
+    expectAbsent: closed,
+    deadline,
+    decide(tx, { wall: now }) {
+      const { inbox, group } = readUnread(tx, name);
+      const target = tx.get(targetRef(targetName));
+      const isDeleted = target?.deleteTime !== undefined;
+      if (group && !isDeleted) return { changed: false, inbox, group, target };
+      const read = tx.get(readRef);
+      if (!read || isDeleted || read.expireTime <= now) {
+        throw new DomainError("NOTIFICATION_NOT_FOUND", "there is no such notification");
+      }
+      if (closedRanges(tx, ownerId, targetName).length >= maxClosedGroups) {
+        const text = `an owner has at most ${maxClosedGroups} closed notifications of a target`;
+        throw new DomainError("LIMIT_EXCEEDED", text, { limit: String(maxClosedGroups) });
+      }
+      const version = inbox.version + 1;
+      const unread = toUnread(read, { version, now });
+      const after = replaceGroup(inbox, undefined, countedOf(unread));
+      tx.delete(readRef);
+      tx.put(refs.inbox, after);
+      putUnread(tx, ownerId, undefined, unread, version);
+      return { changed: true, inbox: after, group: unread, target };
+    },
+  });
+  if (result.changed) deps.unreadCounts.publish(ownerId, result.inbox);
+  return result;
+}
+
+const refsOf = ({ ownerId, target, kind, generation }: UnreadName & Partial<GroupName>) => ({
+  inbox: inboxRef(ownerId),
+  group: unreadGroupRef(ownerId, target, kind),
+  readMark: readMarkRef(ownerId, target, kind),
+  /** The closed group of the generation, and the list of those of the target. */
+  closed:
+    generation === undefined
+      ? []
+      : [closedGroupRef(ownerId, target, kind, generation), closedGroupsRef(ownerId, target)],
+});
+
+/** The unread group of a name, and its ref: the open one or, if the owner has any, a closed one. */
+function readUnread(tx: Transaction, name: UnreadName & Partial<GroupName>) {
+  const { ownerId, target, kind, generation } = name;
+  const refs = refsOf(name);
+  const inbox = tx.get(refs.inbox) ?? emptyInbox;
+  const open = tx.get(refs.group);
+  if (generation === undefined || open?.generation === generation) {
+    return { inbox, group: open, ref: refs.group };
+  }
+  const ref = closedGroupRef(ownerId, target, kind, generation);
+  return { inbox, group: inbox.closedCount > 0 ? tx.get(ref) : undefined, ref };
+}
+
+/**
+ * Takes the members up to the version of a mark out of the unread group. They are returned as a
+ * read group; undefined if there are none.
+ */
+function takeSeen(
+  tx: Transaction,
+  { reader, historyMs }: Pick<Deps, "reader" | "historyMs">,
+  { version, ...name }: UnreadName & Partial<GroupName> & ReadMark,
+  now: Instant,
+): Missing | { readonly inbox: Inbox; readonly read: ReadGroup | undefined } {
+  const refs = refsOf(name);
+  const state = readUnread(tx, name);
+  const looked = state.group && { reader, ref: state.ref, group: state.group, now };
+  const isSplit = looked && needsSplit(looked.group, version);
+  const lookUp = isEventKind(name.kind) ? lookUpEventSplit : lookUpSplit;
+  const split = isSplit ? tx.lookup<Split>(lookUp(looked, version)) : undefined;
+  if (split instanceof Missing) return split;
+  const { inbox, group, read } = markRead(state, version, { now, keptMs: historyMs }, split);
+  if (!read) return { inbox, read };
+  tx.put(refs.inbox, inbox);
+  putUnread(tx, name.ownerId, state.group, group, inbox.version);
+  if (!isEventKind(name.kind)) {
+    // A read of the open group ends the places of people who have left it. A read of a closed one
+    // moves the mark to the end of that group only, because the open group after it stays unread.
+    const end = state.group?.closed?.endVersion ?? inbox.version;
+    const mark = markOf(tx.get(refs.readMark), read, group ? version : end);
+    tx.put(refs.readMark, mark, inbox.version);
+  }
+  return { inbox, read };
+}
+
+/**
+ * Marks every group of an owner as read up to `version`, each by its own decision. The groups are
+ * read by version, oldest first, so that a group which gets a reaction meanwhile is read again on a
+ * later page. After an interruption the same call marks the remaining groups. Returns the number of
+ * marked groups and the inbox. Retryable: DEADLINE.
+ */
+export async function markAllNotificationsRead(
+  deps: Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">,
+  { ownerId, version, deadline }: { readonly ownerId: string } & ReadMark,
+): Promise<{ markedCount: number; inbox: Inbox }> {
+  // Reactions that come in while the groups are marked stay unread.
+  const upTo = Math.min(version, (await inboxOf(deps, ownerId)).version);
+  let markedCount = 0;
+  const pages = allPages(pageSize, (page) => {
+    // A page on which nothing is to be marked has no transaction that would end at the deadline.
+    requireTime(deadline);
+    return deps.reader.unreadGroups(ownerId, false, page);
+  });
+  for await (const groups of pages) {
+    const toMark = groups.filter((group) => firstVersionOf(group) <= upTo);
+    const results = await Promise.all(
+      toMark.map((group) => markListed(deps, group, { ownerId, version: upTo, deadline })),
+    );
+    markedCount += results.filter(({ changed }) => changed).length;
+  }
+  return { markedCount, inbox: await inboxOf(deps, ownerId) };
+}
+
+/**
+ * Marks a listed group: of an open one whichever is open by now, or the same one if it was closed
+ * meanwhile.
+ */
+async function markListed(
+  deps: MarkDeps,
+  { target, kind, generation, closed }: UnreadGroup,
+  mark: { readonly ownerId: string } & ReadMark,
+): Promise<Marked> {
+  const name = { target, kind, ...mark };
+  if (!closed) {
+    const marked = await markNotificationRead(deps, name);
+    if (marked.changed || marked.inbox.closedCount === 0) return marked;
+  }
+  return markNotificationRead(deps, { ...name, generation });
+}
+
+/**
+ * Notes that the owner has seen the list at `version`. Nothing becomes read. A version beyond the
+ * inbox counts as the latest. Returns the inbox.
+ */
+export async function markNotificationsSeen(
+  deps: Pick<Deps, "engine" | "unreadCounts">,
+  { ownerId, version, deadline }: { readonly ownerId: string } & ReadMark,
+): Promise<Inbox> {
+  const { record, isChanged } = await changeRecord(
+    deps,
+    { ref: inboxRef(ownerId), deadline },
+    (inbox) => {
+      const seen = markSeen(inbox ?? emptyInbox, version);
+      // An owner without an inbox gets none by this.
+      return seen === emptyInbox ? inbox : seen;
+    },
+  );
+  const inbox = record ?? emptyInbox;
+  if (isChanged) deps.unreadCounts.publish(ownerId, inbox);
+  return inbox;
+}

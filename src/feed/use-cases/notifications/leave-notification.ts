@@ -1,0 +1,208 @@
+/** Takes a person out of one notification: the reaction, or all events of the person. */
+
+import type { Deps } from "../../../hub/deps.ts";
+import {
+  closedGroupRef,
+  closedGroupsRef,
+  inboxRef,
+  notifiedEventRef,
+  ownerOfGroup,
+  reactionRef,
+  readGroupRef,
+  unreadGroupRef,
+} from "../../../hub/records.ts";
+import { Missing, type Transaction } from "../../../platform/ports/engine.ts";
+import type { Instant } from "../../../platform/words/month.ts";
+import { requireTime } from "../../../platform/work/deadlines.ts";
+import type { Event } from "../../rules/event.ts";
+import { isWithin } from "../../rules/event-retraction.ts";
+import { emptyInbox, type Inbox, replaceGroup, withReadChange } from "../../rules/inbox.ts";
+import { unlessWithdrawn } from "../../rules/reaction.ts";
+import type { Reaction } from "../../rules/target.ts";
+import {
+  countedOf,
+  endsToRefill,
+  isMember,
+  leave,
+  type Member,
+  type ReadGroup,
+  removeMember,
+  type UnreadGroup,
+  versionOf,
+} from "../../rules/unread-group.ts";
+import {
+  closedRefOf,
+  putUnread,
+  refOfGroup,
+  UndeclaredGroups,
+  undeclaredOf,
+  withClosedGroups,
+} from "./closed-groups.ts";
+import { lookUpReadEnds } from "./event-lookups.ts";
+import type { ListedGroup } from "./group-pages.ts";
+import { lookUpEnds } from "./member-lookups.ts";
+import { Outdated, planAgain, planToTakeBack, refsOfPlan, takeBack } from "./take-back-event.ts";
+
+type LeaveDeps = Pick<Deps, "engine" | "reader" | "unreadCounts">;
+
+/** A person who leaves notifications of an owner, and the deadline of the caller. */
+export interface Leaver {
+  readonly ownerId: string;
+  readonly userId: string;
+  readonly deadline?: number | undefined;
+}
+
+/**
+ * Takes a person out of a group of reactions, unread or read. The reaction stays, as one that has
+ * notified nobody. Returns whether that changed anything.
+ */
+export async function leaveReactions(
+  deps: LeaveDeps,
+  { ownerId, userId, deadline }: Leaver,
+  { target, kind, generation }: ListedGroup,
+): Promise<boolean> {
+  const refs = {
+    inbox: inboxRef(ownerId),
+    open: unreadGroupRef(ownerId, target, kind),
+    closed: closedGroupRef(ownerId, target, kind, generation),
+    read: readGroupRef(ownerId, target, kind, generation),
+    reaction: reactionRef(target, kind, userId),
+  };
+  const { closed: _, ...present } = refs;
+  const { inbox } = await withClosedGroups<{ inbox?: Inbox }>(deps.engine, (declared) => ({
+    key: refs.inbox,
+    readSet: Object.values(present),
+    expectAbsent: [refs.closed, closedGroupsRef(ownerId, target)],
+    deadline,
+    decide(tx, { wall }) {
+      const reaction = unlessWithdrawn(tx.get(refs.reaction));
+      const ref = closedRefOf(tx, { ownerId, target, kind, userId });
+      const undeclared = undeclaredOf([ref], new Set([...declared, refs.closed.id]));
+      if (undeclared.length > 0) return new UndeclaredGroups(undeclared);
+      const step = { tx, reader: deps.reader, refs, now: wall };
+      const unread = tx.get(ref ?? refs.open);
+      if (reaction && isMember(unread, reaction)) return leaveUnread(step, unread, reaction);
+      const hasClosed = (tx.get(refs.inbox)?.closedCount ?? 0) > 0;
+      const closed = hasClosed ? tx.get(refs.closed) : undefined;
+      const version = closed && shownVersionOf(closed, userId);
+      if (closed && version !== undefined) return leaveUnread(step, closed, { version });
+      const read = tx.get(refs.read);
+      return read ? leaveRead(step, read, userId, reaction) : {};
+    },
+  }));
+  if (inbox) deps.unreadCounts.publish(ownerId, inbox);
+  return inbox !== undefined;
+}
+
+/** A decision about one group. */
+interface Step {
+  readonly tx: Transaction;
+  readonly reader: Deps["reader"];
+  readonly refs: {
+    readonly inbox: ReturnType<typeof inboxRef>;
+    readonly read: ReturnType<typeof readGroupRef>;
+    readonly reaction: ReturnType<typeof reactionRef>;
+  };
+  readonly now: Instant;
+}
+
+/** Takes out of an unread group a reaction, or one that was taken back since it was read. */
+function leaveUnread(
+  { tx, reader, refs, now }: Step,
+  group: UnreadGroup,
+  member: Reaction | Pick<Member, "version">,
+) {
+  const ends = endsToRefill(group, member.version);
+  const ref = refOfGroup(ownerOfGroup(refs.read), group);
+  const refill = ends && tx.lookup(lookUpEnds({ reader, ref, group, now }, ends));
+  if (refill instanceof Missing) return refill;
+  const remaining = leave(group, member, now, refill);
+  const before = tx.get(refs.inbox) ?? emptyInbox;
+  const inbox = replaceGroup(before, countedOf(group), countedOf(remaining));
+  tx.put(refs.inbox, inbox);
+  if ("userId" in member) tx.put(refs.reaction, { ...member, notified: false });
+  putUnread(tx, ownerOfGroup(refs.read), group, remaining, inbox.version);
+  return { inbox };
+}
+
+function leaveRead(
+  { tx, reader, refs, now }: Step,
+  group: ReadGroup,
+  userId: string,
+  reaction: Reaction | undefined,
+) {
+  const isInGroup = reaction?.notified && isWithin(group, reaction.version);
+  const version = isInGroup ? reaction.version : shownVersionOf(group, userId);
+  if (version === undefined) return {};
+  const looked = { reader, ref: refs.read, group, now };
+  const refill = endsToRefill(group, version) && tx.lookup(lookUpReadEnds(looked));
+  if (refill instanceof Missing) return refill;
+  const remaining = removeMember(group, version, refill ?? {});
+  if (remaining) tx.put(refs.read, remaining);
+  else tx.delete(refs.read);
+  if (isInGroup) tx.put(refs.reaction, { ...reaction, notified: false });
+  const inbox = withReadChange(tx.get(refs.inbox) ?? emptyInbox);
+  tx.put(refs.inbox, inbox);
+  return { inbox };
+}
+
+/** The version of a person whom a group names, and who may have taken the reaction back since. */
+export const shownVersionOf = (group: ListedGroup, userId: string): number | undefined =>
+  [...group.firstMembers, ...group.latestMembers].find((member) => member.userId === userId)
+    ?.version;
+
+/** Takes all events of a person out of a group of events. Returns whether there was one. */
+export async function takeBackEvents(
+  deps: LeaveDeps,
+  leaver: Leaver,
+  { target, kind, generation, ...group }: ListedGroup,
+): Promise<boolean> {
+  const { ownerId, userId } = leaver;
+  const name = { ownerId, target, kind };
+  const last = versionOf({ target, kind, generation, ...group });
+  let changed = false;
+  for (let after = generation - 1; ; ) {
+    requireTime(leaver.deadline);
+    const event = await deps.reader.nextEvent(name, userId, after);
+    if (!event || event.version > last) return changed;
+    const isTaken = await takeBackOne(deps, leaver, { ...event, ...name });
+    after = event.version;
+    changed ||= isTaken;
+  }
+}
+
+/**
+ * Takes one event back, as RetractEvent does, but as one that has notified nobody: it is not
+ * retracted. Returns whether it was still there.
+ */
+async function takeBackOne(
+  deps: LeaveDeps,
+  { ownerId, deadline }: Leaver,
+  event: Event,
+): Promise<boolean> {
+  const key = notifiedEventRef(ownerId, event.service, event.eventId);
+  const startTime = performance.now();
+  for (;;) {
+    const plan = await planToTakeBack(deps, event);
+    if (!plan) return false;
+    const inbox = await deps.engine.transact<Inbox | Outdated | undefined>({
+      key: inboxRef(ownerId),
+      readSet: [...refsOfPlan(plan), key],
+      expectAbsent: [],
+      deadline,
+      decide(tx, { wall }) {
+        const taken = takeBack(tx, deps, plan, wall);
+        if (!taken || taken instanceof Outdated || taken instanceof Missing) return taken;
+        const known = tx.get(key);
+        // Its id may be used again by now, for another event.
+        if (known?.version === event.version) tx.put(key, { ...known, version: 0 });
+        return taken;
+      },
+    });
+    if (!(inbox instanceof Outdated)) {
+      if (inbox) deps.unreadCounts.publish(ownerId, inbox);
+      return inbox !== undefined;
+    }
+    await planAgain(startTime);
+  }
+}

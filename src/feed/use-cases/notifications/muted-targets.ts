@@ -1,0 +1,21 @@
+/** The use case that lists the targets that an owner has muted. */
+
+import type { Deps } from "../../../hub/deps.ts";
+import { targetRef } from "../../../hub/records.ts";
+import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
+import type { Target } from "../../rules/target.ts";
+
+/** Lists the muted targets of an owner, by type and id. Refusal: INVALID_REQUEST (a bad cursor). */
+export async function listMutedTargets(
+  { reader }: Pick<Deps, "reader">,
+  ownerId: string,
+  page: PageRequest,
+): Promise<Page<Target>> {
+  const found = await reader.mutedTargets(ownerId, page);
+  const targets = await reader.many(found.items.map(({ target }) => targetRef(target)));
+  // One may have been deleted, with its record of the mute, since the page was read.
+  const items = targets.flatMap((target) =>
+    target && target.deleteTime === undefined ? [target] : [],
+  );
+  return { ...found, items };
+}

@@ -1,0 +1,104 @@
+/** The use case that takes an event back from the owners who were notified of it. */
+
+import type { Deps } from "../../../hub/deps.ts";
+import { inboxRef, notifiedEventRef } from "../../../hub/records.ts";
+import { Missing } from "../../../platform/ports/engine.ts";
+import type { Caller } from "../../../platform/words/caller.ts";
+import { DomainError } from "../../../platform/words/errors.ts";
+import { requireTime } from "../../../platform/work/deadlines.ts";
+import type { Inbox } from "../../rules/inbox.ts";
+import type { TargetName } from "../../rules/target.ts";
+import { forEachOwner } from "./many-owners.ts";
+import { ownersOf } from "./notify.ts";
+import {
+  nextInbox,
+  Outdated,
+  planAgain,
+  planToTakeBack,
+  refsOfPlan,
+  takeBack,
+} from "./take-back-event.ts";
+
+type RetractDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "owners">;
+
+interface RetractInput {
+  readonly eventId: string;
+  /** Whose owner was notified; required without `ownerIds`. */
+  readonly target?: TargetName | undefined;
+  readonly ownerIds?: readonly string[];
+  readonly caller: Caller;
+  readonly deadline?: number | undefined;
+}
+
+/** What has become of the event of one owner. */
+interface RetractResult {
+  readonly ownerId: string;
+  /** Whether the call changed anything. */
+  readonly changed: boolean;
+}
+
+/**
+ * Takes an event of the calling service back from owners, each by a transaction of its own: from
+ * the unread or the read group that it is in. Refusals: EVENT_NOT_FOUND if the service has notified
+ * none of the owners of it, TARGET_NOT_FOUND.
+ */
+export async function retractEvent(
+  deps: RetractDeps,
+  { eventId, target, ownerIds = [], caller, deadline }: RetractInput,
+): Promise<RetractResult[]> {
+  const owners = await ownersOf(deps, target, ownerIds);
+  const { service } = caller;
+  const all = await forEachOwner(owners, (ownerId) =>
+    retractFrom(deps, { ownerId, service, eventId }, deadline),
+  );
+  if (all.every((changed) => changed === undefined)) {
+    throw new DomainError("EVENT_NOT_FOUND", "the service has reported no such event");
+  }
+  return owners.map((ownerId, i) => ({ ownerId, changed: all[i] ?? false }));
+}
+
+/** The result of a transaction, and the inbox if it has changed. */
+interface Retraction {
+  /** Undefined if there is no such event. */
+  readonly changed: boolean | undefined;
+  readonly inbox?: Inbox;
+}
+
+/** Takes an event back from one owner, and returns whether that changed anything. */
+async function retractFrom(
+  deps: RetractDeps,
+  { ownerId, service, eventId }: Record<"ownerId" | "service" | "eventId", string>,
+  deadline: number | undefined,
+): Promise<boolean | undefined> {
+  const key = notifiedEventRef(ownerId, service, eventId);
+  const startTime = performance.now();
+  for (;;) {
+    requireTime(deadline);
+    const known = (await deps.reader.get(key))?.value;
+    if (!known) return undefined;
+    const isNotified = known.version > 0 && !known.retracted;
+    const plan = isNotified ? await planToTakeBack(deps, { ...known, ownerId }) : undefined;
+    const result = await deps.engine.transact<Retraction | Outdated>({
+      key: inboxRef(ownerId),
+      readSet: [inboxRef(ownerId), key, ...(plan ? refsOfPlan(plan) : [])],
+      expectAbsent: [],
+      deadline,
+      decide(tx, { wall }) {
+        const current = tx.get(key);
+        if (!current || current.expireTime <= wall) return { changed: undefined };
+        if (current.retracted) return { changed: false };
+        if (current.version !== known.version) return new Outdated();
+        const taken = plan && takeBack(tx, deps, plan, wall);
+        const inbox = taken ?? nextInbox(tx, inboxRef(ownerId));
+        if (inbox instanceof Outdated || inbox instanceof Missing) return inbox;
+        tx.put(key, { ...current, retracted: true });
+        return { changed: true, inbox };
+      },
+    });
+    if (!(result instanceof Outdated)) {
+      if (result.inbox) deps.unreadCounts.publish(ownerId, result.inbox);
+      return result.changed;
+    }
+    await planAgain(startTime);
+  }
+}

@@ -1,0 +1,225 @@
+/** The use cases that set and take back a reaction. */
+
+import type { Deps } from "../../../hub/deps.ts";
+import { closedGroupsRef, mutedPersonRef } from "../../../hub/records.ts";
+import type { Now } from "../../../platform/ports/clock.ts";
+import {
+  Missing,
+  type Transaction,
+  type TransactionRequest,
+} from "../../../platform/ports/engine.ts";
+import { maxDisplayNameBytes, readDisplayText } from "../../../platform/words/display-text.ts";
+import type { Milliseconds } from "../../../platform/words/units.ts";
+import type { Inbox } from "../../rules/inbox.ts";
+import type { ReactionKind } from "../../rules/kinds.ts";
+import {
+  type ReactionState,
+  react as reactTo,
+  rename,
+  unlessWithdrawn,
+  withdraw,
+} from "../../rules/reaction.ts";
+import { countOf, requireUnreserved, type Target, type TargetName } from "../../rules/target.ts";
+import { isMember } from "../../rules/unread-group.ts";
+import {
+  closedRefOf,
+  type DeclaredGroups,
+  regroupAfterOf,
+  UndeclaredGroups,
+  undeclaredOf,
+  withClosedGroups,
+} from "../notifications/closed-groups.ts";
+import { isPersonMuted } from "../notifications/muted-people.ts";
+import { type UndeclaredKinds, withKinds } from "./known-kinds.ts";
+import { latestWithout } from "./latest-actors.ts";
+import { putState, readPlace, readState, refillOf, refsOf } from "./reaction-records.ts";
+
+type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts">;
+
+/** How long a person whose reaction was read notifies nobody, unless a call says otherwise. */
+const defaultCoolDownMs: Milliseconds = 24 * 3_600_000;
+
+/** Names one person's reaction of one kind to one target, with the deadline of the caller. */
+export interface ReactionInput {
+  readonly target: TargetName;
+  readonly kind: ReactionKind;
+  readonly userId: string;
+  readonly deadline?: number | undefined;
+}
+
+interface ReactInput extends ReactionInput {
+  readonly displayName: string;
+  /** Whether it replaces the person's reactions of other kinds to the target. */
+  readonly exclusive?: boolean;
+  /** Whether the owner is not notified. */
+  readonly suppressNotification?: boolean;
+  /** For so long after the owner has read a reaction of the person, this one does not notify. */
+  readonly coolDownMs?: Milliseconds | undefined;
+  /** An unread notification that began longer ago takes it in no more: another one begins. */
+  readonly regroupAfterMs?: Milliseconds | undefined;
+}
+
+export interface ReactionResult {
+  /** Whether the call changed anything. */
+  readonly changed: boolean;
+  /** The number of reactions of this kind after the call. */
+  readonly reactionCount: number;
+}
+
+/** The result of a transaction, and the inbox if it has changed. */
+type Changed = ReactionResult & { readonly inbox?: Inbox };
+
+/**
+ * Sets a reaction: writes it, its count, the unread group and the inbox by one transaction. An
+ * active reaction only takes another name. An exclusive one takes back the person's other kinds in
+ * the same transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the
+ * seventeenth kind, INVALID_REQUEST for the reserved type and as `readDisplayText`.
+ */
+export async function react(deps: ReactionDeps, given: ReactInput): Promise<ReactionResult> {
+  requireUnreserved(given.target);
+  const displayName = readDisplayText(given.displayName, maxDisplayNameBytes, "display_name");
+  const input = { ...given, displayName };
+  const ownerId = await deps.owners.of(input.target);
+  const changed = input.exclusive
+    ? await withKinds<Changed>(deps, input.target, (kinds, checkKinds) =>
+        withClosedGroups<Changed | UndeclaredKinds>(deps.engine, (declared) =>
+          reactRequest<UndeclaredKinds>(deps, ownerId, input, declared, kinds, checkKinds),
+        ),
+      )
+    : await withClosedGroups<Changed>(deps.engine, (declared) =>
+        reactRequest<never>(deps, ownerId, input, declared),
+      );
+  return publish(deps, ownerId, changed);
+}
+
+/** `kinds` are the other kinds that an exclusive reaction may have to take back. */
+function reactRequest<U extends UndeclaredKinds = never>(
+  deps: ReactionDeps,
+  ownerId: string,
+  { suppressNotification = false, coolDownMs = defaultCoolDownMs, ...input }: ReactInput,
+  declared: DeclaredGroups,
+  kinds: readonly string[] = [],
+  checkKinds?: (target: Target) => U | undefined,
+): TransactionRequest<Changed | U | UndeclaredGroups> {
+  const { target, kind, userId, displayName, regroupAfterMs, deadline } = input;
+  const refs = refsOf(ownerId, input);
+  const otherNames = kinds
+    .filter((each) => each !== kind)
+    .map((each) => ({ target, kind: each, userId }));
+  const otherRefs = otherNames.map((name) => refsOf(ownerId, name));
+  return {
+    key: refs.inbox,
+    readSet: [
+      refs.target,
+      refs.inbox,
+      refs.group,
+      ...otherRefs.flatMap(({ group, reaction, readMark }) => [group, reaction, readMark]),
+    ],
+    // Probably absent, which saves their reads.
+    expectAbsent: [
+      refs.reaction,
+      refs.readMark,
+      mutedPersonRef(ownerId, userId),
+      closedGroupsRef(ownerId, target),
+    ],
+    deadline,
+    decide(tx, { wall }) {
+      const first = readState(tx, refs);
+      const undeclared = checkKinds?.(first.target);
+      if (undeclared) return undeclared;
+      const closedRef = closedRefOf(tx, { ...input, ownerId });
+      const closedRefs = [
+        closedRef,
+        ...otherNames.map((name) => closedRefOf(tx, { ...name, ownerId })),
+      ];
+      const undeclaredGroups = undeclaredOf(closedRefs, declared);
+      if (undeclaredGroups.length > 0) return new UndeclaredGroups(undeclaredGroups);
+      const readTimes: number[] = [];
+      for (const name of otherNames) {
+        const taken = takeBack(tx, deps, ownerId, name, wall);
+        if (taken instanceof Missing) return taken;
+        readTimes.push(taken?.reaction?.readTime ?? 0);
+      }
+      const { before, place } = readPlace(tx, refs, closedRef);
+      const active = unlessWithdrawn(before.reaction);
+      let after = before;
+      if (active) {
+        after = rename(before, active, { displayName, now: wall });
+      } else {
+        const isMuted = isPersonMuted(tx, ownerId, before.inbox, userId);
+        after = reactTo(before, kind, {
+          actor: { userId, displayName },
+          now: wall,
+          silent: suppressNotification || isMuted,
+          coolDownMs,
+          replacedReadTime: Math.max(0, ...readTimes),
+          place,
+          regroupAfterMs: regroupAfterOf(tx, ownerId, before.group, wall, regroupAfterMs),
+        });
+      }
+      if (after !== before) putState(tx, refs, before, after, wall);
+      const reactionCount = countOf(after.target, kind);
+      const changed = after.inbox !== first.inbox;
+      return { changed, reactionCount, ...(changed && { inbox: after.inbox }) };
+    },
+  };
+}
+
+/**
+ * Takes a reaction back. Changes nothing when there is none. Refusals: TARGET_NOT_FOUND,
+ * TARGET_DELETED, INVALID_REQUEST for the reserved type.
+ */
+export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise<ReactionResult> {
+  requireUnreserved(input.target);
+  const ownerId = await deps.owners.of(input.target);
+  const refs = refsOf(ownerId, input);
+  const changed = await withClosedGroups<Changed>(deps.engine, (declared) => ({
+    key: refs.inbox,
+    readSet: [refs.target, refs.inbox, refs.group, refs.reaction, refs.readMark],
+    expectAbsent: [closedGroupsRef(ownerId, input.target)],
+    deadline: input.deadline,
+    decide(tx, { wall }): Changed | Missing | UndeclaredGroups {
+      const undeclared = undeclaredOf([closedRefOf(tx, { ...input, ownerId })], declared);
+      if (undeclared.length > 0) return new UndeclaredGroups(undeclared);
+      const after = takeBack(tx, deps, ownerId, input, wall);
+      if (after instanceof Missing) return after;
+      const { target, inbox } = after ?? readState(tx, refs);
+      const reactionCount = countOf(target, input.kind);
+      return { changed: after !== undefined, reactionCount, ...(after && { inbox }) };
+    },
+  }));
+  return publish(deps, ownerId, changed);
+}
+
+/** Takes a reaction back and returns the state after it. Undefined when there is none. */
+function takeBack(
+  tx: Transaction,
+  { reader }: Pick<ReactionDeps, "reader">,
+  ownerId: string,
+  name: ReactionInput,
+  now: Now["wall"],
+): ReactionState | Missing | undefined {
+  const open = refsOf(ownerId, name);
+  const refs = { ...open, group: closedRefOf(tx, { ...name, ownerId }) ?? open.group };
+  const before = readState(tx, refs);
+  const reaction = unlessWithdrawn(before.reaction);
+  if (!reaction) return undefined;
+  const refill = refillOf(tx, reader, refs, before, reaction, now);
+  if (refill instanceof Missing) return refill;
+  const latest = latestWithout(tx, reader, before.target, reaction, now);
+  if (latest instanceof Missing) return latest;
+  const isRead = reaction.notified && !isMember(before.group, reaction);
+  const readMark = isRead ? tx.get(refs.readMark) : undefined;
+  const after = withdraw(before, reaction, { now, readMark }, refill, latest);
+  putState(tx, refs, before, after, now);
+  return after;
+}
+
+function publish(
+  { unreadCounts }: ReactionDeps,
+  ownerId: string,
+  { inbox, ...result }: Changed,
+): ReactionResult {
+  if (inbox) unreadCounts.publish(ownerId, inbox);
+  return result;
+}

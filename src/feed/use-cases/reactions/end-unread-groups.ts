@@ -1,0 +1,59 @@
+/** Ends the unread groups of a deleted target. */
+
+import type { Deps } from "../../../hub/deps.ts";
+import { closedGroupsRef, inboxRef, type Ref, unreadGroupRef } from "../../../hub/records.ts";
+import type { Transaction } from "../../../platform/ports/engine.ts";
+import type { EventsName } from "../../rules/event.ts";
+import { type Inbox, replaceGroup } from "../../rules/inbox.ts";
+import { countedOf } from "../../rules/unread-group.ts";
+import {
+  closedRefsOf,
+  putUnread,
+  UndeclaredGroups,
+  undeclaredOf,
+  withClosedGroups,
+} from "../notifications/closed-groups.ts";
+
+/** Ends an owner's unread groups of one kind of events about a deleted target. */
+export async function endEventGroups(
+  deps: Pick<Deps, "engine" | "unreadCounts">,
+  { ownerId, target, kind }: EventsName,
+  deadline?: number,
+): Promise<void> {
+  const refs = { inbox: inboxRef(ownerId), group: unreadGroupRef(ownerId, target, kind) };
+  const inbox = await withClosedGroups<Inbox | undefined>(deps.engine, (declared) => ({
+    key: refs.inbox,
+    readSet: [refs.inbox, refs.group],
+    expectAbsent: [closedGroupsRef(ownerId, target)],
+    deadline,
+    decide(tx) {
+      const closedRefs = closedRefsOf(tx, ownerId, target, kind);
+      const undeclared = undeclaredOf(closedRefs, declared);
+      if (undeclared.length > 0) return new UndeclaredGroups(undeclared);
+      return endUnreadGroups(tx, ownerId, [refs.group, ...closedRefs]);
+    },
+  }));
+  if (inbox) deps.unreadCounts.publish(ownerId, inbox);
+}
+
+/**
+ * Deletes the unread groups of a target and takes them off the owner's inbox. Returns the inbox;
+ * undefined when there was no group.
+ */
+export function endUnreadGroups(
+  tx: Transaction,
+  ownerId: string,
+  groupRefs: readonly Ref<"unreadGroup">[],
+): Inbox | undefined {
+  const ref = inboxRef(ownerId);
+  let changed: Inbox | undefined;
+  for (const groupRef of groupRefs) {
+    const group = tx.get(groupRef);
+    const inbox = group && (changed ?? tx.get(ref));
+    if (!inbox) continue;
+    changed = replaceGroup(inbox, countedOf(group), undefined);
+    putUnread(tx, ownerId, group, undefined, changed.version);
+  }
+  if (changed) tx.put(ref, changed);
+  return changed;
+}

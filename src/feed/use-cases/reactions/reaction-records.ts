@@ -1,0 +1,104 @@
+/** The records that one reaction changes, read and put as one state. */
+
+import {
+  inboxRef,
+  ownerOfGroup,
+  type Ref,
+  reactionRef,
+  readMarkRef,
+  targetRef,
+  unreadGroupRef,
+} from "../../../hub/records.ts";
+import type { Now } from "../../../platform/ports/clock.ts";
+import type { Missing, Transaction } from "../../../platform/ports/engine.ts";
+import type { MemberReader } from "../../ports/notifications.ts";
+import { emptyInbox } from "../../rules/inbox.ts";
+import type { StoredKind } from "../../rules/kinds.ts";
+import {
+  markOfClosed,
+  placeOf,
+  type ReactionState,
+  unlessWithdrawn,
+} from "../../rules/reaction.ts";
+import { type Place, type Reaction, requireActive, type TargetName } from "../../rules/target.ts";
+import { type Ends, endsToRefill, isMember } from "../../rules/unread-group.ts";
+import { putUnread } from "../notifications/closed-groups.ts";
+import { lookUpEnds } from "../notifications/member-lookups.ts";
+
+/** Names one person's reaction, or event, of one kind about one target. */
+interface ReactionName {
+  readonly target: TargetName;
+  readonly kind: StoredKind;
+  readonly userId: string;
+}
+
+/** The refs of the records that one reaction changes. */
+export const refsOf = (ownerId: string, { target, kind, userId }: ReactionName) => ({
+  target: targetRef(target),
+  inbox: inboxRef(ownerId),
+  group: unreadGroupRef(ownerId, target, kind),
+  reaction: reactionRef(target, kind, userId),
+  readMark: readMarkRef(ownerId, target, kind),
+});
+
+type ReactionRefs = ReturnType<typeof refsOf>;
+
+/** Reads the state before a reaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED. */
+export const readState = (tx: Transaction, refs: ReactionRefs): ReactionState => ({
+  target: requireActive(tx.get(refs.target)),
+  inbox: tx.get(refs.inbox) ?? emptyInbox,
+  group: tx.get(refs.group),
+  reaction: tx.get(refs.reaction),
+});
+
+/**
+ * The state before a person's next reaction, and the place to which it comes back: in the closed
+ * group, or else in the open one.
+ */
+export function readPlace(
+  tx: Transaction,
+  refs: ReactionRefs,
+  closedRef: Ref<"unreadGroup"> | undefined,
+): { readonly before: ReactionState; readonly place: Place | undefined } {
+  if (closedRef) {
+    const before = readState(tx, { ...refs, group: closedRef });
+    const place = placeOf(before, () => undefined);
+    if (place || unlessWithdrawn(before.reaction)) return { before, place };
+  }
+  const before = readState(tx, refs);
+  return { before, place: placeOf(before, () => tx.get(refs.readMark)) };
+}
+
+/** Puts what differs between two states. New records begin with a version of the inbox. */
+export function putState(
+  tx: Transaction,
+  refs: ReactionRefs,
+  before: ReactionState,
+  after: ReactionState,
+  now: Now["wall"],
+): void {
+  tx.put(refs.target, after.target);
+  tx.put(refs.inbox, after.inbox);
+  const { version } = after.inbox;
+  if (after.reaction) tx.put(refs.reaction, after.reaction, version);
+  else if (before.reaction) tx.delete(refs.reaction);
+  const ownerId = ownerOfGroup(refs.group);
+  putUnread(tx, ownerId, before.group, after.group, version);
+  if (!after.closed) return;
+  putUnread(tx, ownerId, undefined, after.closed, version);
+  const mark = markOfClosed(tx.get(refs.readMark), after.closed, now);
+  tx.put(refs.readMark, mark, version);
+}
+
+/** Looks up the members whom the group shows when the person of `reaction` leaves it. */
+export function refillOf(
+  tx: Transaction,
+  reader: MemberReader,
+  refs: ReactionRefs,
+  { group }: ReactionState,
+  reaction: Reaction,
+  now: Now["wall"],
+): Partial<Ends> | Missing | undefined {
+  const ends = isMember(group, reaction) ? endsToRefill(group, reaction.version) : undefined;
+  return group && ends && tx.lookup(lookUpEnds({ reader, ref: refs.group, group, now }, ends));
+}

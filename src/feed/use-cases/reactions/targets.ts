@@ -1,0 +1,187 @@
+/** The use cases that register, mute and delete targets. */
+
+import type { Deps } from "../../../hub/deps.ts";
+import {
+  closedGroupsRef,
+  inboxRef,
+  mutedTargetRef,
+  pendingPurgeRef,
+  targetRef,
+  unreadGroupRef,
+} from "../../../hub/records.ts";
+import { maxTitleBytes, readDisplayText } from "../../../platform/words/display-text.ts";
+import { DomainError } from "../../../platform/words/errors.ts";
+import { changeRecord } from "../../../platform/work/change-record.ts";
+import type { Inbox } from "../../rules/inbox.ts";
+import { fitActors } from "../../rules/latest-actors.ts";
+import {
+  requireActive,
+  requireExisting,
+  requireUnreserved,
+  type Target,
+  type TargetName,
+} from "../../rules/target.ts";
+import {
+  closedRefsOf,
+  UndeclaredGroups,
+  undeclaredOf,
+  withClosedGroups,
+} from "../notifications/closed-groups.ts";
+import { endEventGroups, endUnreadGroups } from "./end-unread-groups.ts";
+import { type UndeclaredKinds, withKinds } from "./known-kinds.ts";
+
+/** A change of one target, with the deadline of the caller. */
+interface TargetInput {
+  readonly target: TargetName;
+  readonly deadline?: number | undefined;
+}
+
+/**
+ * Registers a target, so that people can react to it. Sets title and link of an existing target.
+ * Refusals: INVALID_REQUEST for the reserved type and as `readDisplayText`, ID_REUSED when it
+ * belongs to another owner, TARGET_DELETED.
+ */
+export async function registerTarget(
+  deps: Pick<Deps, "engine">,
+  input: TargetInput & { readonly ownerId: string; readonly title: string; readonly link: string },
+): Promise<Target> {
+  const { ownerId, link, deadline } = input;
+  const { type, id } = input.target;
+  requireUnreserved(input.target);
+  const title = readDisplayText(input.title, maxTitleBytes, "title");
+  const { record } = await changeRecord(
+    deps,
+    { ref: targetRef(input.target), key: inboxRef(ownerId), expectAbsent: true, deadline },
+    (found, { wall }): Target => {
+      if (found && found.ownerId !== ownerId) {
+        throw new DomainError("ID_REUSED", "this target was registered for another owner");
+      }
+      if (found) requireActive(found);
+      if (found?.title === title && found.link === link) return found;
+      const defaults = { counts: {}, muted: false, createTime: wall };
+      const changed = { title, link, updateTime: wall };
+      return withFittedActors({ ...defaults, type, id, ownerId, ...found, ...changed });
+    },
+  );
+  return record;
+}
+
+/** Cuts the latest people of a target to the room beside its new title and link. */
+function withFittedActors(target: Target): Target {
+  if (!target.latest) return target;
+  const { time, byKind } = target.latest;
+  return { ...target, latest: { time, byKind: fitActors(byKind, target) } };
+}
+
+/** The result of a deletion. */
+interface Deletion {
+  readonly tombstone: Target;
+  /** The owner's inbox, if unread groups were deleted. */
+  readonly inbox?: Inbox | undefined;
+  /** Whether the purge has still to run. */
+  readonly isPending: boolean;
+}
+
+/** How many kinds of events the deletion itself ends. The purge ends further ones. */
+const eventKindsPage = { size: 30, cursor: undefined };
+
+/**
+ * Sets the tombstone of a target, which ends all reactions to it, and deletes its owner's unread
+ * groups in the same transaction. Then starts the workflow that purges its reactions, the events
+ * and the notifications of other owners in the background, so that the caller does not wait for
+ * Temporal. Changes nothing when the target is deleted, but
+ * starts a purge that has not ended. Refusals: TARGET_NOT_FOUND, INVALID_REQUEST for the reserved
+ * type.
+ */
+export async function deleteTarget(
+  deps: Pick<Deps, "engine" | "reader" | "workflows" | "owners" | "unreadCounts" | "background">,
+  { target, deadline }: TargetInput,
+): Promise<Target> {
+  requireUnreserved(target);
+  const ownerId = await deps.owners.of(target);
+  const { type, id } = target;
+  const refs = {
+    target: targetRef(target),
+    pending: pendingPurgeRef(target),
+    muted: mutedTargetRef(ownerId, target),
+  };
+  const events = await deps.reader.eventOwners(target, eventKindsPage, ownerId);
+  const eventKinds = events.items.map(({ kind }) => kind);
+  const deletion = await withKinds<Deletion>(deps, target, (kinds, checkKinds) => {
+    const allKinds = [...kinds, ...eventKinds];
+    const groupRefs = allKinds.map((kind) => unreadGroupRef(ownerId, target, kind));
+    return withClosedGroups<Deletion | UndeclaredKinds>(deps.engine, (declared) => ({
+      key: inboxRef(ownerId),
+      readSet: [refs.target, refs.muted, inboxRef(ownerId), ...groupRefs],
+      expectAbsent: [refs.pending, closedGroupsRef(ownerId, target)],
+      deadline,
+      decide(tx, { wall }) {
+        const found = requireExisting(tx.get(refs.target));
+        if (found.deleteTime !== undefined) {
+          return { tombstone: found, isPending: tx.get(refs.pending) !== undefined };
+        }
+        const closedRefs = closedRefsOf(tx, ownerId, target);
+        const undeclaredGroups = undeclaredOf(closedRefs, declared);
+        if (undeclaredGroups.length > 0) return new UndeclaredGroups(undeclaredGroups);
+        const undeclared = checkKinds(found);
+        if (undeclared) return undeclared;
+        const { latest: _, ...kept } = found;
+        const tombstone = { ...kept, updateTime: wall, deleteTime: wall };
+        tx.put(refs.target, tombstone);
+        if (found.muted) tx.delete(refs.muted);
+        tx.put(refs.pending, { target: { type, id }, ownerId, deleteTime: wall });
+        const inbox = endUnreadGroups(tx, ownerId, [...groupRefs, ...closedRefs]);
+        return { tombstone, inbox, isPending: true };
+      },
+    }));
+  });
+  const { tombstone, inbox, isPending } = deletion;
+  if (inbox) deps.unreadCounts.publish(ownerId, inbox);
+  if (isPending) {
+    deps.background(() => deps.workflows.startPurge(target, ownerId));
+    // A Notify may have begun the group of another kind between the read of the kinds and the
+    // tombstone. After the tombstone none begins.
+    const late = await deps.reader.eventOwners(target, eventKindsPage, ownerId);
+    await Promise.all(late.items.map((name) => endEventGroups(deps, name, deadline)));
+  }
+  return tombstone;
+}
+
+/**
+ * Stops or resumes notifications of new reactions to a target, and keeps a record by which the
+ * muted targets of an owner are listed. Unread groups stay unread. Refusals:
+ * TARGET_NOT_FOUND, also for a target of another owner, TARGET_DELETED.
+ */
+export async function setTargetMuted(
+  deps: Pick<Deps, "engine" | "owners">,
+  { ownerId, target, muted, deadline }: TargetInput & { ownerId: string; muted: boolean },
+): Promise<Target> {
+  await checkOwner(deps, target, ownerId);
+  const { type, id } = target;
+  const refs = { target: targetRef(target), muted: mutedTargetRef(ownerId, target) };
+  return deps.engine.transact({
+    key: inboxRef(ownerId),
+    readSet: [refs.target, refs.muted],
+    expectAbsent: [],
+    deadline,
+    decide(tx, { wall }) {
+      const active = requireActive(tx.get(refs.target));
+      if (active.muted === muted) return active;
+      const changed = { ...active, muted, updateTime: wall };
+      tx.put(refs.target, changed);
+      if (muted) tx.put(refs.muted, { target: { type, id }, time: wall });
+      else tx.delete(refs.muted);
+      return changed;
+    },
+  });
+}
+
+/** Throws TARGET_NOT_FOUND unless the target belongs to this owner. */
+async function checkOwner(
+  deps: Pick<Deps, "owners">,
+  target: TargetName,
+  ownerId: string,
+): Promise<void> {
+  if ((await deps.owners.of(target)) === ownerId) return;
+  throw new DomainError("TARGET_NOT_FOUND", "there is no such target of this owner");
+}

@@ -1,0 +1,46 @@
+/** The workflow of a hold: its id, its input and its steps. */
+
+import type { ChangeView } from "../../platform/contract/changes.ts";
+import type { Points } from "../../platform/words/units.ts";
+import type { HoldState } from "../rules/hold.ts";
+
+export const holdWorkflowId = (programId: string, holdId: string): string =>
+  `hold/${programId}/${holdId}`;
+
+/** Returns the hold of a workflow id; undefined for the id of another workflow. */
+export function holdOf(workflowId: string): { programId: string; holdId: string } | undefined {
+  const [, programId, holdId] = /^hold\/([^/]+)\/([^/]+)$/.exec(workflowId) ?? [];
+  return programId && holdId ? { programId, holdId } : undefined;
+}
+
+/** Names a hold. The input of the activities of a hold. */
+export interface HoldKey {
+  readonly program_id: string;
+  readonly hold_id: string;
+  readonly user_id: string;
+}
+
+/** Starts the workflow of one hold. Operators read it as the input of the run. */
+export interface HoldInput extends HoldKey {
+  readonly points: Points;
+  /** RFC 3339, in the zone of the program. Operators read it; the run goes by the record. */
+  readonly until: string;
+  /** Why the points are held. Absent when no reason was given. */
+  readonly reason?: string;
+  /** What led to it. Absent when none was given. */
+  readonly cause?: string;
+  /** Who holds them, as people read it. Absent in runs that were started by hand. */
+  readonly held_by?: string;
+}
+
+/** A hold as its run shows it. All states but HELD end the run. */
+export interface HoldStep {
+  readonly state: HoldState;
+  /** RFC 3339, in the zone of the program. */
+  readonly until: string;
+  readonly captured_points: Points;
+  /** The points that were given back. 0 while the hold is HELD. */
+  readonly released_points: Points;
+  /** Who released it. Absent in other states, and in histories of earlier versions. */
+  readonly release?: ChangeView;
+}

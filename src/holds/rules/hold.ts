@@ -1,0 +1,339 @@
+/** The rules of holds: points that are set aside, then captured, or released to their months. */
+
+import { type Caller, noCaller } from "../../platform/words/caller.ts";
+import { nounFor } from "../../platform/words/counted.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import type { Milliseconds, Points } from "../../platform/words/units.ts";
+import { availablePointsOf } from "../../points/rules/account.ts";
+import {
+  type EventName,
+  heldNow,
+  type MonthChange,
+  parseEventName,
+} from "../../points/rules/ledger.ts";
+import { negative, skipFirst, sum } from "../../points/rules/month-changes.ts";
+import {
+  aboveLimit,
+  type Before,
+  type Change,
+  currentAccount,
+  drained,
+  type ExpiredPointsPolicy,
+  maxBalance,
+  requireNotFrozen,
+  type State,
+  withEntry,
+  withRestored,
+} from "../../points/rules/points.ts";
+
+/**
+ * A hold is HELD until one of these ends it, whichever is committed first: a capture after which
+ * nothing is held (CAPTURED), a release (RELEASED), or its timeout (EXPIRED).
+ */
+export type HoldState = "HELD" | "CAPTURED" | "RELEASED" | "EXPIRED";
+
+/**
+ * The record of a hold. It decides, and its workflow only reads it. It is also what makes the hold,
+ * its captures and its release happen once.
+ */
+export interface Hold {
+  readonly programId: string;
+  /** Unique in the program for good. Contains no `/`, so that names of its events are unique. */
+  readonly holdId: string;
+  readonly userId: string;
+  /** The points by month as the hold has taken them, oldest first. They do not change. */
+  readonly months: readonly MonthChange[];
+  /** From this instant on, what is still held is released. */
+  readonly until: Instant;
+  /** Where every release of the hold puts points that have expired since. */
+  readonly expiredPointsPolicy: ExpiredPointsPolicy;
+  /** Why the points are held. May be empty. */
+  readonly reason: string;
+  /** What led to it, such as the id of an order. Absent when none was given. */
+  readonly cause?: string;
+  readonly creator: Caller;
+  /** The hash of the first request. */
+  readonly hash: string;
+  readonly state: HoldState;
+  readonly createTime: Instant;
+  readonly updateTime: Instant;
+  /** The time of the HELD entry, when its points were taken from their months. */
+  readonly heldTime: Instant;
+  /** The HELD entry, and the points of the account after it. */
+  readonly entryNumber: number;
+  readonly availablePoints: number;
+  /** In their order. */
+  readonly captures: readonly Capture[];
+  /** The RELEASED entry. Absent while the hold is HELD, and when all of it was captured. */
+  readonly release?: Release;
+}
+
+/** A capture of a hold. */
+export interface Capture {
+  /** Chosen by the caller, unique in the hold. */
+  readonly eventId: string;
+  /** The hash of the request. */
+  readonly hash: string;
+  readonly points: Points;
+  readonly time: Instant;
+  readonly entryNumber: number;
+  /** The points of the account after the capture, and the release of the rest if there was one. */
+  readonly availablePoints: number;
+  /** What refunds have returned of the points. Absent before the first. */
+  readonly refundedPoints?: Points;
+}
+
+/** The release of what was still held. */
+export interface Release {
+  readonly points: Points;
+  readonly entryNumber: number;
+  readonly availablePoints: number;
+}
+
+/** A decided change of an account and of a hold of it, with the entry of the event itself. */
+export interface HoldChange extends Change {
+  readonly hold: Hold;
+}
+
+/** Who changes a hold, why, and at which instant of the clock by which holds time out. */
+interface Request {
+  readonly caller: Caller;
+  readonly reason: string;
+  readonly cause?: string;
+  readonly wall: Instant;
+}
+
+/** A hold lasts at least this long and at most `longestHoldMs`. */
+const shortestHoldMs: Milliseconds = 60_000;
+export const longestHoldMs: Milliseconds = 90 * 86_400_000;
+
+/** So many captures a hold takes, so that its record stays small. */
+export const maxCaptures = 20;
+
+/** The points that were held at the beginning. */
+export const pointsOf = ({ months }: Hold): Points => sum(months);
+
+export const capturedPointsOf = ({ captures }: Pick<Hold, "captures">): Points =>
+  captures.reduce((total, { points }) => total + points, 0);
+
+/** The points that are still held. */
+export const leftPointsOf = (hold: Hold): Points =>
+  hold.state === "HELD" ? pointsOf(hold) - capturedPointsOf(hold) : 0;
+
+/** The event of the HELD entry. Captures and the release have the id of the hold in theirs. */
+const holdEvent = (holdId: string): EventName => ({ origin: "h", eventId: holdId });
+export const captureEvent = (holdId: string, eventId: string): EventName =>
+  holdEvent(`${holdId}/capture/${eventId}`);
+const releaseEvent = (holdId: string) => holdEvent(`${holdId}/release`);
+
+/** The hold of an event of origin `h`. */
+export const holdOfEvent = (eventId: string): string => eventId.split("/", 1)[0] as string;
+
+/** The id of a capture, which its caller has chosen, by its event. */
+export const captureIdOf = (holdId: string, { eventId }: EventName): string =>
+  eventId.slice(captureEvent(holdId, "").eventId.length);
+
+/** The hold of an event of a ledger, also of an expiry that a release has caused; or undefined. */
+export function holdIdOf(event: EventName): string | undefined {
+  const { origin, eventId } =
+    event.origin === "x" ? parseEventName(event.eventId.slice("2026-01/".length)) : event;
+  return origin === "h" ? holdOfEvent(eventId) : undefined;
+}
+
+/** The number of the entry of an event of origin `h`; undefined when the hold has no such event. */
+export function entryOfEvent(hold: Hold, eventId: string): number | undefined {
+  if (eventId === hold.holdId) return hold.entryNumber;
+  if (eventId === releaseEvent(hold.holdId).eventId) return hold.release?.entryNumber;
+  return hold.captures.find((each) => captureEvent(hold.holdId, each.eventId).eventId === eventId)
+    ?.entryNumber;
+}
+
+/**
+ * Sets points aside, oldest month first. Refusals: INVALID_REQUEST for a time less than a minute or
+ * more than 90 days ahead, LIMIT_EXCEEDED for more than `maxBalance` over the life of the account,
+ * and those of `use`.
+ */
+export function hold(
+  state: State,
+  request: Request & Pick<Hold, "holdId" | "until" | "expiredPointsPolicy" | "hash">,
+  points: Points,
+  allowPartial: boolean,
+): HoldChange {
+  const { holdId, until, expiredPointsPolicy, hash, caller, wall } = request;
+  const why = whyOf(request);
+  checkUntil(until, wall);
+  const before = requireNotFrozen(state);
+  const months = drained(before.account, points, allowPartial);
+  const { account, entries, entry } = withEntry(state, before, {
+    ...{ event: holdEvent(holdId), caller, ...why },
+    type: "HELD",
+    points: sum(months),
+    changes: months.map(negative),
+  });
+  if (account.totals.heldPoints > maxBalance) throw aboveLimit();
+  const { programId, userId } = account;
+  return {
+    ...{ account, entries, entry },
+    hold: {
+      ...{ programId, holdId, userId, months, until, expiredPointsPolicy, hash, ...why },
+      creator: caller,
+      state: "HELD",
+      createTime: wall,
+      updateTime: wall,
+      heldTime: entry.createTime,
+      entryNumber: entry.number,
+      availablePoints: entry.availablePoints,
+      captures: [],
+    },
+  };
+}
+
+/**
+ * Takes held points for good, oldest month first; without `points` all that are left. The rest is
+ * released, unless more captures follow. Until the timeout is committed, a hold can be captured,
+ * also after its time. Refusals: WRONG_STATE unless the hold is HELD, LIMIT_EXCEEDED for more than
+ * is left or too many captures, ACCOUNT_FROZEN.
+ */
+export function capture(
+  state: State,
+  held: Hold,
+  request: Request & Pick<Capture, "eventId" | "hash">,
+  points: Points | undefined,
+  moreFollow: boolean,
+): HoldChange {
+  const { eventId, hash, caller, wall } = request;
+  requireHeld(held, "captured");
+  requireTaken(state, held);
+  const left = leftPointsOf(held);
+  const taken = points ?? left;
+  if (taken > left) {
+    const message = `${left} ${nounFor(left, "point")} of this hold can be captured`;
+    throw new DomainError("LIMIT_EXCEEDED", message, {
+      capturable_points: String(left),
+    });
+  }
+  if (held.captures.length >= maxCaptures) {
+    throw new DomainError("LIMIT_EXCEEDED", `a hold takes at most ${maxCaptures} captures`, {
+      limit: String(maxCaptures),
+    });
+  }
+  const captured = withEntry(state, requireNotFrozen(state), {
+    ...{ event: captureEvent(held.holdId, eventId), caller, ...whyOf(request) },
+    type: "CAPTURED",
+    points: taken,
+    changes: [],
+    relatedEvent: holdEvent(held.holdId),
+  });
+  const isEnd = taken === left || !moreFollow;
+  const hasRest = isEnd && taken < left;
+  const rest = hasRest ? withReleased(state, captured, held, taken, request) : undefined;
+  const { account, entries } = rest ?? captured;
+  const { entry } = captured;
+  const { number: entryNumber } = entry;
+  const availablePoints = availablePointsOf(account);
+  const each = { eventId, hash, points: taken, time: wall, entryNumber, availablePoints };
+  return {
+    ...{ account, entries, entry },
+    hold: {
+      ...held,
+      ...(rest && { release: rest.release }),
+      state: isEnd ? "CAPTURED" : "HELD",
+      updateTime: wall,
+      captures: [...held.captures, each],
+    },
+  };
+}
+
+/**
+ * Gives back what is still held, also on a frozen account: nobody can use it there. Refusal:
+ * WRONG_STATE unless the hold is HELD.
+ */
+export function release(state: State, held: Hold, request: Request): HoldChange {
+  requireHeld(held, "released");
+  return ended(state, held, request, "RELEASED");
+}
+
+/** Whether the time of a hold has come and nothing has ended it. */
+export const isDue = ({ state, until }: Hold, wall: Instant): boolean =>
+  state === "HELD" && until <= wall;
+
+/** Gives back what is still held because the time of the hold has come, as `release` does. */
+export const timeOut = (state: State, held: Hold, wall: Instant): HoldChange =>
+  ended(state, held, { caller: noCaller, reason: "", wall }, "EXPIRED");
+
+function ended(
+  state: State,
+  held: Hold,
+  request: Request,
+  end: "RELEASED" | "EXPIRED",
+): HoldChange {
+  requireTaken(state, held);
+  const { account, entries, entry, release } = withReleased(
+    state,
+    currentAccount(state),
+    held,
+    0,
+    request,
+  );
+  return {
+    ...{ account, entries, entry },
+    hold: { ...held, state: end, updateTime: request.wall, release },
+  };
+}
+
+/**
+ * Appends the RELEASED entry of what is held beside the points of earlier captures and `taken`.
+ * Captures take the oldest months first, as a refund returns the newest ones first.
+ */
+function withReleased(
+  state: State,
+  before: Before,
+  held: Hold,
+  taken: Points,
+  request: Request,
+): Change & { readonly release: Release } {
+  const released = {
+    ...{ event: releaseEvent(held.holdId), caller: request.caller, ...whyOf(request) },
+    type: "RELEASED",
+    relatedEvent: holdEvent(held.holdId),
+  } as const;
+  const months = skipFirst(held.months, capturedPointsOf(held) + taken);
+  const left = { months, since: held.heldTime };
+  const change = withRestored(state, before, released, left, held.expiredPointsPolicy);
+  const { account, entries, entry } = change;
+  const availablePoints = availablePointsOf(account);
+  return {
+    ...{ account, entries, entry },
+    release: { points: entry.points, entryNumber: entry.number, availablePoints },
+  };
+}
+
+const whyOf = ({ reason, cause }: Request) => ({ reason, ...(cause && { cause }) });
+
+function requireHeld({ state }: Hold, verb: string): void {
+  if (state === "HELD") return;
+  throw new DomainError("WRONG_STATE", `a ${state} hold cannot be ${verb}`, { state });
+}
+
+/**
+ * Throws WRONG_STATE when the account does not know of the points: it or the hold comes from a
+ * backup, and what it has never lost must not be given back to it.
+ */
+function requireTaken({ account }: State, held: Hold): void {
+  if (account && heldNow(account.totals) >= leftPointsOf(held)) return;
+  throw new DomainError("WRONG_STATE", "the account holds fewer points than this hold", {
+    state: held.state,
+  });
+}
+
+/** Whether a hold may end then: a minute to 90 days ahead. */
+export const isHoldEnd = (until: Instant, wall: Instant): boolean =>
+  Number.isInteger(until) && until >= wall + shortestHoldMs && until <= wall + longestHoldMs;
+
+function checkUntil(until: Instant, wall: Instant): void {
+  if (isHoldEnd(until, wall)) return;
+  throw new DomainError("INVALID_REQUEST", "until is not a minute to 90 days ahead", {
+    field: "until",
+  });
+}

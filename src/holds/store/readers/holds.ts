@@ -1,0 +1,32 @@
+/** Reads lists of holds. */
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { holdRef } from "../../../hub/records.ts";
+import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { cursorOf, query } from "../../../platform/dynamodb/sdk/query-pages.ts";
+import { byStateIndex, byUserIndex, type TableName } from "../../../platform/dynamodb/tables.ts";
+import { matching } from "../../../reservations/store/readers/reservations.ts";
+import type { HoldReader } from "../../ports/holds.ts";
+import { heldKey, hold, holdsOfUserKey, untilKey } from "../codecs/holds.ts";
+
+export function holdReads(client: DynamoDBClient, tableName: TableName): HoldReader {
+  const TableName = tableName("reservations");
+  return {
+    holdsOfUser: (name, page) =>
+      query(client, page, hold.decode, {
+        ...{ TableName, IndexName: byUserIndex, ScanIndexForward: false },
+        KeyConditionExpression: "iu = :h",
+        ExpressionAttributeValues: { ":h": S(holdsOfUserKey(name)) },
+      }),
+
+    cursorOfHoldsAfter(found) {
+      const key = hold.key(holdRef(found).id);
+      return cursorOf({ ...key, iu: S(holdsOfUserKey(found)), ix: S(untilKey(found)) });
+    },
+
+    heldInShard: (programId, shard, window, page) =>
+      query(client, page, hold.decode, {
+        ...{ TableName, IndexName: byStateIndex },
+        ...matching("is", heldKey(programId, shard), window),
+      }),
+  };
+}

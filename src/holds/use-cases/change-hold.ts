@@ -1,0 +1,66 @@
+/** Changes a hold and its account in one transaction. */
+
+import type { Deps } from "../../hub/deps.ts";
+import { accountRef, entryRef, holdRef } from "../../hub/records.ts";
+import type { Now } from "../../platform/ports/clock.ts";
+import type { Transaction } from "../../platform/ports/engine.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import { withSnapshot } from "../../points/rules/past.ts";
+import type { State } from "../../points/rules/points.ts";
+import type { HoldName } from "../ports/holds.ts";
+import type { Hold, HoldChange } from "../rules/hold.ts";
+
+/** A hold that a call names, with the user of its account, and the deadline of the call. */
+export interface HoldCall extends HoldName {
+  readonly userId: string;
+  /** Returns what the change would make of the hold, and writes nothing. */
+  readonly validateOnly?: boolean;
+  readonly deadline?: number | undefined;
+}
+
+/**
+ * Writes account, entries and hold by what `decide` returns; nothing for undefined. The entry is
+ * that of the event, and absent where nothing is changed. Refusals: PROGRAM_NOT_FOUND,
+ * HOLD_NOT_FOUND, also for a hold of another user, and those of `decide`.
+ */
+export async function changeHold(
+  { engine, programs }: Pick<Deps, "engine" | "programs">,
+  call: HoldCall,
+  decide: (state: State, hold: Hold, now: Now) => HoldChange | undefined,
+): Promise<ChangedHold> {
+  const { programId, userId, validateOnly, deadline } = call;
+  await programs.get(programId);
+  const account = accountRef(programId, userId);
+  const ref = holdRef(call);
+  return engine.transact({
+    key: account,
+    readSet: [account, ref],
+    expectAbsent: [],
+    deadline,
+    decide(tx, now) {
+      const hold = tx.get(ref);
+      if (hold?.userId !== userId) throw holdNotFound(call.holdId);
+      const program = programs.current(programId);
+      const state = { program, userId, account: tx.get(account), now: now.calendar };
+      const change = decide(state, hold, now);
+      if (change && !validateOnly) putHold(tx, change);
+      return change ?? { hold };
+    },
+  });
+}
+
+/** A hold as it is now, and the entry of the event that has changed it. */
+export type ChangedHold = Pick<HoldChange, "hold"> & Partial<Pick<HoldChange, "entry">>;
+
+/** Puts all records of a change: the account, its entries and the hold. */
+export function putHold(tx: Transaction, { account, entries, hold }: HoldChange): void {
+  const { programId, userId } = account;
+  tx.put(accountRef(programId, userId), account);
+  const stored = withSnapshot(account, entries);
+  for (const each of stored) tx.put(entryRef(programId, userId, each.number), each);
+  tx.put(holdRef(hold), hold);
+}
+
+/** The refusal HOLD_NOT_FOUND. */
+export const holdNotFound = (holdId: string) =>
+  new DomainError("HOLD_NOT_FOUND", `there is no hold ${holdId}`);

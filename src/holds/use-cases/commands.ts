@@ -1,0 +1,167 @@
+/** The use cases that hold points, and that capture and release what is held. */
+
+import type { Deps } from "../../hub/deps.ts";
+import { accountRef, entryRef, holdRef } from "../../hub/records.ts";
+import type { Caller } from "../../platform/words/caller.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import type { Points } from "../../platform/words/units.ts";
+import { isSameRequest, requestHash } from "../../platform/work/idempotency.ts";
+import type { LedgerEntry } from "../../points/rules/ledger.ts";
+import type { ExpiredPointsPolicy } from "../../points/rules/points.ts";
+import { syncInBackground } from "../../reservations/use-cases/workflow-runs.ts";
+import {
+  type Capture,
+  capture,
+  type Hold,
+  hold,
+  isHoldEnd,
+  type Release,
+  release,
+} from "../rules/hold.ts";
+import { type ChangedHold, changeHold, type HoldCall, putHold } from "./change-hold.ts";
+
+/** What every change of a hold names. */
+interface HoldRequest extends HoldCall {
+  readonly reason: string;
+  /** What led to the change, such as the id of an order. Absent when none was given. */
+  readonly cause?: string;
+  readonly caller: Caller;
+}
+
+/** A hold as it is now, and what a call has done. */
+export interface HoldResult {
+  readonly hold: Hold;
+  /** The entry of the change, by this call or an earlier one. */
+  readonly entry: LedgerEntry;
+  /** The points of the account right after the change. */
+  readonly availablePoints: number;
+  /** Whether an earlier call had made the change. */
+  readonly replayed: boolean;
+}
+
+type CommandDeps = Pick<
+  Deps,
+  "engine" | "reader" | "programs" | "dueHours" | "workflows" | "clock" | "background"
+>;
+
+/**
+ * Holds points, then starts the run of the hold in the background (`syncInBackground`). A start
+ * that is lost with its process while Temporal answers only leaves operators without this run: a
+ * repeated call starts it, and the sweeps of workers release what is due without one. Refusals:
+ * PROGRAM_NOT_FOUND, ID_REUSED, and those of `hold`.
+ */
+export async function holdPoints(
+  deps: CommandDeps,
+  input: HoldRequest & {
+    readonly points: Points;
+    readonly allowPartial: boolean;
+    readonly until: Instant;
+    readonly expiredPointsPolicy: ExpiredPointsPolicy;
+  },
+): Promise<HoldResult> {
+  const { programId, userId, points, allowPartial, until, reason, cause, caller } = input;
+  const { expiredPointsPolicy: expired, validateOnly, deadline } = input;
+  const given = { user: userId, points, allowPartial, until, expired, reason, cause };
+  const hash = requestHash("hold", caller, given);
+  await deps.programs.get(programId);
+  // One with another end is refused, or a repeated call.
+  if (!validateOnly && isHoldEnd(until, (await deps.clock.now()).wall)) {
+    await deps.dueHours.mark(programId, until, deadline);
+  }
+  const account = accountRef(programId, userId);
+  const ref = holdRef(input);
+  const changed = await deps.engine.transact({
+    key: account,
+    readSet: [account],
+    expectAbsent: [ref],
+    deadline,
+    decide(tx, now): ChangedHold {
+      const existing = tx.get(ref);
+      if (existing && existing.hash !== hash) throw idReused("hold_id");
+      if (existing) return { hold: existing };
+      const program = deps.programs.current(programId);
+      const state = { program, userId, account: tx.get(account), now: now.calendar };
+      const change = hold(state, { ...input, hash, wall: now.wall }, points, allowPartial);
+      if (!validateOnly) putHold(tx, change);
+      return change;
+    },
+  });
+  if (changed.hold.state === "HELD" && !validateOnly) {
+    await syncInBackground(deps, changed.hold);
+  }
+  return resultOf(deps, changed, changed.hold);
+}
+
+/**
+ * Captures held points, and releases the rest unless more captures follow. Refusals:
+ * PROGRAM_NOT_FOUND, HOLD_NOT_FOUND, ID_REUSED, and those of `capture`.
+ */
+export async function capturePoints(
+  deps: CommandDeps,
+  input: HoldRequest & {
+    /** Chosen by the caller, unique in the hold. */
+    readonly eventId: string;
+    /** Undefined means all points that are still held. */
+    readonly points: Points | undefined;
+    readonly moreFollow: boolean;
+  },
+): Promise<HoldResult> {
+  const { eventId, points, moreFollow, reason, cause, caller } = input;
+  // Event ids are unique in a hold, so its id needs no place in the hash.
+  const hash = requestHash("capture", caller, { points, moreFollow, reason, cause });
+  const changed = await changeHold(deps, input, (state, held, { wall }) => {
+    const earlier = captureOf(held, eventId);
+    if (earlier && !isSameRequest(earlier.hash, hash)) {
+      throw idReused("event_id", { number: String(earlier.entryNumber) });
+    }
+    return earlier ? undefined : capture(state, held, { ...input, hash, wall }, points, moreFollow);
+  });
+  await refreshRun(deps, input, changed);
+  return resultOf(deps, changed, captureOf(changed.hold, eventId) as Capture);
+}
+
+/**
+ * Releases what is still held. A released hold stays as it is. Refusals: PROGRAM_NOT_FOUND,
+ * HOLD_NOT_FOUND, WRONG_STATE when it was captured or has timed out.
+ */
+export async function releaseHold(deps: CommandDeps, input: HoldRequest): Promise<HoldResult> {
+  const changed = await changeHold(deps, input, (state, held, { wall }) =>
+    held.state === "RELEASED" ? undefined : release(state, held, { ...input, wall }),
+  );
+  await refreshRun(deps, input, changed);
+  return resultOf(deps, changed, changed.hold.release as Release);
+}
+
+/**
+ * Lets the run of a hold that was changed read its record. A repeated call does so again, because
+ * the call to Temporal may have been lost with its process.
+ */
+async function refreshRun(
+  deps: CommandDeps,
+  { validateOnly }: HoldCall,
+  { hold, entry }: ChangedHold,
+): Promise<void> {
+  if (!validateOnly && (entry || hold.state !== "HELD")) {
+    await syncInBackground(deps, hold);
+  }
+}
+
+/** The result of a change; of a repeated call with the entry of the first one, which is read. */
+async function resultOf(
+  { reader }: Pick<Deps, "reader">,
+  { hold: found, entry: own }: ChangedHold,
+  { entryNumber, availablePoints }: Pick<Release, "entryNumber" | "availablePoints">,
+): Promise<HoldResult> {
+  const ref = entryRef(found.programId, found.userId, entryNumber);
+  const entry = own ?? (await reader.get(ref))?.value;
+  // The transaction of the first call is being applied, item by item.
+  if (!entry) throw new DomainError("CONTENDED", "the first call is being committed; try again");
+  return { hold: found, entry, availablePoints, replayed: own === undefined };
+}
+
+const captureOf = ({ captures }: Hold, eventId: string): Capture | undefined =>
+  captures.find((each) => each.eventId === eventId);
+
+const idReused = (field: string, metadata?: { readonly number: string }) =>
+  new DomainError("ID_REUSED", `this ${field} was used for another request`, metadata);

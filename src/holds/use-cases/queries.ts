@@ -1,0 +1,36 @@
+/** The use cases that read holds. */
+
+import type { Deps } from "../../hub/deps.ts";
+import { holdRef } from "../../hub/records.ts";
+import type { Page, PageRequest } from "../../platform/ports/pages.ts";
+import { fullPage } from "../../platform/work/full-page.ts";
+import type { AccountName } from "../../points/ports/points.ts";
+import type { HoldName } from "../ports/holds.ts";
+import type { Hold, HoldState } from "../rules/hold.ts";
+import { holdNotFound } from "./change-hold.ts";
+
+/** Reads one hold. Refusal: HOLD_NOT_FOUND. */
+export async function getHold({ reader }: Pick<Deps, "reader">, name: HoldName): Promise<Hold> {
+  const found = await reader.get(holdRef(name));
+  if (!found) throw holdNotFound(name.holdId);
+  return found.value;
+}
+
+/**
+ * Lists an account's holds, of one state if it is given, latest `until` first, in full pages
+ * (`fullPage`). Lags behind by moments. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad
+ * cursor.
+ */
+export async function listHolds(
+  { programs, reader }: Pick<Deps, "reader" | "programs">,
+  account: AccountName,
+  state: HoldState | undefined,
+  page: PageRequest,
+): Promise<Page<Hold>> {
+  await programs.get(account.programId);
+  return fullPage(page, {
+    read: (next) => reader.holdsOfUser(account, next),
+    show: async (found) => found.filter((each) => state === undefined || each.state === state),
+    cursorAfter: reader.cursorOfHoldsAfter,
+  });
+}

@@ -1,0 +1,44 @@
+/** What tokens and the callers' file say about a caller's permissions: their shape, checked. */
+import { z } from "zod";
+import type { Identity } from "../ports/identity.ts";
+import { servicePattern } from "./ids.ts";
+
+/**
+ * The form of the names that a limit is compared with, which are ASCII and never normalized. In
+ * another form, such as full-width letters, a limit would permit nothing although it reads like one
+ * that does, so that it is refused. An empty prefix would limit nothing.
+ */
+const programs = z.array(z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/));
+const prefixes = z.array(z.string().regex(servicePattern));
+
+/** What a caller may be limited to. */
+export const limitNames = ["programs", "owners", "actors"] as const;
+export type LimitName = (typeof limitNames)[number];
+
+/** The limits of a caller, each a list that is absent where the limit does not apply. */
+export const limitsSchema = {
+  programs: programs.optional(),
+  owners: prefixes.optional(),
+  actors: prefixes.optional(),
+} satisfies Record<LimitName, unknown>;
+
+interface Permissions {
+  readonly scopes: readonly string[];
+  readonly programs?: readonly string[] | undefined;
+  readonly owners?: readonly string[] | undefined;
+  readonly actors?: readonly string[] | undefined;
+}
+
+/** The first of the required limits that a caller does not have. */
+export const missingLimit = (
+  given: Omit<Permissions, "scopes">,
+  required: readonly LimitName[],
+): LimitName | undefined => required.find((name) => given[name] === undefined);
+
+/** The permissions in the form that the interceptors use. */
+export const toPermissions = (given: Permissions): Omit<Identity, "caller"> => ({
+  scopes: new Set(given.scopes),
+  ...(given.programs && { programIds: new Set(given.programs) }),
+  ...(given.owners && { ownerPrefixes: given.owners }),
+  ...(given.actors && { actorPrefixes: given.actors }),
+});

@@ -1,0 +1,29 @@
+/** What a codec between records and items has, and the shards of indexes. */
+
+import type { Kind, Records } from "../../hub/records.ts";
+import { shardCount } from "../../points/ports/points.ts";
+import type { Item } from "./sdk/attributes.ts";
+import type { Table } from "./tables.ts";
+
+/** How records of one kind are stored. docs/keys.md lists the attributes. */
+export interface Codec<K extends Kind> {
+  readonly table: Table;
+  /**
+   * Whether a transaction that only creates or deletes one such record may be a plain write, which
+   * costs half of it. DynamoDB does not know a plain write again that arrives twice, however late:
+   * that has to be harmless.
+   */
+  readonly plainWrites?: true;
+  /** The primary key of the record. */
+  key(id: string): Item;
+  /** All attributes but key and version. */
+  encode(value: Records[K], id: string): Item;
+  decode(item: Item): Records[K];
+}
+
+/** The shard of an id: its FNV-1a hash, written here because stored items depend on it. */
+export function shardOf(id: string, shards: number = shardCount): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(id)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return (hash >>> 0) % shards;
+}

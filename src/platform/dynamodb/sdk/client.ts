@@ -1,0 +1,271 @@
+/** The DynamoDB clients of a process, and what their errors mean. */
+import { Agent } from "node:http";
+import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
+import { isServerError, isThrottlingError, isTransientError } from "@smithy/core/retry";
+import type { ClockSkew } from "../../ports/clock.ts";
+import { readClocks } from "../../ports/clock-reading.ts";
+import { requestMs } from "../../ports/engine.ts";
+import type { StoreThrottles } from "../../ports/store-throttles.ts";
+import type { StoreTallies } from "../../ports/tallies.ts";
+import { DomainError } from "../../words/errors.ts";
+import type { Milliseconds } from "../../words/units.ts";
+import { createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
+import { connectionLimits, createConnections } from "./connections.ts";
+import { refuseLateWrites } from "./late-writes.ts";
+import { countRequests, createStoreTallies } from "./request-counts.ts";
+import { throttleErrors } from "./requests.ts";
+import { useThinTransport } from "./thin-transport.ts";
+import { createThrottleCounts } from "./throttle-counts.ts";
+import { traceRequests } from "./trace-requests.ts";
+
+/** Where DynamoDB is, and by which code requests of hot paths go there. */
+interface DynamoConfig {
+  /** Undefined: AWS in this region. */
+  readonly endpoint: string | undefined;
+  readonly region: string;
+  /** Thin by default. */
+  readonly transport?: "thin" | "sdk";
+}
+
+/** The clients of one process, which share a pool of connections. */
+export interface Clients extends ClockSkew {
+  /** Retries transient errors, as the SDK does by default. */
+  readonly retrying: DynamoDBClient;
+  /** Sends once, because the commit engine handles the result of each attempt itself. */
+  readonly single: DynamoDBClient;
+  /** For how long requests of one operation have waited while none of it was answered, in ms. */
+  silenceMs(): Milliseconds;
+  /** The same with attempts that have just ended without an answer, such as by a refusal. */
+  unansweredMs(): Milliseconds;
+  /** What was throttled, attempt by attempt. */
+  throttles(): StoreThrottles;
+  readonly tallies: StoreTallies;
+  close(): void;
+}
+
+/**
+ * Whether the endpoint is on this machine, as DynamoDB Local is, which accepts any credentials.
+ * Others, such as AWS's endpoints for a VPC or FIPS, get those of the SDK's own chain.
+ */
+export function usesLocalCredentials(endpoint: string | undefined): boolean {
+  const host = endpoint === undefined ? "" : new URL(endpoint).hostname;
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
+}
+
+export function createClients({ endpoint, region, transport = "thin" }: DynamoConfig): Clients {
+  const config: DynamoDBClientConfig = {
+    region,
+    // Resolves the middleware once per kind of command, not once per request. Concurrent requests
+    // then share its context, which is the same for all requests of one client.
+    cacheMiddleware: true,
+    requestHandler: transport === "thin" ? createConnections() : connectionsOfSdk(endpoint),
+    ...(endpoint && { endpoint }),
+    ...(usesLocalCredentials(endpoint) && {
+      credentials: { accessKeyId: "local", secretAccessKey: "local" },
+    }),
+  };
+  const retrying = new DynamoDBClient(config);
+  const single = new DynamoDBClient({
+    ...config,
+    requestHandler: retrying.config.requestHandler,
+    maxAttempts: 1,
+  });
+  const skew = createSkewEstimator(readClocks);
+  const attempts = new Map<string, Attempts>();
+  const throttleCounts = createThrottleCounts();
+  const tallies = createStoreTallies();
+  for (const client of [retrying, single]) {
+    removeMiddleware(client);
+    observeSkew(client, skew);
+    observeAttempts(client, attempts);
+    throttleCounts.observe(client);
+    countRequests(client, tallies);
+    traceRequests(client);
+    refuseLateWrites(client);
+    if (transport === "thin") useThinTransport(client, { retries: client === retrying });
+  }
+  return {
+    retrying,
+    single,
+    skewMs: skew.skewMs,
+    offsetMs: skew.offsetMs,
+    throttles: throttleCounts.current,
+    tallies,
+    silenceMs: () => Math.max(0, ...[...attempts.values()].map(silenceOf)),
+    unansweredMs: () => Math.max(0, ...[...attempts.values()].map(unansweredOf)),
+    close: () => {
+      retrying.destroy();
+      single.destroy();
+    },
+  };
+}
+
+/** The SDK's own connections, by `node:http`, with the limits of the thin transport's. */
+const connectionsOfSdk = (endpoint: string | undefined) => ({
+  connectionTimeout: connectionLimits.connectMs,
+  requestTimeout: requestMs,
+  throwOnRequestTimeout: true,
+  // The request timeout ends with the headers; this one also covers a body that stalls.
+  socketTimeout: requestMs,
+  ...(endpoint?.startsWith("http:") && {
+    httpAgent: new Agent({ keepAlive: true, maxSockets: connectionLimits.count }),
+  }),
+  httpsAgent: { keepAlive: true, maxSockets: connectionLimits.count },
+});
+
+/** Middleware of the SDK without use here; together it takes a fourth of a request's CPU. */
+const needless: readonly string[] = [
+  // Copies input and output, attribute by attribute, for a logger that is not configured.
+  "loggerMiddleware",
+  // Builds two headers for each request, and one of them has to be signed.
+  "getUserAgentMiddleware",
+  // Adds the trace header of a Lambda function.
+  "recursionDetectionMiddleware",
+];
+
+/** Removes needless middleware. Throws if a new version of the SDK has renamed one. */
+function removeMiddleware(client: DynamoDBClient): void {
+  for (const name of needless) {
+    if (!client.middlewareStack.remove(name)) throw new Error(`the SDK has no ${name}`);
+  }
+  client.middlewareStack.add(
+    (next) => (args) => {
+      const { headers } = args.request as { headers: Record<string, string> };
+      headers["user-agent"] = "meguri";
+      return next(args);
+    },
+    { step: "finalizeRequest", name: "meguriUserAgent", priority: "low" },
+  );
+}
+
+/** Compares the Date header of each response, cut to a second, with the local clocks. */
+function observeSkew(client: DynamoDBClient, skew: SkewEstimator): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const sent = readClocks();
+      const result = await next(args);
+      const received = readClocks();
+      const headers = (result.response as { headers?: Record<string, string> }).headers;
+      const date = Date.parse(headers?.date ?? "");
+      if (Number.isFinite(date)) skew.observe(date, sent, received);
+      return result;
+    },
+    { step: "deserialize", name: "meguriClockSkew", priority: "low" },
+  );
+}
+
+/** Which attempts of an operation are under way, the oldest first, and when one was answered. */
+interface Attempts {
+  readonly waiting: Set<{ readonly sent: number }>;
+  answered: number;
+  /** The attempts that have ended without an answer, one after another. */
+  lost: { readonly since: number; readonly until: number } | undefined;
+}
+
+/** An attempt that was lost counts for this time, in which the store is tried again. */
+const lostMs = 10_000;
+
+/** Attempts that are lost with a longer pause in between are two outages. */
+const maxPauseMs = 60_000;
+
+/** For how long the oldest attempt has waited while none was answered, in ms. */
+function silenceOf({ waiting, answered }: Attempts): number {
+  const [oldest] = waiting;
+  return oldest ? performance.now() - Math.max(oldest.sent, answered) : 0;
+}
+
+/** For how long no attempt was answered, if one waits or was lost just now, in ms. */
+function unansweredOf(attempts: Attempts): number {
+  const { lost, answered } = attempts;
+  const now = performance.now();
+  const isLost = lost !== undefined && answered < lost.until && now - lost.until < lostMs;
+  return Math.max(silenceOf(attempts), isLost ? now - Math.max(lost.since, answered) : 0);
+}
+
+/** Adds an attempt that was lost just now. */
+function addLost({ lost }: Attempts, sent: number): Attempts["lost"] {
+  const isSame = lost !== undefined && sent - lost.until < maxPauseMs;
+  return { since: isSame ? lost.since : sent, until: performance.now() };
+}
+
+/**
+ * Notes when an attempt is sent, and when its whole answer is there, which may be an error. Each
+ * operation by itself, because a store may hang for reads while it answers writes.
+ */
+function observeAttempts(client: DynamoDBClient, operations: Map<string, Attempts>): void {
+  const attemptsOf = (name: string): Attempts => {
+    const known = operations.get(name);
+    if (known) return known;
+    const attempts = {
+      waiting: new Set<never>(),
+      answered: Number.NEGATIVE_INFINITY,
+      lost: undefined,
+    };
+    operations.set(name, attempts);
+    return attempts;
+  };
+  client.middlewareStack.add(
+    (next, { commandName }) => {
+      const attempts = attemptsOf(commandName ?? "");
+      return async (args) => {
+        const attempt = { sent: performance.now() };
+        attempts.waiting.add(attempt);
+        try {
+          const result = await next(args);
+          attempts.answered = performance.now();
+          return result;
+        } catch (error) {
+          const { $metadata } = error as RequestError;
+          if ($metadata?.httpStatusCode !== undefined) attempts.answered = performance.now();
+          else attempts.lost = addLost(attempts, attempt.sent);
+          throw error;
+        } finally {
+          attempts.waiting.delete(attempt);
+        }
+      };
+    },
+    // Within the retries of the SDK, and around the reading of the body.
+    { step: "finalizeRequest", name: "meguriAttempts", priority: "low" },
+  );
+}
+
+/** An error with the fields that the SDK adds to errors of requests. */
+type RequestError = Parameters<typeof isTransientError>[0] & { readonly code?: string };
+
+/**
+ * Codes of broken connections that the SDK does not classify as transient: errors of the socket, of
+ * TLS, and of a response that is not HTTP (`HPE_INVALID_CONSTANT`).
+ */
+const connectionCodes = /^(ECONN|EADDRNOTAVAIL$|ENETDOWN$|EHOSTDOWN$|EPROTO$|ERR_SSL_|HPE_)/;
+
+/**
+ * Whether the request failed in the network or on the server, so that it may be sent again: by the
+ * SDK's own classification, for a broken connection, and for a response that is not JSON, which a
+ * proxy may send. Any other error is a bug of this program, such as a request that cannot be
+ * serialised.
+ */
+export function isTransient(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const failed = error as RequestError;
+  if (isTransientError(failed) || isThrottlingError(failed) || isServerError(failed)) return true;
+  const { $metadata, code, name } = failed;
+  const isForeignAnswer = name === "SyntaxError" && $metadata?.httpStatusCode !== undefined;
+  return isForeignAnswer || connectionCodes.test(code ?? "");
+}
+
+/**
+ * Waits for a request. Throws THROTTLED if it was throttled and STORE_UNAVAILABLE if the store is
+ * away, both without the store's own message.
+ */
+export async function orUnavailable<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await request;
+  } catch (error) {
+    if (throttleErrors.has((error as Error).name)) throw throttled();
+    if (!isTransient(error)) throw error;
+    throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer");
+  }
+}
+
+export const throttled = (): DomainError =>
+  new DomainError("THROTTLED", "the store throttles these records");

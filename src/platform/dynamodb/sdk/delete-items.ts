@@ -1,0 +1,31 @@
+/** Deletes many items by their keys. */
+import {
+  BatchWriteItemCommand,
+  type DynamoDBClient,
+  type WriteRequest,
+} from "@aws-sdk/client-dynamodb";
+import { inBatches } from "../../ports/pages.ts";
+import type { Item } from "./attributes.ts";
+import { untilDone } from "./batch-requests.ts";
+import { orUnavailable } from "./client.ts";
+
+/** The limit of BatchWriteItem. */
+const writeLimit = 25;
+
+/**
+ * Deletes one batch after another, so that calls keep most of the table's throughput. Throws
+ * THROTTLED or STORE_UNAVAILABLE when the store does not delete all of them.
+ */
+export async function deleteItems(
+  client: DynamoDBClient,
+  table: string,
+  keys: readonly Item[],
+): Promise<void> {
+  for (const batch of inBatches(keys, writeLimit)) {
+    const requests: WriteRequest[] = batch.map((Key) => ({ DeleteRequest: { Key } }));
+    await untilDone({ [table]: requests }, async (RequestItems) => {
+      const command = new BatchWriteItemCommand({ RequestItems });
+      return (await orUnavailable(client.send(command))).UnprocessedItems;
+    });
+  }
+}

@@ -1,0 +1,83 @@
+/** Counts the requests to DynamoDB, attempt by attempt: results, seconds and consumed units. */
+import type { ConsumedCapacity, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { Counts, Durations, type StoreTallies } from "../../ports/tallies.ts";
+import { type Failure, isThrottled, type RequestInput, tablesOf, unprocessed } from "./requests.ts";
+
+export const createStoreTallies = (): StoreTallies => ({
+  requests: new Counts(),
+  seconds: new Durations(),
+  units: new Counts(),
+});
+
+/** The operations on items. Those on tables say nothing of consumed units. */
+const writes = /^(TransactWriteItems|PutItem|DeleteItem|UpdateItem|BatchWriteItem)Command$/;
+const reads = /^(TransactGetItems|GetItem|BatchGetItem|Query|Scan)Command$/;
+
+/** The codes of an item of a cancelled transaction that another request has changed. */
+const conflictCodes: readonly unknown[] = ["ConditionalCheckFailed", "TransactionConflict"];
+
+/** The names of errors that tell of other requests for the same items. */
+const conflictErrors: readonly unknown[] = [
+  "ConditionalCheckFailedException",
+  "TransactionConflictException",
+  "TransactionInProgressException",
+];
+
+/** Counts each attempt of a client, and has DynamoDB say how many units it took. */
+export function countRequests(client: DynamoDBClient, tallies: StoreTallies): void {
+  client.middlewareStack.add(
+    (next, { commandName = "" }) =>
+      writes.test(commandName) || reads.test(commandName)
+        ? (args) => next({ ...args, input: { ReturnConsumedCapacity: "TOTAL", ...args.input } })
+        : next,
+    { step: "initialize", name: "meguriConsumedCapacity" },
+  );
+  client.middlewareStack.add(
+    (next, { commandName = "" }) => {
+      const operation = commandName.replace(/Command$/, "");
+      const kind = writes.test(commandName) ? "write" : "read";
+      return async (args) => {
+        const sent = performance.now();
+        const tables = tablesOf(args.input as RequestInput);
+        const count = (result: string) => {
+          tallies.seconds.add(operation, performance.now() - sent);
+          for (const table of tables) tallies.requests.add({ operation, table, result });
+        };
+        try {
+          const answer = await next(args);
+          count(unprocessed(answer.output) ? "throttled" : "ok");
+          countUnits(tallies, kind, answer.output as Answer);
+          return answer;
+        } catch (error) {
+          count(resultOf(error as Failure));
+          throw error;
+        }
+      };
+    },
+    // Within the retries of the SDK.
+    { step: "finalizeRequest", name: "meguriRequests", priority: "low" },
+  );
+}
+
+interface Answer {
+  readonly ConsumedCapacity?: ConsumedCapacity | readonly ConsumedCapacity[];
+}
+
+function countUnits({ units }: StoreTallies, kind: "read" | "write", answer: Answer): void {
+  for (const { TableName: table = "", CapacityUnits = 0 } of [
+    answer.ConsumedCapacity ?? [],
+  ].flat()) {
+    units.add({ table, kind }, CapacityUnits);
+  }
+}
+
+/** The result of an attempt that has failed. */
+function resultOf(error: Failure): string {
+  const { name, CancellationReasons = [], $metadata } = error;
+  const isConflict = CancellationReasons.some(({ Code }) => conflictCodes.includes(Code));
+  if (isConflict || conflictErrors.includes(name)) return "conflict";
+  if (isThrottled(error)) return "throttled";
+  const status = $metadata?.httpStatusCode;
+  if (status === undefined) return "unanswered";
+  return status >= 500 ? "failed" : "refused";
+}

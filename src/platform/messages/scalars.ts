@@ -1,0 +1,41 @@
+/** Maps times, integers and program ids between messages and the domain. */
+import { type Duration, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { defaultProgramId } from "../../points/rules/program.ts";
+import { invalid } from "../edge/errors.ts";
+import { formatMonth, type Instant, type Month, parseMonth } from "../words/month.ts";
+
+/** A timestamp in whole milliseconds; smaller fractions are cut off. Refuses times before 1970. */
+export function toInstant(time: Timestamp, field: string): Instant {
+  const ms = toMilliseconds(time, field);
+  if (ms < 0) throw invalid(field, "1970 or later");
+  return ms;
+}
+
+/** A duration in whole milliseconds; smaller fractions are cut off. */
+export function toMilliseconds({ seconds, nanos }: Duration | Timestamp, field: string): number {
+  if (nanos < 0 || nanos > 999_999_999) throw invalid(field, "nanos: 0 to 999,999,999");
+  const ms = seconds * 1_000n + BigInt(Math.floor(nanos / 1_000_000));
+  return toSafeInteger(ms, field);
+}
+
+export const toOptionalInstant = (time: Timestamp | undefined, field: string) =>
+  time && toInstant(time, field);
+
+export const fromInstant = (time: Instant): Timestamp => timestampFromMs(time);
+
+/** An int64 as a number. Refuses values above 2^53 - 1, which a number cannot hold exactly. */
+export function toSafeInteger(value: bigint, field: string): number {
+  const number = Number(value);
+  if (!Number.isSafeInteger(number)) throw invalid(field, "at most 9,007,199,254,740,991");
+  return number;
+}
+
+/** A month such as `2026-11`, whose form the schema requires; undefined for an empty text. */
+export const toOptionalMonth = (text: string): Month | undefined =>
+  text === "" ? undefined : parseMonth(text);
+
+export const fromOptionalMonth = (month: Month | undefined): string =>
+  month === undefined ? "" : formatMonth(month);
+
+/** The program of a request; an empty program_id means the default program. */
+export const toProgramId = (programId: string): string => programId || defaultProgramId;

@@ -1,0 +1,68 @@
+/** The page of a process's metrics, and the metrics that servers and workers have in common. */
+import { createHash } from "node:crypto";
+import { Counter, collectDefaultMetrics, Registry } from "prom-client";
+import type { TargetName } from "../../feed/rules/target.ts";
+import type { Deps } from "../../hub/deps.ts";
+import { exportGauge } from "./export-tallies.ts";
+import type { Answer } from "./listener.ts";
+import { exportTallies } from "./tallies.ts";
+
+/** Creates a registry with the metrics of the process. To be called once per process. */
+export function createProcessRegistry(): Registry {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  return register;
+}
+
+/**
+ * Returns the page `/metrics` in Prometheus' text format. Metrics that a library exports itself
+ * come from `readMore`; if that fails, the page has all others.
+ */
+export const createMetricsPage =
+  (registry: Registry, readMore = async () => "") =>
+  async (): Promise<Answer> => {
+    const [own, more] = await Promise.all([registry.metrics(), readMore().catch(() => "")]);
+    return { status: 200, contentType: registry.contentType, text: own + more };
+  };
+
+type StoreDeps = Pick<Deps, "storeUnansweredMs" | "storeThrottles" | "tallies">;
+
+/** Exports what servers and workers do with the store, and what it has throttled. */
+export function exportStore(registry: Registry, deps: StoreDeps): void {
+  const { storeUnansweredMs, storeThrottles: throttles, tallies } = deps;
+  exportTallies(registry, tallies);
+  exportGauge(
+    registry,
+    {
+      name: "meguri_store_silence_seconds",
+      help: "For how long DynamoDB has answered none of the requests of one operation.",
+    },
+    () => storeUnansweredMs() / 1_000,
+  );
+  new Counter({
+    name: "meguri_store_throttles_total",
+    help: "Requests that DynamoDB has throttled, each attempt counted, by table.",
+    labelNames: ["table"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [table, count] of throttles().byTable) this.inc({ table }, count);
+    },
+  });
+  new Counter({
+    name: "meguri_target_throttle_samples_total",
+    help: "One in ten of the throttled requests for the records of targets, by target.",
+    labelNames: ["target_type", "target_hash"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { target, samples } of throttles().byTarget) {
+        this.inc({ target_type: target.type, target_hash: hashOf(target) }, samples);
+      }
+    },
+  });
+}
+
+/** Stands for the id of a target, which may be named after its owner. */
+const hashOf = ({ type, id }: TargetName): string =>
+  createHash("sha256").update(`${type}#${id}`).digest("hex").slice(0, 12);

@@ -1,0 +1,75 @@
+/** Whether a server can do its work now: its state, its store and its clock. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Deps } from "../../hub/deps.ts";
+import { programRef } from "../../hub/records.ts";
+import { defaultProgramId } from "../../points/rules/program.ts";
+import type { Logger } from "../observe/log.ts";
+import type { ServerStates } from "../ports/server-states.ts";
+import { DomainError } from "../words/errors.ts";
+import type { Answer } from "./listener.ts";
+
+/** The time limit of one check. All of them together stay below 2 s. */
+const limitMs = 900;
+
+interface ReadinessDeps {
+  readonly deps: Pick<Deps, "reader" | "clock">;
+  readonly states: Pick<ServerStates, "current">;
+  readonly log: Logger;
+}
+
+/**
+ * Returns the page `/readyz`: 200 if all checks pass, else 503, with one line for each check.
+ * Requests that come while the checks run share their answer.
+ */
+export function createReadiness(deps: ReadinessDeps): () => Promise<Answer> {
+  let running: Promise<Answer> | undefined;
+  return () => {
+    running ??= check(deps).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}
+
+async function check({ deps, states, log }: ReadinessDeps): Promise<Answer> {
+  const { reader, clock } = deps;
+  // One strongly consistent read of one item, which need not exist.
+  const store = await problemOf(() => answerOf(reader.get(programRef(defaultProgramId))), log);
+  // After the store, whose answer shows the time by which the clock is judged.
+  const off = await problemOf(() => clock.now(), log);
+  const { current } = states;
+  const server = current === "SERVING" ? undefined : current.toLowerCase();
+  const problems = Object.entries({ server, store, clock: off });
+  const isReady = problems.every(([, problem]) => problem === undefined);
+  const lines = problems.map(([name, problem = "ok"]) => `${name}: ${problem}\n`);
+  return { status: isReady ? 200 : 503, text: lines.join("") };
+}
+
+/** Waits for the store. One that throttles this item answers, and may serve all others. */
+async function answerOf(read: Promise<unknown>): Promise<void> {
+  try {
+    await read;
+  } catch (error) {
+    if (!(error instanceof DomainError && error.reason === "THROTTLED")) throw error;
+  }
+}
+
+/** What is wrong; undefined if the check passes. The store's own messages are only logged. */
+async function problemOf(run: () => Promise<unknown>, log: Logger): Promise<string | undefined> {
+  const timer = new AbortController();
+  const timeIsUp = sleep(limitMs, `no answer within ${limitMs} ms`, timer);
+  try {
+    return await Promise.race([run().then(() => undefined), timeIsUp]);
+  } catch (err) {
+    if (err instanceof DomainError) return textOf(err);
+    log.error({ err }, "a readiness check failed");
+    return "failed; the log says why";
+  } finally {
+    timer.abort();
+  }
+}
+
+function textOf({ reason, message, metadata }: DomainError): string {
+  const details = Object.entries(metadata).map(([name, value]) => `, ${name} ${value}`);
+  return `${reason}: ${message}${details.join("")}`;
+}

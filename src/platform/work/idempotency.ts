@@ -1,0 +1,32 @@
+/** The hash that makes requests with the same id comparable. */
+import { createHash } from "node:crypto";
+import type { Caller } from "../words/caller.ts";
+
+/**
+ * Returns the hash of a request: two requests with the same id are the same if their hashes are
+ * equal. It covers the operation, the calling service and every parameter that is not at its
+ * default, so that a new parameter does not change stored hashes. For the same reason the names of
+ * the parameters never change. It does not cover the subject: any instance of a service may repeat
+ * a call. The hash starts with the version of this rule.
+ */
+export function requestHash(
+  operation: string,
+  caller: Caller,
+  parameters: Readonly<Record<string, Parameter>>,
+): string {
+  const given = Object.entries(parameters)
+    .filter(([, value]) => value !== undefined && value !== "" && value !== 0 && value !== false)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const text = JSON.stringify([operation, caller.service, given]);
+  return `1:${createHash("sha256").update(text).digest("base64url")}`;
+}
+
+/** What is stored of a request that may have been any of these. A hash contains no space. */
+export const oneOf = (hashes: readonly string[]): string => hashes.join(" ");
+
+/** Whether a request is the one that is stored. */
+export const isSameRequest = (stored: string, hash: string): boolean =>
+  stored.split(" ").includes(hash);
+
+/** A parameter of a request. */
+type Parameter = string | number | boolean | undefined;

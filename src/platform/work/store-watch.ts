@@ -1,0 +1,75 @@
+/** Logs when the store begins to hang or to throttle, and for how long when it is back. */
+import type { Deps } from "../../hub/deps.ts";
+import type { Logger } from "../observe/log.ts";
+import { maxSilenceMs } from "../ports/store-silence.ts";
+import type { Milliseconds } from "../words/units.ts";
+
+type StoreDeps = Pick<Deps, "storeSilenceMs" | "tallies">;
+
+const checkMs = 1_000;
+
+/** After so long without a throttled request the store is back: below its limit it still dips. */
+const calmMs = 10_000;
+
+/** What one kind of trouble is called in the log. */
+interface Texts {
+  readonly begins: string;
+  readonly ends: string;
+}
+
+const silence: Texts = { begins: "the store gives no answer", ends: "the store answers again" };
+const throttling: Texts = {
+  begins: "the store throttles requests",
+  ends: "the store throttles no longer",
+};
+
+/** Watches the store until it is closed. */
+export function watchStore(deps: StoreDeps, log: Logger): { close(): void } {
+  const check = createStoreCheck(deps, log);
+  const timer = setInterval(() => check(performance.now()), checkMs).unref();
+  return { close: () => clearInterval(timer) };
+}
+
+/** Returns the check, which gets the present time in ms. */
+export function createStoreCheck({ storeSilenceMs, tallies }: StoreDeps, log: Logger) {
+  const noteSilence = createTrouble(silence, log);
+  const noteThrottling = createTrouble(throttling, log);
+  let known = resultsOf(tallies);
+  let throttledAt = Number.NEGATIVE_INFINITY;
+  return (now: Milliseconds): void => {
+    const results = resultsOf(tallies);
+    const isMore = (name: keyof typeof results) => results[name] > known[name];
+    const isSilent = storeSilenceMs() >= maxSilenceMs;
+    // A store that refuses connections is away, though no request waits for it.
+    if (isSilent || (isMore("unanswered") && !isMore("answered"))) noteSilence(true, now);
+    else if (isMore("answered")) noteSilence(false, now);
+    if (isMore("throttled")) throttledAt = now;
+    noteThrottling(now - throttledAt < calmMs, now);
+    known = results;
+  };
+}
+
+/** Logs the begin and the end of a trouble once each. */
+function createTrouble({ begins, ends }: Texts, log: Logger) {
+  let since: Milliseconds | undefined;
+  return (isThere: boolean, now: Milliseconds): void => {
+    if (isThere && since === undefined) {
+      since = now;
+      log.warn(begins);
+    } else if (!isThere && since !== undefined) {
+      log.info({ ms: Math.round(now - since) }, ends);
+      since = undefined;
+    }
+  };
+}
+
+/** How many attempts the store has answered, throttled, and not answered. */
+function resultsOf({ store }: StoreDeps["tallies"]) {
+  const results = { answered: 0, throttled: 0, unanswered: 0 };
+  for (const { labels, count } of store.requests.all()) {
+    const isAnswer = labels.result !== "unanswered" && labels.result !== "failed";
+    results[isAnswer ? "answered" : "unanswered"] += count;
+    if (labels.result === "throttled") results.throttled += count;
+  }
+  return results;
+}

@@ -1,0 +1,112 @@
+/** Tells an outage, which concerns all records of a sweep, from records that fail by themselves. */
+import { DomainError } from "../words/errors.ts";
+import type { Reason } from "../words/reasons.ts";
+
+/** While the store or the clock is away, or tables are throttled, records fail with these. */
+export const storeOutages: ReadonlySet<Reason> = new Set([
+  "STORE_UNAVAILABLE",
+  "CLOCK_OFF",
+  "THROTTLED",
+]);
+
+export const isStoreOutage = (error: unknown): error is DomainError =>
+  error instanceof DomainError && storeOutages.has(error.reason);
+
+/** What counts as an outage. */
+export interface OutageRules<T> {
+  /** The reasons of an outage. */
+  readonly outages: ReadonlySet<Reason>;
+  /** So many keys that fail with such a reason, without a success in between, are an outage. */
+  readonly outageAfter: number;
+  /** What the store throttles as one, such as an account: records of one key fail together. */
+  keyOf(record: T): string;
+}
+
+interface Suspect {
+  readonly error: DomainError;
+  /** Whether another failure of the record is its own, because others have succeeded meanwhile. */
+  readonly isRetried: boolean;
+  /** Whether the last failure is its own, unless it turns out to be one of an outage. */
+  readonly isFinal: boolean;
+}
+
+/**
+ * The records that have failed with the reason of an outage. One that fails, although another has
+ * succeeded since it failed before, has failed by itself; so has one that is throttled, because the
+ * commit engine has tried it several times.
+ */
+export class Suspects<T> {
+  readonly #rules: OutageRules<T>;
+  readonly #suspects = new Map<T, Suspect>();
+
+  constructor(rules: OutageRules<T>) {
+    this.#rules = rules;
+  }
+
+  get size(): number {
+    return this.#suspects.size;
+  }
+
+  /** Whether the error may be that of an outage. */
+  areMadeBy(error: unknown): error is DomainError {
+    return error instanceof DomainError && this.#rules.outages.has(error.reason);
+  }
+
+  /** Adds a failure. Throws it if it is that of an outage. */
+  add(record: T, error: DomainError): void {
+    const isRetried = this.#suspects.get(record)?.isRetried ?? false;
+    const isFinal = isRetried || error.reason === "THROTTLED";
+    this.#suspects.set(record, { error, isRetried: false, isFinal });
+    const failed = [...this.#suspects].filter(([, suspect]) => !suspect.isRetried);
+    if (this.#keyCount(failed) >= this.#rules.outageAfter) throw error;
+  }
+
+  /**
+   * After a record was processed, so that there is no outage. Returns the records that have failed
+   * by themselves, and those that are to be processed again.
+   */
+  succeeded(record: T): { failed: [T, DomainError][]; again: T[] } {
+    this.#suspects.delete(record);
+    const failed: [T, DomainError][] = [];
+    const again: T[] = [];
+    for (const [other, suspect] of this.#suspects) {
+      if (suspect.isFinal) {
+        this.#suspects.delete(other);
+        failed.push([other, suspect.error]);
+      } else if (!suspect.isRetried) {
+        this.#suspects.set(other, { ...suspect, isRetried: true });
+        again.push(other);
+      }
+    }
+    return { failed, again };
+  }
+
+  /** Before the end, when no other record is left: returns those that are processed once more. */
+  lastChance(): T[] {
+    const again: T[] = [];
+    for (const [record, suspect] of this.#suspects) {
+      if (suspect.isFinal) continue;
+      this.#suspects.set(record, { ...suspect, isRetried: true });
+      again.push(record);
+    }
+    return again;
+  }
+
+  /**
+   * At the end, returns the records that have failed. Throws the error of an outage if two keys or
+   * more have failed, or if the clock is off. Throttling is no outage here.
+   */
+  end(): [T, DomainError][] {
+    const left = [...this.#suspects];
+    this.#suspects.clear();
+    const failed = left.filter(([, { error }]) => error.reason !== "THROTTLED");
+    const [first] = failed;
+    const isOutage = this.#keyCount(failed) > 1 || first?.[1].error.reason === "CLOCK_OFF";
+    if (first && isOutage) throw first[1].error;
+    return left.map(([record, { error }]) => [record, error]);
+  }
+
+  #keyCount(suspects: readonly (readonly [T, Suspect])[]): number {
+    return new Set(suspects.map(([record]) => this.#rules.keyOf(record))).size;
+  }
+}

@@ -1,0 +1,98 @@
+/** Exports of ledgers: the configured destinations, and the form of what is written there. */
+
+import type { Window } from "../../platform/ports/pages.ts";
+import type { Caller } from "../../platform/words/caller.ts";
+import type { LedgerEntry } from "../rules/ledger.ts";
+import type { AccountName } from "./points.ts";
+
+/** The configured places to which exports are written, by name. */
+export interface ExportDestinations {
+  /**
+   * The folder of one export. Throws INVALID_REQUEST when no destination has this name, and
+   * PERMISSION_DENIED when it is not for the program.
+   */
+  folder(destination: string, name: ExportName): ExportFolder;
+}
+
+/** Names an export. Both ids are plain names of folders. */
+export interface ExportName {
+  readonly programId: string;
+  readonly exportId: string;
+}
+
+/**
+ * The files of one export. Their names have no slash. Throws DESTINATION_UNAVAILABLE when the
+ * destination fails, and WRONG_STATE when something else than a file has the name of one.
+ */
+export interface ExportFolder {
+  /** The content of a file; undefined when there is none. */
+  read(name: string): Promise<Uint8Array | undefined>;
+  /** Writes a file, which is there whole or not at all. Replaces an earlier one. */
+  write(name: string, content: Uint8Array): Promise<void>;
+  /** Renames a file and replaces an earlier one. Returns false when there is no such file. */
+  rename(from: string, to: string): Promise<boolean>;
+  /** The bytes of all files, by name. */
+  sizes(): Promise<ReadonlyMap<string, number>>;
+  /** Deletes a file, if it is there. */
+  remove(name: string): Promise<void>;
+}
+
+/** The form of the files, which the contract defines. */
+export interface ExportFormat {
+  /** The line of an entry, without its end. Throws for one that the contract cannot express. */
+  line(account: AccountName, entry: LedgerEntry): string;
+  manifest(manifest: ExportManifest): string;
+  /** Throws when the text is no manifest. */
+  readManifest(text: string): ExportManifest;
+}
+
+/** What an export consists of. */
+export interface ExportManifest extends ExportName {
+  readonly window: ExportWindow;
+  readonly entries: number;
+  readonly parts: readonly {
+    readonly name: string;
+    readonly entries: number;
+    /** Compressed. */
+    readonly bytes: number;
+    readonly sha256: string;
+  }[];
+  readonly unreadable: number;
+  /** The first 100. */
+  readonly unreadables: readonly UnreadableEntry[];
+}
+
+/** The instants between which the exported entries were recorded. */
+interface ExportWindow extends Window {
+  readonly end: number;
+}
+
+/** An entry whose stored form cannot be read. */
+export interface UnreadableEntry {
+  readonly userId: string;
+  readonly number: number;
+}
+
+/** Where and what an export writes. */
+export interface ExportRequest extends ExportName {
+  readonly destination: string;
+  readonly window: ExportWindow;
+}
+
+/** A call that asks for an export. */
+export interface ExportCall extends ExportRequest {
+  readonly caller: Caller;
+}
+
+/** How far an export has come. Its caller is the one who asked for it first. */
+export interface LedgerExport extends ExportCall {
+  readonly workflowId: string;
+  readonly startTime: number;
+  readonly state: "RUNNING" | "DONE" | "FAILED";
+  readonly entries: number;
+  readonly parts: number;
+  readonly bytes: number;
+  readonly unreadable: number;
+  /** The first 100. */
+  readonly unreadables: readonly UnreadableEntry[];
+}

@@ -1,0 +1,85 @@
+/** Reads of accounts and their ledgers. */
+
+import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
+import type { Month } from "../../platform/words/month.ts";
+import type { Account } from "../rules/account.ts";
+import type { EntryType, LedgerEntry } from "../rules/ledger.ts";
+import type { LiabilityReport } from "../rules/liability.ts";
+import type { NumberRange } from "../rules/rebuild.ts";
+
+export { shardCount } from "../contract/points.ts";
+
+/** Names an account. */
+export interface AccountName {
+  readonly programId: string;
+  readonly userId: string;
+}
+
+/** The entries of a ledger to list, and their order. Both numbers are included. */
+export interface LedgerQuery {
+  readonly from: number;
+  readonly to: number;
+  readonly newestFirst: boolean;
+  /** An empty list means all types. */
+  readonly types: readonly EntryType[];
+}
+
+export interface PointsReader {
+  entries(name: AccountName, query: LedgerQuery, page: PageRequest): Promise<Page<LedgerEntry>>;
+  /**
+   * Lists all entries of a ledger in the order in which they are stored, including a second entry
+   * of a number. `size` counts items: each is read once, with all its packed entries.
+   */
+  storedEntries(name: AccountName, page: PageRequest): Promise<Page<LedgerEntry>>;
+  /**
+   * Lists the copies of an account's entries with these numbers, which their event keys contain,
+   * from `segment` of `segments` disjoint parts. All parts together read the whole table. Pages may
+   * be empty. Lags behind by moments.
+   */
+  entryCopies(
+    name: AccountName,
+    numbers: NumberRange,
+    segment: number,
+    segments: number,
+    page: PageRequest,
+  ): Promise<Page<LedgerEntry>>;
+  /** Lists the accounts whose oldest month may be `month` or earlier. Lags behind by moments. */
+  dueAccounts(
+    programId: string,
+    shard: number,
+    month: Month,
+    page: PageRequest,
+  ): Promise<Page<AccountName>>;
+  /** Lists the accounts in `segment` of `segments` disjoint parts. Pages may be empty. */
+  accounts(
+    programId: string,
+    segment: number,
+    segments: number,
+    page: PageRequest,
+  ): Promise<Page<Account>>;
+  /** Lists the liability reports of a program by their ids. */
+  liabilityReports(programId: string, page: PageRequest): Promise<Page<LiabilityReport>>;
+  /**
+   * Lists the entries of all ledgers in `segment` of `segments` disjoint parts, those of an account
+   * in the order of their numbers. Those recorded outside `window` may be among them. All parts
+   * together read the whole table. `size` counts its items, so pages may be empty.
+   */
+  scannedEntries(
+    programId: string,
+    window: Window,
+    segment: number,
+    segments: number,
+    page: PageRequest,
+  ): Promise<Page<ScannedEntry>>;
+}
+
+/** Removes the snapshot of a ledger entry. Throws THROTTLED and STORE_UNAVAILABLE. */
+export type RemoveSnapshot = (name: AccountName, number: number) => Promise<void>;
+
+/** An entry of some account. Without `entry` it cannot be read, and `error` says why. */
+export interface ScannedEntry {
+  readonly userId: string;
+  readonly number: number;
+  readonly entry?: LedgerEntry;
+  readonly error?: unknown;
+}

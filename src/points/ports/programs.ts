@@ -1,0 +1,28 @@
+/** Reads of programs, and the copies of programs that a process keeps. */
+
+import type { Page, PageRequest } from "../../platform/ports/pages.ts";
+import type { Milliseconds } from "../../platform/words/units.ts";
+import type { Program } from "../rules/program.ts";
+
+export interface ProgramReader {
+  programs(page: PageRequest): Promise<Page<Program>>;
+}
+
+/** The copies of programs that this process keeps. Throws PROGRAM_NOT_FOUND. */
+export interface Programs {
+  /** The copy, which may be up to a minute old. Throws PROGRAM_STALE when it cannot be renewed. */
+  get(programId: string): Promise<Program>;
+  /**
+   * Reads the program, strongly consistent, and renews the copy. A call joins a read of this
+   * process that is under way. Throws STORE_UNAVAILABLE.
+   */
+  read(programId: string): Promise<Program>;
+  /**
+   * The newest copy, for a decision: calls wait before they are decided, and a process may have
+   * been stopped meanwhile. A use case calls `get` or `read` before. Throws PROGRAM_STALE when the
+   * copy was read a minute ago or earlier, by either clock.
+   */
+  current(programId: string): Program;
+  /** As `current`, but undefined when the copy was read `maxAgeMs` ago or earlier. */
+  recent(programId: string, maxAgeMs: Milliseconds): Program | undefined;
+}

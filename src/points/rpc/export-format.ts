@@ -1,0 +1,73 @@
+/** The form of exported files, by the messages of the contract. */
+import { create, fromJsonString, toJsonString } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import {
+  ExportedEntrySchema,
+  LedgerExportManifestSchema,
+} from "../../gen/meguri/points/v1/ledger_export_pb.ts";
+import { fromInstant } from "../../platform/messages/scalars.ts";
+import type { ExportFormat } from "../ports/exports.ts";
+import { fromEntry } from "./ledger-entries.ts";
+
+/** As the command prints answers: fields with their default value are there, too. */
+const json = { alwaysEmitImplicit: true };
+
+export const exportFormat: ExportFormat = {
+  line({ programId, userId }, stored) {
+    const entry = fromEntry(stored);
+    if (entry.type === undefined || entry.event?.origin === undefined) {
+      throw new Error("the contract does not know the type of this entry, or its event's origin");
+    }
+    const line = create(ExportedEntrySchema, { programId, userId, entry });
+    return toJsonString(ExportedEntrySchema, line, json);
+  },
+
+  manifest({ programId, exportId, window: { start, end }, parts, ...manifest }) {
+    const message = create(LedgerExportManifestSchema, {
+      programId,
+      exportId,
+      ...(start !== undefined && { createTimeFrom: fromInstant(start) }),
+      createTimeBefore: fromInstant(end),
+      entryCount: BigInt(manifest.entries),
+      parts: parts.map(({ name, entries, bytes, sha256 }) => ({
+        name,
+        entryCount: BigInt(entries),
+        byteCount: BigInt(bytes),
+        sha256,
+      })),
+      unreadableEntryCount: BigInt(manifest.unreadable),
+      unreadableEntries: fromUnreadables(manifest.unreadables),
+    });
+    return toJsonString(LedgerExportManifestSchema, message, { ...json, prettySpaces: 2 });
+  },
+
+  readManifest(text) {
+    const message = fromJsonString(LedgerExportManifestSchema, text, { ignoreUnknownFields: true });
+    const { programId, exportId, createTimeFrom, createTimeBefore, parts } = message;
+    if (!createTimeBefore) throw new Error("a manifest without create_time_before");
+    return {
+      programId,
+      exportId,
+      window: {
+        start: createTimeFrom && timestampMs(createTimeFrom),
+        end: timestampMs(createTimeBefore),
+      },
+      entries: Number(message.entryCount),
+      parts: parts.map(({ name, entryCount, byteCount, sha256 }) => ({
+        name,
+        entries: Number(entryCount),
+        bytes: Number(byteCount),
+        sha256,
+      })),
+      unreadable: Number(message.unreadableEntryCount),
+      unreadables: message.unreadableEntries.map(({ userId, number }) => ({
+        userId,
+        number: Number(number),
+      })),
+    };
+  },
+};
+
+export const fromUnreadables = (
+  entries: readonly { readonly userId: string; readonly number: number }[],
+) => entries.map(({ userId, number }) => ({ userId, number: BigInt(number) }));

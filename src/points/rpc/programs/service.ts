@@ -1,0 +1,101 @@
+/** The handlers of the ProgramService. */
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  type Program as ProgramMessage,
+  ProgramSchema,
+} from "../../../gen/meguri/programs/v1/program_pb.ts";
+import {
+  type ApproveBulkRulesRequest,
+  ListBulkRulesChangesRequestSchema,
+  ListProgramsRequestSchema,
+  type ProgramService,
+  type RejectBulkRulesRequest,
+} from "../../../gen/meguri/programs/v1/program_service_pb.ts";
+import type { Deps } from "../../../hub/deps.ts";
+import { mayUseProgram } from "../../../platform/edge/authorize.ts";
+import { callerOf, deadlineOf, identityOf } from "../../../platform/edge/context.ts";
+import { requestedPage } from "../../../platform/messages/page-tokens.ts";
+import { maskedFields } from "../../../platform/messages/update-masks.ts";
+import { defaultLifetimeMonths, defaultTimeZone } from "../../rules/program.ts";
+import { approveBulkRules, rejectBulkRules } from "../../use-cases/programs/bulk-rules.ts";
+import { createProgram, updateProgram } from "../../use-cases/programs/commands.ts";
+import {
+  getProgram,
+  listPrograms,
+  listRuleChanges,
+  withRules,
+} from "../../use-cases/programs/queries.ts";
+import { fromRuleChange, toBulkRules } from "./bulk-rules.ts";
+import { fromProgram, toProgramChanges } from "./messages.ts";
+
+export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
+  return {
+    async createProgram({ programId, timeZone, lifetimeMonths, bulkRules }, context) {
+      const { replayed, ...created } = await createProgram(deps, {
+        programId,
+        timeZone: timeZone || defaultTimeZone,
+        lifetimeMonths: lifetimeMonths || defaultLifetimeMonths,
+        bulkRules: bulkRules && {
+          rules: toBulkRules(bulkRules, "bulk_rules"),
+          proposer: callerOf(context),
+        },
+        deadline: deadlineOf(context),
+      });
+      return { program: fromProgram(created), replayed };
+    },
+
+    async getProgram({ programId }) {
+      return { program: fromProgram(await withRules(deps, await getProgram(deps, programId))) };
+    },
+
+    /** A page may be short: it leaves out the programs that the caller may not use. */
+    async listPrograms(request, { values }) {
+      const { page, next } = requestedPage(ListProgramsRequestSchema, request);
+      const found = await listPrograms(deps, page);
+      return {
+        programs: found.items
+          .filter(({ program }) => mayUseProgram(identityOf(values), program.programId))
+          .map(fromProgram),
+        nextPageToken: next(found),
+      };
+    },
+
+    async updateProgram(request, context) {
+      const program = request.program as ProgramMessage;
+      const { programId, etag } = program;
+      const masked = maskedFields(ProgramSchema, program, request.updateMask, updatable);
+      const changes = toProgramChanges(masked, callerOf(context));
+      const input = { programId, ...changes, etag, deadline: deadlineOf(context) };
+      return { program: fromProgram(await updateProgram(deps, input)) };
+    },
+
+    async approveBulkRules(request, context) {
+      const approved = await approveBulkRules(deps, toDecision(request, context));
+      return { program: fromProgram(approved) };
+    },
+
+    async rejectBulkRules(request, context) {
+      const rejected = await rejectBulkRules(deps, toDecision(request, context));
+      return { program: fromProgram(rejected) };
+    },
+
+    async listBulkRulesChanges(request) {
+      const { programId } = request;
+      const { page, next } = requestedPage(ListBulkRulesChangesRequestSchema, request);
+      const found = await listRuleChanges(deps, programId, page);
+      return {
+        bulkRulesChanges: found.items.map(fromRuleChange),
+        nextPageToken: next(found),
+      };
+    },
+  };
+}
+
+/** What the caller decides about which change of the rules. */
+const toDecision = (
+  { programId, digest, reason }: ApproveBulkRulesRequest | RejectBulkRulesRequest,
+  context: HandlerContext,
+) => ({ programId, digest, reason, caller: callerOf(context), deadline: deadlineOf(context) });
+
+/** The fields of a program that an update can change. */
+const updatable = ["lifetime_months", "notices", "bulk_rules"];

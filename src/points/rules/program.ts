@@ -1,0 +1,189 @@
+/** Points programs: time zone, lifetimes, when points expire, and notices. */
+import type { Caller } from "../../platform/words/caller.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { Instant, Month } from "../../platform/words/month.ts";
+import { monthAt, monthStart } from "../../platform/words/month.ts";
+import { lateEntriesMs } from "./ledger.ts";
+
+/** A points program. */
+export interface Program {
+  readonly programId: string;
+  /** Never changes. */
+  readonly timeZone: string;
+  /** The history of lifetimes, oldest first. Each is longer than the one before. */
+  readonly lifetimes: readonly LifetimeChange[];
+  readonly createTime: Instant;
+  /** Present while no reservation of the program may be granted. */
+  readonly reservationPause?: ReservationPause;
+  /** When the last pause ended; absent when there was none. */
+  readonly resumeTime?: Instant;
+  /** Present while the program notifies its members of something. */
+  readonly notices?: ProgramNotices;
+  /** The latest month end whose sweep was whole; absent before the first one. */
+  readonly monthEnd?: MonthEnd;
+}
+
+/** A month end whose sweep has come to all accounts. */
+export interface MonthEnd {
+  /** The month that has ended. */
+  readonly month: Month;
+  /** How many accounts have failed in the last sweep. */
+  readonly failedCount: number;
+}
+
+/** What a program notifies its members of. */
+export interface ProgramNotices {
+  /** How many days before points expire their owner is notified: 1 to 27, or 0 for never. */
+  readonly expiryDays: number;
+  /** Whether a user is notified of each reserved grant. */
+  readonly reservedGrants: boolean;
+}
+
+/** Who paused the reservations of a program, when and why; the reason may be empty. */
+export interface ReservationPause {
+  readonly time: Instant;
+  readonly caller: Caller;
+  readonly reason: string;
+}
+
+/** A lifetime and the instant at which it takes effect. */
+export interface LifetimeChange {
+  readonly lifetimeMonths: number;
+  readonly effectiveTime: Instant;
+}
+
+/** The program that the setup creates. */
+export const defaultProgramId = "default";
+export const defaultTimeZone = "Asia/Tokyo";
+export const defaultLifetimeMonths = 12;
+export const maxLifetimeMonths = 36;
+
+/**
+ * A lengthening takes effect this long after it is written, so that every server has refreshed its
+ * copy of the program before.
+ */
+export const lengtheningDelayMs = 120_000;
+
+/**
+ * A grant of a reservation is decided by a copy of the program that was read this long ago at most.
+ * With the 5 s for which the engine sends a transaction and the 3 s of a request, nothing is
+ * granted from 10 s after a pause on, as the contract says.
+ */
+export const pauseReadMs = 2_000;
+
+/** Returns the lifetime in months that is in effect at `now`. */
+export function lifetimeAt({ lifetimes }: Program, now: Instant): number {
+  return (lifetimes[indexAt(lifetimes, now)] as LifetimeChange).lifetimeMonths;
+}
+
+/**
+ * Returns the instant at which points expire that were in the bucket of `month` at `since`: the
+ * first instant of month + lifetime in the program's zone. A lengthening moves this instant for
+ * points that have not expired when it takes effect. Points that expire at the very instant of the
+ * change stay expired. The bucket of their month may take points again since, which end earlier
+ * than the lengthened lifetime, so `since` says which of them are meant.
+ */
+export function expireTime(program: Program, month: Month, since: Instant): Instant {
+  const { lifetimes, timeZone } = program;
+  for (let i = indexAt(lifetimes, since); ; i++) {
+    const expire = monthStart(timeZone, month + (lifetimes[i] as LifetimeChange).lifetimeMonths);
+    const next = lifetimes[i + 1];
+    if (!next || expire <= next.effectiveTime) return expire;
+  }
+}
+
+/** When the points expire that were granted in `month` itself. */
+export const firstExpireTime = (program: Program, month: Month): Instant =>
+  expireTime(program, month, Number.NEGATIVE_INFINITY);
+
+/**
+ * Returns the latest month whose points have expired at `now`; those of all earlier months have
+ * expired, too, but for points that end early and were granted since. After a lengthening this is a
+ * later month than month − lifetime, until the months between them have passed.
+ */
+export function expiredMonth(program: Program, now: Instant): Month {
+  let month = monthAt(program.timeZone, now) - firstLifetime(program);
+  while (firstExpireTime(program, month) > now) month -= 1;
+  return month;
+}
+
+/**
+ * Returns the program with its lifetime lengthened, or the same program if it has this lifetime
+ * already. Throws WRONG_STATE for a shorter one.
+ */
+export function lengthen(program: Program, lifetimeMonths: number, now: Instant): Program {
+  const latest = newestLifetime(program);
+  if (lifetimeMonths === latest.lifetimeMonths) return program;
+  if (lifetimeMonths < latest.lifetimeMonths) {
+    throw new DomainError("WRONG_STATE", "a lifetime can be lengthened, never shortened", {
+      lifetime_months: String(latest.lifetimeMonths),
+    });
+  }
+  const effectiveTime = Math.max(now + lengtheningDelayMs, latest.effectiveTime);
+  return { ...program, lifetimes: [...program.lifetimes, { lifetimeMonths, effectiveTime }] };
+}
+
+/** Pauses the reservations of a program. A paused program does not change. */
+export function pauseReservations(program: Program, pause: ReservationPause): Program {
+  return program.reservationPause ? program : { ...program, reservationPause: pause };
+}
+
+/**
+ * When a pause is final: no reservation is granted from then on. The network may hold the write of
+ * the pause as long as any other, and processes decide grants until it is stored.
+ */
+export const finalTimeOf = ({ time }: ReservationPause): Instant =>
+  time + 2 * lateEntriesMs + 60_000;
+
+/** Ends the pause of a program's reservations. A program without one does not change. */
+export function resumeReservations(program: Program, now: Instant): Program {
+  const { reservationPause, ...rest } = program;
+  return reservationPause ? { ...rest, resumeTime: now } : program;
+}
+
+/**
+ * Sets what the program notifies its members of. Notices of nothing are stored as no notices. A
+ * program that has these notices already does not change.
+ */
+export function setNotices(program: Program, notices: ProgramNotices): Program {
+  const { notices: before, ...rest } = program;
+  const { expiryDays, reservedGrants } = notices;
+  const isSame =
+    expiryDays === (before?.expiryDays ?? 0) &&
+    reservedGrants === (before?.reservedGrants ?? false);
+  if (isSame) return program;
+  return expiryDays > 0 || reservedGrants
+    ? { ...rest, notices: { expiryDays, reservedGrants } }
+    : rest;
+}
+
+/**
+ * Keeps the outcome of a sweep. A repeated one replaces that of its month; one that ends after the
+ * sweep of a later month changes nothing.
+ */
+export function keepMonthEnd(program: Program, monthEnd: MonthEnd): Program {
+  const { monthEnd: before } = program;
+  if (before && before.month > monthEnd.month) return program;
+  const isSame = before?.month === monthEnd.month && before.failedCount === monthEnd.failedCount;
+  return isSame ? program : { ...program, monthEnd };
+}
+
+/** Returns how many months have ended since the creation of the program without a whole sweep. */
+export function monthsBehind({ timeZone, createTime, monthEnd }: Program, now: Instant): number {
+  const swept = monthEnd?.month ?? monthAt(timeZone, createTime) - 1;
+  return Math.max(0, monthAt(timeZone, now) - 1 - swept);
+}
+
+/** The lifetime that was set last. It may not be in effect yet. */
+export const newestLifetime = ({ lifetimes }: Program): LifetimeChange =>
+  lifetimes.at(-1) as LifetimeChange;
+
+/** The index of the lifetime in effect at `now`. */
+const indexAt = (lifetimes: Program["lifetimes"], now: Instant): number =>
+  Math.max(
+    lifetimes.findLastIndex(({ effectiveTime }) => effectiveTime <= now),
+    0,
+  );
+
+const firstLifetime = ({ lifetimes }: Program): number =>
+  (lifetimes[0] as LifetimeChange).lifetimeMonths;

@@ -1,0 +1,91 @@
+/** The rule of refunds: what a use or a capture has taken returns, at most once in sum. */
+
+import { capturedPointsOf, captureEvent, type Hold } from "../../holds/rules/hold.ts";
+import { nounFor } from "../../platform/words/counted.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import type { Points } from "../../platform/words/units.ts";
+import type { EventKey, EventName, MonthChange } from "./ledger.ts";
+import { negative, skipFirst, sum, takeFirst } from "./month-changes.ts";
+import {
+  type Change,
+  checkLimits,
+  type Event,
+  type ExpiredPointsPolicy,
+  requireNotFrozen,
+  type State,
+  withRestored,
+} from "./points.ts";
+
+/** What a use, or a capture of a hold, has taken for good. */
+export interface Spent {
+  readonly event: EventName;
+  /** Oldest month first. */
+  readonly months: readonly MonthChange[];
+  /** When the points were taken from these months. */
+  readonly since: Instant;
+  readonly refundedPoints: Points;
+}
+
+/** What a use has taken. */
+export const spentByUse = ({ entry, reversedPoints }: EventKey): Spent => ({
+  event: entry.event,
+  months: entry.changes.map(negative),
+  since: entry.createTime,
+  refundedPoints: reversedPoints,
+});
+
+/** What a capture of a hold has taken. Undefined when the hold has no such capture. */
+export function spentByCapture(held: Hold, eventId: string): Spent | undefined {
+  const i = held.captures.findIndex((each) => each.eventId === eventId);
+  const captured = held.captures[i];
+  if (!captured) return undefined;
+  const earlier = capturedPointsOf({ captures: held.captures.slice(0, i) });
+  return {
+    event: captureEvent(held.holdId, eventId),
+    months: takeFirst(skipFirst(held.months, earlier), captured.points),
+    since: held.heldTime,
+    refundedPoints: captured.refundedPoints ?? 0,
+  };
+}
+
+/** The hold after a refund of one of its captures. */
+export const withRefund = (held: Hold, eventId: string, points: Points): Hold => ({
+  ...held,
+  captures: held.captures.map((each) =>
+    each.eventId === eventId
+      ? { ...each, refundedPoints: (each.refundedPoints ?? 0) + points }
+      : each,
+  ),
+});
+
+/**
+ * Returns points of a use or a capture to their months, newest month first. Without `points` it
+ * returns all that were not refunded before. The policy decides about points whose month has
+ * expired since. Refusals: ACCOUNT_FROZEN, and LIMIT_EXCEEDED beyond what is left of the use or the
+ * capture, or the limits of an account.
+ */
+export function refund(
+  state: State,
+  event: Event,
+  spent: Spent,
+  points: Points | undefined,
+  expiredPointsPolicy: ExpiredPointsPolicy,
+): Change {
+  const refundable = sum(spent.months) - spent.refundedPoints;
+  const wanted = points ?? refundable;
+  if (wanted > refundable || refundable === 0) {
+    const message = `${refundable} ${nounFor(refundable, "point")} of this event can be refunded`;
+    throw new DomainError("LIMIT_EXCEEDED", message, {
+      refundable_points: String(refundable),
+    });
+  }
+  const before = requireNotFrozen(state);
+  const newestFirst = spent.months.toReversed();
+  const months = takeFirst(skipFirst(newestFirst, spent.refundedPoints), wanted).reverse();
+  const restored = { months, since: spent.since };
+  const refunded = { ...event, type: "REFUNDED", relatedEvent: spent.event } as const;
+  const change = withRestored(state, before, refunded, restored, expiredPointsPolicy);
+  checkLimits(change.account);
+  return change;
+}

@@ -1,0 +1,92 @@
+/** Reads programs, accounts and ledgers. */
+import { type DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
+import type { Item } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { pageAnswer, pageOf, query, startOf } from "../../../platform/dynamodb/sdk/query-pages.ts";
+import { expiryIndex } from "../../../platform/dynamodb/tables.ts";
+import type { AccountName, PointsReader } from "../../ports/points.ts";
+import type { ProgramReader } from "../../ports/programs.ts";
+import { liabilityReport, reportsKey } from "../codecs/liability-reports.ts";
+import { account, event, expiryKey, program } from "../codecs/points.ts";
+import { listEntries, listStoredEntries } from "../ledger-items.ts";
+import { scanEntries } from "./scanned-entries.ts";
+
+export function pointsReads(client: DynamoDBClient, points: string): ProgramReader & PointsReader {
+  return {
+    programs: (page) =>
+      query(client, page, program.decode, {
+        TableName: points,
+        ConsistentRead: true,
+        KeyConditionExpression: "pk = :p",
+        ExpressionAttributeValues: { ":p": { S: "P" } },
+      }),
+
+    entries: (name, query, page) => listEntries(client, points, name, query, page),
+
+    storedEntries: (name, page) => listStoredEntries(client, points, name, page),
+
+    async entryCopies({ programId, userId }, { from, to }, segment, segments, page) {
+      const answer = await pageAnswer(
+        client.send(
+          new ScanCommand({
+            TableName: points,
+            Segment: segment,
+            TotalSegments: segments,
+            Limit: page.size,
+            FilterExpression: "sk = :k AND begins_with(pk, :p) AND n BETWEEN :from AND :to",
+            ExpressionAttributeValues: {
+              ":k": { S: "K" },
+              ":p": { S: `K#${programId}#${userId}#` },
+              ":from": { N: String(from) },
+              ":to": { N: String(to) },
+            },
+            ...startOf(page.cursor),
+          }),
+        ),
+        page.cursor,
+      );
+      const copies = (answer.Items ?? []).map((item) => event.decode(item).entry);
+      return pageOf(copies, answer.LastEvaluatedKey);
+    },
+
+    dueAccounts: (programId, shard, month, page) =>
+      query(client, page, accountName, {
+        TableName: points,
+        IndexName: expiryIndex,
+        KeyConditionExpression: "xp = :s AND xm <= :m",
+        ExpressionAttributeValues: {
+          ":s": { S: expiryKey(programId, shard) },
+          ":m": { N: String(month) },
+        },
+      }),
+
+    async accounts(programId, segment, segments, page) {
+      const command = new ScanCommand({
+        TableName: points,
+        ConsistentRead: true,
+        Segment: segment,
+        TotalSegments: segments,
+        Limit: page.size,
+        FilterExpression: "sk = :k AND begins_with(pk, :p)",
+        ExpressionAttributeValues: { ":k": { S: "A" }, ":p": { S: `A#${programId}#` } },
+        ...startOf(page.cursor),
+      });
+      const { Items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), page.cursor);
+      return pageOf(Items.map(account.decode), LastEvaluatedKey);
+    },
+
+    liabilityReports: (programId, page) =>
+      query(client, page, liabilityReport.decode, {
+        TableName: points,
+        ConsistentRead: true,
+        KeyConditionExpression: "pk = :p",
+        ExpressionAttributeValues: { ":p": { S: reportsKey(programId) } },
+      }),
+    scannedEntries: (programId, window, segment, segments, page) =>
+      scanEntries(client, points, programId, window, { segment, segments }, page),
+  };
+}
+
+function accountName(item: Item): AccountName {
+  const [, programId, userId] = (item.pk?.S ?? "").split("#") as [string, string, string];
+  return { programId, userId };
+}

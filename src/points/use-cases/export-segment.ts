@@ -1,0 +1,169 @@
+/** One step of an export: writes the entries of a segment of the table to one file. */
+import { createHash, randomUUID } from "node:crypto";
+import { finished } from "node:stream/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createGzip } from "node:zlib";
+import pLimit from "p-limit";
+import type { Deps } from "../../hub/deps.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import { maxReports } from "../contract/points.ts";
+import type { ExportManifest, ExportRequest, UnreadableEntry } from "../ports/exports.ts";
+import type { ScannedEntry } from "../ports/points.ts";
+
+/** The number of items of the table that one page of the scan reads. */
+const pageSize = 1_000;
+
+/** A file ends at the first page behind this size, in compressed bytes. It is kept in memory. */
+const maxBytes = 16 * 2 ** 20;
+
+/** The files of all steps of this process have this size. With many steps, each has its share. */
+const maxBytesOfAll = 64 * 2 ** 20;
+
+/** Further steps fail, and Temporal tries them again, here or on another worker. */
+const maxSteps = 128;
+let running = 0;
+
+/**
+ * This process reads and compresses 8 pages for exports at a time. Its steps take turns after each
+ * page, so that a short export does not wait for long ones, nor a step for longer than its timeout.
+ */
+const inTurn = pLimit(8);
+
+/** A segment of the table. */
+interface Segment {
+  readonly segment: number;
+  readonly segments: number;
+}
+
+/** Where a segment continues. */
+export interface ExportPlace {
+  readonly cursor?: string;
+}
+
+/** What a step has written. At the end of the segment there is no cursor. */
+export interface ExportStep extends ExportPlace {
+  readonly unreadable: number;
+  /** The first 100. */
+  readonly unreadables: readonly UnreadableEntry[];
+  /** The file, under a name of this call alone; absent when no entry was found. */
+  readonly part?: ExportManifest["parts"][number];
+}
+
+/**
+ * Writes the entries of a segment from a place on, until `shouldContinue` returns false. It is
+ * called after every page, with the place from which another call could continue instead: while
+ * nothing was found the place moves on, and then it stays, because what was found is only written
+ * at the end. Between the pages it rests for as long as the last one took, so that a store that has
+ * become slow gets fewer reads. Throws the refusals of the destination, the error of an outage, and
+ * OVERLOADED while this process has too many steps.
+ */
+export async function exportSegment(...step: Parameters<typeof writeSegment>): Promise<ExportStep> {
+  if (running >= maxSteps) {
+    throw new DomainError("OVERLOADED", `this worker exports ${maxSteps} segments already`);
+  }
+  running += 1;
+  try {
+    return await writeSegment(...step);
+  } finally {
+    running -= 1;
+  }
+}
+
+async function writeSegment(
+  deps: Pick<Deps, "reader" | "exportDestinations" | "exportFormat">,
+  request: ExportRequest & Segment,
+  place: ExportPlace,
+  shouldContinue: (place: ExportPlace) => boolean,
+  onUnreadable: (entry: UnreadableEntry, error: unknown) => void,
+): Promise<ExportStep> {
+  const { programId, window, segment, segments } = request;
+  const folder = deps.exportDestinations.folder(request.destination, request);
+  const lines = compressLines();
+  const unreadables: UnreadableEntry[] = [];
+  let { cursor } = place;
+  let unchanged = place;
+  const addPage = async (): Promise<number> => {
+    const started = performance.now();
+    const read = { size: pageSize, cursor };
+    const page = await deps.reader.scannedEntries(programId, window, segment, segments, read);
+    const tookMs = performance.now() - started;
+    const found = page.items.filter((each) => isWithin(each, window));
+    await lines.add(
+      found.flatMap((each) => {
+        try {
+          return [lineOf(deps, programId, each)];
+        } catch (error) {
+          const unreadable = { userId: each.userId, number: each.number };
+          unreadables.push(unreadable);
+          onUnreadable(unreadable, error);
+          return [];
+        }
+      }),
+    );
+    cursor = page.cursor;
+    return tookMs;
+  };
+  for (;;) {
+    const tookMs = await inTurn(addPage);
+    if (lines.count === 0 && unreadables.length === 0) unchanged = placeAt(cursor);
+    const share = Math.min(maxBytes, maxBytesOfAll / running);
+    const isFull = lines.bytes >= share || unreadables.length >= maxReports;
+    if (cursor === undefined || isFull || !shouldContinue(unchanged)) break;
+    await sleep(tookMs);
+  }
+  const step = {
+    ...placeAt(cursor),
+    unreadable: unreadables.length,
+    unreadables: unreadables.slice(0, maxReports),
+  };
+  if (lines.count === 0) return step;
+  const content = await lines.end();
+  const name = `.${randomUUID()}.unfinished`;
+  await folder.write(name, content);
+  const sha256 = createHash("sha256").update(content).digest("hex");
+  return { ...step, part: { name, entries: lines.count, bytes: content.length, sha256 } };
+}
+
+const placeAt = (cursor: string | undefined): ExportPlace =>
+  cursor === undefined ? {} : { cursor };
+
+/** Whether an entry is to be exported; what cannot be read is named, whenever it was recorded. */
+const isWithin = ({ entry }: ScannedEntry, { start, end }: ExportRequest["window"]): boolean =>
+  !entry || (entry.createTime >= (start ?? 0) && entry.createTime < end);
+
+function lineOf(
+  { exportFormat }: Pick<Deps, "exportFormat">,
+  programId: string,
+  { userId, entry, error }: ScannedEntry,
+): string {
+  if (!entry) throw error;
+  return exportFormat.line({ programId, userId }, entry);
+}
+
+/** Compresses lines into one file of gzip, in memory. */
+function compressLines() {
+  const gzip = createGzip();
+  const chunks: Buffer[] = [];
+  gzip.on("data", (chunk: Buffer) => {
+    chunks.push(chunk);
+    compressed.bytes += chunk.length;
+  });
+  const compressed = {
+    count: 0,
+    /** What is compressed so far; some of the last lines are still on their way. */
+    bytes: 0,
+    async add(lines: readonly string[]): Promise<void> {
+      if (lines.length === 0) return;
+      compressed.count += lines.length;
+      await new Promise((resolve) =>
+        gzip.write(lines.map((line) => `${line}\n`).join(""), resolve),
+      );
+    },
+    async end(): Promise<Buffer> {
+      gzip.end();
+      await finished(gzip);
+      return Buffer.concat(chunks);
+    },
+  };
+  return compressed;
+}

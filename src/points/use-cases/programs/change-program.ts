@@ -1,0 +1,29 @@
+/** Changes the record of a program in one transaction. */
+
+import type { Deps } from "../../../hub/deps.ts";
+import { programRef } from "../../../hub/records.ts";
+import type { Now } from "../../../platform/ports/clock.ts";
+import { DomainError } from "../../../platform/words/errors.ts";
+import { changeRecord } from "../../../platform/work/change-record.ts";
+import type { Program } from "../../rules/program.ts";
+
+/**
+ * Writes what `change` makes of the program; nothing when that is the same program. Refusals:
+ * PROGRAM_NOT_FOUND, and those of `change`.
+ */
+export async function changeProgram(
+  deps: Pick<Deps, "engine">,
+  { programId, deadline }: { readonly programId: string; readonly deadline: number | undefined },
+  change: (program: Program, now: Now) => Program,
+): Promise<Program> {
+  const ref = programRef(programId);
+  const { record } = await changeRecord(deps, { ref, deadline }, (program, now) => {
+    if (!program) throw programNotFound(programId);
+    return change(program, now);
+  });
+  return record;
+}
+
+/** The refusal PROGRAM_NOT_FOUND. */
+export const programNotFound = (programId: string) =>
+  new DomainError("PROGRAM_NOT_FOUND", `there is no program ${programId}`);

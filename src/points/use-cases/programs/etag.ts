@@ -1,0 +1,29 @@
+/** The etag of a program, and the digest that an approval of its bulk rules names. */
+
+import { etagOf, sha256Of } from "../../../platform/work/etags.ts";
+import type { RuleChange } from "../../rules/bulk-rule-changes.ts";
+import { rulesAsList } from "../../rules/bulk-rules.ts";
+import type { Program } from "../../rules/program.ts";
+
+/** Returns the etag of a program. It changes with every field that somebody can change. */
+export function programEtag(program: Program, change: RuleChange | undefined): string {
+  const { lifetimes, reservationPause: pause, notices } = program;
+  return etagOf([
+    lifetimes.map(({ lifetimeMonths }) => lifetimeMonths),
+    pause && [pause.time, pause.caller.service, pause.caller.subject, pause.reason],
+    notices && [notices.expiryDays, notices.reservedGrants],
+    change && [
+      change.number,
+      change.approvals.map(({ caller }) => [caller.service, caller.subject]),
+      change.end?.state,
+      rulesAsList(change.to),
+    ],
+  ]);
+}
+
+/**
+ * Returns the digest of a change of bulk rules, which an approval names: SHA-256, base64url without
+ * padding, over the program, the number of the change, and the rules before and after it.
+ */
+export const ruleChangeDigest = (programId: string, { number, from, to }: RuleChange): string =>
+  sha256Of([programId, number, rulesAsList(from), rulesAsList(to)]);

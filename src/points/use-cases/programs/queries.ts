@@ -1,0 +1,72 @@
+/** The use cases that read programs. */
+
+import type { Deps } from "../../../hub/deps.ts";
+import { bulkRulesRef, programRef } from "../../../hub/records.ts";
+import { allPages, type Page, type PageRequest } from "../../../platform/ports/pages.ts";
+import type { BulkRules } from "../../rules/bulk-rules.ts";
+import type { Program } from "../../rules/program.ts";
+import { programNotFound } from "./change-program.ts";
+import {
+  type RuledProgram,
+  ruledProgram,
+  type ShownRuleChange,
+  shownRuleChange,
+} from "./ruled-program.ts";
+
+/** Reads the stored program, not the copy of this process. Refusal: PROGRAM_NOT_FOUND. */
+export async function getProgram(deps: Pick<Deps, "reader">, programId: string): Promise<Program> {
+  const found = await deps.reader.get(programRef(programId));
+  if (!found) throw programNotFound(programId);
+  return found.value;
+}
+
+/** Reads the rules of a program for bulk grants in force. Refusal: PROGRAM_NOT_FOUND. */
+export async function getBulkRules(
+  deps: Pick<Deps, "reader" | "clock">,
+  programId: string,
+): Promise<BulkRules> {
+  const { bulkRules } = await withRules(deps, await getProgram(deps, programId));
+  return bulkRules;
+}
+
+/** Adds the stored rules to a program. */
+export async function withRules(
+  { reader, clock }: Pick<Deps, "reader" | "clock">,
+  program: Program,
+): Promise<RuledProgram> {
+  const change = await reader.get(bulkRulesRef(program.programId));
+  return ruledProgram(program, change?.value, (await clock.now()).wall);
+}
+
+/** Lists the programs by id. */
+export async function listPrograms(
+  { reader, clock }: Pick<Deps, "reader" | "clock">,
+  page: PageRequest,
+): Promise<Page<RuledProgram>> {
+  const found = await reader.programs(page);
+  const refs = found.items.map(({ programId }) => bulkRulesRef(programId));
+  const changes = await reader.many(refs);
+  const { wall } = await clock.now();
+  return { ...found, items: found.items.map((each, i) => ruledProgram(each, changes[i], wall)) };
+}
+
+/** Reads all programs, by id. */
+export async function readAllPrograms({ reader }: Pick<Deps, "reader">): Promise<Program[]> {
+  const all: Program[] = [];
+  for await (const programs of allPages(200, (page) => reader.programs(page)))
+    all.push(...programs);
+  return all;
+}
+
+/** Lists the changes of a program's bulk rules, the latest first. Refusal: PROGRAM_NOT_FOUND. */
+export async function listRuleChanges(
+  deps: Pick<Deps, "reader" | "clock">,
+  programId: string,
+  page: PageRequest,
+): Promise<Page<ShownRuleChange>> {
+  await getProgram(deps, programId);
+  const found = await deps.reader.ruleChanges(programId, page);
+  const { wall } = await deps.clock.now();
+  const shown = found.items.map((change) => shownRuleChange(programId, change, wall));
+  return { ...found, items: shown };
+}

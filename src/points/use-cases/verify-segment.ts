@@ -1,0 +1,197 @@
+/** Verifies and repairs the accounts of one segment in steps that can be interrupted. */
+
+import type { Deps } from "../../hub/deps.ts";
+import type { VerifiedAccounts } from "../../hub/workflows.ts";
+import type { Page } from "../../platform/ports/pages.ts";
+import { storeOutages } from "../../platform/work/suspects.ts";
+import { sweep } from "../../platform/work/sweep.ts";
+import { maxReports } from "../contract/points.ts";
+import type { Program } from "../rules/program.ts";
+import { type RepairDeps, type RepairedAccount, repairVerified } from "./repair-account.ts";
+import { type AccountProgress, type VerifiedAccount, verificationSteps } from "./verify-account.ts";
+
+/** The number of items of the table that one step of the scan reads. */
+const scanPage = 1_000;
+
+/** Each of these has waited for the store several times, one after another. */
+const outageAfter = 3;
+
+/** A report names at most this many differences of one account. */
+const maxNamed = 20;
+
+/**
+ * The repair of one account may take this long. It leaves no progress, so it has to end within the
+ * activity that the step is a part of; a longer one needs VerifyAccount with a long deadline.
+ */
+const maxRepairMs = 120_000;
+
+/**
+ * The place at which a segment continues: the beginning of a page, or an account of the page.
+ * Cursors contain it as JSON, so its property names do not change.
+ */
+interface SegmentPlace {
+  /** The reader's cursor of the page; undefined for the first one. */
+  readonly scan?: string | undefined;
+  readonly userId?: string;
+  /** The progress within the account. */
+  readonly progress?: AccountProgress;
+}
+
+/** A page of the scan. */
+interface ScannedPage {
+  /** The reader's cursors of this page and of the next one. */
+  readonly scan: string | undefined;
+  readonly next: string | undefined;
+  readonly program: Program;
+  readonly userIds: readonly string[];
+}
+
+/** The account that is verified next. */
+interface NextAccount {
+  readonly program: Program;
+  readonly userId: string;
+  readonly scan: string | undefined;
+  /** Where its verification continues. */
+  readonly progress: AccountProgress | undefined;
+}
+
+/** One of `segments` segments of the table. */
+interface Segment {
+  readonly programId: string;
+  readonly segment: number;
+  readonly segments: number;
+  /** Whether accounts that differ are repaired. */
+  readonly repair: boolean;
+}
+
+/** Called for single accounts. */
+interface Observers {
+  onFailed?(userId: string, error: unknown): void;
+  onRepaired?(repaired: RepairedAccount): void;
+}
+
+/** What is verified so far, from which another call can continue. */
+export type VerifyProgress = VerifiedAccounts & { readonly cursor?: string };
+
+/**
+ * Verifies the accounts of one segment from its cursor on, until `shouldContinue` returns false. It
+ * is called after every account and every page of a ledger. The input may contain the progress so
+ * far, which is added to. An account that fails, or whose repair is refused, is counted and named,
+ * and the work continues with the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and the error
+ * of an outage.
+ */
+export async function verifySegment(
+  deps: RepairDeps,
+  input: Segment & Partial<VerifyProgress>,
+  shouldContinue: (progress: VerifyProgress) => boolean,
+  { onFailed, onRepaired }: Observers = {},
+): Promise<VerifyProgress> {
+  const { accounts = 0, entries = 0, wrong = 0, repaired = 0, reports = [] } = input;
+  const { failed = 0, failures = [] } = input;
+  return sweep(
+    {
+      read: accountReader(deps, input),
+      async process(account, checkpoint) {
+        const verified = await verifyNext(deps, account, checkpoint);
+        if (!verified || !input.repair || verified.found.differenceCount === 0) return verified;
+        const repaired = await repairNext(deps, account, verified.found);
+        if (repaired.isRepaired) onRepaired?.(repaired.found);
+        return { ...verified, isRepaired: repaired.isRepaired };
+      },
+      add: addAccount,
+      nameOf: ({ userId }) => ({ userId }),
+      keyOf: ({ userId }) => userId,
+      onFailed: ({ userId }, error) => onFailed?.(userId, error),
+      concurrency: 1,
+      outages: storeOutages,
+      outageAfter,
+    },
+    { accounts, entries, wrong, repaired, reports, failed, failures },
+    input,
+    shouldContinue,
+  );
+}
+
+/**
+ * Returns a function that reads the account at a cursor, as a page of its own, because a ledger may
+ * be longer than a step. It keeps the page of the scan, which has many accounts.
+ */
+function accountReader(
+  deps: Pick<Deps, "reader" | "programs">,
+  { programId, segment, segments }: Omit<Segment, "repair">,
+): (cursor: string | undefined) => Promise<Page<NextAccount>> {
+  let scanned: ScannedPage | undefined;
+  return async (cursor) => {
+    const { scan, userId: at, progress } = placeOf(cursor);
+    if (!scanned || scanned.scan !== scan) {
+      const program = await deps.programs.get(programId);
+      const request = { size: scanPage, cursor: scan };
+      const page = await deps.reader.accounts(programId, segment, segments, request);
+      const userIds = page.items.map(({ userId }) => userId);
+      scanned = { scan, program, userIds, next: page.cursor };
+    }
+    const { program, userIds } = scanned;
+    const index = Math.max(userIds.indexOf(at ?? ""), 0);
+    const userId = userIds[index];
+    const following = userIds[index + 1];
+    const next = following === undefined ? scanned.next : cursorOf({ scan, userId: following });
+    const from = userId === at ? progress : undefined;
+    const items = userId === undefined ? [] : [{ program, userId, scan, progress: from }];
+    return { items, ...(next !== undefined && { cursor: next }) };
+  };
+}
+
+/** Verifies one account. Returns undefined when `checkpoint` returns false. */
+async function verifyNext(
+  deps: Pick<Deps, "engine" | "reader" | "clock">,
+  { program, userId, scan, progress: from }: NextAccount,
+  checkpoint: (cursor: string) => boolean,
+): Promise<VerifiedNext | undefined> {
+  const steps = verificationSteps(deps, program, userId, from ? { from } : {});
+  for (;;) {
+    const { done, value } = await steps.next();
+    if (done) return { userId, found: value };
+    if (!checkpoint(cursorOf({ scan, userId, progress: value }))) return undefined;
+  }
+}
+
+/** Repairs an account that differs. Throws LEDGER_DAMAGED, CONTENDED and DEADLINE. */
+async function repairNext(
+  deps: RepairDeps,
+  { program: { programId }, userId }: NextAccount,
+  verified: VerifiedAccount,
+): Promise<{ readonly found: RepairedAccount; readonly isRepaired: boolean }> {
+  const deadline = performance.now() + maxRepairMs;
+  const found = await repairVerified(deps, { programId, userId }, verified, deadline);
+  return { found, isRepaired: found.repaired || found.restoredEntryNumbers.length > 0 };
+}
+
+/** An account that was verified, and repaired if that was requested. */
+interface VerifiedNext {
+  readonly userId: string;
+  readonly found: VerifiedAccount;
+  readonly isRepaired?: boolean;
+}
+
+function addAccount(tally: VerifiedAccounts, verified: VerifiedNext | undefined): VerifiedAccounts {
+  if (!verified) return tally;
+  const { userId, found, isRepaired } = verified;
+  const accounts = tally.accounts + 1;
+  const entries = tally.entries + found.sum.entryCount;
+  if (found.differenceCount === 0) return { ...tally, accounts, entries };
+  const differences = found.differences.slice(0, maxNamed);
+  const unreported = found.differenceCount - differences.length;
+  const report = { userId, differences, unreported };
+  const reports = [...tally.reports, report].slice(0, maxReports);
+  const repaired = tally.repaired + (isRepaired ? 1 : 0);
+  return { ...tally, accounts, entries, wrong: tally.wrong + 1, repaired, reports };
+}
+
+const cursorOf = (place: SegmentPlace): string => JSON.stringify(place);
+
+/** Parses a cursor. Between two pages it is the reader's own cursor, without a `userId`. */
+function placeOf(cursor: string | undefined): SegmentPlace {
+  if (cursor === undefined) return {};
+  const place = JSON.parse(cursor) as SegmentPlace;
+  return typeof place.userId === "string" ? place : { scan: cursor };
+}

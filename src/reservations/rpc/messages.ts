@@ -1,0 +1,106 @@
+/** Maps reservations and the fields that their requests share between messages and the domain. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs, type Timestamp } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  type ReservationSchema,
+  Reservation_State as State,
+} from "../../gen/meguri/reservations/v1/reservation_pb.ts";
+import type { NewReservation } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
+import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
+import { invalid } from "../../platform/edge/errors.ts";
+import { fromCaller } from "../../platform/messages/callers.ts";
+import { fromInstant, toInstant, toProgramId } from "../../platform/messages/scalars.ts";
+import { formatMonth, parseMonth } from "../../platform/words/month.ts";
+import type { EarlyExpiry } from "../../points/rules/early-expiry.ts";
+import { type ChangeRequest, latenessOf, type VisibleState } from "../rules/reservation.ts";
+import type { ReservationCall, VisibleReservation } from "../use-cases/visible-reservation.ts";
+
+const states: Readonly<Record<VisibleState, State>> = {
+  PENDING: State.PENDING,
+  PROCESSING: State.PROCESSING,
+  DONE: State.DONE,
+  FAILED: State.FAILED,
+  CANCELLED: State.CANCELLED,
+};
+
+/** The state that a request names. The schema refuses unknown ones. */
+export function toState(value: State | undefined): VisibleState {
+  const state = (Object.keys(states) as VisibleState[]).find((name) => states[name] === value);
+  if (state === undefined) throw invalid("state", "is not a state of reservations");
+  return state;
+}
+
+/** The reservation that a request names, with the deadline of its call. */
+export const toName = (
+  request: { readonly programId: string; readonly reservationId: string },
+  context: HandlerContext,
+): ReservationCall => ({
+  programId: toProgramId(request.programId),
+  reservationId: request.reservationId,
+  deadline: deadlineOf(context),
+});
+
+/** Who changes reservations by a request, and why. */
+export const toChange = (
+  { reason }: { readonly reason: string },
+  context: HandlerContext,
+): ChangeRequest => ({ caller: callerOf(context), reason });
+
+/** The execute time of a request. The schema requires the field, so it is set. */
+export const toExecuteTime = (
+  request: { readonly executeTime?: Timestamp | undefined },
+  field = "execute_time",
+) => toInstant(request.executeTime as Timestamp, field);
+
+/** When the points of a request expire; undefined for the whole lifetime. */
+export function toExpiry({ expiry }: Pick<NewReservation, "expiry">): EarlyExpiry | undefined {
+  switch (expiry.case) {
+    case "expireMonth":
+      return { expireMonth: parseMonth(expiry.value) };
+    case "expireAfterMonths":
+      return { expireAfterMonths: expiry.value };
+    case undefined:
+      return undefined;
+  }
+}
+
+const fromExpiry = ({ expireMonth, expireAfterMonths = 0 }: EarlyExpiry) =>
+  expireMonth === undefined
+    ? ({ case: "expireAfterMonths", value: expireAfterMonths } as const)
+    : ({ case: "expireMonth", value: formatMonth(expireMonth) } as const);
+
+/** The message of a reservation as its reader gets it. */
+export function fromReservation({
+  reservation,
+  state,
+}: VisibleReservation): MessageInitShape<typeof ReservationSchema> {
+  const { grant, lastChange, failure, expiry } = reservation;
+  return {
+    programId: reservation.programId,
+    reservationId: reservation.reservationId,
+    userId: reservation.userId,
+    points: BigInt(reservation.points),
+    reason: reservation.reason,
+    cause: reservation.cause ?? "",
+    executeTime: fromInstant(reservation.executeTime),
+    state: states[state],
+    creator: fromCaller(reservation.creator),
+    createTime: fromInstant(reservation.createTime),
+    updateTime: fromInstant(reservation.updateTime),
+    ...(lastChange && {
+      lastChange: {
+        caller: fromCaller(lastChange.caller),
+        time: fromInstant(lastChange.time),
+        reason: lastChange.reason,
+      },
+    }),
+    ...(grant && {
+      grantTime: fromInstant(grant.time),
+      lateness: durationFromMs(latenessOf(reservation)),
+      entryNumber: BigInt(grant.entryNumber),
+    }),
+    ...(failure && { failure: { ...failure } }),
+    ...(expiry && { expiry: fromExpiry(expiry) }),
+  };
+}

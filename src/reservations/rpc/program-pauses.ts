@@ -1,0 +1,44 @@
+/** The handlers of the ReservationService that pause and resume a program. */
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Logger } from "pino";
+import type { ReservationService } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
+import type { Deps } from "../../hub/deps.ts";
+import { deadlineOf, requestIdOf } from "../../platform/edge/context.ts";
+import { toProgramId } from "../../platform/messages/scalars.ts";
+import { fromProgram } from "../../points/rpc/programs/messages.ts";
+import { withRules } from "../../points/use-cases/programs/queries.ts";
+import { pauseProgramReservations, resumeProgramReservations } from "../use-cases/pause.ts";
+import { toChange } from "./messages.ts";
+
+type ProgramPauses = "pauseProgramReservations" | "resumeProgramReservations";
+
+export function programPauses(
+  deps: Deps,
+  log: Logger,
+): Pick<ServiceImpl<typeof ReservationService>, ProgramPauses> {
+  return {
+    async pauseProgramReservations(request, context) {
+      const program = await pauseProgramReservations(deps, toInput(request, context));
+      return { program: fromProgram(await withRules(deps, program)) };
+    },
+
+    async resumeProgramReservations(request, context) {
+      const input = toInput(request, context);
+      const program = await resumeProgramReservations(deps, input);
+      // The program does not keep who resumed it; Temporal's batch operation names the person.
+      const { programId, caller } = input;
+      const fields = { programId, service: caller.service, requestId: requestIdOf(context) };
+      log.info(fields, "the reservations of a program are resumed");
+      return { program: fromProgram(await withRules(deps, program)) };
+    },
+  };
+}
+
+const toInput = (
+  request: { readonly programId: string; readonly reason: string },
+  context: HandlerContext,
+) => ({
+  programId: toProgramId(request.programId),
+  ...toChange(request, context),
+  deadline: deadlineOf(context),
+});

@@ -1,0 +1,192 @@
+/** Reads lists of reservations. */
+import {
+  type DynamoDBClient,
+  QueryCommand,
+  type QueryCommandInput,
+} from "@aws-sdk/client-dynamodb";
+import { S, text } from "../../../platform/dynamodb/sdk/attributes.ts";
+import {
+  badCursor,
+  cursorOf,
+  pageAnswer,
+  query,
+  startOf,
+} from "../../../platform/dynamodb/sdk/query-pages.ts";
+import { byStateIndex, byUserIndex, type TableName } from "../../../platform/dynamodb/tables.ts";
+import type { Page, Window } from "../../../platform/ports/pages.ts";
+import { type AccountName, shardCount } from "../../../points/ports/points.ts";
+import type { ReservationFilter, ReservationReader } from "../../ports/reservations.ts";
+import type { Reservation, ReservationState } from "../../rules/reservation.ts";
+import {
+  dueHour,
+  dueHoursKey,
+  executeKey,
+  pendingStart,
+  pendingStartsKey,
+  reservation,
+  stateKey,
+  userKey,
+} from "../codecs/reservations.ts";
+
+export function reservationReads(client: DynamoDBClient, tableName: TableName): ReservationReader {
+  const reservations = tableName("reservations");
+  return {
+    async reservationsOfUser(name, filter, { size, cursor }) {
+      const after = cursor === undefined ? undefined : placeInList(name, filter, cursor);
+      const states = await Promise.all(
+        reservationStates.map((state) =>
+          firstRecordsOf(client, cursor, {
+            TableName: reservations,
+            IndexName: byUserIndex,
+            Limit: size,
+            ...matching("iu", userKey(name, state), filter, after),
+          }),
+        ),
+      );
+      const { items, cursor: last } = merged(states, size);
+      return { items, ...(last !== undefined && { cursor: cursorInList(name, last) }) };
+    },
+
+    reservationsOfUserInState: (name, state, window, page) =>
+      query(client, page, reservation.decode, {
+        TableName: reservations,
+        IndexName: byUserIndex,
+        ...matching("iu", userKey(name, state), window),
+      }),
+
+    async reservationsInState(programId, state, filter, { size, cursor }) {
+      if (cursor !== undefined && !isCursorIn(filter, cursor)) throw badCursor();
+      // The window of PENDING reservations starts now, which may be later than its end.
+      if (isEmpty(filter)) return { items: [] };
+      const shards = await Promise.all(
+        keysOf(programId, state).map((key) =>
+          firstRecordsOf(client, cursor, {
+            TableName: reservations,
+            IndexName: byStateIndex,
+            // One more than a page has, to find out whether a next page exists.
+            Limit: size + 1,
+            ...matching("is", key, filter, cursor),
+          }),
+        ),
+      );
+      return merged(shards, size);
+    },
+
+    pendingInShard: (programId, shard, window, page) =>
+      query(client, page, reservation.decode, {
+        TableName: reservations,
+        IndexName: byStateIndex,
+        ...matching("is", stateKey({ programId, state: "PENDING" }, shard), window),
+      }),
+
+    pendingStarts: (shard, page) =>
+      query(client, page, pendingStart.decode, {
+        TableName: tableName("points"),
+        KeyConditionExpression: "pk = :p",
+        ExpressionAttributeValues: { ":p": pendingStartsKey(shard) },
+      }),
+
+    dueHours: (shard, until, page) =>
+      query(client, page, dueHour.decode, {
+        TableName: tableName("points"),
+        KeyConditionExpression: "pk = :p AND sk < :to",
+        ExpressionAttributeValues: { ":p": dueHoursKey(shard), ":to": S(executeKey(until + 1)) },
+      }),
+  };
+}
+
+const reservationStates: readonly ReservationState[] = ["PENDING", "DONE", "FAILED", "CANCELLED"];
+
+/** The hash keys of a state in the index by state. */
+const keysOf = (programId: string, state: ReservationState) =>
+  Array.from({ length: shardCount }, (_, shard) => stateKey({ programId, state }, shard));
+
+/**
+ * The first records of all shards. A shard that is not read to its end is complete up to the record
+ * where its read stopped, so the page ends at the earliest of these places.
+ */
+function merged(shards: readonly ShardRecords[], size: number): Page<Reservation> {
+  const stops = shards.flatMap(({ stop }) => stop ?? []).sort();
+  const [complete] = stops;
+  const records = shards
+    .flatMap((shard) => shard.records)
+    .filter(({ sort }) => complete === undefined || sort <= complete)
+    .sort((a, b) => (a.sort < b.sort ? -1 : 1))
+    // While the index lags behind, a record may be found under its old key and its new one.
+    .filter(({ sort }, i, all) => sort !== all[i - 1]?.sort);
+  const found = records.slice(0, size);
+  const cursor = records.length > size ? found.at(-1)?.sort : complete;
+  return { items: found.map(({ record }) => record), ...(cursor !== undefined && { cursor }) };
+}
+
+/**
+ * The cursor behind a record in the list of a user. It is the key of a pending record, whose list
+ * had all states in earlier versions, so that the page token of any version belongs to the list.
+ */
+function cursorInList(name: AccountName, sort: string): string {
+  const id = sort.slice(sort.indexOf("#") + 1);
+  const pk = S(`${name.programId}#${id}`);
+  return cursorOf({ pk, iu: S(userKey(name, "PENDING")), ix: S(sort) });
+}
+
+/** The range key of a cursor. Throws INVALID_REQUEST if it is of another list. */
+function placeInList(name: AccountName, window: Window, cursor: string): string {
+  const { iu, ix } = startOf(cursor).ExclusiveStartKey ?? {};
+  const sort = ix?.S ?? "";
+  if (iu?.S !== userKey(name, "PENDING") || !isCursorIn(window, sort)) throw badCursor();
+  return sort;
+}
+
+/** Whether a cursor is a range key of the index by state (execute time, id) before the end. */
+const isCursorIn = ({ end }: Window, cursor: string): boolean =>
+  /^\d{15}#[^#]+$/.test(cursor) && (end === undefined || cursor < executeKey(end));
+
+const isEmpty = ({ start, end }: Window): boolean =>
+  start !== undefined && end !== undefined && start >= end;
+
+/**
+ * The condition for execute times in a window, and after the range key `after` if given. The window
+ * may start later than `after`: that of PENDING reservations starts now.
+ */
+export function matching(
+  hash: string,
+  key: string,
+  { start, end, reasonPrefix = "" }: ReservationFilter,
+  after?: string,
+) {
+  const first = executeKey(start ?? 0);
+  const from = after !== undefined && after > first ? `${after} ` : first;
+  const to = end === undefined ? "~" : executeKey(end);
+  const values = { ":h": { S: key }, ":from": { S: from }, ":to": { S: to } };
+  const condition = {
+    KeyConditionExpression: "#h = :h AND ix BETWEEN :from AND :to",
+    ExpressionAttributeNames: { "#h": hash },
+  };
+  if (reasonPrefix === "") return { ...condition, ExpressionAttributeValues: values };
+  return {
+    ...condition,
+    FilterExpression: "begins_with(r, :r)",
+    ExpressionAttributeValues: { ...values, ":r": { S: reasonPrefix } },
+  };
+}
+
+/** The first records of one shard or state, with their range keys. */
+interface ShardRecords {
+  readonly records: readonly { readonly sort: string; readonly record: Reservation }[];
+  /** The range key of the last record that was read. Absent when the shard has no further ones. */
+  readonly stop: string | undefined;
+}
+
+async function firstRecordsOf(
+  client: DynamoDBClient,
+  cursor: string | undefined,
+  input: QueryCommandInput,
+): Promise<ShardRecords> {
+  const sent = client.send(new QueryCommand(input));
+  const { Items = [], LastEvaluatedKey } = await pageAnswer(sent, cursor);
+  const records = Items.map((item) => ({
+    sort: text(item, "ix"),
+    record: reservation.decode(item),
+  }));
+  return { records, stop: LastEvaluatedKey && text(LastEvaluatedKey, "ix") };
+}

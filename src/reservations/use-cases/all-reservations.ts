@@ -1,0 +1,179 @@
+/** Reads the reservations and holds of all programs, shard by shard, each record once. */
+import pLimit from "p-limit";
+import { heldShardCount } from "../../holds/ports/holds.ts";
+import type { Hold } from "../../holds/rules/hold.ts";
+import type { Deps } from "../../hub/deps.ts";
+import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import { isStoreOutage } from "../../platform/work/suspects.ts";
+import type { SweepPage } from "../../platform/work/sweep.ts";
+import { shardCount } from "../../points/ports/points.ts";
+import type { Program } from "../../points/rules/program.ts";
+import type { RecordName } from "../ports/reservations.ts";
+import type { Reservation } from "../rules/reservation.ts";
+
+/** The records that become due: pending reservations, and holds. */
+type DueState = "PENDING" | "HELD";
+
+type DueRecord = Reservation | Hold;
+
+/** Which records to read. */
+export interface Selection {
+  /** Returns the programs whose records are read, by id. */
+  programs(): Promise<readonly Program[]>;
+  /** Whether to read what a program has in a state. */
+  isWanted(program: Program, state: DueState): boolean;
+  /** The shards of each program in the order of the reads: all. Cursors contain their indexes. */
+  readonly shards?: readonly Shard[];
+}
+
+/** A shard of the records of a program in a state. */
+interface Shard {
+  readonly state: DueState;
+  readonly shard: number;
+}
+
+/** All shards of a program. */
+export const allShards: readonly Shard[] = [
+  ...Array.from({ length: shardCount }, (_, shard) => ({ state: "PENDING" as const, shard })),
+  ...Array.from({ length: heldShardCount }, (_, shard) => ({ state: "HELD" as const, shard })),
+];
+
+type ShardReader = Pick<Deps["reader"], "pendingInShard" | "heldInShard">;
+
+const everything: Window = { start: undefined, end: undefined };
+
+/** A place in the records. Cursors contain it as JSON. */
+interface ShardPlace {
+  readonly programId: string;
+  /** The index of the shard. */
+  readonly shard: number;
+  /** The reader's cursor within the shard. */
+  readonly after?: string | undefined;
+}
+
+/** A page, and the shard that could not be read, if it was not an outage. */
+type RecordPage = SweepPage<DueRecord, RecordName>;
+
+export const nameOf = (record: RecordName): RecordName =>
+  "holdId" in record
+    ? { programId: record.programId, holdId: record.holdId }
+    : { programId: record.programId, reservationId: record.reservationId };
+
+/** When a record is due. */
+export const timeOf = (record: DueRecord): Instant =>
+  "holdId" in record ? record.until : record.executeTime;
+
+/** The largest number of records in a page. */
+export const recordPageSize = 50;
+
+/**
+ * How many shards are read at once. Most of them are empty, so a sweep over many programs mainly
+ * waits for these reads.
+ */
+const shardsAtOnce = 16;
+
+/** So many reads at a time for all sweeps of this process, which has more to do than these. */
+const inTurn = pLimit(4 * shardsAtOnce);
+
+/**
+ * Returns a function that reads the page at a cursor; pages may be empty. It reads the following
+ * shards ahead. The page of a shard that cannot be read says so, and the shards behind it are read
+ * all the same. An outage fails the call that comes to it.
+ */
+export function recordPages(
+  deps: { readonly reader: ShardReader },
+  selection: Selection,
+): (cursor: string | undefined) => Promise<RecordPage> {
+  const { shards = allShards } = selection;
+  let programs: readonly Program[] | undefined;
+  /** The reads that have begun, by their cursors, and the place where the next one begins. */
+  const reads = new Map<string, Promise<Page<DueRecord>>>();
+  let ahead: ShardPlace | undefined;
+
+  /** The place after a shard: its next shard, or the first one of the next program. */
+  function nextPlace({ programId, shard }: ShardPlace): ShardPlace | undefined {
+    return shard + 1 < shards.length
+      ? { programId, shard: shard + 1 }
+      : firstPlace(programs?.find((each) => each.programId > programId));
+  }
+
+  function beginRead(place: ShardPlace): void {
+    const { programId, after } = place;
+    const shard = shards[place.shard] as Shard;
+    const program = programs?.find((each) => each.programId === programId);
+    const request = { size: recordPageSize, cursor: after };
+    const page: Promise<Page<DueRecord>> =
+      program && !selection.isWanted(program, shard.state)
+        ? Promise.resolve({ items: [] })
+        : inTurn(() => readShard(deps, programId, shard, everything, request));
+    // The call that comes to this place gets the error; until then nobody waits for it.
+    page.catch(() => {});
+    reads.set(JSON.stringify(place), page);
+  }
+
+  return async (cursor) => {
+    const isFirst = programs === undefined;
+    programs ??= await selection.programs();
+    const place = cursor === undefined ? firstPlace(programs[0]) : placeAt(cursor);
+    if (!place) return { items: [] };
+    if (isFirst) ahead = nextPlace(place);
+    const key = JSON.stringify(place);
+    if (!reads.has(key)) beginRead(place);
+    while (reads.size < shardsAtOnce && ahead) {
+      beginRead(ahead);
+      ahead = nextPlace(ahead);
+    }
+    const read = reads.get(key) as Promise<Page<DueRecord>>;
+    reads.delete(key);
+    const page: RecordPage = await read.catch((error) =>
+      unreadPage(place.programId, shards[place.shard] as Shard, error),
+    );
+    const next = page.cursor === undefined ? nextPlace(place) : { ...place, after: page.cursor };
+    return {
+      items: page.items,
+      ...(page.unread && { unread: page.unread }),
+      ...(next && { cursor: JSON.stringify(next) }),
+    };
+  };
+}
+
+const readShard = (
+  { reader }: { readonly reader: ShardReader },
+  programId: string,
+  { state, shard }: Shard,
+  window: Window,
+  page: PageRequest,
+): Promise<Page<DueRecord>> =>
+  state === "HELD"
+    ? reader.heldInShard(programId, shard, window, page)
+    : reader.pendingInShard(programId, shard, window, page);
+
+/** Whether a program has pending reservations or holds that are due before `end`. */
+export async function hasDue(
+  deps: Pick<Deps, "reader">,
+  programId: string,
+  end: Instant,
+): Promise<boolean> {
+  const window = { start: undefined, end };
+  const page = { size: 1, cursor: undefined };
+  const pages = await Promise.all(
+    allShards.map((shard) => inTurn(() => readShard(deps, programId, shard, window, page))),
+  );
+  return pages.some(({ items }) => items.length > 0);
+}
+
+/** The page of a shard that cannot be read. Throws the error of an outage. */
+function unreadPage(programId: string, { state, shard }: Shard, error: unknown): RecordPage {
+  if (isStoreOutage(error)) throw error;
+  const name =
+    state === "HELD"
+      ? { programId, holdId: `(shard ${shard} of holds)` }
+      : { programId, reservationId: `(shard ${shard} of ${state})` };
+  return { items: [], unread: { name, error } };
+}
+
+const placeAt = (cursor: string): ShardPlace => JSON.parse(cursor);
+
+const firstPlace = (program: Program | undefined): ShardPlace | undefined =>
+  program && { programId: program.programId, shard: 0 };

@@ -1,0 +1,156 @@
+/** The use case that cancels the reservations of a user, or those of a reason and a time. */
+
+import type { Deps } from "../../hub/deps.ts";
+import type { Page, PageRequest } from "../../platform/ports/pages.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import {
+  type ChangeRequest,
+  cancel,
+  isCancellable,
+  type Reservation,
+} from "../rules/reservation.ts";
+import { doEach, type ItemError, type OnFailed } from "./batches.ts";
+import { changeReservation } from "./change-reservation.ts";
+
+/** A call ends after this many reservations. */
+const maxReservations = 1_000;
+
+const pageSize = 100;
+
+/** No page is begun later than this before the deadline, so that the answer is there in time. */
+const answerMs = 1_000;
+
+/** Which reservations to cancel. The window includes its start and excludes its end. */
+type CancelFilter =
+  | { readonly userId: string }
+  | { readonly reasonPrefix: string; readonly start: Instant; readonly end: Instant };
+
+/** A request to cancel reservations. */
+interface CancelRequest extends ChangeRequest {
+  readonly programId: string;
+  readonly filter: CancelFilter;
+  /** False to change nothing and answer what would be cancelled. */
+  readonly force: boolean;
+  /** The cursor of the call before; undefined for the first call. */
+  readonly cursor: string | undefined;
+  readonly deadline: number | undefined;
+}
+
+/** Why one reservation could not be cancelled. */
+interface ReservationError {
+  readonly reservationId: string;
+  readonly error: ItemError;
+}
+
+/** What one call has done. With a cursor, there may be more to cancel. */
+interface CancelResult {
+  /** The reservations that the call has cancelled or, without `force`, would cancel. */
+  readonly cancelled: readonly Reservation[];
+  /** How many were granted, cancelled or moved out of the window before the call reached them. */
+  readonly skipped: number;
+  readonly errors: readonly ReservationError[];
+  readonly cursor?: string;
+}
+
+type CancelDeps = Pick<
+  Deps,
+  "engine" | "reader" | "programs" | "dueHours" | "workflows" | "clock" | "background"
+>;
+
+/**
+ * Cancels pending and failed reservations, each in a transaction of its own, up to 1,000 a call. It
+ * may be repeated. It finds them by the indexes, which lag behind by moments; the record decides.
+ * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad cursor.
+ */
+export async function cancelReservations(
+  deps: CancelDeps,
+  request: CancelRequest,
+  onFailed: OnFailed,
+): Promise<CancelResult> {
+  await deps.programs.get(request.programId);
+  const latest = (request.deadline ?? Number.POSITIVE_INFINITY) - answerMs;
+  const total = { cancelled: [] as Reservation[], skipped: 0, errors: [] as ReservationError[] };
+  let { cursor } = request;
+  let left = maxReservations;
+  do {
+    const page = await candidates(deps, request, { size: Math.min(pageSize, left), cursor });
+    const reservations = page.items.filter(isCancellable);
+    const done = request.force
+      ? await cancelEach(deps, request, reservations, onFailed)
+      : { cancelled: reservations, skipped: 0, errors: [] };
+    total.cancelled.push(...done.cancelled);
+    total.skipped += done.skipped;
+    total.errors.push(...done.errors);
+    left -= reservations.length;
+    cursor = page.cursor;
+  } while (cursor !== undefined && left > 0 && performance.now() < latest);
+  return cursor === undefined ? total : { ...total, cursor };
+}
+
+async function cancelEach(
+  deps: CancelDeps,
+  request: CancelRequest,
+  reservations: readonly Reservation[],
+  onFailed: OnFailed,
+) {
+  const { deadline } = request;
+  const results = await doEach(
+    reservations,
+    ({ programId, reservationId }) =>
+      changeReservation(deps, { programId, reservationId, deadline }, (reservation, { wall }) =>
+        isCancellable(reservation) && isIn(request.filter, reservation)
+          ? cancel(reservation, request, wall)
+          : reservation,
+      ),
+    onFailed,
+  );
+  const cancelled: Reservation[] = [];
+  const errors: ReservationError[] = [];
+  for (const [i, result] of results.entries()) {
+    if ("error" in result) {
+      errors.push({
+        reservationId: (reservations[i] as Reservation).reservationId,
+        error: result.error,
+      });
+    } else if (result.done.isChanged) {
+      cancelled.push(result.done.reservation);
+    }
+  }
+  return { cancelled, errors, skipped: reservations.length - cancelled.length - errors.length };
+}
+
+/** Whether a record still belongs to the request: only its execute time may have changed. */
+const isIn = (filter: CancelFilter, { executeTime }: Reservation): boolean =>
+  "userId" in filter || (executeTime >= filter.start && executeTime < filter.end);
+
+/**
+ * One page of records that may have to be cancelled: the pending ones, then the failed ones, so
+ * that one that fails meanwhile is found. The cursor is the state and the cursor of its list, which
+ * is empty at its beginning.
+ */
+async function candidates(
+  { reader }: CancelDeps,
+  { programId, filter }: CancelRequest,
+  { size, cursor }: PageRequest,
+): Promise<Page<Reservation>> {
+  const [, from, inner] = /^(PENDING|FAILED) (.*)$/.exec(cursor ?? "PENDING ") ?? [];
+  if (from === undefined) {
+    throw new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
+      field: "page_token",
+    });
+  }
+  const state = from as "PENDING" | "FAILED";
+  const page = { size, cursor: inner || undefined };
+  const { items, cursor: next } =
+    "userId" in filter
+      ? await reader.reservationsOfUserInState(
+          { programId, userId: filter.userId },
+          state,
+          { start: undefined, end: undefined },
+          page,
+        )
+      : await reader.reservationsInState(programId, state, filter, page);
+  if (next !== undefined) return { items, cursor: `${state} ${next}` };
+  return state === "PENDING" ? { items, cursor: "FAILED " } : { items };
+}

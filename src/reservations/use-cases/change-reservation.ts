@@ -1,0 +1,45 @@
+/** Changes the record of a reservation in one transaction. */
+
+import type { Deps } from "../../hub/deps.ts";
+import { reservationRef } from "../../hub/records.ts";
+import type { Now } from "../../platform/ports/clock.ts";
+import { changeRecord } from "../../platform/work/change-record.ts";
+import type { Reservation } from "../rules/reservation.ts";
+import {
+  type ReservationCall,
+  reservationNotFound,
+  type VisibleReservation,
+  visible,
+} from "./visible-reservation.ts";
+import { writeMarked } from "./workflow-runs.ts";
+
+/**
+ * Writes what `change` makes of the reservation; nothing when it returns the same object. Brings
+ * its workflow run in line in the background. Refusals: RESERVATION_NOT_FOUND, and those of
+ * `change`.
+ */
+export async function changeReservation(
+  deps: Pick<Deps, "engine" | "programs" | "dueHours" | "workflows" | "clock" | "background">,
+  call: ReservationCall,
+  change: (reservation: Reservation, now: Now) => Reservation,
+): Promise<VisibleReservation & { readonly isChanged: boolean }> {
+  const { programId, reservationId, validateOnly, deadline } = call;
+  const decide = (only?: boolean) =>
+    changeRecord(
+      deps,
+      { ref: reservationRef(programId, reservationId), validateOnly: only, deadline },
+      (reservation, now) => {
+        if (!reservation) throw reservationNotFound(reservationId);
+        return change(reservation, now);
+      },
+    );
+  // Before it is marked: a call that is refused or repeated writes nothing.
+  let decided = await decide(true);
+  if (decided.isChanged && !validateOnly) {
+    const { state, executeTime } = decided.record;
+    if (state === "PENDING") await deps.dueHours.mark(programId, executeTime, deadline);
+    decided = await writeMarked(deps, call, decide);
+  }
+  const { record, isChanged, now } = decided;
+  return { ...visible(record, now.wall), isChanged };
+}

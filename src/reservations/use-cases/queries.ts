@@ -1,0 +1,60 @@
+/** The use cases that read reservations. */
+
+import type { Deps } from "../../hub/deps.ts";
+import { reservationRef } from "../../hub/records.ts";
+import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import type { ReservationFilter } from "../ports/reservations.ts";
+import type { VisibleState } from "../rules/reservation.ts";
+import {
+  type ReservationCall,
+  reservationNotFound,
+  type VisibleReservation,
+  visible,
+} from "./visible-reservation.ts";
+
+/** Reads one reservation. Refusal: RESERVATION_NOT_FOUND. */
+export async function getReservation(
+  deps: Pick<Deps, "reader" | "clock">,
+  name: ReservationCall,
+): Promise<VisibleReservation> {
+  const found = await deps.reader.get(reservationRef(name.programId, name.reservationId));
+  if (!found) throw reservationNotFound(name.reservationId);
+  const { wall } = await deps.clock.now();
+  return visible(found.value, wall);
+}
+
+/**
+ * Lists the reservations of a user or in a state, by execute time. A pending reservation whose time
+ * has come is listed as PROCESSING. The lists lag behind by moments. With a prefix of the reason,
+ * pages may be short or empty while there are more. Refusals: PROGRAM_NOT_FOUND,
+ * INVALID_REQUEST for a bad cursor.
+ */
+export async function listReservations(
+  deps: Pick<Deps, "reader" | "clock" | "programs">,
+  programId: string,
+  of: { readonly userId: string } | { readonly state: VisibleState },
+  filter: ReservationFilter,
+  page: PageRequest,
+): Promise<Page<VisibleReservation>> {
+  await deps.programs.get(programId);
+  const { wall } = await deps.clock.now();
+  const range = "state" in of ? { ...filter, ...narrowed(of.state, filter, wall) } : filter;
+  const isEmpty = range.start !== undefined && range.end !== undefined && range.start >= range.end;
+  // A page with a cursor is always read, because the reader validates the cursor.
+  if (isEmpty && page.cursor === undefined) return { items: [] };
+  const found =
+    "userId" in of
+      ? await deps.reader.reservationsOfUser({ programId, userId: of.userId }, range, page)
+      : await deps.reader.reservationsInState(programId, storedState(of.state), range, page);
+  return { ...found, items: found.items.map((reservation) => visible(reservation, wall)) };
+}
+
+/** PENDING and PROCESSING are one state of the record, and only the execute time separates them. */
+function narrowed(state: VisibleState, { start, end }: Window, now: Instant): Window {
+  if (state === "PENDING") return { start: Math.max(start ?? 0, now + 1), end };
+  if (state === "PROCESSING") return { start, end: Math.min(end ?? now + 1, now + 1) };
+  return { start, end };
+}
+
+const storedState = (state: VisibleState) => (state === "PROCESSING" ? "PENDING" : state);

@@ -1,0 +1,28 @@
+/** The form in which callers get a reservation. */
+import { DomainError } from "../../platform/words/errors.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import type { ReservationName } from "../ports/reservations.ts";
+import { type Reservation, type VisibleState, visibleState } from "../rules/reservation.ts";
+
+/** A record and the state that a reader gets. */
+export interface VisibleReservation {
+  readonly reservation: Reservation;
+  readonly state: VisibleState;
+}
+
+/** A reservation that a call names, and the deadline of the call. */
+export interface ReservationCall extends ReservationName {
+  /** Returns what the change would make of the reservation, and writes nothing. */
+  readonly validateOnly?: boolean;
+  readonly deadline?: number | undefined;
+}
+
+/** The reservation as its reader gets it at `now`. */
+export const visible = (reservation: Reservation, now: Instant): VisibleReservation => ({
+  reservation,
+  state: visibleState(reservation, now),
+});
+
+/** The refusal RESERVATION_NOT_FOUND. */
+export const reservationNotFound = (reservationId: string) =>
+  new DomainError("RESERVATION_NOT_FOUND", `there is no reservation ${reservationId}`);

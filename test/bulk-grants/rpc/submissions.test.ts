@@ -1,0 +1,210 @@
+/** Tests submissions in one request: over gRPC, as a browser and as curl, and from a source. */
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeFailuresToSource } from "../../../src/bulk-grants/use-cases/advance.ts";
+import { moveSheet } from "../../../src/bulk-grants/use-cases/move-sheet.ts";
+import { BulkGrant_State as State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
+import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import {
+  completeCheck,
+  pendingUploads,
+  sheet,
+  uploadCsv,
+} from "../../support/fixtures/bulk-grant-calls.ts";
+import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+const origin = "https://staff.example";
+
+let root: string;
+let server: TestServer;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "meguri-submissions-"));
+  const path = join(root, "files");
+  await mkdir(path);
+  await writeFile(join(root, "secret.csv"), sheet("x,1,"));
+  await symlink(join(root, "secret.csv"), join(path, "link.csv"));
+  const nightly = { name: "nightly", identity: "nightly-batch", type: "folder", path };
+  const gone = { ...nightly, name: "gone", path: join(root, "gone") };
+  const sources = [nightly, gone].map((source) => ({ ...source, programs: ["default"] }));
+  const file = join(root, "sources.json");
+  await writeFile(file, JSON.stringify({ sources }));
+  server = await startServer({ env: { MEGURI_BULK_SOURCES: file, MEGURI_CORS_ORIGINS: origin } });
+  await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
+  await server.programs.createProgram({ programId: "cafe" });
+});
+afterAll(async () => {
+  await server.stop();
+  await rm(root, { recursive: true });
+});
+
+const csvOf = (csv: string | Uint8Array) => ({ case: "csv", value: Buffer.from(csv) }) as const;
+
+/** So many rows of about 1 KiB, too long to be granted. */
+const sheetOf = (count: number) =>
+  sheet(...Array.from({ length: count }, (_, i) => `u${i},1,${"r".repeat(1_000)}`));
+
+describe("SubmitBulkGrant", () => {
+  test("is an upload in one request: the same content of both is one revision", async () => {
+    const title = "20221101_キャンペーン1";
+    const executeTime = at("2026-12-01T00:00:00Z");
+    const header = { bulkGrantId: "unary", title, executeTime };
+    const csv = sheet("u1,5,", "u2,7,thanks");
+    const first = await server.bulkGrants.submitBulkGrant({ ...header, content: csvOf(csv) });
+    expect(first).toMatchObject({
+      replayed: false,
+      revision: 1,
+      bulkGrant: {
+        ...{ state: State.VALIDATING, rowCount: 2, totalPoints: 12n, title, executeTime },
+        submitter: { service: "tests", subject: "tests" },
+      },
+    });
+    const uploaded = await uploadCsv(server, header, csv);
+    expect(uploaded).toMatchObject({ replayed: true, revision: 1, bulkGrant: first.bulkGrant });
+    const rows = [
+      { userId: "u1", points: 5n },
+      { userId: "u2", points: 7n, reason: "thanks" },
+    ];
+    const content = { case: "rows", value: { rows } } as const;
+    const again = await server.bulkGrants.submitBulkGrant({ ...header, content });
+    expect(again).toMatchObject({ replayed: true, revision: 1 });
+    expect(await pendingUploads(server)).toEqual([]);
+  });
+
+  test("replaces the revision that it names, and no other", async () => {
+    const request = { bulkGrantId: "next", content: csvOf(sheet("u1,5,", "u1,5,")) };
+    await server.bulkGrants.submitBulkGrant(request);
+    await completeCheck(server, "next");
+    const corrected = { ...request, content: csvOf(sheet("u1,5,")) };
+    const wrong = server.bulkGrants.submitBulkGrant({ ...corrected, replacedRevision: 2 });
+    expect(await reasonOf(wrong)).toBe("WRONG_STATE");
+    const next = await server.bulkGrants.submitBulkGrant({ ...corrected, replacedRevision: 1 });
+    expect(next).toMatchObject({ replayed: false, revision: 2 });
+  });
+
+  test("refuses what an upload refuses, and keeps nothing", async () => {
+    const before = await dump(server);
+    const submit = (csv: string, more: object = {}) =>
+      refusalOf(
+        server.bulkGrants.submitBulkGrant({ bulkGrantId: "x", ...more, content: csvOf(csv) }),
+      );
+    expect(await submit("user_id,points\n")).toMatchObject({
+      reason: "INVALID_REQUEST",
+      metadata: { code: "EMPTY", line: "1" },
+    });
+    expect(await submit(sheet("u1,1,"), { programId: "none" })).toMatchObject({
+      reason: "PROGRAM_NOT_FOUND",
+    });
+    expect(await reasonOf(server.bulkGrants.submitBulkGrant({ bulkGrantId: "x" }))).toBe(
+      "INVALID_REQUEST",
+    );
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("takes a sheet of 4 MiB, and no more", async () => {
+    const csv = sheetOf(4_100);
+    const large = { bulkGrantId: "large", content: csvOf(csv) };
+    expect(csv.length).toBeGreaterThan(3.9 * 2 ** 20);
+    const { bulkGrant } = await server.bulkGrants.submitBulkGrant(large);
+    expect(bulkGrant?.rowCount).toBe(4_100);
+    const larger = { bulkGrantId: "larger", content: csvOf(Buffer.alloc(4 * 2 ** 20 + 100_000)) };
+    expect(await refusalOf(server.bulkGrants.submitBulkGrant(larger))).toMatchObject({
+      reason: "REQUEST_TOO_LARGE",
+      metadata: { limit: "4259840" },
+    });
+  });
+});
+
+/** Calls as a page of a browser or as curl does: JSON over HTTP/1.1. */
+async function post(body: unknown, more: Readonly<Record<string, string>> = {}) {
+  const url = `http://127.0.0.1:${server.http1Port}/${BulkGrantService.typeName}/SubmitBulkGrant`;
+  const headers = { "content-type": "application/json", "meguri-caller": "staff-page", ...more };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  return { response, answer: (await response.json()) as Record<string, unknown> };
+}
+
+describe("in JSON over HTTP/1.1", () => {
+  test("a page of an allowed origin submits rows", async () => {
+    const rows = { rows: [{ userId: "u1", points: 5 }] };
+    const { response, answer } = await post({ bulkGrantId: "page", rows }, { origin });
+    expect(response.headers.get("access-control-allow-origin")).toBe(origin);
+    expect(answer).toMatchObject({
+      bulkGrant: { bulkGrantId: "page", submitter: { service: "staff-page" } },
+      revision: 1,
+    });
+  });
+
+  test("a sheet of 3 MiB is accepted as base64", async () => {
+    const csv = Buffer.from(sheetOf(3_050)).toString("base64");
+    expect(csv.length).toBeGreaterThan(3.9 * 2 ** 20);
+    const { answer } = await post({ bulkGrantId: "base64", csv });
+    expect(answer).toMatchObject({ bulkGrant: { rowCount: 3_050 } });
+  });
+});
+
+describe("SubmitBulkGrantFromSource", () => {
+  const submit = (bulkGrantId: string, path: string, more: object = {}) =>
+    server.bulkGrants.submitBulkGrantFromSource({ bulkGrantId, source: "nightly", path, ...more });
+
+  test("submits a file as its caller, who cannot approve it", async () => {
+    await writeFile(join(root, "files", "spring.csv"), sheet("s1,5,", "s2,7,"));
+    const first = await submit("sourced", "spring.csv", { title: "春" });
+    expect(first).toMatchObject({
+      ...{ replayed: false, revision: 1 },
+      bulkGrant: {
+        ...{ rowCount: 2, title: "春", source: "nightly/spring.csv" },
+        submitter: { service: "tests", subject: "tests" },
+      },
+    });
+    expect(first.bulkGrant?.starter).toBeUndefined();
+    expect(await submit("sourced", "spring.csv")).toMatchObject({ replayed: true, revision: 1 });
+    const { digest } = await completeCheck(server, "sourced");
+    const own = server.bulkGrants.approveBulkGrant({ bulkGrantId: "sourced", digest });
+    expect(await reasonOf(own)).toBe("SELF_APPROVAL");
+  });
+
+  test("tells where its sheet is, and where its failed rows are", async () => {
+    const bulkGrantId = "places";
+    const { deps } = server;
+    const file = join(root, "files", "places.csv");
+    await writeFile(file, sheet("p1,5,", "p1,5,"));
+    const { bulkGrant: before } = await submit(bulkGrantId, "places.csv");
+    expect(before?.sourceUrl).toBe("");
+    expect([before?.movedTo, before?.failedRowsAt]).toEqual([undefined, undefined]);
+    await completeCheck(server, bulkGrantId);
+    const name = { programId: "default", bulkGrantId };
+    await writeFailuresToSource(deps, name);
+    await moveSheet(deps, { source: "nightly/places.csv", to: "failed", bulkGrant: name });
+    expect(await server.bulkGrants.getBulkGrant({ bulkGrantId })).toMatchObject({
+      bulkGrant: {
+        movedTo: { name: "nightly/failed/places.csv", url: "" },
+        failedRowsAt: { name: "nightly/failed/places.errors.csv", url: "" },
+      },
+    });
+  });
+
+  test("takes no rows of another bulk grant", async () => {
+    const csv = "user_id,points,bulk_grant_id\no1,5,other\n";
+    await writeFile(join(root, "files", "other.csv"), csv);
+    await submit("mine", "other.csv");
+    expect((await completeCheck(server, "mine")).state).toBe(State.INVALID);
+  });
+
+  test.each([
+    ["an unknown file", { path: "none.csv" }, "INVALID_REQUEST"],
+    ["an unknown source", { source: "hourly" }, "INVALID_REQUEST"],
+    ["a path that leads out", { path: "../secret.csv" }, "INVALID_REQUEST"],
+    ["a link that leads out", { path: "link.csv" }, "INVALID_REQUEST"],
+    ["another program", { programId: "cafe" }, "PERMISSION_DENIED"],
+    ["a source that fails", { source: "gone" }, "SOURCE_UNAVAILABLE"],
+  ])("refuses %s, and keeps nothing", async (_, more, reason) => {
+    const before = await dump(server);
+    const refusal = await refusalOf(submit("refused", "spring.csv", more));
+    expect(refusal).toMatchObject({ reason });
+    if (reason === "INVALID_REQUEST") expect(refusal.metadata).toMatchObject({ field: "source" });
+    expect(await dump(server)).toEqual(before);
+  });
+});

@@ -1,0 +1,131 @@
+/** Tests that the items of reactions and notifications stay under 1 KB and have the right TTL. */
+import { describe, expect, test } from "vitest";
+import { maxMutedPeople, maxUnseen } from "../../../src/feed/rules/inbox.ts";
+import { eventKind } from "../../../src/feed/rules/kinds.ts";
+import { fitActors } from "../../../src/feed/rules/latest-actors.ts";
+import type { Kind, Records, Ref } from "../../../src/hub/records.ts";
+import {
+  eventActorRef,
+  inboxRef,
+  notifiedEventRef,
+  reactionRef,
+  targetRef,
+} from "../../../src/hub/records.ts";
+import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
+import { type Item, toItem } from "../../../src/store/codecs.ts";
+import { largestRecords } from "../../support/fixtures/largest-records.ts";
+import { eventRefOf, notifiedEvent, storedEvent } from "../../support/fixtures/stored-events.ts";
+import {
+  far,
+  inbox,
+  newTarget,
+  range,
+  reaction,
+  readGroup,
+  readRefOf,
+  refOf,
+  target,
+  unreadGroup,
+  unreadRefOf,
+} from "../../support/fixtures/stored-reactions.ts";
+
+const sizeOf = (ref: Ref, value: Records[Kind]): number =>
+  itemSize(toItem(ref, value, Number.MAX_SAFE_INTEGER - 1));
+
+test.each(largestRecords)(
+  "the largest %s is under 1 KB, or an inbox under 2 KB",
+  (what, ...item) => {
+    expect(sizeOf(...item)).toBeLessThan(what === "inbox" ? 2048 : 1024);
+  },
+);
+
+test("a target stays under 1 KB however many latest people it has room for", () => {
+  const name = { type: "t".repeat(20), id: "i".repeat(64) };
+  const texts = { title: "題".repeat(32), link: "l".repeat(200), ownerId: "o".repeat(64) };
+  const version = 10 ** 15 - 1;
+  for (const kindCount of [1, 2, 3, 8]) {
+    const kinds = range(1, kindCount).map((i) => `${i}`.padStart(20, "k"));
+    const counts = Object.fromEntries(kinds.map((kind) => [kind, Number.MAX_SAFE_INTEGER - 1]));
+    for (const length of range(1, 64)) {
+      const people = range(1, 6).map((i) => ({ userId: `${i}`.padStart(length, "u"), version }));
+      for (const { title, link } of [texts, { title: "", link: "" }]) {
+        const all = Object.fromEntries(kinds.map((kind) => [kind, people]));
+        const byKind = fitActors(all, { counts, title, link });
+        const times = { createTime: far, updateTime: far };
+        const shown = { ...texts, ...times, title, link, counts, muted: true };
+        const value = target(name, { ...shown, latest: { time: far, byKind } });
+        expect(sizeOf(targetRef(name), value)).toBeLessThan(1024);
+      }
+    }
+  }
+});
+
+test("a large inbox is under 1 KB", () => {
+  const kinds = range(1, 12).map((i) => `kind-${100 + i}`);
+  const large = inbox(10 ** 9, {
+    unseen: range(0, maxUnseen - 1).map((i) => 10 ** 9 - i * (2 ** 14 - 1)),
+    olderUnseenCount: 900,
+    kindCounts: Object.fromEntries(kinds.map((kind) => [eventKind(kind), 99])),
+    preferences: {
+      allMuted: true,
+      mutedKinds: kinds.slice(0, 2),
+      mutedEventKinds: kinds.slice(0, 2),
+    },
+    mutedPeople: range(1, maxMutedPeople).map((n) => `${100 + n}`),
+  });
+  expect(sizeOf(inboxRef("o".repeat(64)), large)).toBeLessThan(1024);
+});
+
+describe("attributes of an item", () => {
+  const name = newTarget();
+  const record = reaction(name, 1);
+  const event = storedEvent({ expireTime: 5_001 });
+  const item = (ref: Ref, value: Records[Kind]): Item => toItem(ref, value, 1);
+
+  test.each<[string, Item, string | undefined]>([
+    ["a withdrawn reaction", item(refOf(record), { readTime: 1, expireTime: 5_001 }), "6"],
+    ["a read group", itemOfRead(5_001), "6"],
+    [
+      "an event's id",
+      item(notifiedEventRef("o", "s", "e"), notifiedEvent({ expireTime: 5_000 })),
+      "5",
+    ],
+    ["a reaction in its cool-down", item(refOf(record), { ...record, readTime: 5_001 }), undefined],
+    ["an event", item(eventRefOf(event), event), "6"],
+    ["an actor of events", itemOfActor(), "6"],
+    ["an inbox", item(inboxRef("o"), inbox(1)), undefined],
+    ["an unread group", itemOfUnread(), undefined],
+  ])("%s: when DynamoDB deletes it, in seconds", (_, { ttl }, seconds) => {
+    expect(ttl?.N).toBe(seconds);
+  });
+
+  test("only active records are in by-n, and only reactions in by-person", () => {
+    const records = [item(refOf(record), record), item(eventRefOf(event), event), itemOfActor()];
+    const withdrawn = item(reactionRef(name, "like", "u"), { readTime: 1, expireTime: 5_001 });
+    expect([...records, withdrawn].map((each) => ["n" in each, "t" in each])).toEqual([
+      [true, true],
+      [true, false],
+      [false, false],
+      [false, false],
+    ]);
+  });
+
+  test("only groups are in by-last", () => {
+    const all = [itemOfUnread(), itemOfRead(1), item(inboxRef("o"), inbox(1))];
+    expect(all.map((each) => "l" in each)).toEqual([true, true, false]);
+  });
+
+  function itemOfActor(): Item {
+    return item(eventActorRef(event, event.userId), { latestVersion: 1, expireTime: 5_001 });
+  }
+
+  function itemOfRead(expireTime: number): Item {
+    const read = readGroup(name, 1, { expireTime });
+    return item(readRefOf("o", read), read);
+  }
+
+  function itemOfUnread(): Item {
+    const unread = unreadGroup(name, 1);
+    return item(unreadRefOf("o", unread), unread);
+  }
+});

@@ -1,0 +1,103 @@
+/** Tests that calls about many notifications read nothing more after their caller's deadline. */
+import { afterEach, expect, test, vi } from "vitest";
+import { blockPerson } from "../../../../src/feed/use-cases/notifications/block-person.ts";
+import { markAllNotificationsRead } from "../../../../src/feed/use-cases/notifications/commands.ts";
+import { inboxOf } from "../../../../src/feed/use-cases/notifications/inbox.ts";
+import { notify } from "../../../../src/feed/use-cases/notifications/notify.ts";
+import { retractEvent } from "../../../../src/feed/use-cases/notifications/retract.ts";
+import type { Deps } from "../../../../src/hub/deps.ts";
+import { asService } from "../../../../src/platform/words/caller.ts";
+import { memoryDeps } from "../../../support/stores/memory-store.ts";
+
+const ownerId = "owner";
+const caller = asService("blog");
+const block = { ownerId, userId: "eve" };
+
+/** More lines than three pages of either call, each with one event; only the last one is of Eve. */
+const lineCount = 150;
+
+const report = (deps: Deps, eventId: string, userId: string, kind: string, ownerIds = [ownerId]) =>
+  notify(deps, { eventId, kind, actor: { userId, displayName: userId }, ownerIds, caller });
+
+async function manyLines() {
+  const { deps } = memoryDeps();
+  for (let i = 1; i <= lineCount; i++) {
+    await report(deps, `e${i}`, i === lineCount ? "eve" : "bob", `kind${i}`);
+  }
+  return deps;
+}
+
+afterEach(() => vi.useRealTimers());
+
+/** Dependencies whose `method` of the reader takes 20 s, and a deadline that is 30 s away. */
+function slowReads(deps: Deps, method: "unreadGroups" | "nextEvent" | "get") {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const read = deps.reader[method] as (...args: unknown[]) => unknown;
+  const slow = vi.fn((...args: unknown[]) => {
+    vi.advanceTimersByTime(20_000);
+    return read(...args);
+  });
+  const reader = { ...deps.reader, [method]: slow };
+  return { deps: { ...deps, reader }, slow, deadline: performance.now() + 30_000 };
+}
+
+test("a block ends, also where the person is in none of the notifications", async () => {
+  const real = await manyLines();
+  const { deps, slow, deadline } = slowReads(real, "unreadGroups");
+  await expect(blockPerson(deps, { ...block, deadline })).rejects.toMatchObject({
+    reason: "DEADLINE",
+  });
+  expect(slow).toHaveBeenCalledTimes(2);
+  expect(await inboxOf(real, ownerId)).toMatchObject({ notificationCount: lineCount });
+  expect(await blockPerson(real, block)).toMatchObject({
+    changed: true,
+    inbox: { notificationCount: lineCount - 1 },
+  });
+});
+
+test("a mark of everything ends, also where nothing is to be marked", async () => {
+  const real = await manyLines();
+  const { deps, slow, deadline } = slowReads(real, "unreadGroups");
+  const mark = { ownerId, version: lineCount };
+  // What is unread came in after the version.
+  const early = markAllNotificationsRead(deps, { ...mark, version: 0, deadline });
+  await expect(early).rejects.toMatchObject({ reason: "DEADLINE" });
+  expect(slow).toHaveBeenCalledTimes(2);
+  const late = markAllNotificationsRead(deps, { ...mark, deadline: performance.now() + 30_000 });
+  await expect(late).rejects.toMatchObject({ reason: "DEADLINE" });
+  const { notificationCount } = await inboxOf(real, ownerId);
+  expect(notificationCount).toBeGreaterThan(0);
+  expect(notificationCount).toBeLessThan(lineCount);
+  expect(await markAllNotificationsRead(real, mark)).toMatchObject({
+    markedCount: notificationCount,
+    inbox: { notificationCount: 0, actorCount: 0 },
+  });
+});
+
+test("a block of a person with many events in one notification ends between two", async () => {
+  const { deps: real } = memoryDeps();
+  for (const id of ["e1", "e2", "e3", "e4"]) await report(real, id, "eve", "comment");
+  const { deps, slow, deadline } = slowReads(real, "nextEvent");
+  await expect(blockPerson(deps, { ...block, deadline })).rejects.toMatchObject({
+    reason: "DEADLINE",
+  });
+  expect(slow.mock.calls.length).toBeLessThan(4);
+  expect(await inboxOf(real, ownerId)).toMatchObject({ notificationCount: 1, actorCount: 1 });
+  expect(await blockPerson(real, block)).toMatchObject({ inbox: { notificationCount: 0 } });
+});
+
+test("a retraction from many owners leaves those that are left to the next call", async () => {
+  const { deps: real } = memoryDeps();
+  const ownerIds = Array.from({ length: 60 }, (_, i) => `owner${i}`);
+  await report(real, "e", "eve", "comment", ownerIds);
+  const { deps, slow, deadline } = slowReads(real, "get");
+  const event = { eventId: "e", ownerIds, caller };
+  await expect(retractEvent(deps, { ...event, deadline })).rejects.toMatchObject({
+    reason: "DEADLINE",
+  });
+  // The owners who were served at the time.
+  expect(slow.mock.calls.length).toBeLessThan(60);
+  vi.useRealTimers();
+  expect(await retractEvent(real, event)).toHaveLength(60);
+  for (const each of ownerIds) expect(await inboxOf(real, each)).toMatchObject({ actorCount: 0 });
+});

@@ -1,0 +1,25 @@
+/** Tests in which order a transaction changes the kinds of a target that it has read. */
+import { expect, test } from "vitest";
+import { markAllNotificationsRead } from "../../../../src/feed/use-cases/notifications/commands.ts";
+import { inboxOf } from "../../../../src/feed/use-cases/notifications/inbox.ts";
+import { react } from "../../../../src/feed/use-cases/reactions/commands.ts";
+import { registerTarget } from "../../../../src/feed/use-cases/reactions/targets.ts";
+import { memoryDeps } from "../../../support/stores/memory-store.ts";
+
+const ownerId = "owner";
+const target = { type: "post", id: "1" };
+
+test.each([
+  { read: "sad", unread: "wow", changeVersion: 5 },
+  { read: "wow", unread: "sad", changeVersion: 4 },
+])("takes back $read, which was read, and $unread by name", async (given) => {
+  const { deps } = memoryDeps();
+  await registerTarget(deps, { target, ownerId, title: "", link: "" });
+  const like = { target, userId: "ann", displayName: "Ann" };
+  await react(deps, { ...like, kind: given.read });
+  await markAllNotificationsRead(deps, { ownerId, version: 1 });
+  await react(deps, { ...like, kind: given.unread });
+  await react(deps, { ...like, kind: "love", exclusive: true });
+  const { version, changeVersion } = await inboxOf(deps, ownerId);
+  expect({ version, changeVersion }).toEqual({ version: 6, changeVersion: given.changeVersion });
+});

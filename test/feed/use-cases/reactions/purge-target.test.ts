@@ -1,0 +1,26 @@
+/** Tests that a purge does not touch an active target. */
+import { expect, test } from "vitest";
+import { markNotificationRead } from "../../../../src/feed/use-cases/notifications/commands.ts";
+import { react } from "../../../../src/feed/use-cases/reactions/commands.ts";
+import {
+  endPurge,
+  purgeReactions,
+  readKindsToPurge,
+} from "../../../../src/feed/use-cases/reactions/purge-target.ts";
+import { registerTarget } from "../../../../src/feed/use-cases/reactions/targets.ts";
+import { memoryDeps } from "../../../support/stores/memory-store.ts";
+
+test("nothing of an active target is purged, whoever starts the purge", async () => {
+  const { deps, store } = memoryDeps();
+  const target = { type: "post", id: "p" };
+  await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
+  await react(deps, { target, kind: "like", userId: "ann", displayName: "Ann" });
+  await markNotificationRead(deps, { ownerId: "owner", target, kind: "like", version: 1 });
+  await react(deps, { target, kind: "like", userId: "bo", displayName: "Bo" });
+  const before = store.dump();
+  expect(Object.keys(before).some((name) => name.startsWith("readGroup#"))).toBe(true);
+  expect(await readKindsToPurge(deps, target)).toEqual([]);
+  expect(await purgeReactions(deps, target, "like")).toBe(false);
+  await endPurge(deps, target);
+  expect(store.dump()).toEqual(before);
+});

@@ -1,0 +1,35 @@
+/**
+ * Compares every kind of stored item, byte for byte, with those in `stored-items.txt`. After a
+ * change of items that is meant, write that file again and read its difference:
+ * `npx vitest run --config test/vitest.config.ts test/platform/dynamodb/stored-items.test.ts -u`
+ */
+import { expect, test } from "vitest";
+import { storeCampaign, storeEndedBulkGrants } from "../../support/stored-items/bulk-grants.ts";
+import { storeCauses } from "../../support/stored-items/causes.ts";
+import { storeEarlyExpiry } from "../../support/stored-items/early-expiry.ts";
+import { storeHolds } from "../../support/stored-items/holds.ts";
+import { storeLease } from "../../support/stored-items/leases.ts";
+import { storeLiabilityReports } from "../../support/stored-items/liability-reports.ts";
+import { storePoints, storePrograms, storeSnapshot } from "../../support/stored-items/points.ts";
+import { storeEventsAndMutes, storeReactions } from "../../support/stored-items/reactions.ts";
+import { createRecorder } from "../../support/stored-items/recorder.ts";
+import { storeReservations } from "../../support/stored-items/reservations.ts";
+import { textOf } from "../../support/stored-items/text.ts";
+
+test("the same calls store the same items", async () => {
+  const recorder = createRecorder();
+  await storePrograms(recorder);
+  await storePoints(recorder);
+  await storeReservations(recorder);
+  await storeReactions(recorder);
+  await storeEventsAndMutes(recorder);
+  await storeCampaign(recorder);
+  await storeEndedBulkGrants(recorder);
+  await storeLease(recorder);
+  await storeCauses(recorder);
+  await storeEarlyExpiry(recorder);
+  await storeSnapshot(recorder);
+  await storeLiabilityReports(recorder);
+  await storeHolds(recorder);
+  await expect(textOf(recorder.stored)).toMatchFileSnapshot("stored-items.txt");
+});

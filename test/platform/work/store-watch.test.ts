@@ -1,0 +1,93 @@
+/** Tests the lines about a store that hangs, is away or throttles: at the begin and at the end. */
+import { pino } from "pino";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { compose } from "../../../src/compose.ts";
+import { programRef } from "../../../src/hub/records.ts";
+import { readConfig } from "../../../src/platform/config/config.ts";
+import { createStoreCheck } from "../../../src/platform/work/store-watch.ts";
+import { startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
+import { eventually } from "../../support/fixtures/waiting.ts";
+import { noWorkflows } from "../../support/servers/no-workflows.ts";
+import { memoryDeps } from "../../support/stores/memory-store.ts";
+
+/** A log, and its lines as level, text and milliseconds. */
+function keptLog() {
+  const lines: unknown[] = [];
+  const stream = {
+    write(line: string) {
+      const { level, msg, ms } = JSON.parse(line);
+      lines.push([level, msg, ms]);
+    },
+  };
+  return { lines, log: pino({}, stream) };
+}
+
+function watch() {
+  const { lines, log } = keptLog();
+  const store = { silenceMs: 0 };
+  const { tallies } = memoryDeps().deps;
+  const check = createStoreCheck({ tallies, storeSilenceMs: () => store.silenceMs }, log);
+  const count = (result: string) =>
+    tallies.store.requests.add({ operation: "GetItem", table: "points", result });
+  return { lines, store, check, count };
+}
+
+test("a store that hangs is told of once, and when it answers again", () => {
+  const { lines, store, check, count } = watch();
+  check(0);
+  store.silenceMs = 3_000;
+  for (let now = 1_000; now < 9_000; now += 1_000) check(now);
+  expect(lines).toEqual([[40, "the store gives no answer", undefined]]);
+  store.silenceMs = 0;
+  check(9_000);
+  expect(lines).toHaveLength(1);
+  count("ok");
+  check(10_000);
+  check(11_000);
+  expect(lines.slice(1)).toEqual([[30, "the store answers again", 9_000]]);
+});
+
+test("a store that refuses connections is away, one that answers other requests is not", () => {
+  const { lines, check, count } = watch();
+  count("unanswered");
+  count("ok");
+  check(1_000);
+  expect(lines).toEqual([]);
+  count("unanswered");
+  check(2_000);
+  expect(lines).toEqual([[40, "the store gives no answer", undefined]]);
+});
+
+test("a store that throttles is told of once, until it has not for ten seconds", () => {
+  const { lines, check, count } = watch();
+  for (const now of [1_000, 5_000, 14_000]) {
+    count("throttled");
+    check(now);
+  }
+  check(23_000);
+  expect(lines).toEqual([[40, "the store throttles requests", undefined]]);
+  check(24_000);
+  expect(lines.slice(1)).toEqual([[30, "the store throttles no longer", 23_000]]);
+});
+
+test("a process whose store hangs writes when that begins and when it is over", async () => {
+  const proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint") });
+  onTestFinished(() => proxy.stop());
+  const { lines, log } = keptLog();
+  const env = { MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint, AWS_REGION: "local" };
+  const { deps, close } = compose(readConfig(env, "server"), noWorkflows, log);
+  onTestFinished(close);
+  // There is no table: the store answers with an error.
+  const read = () => deps.reader.get(programRef("default")).catch(() => {});
+  const toldOf = (expected: unknown[]) =>
+    eventually(async () => {
+      void read();
+      expect(lines).toEqual(expected);
+    });
+  const begins = [40, "the store gives no answer", undefined];
+  proxy.faults({ delay: 1, delayMs: [600_000, 600_000] });
+  await toldOf([begins]);
+  proxy.faults({});
+  await toldOf([begins, [30, "the store answers again", expect.any(Number)]]);
+  expect((lines[1] as number[])[2]).toBeGreaterThan(0);
+});

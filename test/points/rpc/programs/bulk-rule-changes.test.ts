@@ -1,0 +1,211 @@
+/** Tests through gRPC that other people have to approve changes of bulk rules. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type Program,
+  type Program_BulkRulesSchema,
+  Program_BulkRulesChange_State as State,
+} from "../../../../src/gen/meguri/programs/v1/program_pb.ts";
+import { eventually } from "../../../support/fixtures/waiting.ts";
+import { reasonOf } from "../../../support/servers/refusal.ts";
+import { type Clients, startServer, type TestServer } from "../../../support/servers/server.ts";
+import { type SlackServer, startSlackServer } from "../../../support/servers/slack-server.ts";
+
+let server: TestServer;
+let slack: SlackServer;
+let [ann, ben, cho]: Clients[] = [];
+beforeAll(async () => {
+  slack = await startSlackServer();
+  const env = { MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl };
+  server = await startServer({ testClock: false, env });
+  [ann, ben, cho] = ["ann", "ben", "cho"].map(server.clientsOf);
+});
+afterAll(async () => {
+  await server.stop();
+  await slack.stop();
+});
+
+type Rules = MessageInitShape<typeof Program_BulkRulesSchema>;
+
+let programs = 0;
+
+/** A program of its own that begins with these rules. */
+async function begin(bulkRules: Rules): Promise<string> {
+  const programId = `p-${++programs}`;
+  await server.programs.createProgram({ programId, bulkRules });
+  return programId;
+}
+
+const get = async (programId: string): Promise<Program> =>
+  (await server.programs.getProgram({ programId })).program as Program;
+
+async function propose(by: Clients | undefined, programId: string, bulkRules: Rules) {
+  const answer = await by?.programs.updateProgram({ program: { programId, bulkRules } });
+  return answer?.program?.bulkRulesChange;
+}
+
+const approve = async (by: Clients | undefined, programId: string, digest = "", reason = "") =>
+  (await by?.programs.approveBulkRules({ programId, digest, reason }))?.program;
+
+const reject = async (by: Clients | undefined, programId: string, digest = "") =>
+  (await by?.programs.rejectBulkRules({ programId, digest, reason: "no" }))?.program;
+
+const two = { requiredApprovalCount: 2, loweringDelay: { seconds: 0n } };
+
+describe("a change of the rules", () => {
+  test("is pending until as many others as the strictest tier needs have approved it", async () => {
+    const programId = await begin(two);
+    const wanted = { ...two, tiers: [{ maxTotalPoints: 9n, requiredApprovalCount: 0 }] };
+    const notices = { expiryDays: 7, reservedGrants: false };
+    const { program } = await (ann as Clients).programs.updateProgram({
+      program: { programId, bulkRules: wanted, notices },
+    });
+    // The other fields of the update take effect at once.
+    expect(program).toMatchObject({ notices, bulkRules: { tiers: [] } });
+    const change = program?.bulkRulesChange;
+    expect(change).toMatchObject({
+      ...{ number: 1n, state: State.PROPOSED, lowering: true, requiredApprovalCount: 2 },
+      ...{ proposer: { subject: "ann" }, previousBulkRules: { tiers: [] }, bulkRules: wanted },
+    });
+    expect(await reasonOf(approve(ann, programId, change?.digest))).toBe("SELF_APPROVAL");
+    const [once] = [await approve(ben, programId, change?.digest, "agreed")];
+    expect(once?.bulkRulesChange).toMatchObject({ state: State.PROPOSED });
+    expect(await approve(ben, programId, change?.digest)).toEqual(once);
+    expect((await get(programId)).bulkRules).toMatchObject({ tiers: [] });
+    const done = await approve(cho, programId, change?.digest);
+    expect(done?.bulkRules).toMatchObject(wanted);
+    expect(done?.bulkRulesChange).toMatchObject({
+      state: State.IN_FORCE,
+      approvals: [{ caller: { subject: "ben" }, reason: "agreed" }, { caller: { subject: "cho" } }],
+    });
+    expect(await get(programId)).toEqual(done);
+  });
+
+  test("that lowers them waits for the delay of those before; one person can stop it", async () => {
+    const programId = await begin({ requiredApprovalCount: 1 });
+    const change = await propose(ann, programId, two);
+    const tightened = await approve(ben, programId, change?.digest);
+    // Another approval is stricter, and the shorter delay weaker.
+    expect(tightened?.bulkRulesChange).toMatchObject({ state: State.WAITING, lowering: true });
+    const { proposeTime, effectiveTime } = tightened?.bulkRulesChange ?? {};
+    expect(Number(effectiveTime?.seconds) - Number(proposeTime?.seconds)).toBeGreaterThan(3_599);
+    expect(tightened?.bulkRules?.requiredApprovalCount).toBe(1);
+    const cancelled = await reject(cho, programId, change?.digest);
+    expect(cancelled?.bulkRulesChange).toMatchObject({
+      state: State.CANCELLED,
+      end: { caller: { subject: "cho" }, reason: "no" },
+    });
+    expect(await reject(cho, programId, change?.digest)).toEqual(cancelled);
+  });
+
+  test("is replaced by a later proposal, and an approval names exactly one", async () => {
+    const programId = await begin(two);
+    const first = await propose(ann, programId, { ...two, maxPointsPerRow: 7n });
+    await approve(ben, programId, first?.digest);
+    const second = await propose(cho, programId, { ...two, maxPointsPerRow: 8n });
+    expect(second).toMatchObject({ number: 2n, approvals: [] });
+    expect(await reasonOf(approve(ann, programId, first?.digest))).toBe("DIGEST_MISMATCH");
+    expect(await reasonOf(reject(ann, programId, first?.digest))).toBe("DIGEST_MISMATCH");
+    // The same rules again are the same proposal.
+    expect(await propose(ann, programId, { ...two, maxPointsPerRow: 8n })).toEqual(second);
+    const rejected = await reject(ann, programId, second?.digest);
+    expect(rejected?.bulkRulesChange).toMatchObject({ state: State.REJECTED });
+    expect(await reasonOf(approve(ben, programId, second?.digest))).toBe("WRONG_STATE");
+  });
+
+  test("needs nobody where the strictest tier does not", async () => {
+    const programId = await begin({ requiredApprovalCount: 0 });
+    const change = await propose(ann, programId, { requiredApprovalCount: 0, sources: ["n", "a"] });
+    expect(change).toMatchObject({ state: State.IN_FORCE, requiredApprovalCount: 0 });
+    expect((await get(programId)).bulkRules?.sources).toEqual(["a", "n"]);
+  });
+});
+
+describe("at the same time", () => {
+  test("two approvals put a change in force, and a third is refused", async () => {
+    const programId = await begin(two);
+    const change = await propose(server, programId, { ...two, maxPointsPerRow: 7n });
+    const by = [ann, ben, cho];
+    const results = await Promise.all(
+      by.map((person) => approve(person, programId, change?.digest).catch(() => "refused")),
+    );
+    expect(results.filter((each) => each === "refused")).toHaveLength(1);
+    expect(await get(programId)).toMatchObject({ bulkRules: { maxPointsPerRow: 7n } });
+  });
+
+  test("an approval beside a new proposal counts for the one it names, or not at all", async () => {
+    const programId = await begin({ ...two, requiredApprovalCount: 1 });
+    const first = await propose(ann, programId, { requiredApprovalCount: 1, maxPointsPerRow: 7n });
+    const [approved, second] = await Promise.all([
+      approve(ben, programId, first?.digest).then(
+        () => true,
+        () => false,
+      ),
+      propose(ann, programId, { requiredApprovalCount: 1, maxPointsPerRow: 8n }),
+    ]);
+    const { bulkRules, bulkRulesChange } = await get(programId);
+    expect(bulkRulesChange).toEqual(second);
+    expect(bulkRules?.maxPointsPerRow).toBe(approved ? 7n : 1_000_000_000n);
+    expect(second?.previousBulkRules).toEqual(bulkRules);
+  });
+});
+
+test("the history has all changes, the latest first: who, when, from and to", async () => {
+  const programId = await begin(two);
+  const rules = (maxPointsPerRow: bigint) => ({ ...two, maxPointsPerRow });
+  await propose(ann, programId, rules(7n));
+  const second = await propose(ben, programId, rules(8n));
+  await reject(cho, programId, second?.digest);
+  const third = await propose(ann, programId, rules(9n));
+  const pages = [];
+  let pageToken = "";
+  do {
+    const answer = await server.programs.listBulkRulesChanges({
+      ...{ programId, pageSize: 3, pageToken },
+    });
+    pages.push(answer.bulkRulesChanges);
+    pageToken = answer.nextPageToken;
+  } while (pageToken !== "");
+  const listed = pages.flat();
+  expect(pages[0]).toHaveLength(3);
+  expect(listed[0]).toEqual(third);
+  expect(
+    listed.map(({ number, state, proposer, end }) => [
+      ...[number, state, proposer?.subject, end?.caller?.subject],
+    ]),
+  ).toEqual([
+    [3n, State.PROPOSED, "ann", undefined],
+    [2n, State.REJECTED, "ben", "cho"],
+    [1n, State.REPLACED, "ann", "ben"],
+    [0n, State.IN_FORCE, "tests", undefined],
+  ]);
+  expect(await reasonOf(server.programs.listBulkRulesChanges({ programId: "none" }))).toBe(
+    "PROGRAM_NOT_FOUND",
+  );
+});
+
+test("a program is created once with its rules, and again only with the same", async () => {
+  const programId = await begin(two);
+  await propose(ann, programId, { ...two, maxPointsPerRow: 7n });
+  const create = async (bulkRules?: Rules) =>
+    (await server.programs.createProgram({ programId, ...(bulkRules && { bulkRules }) })).replayed;
+  expect([await create(two), await create()]).toEqual([true, true]);
+  expect(await reasonOf(create({ requiredApprovalCount: 0 }))).toBe("ID_REUSED");
+});
+
+test("Slack hears what becomes of a change, from the server that was called", async () => {
+  const programId = await begin({ requiredApprovalCount: 1 });
+  const texts = () => slack.messages.filter((text) => text.includes(programId));
+  const change = await propose(ann, programId, { requiredApprovalCount: 1, sources: ["nightly"] });
+  await eventually(async () => expect(texts()).toHaveLength(1));
+  await approve(ben, programId, change?.digest);
+  await approve(ben, programId, change?.digest);
+  await eventually(async () => expect(texts()).toHaveLength(2));
+  await reject(cho, programId, change?.digest);
+  await eventually(async () => expect(texts()).toHaveLength(3));
+  expect(texts().map((text) => text.split("\n")[0])).toEqual([
+    "*New bulk rules await approval*",
+    "*New bulk rules are approved*",
+    "*New bulk rules are cancelled*",
+  ]);
+});

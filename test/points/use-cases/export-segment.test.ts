@@ -1,0 +1,209 @@
+/** Tests one step of an export on the store in memory: its places, its files, and its faults. */
+import { randomBytes } from "node:crypto";
+import { gunzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import type { Deps } from "../../../src/hub/deps.ts";
+import { asService } from "../../../src/platform/words/caller.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import type { ScannedEntry } from "../../../src/points/ports/points.ts";
+import { lateEntriesMs } from "../../../src/points/rules/ledger.ts";
+import { keepPart, openExport } from "../../../src/points/use-cases/export-files.ts";
+import { exportSegment } from "../../../src/points/use-cases/export-segment.ts";
+import { createMemoryFolder, exportPorts, namesIn } from "../../support/servers/export-ports.ts";
+
+const entry = (number: number, createTime: number) => ({
+  ...({ number, type: "ISSUED", createTime, effectiveTime: createTime, points: 1 } as const),
+  event: { origin: "c", eventId: `e${number}` } as const,
+  ...{ changes: [{ month: 24_000, points: 1 }], frozen: false, availablePoints: number },
+  ...{ reason: "", caller: asService("tests") },
+});
+const at = (number: number, createTime = 5_000): ScannedEntry => ({
+  ...{ userId: "u", number },
+  entry: entry(number, createTime),
+});
+
+/** Dependencies whose scan has these pages; the cursor of a page is its number. */
+function scanning(pages: readonly (readonly ScannedEntry[])[]) {
+  const reads: number[] = [];
+  const reader = {
+    async scannedEntries(...[, , , , { cursor }]: Parameters<Deps["reader"]["scannedEntries"]>) {
+      const page = Number(cursor ?? 0);
+      reads.push(page);
+      const next = page + 1 < pages.length ? { cursor: String(page + 1) } : {};
+      return { items: pages[page] ?? [], ...next };
+    },
+  } as unknown as Deps["reader"];
+  return { deps: { ...exportPorts(), reader }, reads };
+}
+
+const request = {
+  ...{ programId: "shop", exportId: "e", destination: "audit", segment: 0, segments: 1 },
+  window: { start: 1_000, end: 9_000 },
+};
+
+type FileDeps = Pick<Deps, "exportDestinations">;
+
+async function linesOf({ exportDestinations }: FileDeps, name = ""): Promise<number[]> {
+  const content = await exportDestinations.folder("audit", request).read(name);
+  const lines = gunzipSync(content ?? Buffer.of())
+    .toString()
+    .trim()
+    .split("\n");
+  return lines.map((line) => Number(JSON.parse(line).entry.number));
+}
+
+const noErrors = (_: unknown, error: unknown): never => {
+  throw error;
+};
+
+describe("a step", () => {
+  test("writes what was recorded in the window, from its place to the end", async () => {
+    const pages = [[at(1, 999), at(2, 1_000)], [at(3, 8_999), at(4, 9_000)], [at(5)]];
+    const { deps, reads } = scanning(pages);
+    const found = await exportSegment(deps, request, {}, () => true, noErrors);
+    expect(found).toMatchObject({ unreadable: 0, unreadables: [], part: { entries: 3 } });
+    expect(found.cursor).toBeUndefined();
+    expect(await linesOf(deps, found.part?.name)).toEqual([2, 3, 5]);
+    expect(reads).toEqual([0, 1, 2]);
+  });
+
+  test("ends where it has to, and the next one goes on there", async () => {
+    const { deps } = scanning([[at(1)], [at(2)], [at(3)]]);
+    const first = await exportSegment(deps, request, {}, () => false, noErrors);
+    expect(first).toMatchObject({ cursor: "1", part: { entries: 1 } });
+    const rest = await exportSegment(deps, request, { cursor: "1" }, () => true, noErrors);
+    expect(await linesOf(deps, first.part?.name)).toEqual([1]);
+    expect(await linesOf(deps, rest.part?.name)).toEqual([2, 3]);
+  });
+
+  test("keeps its place while nothing was found, and then the one before the lines", async () => {
+    const { deps } = scanning([[], [], [at(1)], [], [at(2)]]);
+    const places: unknown[] = [];
+    const keep = (place: object) => places.push(place) < 10;
+    const found = await exportSegment(deps, request, {}, keep, noErrors);
+    expect(found.part?.entries).toBe(2);
+    expect(places).toEqual([{ cursor: "1" }, { cursor: "2" }, { cursor: "2" }, { cursor: "2" }]);
+    const again = await exportSegment(deps, request, { cursor: "2" }, () => true, noErrors);
+    expect(await linesOf(deps, again.part?.name)).toEqual([1, 2]);
+  });
+
+  test("writes no file without an entry", async () => {
+    const { deps } = scanning([[], [at(1, 1)]]);
+    const found = await exportSegment(deps, request, {}, () => true, noErrors);
+    expect(found).toEqual({ unreadable: 0, unreadables: [] });
+    expect(await namesIn(deps.exportDestinations.folder("audit", request))).toEqual([]);
+  });
+
+  test("names what cannot be read or expressed, whenever it was recorded", async () => {
+    const newer = { userId: "n", number: 7, entry: { ...entry(7, 5_000), type: "NEWER" as never } };
+    const broken = { userId: "b", number: 8, error: new Error("broken") };
+    const { deps } = scanning([[at(1), broken, newer, at(2)]]);
+    const errors: string[] = [];
+    const found = await exportSegment(
+      deps,
+      request,
+      {},
+      () => true,
+      ({ userId }, error) => {
+        errors.push(`${userId}: ${(error as Error).message}`);
+      },
+    );
+    const unreadables = [
+      { userId: "b", number: 8 },
+      { userId: "n", number: 7 },
+    ];
+    expect(found).toMatchObject({ unreadable: 2, unreadables, part: { entries: 2 } });
+    expect(errors).toEqual(["b: broken", expect.stringContaining("n: the contract does not know")]);
+  });
+
+  test("ends with the error of an outage, and leaves no file", async () => {
+    const { deps } = scanning([[at(1)]]);
+    const away = new DomainError("STORE_UNAVAILABLE", "away");
+    const reader = { ...deps.reader, scannedEntries: async () => Promise.reject(away) };
+    const step = exportSegment({ ...deps, reader }, request, {}, () => true, noErrors);
+    await expect(step).rejects.toBe(away);
+    expect(await namesIn(deps.exportDestinations.folder("audit", request))).toEqual([]);
+  });
+});
+
+describe("the steps of a process", () => {
+  /** Steps over pages of one entry; `written` lets the files of all of them be written. */
+  function createSteps() {
+    const text = randomBytes(300_000).toString("base64");
+    const { exportFormat, exportDestinations } = exportPorts();
+    const { promise, resolve: written } = Promise.withResolvers<void>();
+    const folder = { ...createMemoryFolder(), write: () => promise };
+    const reads = { atOnce: 0, most: 0 };
+    const step = (pages: number, { isLong = false } = {}) => {
+      const { deps } = scanning(Array.from({ length: pages }, () => [at(1)]));
+      const reader = {
+        async scannedEntries(...args: Parameters<Deps["reader"]["scannedEntries"]>) {
+          reads.atOnce += 1;
+          reads.most = Math.max(reads.most, reads.atOnce);
+          await new Promise(setImmediate);
+          reads.atOnce -= 1;
+          return deps.reader.scannedEntries(...args);
+        },
+      } as Deps["reader"];
+      const limited = isLong
+        ? { exportDestinations, exportFormat: { ...exportFormat, line: () => text } }
+        : { exportDestinations: { folder: () => folder }, exportFormat };
+      return exportSegment({ ...limited, reader }, request, {}, () => true, noErrors);
+    };
+    return { step, reads, written };
+  }
+
+  test("read few pages at a time, and a short one does not wait for long ones", async () => {
+    const { step, reads, written } = createSteps();
+    written();
+    let ended = 0;
+    const long = Array.from({ length: 100 }, () => step(20).finally(() => (ended += 1)));
+    await step(2);
+    expect(ended).toBe(0);
+    expect(await Promise.all(long)).toHaveLength(100);
+    expect(reads.most).toBe(8);
+  });
+
+  test("share the memory of their files", async () => {
+    const { step, written } = createSteps();
+    const waiting = Array.from({ length: 127 }, () => step(1));
+    const { cursor, part } = await step(5, { isLong: true });
+    expect({ cursor, entries: part?.entries }).toEqual({ cursor: "2", entries: 2 });
+    written();
+    await Promise.all(waiting);
+    expect((await step(5, { isLong: true })).cursor).toBeUndefined();
+  });
+
+  test("are not more than it can hold; a further one is tried again", async () => {
+    const { step, written } = createSteps();
+    const waiting = Array.from({ length: 128 }, () => step(1));
+    await expect(step(1)).rejects.toMatchObject({ reason: "OVERLOADED", retryable: true });
+    written();
+    await Promise.all(waiting);
+    await step(1);
+  });
+});
+
+describe("a file gets its name", () => {
+  test("once, however many attempts have written one or renamed it", async () => {
+    const { deps } = scanning([[at(1)], [at(2)]]);
+    const step = () => exportSegment(deps, request, {}, () => true, noErrors);
+    const [killed, counted] = [await step(), await step()];
+    const name = counted.part?.name ?? "";
+    expect(killed.part?.name).not.toBe(name);
+    const part = "part-0-000001.jsonl.gz";
+    for (const _ of [1, 2]) await keepPart(deps, request, name, part);
+    expect(await linesOf(deps, part)).toEqual([1, 2]);
+    const folder = deps.exportDestinations.folder("audit", request);
+    expect(await namesIn(folder)).toEqual([killed.part?.name, part]);
+    const clock = { now: async () => ({ calendar: 9_000 + lateEntriesMs }) } as Deps["clock"];
+    expect(await openExport({ ...deps, clock }, request)).toBeUndefined();
+    expect(await namesIn(folder)).toEqual([]);
+  });
+
+  test("unless somebody has deleted it", async () => {
+    const { deps } = scanning([]);
+    const keeping = keepPart(deps, request, ".x.unfinished", "part-0-000001.jsonl.gz");
+    await expect(keeping).rejects.toMatchObject({ reason: "WRONG_STATE", retryable: false });
+  });
+});

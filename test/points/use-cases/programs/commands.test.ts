@@ -1,0 +1,107 @@
+/** Tests updates of programs: all that changes in one transaction, then the schedule. */
+import { expect, test } from "vitest";
+import { asService } from "../../../../src/platform/words/caller.ts";
+import { type BulkRules, defaultBulkRules } from "../../../../src/points/rules/bulk-rules.ts";
+import type { ProgramNotices } from "../../../../src/points/rules/program.ts";
+import {
+  createProgram,
+  updateProgram,
+} from "../../../../src/points/use-cases/programs/commands.ts";
+import { getProgram, withRules } from "../../../../src/points/use-cases/programs/queries.ts";
+import { enforceRules } from "../../../support/fixtures/bulk-rules.ts";
+import { recordWorkflows } from "../../../support/servers/recording-workflows.ts";
+import { memoryDeps } from "../../../support/stores/memory-store.ts";
+
+const programId = "p";
+const week = { expiryDays: 7, reservedGrants: false };
+const capped: BulkRules = {
+  ...defaultBulkRules,
+  maxPointsPerRow: 500,
+  maxTotalPoints: 10_000,
+  requiredApprovalCount: 0,
+};
+
+interface Change {
+  readonly lifetimeMonths?: number;
+  readonly notices?: ProgramNotices;
+  readonly bulkRules?: BulkRules;
+}
+
+/** A program of three months, whose rules need nobody; background tasks run when a test says so. */
+async function programFixture() {
+  const { deps: base, store } = memoryDeps();
+  const workflows = recordWorkflows();
+  const tasks: (() => Promise<void>)[] = [];
+  const background = (task: () => Promise<void>) => void tasks.push(task);
+  const deps = { ...base, workflows, background };
+  await createProgram(
+    { ...deps, background: () => {} },
+    { programId, timeZone: "UTC", lifetimeMonths: 3 },
+  );
+  await enforceRules(deps, programId, { requiredApprovalCount: 0 });
+  store.resetStats();
+  const update = async ({ bulkRules: rules, ...change }: Change) => {
+    const bulkRules = rules && { rules, proposer: asService("ann") };
+    const updated = await updateProgram(deps, {
+      ...{ programId, deadline: undefined, bulkRules },
+      ...change,
+    });
+    return { ...updated.program, bulkRules: updated.bulkRules };
+  };
+  const stored = async () => {
+    const { program, bulkRules } = await withRules(deps, await getProgram(deps, programId));
+    return { ...program, bulkRules };
+  };
+  return { store, workflows, tasks, update, stored };
+}
+
+test("all that is given changes in one transaction, and leaves what is not given", async () => {
+  const { store, update, stored } = await programFixture();
+  const all = await update({ lifetimeMonths: 6, notices: week, bulkRules: capped });
+  expect(store.stats.commits).toBe(1);
+  expect(all).toMatchObject({ notices: week, bulkRules: capped });
+  expect(all.lifetimes.map(({ lifetimeMonths }) => lifetimeMonths)).toEqual([3, 6]);
+  expect(await stored()).toEqual(all);
+
+  const grants = { expiryDays: 0, reservedGrants: true };
+  const quieter = await update({ notices: grants });
+  expect(quieter).toEqual({ ...all, notices: grants });
+  const laxer = { ...capped, maxPointsPerRow: 600 };
+  expect(await update({ bulkRules: laxer })).toEqual({ ...quieter, bulkRules: laxer });
+  const longer = await update({ lifetimeMonths: 12 });
+  expect(longer).toMatchObject({ notices: grants, bulkRules: laxer });
+  expect(longer.lifetimes).toHaveLength(3);
+});
+
+test("an update that changes nothing writes nothing", async () => {
+  const { store, update } = await programFixture();
+  const before = await update({ notices: week, bulkRules: capped });
+  store.resetStats();
+  expect(await update({})).toEqual(before);
+  const same = { lifetimeMonths: 3, notices: week, bulkRules: { ...capped } };
+  expect(await update(same)).toEqual(before);
+  expect(store.stats.commits).toBe(0);
+});
+
+test("a refused lifetime or rule changes nothing else and sets no schedule", async () => {
+  const { update, stored, tasks } = await programFixture();
+  const before = await stored();
+  const shorter = update({ lifetimeMonths: 2, notices: week, bulkRules: capped });
+  await expect(shorter).rejects.toMatchObject({ reason: "WRONG_STATE" });
+  const bulkRules = { ...capped, maxTotalPoints: 0 };
+  const uncapped = update({ lifetimeMonths: 6, notices: week, bulkRules });
+  await expect(uncapped).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
+  expect(await stored()).toEqual(before);
+  expect(tasks).toEqual([]);
+});
+
+test("the schedule follows the stored notices, also when an earlier task comes last", async () => {
+  const { update, tasks, workflows } = await programFixture();
+  await update({ lifetimeMonths: 6 });
+  expect(tasks).toEqual([]);
+  await update({ notices: week });
+  await update({ notices: { ...week, expiryDays: 3 } });
+  for (const task of tasks.toReversed()) await task();
+  const call = `ensureExpiryNotices ${programId} 3`;
+  expect(workflows.calls).toEqual([call, call]);
+});

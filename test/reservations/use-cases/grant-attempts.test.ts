@@ -1,0 +1,118 @@
+/** Tests which errors of an attempt to grant lead to another one, and which the workflow shows. */
+import { MockActivityEnvironment } from "@temporalio/testing";
+import { DefaultLogger } from "@temporalio/worker";
+import { expect, test, vi } from "vitest";
+import { createActivities } from "../../../activities/index.ts";
+import type { Clock } from "../../../src/platform/ports/clock.ts";
+import type { Engine } from "../../../src/platform/ports/engine.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
+import { createPastDueGrants } from "../../../src/worker/past-due.ts";
+import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
+import { noObservers } from "../../support/fixtures/no-observers.ts";
+
+const logger = new DefaultLogger("ERROR", () => {});
+
+interface Attempt {
+  readonly dueMs: number;
+  readonly scheduledMs: number;
+  /** Another clock. */
+  readonly now?: Clock["now"];
+  /** How many attempts the store is away for. All of them when left out. */
+  readonly awayFor?: number;
+}
+
+const pastDue = createPastDueGrants();
+
+/** Runs the grant activity on a store that is away, for a reservation that was due `dueMs` ago. */
+async function attempt({ dueMs, scheduledMs, now, awayFor = Number.POSITIVE_INFINITY }: Attempt) {
+  const { deps, clock, reserve } = createReservationFixture();
+  clock.time = Date.now() + 1_000;
+  await reserve("r");
+  let attempts = 0;
+  const transact: Engine["transact"] = (request) => {
+    attempts += 1;
+    if (attempts > awayFor) return deps.engine.transact(request);
+    return Promise.reject(new DomainError("STORE_UNAVAILABLE", "away"));
+  };
+  const { grantWhenDue } = createActivities({
+    deps: { ...deps, engine: { transact }, ...(now && { clock: { now } }) },
+    ...noObservers,
+    pastDue,
+  });
+  const scheduledTimestampMs = Date.now() - scheduledMs;
+  const execute_time = new Date(Date.now() - dueMs).toISOString();
+  const environment = new MockActivityEnvironment({ scheduledTimestampMs }, { logger });
+  return environment.run(grantWhenDue, {
+    program_id: programId,
+    reservation_id: "r",
+    user_id: "r",
+    execute_time,
+    lead_ms: 0,
+    original_run_id: "run",
+  });
+}
+
+test.each([
+  { dueMs: 0, scheduledMs: 3_600_000 },
+  { dueMs: 3_600_000, scheduledMs: 0 },
+])("one that has just become due is tried again by the same activity: %o", async (times) => {
+  expect(await attempt({ ...times, awayFor: 3 })).toMatchObject({ step: "DONE" });
+});
+
+const nameOf = (reservationId: string) => ({ programId, reservationId });
+
+test("the worker remembers what is past due until the next attempt, for 20 s", async () => {
+  pastDue.settle(nameOf("r"));
+  await attempt({ dueMs: 60_000, scheduledMs: 60_000 });
+  const { count, oldestMs } = pastDue.read();
+  expect(count).toBe(1);
+  expect(oldestMs).toBeGreaterThanOrEqual(60_000);
+  // An attempt of a later activity knows no earlier time.
+  await attempt({ dueMs: 60_000, scheduledMs: 11_000 });
+  expect(pastDue.read().oldestMs).toBeGreaterThanOrEqual(60_000);
+});
+
+test("a failed attempt counts for 20 s, unless another begins or the grant is settled", () => {
+  vi.useFakeTimers();
+  const memory = createPastDueGrants();
+  const [first, second] = [memory.begin(nameOf("a"), 0), memory.begin(nameOf("a"), 0)];
+  first();
+  vi.advanceTimersByTime(30_000);
+  expect(memory.read().count).toBe(1);
+  second();
+  vi.advanceTimersByTime(19_999);
+  const third = memory.begin(nameOf("a"), 0);
+  vi.advanceTimersByTime(30_000);
+  expect(memory.read().count).toBe(1);
+  third();
+  vi.advanceTimersByTime(20_000);
+  expect(memory.read()).toEqual({ count: 0, oldestMs: 0 });
+  const settled = memory.begin(nameOf("b"), 0);
+  memory.settle(nameOf("b"));
+  settled();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+test("a grant that is held counts from its time on, and no more when it is refused", async () => {
+  const memory = createPastDueGrants();
+  memory.begin(nameOf("later"), Date.now() + 60_000);
+  memory.begin(nameOf("now"), Date.now() - 5);
+  expect(memory.read().count).toBe(1);
+  memory.settle(nameOf("now"));
+  expect(memory.read()).toEqual({ count: 0, oldestMs: 0 });
+});
+
+test("one that has been due for longer shows the reason", async () => {
+  const step = await attempt({ dueMs: 60_000, scheduledMs: 60_000 });
+  expect(step).toMatchObject({ step: "RETRY", reason: "STORE_UNAVAILABLE" });
+});
+
+test.each([0, -3_600_000])(
+  "a clock that is off is shown at once, due since %i ms",
+  async (dueMs) => {
+    const now = () => Promise.reject(new DomainError("CLOCK_OFF", "off", { skew_ms: "6000" }));
+    const step = await attempt({ dueMs, scheduledMs: 0, now });
+    expect(step).toMatchObject({ step: "RETRY", reason: "CLOCK_OFF" });
+  },
+);

@@ -1,0 +1,169 @@
+/** Renders the reference of the API in markdown from the descriptors of the protos. */
+import {
+  type DescEnum,
+  type DescField,
+  type DescFile,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  getOption,
+  hasOption,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { nestedTypes } from "@bufbuild/protobuf/reflect";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { getComments } from "@bufbuild/protoplugin";
+import { body_limit, scope, time_limit } from "../../src/gen/meguri/access/v1/access_pb.ts";
+import { rulesOf } from "./field-rules.ts";
+
+/** A heading with its text. Types are linked by their full names. */
+interface Section {
+  readonly level: number;
+  readonly title: string;
+  readonly typeName: string;
+  readonly body: (link: Link) => readonly string[];
+}
+
+/** Makes a link to the section of a type, or its name alone when it has no section. */
+type Link = (typeName: string, text: string) => string;
+
+const introduction = `# API reference
+
+Generated from \`proto/\` by \`npm run generate\`; edit the comments there. The column "rule" has
+the constraints that protovalidate checks before the server handles a request: a request that
+breaks one is refused with \`INVALID_REQUEST\`, which names the field and says what it may be in the
+words of this column. So is a request that cannot be read: JSON with an unknown field or a value of
+a wrong type. Unknown fields in Protobuf's binary format are accepted, as newer clients send them.
+The meaning of every reason is in [errors.md](errors.md).`;
+
+/** The reference of the files' packages, each in the order of its files. */
+export function apiReference(files: readonly DescFile[]): string {
+  const byName = files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const packages = Map.groupBy(byName, ({ proto }) => proto.package);
+  const sections = [...packages].flatMap(([name, own]) => packageSections(name, own));
+  const anchors = anchorsOf(sections);
+  const link: Link = (typeName, text) => {
+    const anchor = anchors.get(typeName);
+    return anchor === undefined ? text : `[${text}](#${anchor})`;
+  };
+  const index = sections.map(
+    ({ level, title, typeName }) => `${"  ".repeat(level - 2)}- ${link(typeName, title)}`,
+  );
+  const texts = sections.map(({ level, title, body }) =>
+    [`${"#".repeat(level)} ${title}`, ...body(link)].filter((text) => text !== "").join("\n\n"),
+  );
+  return `${[introduction, index.join("\n"), ...texts].join("\n\n")}\n`;
+}
+
+function packageSections(name: string, files: readonly DescFile[]): Section[] {
+  const services = files.flatMap((file) => file.services);
+  const methods = services.flatMap((service) => service.methods);
+  const inMethods = new Set(methods.flatMap(({ input, output }) => [input, output]));
+  const types = files.flatMap((file) => [...nestedTypes(file)]);
+  const sections = [
+    ...services.flatMap(serviceSections),
+    ...types.flatMap((type): Section[] => {
+      if (type.kind !== "enum" && type.kind !== "message") return [];
+      const heading = { level: 3, title: shortName(type), typeName: type.typeName };
+      if (type.kind === "enum") return [{ ...heading, body: () => enumBody(type) }];
+      if (inMethods.has(type)) return [];
+      return [{ ...heading, body: (link) => [comment(type), fieldTable(type, link)] }];
+    }),
+  ];
+  // A package of options and rules alone has nothing that a message contains.
+  if (sections.length === 0) return [];
+  return [{ level: 2, title: name, typeName: name, body: () => [] }, ...sections];
+}
+
+function serviceSections(service: DescService): Section[] {
+  const { name: title, typeName } = service;
+  return [
+    { level: 3, title, typeName, body: () => [comment(service)] },
+    ...service.methods.map((method) => ({
+      level: 4,
+      title: method.name,
+      typeName: `${typeName}.${method.name}`,
+      body: (link: Link) => methodBody(method, link),
+    })),
+  ];
+}
+
+function methodBody(method: DescMethod, link: Link): string[] {
+  const { input, output, parent, name, methodKind, idempotency } = method;
+  const level = MethodOptions_IdempotencyLevel[idempotency];
+  const kind = methodKind === "server_streaming" ? "server stream, " : "";
+  return [
+    comment(method),
+    `\`/${parent.typeName}/${name}\` (${kind}idempotency level \`${level}\`)`,
+    `Scope: \`${getOption(method, scope)}\`${limitsOf(method)}`,
+    `**Request**: ${inCell(comment(input))}`,
+    fieldTable(input, link),
+    `**Response**: ${inCell(comment(output))}`,
+    fieldTable(output, link),
+  ];
+}
+
+/** The limits of a method that has some of its own. */
+function limitsOf(method: DescMethod): string {
+  const [time, body] = [getOption(method, time_limit), getOption(method, body_limit)];
+  return [
+    hasOption(method, time_limit) ? `, time limit ${time.seconds} s` : "",
+    body > 0 ? `, body limit ${body.toLocaleString("en-US")} bytes` : "",
+  ].join("");
+}
+
+function enumBody(type: DescEnum): string[] {
+  const rows = type.values.map((value) => [String(value.number), value.name, comment(value)]);
+  return [comment(type), table(["number", "name", "comment"], rows)];
+}
+
+function fieldTable(message: DescMessage, link: Link): string {
+  if (message.fields.length === 0) return "";
+  const rows = message.fields.map((field) => [
+    `\`${field.name}\``,
+    typeOf(field, link),
+    rulesOf(field),
+    comment(field),
+  ]);
+  return table(["field", "type", "rule", "comment"], rows);
+}
+
+function typeOf(field: DescField, link: Link): string {
+  const type = field.message ?? field.enum;
+  const name = type
+    ? link(type.typeName, shortName(type))
+    : ScalarType[field.scalar ?? 0]?.toLowerCase();
+  if (field.fieldKind === "map") return `map of ${name}`;
+  if (field.fieldKind === "list") return `repeated ${name}`;
+  return field.proto.proto3Optional ? `optional ${name}` : `${name}`;
+}
+
+/** A name without its package, if it is a package of this project. */
+const shortName = ({ typeName }: DescMessage | DescEnum): string =>
+  typeName.replace(/^meguri\.\w+\.\w+\./, "");
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(inCell).join(" | ")} |`;
+  return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}
+
+/** Text on one line, with the separator of cells escaped. */
+const inCell = (text: string) => text.replace(/\s*\n\s*/g, " ").replaceAll("|", "\\|");
+
+function comment(desc: Parameters<typeof getComments>[0]): string {
+  const text = getComments(desc).leading ?? "";
+  return text.replace(/^ /gm, "").trim().replaceAll("<", "\\<");
+}
+
+/** Anchors as GitHub makes them from headings: the second equal one gets "-1", and so on. */
+function anchorsOf(sections: readonly Section[]): ReadonlyMap<string, string> {
+  const counts = new Map<string, number>();
+  return new Map(
+    sections.map(({ title, typeName }) => {
+      const slug = title.toLowerCase().replace(/[^\w-]/g, "");
+      const count = counts.get(slug) ?? 0;
+      counts.set(slug, count + 1);
+      return [typeName, count === 0 ? slug : `${slug}-${count}`];
+    }),
+  );
+}

@@ -1,0 +1,89 @@
+/** Compares the points table with itself, and finds the grants that no other table knows of. */
+import type { BulkGrantName } from "../../src/bulk-grants/rules/bulk-grant.ts";
+import { bulkGrantIdOf } from "../../src/bulk-grants/use-cases/execute-row.ts";
+import { accountRef, bulkGrantRef, reservationRef } from "../../src/hub/records.ts";
+import type { Scanned } from "../../src/hub/scans.ts";
+import type { AccountName } from "../../src/points/ports/points.ts";
+import type { EventKey } from "../../src/points/rules/ledger.ts";
+import { compareAccount, compareLateKey } from "./compare-accounts.ts";
+import { recreateReservation } from "./compare-reservations.ts";
+import type { CompareDeps } from "./findings.ts";
+import { ofKind, scanTable } from "./scan-table.ts";
+
+/** An event key with the names that its own key consists of. */
+interface FoundKey extends AccountName {
+  readonly key: EventKey;
+}
+
+/** How many granted rows were found of each bulk grant, by its name. */
+export type GrantedRows = Map<string, BulkGrantName & { count: number; isLost: boolean }>;
+
+/** Compares all accounts, ledgers and event keys. Returns the granted rows of bulk grants. */
+export async function comparePoints(deps: CompareDeps): Promise<GrantedRows> {
+  const rows: GrantedRows = new Map();
+  await scanTable(deps, ["account", "event"], async (records) => {
+    for (const { value: account } of ofKind(records, "account")) {
+      await compareAccount(deps, { programId: account.programId, userId: account.userId });
+    }
+    const keys = ofKind(records, "event").map(foundKey);
+    await compareWithAccounts(deps, keys);
+    await compareWithReservations(deps, keys);
+    await countRows(deps, keys, rows);
+  });
+  return rows;
+}
+
+export function foundKey({ id, value: key }: Scanned<"event">): FoundKey {
+  const [programId, userId] = id.split("#") as [string, string];
+  return { programId, userId, key };
+}
+
+/** Finds keys whose entry their account does not have, and accounts that are lost as a whole. */
+async function compareWithAccounts(deps: CompareDeps, keys: readonly FoundKey[]): Promise<void> {
+  const accounts = await deps.reader.many(
+    keys.map(({ programId, userId }) => accountRef(programId, userId)),
+  );
+  for (const [i, found] of keys.entries()) {
+    const account = accounts[i];
+    const { number } = found.key.entry;
+    // The scan finds accounts by their records. One that is lost is found by its first event.
+    if (!account && number === 1) await compareAccount(deps, found);
+    if (number > (account?.last ?? 0)) await compareLateKey(deps, found, found.key);
+  }
+}
+
+async function compareWithReservations(
+  deps: CompareDeps,
+  keys: readonly FoundKey[],
+): Promise<void> {
+  const granted = keys.filter(({ key }) => key.entry.event.origin === "r");
+  const reservations = await deps.reader.many(
+    granted.map(({ programId, key }) => reservationRef(programId, key.entry.event.eventId)),
+  );
+  for (const [i, found] of granted.entries()) {
+    if (!reservations[i]) await recreateReservation(deps, found, found.key);
+  }
+}
+
+/** Counts the granted rows of each bulk grant. */
+async function countRows(
+  { reader }: CompareDeps,
+  keys: readonly FoundKey[],
+  rows: GrantedRows,
+): Promise<void> {
+  const granted = keys.filter(({ key }) => key.entry.event.origin === "b");
+  const names = granted.map(bulkGrantOf);
+  const refs = names.map(({ programId, bulkGrantId }) => bulkGrantRef(programId, bulkGrantId));
+  const bulkGrants = await reader.many(refs);
+  for (const [i, name] of names.entries()) {
+    const { id } = refs[i] as (typeof refs)[number];
+    const row = rows.get(id) ?? { ...name, count: 0, isLost: bulkGrants[i] === undefined };
+    rows.set(id, { ...row, count: row.count + 1 });
+  }
+}
+
+/** The bulk grant whose row an event key is of. */
+export const bulkGrantOf = ({ programId, userId, key }: FoundKey): BulkGrantName => ({
+  programId,
+  bulkGrantId: bulkGrantIdOf(key.entry.event, userId),
+});

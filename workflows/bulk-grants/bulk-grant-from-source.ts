@@ -1,0 +1,100 @@
+/** The workflow by which a batch job submits a sheet of a source and waits for the outcome. */
+import { defineSearchAttributeKey } from "@temporalio/common";
+import {
+  CancellationScope,
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  sleep,
+  workflowInfo,
+} from "@temporalio/workflow";
+import type { Activities } from "../../activities/index.ts";
+import {
+  type BlocksLeft,
+  type BulkGrantInput,
+  type BulkGrantResult,
+  bulkGrantWorkflowId,
+} from "../../src/bulk-grants/contract/bulk-grants.ts";
+import type {
+  BulkGrantFromSourceInput,
+  SubmittedFromSource,
+} from "../../src/bulk-grants/contract/sheet-sources.ts";
+import { type BulkGrantState, finalStates } from "../../src/bulk-grants/rules/bulk-grant.ts";
+import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { orRefusal, requireTexts } from "../failures.ts";
+import { pollTiming, sourceTiming } from "../timing.ts";
+import { createBulkRun } from "./bulk-grant-run.ts";
+import { followBulkGrant, resultOf } from "./bulk-grant-steps.ts";
+
+/** Set by Temporal when a schedule has started the run. */
+const scheduledKey = defineSearchAttributeKey("TemporalScheduledStartTime", "DATETIME");
+
+const { submitFromSource } = proxyActivities<Activities>(sourceTiming.submit);
+
+const { advanceBulkGrant } = proxyActivities<Activities>(sourceTiming.readRecord);
+
+/**
+ * Submits a sheet under the identity of its source, as an upload does. A run with the workflow id
+ * of the bulk grant follows it from there on. Any other run, such as one of a schedule, waits until
+ * the bulk grant has ended, and returns the same result; cancelling it ends only the wait. Started
+ * twice, it is one bulk grant. A refusal fails the workflow with its reason.
+ */
+export async function bulkGrantFromSource(
+  input: BulkGrantFromSourceInput,
+): Promise<BulkGrantResult> {
+  requireTexts(input, ["program_id", "bulk_grant_id", "source"]);
+  const submitted = input.submitted ?? (await submit(input));
+  const { program_id, bulk_grant_id, is_own } = submitted;
+  const key = { program_id, bulk_grant_id };
+  const continueWith = (left?: BlocksLeft) =>
+    continueAsNew<typeof bulkGrantFromSource>({
+      ...input,
+      submitted: { ...key, is_own, ...(left && { left }) },
+    });
+  if (!is_own) {
+    setCurrentDetails(
+      `Waits for ${escapeMarkdown(bulkGrantWorkflowId(program_id, bulk_grant_id))}.`,
+    );
+    return awaitEnd(key, continueWith);
+  }
+  const run = createBulkRun(key);
+  return CancellationScope.nonCancellable(() => followBulkGrant(run, submitted.left, continueWith));
+}
+
+/** A requested cancellation waits for the submission, so that what is submitted is cancelled. */
+function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
+  const { program_id, bulk_grant_id, source, title, cause, subject, execute_time } = input;
+  const { expire_month } = input;
+  const { startTime, typedSearchAttributes } = workflowInfo();
+  const start = typedSearchAttributes.get(scheduledKey) ?? startTime;
+  setCurrentDetails(`Submits ${escapeMarkdown(source)}.`);
+  return CancellationScope.nonCancellable(() =>
+    orRefusal(
+      submitFromSource({
+        program_id,
+        bulk_grant_id,
+        source,
+        ...(title !== undefined && { title }),
+        ...(cause !== undefined && { cause }),
+        ...(subject !== undefined && { subject }),
+        ...(execute_time !== undefined && { execute_time }),
+        ...(expire_month !== undefined && { expire_month }),
+        start_time: start.toISOString(),
+      }),
+    ),
+  );
+}
+
+/** Reads the record until it is final: Temporal does not let a workflow await another one's. */
+async function awaitEnd(
+  key: BulkGrantInput,
+  continueAgain: () => Promise<never>,
+): Promise<BulkGrantResult> {
+  const { firstMs, factor, mostMs } = pollTiming;
+  for (let pause: number = firstMs; ; pause = Math.min(pause * factor, mostMs)) {
+    const view = await orRefusal(advanceBulkGrant(key));
+    if (finalStates.has(view.state as BulkGrantState)) return resultOf(view);
+    await sleep(pause);
+    if (workflowInfo().continueAsNewSuggested) await continueAgain();
+  }
+}

@@ -1,0 +1,152 @@
+/** What operators see of a bulk grant's run: current details and search attributes. */
+import { defineSearchAttributeKey } from "@temporalio/common";
+import {
+  setCurrentDetails,
+  upsertMemo,
+  upsertSearchAttributes,
+  workflowInfo,
+} from "@temporalio/workflow";
+import type { BulkGrantCounts, BulkGrantView } from "../../src/bulk-grants/contract/bulk-grants.ts";
+import type { ChangeView } from "../../src/platform/contract/changes.ts";
+import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
+import { displayCaller } from "../../src/platform/words/caller.ts";
+import { counted } from "../../src/platform/words/counted.ts";
+import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { createPace } from "./bulk-pace.ts";
+
+const programKey = defineSearchAttributeKey(searchAttributes.program, "KEYWORD");
+const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
+const pointsKey = defineSearchAttributeKey(searchAttributes.points, "INT");
+const callerKey = defineSearchAttributeKey(searchAttributes.caller, "KEYWORD");
+const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
+
+/**
+ * Shows a bulk grant; `rowsRun` is whether rows are under way. Changes search attributes and memo
+ * only when one has changed.
+ */
+export function createBulkView(): (view: BulkGrantView, rowsRun: boolean) => void {
+  const { typedSearchAttributes: atStart, memo } = workflowInfo();
+  const paceOf = createPace();
+  // A run that was started by hand, or from a source, has none.
+  let listed = textOf({
+    program: atStart.get(programKey),
+    state: atStart.get(stateKey),
+    points: atStart.get(pointsKey),
+    caller: atStart.get(callerKey),
+    executeTime: atStart.get(executeTimeKey),
+  });
+  const summaryAtStart = memo?.summary;
+  let summary = summaryAtStart;
+  return (view, rowsRun) => {
+    setCurrentDetails(markdownOf(view, labelOf(view, rowsRun), paceOf(view)));
+    const next = listedOf(view, rowsRun);
+    if (textOf(next) !== listed) {
+      listed = textOf(next);
+      upsertSearchAttributes([
+        { key: programKey, value: next.program },
+        { key: stateKey, value: next.state },
+        { key: pointsKey, value: next.points },
+        { key: callerKey, value: next.caller },
+        // The value null removes the attribute.
+        { key: executeTimeKey, value: next.executeTime ?? null },
+      ]);
+    }
+    const isBad = badOutcomes.has(view.state);
+    const what = summaryAtStart ?? view.bulk_grant_id;
+    const nextSummary = isBad ? `${outcomeOf(view)}: ${what}` : summaryAtStart;
+    if (nextSummary === summary) return;
+    summary = nextSummary;
+    upsertMemo({ summary });
+  };
+}
+
+/** Runs that end so are Completed like those that granted everything, so their memo says it. */
+const badOutcomes: ReadonlySet<string> = new Set(["INVALID", "DONE_WITH_FAILURES"]);
+
+function outcomeOf({ state, row_count, counts }: BulkGrantView): string {
+  const { invalid_count, failed_count } = counts;
+  const [count, what] = state === "INVALID" ? [invalid_count, "invalid"] : [failed_count, "failed"];
+  return `${state}, ${number(count)} of ${counted(row_count, "row")} ${what}`;
+}
+
+const textOf = (attributes: Readonly<Record<string, unknown>>) => JSON.stringify(attributes);
+
+const listedOf = (view: BulkGrantView, rowsRun: boolean) => ({
+  program: view.program_id,
+  state: view.step === "PAUSED" && !rowsRun ? view.step : view.state,
+  points: view.total_points,
+  caller: view.submitter.service,
+  executeTime: view.execute_time === undefined ? undefined : new Date(view.execute_time),
+});
+
+/** The state as operators read it: rows under way are executed before a pause, or counted. */
+function labelOf({ step, state }: BulkGrantView, rowsRun: boolean): string {
+  if (step === "PAUSED") return rowsRun ? "PAUSING" : "PAUSED";
+  return step === "FINISH" && state === "RUNNING" ? "CANCELLING" : state;
+}
+
+/** The state, what is waited for, the digest, people and counts, as an operator reads them. */
+function markdownOf(view: BulkGrantView, label: string, pace: readonly string[]): string {
+  const { details, title, cause, source, submitter, starter, approvals, counts } = view;
+  const from = source === undefined ? "" : ` from ${source}`;
+  return [
+    `**${label}**: ${details}`,
+    "",
+    `- digest: \`${view.digest}\``,
+    ...(title === undefined ? [] : [`- title: ${escapeMarkdown(title)}`]),
+    ...(cause === undefined ? [] : [`- cause: ${escapeMarkdown(cause)}`]),
+    `- in all: ${counted(view.total_points, "point")}, ${counted(view.row_count, "row")}`,
+    ...(view.summary ?? []).map((line) => `- ${line}`),
+    `- submitted by: ${escapeMarkdown(displayCaller(submitter) + from)}`,
+    ...(starter ? [`- started by: ${escapeMarkdown(displayCaller(starter))}`] : []),
+    `- ${approvedBy(view)}`,
+    ...approvals.map(approvalLine),
+    ...(view.execute_time === undefined ? [] : [`- not before: ${view.execute_time}`]),
+    ...countLines(counts),
+    ...pace,
+    ...failedLines(view),
+    // The Web UI cuts the last line, so it is one that the title of the page has as well.
+    `- bulk grant: ${escapeMarkdown(view.bulk_grant_id)}, revision ${view.revision}`,
+  ].join("\n");
+}
+
+function approvedBy({ approvals, required_approval_count: required }: BulkGrantView): string {
+  if (required === 0) return "approved by: not required";
+  if (approvals.length > 0) return `approved by ${approvals.length} of ${required}:`;
+  return `approved by: nobody yet${required > 1 ? ` (${required} are required)` : ""}`;
+}
+
+/** Who approved, when, and the note that the person has left. */
+const approvalLine = ({ caller, time, reason }: ChangeView) =>
+  `  - ${escapeMarkdown(displayCaller(caller))} at ${time}` +
+  (reason === "" ? "" : `: ${escapeMarkdown(reason)}`);
+
+/** The first rows that are invalid or have failed: by line, because a user is personal. */
+function failedLines({ failed_rows = [], counts }: BulkGrantView): string[] {
+  const more = counts.failed_count + counts.invalid_count - failed_rows.length;
+  const lines = failed_rows.map(
+    ({ line, codes }) => `  - line ${line}: ${escapeMarkdown(codes.join(", "))}`,
+  );
+  return [
+    ...(lines.length > 0 ? ["- first of the rows that cannot be granted:"] : []),
+    ...lines,
+    ...(lines.length > 0 && more > 0 ? [`  - and ${number(more)} more`] : []),
+  ];
+}
+
+function countLines(counts: BulkGrantCounts): string[] {
+  const rows: [string, number][] = [
+    ["granted", counts.granted_count],
+    ["already granted before", counts.already_granted_count],
+    ["failed", counts.failed_count],
+    ["invalid", counts.invalid_count],
+    ["not run", counts.not_run_count],
+  ];
+  const codes = Object.entries(counts.problem_counts);
+  return [
+    `- rows: ${rows.map(([name, count]) => `${number(count)} ${name}`).join(", ")}`,
+    ...codes.map(([code, count]) => `  - ${escapeMarkdown(code)}: ${number(count)}`),
+  ];
+}
+
+const number = (value: number) => value.toLocaleString("en");

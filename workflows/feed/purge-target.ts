@@ -1,0 +1,46 @@
+/** The workflow that purges what a deleted target has left. */
+import {
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  workflowInfo,
+} from "@temporalio/workflow";
+import type { Activities } from "../../activities/index.ts";
+import type { PurgeTargetInput } from "../../src/feed/contract/purges.ts";
+import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { orRefusal, requireTexts } from "../failures.ts";
+import { sweepTiming } from "../timing.ts";
+
+const { readKindsToPurge, purgeReactions, purgeEvents, endPurge } = proxyActivities<Activities>(
+  sweepTiming.purgePage,
+);
+
+/**
+ * Purges the reactions to a deleted target, one kind after another, then the events about it, whose
+ * notifications it ends. The delete itself has ended those of the target's owner. Read groups stay
+ * until they expire, and lists skip them, so the cost does not follow the owner's history. May run
+ * twice.
+ */
+export async function purgeTarget(input: PurgeTargetInput): Promise<void> {
+  requireTexts(input, ["type", "id"]);
+  const { type, id, owner_id } = input;
+  const target = { type, id };
+  setCurrentDetails("Reads the kinds of the reactions.");
+  let kinds = input.kinds ?? (await orRefusal(readKindsToPurge(target)));
+  for (let [kind] = kinds; kind !== undefined; [kind] = kinds) {
+    if (workflowInfo().continueAsNewSuggested) {
+      await continueAsNew<typeof purgeTarget>({ ...target, owner_id, kinds });
+    }
+    setCurrentDetails(escapeMarkdown(`Purges reactions, page by page: ${kinds.join(", ")}.`));
+    const hasMore = await orRefusal(purgeReactions({ ...target, kind }));
+    if (!hasMore) kinds = kinds.slice(1);
+  }
+  setCurrentDetails("Purges events, and ends the notifications of their owners.");
+  while (await orRefusal(purgeEvents(target))) {
+    if (workflowInfo().continueAsNewSuggested) {
+      await continueAsNew<typeof purgeTarget>({ ...target, owner_id, kinds });
+    }
+  }
+  await orRefusal(endPurge(target));
+  setCurrentDetails("No reactions and events are left.");
+}

@@ -1,0 +1,51 @@
+/** What operators see of a run of a hold: current details, and a search attribute at the end. */
+import { defineSearchAttributeKey } from "@temporalio/common";
+import { upsertSearchAttributes } from "@temporalio/workflow";
+import type { HoldInput, HoldStep } from "../../src/holds/contract/holds.ts";
+import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
+import { counted } from "../../src/platform/words/counted.ts";
+import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { byOf } from "../change-text.ts";
+
+const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
+
+/**
+ * Sets the state of a hold that was not captured. That one needs none, as a reservation that is
+ * done: Running says that it is HELD, and Completed without a state that it is CAPTURED.
+ */
+export function upsertEnd(state: HoldStep["state"]): void {
+  if (state !== "CAPTURED") upsertSearchAttributes([{ key: stateKey, value: state }]);
+}
+
+/** Who holds how much until when and why, and what became of it, as Markdown. */
+export function detailsOf(input: HoldInput, step: HoldStep): string {
+  const { user_id, points, reason = "", cause, held_by = "" } = input;
+  return [
+    `${escapeMarkdown(`${counted(points, "point")} of ${user_id}`)}. ${stateOf(step)}`,
+    [
+      `- reason: ${escapeMarkdown(reason) || "none given"}`,
+      ...(cause ? [`- cause: ${escapeMarkdown(cause)}`] : []),
+      `- held by: ${escapeMarkdown(held_by) || "unknown"}`,
+    ].join("\n"),
+    ...(step.state === "HELD" ? [howToEnd] : []),
+  ].join("\n\n");
+}
+
+function stateOf({ state, until, release, ...points }: HoldStep): string {
+  const { captured_points, released_points: released } = points;
+  const captured = `${captured_points} captured`;
+  switch (state) {
+    case "HELD":
+      return `Held until ${until}, ${captured} so far.`;
+    case "CAPTURED":
+      return `Ended by a capture: ${captured}, ${released} released.`;
+    case "RELEASED":
+      return `Released${release ? ` ${byOf(release)}` : ""}: ${captured}, ${released} released.`;
+    case "EXPIRED":
+      return `Timed out at ${until}: ${captured}, ${released} released.`;
+  }
+}
+
+const howToEnd =
+  "**Request Cancellation** releases the points. **Terminate** does not: they are still held, " +
+  "and a new run starts within a minute.";

@@ -1,0 +1,122 @@
+/** The month-end sweep: the workflow that expires what is due in the accounts without calls. */
+import { defineSearchAttributeKey } from "@temporalio/common";
+import {
+  continueAsNew,
+  patched,
+  proxyActivities,
+  setCurrentDetails,
+  upsertSearchAttributes,
+  workflowInfo,
+} from "@temporalio/workflow";
+import type { Activities } from "../../activities/index.ts";
+import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
+import { counted, nounFor } from "../../src/platform/words/counted.ts";
+import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import {
+  type MonthEndCounts,
+  type MonthEndFailure,
+  type MonthEndInput,
+  type MonthEndMonths,
+  type MonthEndResult,
+  monthEndIncomplete,
+  monthEndTaskQueue,
+} from "../../src/points/contract/month-ends.ts";
+import { maxReports, shardCount } from "../../src/points/contract/points.ts";
+import { orRefusal, refuse, requireTexts } from "../failures.ts";
+import { allShards, namesOf, workOn } from "../parts.ts";
+import { withState } from "../sweep-state.ts";
+import { sweepTiming } from "../timing.ts";
+
+const monthKey = defineSearchAttributeKey(searchAttributes.month, "KEYWORD");
+
+/** Runs that began before this patch process so many shards concurrently. */
+const fewShards = 4;
+
+/**
+ * Each shard is a partition of the index, whose rate limits it, so all are processed at once, on a
+ * task queue of their own. A worker that knows this patch also polls that task queue.
+ */
+const allAtOnce = "all-shards-at-once";
+
+const { readMonthEnd, recordMonthEnd } = proxyActivities<Activities>(sweepTiming.month);
+const { expireShard } = proxyActivities<Activities>(sweepTiming.shard);
+
+const nothing: MonthEndCounts = { expired: 0, unchanged: 0, failed: 0, failures: [] };
+
+/**
+ * Expires what is due in the accounts of a program. May run twice. Fails with MONTH_END_INCOMPLETE
+ * when all shards are done and some accounts failed, so that an operator notices them.
+ */
+export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
+  return withState(() => sweep(input));
+}
+
+async function sweep(input: MonthEndInput): Promise<MonthEndResult> {
+  requireTexts(input, ["program_id"]);
+  const { program_id, so_far } = input;
+  const months = so_far?.months ?? (await orRefusal(readMonthEnd({ program_id })));
+  // A run that continues another one has its values.
+  if (!so_far) upsertSearchAttributes([{ key: monthKey, value: months.month }]);
+  let counts = so_far?.counts ?? nothing;
+  const shards = so_far?.shards ?? allShards();
+  const report = (progress: string) => reportOf(months, counts, progress);
+  setCurrentDetails(escapeMarkdown(report("runs")));
+  const isAtOnce = patched(allAtOnce);
+  const concurrency = isAtOnce ? shardCount : fewShards;
+  const queue = isAtOnce && { taskQueue: monthEndTaskQueue(workflowInfo().taskQueue) };
+  const left = await workOn(shards, concurrency, async (part) => {
+    const summary = `shard ${part.shard + 1} of ${shardCount}`;
+    const result = await orRefusal(
+      expireShard.executeWithOptions({ summary, ...queue }, [{ program_id, ...part }]),
+    );
+    counts = added(counts, result);
+    setCurrentDetails(escapeMarkdown(report("runs")));
+    return result.cursor;
+  });
+  if (left.length > 0) {
+    await continueAsNew<typeof monthEnd>({ program_id, so_far: { months, counts, shards: left } });
+  }
+  await orRefusal(recordMonthEnd({ program_id, month: months.month, failed: counts.failed }));
+  const result = {
+    ...counts,
+    months,
+    report: report(counts.failed > 0 ? "is incomplete" : "is done"),
+  };
+  setCurrentDetails(escapeMarkdown(result.report));
+  if (counts.failed > 0) throw incomplete(result);
+  const { failures: _, ...done } = result;
+  return done;
+}
+
+const added = (total: MonthEndCounts, next: MonthEndCounts): MonthEndCounts => ({
+  expired: total.expired + next.expired,
+  unchanged: total.unchanged + next.unchanged,
+  failed: total.failed + next.failed,
+  failures: [...total.failures, ...next.failures].slice(0, maxReports),
+});
+
+/** The months, the counts and the first accounts that failed, as an operator reads them. */
+function reportOf(months: MonthEndMonths, counts: MonthEndCounts, progress: string): string {
+  const { expired, unchanged, failed } = counts;
+  const number = (count: number) => count.toLocaleString("en");
+  return (
+    `The month end of ${nameOf(months.month)} ${progress}. ` +
+    `Expired what was granted up to ${nameOf(months.granted_up_to)}: ` +
+    `${counted(expired, "account")}, ${number(unchanged)} unchanged, ${number(failed)} failed` +
+    (failed > 0 ? `: ${namesOf(counts)}` : "")
+  );
+}
+
+/** Formats `"2026-11"` as `November 2026 (2026-11)`. */
+function nameOf(month: MonthEndMonths["month"]): string {
+  const format = { month: "long", year: "numeric", timeZone: "UTC" } as const;
+  return `${new Date(`${month}-01`).toLocaleDateString("en", format)} (${month})`;
+}
+
+function incomplete(result: MonthEndFailure) {
+  const message =
+    `could not expire what is due in ${counted(result.failed, "account")}, ` +
+    `${nounFor(result.failed, "which is", "which are")} left to the next run: ` +
+    namesOf(result);
+  return refuse(message, monthEndIncomplete, [result]);
+}

@@ -1,0 +1,191 @@
+/** What callers and operators request of a run of a reservation: signal, updates, cancellation. */
+import {
+  CancellationScope,
+  condition,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+} from "@temporalio/workflow";
+import type { Activities } from "../../activities/index.ts";
+import type { ChangeInput } from "../../src/platform/contract/changes.ts";
+import { hasControls } from "../../src/platform/words/controls.ts";
+import { isReservable, maxPoints } from "../../src/platform/words/units.ts";
+import {
+  type ChangePointsInput,
+  detailsQuery,
+  type RescheduleInput,
+  type ReservationInput,
+  type ReservationKey,
+  type ReservationView,
+  refreshSignal,
+} from "../../src/reservations/contract/reservations.ts";
+import { createCancellation } from "../cancellation.ts";
+import { orRefusal, refuse } from "../failures.ts";
+import { changeTiming } from "../timing.ts";
+
+const refresh = defineSignal(refreshSignal);
+const details = defineQuery<string>(detailsQuery);
+const cancel = defineUpdate<ReservationView, [ChangeInput | undefined]>("cancel");
+const reschedule = defineUpdate<ReservationView, [RescheduleInput]>("reschedule");
+const changePoints = defineUpdate<ReservationView, [ChangePointsInput]>("change_points");
+const retry = defineUpdate<ReservationView, [ChangeInput | undefined]>("retry");
+
+const forUpdates = proxyActivities<Activities>(changeTiming.update);
+const untilAnswered = proxyActivities<Activities>(changeTiming.cancellation);
+
+/** A run as its callers and operators see it. */
+export interface Run {
+  /** True from a request on until the next `untilRefresh` or `takeRefresh`. */
+  isRefreshRequested(): boolean;
+  isCancelRequested(): boolean;
+  /** Returns whether a refresh was requested, and forgets the request. */
+  takeRefresh(): boolean;
+  /** Does work that a requested refresh cancels. Returns undefined when it did. */
+  untilRefresh<T>(work: () => Promise<T>): Promise<T | undefined>;
+  /** Cancels the reservation if Temporal was asked to cancel the run, as CancelReservation does. */
+  cancelIfRequested(): Promise<void>;
+  /** Has Temporal asked to cancel the run, unless it was asked already. */
+  requestCancellation(): Promise<void>;
+  /** Shows what the run does as the answer of the query `details`, and with more in the Web UI. */
+  showDetails(text: string, more: readonly string[]): void;
+}
+
+/** Sets the handlers of a run. To be called in the run's outermost scope. */
+export function createRun({ program_id, reservation_id }: ReservationInput): Run {
+  const key: ReservationKey = { program_id, reservation_id };
+  let isRefreshRequested = false;
+  let interruptible: CancellationScope | undefined;
+  let shown = "";
+  const requestRefresh = () => {
+    isRefreshRequested = true;
+    interruptible?.cancel();
+  };
+  const cancellation = createCancellation(requestRefresh, (change) =>
+    untilAnswered.cancelReservation(key, change),
+  );
+  setHandler(details, () => shown, { description: "What the reservation waits for or does." });
+  setHandler(refresh, requestRefresh, { description: "Reads the reservation's record again." });
+  setUpdates(key, requestRefresh);
+  return {
+    isRefreshRequested: () => isRefreshRequested,
+    isCancelRequested: cancellation.isRequested,
+    takeRefresh() {
+      const requested = isRefreshRequested;
+      isRefreshRequested = false;
+      return requested;
+    },
+    async untilRefresh(work) {
+      if (isRefreshRequested) return undefined;
+      interruptible = new CancellationScope();
+      try {
+        return await interruptible.run(work);
+      } catch (error) {
+        if (!interruptible.consideredCancelled) throw error;
+        return undefined;
+      } finally {
+        interruptible = undefined;
+      }
+    },
+    cancelIfRequested: cancellation.carryOut,
+    requestCancellation: () =>
+      CancellationScope.nonCancellable(async () => {
+        if (cancellation.isRequested()) return;
+        await untilAnswered.cancelReservationRun(key);
+        await condition(cancellation.isRequested);
+      }),
+    showDetails(text, more) {
+      shown = text;
+      setCurrentDetails([text, ...more].join("\n\n"));
+    },
+  };
+}
+
+type Change = () => Promise<ReservationView>;
+
+/** The updates change the record, as the RPCs do, and then request a refresh. */
+function setUpdates(key: ReservationKey, requestRefresh: () => void): void {
+  // A cancelled run still answers: the cancellation of the reservation requests that of the run.
+  const answer = (change: Change) => CancellationScope.nonCancellable(() => orRefusal(change()));
+  const afterwards = async (change: Change) => {
+    const view = await answer(change);
+    requestRefresh();
+    return view;
+  };
+  setHandler(cancel, (change) => answer(() => forUpdates.cancelReservation(key, change)), {
+    description: "Cancels the reservation, as CancelReservation does: {subject?, reason?}.",
+    validator: checkChange,
+  });
+  const move = (change: RescheduleInput) =>
+    afterwards(() => forUpdates.rescheduleReservation(key, change));
+  setHandler(reschedule, move, {
+    description:
+      'Moves the reservation: {execute_time: "2026-12-01T00:00:00+09:00", subject?, reason?, ' +
+      "allow_past_execute_time?}.",
+    validator: checkReschedule,
+  });
+  const changeTo = (change: ChangePointsInput) =>
+    afterwards(() => forUpdates.changeReservationPoints(key, change));
+  setHandler(changePoints, changeTo, {
+    description: "Lowers or raises the points: {points: 100, subject?, reason?}.",
+    validator: checkPoints,
+  });
+  setHandler(retry, (change) => afterwards(() => forUpdates.retryReservation(key, change)), {
+    description:
+      "Sets a FAILED reservation to PENDING, and tries one that is RETRYING at once: " +
+      "{subject?, reason?}.",
+    validator: checkChange,
+  });
+}
+
+/** Validates the argument before the Update is written to the history. */
+function checkReschedule(input: RescheduleInput): void {
+  const time: unknown = input?.execute_time;
+  if (typeof time !== "string" || !rfc3339.test(time) || !isInCalendar(time)) {
+    throw refuse(
+      'execute_time: must be RFC 3339 with a zone, such as "2026-12-01T00:00:00+09:00"',
+      "INVALID_REQUEST",
+    );
+  }
+  if (!["undefined", "boolean"].includes(typeof input.allow_past_execute_time)) {
+    throw refuse("allow_past_execute_time: must be true or false", "INVALID_REQUEST");
+  }
+  checkChange(input);
+}
+
+function checkPoints(input: ChangePointsInput): void {
+  if (!isReservable(input?.points)) {
+    throw refuse(`points: must be a number from 1 to ${maxPoints}`, "INVALID_REQUEST");
+  }
+  checkChange(input);
+}
+
+/** Date.parse takes the 30th of February for the 2nd of March. */
+function isInCalendar(time: string): boolean {
+  const day = time.slice(0, "2026-12-01".length);
+  return (
+    Number.isFinite(Date.parse(time)) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
+  );
+}
+
+function checkChange(input: ChangeInput | null | undefined): void {
+  if (typeof (input ?? {}) !== "object") {
+    throw refuse("the argument must be an object: {subject?, reason?}", invalid);
+  }
+  for (const field of ["subject", "reason"] as const) {
+    const value: unknown = input?.[field];
+    const isText =
+      typeof value === "string" && byteLength(value) <= maxBytes[field] && !hasControls(value);
+    if (value !== undefined && !isText) {
+      const text = `must be text of at most ${maxBytes[field]} bytes without control characters`;
+      throw refuse(`${field}: ${text}`, invalid);
+    }
+  }
+}
+
+const maxBytes = { subject: 64, reason: 128 };
+const byteLength = (text: string) => new TextEncoder().encode(text).length;
+const invalid = "INVALID_REQUEST";
+const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;

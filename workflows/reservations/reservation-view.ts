@@ -1,0 +1,199 @@
+/** What operators see of a run of a reservation: current details and search attributes. */
+import { defineSearchAttributeKey } from "@temporalio/common";
+import { upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
+import type { ChangeView } from "../../src/platform/contract/changes.ts";
+import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
+import { counted } from "../../src/platform/words/counted.ts";
+import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import type { Points } from "../../src/platform/words/units.ts";
+import {
+  isFinal,
+  type ReservationInput,
+  type ReservationStep,
+} from "../../src/reservations/contract/reservations.ts";
+import { byOf } from "../change-text.ts";
+import type { Run } from "./reservation-run.ts";
+
+const pointsKey = defineSearchAttributeKey(searchAttributes.points, "INT");
+const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
+const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
+const reasonKey = defineSearchAttributeKey(searchAttributes.reason, "KEYWORD");
+
+/** Shows steps, and changes a search attribute only when its value has changed. */
+export interface View {
+  show(step: ReservationStep): void;
+}
+
+/** What the list of workflows shows of a run. */
+interface Listed {
+  readonly state: string | undefined;
+  readonly reason: string | undefined;
+  readonly points: Points | undefined;
+  readonly executeTime: Date;
+}
+
+type AtStart = { readonly [K in keyof Listed]: Listed[K] | undefined };
+
+export function createView(input: ReservationInput, run: Run): View {
+  let executeTime = input.execute_time_at_start;
+  let listed = listedAtStart();
+  return {
+    show(step) {
+      let { points } = listed;
+      if (step.step === "WAIT" || step.step === "DONE") {
+        executeTime = step.execute_time;
+        points = step.points ?? points;
+      }
+      showDetails(run, { ...input, points: points ?? input.points }, step, executeTime);
+      const { state, reason } = stateOf(step);
+      const next = {
+        state: isPlain(listed, state) ? undefined : state,
+        ...{ reason, points, executeTime: new Date(executeTime) },
+      };
+      upsertChanges(listed, next);
+      listed = next;
+    },
+  };
+}
+
+/** Shows a step, and of the input what is reserved, for whom, why and by whom. */
+export function showDetails(
+  run: Run,
+  input: ReservationInput,
+  step: ReservationStep,
+  executeTime: string,
+): void {
+  const what = escapeMarkdown(`${counted(input.points, "point")} for ${input.user_id}`);
+  run.showDetails(`${what}. ${detailsOf(step, run, executeTime)}`, [
+    ...originOf(input),
+    ...(isFinal(step) ? [] : [howToEnd]),
+  ]);
+}
+
+/**
+ * Whether the status of the run says the state: Running that it is PENDING, Completed that it is
+ * DONE. An upsert at the end would be one of four billed actions. A run has a state from the first
+ * other one on; those that an earlier version or an operator has started have it from the start.
+ */
+const isPlain = (before: AtStart, state: string): boolean =>
+  before.state === undefined &&
+  before.executeTime !== undefined &&
+  (state === "PENDING" || state === "DONE");
+
+/** A run that continues another one has its values, and a run that was started by hand has none. */
+function listedAtStart(): AtStart {
+  const { typedSearchAttributes: attributes } = workflowInfo();
+  return {
+    state: attributes.get(stateKey),
+    reason: attributes.get(reasonKey),
+    points: attributes.get(pointsKey),
+    executeTime: attributes.get(executeTimeKey),
+  };
+}
+
+function stateOf(step: ReservationStep): { state: string; reason: string | undefined } {
+  switch (step.step) {
+    case "WAIT":
+      return { state: "PENDING", reason: undefined };
+    case "RETRY":
+      return { state: "RETRYING", reason: step.reason };
+    case "PAUSED":
+      return { state: "PAUSED", reason: "PROGRAM_PAUSED" };
+    case "FAILED":
+      return { state: "FAILED", reason: step.reason };
+    default:
+      return { state: step.step, reason: undefined };
+  }
+}
+
+/** One command, with the values that differ. An attribute is removed by the value null. */
+function upsertChanges(before: AtStart, after: Listed): void {
+  const changes = [
+    ...(after.state !== before.state ? [{ key: stateKey, value: after.state ?? null }] : []),
+    ...(after.reason !== before.reason ? [{ key: reasonKey, value: after.reason ?? null }] : []),
+    ...(after.points !== before.points ? [{ key: pointsKey, value: after.points ?? null }] : []),
+    ...(after.executeTime.getTime() !== before.executeTime?.getTime()
+      ? [{ key: executeTimeKey, value: after.executeTime }]
+      : []),
+  ];
+  if (changes.length > 0) upsertSearchAttributes(changes);
+}
+
+/** What the run waits for or does, as Markdown. */
+function detailsOf(step: ReservationStep, run: Run, executeTime: string): string {
+  switch (step.step) {
+    case "WAIT":
+      return `Waits until ${step.execute_time}.${lastChange(step.last_change)}`;
+    case "RETRY":
+      return (
+        `Due since ${executeTime}, and tried again at least every 15 s: ` +
+        `${escapeMarkdown(step.message)} (${step.reason}). ` +
+        `Others wait for the same reason: \`MeguriReason = "${step.reason}"\`.`
+      );
+    case "PAUSED":
+      return (
+        `The program is paused ${byOf(step.pause)}. ` +
+        "The points are granted after ResumeProgramReservations."
+      );
+    case "DONE":
+      return (
+        `Granted at ${step.grant_time}, ${step.lateness} late: ` +
+        `${counted(step.available_points, "point")} available, ledger entry ${step.entry_number}.` +
+        (run.isCancelRequested() ? " The requested cancellation came too late." : "")
+      );
+    case "CANCELLED":
+      return `Cancelled ${byOf(step.last_change)}.`;
+    case "FAILED":
+      return (
+        `Refused: ${escapeMarkdown(step.message)} (${step.reason}).\n\n` +
+        `**What to do now:** ${adviceFor(step)}`
+      );
+  }
+}
+
+/** Why and by whom it was reserved. Earlier versions have put it into the static details. */
+function originOf({ reason = "", cause, reserved_by, traceparent }: ReservationInput): string[] {
+  if (reserved_by === undefined) return [];
+  const [, traceId] = traceparent?.split("-") ?? [];
+  const lines = [
+    `- reason: ${escapeMarkdown(reason) || "none given"}`,
+    ...(cause ? [`- cause: ${escapeMarkdown(cause)}`] : []),
+    `- reserved by: ${escapeMarkdown(reserved_by)}`,
+    ...(traceId ? [`- trace: ${escapeMarkdown(traceId)}`] : []),
+  ];
+  return [lines.join("\n")];
+}
+
+const howToEnd =
+  "**Request Cancellation** cancels the reservation. **Terminate** does not: the reservation " +
+  "is still pending, and a new run starts within a minute. Pausing the activity delays nothing: " +
+  "a worker grants what is overdue.";
+
+const lastChange = (change: ChangeView | undefined) =>
+  change ? ` Changed last ${byOf(change)}.` : "";
+
+/** What an operator does about a failed reservation. */
+function adviceFor({ reason, message, retry_refusal }: FailedStep): string {
+  if (retry_refusal === undefined) {
+    return (
+      `${advice[reason] ?? "remove the cause"}, then call RetryReservation or reset this ` +
+      "run to its first workflow task. To give it up, call CancelReservation."
+    );
+  }
+  const why = retry_refusal === message ? "" : `: ${escapeMarkdown(retry_refusal)}`;
+  return (
+    "reserve the points anew, with another reservation_id and a later expire_month, and call " +
+    "CancelReservation for this one. RetryReservation refuses it, and a reset fails again, " +
+    `because its points could not expire as reserved${why}.`
+  );
+}
+
+type FailedStep = Extract<ReservationStep, { step: "FAILED" }>;
+
+/** How an operator removes the cause of a refused grant. */
+const advice: Readonly<Record<string, string>> = {
+  ACCOUNT_FROZEN: "unfreeze the account",
+  PROGRAM_NOT_FOUND: "create the program",
+  LIMIT_EXCEEDED: "let the account use or lose points, because it holds as many as it may",
+  ID_REUSED: "verify the account, because it has a grant of this reservation with other parameters",
+};
