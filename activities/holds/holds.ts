@@ -6,9 +6,9 @@ import type { HoldCall } from "../../src/holds/use-cases/change-hold.ts";
 import { releaseHold } from "../../src/holds/use-cases/commands.ts";
 import { timeOutHold } from "../../src/holds/use-cases/time-out.ts";
 import type { Deps } from "../../src/hub/deps.ts";
-import { entryRef } from "../../src/hub/records.ts";
 import type { ChangeInput, ChangeView } from "../../src/platform/contract/changes.ts";
 import { formatInstant } from "../../src/platform/words/month.ts";
+import { entryRef } from "../../src/points/ports/records.ts";
 import { check } from "../checks.ts";
 import { fromTemporal } from "../operators.ts";
 

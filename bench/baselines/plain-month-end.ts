@@ -11,8 +11,8 @@ import {
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { Deps } from "../../src/hub/deps.ts";
-import { accountRef, entryRef } from "../../src/hub/records.ts";
 import { type AccountName, shardCount } from "../../src/points/ports/points.ts";
+import { accountRef, entryRef } from "../../src/points/ports/records.ts";
 import type { LedgerEntry } from "../../src/points/rules/ledger.ts";
 import { expireForMonthEnd } from "../../src/points/rules/points.ts";
 import { expiredMonth, type Program } from "../../src/points/rules/program.ts";

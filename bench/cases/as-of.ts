@@ -1,8 +1,8 @@
 /** Measures the read units of a balance of the past, in a short and in a long ledger. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { accountRef, entryRef } from "../../src/hub/records.ts";
 import { asService } from "../../src/platform/words/caller.ts";
+import { accountRef, entryRef } from "../../src/points/ports/records.ts";
 import type { Account } from "../../src/points/rules/account.ts";
 import { withSnapshot } from "../../src/points/rules/past.ts";
 import { grant } from "../../src/points/rules/points.ts";

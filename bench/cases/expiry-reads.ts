@@ -2,12 +2,12 @@
 
 import { compose } from "../../src/compose.ts";
 import type { Deps } from "../../src/hub/deps.ts";
-import { accountRef, entryRef, eventRef } from "../../src/hub/records.ts";
 import { createClients } from "../../src/platform/dynamodb/sdk/client.ts";
 import { createLogger } from "../../src/platform/observe/log.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { monthAt, monthStart } from "../../src/platform/words/month.ts";
 import { shardCount } from "../../src/points/ports/points.ts";
+import { accountRef, entryRef, eventRef } from "../../src/points/ports/records.ts";
 import { grant } from "../../src/points/rules/points.ts";
 import { lifetimeAt, type Program } from "../../src/points/rules/program.ts";
 import { expireDueInShard } from "../../src/points/use-cases/expire-due.ts";

@@ -1,8 +1,8 @@
 /** Measures whether the cost of a forecast grows with the reservations that have ended. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { reservationRef } from "../../src/hub/records.ts";
 import { asService } from "../../src/platform/words/caller.ts";
+import { reservationRef } from "../../src/reservations/ports/records.ts";
 import type { Reservation } from "../../src/reservations/rules/reservation.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { compare, compareUnits, growthResults } from "../support/compare.ts";

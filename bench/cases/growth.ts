@@ -1,7 +1,7 @@
 /** Measures whether the cost of calls grows with the history of an account. */
 
-import { accountRef, entryRef } from "../../src/hub/records.ts";
 import { asService } from "../../src/platform/words/caller.ts";
+import { accountRef, entryRef } from "../../src/points/ports/records.ts";
 import type { Account } from "../../src/points/rules/account.ts";
 import { grant as decideGrant } from "../../src/points/rules/points.ts";
 import type { Program } from "../../src/points/rules/program.ts";

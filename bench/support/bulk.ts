@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
+import { bulkGrantRef } from "../../src/bulk-grants/ports/records.ts";
 import type { BulkGrant, BulkGrantState } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import {
   BulkGrantService,
   type UploadBulkGrantRequestSchema,
 } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
-import { bulkGrantRef } from "../../src/hub/records.ts";
 import { userName } from "./calls.ts";
 import type { ServerProcess, Stack } from "./stack.ts";
 

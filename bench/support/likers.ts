@@ -1,10 +1,10 @@
 /** Writes comments with many likers into the tables directly, all of them unread. */
 
+import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../../src/feed/ports/records.ts";
 import { emptyInbox } from "../../src/feed/rules/inbox.ts";
 import { defaultKind } from "../../src/feed/rules/kinds.ts";
 import { type ReactionState, react } from "../../src/feed/rules/reaction.ts";
 import { versionOf } from "../../src/feed/rules/unread-group.ts";
-import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../../src/hub/records.ts";
 import { displayName, type Liked, register } from "./likes.ts";
 import { type Seed, seed } from "./seed.ts";
 import type { Stack } from "./stack.ts";

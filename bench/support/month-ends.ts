@@ -1,9 +1,10 @@
 /** Seeds accounts whose points expire, and runs month ends over them. */
-import { accountRef, entryRef, programRef } from "../../src/hub/records.ts";
+
 import { asService } from "../../src/platform/words/caller.ts";
 import { monthAt, monthStart } from "../../src/platform/words/month.ts";
 import { monthEndId } from "../../src/points/contract/month-ends.ts";
 import { shardCount } from "../../src/points/contract/points.ts";
+import { accountRef, entryRef, programRef } from "../../src/points/ports/records.ts";
 import type { Account } from "../../src/points/rules/account.ts";
 import { grant } from "../../src/points/rules/points.ts";
 import { expiredMonth, lifetimeAt, type Program } from "../../src/points/rules/program.ts";

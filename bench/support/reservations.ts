@@ -1,7 +1,7 @@
 /** Reserves, waits until reservations are granted, and measures how late they were. */
 import { setTimeout as sleep } from "node:timers/promises";
 import pRetry from "p-retry";
-import { reservationRef } from "../../src/hub/records.ts";
+import { reservationRef } from "../../src/reservations/ports/records.ts";
 import { latenessOf, type Reservation } from "../../src/reservations/rules/reservation.ts";
 import { type Reserved, reserve } from "./calls.ts";
 import { inParallel } from "./load.ts";

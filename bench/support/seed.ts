@@ -1,7 +1,7 @@
 /** Writes records into the tables directly, as the service would have written them. */
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
-import type { Kind, Records, Ref } from "../../src/hub/records.ts";
 import { tableName } from "../../src/platform/dynamodb/tables.ts";
+import type { Kind, Records, Ref } from "../../src/platform/ports/records.ts";
 import { codecOf, toItem } from "../../src/store/codecs.ts";
 import { inParallel } from "./load.ts";
 import type { Stack } from "./stack.ts";

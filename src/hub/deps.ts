@@ -15,6 +15,7 @@ import type { UnreadCountStreams } from "../feed/ports/unread-counts.ts";
 import type { HoldReader } from "../holds/ports/holds.ts";
 import type { Clock } from "../platform/ports/clock.ts";
 import type { Engine, ReadAhead } from "../platform/ports/engine.ts";
+import type { RecordReader } from "../platform/ports/records.ts";
 import type { StoreThrottles } from "../platform/ports/store-throttles.ts";
 import type { Tallies } from "../platform/ports/tallies.ts";
 import type { Milliseconds } from "../platform/words/units.ts";
@@ -22,7 +23,6 @@ import type { ExportDestinations, ExportFormat } from "../points/ports/exports.t
 import type { PointsReader, RemoveSnapshot } from "../points/ports/points.ts";
 import type { ProgramReader, Programs } from "../points/ports/programs.ts";
 import type { DueHours, ReservationReader } from "../reservations/ports/reservations.ts";
-import type { RecordReader } from "./records.ts";
 import type { Workflows } from "./workflows.ts";
 
 /** Reads outside the engine. Strongly consistent, except for methods documented to lag behind. */

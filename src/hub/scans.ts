@@ -1,6 +1,6 @@
 /** Scans of whole tables, for tools that compare the tables with each other. */
 import type { Page, PageRequest } from "../platform/ports/pages.ts";
-import type { Kind, Records, Ref } from "./records.ts";
+import type { Kind, Records, Ref } from "../platform/ports/records.ts";
 
 /** A record with its name. */
 export type Scanned<K extends Kind> = {

@@ -7,13 +7,13 @@
 
 import { compose, composeWorkflows } from "../compose.ts";
 import type { Deps } from "../hub/deps.ts";
-import { programRef } from "../hub/records.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { OperatorError, runProcess } from "../platform/config/config-error.ts";
 import { createClients } from "../platform/dynamodb/sdk/client.ts";
 import { tableName } from "../platform/dynamodb/tables.ts";
 import { createLogger, type Logger } from "../platform/observe/log.ts";
 import { asService } from "../platform/words/caller.ts";
+import { programRef } from "../points/ports/records.ts";
 import { defaultBulkRules } from "../points/rules/bulk-rules.ts";
 import {
   defaultLifetimeMonths,

@@ -28,9 +28,9 @@ import {
 } from "../feed/store/codecs/notifications.ts";
 import { pendingPurge, reaction, target } from "../feed/store/codecs/reactions.ts";
 import { hold } from "../holds/store/codecs/holds.ts";
-import type { Kind, Records, Ref } from "../hub/records.ts";
 import type { Codec } from "../platform/dynamodb/codec.ts";
 import { type Item, N, num } from "../platform/dynamodb/sdk/attributes.ts";
+import type { Kind, Records, Ref } from "../platform/ports/records.ts";
 import { bulkRules, earlierBulkRules, pointsWindow } from "../points/store/codecs/bulk-rules.ts";
 import { liabilityReport } from "../points/store/codecs/liability-reports.ts";
 import { account, entry, event, lease, program, testClock } from "../points/store/codecs/points.ts";

@@ -8,13 +8,13 @@ import { type Item, projection, type TableModel, tableModel } from "../../bench/
 import { createMeter, type Meter, type Usage } from "../../bench/meter.ts";
 import { readStored } from "../../bench/report/stored.ts";
 import { registerTarget } from "../../src/feed/use-cases/reactions/targets.ts";
-import { accountRef, programRef } from "../../src/hub/records.ts";
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { itemSize } from "../../src/platform/dynamodb/sdk/item-size.ts";
 import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import type { Clock } from "../../src/platform/ports/clock.ts";
 import { changeRecord } from "../../src/platform/work/change-record.ts";
 import { shardCount } from "../../src/points/contract/points.ts";
+import { accountRef, programRef } from "../../src/points/ports/records.ts";
 import type { Account } from "../../src/points/rules/account.ts";
 import { expireDueInShard } from "../../src/points/use-cases/expire-due.ts";
 import { readPastAccount } from "../../src/points/use-cases/past-balance.ts";

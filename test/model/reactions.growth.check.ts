@@ -4,27 +4,20 @@ import { BatchWriteItemCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type Item, tableModel } from "../../bench/capacity.ts";
 import { createMeter, type Meter } from "../../bench/meter.ts";
+import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../../src/feed/ports/records.ts";
 import { emptyInbox } from "../../src/feed/rules/inbox.ts";
 import { markNotificationRead } from "../../src/feed/use-cases/notifications/commands.ts";
 import { inboxOf } from "../../src/feed/use-cases/notifications/inbox.ts";
 import { listNotifications } from "../../src/feed/use-cases/notifications/queries.ts";
 import { react, unreact } from "../../src/feed/use-cases/reactions/commands.ts";
 import { registerTarget } from "../../src/feed/use-cases/reactions/targets.ts";
-import {
-  inboxRef,
-  type Kind,
-  type Records,
-  type Ref,
-  reactionRef,
-  targetRef,
-  unreadGroupRef,
-} from "../../src/hub/records.ts";
 import { localTableDefinitions, tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { createTables } from "../../src/ops/tables/manage-tables.ts";
 import { type Clients, createClients } from "../../src/platform/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/platform/dynamodb/sdk/item-size.ts";
 import { type Table, tableName } from "../../src/platform/dynamodb/tables.ts";
 import { inBatches } from "../../src/platform/ports/pages.ts";
+import type { Kind, Records, Ref } from "../../src/platform/ports/records.ts";
 import { codecOf, toItem } from "../../src/store/codecs.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { type Process, startProcess } from "../support/models/fault-workload.ts";

@@ -1,26 +1,18 @@
 /** Tests what a comparison of restored tables finds that a drill meets seldom or never. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { blockOutcomeRef, bulkGrantRef } from "../../src/bulk-grants/ports/records.ts";
 import { hashOfRow } from "../../src/bulk-grants/use-cases/execute-row.ts";
+import { inboxRef, mutedTargetRef, unreadGroupRef } from "../../src/feed/ports/records.ts";
 import { react } from "../../src/feed/use-cases/reactions/commands.ts";
 import { registerTarget, setTargetMuted } from "../../src/feed/use-cases/reactions/targets.ts";
 import type { Deps } from "../../src/hub/deps.ts";
-import {
-  accountRef,
-  blockOutcomeRef,
-  bulkGrantRef,
-  entryRef,
-  eventRef,
-  inboxRef,
-  mutedTargetRef,
-  programRef,
-  reservationRef,
-  unreadGroupRef,
-} from "../../src/hub/records.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { type Month, monthAt } from "../../src/platform/words/month.ts";
 import { isSameRequest } from "../../src/platform/work/idempotency.ts";
+import { accountRef, entryRef, eventRef, programRef } from "../../src/points/ports/records.ts";
 import { freezeAccount, grantPoints, usePoints } from "../../src/points/use-cases/commands.ts";
+import { reservationRef } from "../../src/reservations/ports/records.ts";
 import { createReservation } from "../../src/reservations/use-cases/commands.ts";
 import { executeReservation } from "../../src/reservations/use-cases/execute.ts";
 import { pauseProgramReservations } from "../../src/reservations/use-cases/pause.ts";

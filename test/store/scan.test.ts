@@ -6,10 +6,10 @@ import {
   eventActorRef,
   inboxRef,
   notifiedEventRef,
-  type Ref,
   targetRef,
-} from "../../src/hub/records.ts";
+} from "../../src/feed/ports/records.ts";
 import type { ScannedKind } from "../../src/hub/scans.ts";
+import type { Ref } from "../../src/platform/ports/records.ts";
 import { scanTable } from "../../tools/restore/scan-table.ts";
 import { eventRefOf, notifiedEvent, storedEvent } from "../support/fixtures/stored-events.ts";
 import {

@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { Deps } from "../../src/hub/deps.ts";
-import { programRef } from "../../src/hub/records.ts";
 import { createLogger } from "../../src/platform/observe/log.ts";
 import { scheduleRequestsPerSecond } from "../../src/platform/temporal/connection.ts";
 import { createLease } from "../../src/platform/work/lease.ts";
 import { monthEndId } from "../../src/points/contract/month-ends.ts";
+import { programRef } from "../../src/points/ports/records.ts";
 import { ensuringPauses, keepEnsuringSchedules } from "../../src/temporal/keep-schedules.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { createWorkflows } from "../../src/temporal/workflows.ts";

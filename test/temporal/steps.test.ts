@@ -2,12 +2,12 @@
 import { NativeConnection } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Deps } from "../../src/hub/deps.ts";
-import { accountRef } from "../../src/hub/records.ts";
 import { createLogger } from "../../src/platform/observe/log.ts";
 import type { TransactionRequest } from "../../src/platform/ports/engine.ts";
 import type { PageRequest } from "../../src/platform/ports/pages.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { MonthEndResult } from "../../src/points/contract/month-ends.ts";
+import { accountRef } from "../../src/points/ports/records.ts";
 import { createWorker } from "../../src/worker.ts";
 import { startWorkerStack, type WorkerStack, workflowBundle } from "../support/servers/worker.ts";
 

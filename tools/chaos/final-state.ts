@@ -1,12 +1,14 @@
 /** Waits until everything that was sent has been done, and reads what is stored then. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { bulkGrantRef } from "../../src/bulk-grants/ports/records.ts";
 import { getBulkGrant, listRows } from "../../src/bulk-grants/use-cases/queries.ts";
 import type { Deps } from "../../src/hub/deps.ts";
-import { bulkGrantRef, programRef, reservationRef } from "../../src/hub/records.ts";
 import { text } from "../../src/platform/dynamodb/sdk/attributes.ts";
+import { programRef } from "../../src/points/ports/records.ts";
 import { defaultProgramId as programId } from "../../src/points/rules/program.ts";
 import { getBalance } from "../../src/points/use-cases/queries.ts";
 import { verifyAccount } from "../../src/points/use-cases/verify.ts";
+import { reservationRef } from "../../src/reservations/ports/records.ts";
 import { allItems } from "../../test/support/fixtures/pages.ts";
 import { eventually } from "../../test/support/fixtures/waiting.ts";
 import { holdsOf, ledgerOf } from "../../test/support/models/fault-workload.ts";

@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import type { BlockOutcome } from "../../src/bulk-grants/ports/bulk-grants.ts";
+import { blockOutcomeRef } from "../../src/bulk-grants/ports/records.ts";
 import type { BulkGrantState } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import { createDynamoSheetStore } from "../../src/bulk-grants/store/sheet-store.ts";
 import type { Reader } from "../../src/hub/deps.ts";
-import { blockOutcomeRef } from "../../src/hub/records.ts";
 import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { createTables } from "../../src/ops/tables/manage-tables.ts";
 import { createDynamoItemStore } from "../../src/platform/dynamodb/item-store.ts";

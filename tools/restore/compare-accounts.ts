@@ -1,9 +1,9 @@
 /** Compares each account with its ledger, and its ledger with the keys of its events. */
 
-import { accountRef, entryRef, eventRef, programRef } from "../../src/hub/records.ts";
 import { counted } from "../../src/platform/words/counted.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { AccountName } from "../../src/points/ports/points.ts";
+import { accountRef, entryRef, eventRef, programRef } from "../../src/points/ports/records.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../src/points/rules/ledger.ts";
 import { isContradictory, rebuildFromLedger } from "../../src/points/rules/rebuild.ts";
 import { repairVerified } from "../../src/points/use-cases/repair-account.ts";

@@ -1,4 +1,6 @@
 /** Compares bulk grants and the outcomes of their blocks with the event keys of their rows. */
+
+import { bulkGrantRef, bulkRevisionRef } from "../../src/bulk-grants/ports/records.ts";
 import {
   type BulkGrant,
   finalStates,
@@ -7,9 +9,9 @@ import {
 import { rowsPerBlock, type SheetRow } from "../../src/bulk-grants/rules/sheet.ts";
 import { executeRow, rowEventKey } from "../../src/bulk-grants/use-cases/execute-row.ts";
 import { readStoredBlock } from "../../src/bulk-grants/use-cases/stored-block.ts";
-import { bulkGrantRef, bulkRevisionRef, programRef } from "../../src/hub/records.ts";
 import { counted } from "../../src/platform/words/counted.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
+import { programRef } from "../../src/points/ports/records.ts";
 import { bulkGrantOf, foundKey, type GrantedRows } from "./compare-points.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { requireAgreement } from "./require-agreement.ts";

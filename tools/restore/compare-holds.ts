@@ -1,5 +1,6 @@
 /** Compares the records of holds with the entries that the ledgers of their accounts have. */
 import { isDeepStrictEqual } from "node:util";
+import { holdRef } from "../../src/holds/ports/records.ts";
 import {
   capturedPointsOf,
   type Hold,
@@ -7,11 +8,11 @@ import {
   leftPointsOf,
   pointsOf,
 } from "../../src/holds/rules/hold.ts";
-import { entryRef, holdRef, programRef } from "../../src/hub/records.ts";
 import { inBatches } from "../../src/platform/ports/pages.ts";
 import { counted } from "../../src/platform/words/counted.ts";
 import { changeRecord } from "../../src/platform/work/change-record.ts";
 import type { AccountName } from "../../src/points/ports/points.ts";
+import { entryRef, programRef } from "../../src/points/ports/records.ts";
 import { eventName, type LedgerEntry } from "../../src/points/rules/ledger.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { readLedger } from "./read-ledger.ts";

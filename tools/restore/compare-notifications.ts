@@ -1,5 +1,13 @@
 /** Compares unread notifications with their members, event ids with events, inboxes with both. */
 
+import {
+  closedGroupsRef,
+  inboxRef,
+  type NotifiedEvent,
+  notificationEventRef,
+  ownerOfGroup,
+  targetRef,
+} from "../../src/feed/ports/records.ts";
 import { eventKnownMs } from "../../src/feed/rules/event.ts";
 import { emptyInbox, type Inbox, replaceGroup } from "../../src/feed/rules/inbox.ts";
 import { isEventKind, kindName } from "../../src/feed/rules/kinds.ts";
@@ -11,17 +19,9 @@ import {
   versionOf,
 } from "../../src/feed/rules/unread-group.ts";
 import { putUnread, refOfGroup } from "../../src/feed/use-cases/notifications/closed-groups.ts";
-import {
-  closedGroupsRef,
-  inboxRef,
-  type NotifiedEvent,
-  notificationEventRef,
-  ownerOfGroup,
-  type Ref,
-  targetRef,
-} from "../../src/hub/records.ts";
 import type { Scanned } from "../../src/hub/scans.ts";
 import { allPages } from "../../src/platform/ports/pages.ts";
+import type { Ref } from "../../src/platform/ports/records.ts";
 import { counted } from "../../src/platform/words/counted.ts";
 import type { Instant } from "../../src/platform/words/month.ts";
 import { type CompareDeps, found } from "./findings.ts";

@@ -1,4 +1,13 @@
 /** Compares targets, reactions and events with each other and with the inboxes of their owners. */
+
+import {
+  inboxRef,
+  mutedTargetRef,
+  type NotifiedEvent,
+  notifiedEventRef,
+  targetRef,
+  unreadGroupRef,
+} from "../../src/feed/ports/records.ts";
 import { type Event, eventRecordMs, isNoTarget } from "../../src/feed/rules/event.ts";
 import { emptyInbox, type Inbox, replaceGroup } from "../../src/feed/rules/inbox.ts";
 import {
@@ -12,16 +21,8 @@ import { isDeleted, type Target, type TargetName } from "../../src/feed/rules/ta
 import { countedOf } from "../../src/feed/rules/unread-group.ts";
 import { putUnread } from "../../src/feed/use-cases/notifications/closed-groups.ts";
 import { eventHash } from "../../src/feed/use-cases/notifications/notify.ts";
-import {
-  inboxRef,
-  mutedTargetRef,
-  type NotifiedEvent,
-  notifiedEventRef,
-  type Records,
-  targetRef,
-  unreadGroupRef,
-} from "../../src/hub/records.ts";
 import { allPages } from "../../src/platform/ports/pages.ts";
+import type { Records } from "../../src/platform/ports/records.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { rebuildGroup } from "./rebuild-group.ts";
 import { ofKind, scanTable } from "./scan-table.ts";

@@ -1,16 +1,12 @@
 /** Compares the records of reservations with the event keys of their grants. */
 
-import {
-  accountRef,
-  eventRef,
-  programRef,
-  type Ref,
-  reservationRef,
-} from "../../src/hub/records.ts";
+import type { Ref } from "../../src/platform/ports/records.ts";
 import { counted } from "../../src/platform/words/counted.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { AccountName } from "../../src/points/ports/points.ts";
+import { accountRef, eventRef, programRef } from "../../src/points/ports/records.ts";
 import { type EventKey, eventName } from "../../src/points/rules/ledger.ts";
+import { reservationRef } from "../../src/reservations/ports/records.ts";
 import { complete, type Reservation } from "../../src/reservations/rules/reservation.ts";
 import { executeReservation } from "../../src/reservations/use-cases/execute.ts";
 import { compareHoldRecords } from "./compare-holds.ts";

@@ -1,9 +1,9 @@
 /** Compares a block of rows with the store. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { accountRef } from "../../hub/records.ts";
 import { type Instant, type Month, monthAt } from "../../platform/words/month.ts";
 import { isSameRequest } from "../../platform/work/idempotency.ts";
+import { accountRef } from "../../points/ports/records.ts";
 import { whyImpossible } from "../../points/rules/early-expiry.ts";
 import { lifetimeAt } from "../../points/rules/program.ts";
 import { getProgram } from "../../points/use-cases/programs/queries.ts";

@@ -1,11 +1,11 @@
 /** The use case that checks a sheet and keeps nothing. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { bulkContentRef } from "../../hub/records.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { getBulkRules } from "../../points/use-cases/programs/queries.ts";
 import { checkExecuteTime } from "../../reservations/rules/reservation.ts";
+import { bulkContentRef } from "../ports/records.ts";
 import { problemText, rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
 import { checkBlock, countRows } from "./check-block.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";

@@ -1,10 +1,11 @@
 /** Reads and writes, in the transaction of a bulk grant, what the tiers of its program count. */
 
-import { bulkRulesRef, pointsWindowRef } from "../../hub/records.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import { bulkRulesRef } from "../../points/ports/records.ts";
 import { rulesAt } from "../../points/rules/bulk-rule-changes.ts";
 import type { BulkRules } from "../../points/rules/bulk-rules.ts";
+import { pointsWindowRef } from "../ports/records.ts";
 import type { BulkGrant } from "../rules/bulk-grant.ts";
 import {
   count,

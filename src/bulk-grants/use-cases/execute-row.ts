@@ -1,14 +1,15 @@
 /** Executes one row of a bulk grant: one transaction, one outcome. */
 import pRetry from "p-retry";
 import type { Deps } from "../../hub/deps.ts";
-import { accountRef, eventRef, type Ref } from "../../hub/records.ts";
 import type { TransactionRequest } from "../../platform/ports/engine.ts";
+import type { Ref } from "../../platform/ports/records.ts";
 import { noCaller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Month } from "../../platform/words/month.ts";
 import type { Reason } from "../../platform/words/reasons.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { isSameRequest, requestHash } from "../../platform/work/idempotency.ts";
+import { accountRef, eventRef } from "../../points/ports/records.ts";
 import { expiryParameters } from "../../points/rules/early-expiry.ts";
 import { type EventKey, type EventName, eventName } from "../../points/rules/ledger.ts";
 import { grant, revoke, type State } from "../../points/rules/points.ts";

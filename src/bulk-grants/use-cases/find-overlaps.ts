@@ -1,8 +1,8 @@
 /** Finds what a revision has in common with the last bulk grants of its program. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { bulkRevisionRef } from "../../hub/records.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import { bulkRevisionRef } from "../ports/records.ts";
 import { activeStates, type BulkGrant, type Revision } from "../rules/bulk-grant.ts";
 import { type BulkGrantSummary, lookAlikesOf, type Overlap } from "../rules/bulk-grant-summary.ts";
 import type { SheetIndex } from "./sheet-index.ts";

@@ -1,9 +1,9 @@
 /** Records uploads whose rows belong to no revision yet, so that none leaves rows behind. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { pendingUploadRef } from "../../hub/records.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
+import { pendingUploadRef } from "../ports/records.ts";
 
 /** Records that rows are about to be stored, so that a cut-off upload can be dropped later. */
 export async function startUpload(

@@ -1,7 +1,6 @@
 /** The use cases that read bulk grants and their rows. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { bulkRevisionRef } from "../../hub/records.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type {
@@ -11,6 +10,7 @@ import type {
   BulkGrantProgress,
   FailedRow,
 } from "../ports/bulk-grants.ts";
+import { bulkRevisionRef } from "../ports/records.ts";
 import {
   activeStates,
   type BulkGrant,

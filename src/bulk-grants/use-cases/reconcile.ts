@@ -2,9 +2,9 @@
 
 import type { Deps } from "../../hub/deps.ts";
 import type { BulkGrantCensus } from "../../hub/observers.ts";
-import { bulkGrantRef } from "../../hub/records.ts";
 import { allPages } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import { bulkGrantRef } from "../ports/records.ts";
 import {
   activeStates,
   type BulkGrant,

@@ -1,8 +1,8 @@
 /** The use case that submits the reversal of a bulk grant. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { bulkRevisionRef } from "../../hub/records.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import { bulkRevisionRef } from "../ports/records.ts";
 import { type BulkGrant, finalStates } from "../rules/bulk-grant.ts";
 import { rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
 import { readBulkGrant } from "./bulk-grant-record.ts";

@@ -1,8 +1,8 @@
 /** Reads a block of rows with what the validation has found in it, and what a run has done. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { blockCheckRef, blockOutcomeRef } from "../../hub/records.ts";
 import type { BlockCheck, BlockOutcome } from "../ports/bulk-grants.ts";
+import { blockCheckRef, blockOutcomeRef } from "../ports/records.ts";
 import type { SheetRow } from "../rules/sheet.ts";
 
 /** A block as it is stored. */

@@ -1,19 +1,19 @@
 /** The use case that submits a sheet: stores its rows, then the revision that they belong to. */
 import { randomUUID } from "node:crypto";
 import type { Deps } from "../../hub/deps.ts";
-import {
-  bulkContentRef,
-  bulkGrantRef,
-  bulkRevisionRef,
-  pendingUploadRef,
-  revisionContentRef,
-} from "../../hub/records.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
 import { approvalsFor, type BulkRules } from "../../points/rules/bulk-rules.ts";
 import { getBulkRules } from "../../points/use-cases/programs/queries.ts";
 import { checkExecuteTime } from "../../reservations/rules/reservation.ts";
+import {
+  bulkContentRef,
+  bulkGrantRef,
+  bulkRevisionRef,
+  pendingUploadRef,
+  revisionContentRef,
+} from "../ports/records.ts";
 import type { BulkGrant, Revision } from "../rules/bulk-grant.ts";
 import { submit } from "../rules/bulk-grant-changes.ts";
 import { approvalsWithin, countedAs } from "../rules/counted-points.ts";

@@ -1,6 +1,5 @@
 /** Lists of unread and read groups, reads of many inboxes at once, and of members of a group. */
 
-import type { MutedPerson, MutedTarget } from "../../hub/records.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Event, EventsName } from "../rules/event.ts";
@@ -8,6 +7,7 @@ import type { Inbox } from "../rules/inbox.ts";
 import type { ReactionKind } from "../rules/kinds.ts";
 import type { Reaction, TargetName } from "../rules/target.ts";
 import type { ReadGroup, UnreadGroup } from "../rules/unread-group.ts";
+import type { MutedPerson, MutedTarget } from "./records.ts";
 
 export interface NotificationReader extends MemberReader {
   /** Lists unread groups by version, if given only those of a version below `before`. */

@@ -1,8 +1,8 @@
 /** Reads the inboxes of opened streams in batches, strongly consistently. */
 import pLimit from "p-limit";
 import type { Reader } from "../../hub/deps.ts";
-import { inboxRef } from "../../hub/records.ts";
 import { isThrottled, maxThrottled } from "../../platform/streams/throttled-batches.ts";
+import { inboxRef } from "../ports/records.ts";
 import { emptyInbox, type Inbox } from "../rules/inbox.ts";
 
 /** How many inboxes one request reads, and how many requests are in flight at once. */

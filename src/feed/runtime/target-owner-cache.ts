@@ -1,8 +1,8 @@
 /** Keeps the owners of targets, which never change. */
 import { LRUCache } from "lru-cache";
 import type { Reader } from "../../hub/deps.ts";
-import { targetRef } from "../../hub/records.ts";
 import type { TargetOwners } from "../ports/reactions.ts";
+import { targetRef } from "../ports/records.ts";
 import { requireExisting } from "../rules/target.ts";
 
 /** How many owners are kept: the most recently used ones. */

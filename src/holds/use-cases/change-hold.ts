@@ -1,13 +1,14 @@
 /** Changes a hold and its account in one transaction. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { accountRef, entryRef, holdRef } from "../../hub/records.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import { accountRef, entryRef } from "../../points/ports/records.ts";
 import { withSnapshot } from "../../points/rules/past.ts";
 import type { State } from "../../points/rules/points.ts";
 import type { HoldName } from "../ports/holds.ts";
+import { holdRef } from "../ports/records.ts";
 import type { Hold, HoldChange } from "../rules/hold.ts";
 
 /** A hold that a call names, with the user of its account, and the deadline of the call. */

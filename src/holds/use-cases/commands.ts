@@ -1,15 +1,16 @@
 /** The use cases that hold points, and that capture and release what is held. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { accountRef, entryRef, holdRef } from "../../hub/records.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { isSameRequest, requestHash } from "../../platform/work/idempotency.ts";
+import { accountRef, entryRef } from "../../points/ports/records.ts";
 import type { LedgerEntry } from "../../points/rules/ledger.ts";
 import type { ExpiredPointsPolicy } from "../../points/rules/points.ts";
 import { syncInBackground } from "../../reservations/use-cases/workflow-runs.ts";
+import { holdRef } from "../ports/records.ts";
 import {
   type Capture,
   capture,

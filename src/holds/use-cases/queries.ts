@@ -1,11 +1,11 @@
 /** The use cases that read holds. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { holdRef } from "../../hub/records.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import { fullPage } from "../../platform/work/full-page.ts";
 import type { AccountName } from "../../points/ports/points.ts";
 import type { HoldName } from "../ports/holds.ts";
+import { holdRef } from "../ports/records.ts";
 import type { Hold, HoldState } from "../rules/hold.ts";
 import { holdNotFound } from "./change-hold.ts";
 

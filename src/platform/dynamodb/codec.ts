@@ -1,7 +1,7 @@
 /** What a codec between records and items has, and the shards of indexes. */
 
-import type { Kind, Records } from "../../hub/records.ts";
 import { shardCount } from "../../points/ports/points.ts";
+import type { Kind, Records } from "../ports/records.ts";
 import type { Item } from "./sdk/attributes.ts";
 import type { Table } from "./tables.ts";
 

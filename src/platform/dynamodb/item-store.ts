@@ -14,12 +14,12 @@ import {
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
 import { reactionsFull } from "../../feed/store/codecs/reactions.ts";
-import type { Ref } from "../../hub/records.ts";
 import { itemOf, pack, readEntry, startPacking } from "../../points/store/ledger-items.ts";
 import { codecOf, type Item, versionOf } from "../../store/codecs.ts";
 import type { CommitResult, ItemStore, Loaded, Write } from "../engine/item-store.ts";
 import type { ClockReading } from "../ports/clock-reading.ts";
 import { inBatches } from "../ports/pages.ts";
+import type { Ref } from "../ports/records.ts";
 import type { DomainError } from "../words/errors.ts";
 import { isPlain, withToken } from "./plain-writes.ts";
 import { untilDone } from "./sdk/batch-requests.ts";

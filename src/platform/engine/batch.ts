@@ -1,6 +1,5 @@
 /** Decides the calls of one batch over one snapshot and collects what their transaction writes. */
 
-import type { Kind, Records, Ref } from "../../hub/records.ts";
 import type { Now } from "../ports/clock.ts";
 import {
   type Lookup,
@@ -8,6 +7,7 @@ import {
   type Transaction,
   type TransactionRequest,
 } from "../ports/engine.ts";
+import type { Kind, Records, Ref } from "../ports/records.ts";
 import type { Span } from "../ports/tracing.ts";
 import { type ItemStore, type Loaded, nameOf, type Write } from "./item-store.ts";
 

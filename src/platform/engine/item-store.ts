@@ -1,7 +1,7 @@
 /** What the commit engine needs from a store: reads, transactions and the size of a transaction. */
 
-import type { Kind, Records, Ref } from "../../hub/records.ts";
 import type { ClockReading } from "../ports/clock-reading.ts";
+import type { Kind, Records, Ref } from "../ports/records.ts";
 
 /** A record as the store holds it; version 0 and no value when it does not exist. */
 export interface Loaded<K extends Kind = Kind> {

@@ -1,8 +1,8 @@
 /** The calls of one process on one key: one batch at a time is decided, validated and committed. */
 
-import type { Ref } from "../../hub/records.ts";
 import type { Clock } from "../ports/clock.ts";
 import { readClocks } from "../ports/clock-reading.ts";
+import type { Ref } from "../ports/records.ts";
 import type { CommitTallies } from "../ports/tallies.ts";
 import { DomainError } from "../words/errors.ts";
 import { type Batch, decide, deliver, type Pending } from "./batch.ts";

@@ -1,8 +1,8 @@
 /** The lookups that the calls of one queue have needed, and their results. */
 import { isDeepStrictEqual } from "node:util";
-import type { Ref } from "../../hub/records.ts";
 import type { Lookup, Reading } from "../ports/engine.ts";
 import { inBatches } from "../ports/pages.ts";
+import type { Ref } from "../ports/records.ts";
 import { distinct, nameOf } from "./item-store.ts";
 import type { RecordCache } from "./record-cache.ts";
 

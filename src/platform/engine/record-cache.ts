@@ -1,5 +1,5 @@
 /** The records that one queue has read or committed, and the validation of what it has read. */
-import type { Kind, Records, Ref } from "../../hub/records.ts";
+import type { Kind, Records, Ref } from "../ports/records.ts";
 import type { Batch, CachedRecord, Outcome, Pending, Snapshot } from "./batch.ts";
 import { type ItemStore, type Loaded, nameOf } from "./item-store.ts";
 

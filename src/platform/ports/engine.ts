@@ -1,8 +1,8 @@
 /** The commit engine as the use cases see it. */
 
-import type { Kind, Records, Ref } from "../../hub/records.ts";
 import type { Milliseconds } from "../words/units.ts";
 import type { Now } from "./clock.ts";
+import type { Kind, Records, Ref } from "./records.ts";
 
 /** A call that has not been committed or refused after this long is rejected. */
 export const patienceMs: Milliseconds = 5_000;

@@ -1,7 +1,7 @@
 /** Whether a server can do its work now: its state, its store and its clock. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "../../hub/deps.ts";
-import { programRef } from "../../hub/records.ts";
+import { programRef } from "../../points/ports/records.ts";
 import { defaultProgramId } from "../../points/rules/program.ts";
 import type { Logger } from "../observe/log.ts";
 import type { ServerStates } from "../ports/server-states.ts";

@@ -1,8 +1,8 @@
 /** The clocks of a process: the machine's clock, and the test clock in the store. */
 
 import type { Reader } from "../../hub/deps.ts";
-import { testClockRef } from "../../hub/records.ts";
 import type { Clock, ClockSkew } from "../ports/clock.ts";
+import { testClockRef } from "../ports/records.ts";
 import { DomainError } from "../words/errors.ts";
 import type { Instant } from "../words/month.ts";
 

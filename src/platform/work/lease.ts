@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "../../hub/deps.ts";
-import { leaseRef } from "../../hub/records.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Lease, LeaseHolder } from "../ports/lease.ts";
+import { leaseRef } from "../ports/records.ts";
 import type { Milliseconds } from "../words/units.ts";
 
 type StoreDeps = Pick<Deps, "engine" | "reader">;

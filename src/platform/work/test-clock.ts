@@ -1,7 +1,7 @@
 /** The use cases that read and change the test clock. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { testClockRef } from "../../hub/records.ts";
+import { testClockRef } from "../ports/records.ts";
 import { DomainError } from "../words/errors.ts";
 import type { Instant } from "../words/month.ts";
 import type { Milliseconds } from "../words/units.ts";

@@ -1,11 +1,11 @@
 /** Keeps the copies of programs that a process decides on. */
 
 import type { Reader } from "../../hub/deps.ts";
-import { programRef } from "../../hub/records.ts";
 import { ageOf, type ClockReading, readClocks } from "../../platform/ports/clock-reading.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import type { Programs } from "../ports/programs.ts";
+import { programRef } from "../ports/records.ts";
 import type { Program } from "../rules/program.ts";
 
 /** A copy is read again in the background from this age on, and not used from `staleMs` on. */

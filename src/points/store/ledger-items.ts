@@ -9,12 +9,12 @@ import {
   PutItemCommand,
   QueryCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { Kind, Records, Ref } from "../../hub/records.ts";
 import { orUnavailable } from "../../platform/dynamodb/sdk/client.ts";
 import { itemSize, valueSize } from "../../platform/dynamodb/sdk/item-size.ts";
 import { badCursor, pageAnswer, pageOf, startOf } from "../../platform/dynamodb/sdk/query-pages.ts";
 import type { ItemCounter, Loaded, Write } from "../../platform/engine/item-store.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
+import type { Kind, Records, Ref } from "../../platform/ports/records.ts";
 import { codecOf, type Item, toItem, versionOf } from "../../store/codecs.ts";
 import type { AccountName, LedgerQuery, RemoveSnapshot } from "../ports/points.ts";
 import type { LedgerEntry } from "../rules/ledger.ts";

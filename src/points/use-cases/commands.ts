@@ -1,7 +1,7 @@
 /** The use cases that change an account. */
 
+import { holdRef } from "../../holds/ports/records.ts";
 import { holdNotFound } from "../../holds/use-cases/change-hold.ts";
-import { holdRef } from "../../hub/records.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Month } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";

@@ -1,10 +1,10 @@
 /** The use case of the month-end sweep: expires what is due in the accounts of one shard. */
 import pLimit from "p-limit";
 import type { Deps } from "../../hub/deps.ts";
-import { accountRef, entryRef } from "../../hub/records.ts";
 import { type Month, monthAt } from "../../platform/words/month.ts";
 import { failingSoon } from "../../platform/work/failing-soon.ts";
 import type { AccountName } from "../ports/points.ts";
+import { accountRef, entryRef } from "../ports/records.ts";
 import { withSnapshot } from "../rules/past.ts";
 import { expireForMonthEnd } from "../rules/points.ts";
 import { expiredMonth } from "../rules/program.ts";

@@ -1,13 +1,14 @@
 /** The use cases that read balances and ledgers. */
 
+import { holdRef } from "../../holds/ports/records.ts";
 import { entryOfEvent, holdOfEvent } from "../../holds/rules/hold.ts";
 import type { Deps } from "../../hub/deps.ts";
-import { accountRef, entryRef, eventRef, holdRef } from "../../hub/records.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { type Instant, monthStart, parseMonth } from "../../platform/words/month.ts";
 import { readOutstanding } from "../../reservations/use-cases/outstanding.ts";
 import type { AccountName } from "../ports/points.ts";
+import { accountRef, entryRef, eventRef } from "../ports/records.ts";
 import {
   type Account,
   availablePointsOf,

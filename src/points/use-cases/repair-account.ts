@@ -1,9 +1,9 @@
 /** Repairs an account from its ledger, if the ledger has no faults. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { accountRef } from "../../hub/records.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { AccountName } from "../ports/points.ts";
+import { accountRef } from "../ports/records.ts";
 import { isContradictory, rebuildFromLedger, wrongSnapshots } from "../rules/rebuild.ts";
 import { ledgerDamaged, missingRanges, restoreEntries } from "./restore-entries.ts";
 import { type VerifiedAccount, verifyOneAccount } from "./verify-account.ts";

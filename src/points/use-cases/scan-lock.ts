@@ -1,7 +1,7 @@
 /** The lock by which one liability report and one export of a program read accounts at a time. */
 import type { Deps } from "../../hub/deps.ts";
-import { leaseRef } from "../../hub/records.ts";
 import type { LeaseHolder } from "../../platform/ports/lease.ts";
+import { leaseRef } from "../../platform/ports/records.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
 
 /** A workflow that reads all accounts of a program. */

@@ -1,10 +1,10 @@
 /** Compares one account with its ledger, page by page, and confirms the differences. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "../../hub/deps.ts";
-import { accountRef, entryRef } from "../../hub/records.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { requireTime } from "../../platform/work/deadlines.ts";
 import type { AccountName } from "../ports/points.ts";
+import { accountRef, entryRef } from "../ports/records.ts";
 import type { Account } from "../rules/account.ts";
 import type { Program } from "../rules/program.ts";
 import { addEntry, type Comparison, compare, type LedgerSum, startSum } from "../rules/rebuild.ts";

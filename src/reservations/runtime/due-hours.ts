@@ -1,8 +1,8 @@
 /** Keeps which due hours this process has written. */
 import { LRUCache } from "lru-cache";
-import { dueHourRef } from "../../hub/records.ts";
 import type { Clock } from "../../platform/ports/clock.ts";
 import type { Engine } from "../../platform/ports/engine.ts";
+import { dueHourRef } from "../ports/records.ts";
 import type { DueHours } from "../ports/reservations.ts";
 
 const hourMs = 3_600_000;

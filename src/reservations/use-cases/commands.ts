@@ -1,7 +1,7 @@
 /** The use cases that create and change reservations. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { type Ref, reservationRef } from "../../hub/records.ts";
+import type { Ref } from "../../platform/ports/records.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
@@ -10,6 +10,7 @@ import { changeRecord } from "../../platform/work/change-record.ts";
 import { requestHash } from "../../platform/work/idempotency.ts";
 import { type EarlyExpiry, expiryParameters } from "../../points/rules/early-expiry.ts";
 import type { Program } from "../../points/rules/program.ts";
+import { reservationRef } from "../ports/records.ts";
 import {
   type ChangeRequest,
   cancel,

@@ -1,13 +1,14 @@
 /** Reads an account and the reservations of its user whose points are still to come. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { accountRef, reservationRef } from "../../hub/records.ts";
 import { allPages, inBatches } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { requireTime } from "../../platform/work/deadlines.ts";
 import type { AccountName } from "../../points/ports/points.ts";
+import { accountRef } from "../../points/ports/records.ts";
 import type { Account } from "../../points/rules/account.ts";
+import { reservationRef } from "../ports/records.ts";
 import { isOutstanding } from "../rules/forecast.ts";
 import type { Reservation } from "../rules/reservation.ts";
 

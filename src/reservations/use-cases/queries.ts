@@ -1,9 +1,9 @@
 /** The use cases that read reservations. */
 
 import type { Deps } from "../../hub/deps.ts";
-import { reservationRef } from "../../hub/records.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import { reservationRef } from "../ports/records.ts";
 import type { ReservationFilter } from "../ports/reservations.ts";
 import type { VisibleState } from "../rules/reservation.ts";
 import {

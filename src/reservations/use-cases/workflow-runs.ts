@@ -2,9 +2,10 @@
 
 import type { Hold } from "../../holds/rules/hold.ts";
 import type { Deps } from "../../hub/deps.ts";
-import { pendingStartRef, type Ref } from "../../hub/records.ts";
+import type { Ref } from "../../platform/ports/records.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
+import { pendingStartRef } from "../ports/records.ts";
 import type { PendingStart, RecordName, ReservationName } from "../ports/reservations.ts";
 import type { Reservation } from "../rules/reservation.ts";
 import { nameOf } from "./all-reservations.ts";

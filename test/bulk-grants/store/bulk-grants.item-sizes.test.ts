@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { rowsKey } from "../../../src/bulk-grants/store/codecs/bulk-grants.ts";
 import { encodeRows } from "../../../src/bulk-grants/store/codecs/bulk-rows.ts";
-import { bulkRulesRef } from "../../../src/hub/records.ts";
 import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
+import { bulkRulesRef } from "../../../src/points/ports/records.ts";
 import { toItem } from "../../../src/store/codecs.ts";
 import {
   commonChange,

@@ -2,8 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { BlockCheck, BlockOutcome } from "../../../src/bulk-grants/ports/bulk-grants.ts";
-import type { BulkGrant, BulkGrantState } from "../../../src/bulk-grants/rules/bulk-grant.ts";
-import type { SheetRow } from "../../../src/bulk-grants/rules/sheet.ts";
 import {
   blockCheckRef,
   blockOutcomeRef,
@@ -11,7 +9,9 @@ import {
   bulkGrantRef,
   bulkRevisionRef,
   revisionContentRef,
-} from "../../../src/hub/records.ts";
+} from "../../../src/bulk-grants/ports/records.ts";
+import type { BulkGrant, BulkGrantState } from "../../../src/bulk-grants/rules/bulk-grant.ts";
+import type { SheetRow } from "../../../src/bulk-grants/rules/sheet.ts";
 import {
   bulkGrantOf,
   newUpload,

@@ -5,10 +5,10 @@ import { MockActivityEnvironment } from "@temporalio/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createActivities } from "../../../activities/index.ts";
 import { bulkRefreshSignal } from "../../../src/bulk-grants/contract/bulk-grants.ts";
+import { pendingUploadRef } from "../../../src/bulk-grants/ports/records.ts";
 import { startActiveBulkGrants } from "../../../src/bulk-grants/use-cases/reconcile.ts";
 import { submitBulkGrant } from "../../../src/bulk-grants/use-cases/submit.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { pendingUploadRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { startTemporal, type Temporal } from "../../../tools/dev/stack/temporal-dev-server.ts";
 import {

@@ -11,9 +11,9 @@ import {
   pickUpId,
 } from "../../../src/bulk-grants/contract/sheet-sources.ts";
 import { approveBulkGrant } from "../../../src/bulk-grants/use-cases/commands.ts";
-import { eventRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { formatInstant } from "../../../src/platform/words/month.ts";
+import { eventRef } from "../../../src/points/ports/records.ts";
 import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
 import { ensureSchedules } from "../../../src/temporal/schedules.ts";
 import { approve, balances, comesTo, readBulk } from "../../support/fixtures/bulk-grants.ts";

@@ -1,9 +1,9 @@
 /** Tests uploads that are dropped while they are under way, and those that come again. */
 import { describe, expect, test } from "vitest";
+import { bulkGrantRef } from "../../../src/bulk-grants/ports/records.ts";
 import { dropUpload } from "../../../src/bulk-grants/use-cases/pending-uploads.ts";
 import { submitBulkGrant } from "../../../src/bulk-grants/use-cases/submit.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { bulkGrantRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { defaultBulkRules } from "../../../src/points/rules/bulk-rules.ts";
 import { getBalance } from "../../../src/points/use-cases/queries.ts";

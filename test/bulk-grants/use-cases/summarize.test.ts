@@ -1,12 +1,12 @@
 /** Tests the summary of a revision against one that is computed in the simplest way. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { bulkGrantRef } from "../../../src/bulk-grants/ports/records.ts";
 import type { BulkGrant } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import type { Overlap } from "../../../src/bulk-grants/rules/bulk-grant-summary.ts";
 import { rowsPerBlock } from "../../../src/bulk-grants/rules/sheet.ts";
 import { getSummary, keepSummary } from "../../../src/bulk-grants/use-cases/summarize.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { bulkGrantRef } from "../../../src/hub/records.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { openStore, start } from "../../support/fixtures/bulk-steps.ts";
 import { answerTo, programId, type Raw } from "../../support/models/bulk-use-cases.ts";

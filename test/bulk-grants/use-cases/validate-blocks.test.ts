@@ -1,6 +1,6 @@
 /** Tests what a validation finds in the store, and how many approvals its end requires. */
 import { expect, test } from "vitest";
-import { bulkGrantRef } from "../../../src/hub/records.ts";
+import { bulkGrantRef } from "../../../src/bulk-grants/ports/records.ts";
 import { defaultBulkRules } from "../../../src/points/rules/bulk-rules.ts";
 import { openStore, runAll, start, submit, validate } from "../../support/fixtures/bulk-steps.ts";
 import { answerTo, programId, show } from "../../support/models/bulk-use-cases.ts";

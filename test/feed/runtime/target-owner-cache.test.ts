@@ -1,8 +1,8 @@
 /** Tests how long the owners of targets are cached. */
 import { expect, test } from "vitest";
+import { targetRef } from "../../../src/feed/ports/records.ts";
 import type { Target } from "../../../src/feed/rules/target.ts";
 import { createTargetOwnerCache } from "../../../src/feed/runtime/target-owner-cache.ts";
-import { targetRef } from "../../../src/hub/records.ts";
 import { post } from "../../support/fixtures/unread-group-fixture.ts";
 import { countingReader } from "../../support/stores/counting-reader.ts";
 import { createMemoryStore } from "../../support/stores/memory-store.ts";

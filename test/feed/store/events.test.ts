@@ -1,8 +1,8 @@
 /** Tests the readers of events: counts, next events, owners, and what a purge deletes. */
 import { describe, expect, test } from "vitest";
+import { eventActorRef, eventOwnerRef, readGroupRef } from "../../../src/feed/ports/records.ts";
 import type { Event, EventsName } from "../../../src/feed/rules/event.ts";
 import { noActor } from "../../../src/feed/rules/target.ts";
-import { eventActorRef, eventOwnerRef, readGroupRef } from "../../../src/hub/records.ts";
 import { eventRefOf, storedEvent } from "../../support/fixtures/stored-events.ts";
 import {
   newTarget,

@@ -1,17 +1,17 @@
 /** Tests that the items of reactions and notifications stay under 1 KB and have the right TTL. */
 import { describe, expect, test } from "vitest";
-import { maxMutedPeople, maxUnseen } from "../../../src/feed/rules/inbox.ts";
-import { eventKind } from "../../../src/feed/rules/kinds.ts";
-import { fitActors } from "../../../src/feed/rules/latest-actors.ts";
-import type { Kind, Records, Ref } from "../../../src/hub/records.ts";
 import {
   eventActorRef,
   inboxRef,
   notifiedEventRef,
   reactionRef,
   targetRef,
-} from "../../../src/hub/records.ts";
+} from "../../../src/feed/ports/records.ts";
+import { maxMutedPeople, maxUnseen } from "../../../src/feed/rules/inbox.ts";
+import { eventKind } from "../../../src/feed/rules/kinds.ts";
+import { fitActors } from "../../../src/feed/rules/latest-actors.ts";
 import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
+import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
 import { type Item, toItem } from "../../../src/store/codecs.ts";
 import { largestRecords } from "../../support/fixtures/largest-records.ts";
 import { eventRefOf, notifiedEvent, storedEvent } from "../../support/fixtures/stored-events.ts";

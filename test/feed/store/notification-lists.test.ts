@@ -1,7 +1,7 @@
 /** Tests lists of read groups, many inboxes, and that a cursor belongs to its own list. */
 import { describe, expect, test } from "vitest";
+import { inboxRef, mutedPersonRef, mutedTargetRef } from "../../../src/feed/ports/records.ts";
 import { versionOf } from "../../../src/feed/rules/unread-group.ts";
-import { inboxRef, mutedPersonRef, mutedTargetRef } from "../../../src/hub/records.ts";
 import type { PageRequest } from "../../../src/platform/ports/pages.ts";
 import {
   far,

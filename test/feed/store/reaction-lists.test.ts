@@ -1,7 +1,7 @@
 /** Tests the reactions of one person, and what a purge of reactions deletes. */
 import { describe, expect, test } from "vitest";
+import { pendingPurgeRef, reactionRef, targetRef } from "../../../src/feed/ports/records.ts";
 import { noActor, type Reaction } from "../../../src/feed/rules/target.ts";
-import { pendingPurgeRef, reactionRef, targetRef } from "../../../src/hub/records.ts";
 import { eventRefOf, storedEvent } from "../../support/fixtures/stored-events.ts";
 import {
   newTarget,

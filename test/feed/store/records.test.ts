@@ -1,8 +1,6 @@
 /** Tests transactions on records of reactions on both stores, and what comes back of them. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { emptyInbox, maxMutedPeople, maxUnseen } from "../../../src/feed/rules/inbox.ts";
-import { noActor } from "../../../src/feed/rules/target.ts";
 import {
   eventActorRef,
   eventOwnerRef,
@@ -12,7 +10,9 @@ import {
   notifiedEventRef,
   reactionRef,
   targetRef,
-} from "../../../src/hub/records.ts";
+} from "../../../src/feed/ports/records.ts";
+import { emptyInbox, maxMutedPeople, maxUnseen } from "../../../src/feed/rules/inbox.ts";
+import { noActor } from "../../../src/feed/rules/target.ts";
 import { largestRecords, type NamedRecord } from "../../support/fixtures/largest-records.ts";
 import { eventRefOf, notifiedEvent, storedEvent } from "../../support/fixtures/stored-events.ts";
 import {

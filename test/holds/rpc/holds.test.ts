@@ -5,9 +5,9 @@ import { Hold_State as State } from "../../../src/gen/meguri/holds/v1/hold_pb.ts
 import { HoldService } from "../../../src/gen/meguri/holds/v1/hold_service_pb.ts";
 import { EventOrigin } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { ExpiredPointsPolicy as Policy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { holdRef } from "../../../src/holds/ports/records.ts";
 import type { Hold as StoredHold } from "../../../src/holds/rules/hold.ts";
 import { timeOutHold } from "../../../src/holds/use-cases/time-out.ts";
-import { holdRef } from "../../../src/hub/records.ts";
 import { changeRecord } from "../../../src/platform/work/change-record.ts";
 import { lineOf } from "../../support/fixtures/ledger-lines.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";

@@ -1,8 +1,8 @@
 /** Tests the records of holds: they come back, stay small, and are listed. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { holdRef } from "../../../src/holds/ports/records.ts";
 import { type Capture, type Hold, maxCaptures } from "../../../src/holds/rules/hold.ts";
-import { holdRef } from "../../../src/hub/records.ts";
 import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { maxPoints } from "../../../src/platform/words/units.ts";

@@ -15,12 +15,15 @@ import {
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
+import { reactionRef } from "../../../src/feed/ports/records.ts";
 import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
-import { accountRef, pendingStartRef, type Ref, reactionRef } from "../../../src/hub/records.ts";
 import { createDynamoItemStore } from "../../../src/platform/dynamodb/item-store.ts";
 import type { Clients } from "../../../src/platform/dynamodb/sdk/client.ts";
 import type { Write } from "../../../src/platform/engine/item-store.ts";
+import type { Ref } from "../../../src/platform/ports/records.ts";
+import { accountRef } from "../../../src/points/ports/records.ts";
 import { noTotals } from "../../../src/points/rules/ledger.ts";
+import { pendingStartRef } from "../../../src/reservations/ports/records.ts";
 import type { Item } from "../../../src/store/codecs.ts";
 import { toItem } from "../../../src/store/codecs.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";

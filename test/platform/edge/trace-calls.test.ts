@@ -5,9 +5,9 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import { createMeguri } from "../../../packages/client/src/index.ts";
-import { reservationRef } from "../../../src/hub/records.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
 import { startTracing } from "../../../src/platform/observe/tracing.ts";
+import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import { patience } from "../../support/fixtures/waiting.ts";
 import {
   type Collector,

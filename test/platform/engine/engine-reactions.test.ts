@@ -5,9 +5,9 @@ import type { Reaction, Target } from "../../../src/feed/rules/target.ts";
 import type { UnreadGroup } from "../../../src/feed/rules/unread-group.ts";
 import { registerTarget } from "../../../src/feed/use-cases/reactions/targets.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import type { Ref } from "../../../src/hub/records.ts";
 import { nameOf } from "../../../src/platform/engine/item-store.ts";
 import type { Transaction } from "../../../src/platform/ports/engine.ts";
+import type { Ref } from "../../../src/platform/ports/records.ts";
 import { isolations } from "../../support/fixtures/account-fixture.ts";
 import {
   done,

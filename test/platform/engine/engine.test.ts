@@ -2,13 +2,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { entryRef, eventRef, type Ref, reservationRef } from "../../../src/hub/records.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
+import type { Ref } from "../../../src/platform/ports/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
+import { entryRef, eventRef } from "../../../src/points/ports/records.ts";
 import type { Account } from "../../../src/points/rules/account.ts";
 import { pack } from "../../../src/points/store/ledger-items.ts";
 import { freezeAccount, unfreezeAccount } from "../../../src/points/use-cases/commands.ts";
 import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
+import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import { createReservation } from "../../../src/reservations/use-cases/commands.ts";
 import { executeReservation } from "../../../src/reservations/use-cases/execute.ts";
 import {

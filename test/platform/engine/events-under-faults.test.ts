@@ -3,6 +3,7 @@
  * them as read, and transactions are applied item by item.
  */
 import { expect, test } from "vitest";
+import { unreadGroupRef } from "../../../src/feed/ports/records.ts";
 import { type Event, noTarget } from "../../../src/feed/rules/event.ts";
 import { type Group, versionOf } from "../../../src/feed/rules/unread-group.ts";
 import { markNotificationRead } from "../../../src/feed/use-cases/notifications/commands.ts";
@@ -10,7 +11,6 @@ import { inboxOf } from "../../../src/feed/use-cases/notifications/inbox.ts";
 import { notify } from "../../../src/feed/use-cases/notifications/notify.ts";
 import { retractEvent } from "../../../src/feed/use-cases/notifications/retract.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { unreadGroupRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { beforeItemOf } from "../../support/fixtures/account-fixture.ts";

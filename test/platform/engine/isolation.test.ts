@@ -3,20 +3,20 @@
  * call, on another process, must not be answered from a part of that transaction.
  */
 import { describe, expect, test } from "vitest";
+import {
+  inboxRef,
+  reactionRef,
+  targetRef,
+  unreadGroupRef,
+} from "../../../src/feed/ports/records.ts";
 import { emptyInbox } from "../../../src/feed/rules/inbox.ts";
 import { markNotificationRead } from "../../../src/feed/use-cases/notifications/commands.ts";
 import { react, unreact } from "../../../src/feed/use-cases/reactions/commands.ts";
 import { registerTarget } from "../../../src/feed/use-cases/reactions/targets.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import {
-  eventRef,
-  inboxRef,
-  type Ref,
-  reactionRef,
-  targetRef,
-  unreadGroupRef,
-} from "../../../src/hub/records.ts";
 import { nameOf } from "../../../src/platform/engine/item-store.ts";
+import type { Ref } from "../../../src/platform/ports/records.ts";
+import { eventRef } from "../../../src/points/ports/records.ts";
 import {
   answer,
   createAccountFixture,

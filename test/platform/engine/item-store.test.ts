@@ -1,24 +1,19 @@
 /** Tests transactions and records of points on both stores: what the engine depends on. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import {
-  accountRef,
-  dueHourRef,
-  entryRef,
-  eventRef,
-  type Kind,
-  pendingStartRef,
-  programRef,
-  type Records,
-  type Ref,
-  reservationRef,
-} from "../../../src/hub/records.ts";
 import { shardOf } from "../../../src/platform/dynamodb/codec.ts";
+import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { maxPoints } from "../../../src/platform/words/units.ts";
+import { accountRef, entryRef, eventRef, programRef } from "../../../src/points/ports/records.ts";
 import type { EventKey, LedgerEntry } from "../../../src/points/rules/ledger.ts";
 import { maxBalance } from "../../../src/points/rules/points.ts";
 import type { Program } from "../../../src/points/rules/program.ts";
+import {
+  dueHourRef,
+  pendingStartRef,
+  reservationRef,
+} from "../../../src/reservations/ports/records.ts";
 import { dueHourShardCount, markShardCount } from "../../../src/reservations/ports/reservations.ts";
 import { account, entry, eventKey, reservation } from "../../support/fixtures/stored-points.ts";
 import { bothStores } from "../../support/stores/both-stores.ts";

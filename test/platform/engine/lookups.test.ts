@@ -1,10 +1,12 @@
 /** Tests which results of lookups are used, and how long they are kept. */
 import { expect, test } from "vitest";
+import { inboxRef } from "../../../src/feed/ports/records.ts";
 import { emptyInbox } from "../../../src/feed/rules/inbox.ts";
-import { accountRef, inboxRef, type Ref } from "../../../src/hub/records.ts";
 import { Lookups } from "../../../src/platform/engine/lookups.ts";
 import { RecordCache } from "../../../src/platform/engine/record-cache.ts";
 import type { Lookup, Reading } from "../../../src/platform/ports/engine.ts";
+import type { Ref } from "../../../src/platform/ports/records.ts";
+import { accountRef } from "../../../src/points/ports/records.ts";
 import { createMemoryStore } from "../../support/stores/memory-store.ts";
 
 const source = accountRef("p", "u");

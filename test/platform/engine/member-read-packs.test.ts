@@ -1,10 +1,10 @@
 /** Tests how the commit engine reads the members of groups for the calls of one batch. */
 import { expect, test } from "vitest";
+import { inboxRef } from "../../../src/feed/ports/records.ts";
 import { markAllNotificationsRead } from "../../../src/feed/use-cases/notifications/commands.ts";
 import { react, unreact } from "../../../src/feed/use-cases/reactions/commands.ts";
 import { registerTarget } from "../../../src/feed/use-cases/reactions/targets.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { inboxRef } from "../../../src/hub/records.ts";
 import { memoryDeps, type Request } from "../../support/stores/memory-store.ts";
 
 const ownerId = "owner";

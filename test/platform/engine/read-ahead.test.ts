@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { accountRef, eventRef } from "../../../src/hub/records.ts";
 import type { CommitEngine } from "../../../src/platform/engine/engine.ts";
+import { accountRef, eventRef } from "../../../src/points/ports/records.ts";
 import {
   account,
   answer,

@@ -1,6 +1,7 @@
 /** Tests that the members of many groups are read side by side, and as rarely as possible. */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { inboxRef, unreadGroupRef } from "../../../src/feed/ports/records.ts";
 import type { Group } from "../../../src/feed/rules/unread-group.ts";
 import {
   markAllNotificationsRead,
@@ -9,7 +10,6 @@ import {
 import { react, unreact } from "../../../src/feed/use-cases/reactions/commands.ts";
 import { registerTarget } from "../../../src/feed/use-cases/reactions/targets.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { inboxRef, unreadGroupRef } from "../../../src/hub/records.ts";
 import { createGate } from "../../support/fixtures/account-fixture.ts";
 import { settled } from "../../support/fixtures/settled.ts";
 import { delayedBy } from "../../support/stores/item-by-item.ts";

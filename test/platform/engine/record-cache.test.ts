@@ -1,6 +1,6 @@
 /** Tests which records read validation reads before the outcomes of a batch are delivered. */
 import { expect, test } from "vitest";
-import { inboxRef, type Ref, targetRef, unreadGroupRef } from "../../../src/hub/records.ts";
+import { inboxRef, targetRef, unreadGroupRef } from "../../../src/feed/ports/records.ts";
 import {
   decide,
   type Outcome,
@@ -10,6 +10,7 @@ import {
 import { nameOf } from "../../../src/platform/engine/item-store.ts";
 import { toValidate } from "../../../src/platform/engine/record-cache.ts";
 import type { Transaction } from "../../../src/platform/ports/engine.ts";
+import type { Ref } from "../../../src/platform/ports/records.ts";
 import { createMemoryStore } from "../../support/stores/memory-store.ts";
 
 const name = { type: "post", id: "p" };

@@ -1,6 +1,6 @@
 /** Tests the change of one record: what is written, deleted and left as it is. */
 import { expect, test } from "vitest";
-import { testClockRef } from "../../../src/hub/records.ts";
+import { testClockRef } from "../../../src/platform/ports/records.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { changeRecord } from "../../../src/platform/work/change-record.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";

@@ -1,9 +1,9 @@
 /** Tests who holds a lease: the latest process, or another one when the holder has died. */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { leaseRef } from "../../../src/hub/records.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
 import type { Lease } from "../../../src/platform/ports/lease.ts";
+import { leaseRef } from "../../../src/platform/ports/records.ts";
 import { createLease } from "../../../src/platform/work/lease.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { type MemoryDeps, memoryDeps } from "../../support/stores/memory-store.ts";

@@ -2,9 +2,9 @@
 import { pino } from "pino";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { compose } from "../../../src/compose.ts";
-import { programRef } from "../../../src/hub/records.ts";
 import { readConfig } from "../../../src/platform/config/config.ts";
 import { createStoreCheck } from "../../../src/platform/work/store-watch.ts";
+import { programRef } from "../../../src/points/ports/records.ts";
 import { startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { noWorkflows } from "../../support/servers/no-workflows.ts";

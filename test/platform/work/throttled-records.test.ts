@@ -3,10 +3,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { runBlocks } from "../../../src/bulk-grants/use-cases/run.ts";
 import { notifyExpiringInShard } from "../../../src/feed/use-cases/notifications/notify-expiring.ts";
-import { accountRef, programRef } from "../../../src/hub/records.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { parseMonth } from "../../../src/platform/words/month.ts";
 import { shardCount } from "../../../src/points/ports/points.ts";
+import { accountRef, programRef } from "../../../src/points/ports/records.ts";
 import { expireDueInShard } from "../../../src/points/use-cases/expire-due.ts";
 import { verifySegment } from "../../../src/points/use-cases/verify-segment.ts";
 import { createDueMemory } from "../../../src/reservations/use-cases/due-reads.ts";

@@ -1,7 +1,7 @@
 /** Tests how long a server uses its copy of a program. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Reader } from "../../../src/hub/deps.ts";
-import { programRef } from "../../../src/hub/records.ts";
+import { programRef } from "../../../src/points/ports/records.ts";
 import type { Program } from "../../../src/points/rules/program.ts";
 import { createProgramCache } from "../../../src/points/runtime/program-cache.ts";
 import { countingReader } from "../../support/stores/counting-reader.ts";

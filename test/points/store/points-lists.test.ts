@@ -1,11 +1,12 @@
 /** Tests the readers of points and reservations: their lists, windows, shards and pages. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
-import { accountRef, entryRef, reservationRef } from "../../../src/hub/records.ts";
 import { shardOf } from "../../../src/platform/dynamodb/codec.ts";
 import type { ItemStore } from "../../../src/platform/engine/item-store.ts";
 import type { PageRequest } from "../../../src/platform/ports/pages.ts";
 import { shardCount } from "../../../src/points/ports/points.ts";
+import { accountRef, entryRef } from "../../../src/points/ports/records.ts";
+import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import type { Reservation } from "../../../src/reservations/rules/reservation.ts";
 import { allItems } from "../../support/fixtures/pages.ts";
 import { account, entry, reservation } from "../../support/fixtures/stored-points.ts";

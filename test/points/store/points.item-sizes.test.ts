@@ -1,20 +1,13 @@
 /** Tests that the items of points and reservations stay under the sizes of docs/keys.md. */
 import { describe, expect, test } from "vitest";
-import {
-  accountRef,
-  entryRef,
-  eventRef,
-  type Kind,
-  programRef,
-  type Records,
-  type Ref,
-  reservationRef,
-} from "../../../src/hub/records.ts";
 import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
+import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
 import type { Caller } from "../../../src/platform/words/caller.ts";
 import { maxPoints } from "../../../src/platform/words/units.ts";
+import { accountRef, entryRef, eventRef, programRef } from "../../../src/points/ports/records.ts";
 import type { LedgerEntry } from "../../../src/points/rules/ledger.ts";
 import { maxBalance } from "../../../src/points/rules/points.ts";
+import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import { toItem } from "../../../src/store/codecs.ts";
 import { account, reservation } from "../../support/fixtures/stored-points.ts";
 

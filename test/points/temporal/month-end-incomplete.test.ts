@@ -2,11 +2,11 @@
 import type { WorkflowFailedError } from "@temporalio/client";
 import type { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { programRef } from "../../../src/hub/records.ts";
 import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import { parseMonth } from "../../../src/platform/words/month.ts";
 import { setTime } from "../../../src/platform/work/test-clock.ts";
 import { type MonthEndFailure, monthEndId } from "../../../src/points/contract/month-ends.ts";
+import { programRef } from "../../../src/points/ports/records.ts";
 import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
 import {
   at,

@@ -1,9 +1,9 @@
 /** Tests the schedules of month ends: when they run the sweep, and how they are ensured. */
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { programRef } from "../../../src/hub/records.ts";
 import { monthAt, monthStart } from "../../../src/platform/words/month.ts";
 import { monthEndId } from "../../../src/points/contract/month-ends.ts";
+import { programRef } from "../../../src/points/ports/records.ts";
 import { ensuringPauses, keepEnsuringSchedules } from "../../../src/temporal/keep-schedules.ts";
 import { ensureSchedules } from "../../../src/temporal/schedules.ts";
 import { createWorkflows } from "../../../src/temporal/workflows.ts";

@@ -1,12 +1,13 @@
 /** Tests use cases on a store that is damaged or was restored from a backup. */
 import { expect, onTestFinished, test, vi } from "vitest";
-import { programRef, reservationRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { shardCount } from "../../../src/points/ports/points.ts";
+import { programRef } from "../../../src/points/ports/records.ts";
 import type { Program } from "../../../src/points/rules/program.ts";
 import { freezeAccount } from "../../../src/points/use-cases/commands.ts";
 import { expireDueInShard } from "../../../src/points/use-cases/expire-due.ts";
+import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import { createReservation } from "../../../src/reservations/use-cases/commands.ts";
 import { executeReservation } from "../../../src/reservations/use-cases/execute.ts";
 import {

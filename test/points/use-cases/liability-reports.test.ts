@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { capturePoints, holdPoints, releaseHold } from "../../../src/holds/use-cases/commands.ts";
 import type { Deps, Reader } from "../../../src/hub/deps.ts";
-import { accountRef, programRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { shardCount } from "../../../src/points/contract/points.ts";
+import { accountRef, programRef } from "../../../src/points/ports/records.ts";
 import { type LedgerEntry, noTotals, type Totals } from "../../../src/points/rules/ledger.ts";
 import type { LiabilityResult } from "../../../src/points/rules/liability.ts";
 import { addLiability, noLiability } from "../../../src/points/rules/liability-sums.ts";

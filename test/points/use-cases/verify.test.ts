@@ -1,9 +1,9 @@
 /** Tests verification on the store in memory: its reports, its deadline and its cursors. */
 import { describe, expect, test } from "vitest";
 import type { Deps, Reader } from "../../../src/hub/deps.ts";
-import { accountRef, entryRef, eventRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
+import { accountRef, entryRef, eventRef } from "../../../src/points/ports/records.ts";
 import type { Account } from "../../../src/points/rules/account.ts";
 import type { LedgerEntry } from "../../../src/points/rules/ledger.ts";
 import { verifyAccount } from "../../../src/points/use-cases/verify.ts";

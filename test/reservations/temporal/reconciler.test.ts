@@ -3,8 +3,8 @@ import { bundleWorkflowCode, DefaultLogger, NativeConnection } from "@temporalio
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { compose } from "../../../src/compose.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { pendingStartRef } from "../../../src/hub/records.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
+import { pendingStartRef } from "../../../src/reservations/ports/records.ts";
 import type { Reservation } from "../../../src/reservations/rules/reservation.ts";
 import {
   cancelReservation,

@@ -1,7 +1,8 @@
 /** Tests that a call cancels at most 1,000 reservations, and that a repeated one loses none. */
 import { expect, test } from "vitest";
-import { programRef, reservationRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
+import { programRef } from "../../../src/points/ports/records.ts";
+import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import type { Reservation } from "../../../src/reservations/rules/reservation.ts";
 import { cancelReservations } from "../../../src/reservations/use-cases/cancel-reservations.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";

@@ -1,11 +1,12 @@
 /** Tests that a reservation has its run wherever the process that creates it ends. */
 import { expect, test } from "vitest";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { programRef, reservationRef } from "../../../src/hub/records.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import type { ItemStore } from "../../../src/platform/engine/item-store.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
+import { programRef } from "../../../src/points/ports/records.ts";
+import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import { latestExecuteTime } from "../../../src/reservations/rules/reservation.ts";
 import { createReservation } from "../../../src/reservations/use-cases/commands.ts";
 import { syncRuns } from "../../../src/reservations/use-cases/sync-runs.ts";

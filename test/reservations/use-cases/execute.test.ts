@@ -1,10 +1,10 @@
 /** Tests one attempt to grant a reservation: what sets it FAILED, and what leaves it PENDING. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { programRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { type Reason, reasons, reasonTable } from "../../../src/platform/words/reasons.ts";
+import { programRef } from "../../../src/points/ports/records.ts";
 import { freezeAccount, grantPoints } from "../../../src/points/use-cases/commands.ts";
 import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
 import { executeReservation } from "../../../src/reservations/use-cases/execute.ts";

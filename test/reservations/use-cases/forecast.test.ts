@@ -1,9 +1,10 @@
 /** Tests that grants between the reads of a forecast are neither lost nor counted twice. */
 import { expect, test } from "vitest";
 import type { Reader } from "../../../src/hub/deps.ts";
-import { programRef, reservationRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
+import { programRef } from "../../../src/points/ports/records.ts";
 import { grantPoints } from "../../../src/points/use-cases/commands.ts";
+import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import { createReservation } from "../../../src/reservations/use-cases/commands.ts";
 import { getForecast } from "../../../src/reservations/use-cases/forecast.ts";
 import { execute } from "../../support/fixtures/failed-reservation.ts";

@@ -1,5 +1,6 @@
 /** Sends requests to the use cases of bulk grants, as tests name them, and shows what they keep. */
 
+import { bulkGrantRef, bulkRevisionRef } from "../../../src/bulk-grants/ports/records.ts";
 import type { BulkGrant, RunCounts } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import { advanceBulkGrant } from "../../../src/bulk-grants/use-cases/advance.ts";
 import {
@@ -19,7 +20,6 @@ import {
   validateBlocks,
 } from "../../../src/bulk-grants/use-cases/validate-blocks.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { bulkGrantRef, bulkRevisionRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import type { BulkRules } from "../../../src/points/rules/bulk-rules.ts";

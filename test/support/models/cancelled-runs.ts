@@ -6,8 +6,8 @@ import { getBulkGrant, listRows } from "../../../src/bulk-grants/use-cases/queri
 import { finishRun, runBlocks } from "../../../src/bulk-grants/use-cases/run.ts";
 import { lateRowsMs } from "../../../src/bulk-grants/use-cases/run-lease.ts";
 import type { Deps, Reader } from "../../../src/hub/deps.ts";
-import type { Kind } from "../../../src/hub/records.ts";
 import { requestMs } from "../../../src/platform/ports/engine.ts";
+import type { Kind } from "../../../src/platform/ports/records.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { lateEntriesMs } from "../../../src/points/rules/ledger.ts";
 import { openStore, start, submit, validate } from "../fixtures/bulk-steps.ts";

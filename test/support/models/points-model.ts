@@ -3,11 +3,11 @@ import { deepStrictEqual, ok } from "node:assert";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { accountRef, programRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { formatMonth, parseMonth } from "../../../src/platform/words/month.ts";
 import { type AccountName, shardCount } from "../../../src/points/ports/points.ts";
+import { accountRef, programRef } from "../../../src/points/ports/records.ts";
 import { eventName, type LedgerEntry } from "../../../src/points/rules/ledger.ts";
 import type { ChangeResult } from "../../../src/points/use-cases/change-account.ts";
 import {

@@ -8,9 +8,9 @@ import {
 } from "../../../src/feed/use-cases/reactions/purge-target.ts";
 import { listUserReactions } from "../../../src/feed/use-cases/reactions/queries.ts";
 import type { Deps, Reader } from "../../../src/hub/deps.ts";
-import type { Kind, Records } from "../../../src/hub/records.ts";
 import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
 import type { Write } from "../../../src/platform/engine/item-store.ts";
+import type { Kind, Records } from "../../../src/platform/ports/records.ts";
 import { toItem } from "../../../src/store/codecs.ts";
 import { allItems } from "../fixtures/pages.ts";
 import { pause } from "../stores/item-by-item.ts";

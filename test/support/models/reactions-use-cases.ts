@@ -1,5 +1,6 @@
 /** Sends the requests of the reactions models to the use cases, and reads what they show. */
 
+import { reactionRef, targetRef } from "../../../src/feed/ports/records.ts";
 import { badgeOf, type Inbox } from "../../../src/feed/rules/inbox.ts";
 import type { Target } from "../../../src/feed/rules/target.ts";
 import { blockPerson } from "../../../src/feed/use-cases/notifications/block-person.ts";
@@ -44,7 +45,6 @@ import {
   setTargetMuted,
 } from "../../../src/feed/use-cases/reactions/targets.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { reactionRef, targetRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { allItems } from "../fixtures/pages.ts";

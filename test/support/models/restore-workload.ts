@@ -11,7 +11,6 @@ import { react, unreact } from "../../../src/feed/use-cases/reactions/commands.t
 import { deleteTarget, registerTarget } from "../../../src/feed/use-cases/reactions/targets.ts";
 import { capturePoints, holdPoints, releaseHold } from "../../../src/holds/use-cases/commands.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { reservationRef } from "../../../src/hub/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import {
   grantPoints,
@@ -20,6 +19,7 @@ import {
   usePoints,
 } from "../../../src/points/use-cases/commands.ts";
 import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
+import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import {
   cancelReservation,
   createReservation,

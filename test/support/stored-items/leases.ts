@@ -1,5 +1,5 @@
 /** A change that stores a lease, as the servers make it. */
-import { leaseRef } from "../../../src/hub/records.ts";
+import { leaseRef } from "../../../src/platform/ports/records.ts";
 import { changeRecord } from "../../../src/platform/work/change-record.ts";
 import type { Recorder } from "./recorder.ts";
 

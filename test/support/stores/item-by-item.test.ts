@@ -1,7 +1,8 @@
 /** Tests what the store in memory returns while a transaction is applied item by item. */
 import { expect, test } from "vitest";
-import { accountRef, entryRef, eventRef, type Ref } from "../../../src/hub/records.ts";
+import type { Ref } from "../../../src/platform/ports/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
+import { accountRef, entryRef, eventRef } from "../../../src/points/ports/records.ts";
 import type { Account } from "../../../src/points/rules/account.ts";
 import { type EventKey, type LedgerEntry, noTotals } from "../../../src/points/rules/ledger.ts";
 import { createGate } from "../fixtures/account-fixture.ts";

@@ -1,6 +1,8 @@
 /** The items of the store in memory as records, past the requests that read and write them. */
-import { entryRef, type Kind, type Records, type Ref } from "../../../src/hub/records.ts";
+
 import { type Loaded, nameOf } from "../../../src/platform/engine/item-store.ts";
+import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
+import { entryRef } from "../../../src/points/ports/records.ts";
 import { codecOf, type Item, toItem, versionOf } from "../../../src/store/codecs.ts";
 import { copyOf, keyOf, type Table } from "./dynamo/items.ts";
 import type { BeforeItem as BeforeKey } from "./dynamo/transactions.ts";

@@ -15,7 +15,6 @@ import type { UnreadCountStreams } from "../../../src/feed/ports/unread-counts.t
 import { createTargetOwnerCache } from "../../../src/feed/runtime/target-owner-cache.ts";
 import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
 import type { Deps, Reader } from "../../../src/hub/deps.ts";
-import type { Kind, Records, Ref } from "../../../src/hub/records.ts";
 import type { TableScan } from "../../../src/hub/scans.ts";
 import { tableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createDynamoItemStore } from "../../../src/platform/dynamodb/item-store.ts";
@@ -24,6 +23,7 @@ import { tableName } from "../../../src/platform/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import type { ItemStore, Loaded, Write } from "../../../src/platform/engine/item-store.ts";
 import type { Clock, Now } from "../../../src/platform/ports/clock.ts";
+import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
 import { Counts } from "../../../src/platform/ports/tallies.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import type { RemoveSnapshot } from "../../../src/points/ports/points.ts";

@@ -1,7 +1,6 @@
 /** Writes and reads records in short calls, past the use cases. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { Kind, Records, Ref } from "../../../src/hub/records.ts";
 import type { ItemStore, Write } from "../../../src/platform/engine/item-store.ts";
 import {
   allPages,
@@ -9,6 +8,7 @@ import {
   type Page,
   type PageRequest,
 } from "../../../src/platform/ports/pages.ts";
+import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
 import { firstVersion } from "./first-version.ts";
 
 export const write = <K extends Kind>(ref: Ref<K>, value: Records[K], version = 0): Write => ({

@@ -2,9 +2,10 @@
  * A small run of all services that is right, as its clients and the store have it. Tests change it
  * in one place each.
  */
-import type { Kind, Ref } from "../../../src/hub/records.ts";
+
 import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import type { Table } from "../../../src/platform/dynamodb/tables.ts";
+import type { Kind, Ref } from "../../../src/platform/ports/records.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import type { Reason } from "../../../src/platform/words/reasons.ts";
 import { parseEventName } from "../../../src/points/rules/ledger.ts";

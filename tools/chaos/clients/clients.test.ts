@@ -3,7 +3,7 @@
  * fails, a run of all clients is right, and every service has taken part.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bulkGrantRef } from "../../../src/hub/records.ts";
+import { bulkGrantRef } from "../../../src/bulk-grants/ports/records.ts";
 import type { Table } from "../../../src/platform/dynamodb/tables.ts";
 import { defaultProgramId as programId } from "../../../src/points/rules/program.ts";
 import { executeReservation } from "../../../src/reservations/use-cases/execute.ts";

@@ -1,6 +1,5 @@
 /** Reads lists of unread and read groups, and many inboxes at once. */
 import { type AttributeValue, type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
-import { inboxRef, readGroupRef } from "../../../hub/records.ts";
 import { readLimit, readMany } from "../../../platform/dynamodb/item-store.ts";
 import { N } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { orUnavailable } from "../../../platform/dynamodb/sdk/client.ts";
@@ -8,6 +7,7 @@ import { query } from "../../../platform/dynamodb/sdk/query-pages.ts";
 import { byLastIndex, type TableName } from "../../../platform/dynamodb/tables.ts";
 import { inBatches } from "../../../platform/ports/pages.ts";
 import type { MemberReader, NotificationReader } from "../../ports/notifications.ts";
+import { inboxRef, readGroupRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
 import {
   inboxKey,

@@ -1,16 +1,16 @@
 /** Finds the closed groups that a decision needs, and puts what becomes of unread groups. */
 
+import type { Engine, Transaction, TransactionRequest } from "../../../platform/ports/engine.ts";
+import type { Ref } from "../../../platform/ports/records.ts";
+import type { Instant } from "../../../platform/words/month.ts";
+import type { Milliseconds } from "../../../platform/words/units.ts";
 import {
   closedGroupRef,
   closedGroupsRef,
   inboxRef,
-  type Ref,
   reactionRef,
   unreadGroupRef,
-} from "../../../hub/records.ts";
-import type { Engine, Transaction, TransactionRequest } from "../../../platform/ports/engine.ts";
-import type { Instant } from "../../../platform/words/month.ts";
-import type { Milliseconds } from "../../../platform/words/units.ts";
+} from "../../ports/records.ts";
 import {
   type ClosedRange,
   closedAt,

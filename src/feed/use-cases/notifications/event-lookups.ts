@@ -6,10 +6,11 @@
  * there any more counts as read.
  */
 
-import { ownerOfGroup, type Ref } from "../../../hub/records.ts";
 import type { Lookup, Reading } from "../../../platform/ports/engine.ts";
+import type { Ref } from "../../../platform/ports/records.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import type { EventCounts, MemberReader, MemberRecord } from "../../ports/notifications.ts";
+import { ownerOfGroup } from "../../ports/records.ts";
 import { countsActor, type Event, type EventsName } from "../../rules/event.ts";
 import type { Split } from "../../rules/notification.ts";
 import {

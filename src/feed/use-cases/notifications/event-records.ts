@@ -1,7 +1,7 @@
 /** The records that the events of one name change, for one owner. */
 
-import { eventActorRef, inboxRef, ownerOfGroup, unreadGroupRef } from "../../../hub/records.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
+import { eventActorRef, inboxRef, ownerOfGroup, unreadGroupRef } from "../../ports/records.ts";
 import type { EventState, EventsName } from "../../rules/event.ts";
 import { emptyInbox } from "../../rules/inbox.ts";
 import { putUnread } from "./closed-groups.ts";

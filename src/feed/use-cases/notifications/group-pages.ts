@@ -1,11 +1,11 @@
 /** Full pages of an owner's groups: both states in one order, without those that are not shown. */
 
 import type { Deps } from "../../../hub/deps.ts";
-import { targetRef } from "../../../hub/records.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import { fullPage } from "../../../platform/work/full-page.ts";
+import { targetRef } from "../../ports/records.ts";
 import { isNoTarget } from "../../rules/event.ts";
 import type { StoredKind } from "../../rules/kinds.ts";
 import type { Target } from "../../rules/target.ts";

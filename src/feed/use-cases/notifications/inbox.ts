@@ -1,7 +1,7 @@
 /** Reads inboxes, and what callers see of one. */
 
 import type { Deps } from "../../../hub/deps.ts";
-import { inboxRef } from "../../../hub/records.ts";
+import { inboxRef } from "../../ports/records.ts";
 import { type Badge, badgeOf, emptyInbox, type Inbox } from "../../rules/inbox.ts";
 
 /** The content of an owner's badge and its version. */

@@ -1,7 +1,7 @@
 /** Reads the latest events of notifications: their groups name only the actors and versions. */
 
 import type { Deps } from "../../../hub/deps.ts";
-import { notificationEventRef } from "../../../hub/records.ts";
+import { notificationEventRef } from "../../ports/records.ts";
 import type { Event } from "../../rules/event.ts";
 import { isEventKind } from "../../rules/kinds.ts";
 import type { Member } from "../../rules/unread-group.ts";

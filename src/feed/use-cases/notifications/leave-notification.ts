@@ -1,6 +1,9 @@
 /** Takes a person out of one notification: the reaction, or all events of the person. */
 
 import type { Deps } from "../../../hub/deps.ts";
+import { Missing, type Transaction } from "../../../platform/ports/engine.ts";
+import type { Instant } from "../../../platform/words/month.ts";
+import { requireTime } from "../../../platform/work/deadlines.ts";
 import {
   closedGroupRef,
   closedGroupsRef,
@@ -10,10 +13,7 @@ import {
   reactionRef,
   readGroupRef,
   unreadGroupRef,
-} from "../../../hub/records.ts";
-import { Missing, type Transaction } from "../../../platform/ports/engine.ts";
-import type { Instant } from "../../../platform/words/month.ts";
-import { requireTime } from "../../../platform/work/deadlines.ts";
+} from "../../ports/records.ts";
 import type { Event } from "../../rules/event.ts";
 import { isWithin } from "../../rules/event-retraction.ts";
 import { emptyInbox, type Inbox, replaceGroup, withReadChange } from "../../rules/inbox.ts";

@@ -7,10 +7,11 @@
  * is read has to agree with the counts in the record of the group (docs/decisions/0020).
  */
 
-import { notificationEventRef, ownerOfGroup, type Ref, reactionRef } from "../../../hub/records.ts";
 import type { Lookup } from "../../../platform/ports/engine.ts";
+import type { Ref } from "../../../platform/ports/records.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import type { MemberReader, MemberRecord, MembersName } from "../../ports/notifications.ts";
+import { notificationEventRef, ownerOfGroup, reactionRef } from "../../ports/records.ts";
 import { isEventKind } from "../../rules/kinds.ts";
 import type { Split } from "../../rules/notification.ts";
 import {

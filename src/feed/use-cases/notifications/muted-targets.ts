@@ -1,8 +1,8 @@
 /** The use case that lists the targets that an owner has muted. */
 
 import type { Deps } from "../../../hub/deps.ts";
-import { targetRef } from "../../../hub/records.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
+import { targetRef } from "../../ports/records.ts";
 import type { Target } from "../../rules/target.ts";
 
 /** Lists the muted targets of an owner, by type and id. Refusal: INVALID_REQUEST (a bad cursor). */

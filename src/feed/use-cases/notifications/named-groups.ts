@@ -1,8 +1,8 @@
 /** Finds the group that a notification_id names, unread or read. */
 
 import type { Deps } from "../../../hub/deps.ts";
-import { closedGroupRef, inboxRef, readGroupRef, unreadGroupRef } from "../../../hub/records.ts";
 import type { Instant } from "../../../platform/words/month.ts";
+import { closedGroupRef, inboxRef, readGroupRef, unreadGroupRef } from "../../ports/records.ts";
 import type { StoredKind } from "../../rules/kinds.ts";
 import type { TargetName } from "../../rules/target.ts";
 import type { ReadGroup, UnreadGroup } from "../../rules/unread-group.ts";

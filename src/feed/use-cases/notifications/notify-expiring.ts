@@ -1,10 +1,10 @@
 /** The use case that notifies members of points that expire at the next month boundary. */
 
 import type { Deps } from "../../../hub/deps.ts";
-import { accountRef } from "../../../hub/records.ts";
 import { formatMonth, type Month, monthStart } from "../../../platform/words/month.ts";
 import { failingSoon } from "../../../platform/work/failing-soon.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
+import { accountRef } from "../../../points/ports/records.ts";
 import { announcedMonth, pointsExpiringAt } from "../../../points/rules/expiry-notice.ts";
 import { expiredMonth } from "../../../points/rules/program.ts";
 import {

@@ -1,6 +1,13 @@
 /** The use cases that notify owners of an event: one that a service reports, or one of Meguri. */
 
 import type { Deps } from "../../../hub/deps.ts";
+import type { Transaction } from "../../../platform/ports/engine.ts";
+import { asService, type Caller, noCaller } from "../../../platform/words/caller.ts";
+import { maxDisplayNameBytes, readDisplayText } from "../../../platform/words/display-text.ts";
+import { DomainError } from "../../../platform/words/errors.ts";
+import type { Instant } from "../../../platform/words/month.ts";
+import type { Milliseconds } from "../../../platform/words/units.ts";
+import { requestHash } from "../../../platform/work/idempotency.ts";
 import {
   closedGroupsRef,
   eventOwnerRef,
@@ -10,14 +17,7 @@ import {
   notifiedEventRef,
   targetRef,
   unreadGroupRef,
-} from "../../../hub/records.ts";
-import type { Transaction } from "../../../platform/ports/engine.ts";
-import { asService, type Caller, noCaller } from "../../../platform/words/caller.ts";
-import { maxDisplayNameBytes, readDisplayText } from "../../../platform/words/display-text.ts";
-import { DomainError } from "../../../platform/words/errors.ts";
-import type { Instant } from "../../../platform/words/month.ts";
-import type { Milliseconds } from "../../../platform/words/units.ts";
-import { requestHash } from "../../../platform/work/idempotency.ts";
+} from "../../ports/records.ts";
 import {
   addEvent,
   type Event,

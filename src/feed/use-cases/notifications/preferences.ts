@@ -1,9 +1,9 @@
 /** The use cases that read and change what an owner has muted. */
 
 import type { Deps } from "../../../hub/deps.ts";
-import { inboxRef } from "../../../hub/records.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
 import { etagOf, requireEtag } from "../../../platform/work/etags.ts";
+import { inboxRef } from "../../ports/records.ts";
 import { emptyInbox, type Preferences } from "../../rules/inbox.ts";
 import { inboxOf } from "./inbox.ts";
 

@@ -1,11 +1,11 @@
 /** The use case that takes an event back from the owners who were notified of it. */
 
 import type { Deps } from "../../../hub/deps.ts";
-import { inboxRef, notifiedEventRef } from "../../../hub/records.ts";
 import { Missing } from "../../../platform/ports/engine.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import { requireTime } from "../../../platform/work/deadlines.ts";
+import { inboxRef, notifiedEventRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
 import type { TargetName } from "../../rules/target.ts";
 import { forEachOwner } from "./many-owners.ts";

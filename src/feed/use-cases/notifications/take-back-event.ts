@@ -1,17 +1,17 @@
 /** Takes one event out of an owner's records: what has to be read for it, and the decision. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "../../../hub/deps.ts";
+import { Missing, patienceMs, type Transaction } from "../../../platform/ports/engine.ts";
+import type { Ref } from "../../../platform/ports/records.ts";
+import { DomainError } from "../../../platform/words/errors.ts";
+import type { Instant } from "../../../platform/words/month.ts";
 import {
   closedGroupRef,
   closedGroupsRef,
   notificationEventRef,
-  type Ref,
   readGroupRef,
   targetRef,
-} from "../../../hub/records.ts";
-import { Missing, patienceMs, type Transaction } from "../../../platform/ports/engine.ts";
-import { DomainError } from "../../../platform/words/errors.ts";
-import type { Instant } from "../../../platform/words/month.ts";
+} from "../../ports/records.ts";
 import { closedAt } from "../../rules/closed-group.ts";
 import type { Event, EventActor, EventsName } from "../../rules/event.ts";
 import { isWithin, type RetractionState, retract } from "../../rules/event-retraction.ts";

@@ -1,7 +1,6 @@
 /** The use cases that set and take back a reaction. */
 
 import type { Deps } from "../../../hub/deps.ts";
-import { closedGroupsRef, mutedPersonRef } from "../../../hub/records.ts";
 import type { Now } from "../../../platform/ports/clock.ts";
 import {
   Missing,
@@ -10,6 +9,7 @@ import {
 } from "../../../platform/ports/engine.ts";
 import { maxDisplayNameBytes, readDisplayText } from "../../../platform/words/display-text.ts";
 import type { Milliseconds } from "../../../platform/words/units.ts";
+import { closedGroupsRef, mutedPersonRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
 import type { ReactionKind } from "../../rules/kinds.ts";
 import {

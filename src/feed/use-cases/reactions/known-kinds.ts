@@ -1,7 +1,7 @@
 /** Runs transactions that need the records of every kind of reactions to one target. */
 
 import type { Deps } from "../../../hub/deps.ts";
-import { targetRef } from "../../../hub/records.ts";
+import { targetRef } from "../../ports/records.ts";
 import type { Target, TargetName } from "../../rules/target.ts";
 
 /** Returned by a decision when the target has kinds that the request has not declared. */

@@ -1,8 +1,9 @@
 /** The lookup of the people who have reacted to a target last, when the next ones are not known. */
 
-import { type Ref, targetRef } from "../../../hub/records.ts";
 import type { Lookup, Missing, Transaction } from "../../../platform/ports/engine.ts";
+import type { Ref } from "../../../platform/ports/records.ts";
 import type { ReactionReader } from "../../ports/reactions.ts";
+import { targetRef } from "../../ports/records.ts";
 import { keptActors, type LatestActor, needsActors } from "../../rules/latest-actors.ts";
 import { countOf, type Reaction, type Target } from "../../rules/target.ts";
 

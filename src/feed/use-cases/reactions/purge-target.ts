@@ -1,9 +1,9 @@
 /** The use cases that purge what a deleted target has left, and start purges that never ran. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "../../../hub/deps.ts";
-import { eventOwnerRef, pendingPurgeRef, targetRef } from "../../../hub/records.ts";
 import { inBatches } from "../../../platform/ports/pages.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
+import { eventOwnerRef, pendingPurgeRef, targetRef } from "../../ports/records.ts";
 import type { EventsName } from "../../rules/event.ts";
 import type { StoredKind } from "../../rules/kinds.ts";
 import type { Target, TargetName } from "../../rules/target.ts";

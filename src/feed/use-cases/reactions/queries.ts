@@ -1,9 +1,9 @@
 /** The use cases that read reactions. */
 import pLimit from "p-limit";
 import type { Deps } from "../../../hub/deps.ts";
-import { reactionRef, targetRef } from "../../../hub/records.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
 import { fullPage } from "../../../platform/work/full-page.ts";
+import { reactionRef, targetRef } from "../../ports/records.ts";
 import type { ReactionKind } from "../../rules/kinds.ts";
 import { latestOf, summaryActors } from "../../rules/latest-actors.ts";
 import { unlessWithdrawn } from "../../rules/reaction.ts";

@@ -1,17 +1,17 @@
 /** The records that one reaction changes, read and put as one state. */
 
+import type { Now } from "../../../platform/ports/clock.ts";
+import type { Missing, Transaction } from "../../../platform/ports/engine.ts";
+import type { Ref } from "../../../platform/ports/records.ts";
+import type { MemberReader } from "../../ports/notifications.ts";
 import {
   inboxRef,
   ownerOfGroup,
-  type Ref,
   reactionRef,
   readMarkRef,
   targetRef,
   unreadGroupRef,
-} from "../../../hub/records.ts";
-import type { Now } from "../../../platform/ports/clock.ts";
-import type { Missing, Transaction } from "../../../platform/ports/engine.ts";
-import type { MemberReader } from "../../ports/notifications.ts";
+} from "../../ports/records.ts";
 import { emptyInbox } from "../../rules/inbox.ts";
 import type { StoredKind } from "../../rules/kinds.ts";
 import {

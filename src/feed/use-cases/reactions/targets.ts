@@ -1,6 +1,9 @@
 /** The use cases that register, mute and delete targets. */
 
 import type { Deps } from "../../../hub/deps.ts";
+import { maxTitleBytes, readDisplayText } from "../../../platform/words/display-text.ts";
+import { DomainError } from "../../../platform/words/errors.ts";
+import { changeRecord } from "../../../platform/work/change-record.ts";
 import {
   closedGroupsRef,
   inboxRef,
@@ -8,10 +11,7 @@ import {
   pendingPurgeRef,
   targetRef,
   unreadGroupRef,
-} from "../../../hub/records.ts";
-import { maxTitleBytes, readDisplayText } from "../../../platform/words/display-text.ts";
-import { DomainError } from "../../../platform/words/errors.ts";
-import { changeRecord } from "../../../platform/work/change-record.ts";
+} from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
 import { fitActors } from "../../rules/latest-actors.ts";
 import {

@@ -1,11 +1,11 @@
 /** Reads lists of holds. */
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { holdRef } from "../../../hub/records.ts";
 import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { cursorOf, query } from "../../../platform/dynamodb/sdk/query-pages.ts";
 import { byStateIndex, byUserIndex, type TableName } from "../../../platform/dynamodb/tables.ts";
 import { matching } from "../../../reservations/store/readers/reservations.ts";
 import type { HoldReader } from "../../ports/holds.ts";
+import { holdRef } from "../../ports/records.ts";
 import { heldKey, hold, holdsOfUserKey, untilKey } from "../codecs/holds.ts";
 
 export function holdReads(client: DynamoDBClient, tableName: TableName): HoldReader {

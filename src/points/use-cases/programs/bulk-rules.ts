@@ -2,9 +2,9 @@
 
 import type { RuleChangeReport } from "../../../bulk-grants/ports/bulk-grants.ts";
 import type { Deps } from "../../../hub/deps.ts";
-import { bulkRulesRef, programRef } from "../../../hub/records.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
+import { bulkRulesRef, programRef } from "../../ports/records.ts";
 import { approveRules, rejectRules } from "../../rules/bulk-rule-changes.ts";
 import { programNotFound } from "./change-program.ts";
 import { ruleChangeDigest } from "./etag.ts";

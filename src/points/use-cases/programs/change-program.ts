@@ -1,10 +1,10 @@
 /** Changes the record of a program in one transaction. */
 
 import type { Deps } from "../../../hub/deps.ts";
-import { programRef } from "../../../hub/records.ts";
 import type { Now } from "../../../platform/ports/clock.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
+import { programRef } from "../../ports/records.ts";
 import type { Program } from "../../rules/program.ts";
 
 /**

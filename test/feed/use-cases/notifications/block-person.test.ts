@@ -1,5 +1,6 @@
 /** Tests that a block leaves each notification once, whatever fails or comes at the same time. */
 import { expect, test } from "vitest";
+import { readGroupRef, unreadGroupRef } from "../../../../src/feed/ports/records.ts";
 import { eventKnownMs } from "../../../../src/feed/rules/event.ts";
 import { blockPerson } from "../../../../src/feed/use-cases/notifications/block-person.ts";
 import { markNotificationRead } from "../../../../src/feed/use-cases/notifications/commands.ts";
@@ -9,7 +10,6 @@ import { listNotifications } from "../../../../src/feed/use-cases/notifications/
 import { retractEvent } from "../../../../src/feed/use-cases/notifications/retract.ts";
 import { react, unreact } from "../../../../src/feed/use-cases/reactions/commands.ts";
 import { registerTarget } from "../../../../src/feed/use-cases/reactions/targets.ts";
-import { readGroupRef, unreadGroupRef } from "../../../../src/hub/records.ts";
 import { asService } from "../../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../../src/platform/words/errors.ts";
 import { allItems } from "../../../support/fixtures/pages.ts";

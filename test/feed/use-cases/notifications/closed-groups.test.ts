@@ -1,5 +1,6 @@
 /** Tests that closed groups are found, counted and ended wherever a person or a target leaves. */
 import { expect, test } from "vitest";
+import { closedGroupsRef } from "../../../../src/feed/ports/records.ts";
 import { maxClosedGroups } from "../../../../src/feed/rules/closed-group.ts";
 import { eventKind } from "../../../../src/feed/rules/kinds.ts";
 import { blockPerson } from "../../../../src/feed/use-cases/notifications/block-person.ts";
@@ -18,7 +19,6 @@ import {
 import { retractEvent } from "../../../../src/feed/use-cases/notifications/retract.ts";
 import { react, unreact } from "../../../../src/feed/use-cases/reactions/commands.ts";
 import { deleteTarget, registerTarget } from "../../../../src/feed/use-cases/reactions/targets.ts";
-import { closedGroupsRef } from "../../../../src/hub/records.ts";
 import { asService } from "../../../../src/platform/words/caller.ts";
 import { allItems } from "../../../support/fixtures/pages.ts";
 import { memoryDeps } from "../../../support/stores/memory-store.ts";

@@ -1,5 +1,6 @@
 /** Tests for how long an event is known, listed and stored, and what is done without its row. */
 import { expect, test } from "vitest";
+import { eventActorRef, notificationEventRef } from "../../../../src/feed/ports/records.ts";
 import { noTarget } from "../../../../src/feed/rules/event.ts";
 import {
   dismissNotification,
@@ -9,7 +10,6 @@ import { inboxOf } from "../../../../src/feed/use-cases/notifications/inbox.ts";
 import { notify } from "../../../../src/feed/use-cases/notifications/notify.ts";
 import { listNotifications } from "../../../../src/feed/use-cases/notifications/queries.ts";
 import { retractEvent } from "../../../../src/feed/use-cases/notifications/retract.ts";
-import { eventActorRef, notificationEventRef } from "../../../../src/hub/records.ts";
 import { asService } from "../../../../src/platform/words/caller.ts";
 import { toItem } from "../../../../src/store/codecs.ts";
 import { memoryDeps } from "../../../support/stores/memory-store.ts";

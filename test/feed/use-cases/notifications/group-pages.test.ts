@@ -1,13 +1,13 @@
 /** Tests that pages of groups are exact and full for any mix of groups, and what they read. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { targetRef } from "../../../../src/feed/ports/records.ts";
 import { versionOf } from "../../../../src/feed/rules/unread-group.ts";
 import {
   type GroupFilter,
   listGroups,
 } from "../../../../src/feed/use-cases/notifications/group-pages.ts";
 import type { Deps } from "../../../../src/hub/deps.ts";
-import { targetRef } from "../../../../src/hub/records.ts";
 import {
   far,
   newTarget,

@@ -1,5 +1,6 @@
 /** Tests that owners who are served by one call do not wait for each other, whatever fails. */
 import { expect, test } from "vitest";
+import { inboxRef } from "../../../../src/feed/ports/records.ts";
 import { inboxOf } from "../../../../src/feed/use-cases/notifications/inbox.ts";
 import { forEachOwner } from "../../../../src/feed/use-cases/notifications/many-owners.ts";
 import { notify } from "../../../../src/feed/use-cases/notifications/notify.ts";
@@ -8,7 +9,6 @@ import {
   registerTarget,
   setTargetMuted,
 } from "../../../../src/feed/use-cases/reactions/targets.ts";
-import { inboxRef } from "../../../../src/hub/records.ts";
 import type { Engine } from "../../../../src/platform/ports/engine.ts";
 import { asService } from "../../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../../src/platform/words/errors.ts";

@@ -4,13 +4,13 @@
  */
 import { describe, expect, test } from "vitest";
 import type { CountedSplit, MemberReader } from "../../../../src/feed/ports/notifications.ts";
+import { reactionRef, unreadGroupRef } from "../../../../src/feed/ports/records.ts";
 import type { Reaction } from "../../../../src/feed/rules/target.ts";
 import { join, type UnreadGroup } from "../../../../src/feed/rules/unread-group.ts";
 import {
   lookUpEnds,
   lookUpSplit,
 } from "../../../../src/feed/use-cases/notifications/member-lookups.ts";
-import { reactionRef, unreadGroupRef } from "../../../../src/hub/records.ts";
 import { post } from "../../../support/fixtures/unread-group-fixture.ts";
 
 const ref = unreadGroupRef("owner", post, "like");

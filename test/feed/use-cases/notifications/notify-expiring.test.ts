@@ -8,10 +8,10 @@ import {
 } from "../../../../src/feed/use-cases/notifications/notify-expiring.ts";
 import { listNotifications } from "../../../../src/feed/use-cases/notifications/queries.ts";
 import type { Deps } from "../../../../src/hub/deps.ts";
-import { programRef } from "../../../../src/hub/records.ts";
 import { DomainError } from "../../../../src/platform/words/errors.ts";
 import { parseMonth } from "../../../../src/platform/words/month.ts";
 import { shardCount } from "../../../../src/points/ports/points.ts";
+import { programRef } from "../../../../src/points/ports/records.ts";
 import {
   createAccountFixture,
   grant,

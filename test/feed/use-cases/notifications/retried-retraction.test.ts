@@ -1,12 +1,12 @@
 /** Tests what a retraction answers when it is sent again, or its commit has no answer. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { eventActorRef, unreadGroupRef } from "../../../../src/feed/ports/records.ts";
 import { noTarget } from "../../../../src/feed/rules/event.ts";
 import { eventKind } from "../../../../src/feed/rules/kinds.ts";
 import { inboxOf } from "../../../../src/feed/use-cases/notifications/inbox.ts";
 import { takeBackEvents } from "../../../../src/feed/use-cases/notifications/leave-notification.ts";
 import { notify } from "../../../../src/feed/use-cases/notifications/notify.ts";
 import { retractEvent } from "../../../../src/feed/use-cases/notifications/retract.ts";
-import { eventActorRef, unreadGroupRef } from "../../../../src/hub/records.ts";
 import { asService } from "../../../../src/platform/words/caller.ts";
 import { memoryDeps } from "../../../support/stores/memory-store.ts";
 

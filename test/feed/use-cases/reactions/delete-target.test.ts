@@ -1,5 +1,6 @@
 /** Tests that a delete is complete without Temporal, and that its purge is never forgotten. */
 import { expect, test } from "vitest";
+import { targetRef } from "../../../../src/feed/ports/records.ts";
 import type { Inbox } from "../../../../src/feed/rules/inbox.ts";
 import type { TargetName } from "../../../../src/feed/rules/target.ts";
 import { inboxOf } from "../../../../src/feed/use-cases/notifications/inbox.ts";
@@ -19,7 +20,6 @@ import {
   setTargetMuted,
 } from "../../../../src/feed/use-cases/reactions/targets.ts";
 import type { Deps } from "../../../../src/hub/deps.ts";
-import { targetRef } from "../../../../src/hub/records.ts";
 import { DomainError } from "../../../../src/platform/words/errors.ts";
 import { recordWorkflows } from "../../../support/servers/recording-workflows.ts";
 import { memoryDeps, noUnreadCountStreams } from "../../../support/stores/memory-store.ts";

@@ -1,9 +1,9 @@
 /** Tests who is named as the latest people of a target, and how many queries it takes. */
 import { expect, test } from "vitest";
+import { targetRef } from "../../../../src/feed/ports/records.ts";
 import { react, unreact } from "../../../../src/feed/use-cases/reactions/commands.ts";
 import { reactionSummaries } from "../../../../src/feed/use-cases/reactions/queries.ts";
 import { deleteTarget, registerTarget } from "../../../../src/feed/use-cases/reactions/targets.ts";
-import { targetRef } from "../../../../src/hub/records.ts";
 import { memoryDeps } from "../../../support/stores/memory-store.ts";
 
 /** A store in memory that counts the queries for reactions, and calls about its targets. */

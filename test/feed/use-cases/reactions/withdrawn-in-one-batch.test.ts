@@ -1,10 +1,10 @@
 /** Tests a reaction that is made, read, taken back and made again by calls of one transaction. */
 import { expect, test } from "vitest";
+import { reactionRef } from "../../../../src/feed/ports/records.ts";
 import { withdrawnMs } from "../../../../src/feed/rules/reaction.ts";
 import { markNotificationRead } from "../../../../src/feed/use-cases/notifications/commands.ts";
 import { react, unreact } from "../../../../src/feed/use-cases/reactions/commands.ts";
 import { registerTarget } from "../../../../src/feed/use-cases/reactions/targets.ts";
-import { reactionRef } from "../../../../src/hub/records.ts";
 import { nameOf } from "../../../../src/platform/engine/item-store.ts";
 import { memoryDeps } from "../../../support/stores/memory-store.ts";
 

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { programRef } from "../../../../src/hub/records.ts";
 import { createDynamoItemStore } from "../../../../src/platform/dynamodb/item-store.ts";
 import {
   type Clients,
@@ -12,6 +11,7 @@ import {
   orUnavailable,
 } from "../../../../src/platform/dynamodb/sdk/client.ts";
 import { tableName } from "../../../../src/platform/dynamodb/tables.ts";
+import { programRef } from "../../../../src/points/ports/records.ts";
 
 type Answer = (socket: Socket) => void;
 

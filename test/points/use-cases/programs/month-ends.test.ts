@@ -1,7 +1,7 @@
 /** Tests which month ends are missing, of which programs. */
 import { expect, test } from "vitest";
-import { programRef } from "../../../../src/hub/records.ts";
 import { monthAt, monthStart } from "../../../../src/platform/words/month.ts";
+import { programRef } from "../../../../src/points/ports/records.ts";
 import { createProgram } from "../../../../src/points/use-cases/programs/commands.ts";
 import {
   readMonthEnds,
