@@ -29,7 +29,6 @@ import { type Watched, watchFiles } from "./platform/auth/watch-files.ts";
 import { isLoopback } from "./platform/config/access.ts";
 import type { Config } from "./platform/config/config.ts";
 import { usingVariable } from "./platform/config/config-error.ts";
-import { createDynamoItemStore } from "./platform/dynamodb/item-store.ts";
 import { type Clients, createClients } from "./platform/dynamodb/sdk/client.ts";
 import { tableName } from "./platform/dynamodb/tables.ts";
 import type { Certificates } from "./platform/edge/servers.ts";
@@ -49,6 +48,7 @@ import { exportFormat } from "./points/rpc/export-format.ts";
 import { createProgramCache } from "./points/runtime/program-cache.ts";
 import { createSnapshotRemover } from "./points/store/ledger-items.ts";
 import { createDueHours } from "./reservations/runtime/due-hours.ts";
+import { createDynamoItemStore } from "./store/item-store.ts";
 import { createDynamoReader } from "./store/readers.ts";
 import { createWorkflows, type TemporalWorkflows } from "./temporal/workflows.ts";
 

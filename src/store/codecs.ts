@@ -28,20 +28,19 @@ import {
 } from "../feed/store/codecs/notifications.ts";
 import { pendingPurge, reaction, target } from "../feed/store/codecs/reactions.ts";
 import { hold } from "../holds/store/codecs/holds.ts";
-import type { Codec } from "../platform/dynamodb/codec.ts";
-import { type Item, N, num } from "../platform/dynamodb/sdk/attributes.ts";
+import { type Codec, type Codecs, itemWith } from "../platform/dynamodb/codec.ts";
+import type { Item } from "../platform/dynamodb/sdk/attributes.ts";
 import type { Kind, Records, Ref } from "../platform/ports/records.ts";
 import { bulkRules, earlierBulkRules, pointsWindow } from "../points/store/codecs/bulk-rules.ts";
 import { liabilityReport } from "../points/store/codecs/liability-reports.ts";
 import { account, entry, event, lease, program, testClock } from "../points/store/codecs/points.ts";
+import { readEntry } from "../points/store/ledger-items.ts";
 import { dueHour, pendingStart, reservation } from "../reservations/store/codecs/reservations.ts";
 
-export type { Item } from "../platform/dynamodb/sdk/attributes.ts";
-
-const codecs: { readonly [K in Kind]: Codec<K> } = {
+export const codecs: Codecs = {
   program,
   account,
-  entry,
+  entry: { ...entry, read: readEntry },
   event,
   liabilityReport,
   reservation,
@@ -81,9 +80,5 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
 export const codecOf = <K extends Kind>(kind: K): Codec<K> => codecs[kind];
 
 /** The item of a record with its key and version. */
-export function toItem(ref: Ref, value: Records[Kind], version: number): Item {
-  const codec = codecOf(ref.kind) as Codec<Kind>;
-  return { ...codec.key(ref.id), ...codec.encode(value as never, ref.id), v: N(version) };
-}
-
-export const versionOf = (item: Item): number => num(item, "v");
+export const toItem = ({ kind, id }: Ref, value: Records[Kind], version: number): Item =>
+  itemWith(codecs[kind], id, value, version);

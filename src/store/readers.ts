@@ -7,13 +7,13 @@ import { notificationReads } from "../feed/store/readers/notifications.ts";
 import { latestReads, reactionReads } from "../feed/store/readers/reactions.ts";
 import { holdReads } from "../holds/store/readers/holds.ts";
 import type { Reader } from "../hub/deps.ts";
-import { createDynamoItemStore } from "../platform/dynamodb/item-store.ts";
 import type { Clients } from "../platform/dynamodb/sdk/client.ts";
 import type { TableName } from "../platform/dynamodb/tables.ts";
 import { distinct, type ItemStore, nameOf } from "../platform/engine/item-store.ts";
 import type { Kind, RecordReader, Records, Ref } from "../platform/ports/records.ts";
 import { pointsReads } from "../points/store/readers/points.ts";
 import { reservationReads } from "../reservations/store/readers/reservations.ts";
+import { createDynamoItemStore } from "./item-store.ts";
 
 /** Reads by the client that retries, except for what lookups of the engine read. */
 export function createDynamoReader(

@@ -8,9 +8,9 @@ import { createDynamoSheetStore } from "../../src/bulk-grants/store/sheet-store.
 import type { Reader } from "../../src/hub/deps.ts";
 import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { createTables } from "../../src/ops/tables/manage-tables.ts";
-import { createDynamoItemStore } from "../../src/platform/dynamodb/item-store.ts";
 import { type Clients, createClients } from "../../src/platform/dynamodb/sdk/client.ts";
 import { tableName } from "../../src/platform/dynamodb/tables.ts";
+import { createDynamoItemStore } from "../../src/store/item-store.ts";
 import { createDynamoReader } from "../../src/store/readers.ts";
 import {
   bulkGrantOf,

@@ -1,8 +1,11 @@
 /** What a codec between records and items has, and the shards of indexes. */
 
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { shardCount } from "../../points/ports/points.ts";
-import type { Kind, Records } from "../ports/records.ts";
-import type { Item } from "./sdk/attributes.ts";
+import type { Loaded } from "../engine/item-store.ts";
+import type { Kind, Records, Ref } from "../ports/records.ts";
+import type { DomainError } from "../words/errors.ts";
+import { type Item, N, num } from "./sdk/attributes.ts";
 import type { Table } from "./tables.ts";
 
 /** How records of one kind are stored. docs/keys.md lists the attributes. */
@@ -19,7 +22,21 @@ export interface Codec<K extends Kind> {
   /** All attributes but key and version. */
   encode(value: Records[K], id: string): Item;
   decode(item: Item): Records[K];
+  /** Reads a record that may share its item with others, which no key finds. */
+  readonly read?: (client: DynamoDBClient, tableName: string, ref: Ref) => Promise<Loaded>;
+  /** The error when the records of one hash key fill its partition, which a local index limits. */
+  readonly full?: (id: string) => DomainError;
 }
+
+/** The codecs of all features. */
+export type Codecs = { readonly [K in Kind]: Codec<K> };
+
+/** The item of a record with its key and version. */
+export function itemWith(codec: Codec<Kind>, id: string, value: Records[Kind], v: number): Item {
+  return { ...codec.key(id), ...codec.encode(value as never, id), v: N(v) };
+}
+
+export const versionOf = (item: Item): number => num(item, "v");
 
 /** The shard of an id: its FNV-1a hash, written here because stored items depend on it. */
 export function shardOf(id: string, shards: number = shardCount): number {

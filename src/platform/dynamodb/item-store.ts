@@ -13,15 +13,14 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
-import { reactionsFull } from "../../feed/store/codecs/reactions.ts";
-import { itemOf, pack, readEntry, startPacking } from "../../points/store/ledger-items.ts";
-import { codecOf, type Item, versionOf } from "../../store/codecs.ts";
-import type { CommitResult, ItemStore, Loaded, Write } from "../engine/item-store.ts";
+import type { CommitResult, ItemCounter, ItemStore, Loaded, Write } from "../engine/item-store.ts";
 import type { ClockReading } from "../ports/clock-reading.ts";
 import { inBatches } from "../ports/pages.ts";
-import type { Ref } from "../ports/records.ts";
+import type { Kind, Ref } from "../ports/records.ts";
 import type { DomainError } from "../words/errors.ts";
+import { type Codecs, versionOf } from "./codec.ts";
 import { isPlain, withToken } from "./plain-writes.ts";
+import type { Item } from "./sdk/attributes.ts";
 import { untilDone } from "./sdk/batch-requests.ts";
 import { isTransient, orUnavailable, throttled } from "./sdk/client.ts";
 import { decidedAt, LateWriteError } from "./sdk/late-writes.ts";
@@ -34,21 +33,37 @@ export const readLimit = 100;
 /** The limit of TransactWriteItems and TransactGetItems. */
 const maxItems = 100;
 
+/** How the records of all features are stored. */
+interface Layout {
+  readonly codecs: Codecs;
+  readonly countItems: () => ItemCounter;
+  /** Divides the writes of a transaction into items, in their order. */
+  readonly pack: (writes: readonly Write[]) => readonly (readonly Write[])[];
+  /** The item that writes are packed into. */
+  readonly itemOf: (packed: readonly Write[]) => Item;
+}
+
 /** Reads and writes by `client`, which may be one that retries or one that sends once. */
-export function createDynamoItemStore(client: DynamoDBClient, tableName: TableName): ItemStore {
+export function createItemStore(
+  client: DynamoDBClient,
+  tableName: TableName,
+  layout: Layout,
+): ItemStore {
+  const { codecs } = layout;
+  const hasNoKey = ({ kind }: Ref) => codecs[kind].read !== undefined;
   return {
     maxItems,
-    countItems: startPacking,
+    countItems: layout.countItems,
 
     async read(refs) {
-      const read = (ref: Ref) => orUnavailable(readOne(client, tableName, ref));
+      const read = (ref: Ref) => orUnavailable(readOne(client, tableName, codecs, ref));
       if (refs.length === 1) return [await read(refs[0] as Ref)];
       const found = new Map<Ref, Loaded>();
-      // An entry is found by a query, one after another: no call reads many of them.
-      for (const ref of refs.filter(isEntry)) found.set(ref, await read(ref));
-      const withKey = refs.filter((ref) => !isEntry(ref));
+      // These are found by queries, one after another: no call reads many of them.
+      for (const ref of refs.filter(hasNoKey)) found.set(ref, await read(ref));
+      const withKey = refs.filter((ref) => !hasNoKey(ref));
       const batches = inBatches(withKey, readLimit).map((batch) =>
-        orUnavailable(readMany(client, tableName, batch)),
+        orUnavailable(readMany(client, tableName, codecs, batch)),
       );
       const loaded = (await Promise.all(batches)).flat();
       for (const [i, ref] of withKey.entries()) found.set(ref, loaded[i] as Loaded);
@@ -57,13 +72,13 @@ export function createDynamoItemStore(client: DynamoDBClient, tableName: TableNa
 
     async readAtomically(refs) {
       const TransactItems = refs.map((ref) => {
-        const { table, key } = codecOf(ref.kind);
+        const { table, key } = codecs[ref.kind];
         return { Get: { TableName: tableName(table), Key: key(ref.id) } };
       });
       const command = new TransactGetItemsCommand({ TransactItems });
       try {
         const { Responses = [] } = await orUnavailable(client.send(command));
-        return refs.map((ref, i) => toLoaded(ref, Responses[i]?.Item));
+        return refs.map((ref, i) => toLoaded(codecs, ref, Responses[i]?.Item));
       } catch (error) {
         const reasons = reasonsOf(error);
         if (reasons.has("TransactionConflict")) return undefined;
@@ -73,47 +88,60 @@ export function createDynamoItemStore(client: DynamoDBClient, tableName: TableNa
     },
 
     async commit(writes, token, decided): Promise<CommitResult> {
-      const packed = pack(writes);
+      const packed = layout.pack(writes);
       try {
-        await send(client, tableName, packed, { token, decided });
+        await send(client, tableName, layout, { packed, token, decided });
         return { kind: "committed" };
       } catch (error) {
-        return resultOf(error, packed);
+        return resultOf(error, codecs, packed);
       }
     },
   };
 }
 
 /** Decodes an item as a record of the kind of `ref`; version 0 when there is no item. */
-function toLoaded(ref: Ref, item: Item | undefined): Loaded {
+function toLoaded<K extends Kind>(
+  codecs: Pick<Codecs, K>,
+  ref: Ref<K>,
+  item: Item | undefined,
+): Loaded {
   if (!item) return { value: undefined, version: 0 };
-  const codec = codecOf(ref.kind);
+  const codec = codecs[ref.kind];
   const whole = { ...item, ...codec.key(ref.id) };
   return { value: codec.decode(whole), version: versionOf(item) };
 }
 
-const isEntry = ({ kind }: Ref) => kind === "entry";
+interface Commit {
+  readonly packed: readonly (readonly Write[])[];
+  readonly token: string;
+  readonly decided: ClockReading | undefined;
+}
 
 /** Sends a transaction, or the plain write that does the same. */
 function send(
   client: DynamoDBClient,
   tableName: TableName,
-  packed: readonly (readonly Write[])[],
-  { token, decided }: { readonly token: string; readonly decided: ClockReading | undefined },
+  layout: Layout,
+  { packed, token, decided }: Commit,
 ): Promise<unknown> {
-  const TransactItems = packed.map((item) => toAction(item, tableName));
+  const TransactItems = packed.map((item) => toAction(item, tableName, layout));
   const [{ Put, Delete } = {}] = TransactItems;
   const at = <I extends object>(input: I) => decidedAt(input, decided);
-  if (isPlain(packed) && Delete) return client.send(new DeleteItemCommand(at(Delete)));
-  if (isPlain(packed) && Put) return client.send(new PutItemCommand(at(withToken(Put, token))));
+  const plain = isPlain(packed, layout.codecs);
+  if (plain && Delete) return client.send(new DeleteItemCommand(at(Delete)));
+  if (plain && Put) return client.send(new PutItemCommand(at(withToken(Put, token))));
   const transaction = { ClientRequestToken: token, TransactItems };
   return client.send(new TransactWriteItemsCommand(at(transaction)));
 }
 
 /** The action on the item that writes are packed into. */
-function toAction(packed: readonly Write[], name: TableName): TransactWriteItem {
+function toAction(
+  packed: readonly Write[],
+  name: TableName,
+  { codecs, itemOf }: Layout,
+): TransactWriteItem {
   const { ref, op, version } = packed[0] as Write;
-  const { table, key } = codecOf(ref.kind);
+  const { table, key } = codecs[ref.kind];
   const condition = {
     TableName: name(table),
     ReturnValuesOnConditionCheckFailure: "ALL_OLD" as const,
@@ -135,14 +163,14 @@ function toAction(packed: readonly Write[], name: TableName): TransactWriteItem 
 }
 
 /**
- * Maps an error of a transaction or of a plain write to a result. Throws LIMIT_EXCEEDED for a
- * target whose reactions fill a partition, and the error itself if it is an unknown one.
+ * Maps an error of a transaction or of a plain write to a result. Throws LIMIT_EXCEEDED for records
+ * that fill a partition, and the error itself if it is an unknown one.
  */
-function resultOf(error: unknown, packed: readonly (readonly Write[])[]): CommitResult {
-  if (error instanceof TransactionCanceledException) return cancelled(error, packed);
+function resultOf(error: unknown, codecs: Codecs, packed: Commit["packed"]): CommitResult {
+  if (error instanceof TransactionCanceledException) return cancelled(error, codecs, packed);
   if (error instanceof ConditionalCheckFailedException) {
     const [{ ref }] = packed[0] as [Write];
-    return { kind: "failed", found: new Map([[ref, toLoaded(ref, error.Item)]]) };
+    return { kind: "failed", found: new Map([[ref, toLoaded(codecs, ref, error.Item)]]) };
   }
   if (error instanceof LateWriteError) return { kind: "unknown" };
   const { name } = error as Error;
@@ -154,30 +182,32 @@ function resultOf(error: unknown, packed: readonly (readonly Write[])[]): Commit
 
 function cancelled(
   error: TransactionCanceledException,
-  packed: readonly (readonly Write[])[],
+  codecs: Codecs,
+  packed: Commit["packed"],
 ): CommitResult {
   const found = new Map<Ref, Loaded>();
   for (const [i, { Code, Item }] of (error.CancellationReasons ?? []).entries()) {
     const [{ ref }] = packed[i] as [Write];
-    if (Code === "ConditionalCheckFailed") found.set(ref, toLoaded(ref, Item));
+    if (Code === "ConditionalCheckFailed") found.set(ref, toLoaded(codecs, ref, Item));
   }
   if (found.size > 0) return { kind: "failed", found };
   const reasons = reasonsOf(error);
   if (reasons.has("TransactionConflict")) return { kind: "conflict" };
   if (isThrottled(reasons)) return { kind: "throttled" };
-  throw fullTarget(error, packed) ?? error;
+  throw fullPartition(error, codecs, packed) ?? error;
 }
 
-/** Only reactions are in a local index, by which their partition has a limit. */
-function fullTarget(
+/** The refusal of a record whose partition is full: only those in a local index have a limit. */
+function fullPartition(
   { CancellationReasons = [] }: TransactionCanceledException,
-  packed: readonly (readonly Write[])[],
+  codecs: Codecs,
+  packed: Commit["packed"],
 ): DomainError | undefined {
   const at = CancellationReasons.findIndex(
     ({ Code }) => Code === "ItemCollectionSizeLimitExceeded",
   );
   const ref = packed[at]?.[0]?.ref;
-  return ref?.kind === "reaction" ? reactionsFull(ref.id) : undefined;
+  return ref && codecs[ref.kind].full?.(ref.id);
 }
 
 /** The codes with which a transaction was cancelled; empty for any other error. */
@@ -189,26 +219,32 @@ function reasonsOf(error: unknown): ReadonlySet<string | undefined> {
 const isThrottled = (reasons: ReadonlySet<string | undefined>): boolean =>
   reasons.has("ThrottlingError") || reasons.has("ProvisionedThroughputExceeded");
 
-async function readOne(client: DynamoDBClient, tableName: TableName, ref: Ref): Promise<Loaded> {
-  const { table, key } = codecOf(ref.kind);
-  if (isEntry(ref)) return readEntry(client, tableName(table), ref);
+async function readOne(
+  client: DynamoDBClient,
+  tableName: TableName,
+  codecs: Codecs,
+  ref: Ref,
+): Promise<Loaded> {
+  const { table, key, read } = codecs[ref.kind];
+  if (read) return read(client, tableName(table), ref);
   const { Item } = await client.send(
     new GetItemCommand({ TableName: tableName(table), Key: key(ref.id), ConsistentRead: true }),
   );
-  return toLoaded(ref, Item);
+  return toLoaded(codecs, ref, Item);
 }
 
 /** Reads up to 100 records, strongly consistently unless `ConsistentRead` is false. */
-export async function readMany(
+export async function readMany<K extends Kind>(
   client: DynamoDBClient,
   tableName: TableName,
-  refs: readonly Ref[],
+  codecs: Pick<Codecs, K>,
+  refs: readonly Ref<K>[],
   ConsistentRead = true,
 ): Promise<Loaded[]> {
   const found = new Map<string, Item>();
   const requests: Record<string, KeysAndAttributes & { Keys: Item[] }> = {};
   for (const ref of refs) {
-    const { table, key } = codecOf(ref.kind);
+    const { table, key } = codecs[ref.kind];
     const name = tableName(table);
     requests[name] ??= { Keys: [], ConsistentRead };
     requests[name].Keys.push(key(ref.id));
@@ -221,8 +257,8 @@ export async function readMany(
     return answer.UnprocessedKeys;
   });
   return refs.map((ref) => {
-    const { table, key } = codecOf(ref.kind);
-    return toLoaded(ref, found.get(keyText(tableName(table), key(ref.id))));
+    const { table, key } = codecs[ref.kind];
+    return toLoaded(codecs, ref, found.get(keyText(tableName(table), key(ref.id))));
   });
 }
 

@@ -4,13 +4,13 @@
  * item.
  */
 import type { Put } from "@aws-sdk/client-dynamodb";
-import { codecOf } from "../../store/codecs.ts";
 import type { Write } from "../engine/item-store.ts";
+import type { Codecs } from "./codec.ts";
 
 /** Whether the writes of a transaction, by items, are one that may be plain (`Codec`). */
-export function isPlain(packed: readonly (readonly Write[])[]): boolean {
+export function isPlain(packed: readonly (readonly Write[])[], codecs: Codecs): boolean {
   const [[write] = []] = packed;
-  if (!write || packed.length > 1 || !codecOf(write.ref.kind).plainWrites) return false;
+  if (!write || packed.length > 1 || !codecs[write.ref.kind].plainWrites) return false;
   return write.op === "delete" || (write.op === "put" && write.version === 0);
 }
 

@@ -9,15 +9,17 @@ import {
   PutItemCommand,
   QueryCommand,
 } from "@aws-sdk/client-dynamodb";
+import { versionOf } from "../../platform/dynamodb/codec.ts";
+import { type Item, N } from "../../platform/dynamodb/sdk/attributes.ts";
 import { orUnavailable } from "../../platform/dynamodb/sdk/client.ts";
 import { itemSize, valueSize } from "../../platform/dynamodb/sdk/item-size.ts";
 import { badCursor, pageAnswer, pageOf, startOf } from "../../platform/dynamodb/sdk/query-pages.ts";
 import type { ItemCounter, Loaded, Write } from "../../platform/engine/item-store.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
-import type { Kind, Records, Ref } from "../../platform/ports/records.ts";
-import { codecOf, type Item, toItem, versionOf } from "../../store/codecs.ts";
+import type { Ref } from "../../platform/ports/records.ts";
 import type { AccountName, LedgerQuery, RemoveSnapshot } from "../ports/points.ts";
 import type { LedgerEntry } from "../rules/ledger.ts";
+import { entry as codec } from "./codecs/points.ts";
 
 /** The largest size of an item with several entries. */
 const maxBytes = 1_024;
@@ -30,8 +32,6 @@ const listBytes = 4;
 
 /** The highest number that the 12 digits of an entry's key hold. */
 const maxNumber = 10 ** 12 - 1;
-
-const codec = codecOf("entry");
 
 /** The writes of a transaction, divided into items. */
 interface Packing extends ItemCounter {
@@ -57,7 +57,8 @@ export function startPacking(): Packing {
       open.next = next;
       return items.length;
     }
-    open = { item: [write], bytes: itemSize(itemOf([write])) + listBytes, next };
+    const alone = packedItem(itemOf(write), []);
+    open = { item: [write], bytes: itemSize(alone) + listBytes, next };
     return items.push(open.item);
   }
   return { items, add };
@@ -70,13 +71,17 @@ export function pack(writes: readonly Write[]): Packing["items"] {
   return packing.items;
 }
 
+const itemOf = ({ ref, value, next }: Write): Item => ({
+  ...codec.key(ref.id),
+  ...codec.encode(value as LedgerEntry, ref.id),
+  v: N(next),
+});
+
 /**
- * The item of the writes that are packed into it. An entry that would exceed 1 KB with its snapshot
- * is stored without: reads of the past go on to an earlier snapshot.
+ * The item of a record and of the further entries that are packed into it. An entry that would
+ * exceed 1 KB with its snapshot is stored without: reads of the past go on to an earlier snapshot.
  */
-export function itemOf([first, ...further]: readonly Write[]): Item {
-  const { ref, value, next } = first as Write;
-  const whole = toItem(ref, value as Records[Kind], next);
+export function packedItem(whole: Item, further: readonly Write[]): Item {
   const item = whole.st && itemSize(whole) > maxBytes ? withoutSnapshot(whole) : whole;
   return further.length > 0 ? { ...item, l: { L: further.map(packed) } } : item;
 }

@@ -10,9 +10,10 @@ import {
 import { maxMutedPeople, maxUnseen } from "../../../src/feed/rules/inbox.ts";
 import { eventKind } from "../../../src/feed/rules/kinds.ts";
 import { fitActors } from "../../../src/feed/rules/latest-actors.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
 import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
-import { type Item, toItem } from "../../../src/store/codecs.ts";
+import { toItem } from "../../../src/store/codecs.ts";
 import { largestRecords } from "../../support/fixtures/largest-records.ts";
 import { eventRefOf, notifiedEvent, storedEvent } from "../../support/fixtures/stored-events.ts";
 import {

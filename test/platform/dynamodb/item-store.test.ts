@@ -17,15 +17,15 @@ import {
 import { describe, expect, test } from "vitest";
 import { reactionRef } from "../../../src/feed/ports/records.ts";
 import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
-import { createDynamoItemStore } from "../../../src/platform/dynamodb/item-store.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import type { Clients } from "../../../src/platform/dynamodb/sdk/client.ts";
 import type { Write } from "../../../src/platform/engine/item-store.ts";
 import type { Ref } from "../../../src/platform/ports/records.ts";
 import { accountRef } from "../../../src/points/ports/records.ts";
 import { noTotals } from "../../../src/points/rules/ledger.ts";
 import { pendingStartRef } from "../../../src/reservations/ports/records.ts";
-import type { Item } from "../../../src/store/codecs.ts";
 import { toItem } from "../../../src/store/codecs.ts";
+import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";
 
 /** Clients whose answers a test defines. */

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { readUnits } from "../../../bench/capacity.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import { itemSize, total } from "../../../src/platform/dynamodb/sdk/item-size.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import { formatMonth } from "../../../src/platform/words/month.ts";
@@ -13,7 +14,6 @@ import type { Program } from "../../../src/points/rules/program.ts";
 import { getPastBalance } from "../../../src/points/use-cases/past-balance.ts";
 import { getBalance } from "../../../src/points/use-cases/queries.ts";
 import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
-import type { Item } from "../../../src/store/codecs.ts";
 import {
   createAccountFixture,
   grant,

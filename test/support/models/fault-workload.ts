@@ -8,7 +8,6 @@ import type { Hold, HoldState } from "../../../src/holds/rules/hold.ts";
 import { capturePoints, holdPoints, releaseHold } from "../../../src/holds/use-cases/commands.ts";
 import { timeOutHold } from "../../../src/holds/use-cases/time-out.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { createDynamoItemStore } from "../../../src/platform/dynamodb/item-store.ts";
 import { createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
 import type { TableName } from "../../../src/platform/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
@@ -31,6 +30,7 @@ import {
 import { getBalance } from "../../../src/points/use-cases/queries.ts";
 import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
 import { createDueHours } from "../../../src/reservations/runtime/due-hours.ts";
+import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";
 import type { DynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { allItems } from "../fixtures/pages.ts";

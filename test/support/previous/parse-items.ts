@@ -1,6 +1,6 @@
 /** Reads the text of stored items, as `textOf` writes it. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Item } from "../../../src/store/codecs.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import type { StoredItem } from "../stored-items/recorder.ts";
 
 /** Returns the items in the order in which they were written, each as a whole. */

@@ -3,13 +3,15 @@
 import { rowsKey } from "../../../src/bulk-grants/store/codecs/bulk-grants.ts";
 import { encodeRows } from "../../../src/bulk-grants/store/codecs/bulk-rows.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import type { Table } from "../../../src/platform/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import type { Write } from "../../../src/platform/engine/item-store.ts";
 import type { Kind } from "../../../src/platform/ports/records.ts";
-import { itemOf, pack } from "../../../src/points/store/ledger-items.ts";
+import { pack } from "../../../src/points/store/ledger-items.ts";
 import { createDueHours } from "../../../src/reservations/runtime/due-hours.ts";
-import { codecOf, type Item } from "../../../src/store/codecs.ts";
+import { codecOf } from "../../../src/store/codecs.ts";
+import { itemOf } from "../../../src/store/item-store.ts";
 import { memoryDeps, type SettableClock } from "../stores/memory-store.ts";
 
 /** One item that was written, or the key of one that was deleted. */

@@ -1,6 +1,6 @@
 /** Writes stored items as text, without leaving out anything of their bytes. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Item } from "../../../src/store/codecs.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import type { StoredItem } from "./recorder.ts";
 
 /**

@@ -1,9 +1,11 @@
 /** The items of the store in memory as records, past the requests that read and write them. */
 
+import { versionOf } from "../../../src/platform/dynamodb/codec.ts";
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import { type Loaded, nameOf } from "../../../src/platform/engine/item-store.ts";
 import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
 import { entryRef } from "../../../src/points/ports/records.ts";
-import { codecOf, type Item, toItem, versionOf } from "../../../src/store/codecs.ts";
+import { codecOf, toItem } from "../../../src/store/codecs.ts";
 import { copyOf, keyOf, type Table } from "./dynamo/items.ts";
 import type { BeforeItem as BeforeKey } from "./dynamo/transactions.ts";
 import { firstVersion } from "./first-version.ts";

@@ -100,7 +100,7 @@ export function targetOf(pk: string): TargetName | undefined {
 const partitionLimit = "10 GB";
 
 /** The error of a reaction, by its id, whose partition has reached its limit. */
-export function reactionsFull(name: string): DomainError {
+function reactionsFull(name: string): DomainError {
   const [type, id, kind] = name.split("#") as [string, string, string];
   const text = `the target ${type} ${id} holds at most ${partitionLimit} of ${kindName(kind)}`;
   const metadata = { limit: partitionLimit, target_type: type, target_id: id };
@@ -109,6 +109,7 @@ export function reactionsFull(name: string): DomainError {
 
 export const reaction: Codec<"reaction"> = {
   table: "reactions",
+  full: reactionsFull,
   key: (name) => {
     const [type, id, kind, userId] = name.split("#") as [string, string, string, string];
     return { pk: reactionsKey({ type, id }, kind), sk: S(userId) };

@@ -10,6 +10,7 @@ import type { MemberReader, NotificationReader } from "../../ports/notifications
 import { inboxRef, readGroupRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
 import {
+  inbox,
   inboxKey,
   mutedPeopleKey,
   mutedPerson,
@@ -93,7 +94,7 @@ export function notificationReads(
       const distinct = [...new Set(ownerIds)];
       const loaded = await Promise.all(
         inBatches(distinct.map(inboxRef), readLimit).map((refs) =>
-          orUnavailable(readMany(client, tableName, refs, false)),
+          orUnavailable(readMany(client, tableName, { inbox }, refs, false)),
         ),
       );
       const found = loaded.flat().map(({ value }) => value as Inbox | undefined);

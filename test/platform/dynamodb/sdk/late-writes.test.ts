@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createDynamoItemStore } from "../../../../src/platform/dynamodb/item-store.ts";
 import { createClients } from "../../../../src/platform/dynamodb/sdk/client.ts";
 import { tableName } from "../../../../src/platform/dynamodb/tables.ts";
 import { CommitEngine } from "../../../../src/platform/engine/engine.ts";
 import { programRef } from "../../../../src/points/ports/records.ts";
+import { createDynamoItemStore } from "../../../../src/store/item-store.ts";
 
 /** A store without items that takes every write, and the operations that it has received. */
 async function openStore(transport: "thin" | "sdk") {

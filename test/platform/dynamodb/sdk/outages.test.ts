@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createDynamoItemStore } from "../../../../src/platform/dynamodb/item-store.ts";
 import {
   type Clients,
   createClients,
@@ -12,6 +11,7 @@ import {
 } from "../../../../src/platform/dynamodb/sdk/client.ts";
 import { tableName } from "../../../../src/platform/dynamodb/tables.ts";
 import { programRef } from "../../../../src/points/ports/records.ts";
+import { createDynamoItemStore } from "../../../../src/store/item-store.ts";
 
 type Answer = (socket: Socket) => void;
 
