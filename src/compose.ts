@@ -1,4 +1,5 @@
 /** Builds the dependencies that server, worker and tools have in common. */
+
 import { readFileSync } from "node:fs";
 import pThrottle from "p-throttle";
 import type { BulkSources } from "./bulk-grants/ports/bulk-grants.ts";
@@ -16,9 +17,9 @@ import { createDynamoSheetStore } from "./bulk-grants/store/sheet-store.ts";
 import { createAnnouncements } from "./feed/announce/announcements.ts";
 import { createTargetOwnerCache } from "./feed/runtime/target-owner-cache.ts";
 import { createUnreadCountStreams } from "./feed/runtime/unread-counts.ts";
+import { targetOf } from "./feed/store/codecs/reactions.ts";
 import { createDynamoPurger } from "./feed/store/purger.ts";
-import type { Deps } from "./hub/deps.ts";
-import type { Workflows } from "./hub/workflows.ts";
+import type { Deps, Workflows } from "./hub/deps.ts";
 import { watchApiKey } from "./platform/auth/api-key-file.ts";
 import { parseApprovers } from "./platform/auth/approvers-file.ts";
 import { createCertificateAuthenticator } from "./platform/auth/certificate.ts";
@@ -50,7 +51,8 @@ import { createSnapshotRemover } from "./points/store/ledger-items.ts";
 import { createDueHours } from "./reservations/runtime/due-hours.ts";
 import { createDynamoItemStore } from "./store/item-store.ts";
 import { createDynamoReader } from "./store/readers.ts";
-import { createWorkflows, type TemporalWorkflows } from "./temporal/workflows.ts";
+import type { TemporalWorkflows } from "./temporal/temporal-workflows.ts";
+import { createWorkflows } from "./temporal/workflows.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -247,7 +249,9 @@ export function compose(
 }
 
 const clientsOf = ({ dynamoEndpoint, region, dynamoTransport }: Config): Clients =>
-  createClients({ endpoint: dynamoEndpoint, region, transport: dynamoTransport });
+  createClients({
+    ...{ endpoint: dynamoEndpoint, region, transport: dynamoTransport, targetOf },
+  });
 
 /** Reads the file of the authorities once: a new one needs a new process. */
 function composeAnnouncements({ announce, tablePrefix: prefix }: Config, log: Logger) {

@@ -6,7 +6,6 @@ import { steps } from "../workflows/timing.ts";
 import { bulkTaskQueue } from "./bulk-grants/contract/bulk-grants.ts";
 import { compose, composeApprovers, composeWorkflows } from "./compose.ts";
 import type { Deps } from "./hub/deps.ts";
-import type { OnDone } from "./hub/observers.ts";
 import { type Config, readConfigToStart } from "./platform/config/config.ts";
 import { runProcess } from "./platform/config/config-error.ts";
 import { createLogger, type Logger } from "./platform/observe/log.ts";
@@ -16,6 +15,7 @@ import { createProcessRegistry, exportStore } from "./platform/probes/metrics.ts
 import { createServerStates } from "./platform/work/server-states.ts";
 import { monthEndTaskQueue } from "./points/contract/month-ends.ts";
 import { shardCount } from "./points/contract/points.ts";
+import type { OnDone } from "./reservations/ports/observers.ts";
 import { latenessOf } from "./reservations/rules/reservation.ts";
 import { createDueMemory } from "./reservations/use-cases/due-reads.ts";
 import { executeOverdue } from "./reservations/use-cases/overdue.ts";

@@ -1,7 +1,6 @@
 /** The activities that purge what a deleted target has left. */
 
 import type { PurgeReactionsInput } from "../../src/feed/contract/purges.ts";
-import type { TargetName } from "../../src/feed/rules/target.ts";
 import {
   endPurge,
   purgeEvents,
@@ -9,6 +8,7 @@ import {
   readKindsToPurge,
 } from "../../src/feed/use-cases/reactions/purge-target.ts";
 import type { Deps } from "../../src/hub/deps.ts";
+import type { TargetName } from "../../src/platform/words/target-name.ts";
 import { check } from "../checks.ts";
 
 /** Each of these activities may be repeated. */

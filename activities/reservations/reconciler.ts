@@ -5,12 +5,13 @@ import {
   dropOldUploads,
   startActiveBulkGrants,
 } from "../../src/bulk-grants/use-cases/reconcile.ts";
-import type { TargetName } from "../../src/feed/rules/target.ts";
 import { startPendingPurges } from "../../src/feed/use-cases/reactions/purge-target.ts";
 import type { Deps } from "../../src/hub/deps.ts";
-import type { MonthEndCensus, Observers } from "../../src/hub/observers.ts";
+import type { Observers } from "../../src/hub/observers.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { Instant } from "../../src/platform/words/month.ts";
+import type { TargetName } from "../../src/platform/words/target-name.ts";
+import type { MonthEndCensus } from "../../src/points/ports/observers.ts";
 import type { Program } from "../../src/points/rules/program.ts";
 import { readMonthEnds } from "../../src/points/use-cases/programs/month-ends.ts";
 import { readAllPrograms } from "../../src/points/use-cases/programs/queries.ts";

@@ -1,7 +1,7 @@
 /** Measures what a reservation costs in Temporal: billed actions, and bytes while it sleeps. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type WorkflowHandle, WorkflowNotFoundError } from "@temporalio/client";
-import { defaultProgramId } from "../../src/points/rules/program.ts";
+import { defaultProgramId } from "../../src/platform/words/program-ids.ts";
 import {
   reservationLead,
   reservationWorkflowId,

@@ -1,7 +1,7 @@
 /** Measures grants of one instant on a tenth of the cores. */
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { defaultProgramId } from "../../src/points/rules/program.ts";
+import { defaultProgramId } from "../../src/platform/words/program-ids.ts";
 import { reservationWorkflowId } from "../../src/reservations/contract/reservations.ts";
 import { latenessOf } from "../../src/reservations/rules/reservation.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";

@@ -13,13 +13,10 @@ import { createClients } from "../platform/dynamodb/sdk/client.ts";
 import { tableName } from "../platform/dynamodb/tables.ts";
 import { createLogger, type Logger } from "../platform/observe/log.ts";
 import { asService } from "../platform/words/caller.ts";
+import { defaultProgramId } from "../platform/words/program-ids.ts";
 import { programRef } from "../points/ports/records.ts";
 import { defaultBulkRules } from "../points/rules/bulk-rules.ts";
-import {
-  defaultLifetimeMonths,
-  defaultProgramId,
-  defaultTimeZone,
-} from "../points/rules/program.ts";
+import { defaultLifetimeMonths, defaultTimeZone } from "../points/rules/program.ts";
 import { createProgram } from "../points/use-cases/programs/commands.ts";
 import { ensureSchedules } from "../temporal/schedules.ts";
 import { untilAnswered } from "./await-answers.ts";

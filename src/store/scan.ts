@@ -2,12 +2,12 @@
 import { type DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { noActor } from "../feed/rules/target.ts";
 import { noActorKey } from "../feed/store/codecs/events.ts";
-import type { Scanned, ScannedKind, TableScan } from "../hub/scans.ts";
 import type { Item } from "../platform/dynamodb/sdk/attributes.ts";
 import { pageAnswer, pageOf, startOf } from "../platform/dynamodb/sdk/query-pages.ts";
 import type { TableName } from "../platform/dynamodb/tables.ts";
 import type { Ref } from "../platform/ports/records.ts";
 import { codecOf } from "./codecs.ts";
+import type { Scanned, ScannedKind, TableScan } from "./scans.ts";
 
 export function createTableScan(client: DynamoDBClient, tableName: TableName): TableScan {
   return {

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PickUpSource } from "../bulk-grants/ports/bulk-grants.ts";
 import type { Reader } from "../hub/deps.ts";
 import type { Lease } from "../platform/ports/lease.ts";
-import type { TemporalWorkflows } from "../platform/temporal/connection.ts";
 import { ensureSchedules, SchedulesMissing } from "./schedules.ts";
+import type { TemporalWorkflows } from "./temporal-workflows.ts";
 
 /** The check of the schedules, again and again. */
 interface EnsuredSchedules {

@@ -5,7 +5,7 @@ import type { PickUpSource } from "../bulk-grants/ports/bulk-grants.ts";
 import type { Reader } from "../hub/deps.ts";
 import { workflowTypes } from "../platform/contract/workflow-types.ts";
 import { allPages } from "../platform/ports/pages.ts";
-import type { Link, TemporalWorkflows } from "../platform/temporal/connection.ts";
+import type { Link } from "../platform/temporal/connection.ts";
 import {
   ensureSchedule,
   isMisplaced,
@@ -25,6 +25,7 @@ import {
   reconcileId,
   type StartCounts,
 } from "../reservations/contract/reconciler.ts";
+import type { TemporalWorkflows } from "./temporal-workflows.ts";
 
 /** Some programs and sources have no schedules. */
 export class SchedulesMissing extends Error {

@@ -1,12 +1,9 @@
 /** The client side of Temporal: implements the port `Workflows`. */
+
 import { createBulkGrantRuns, ensurePickUp } from "../bulk-grants/temporal/bulk-grants.ts";
 import { createPurges } from "../feed/temporal/purges.ts";
 import { createHoldRuns } from "../holds/temporal/holds.ts";
-import {
-  createLink,
-  type TemporalOptions,
-  type TemporalWorkflows,
-} from "../platform/temporal/connection.ts";
+import { createLink, type TemporalOptions } from "../platform/temporal/connection.ts";
 import { isRunning } from "../platform/temporal/query-progress.ts";
 import { ensureExpiryNotices } from "../points/temporal/expiry-notices.ts";
 import { createExports } from "../points/temporal/exports.ts";
@@ -14,8 +11,9 @@ import { createLiabilityReports } from "../points/temporal/liability-reports.ts"
 import { createVerifications } from "../points/temporal/verifications.ts";
 import { createReservationRuns } from "../reservations/temporal/reservations.ts";
 import { ensureMonthEnd } from "./schedules.ts";
+import type { TemporalWorkflows } from "./temporal-workflows.ts";
 
-export type { TemporalOptions, TemporalWorkflows };
+export type { TemporalOptions };
 
 /**
  * Connects with the first call, and again after a broken connection. While Temporal is away, every

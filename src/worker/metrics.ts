@@ -1,6 +1,6 @@
 /** The metrics of a worker, and the page that exposes them. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Observers, OverdueFound } from "../hub/observers.ts";
+import type { Observers } from "../hub/observers.ts";
 import {
   type Answer,
   createOperatorsListener,
@@ -8,6 +8,7 @@ import {
 } from "../platform/probes/listener.ts";
 import { createMetricsPage } from "../platform/probes/metrics.ts";
 import type { Milliseconds } from "../platform/words/units.ts";
+import type { OverdueFound } from "../reservations/ports/observers.ts";
 import { latenessOf } from "../reservations/rules/reservation.ts";
 import { createPassGauge } from "./pass-gauge.ts";
 import { createPastDueGrants } from "./past-due.ts";

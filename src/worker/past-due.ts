@@ -1,6 +1,7 @@
 /** The grants that this worker holds although their time is over: it asks no store about them. */
-import type { PastDueGrants } from "../hub/observers.ts";
+
 import type { Milliseconds } from "../platform/words/units.ts";
+import type { PastDueGrants } from "../reservations/ports/observers.ts";
 import type { ReservationName } from "../reservations/ports/reservations.ts";
 
 /**

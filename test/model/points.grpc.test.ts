@@ -1,4 +1,5 @@
 /** Compares random histories of an account, sent through gRPC to two servers, with the oracle. */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
@@ -15,6 +16,7 @@ import {
 } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { timeOutHold } from "../../src/holds/use-cases/time-out.ts";
 import { shardOf } from "../../src/platform/dynamodb/codec.ts";
+import { shardCount } from "../../src/points/contract/points.ts";
 import { expireDueInShard } from "../../src/points/use-cases/expire-due.ts";
 import { history, play, refusal, type System } from "../support/models/points-model.ts";
 import { type HoldRequest, holdsOf, isOfHold } from "../support/models/points-model-holds.ts";
@@ -76,7 +78,11 @@ async function open(rules: Rules, start: number): Promise<System> {
         .catch(toRefusal);
     },
     async sweep() {
-      await expireDueInShard(one.deps, { programId, shard: shardOf(userId) }, () => true);
+      await expireDueInShard(
+        one.deps,
+        { programId, shard: shardOf(userId, shardCount) },
+        () => true,
+      );
       const stored = await one.deps.reader.get({ kind: "account", id: `${programId}#${userId}` });
       return stored?.value.time;
     },

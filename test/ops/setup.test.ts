@@ -20,7 +20,8 @@ import {
 import { monthEndId } from "../../src/points/contract/month-ends.ts";
 import { reconcileId } from "../../src/reservations/contract/reconciler.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
-import { createWorkflows, type TemporalWorkflows } from "../../src/temporal/workflows.ts";
+import type { TemporalWorkflows } from "../../src/temporal/temporal-workflows.ts";
+import { createWorkflows } from "../../src/temporal/workflows.ts";
 import { runToEnd } from "../../tools/dev/stack/service.ts";
 import { findTemporalCli } from "../../tools/dev/stack/temporal-cli.ts";
 import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pendingPurgeRef } from "../../src/feed/ports/records.ts";
-import type { TargetName } from "../../src/feed/rules/target.ts";
 import { react } from "../../src/feed/use-cases/reactions/commands.ts";
 import { deleteTarget } from "../../src/feed/use-cases/reactions/targets.ts";
+import type { TargetName } from "../../src/platform/words/target-name.ts";
 import type { Child } from "../../tools/dev/stack/child.ts";
 import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import {

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { createMeguri, type Meguri } from "@meguri/client";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { defaultProgramId } from "../../src/points/rules/program.ts";
+import { defaultProgramId } from "../../src/platform/words/program-ids.ts";
 import { reservationWorkflowId } from "../../src/reservations/contract/reservations.ts";
 import { previousCommit } from "../../tools/dev/releases.ts";
 import { eventually } from "../support/fixtures/waiting.ts";

@@ -8,8 +8,8 @@ import {
   notifiedEventRef,
   targetRef,
 } from "../../src/feed/ports/records.ts";
-import type { ScannedKind } from "../../src/hub/scans.ts";
 import type { Ref } from "../../src/platform/ports/records.ts";
+import type { ScannedKind } from "../../src/store/scans.ts";
 import { scanTable } from "../../tools/restore/scan-table.ts";
 import { eventRefOf, notifiedEvent, storedEvent } from "../support/fixtures/stored-events.ts";
 import {

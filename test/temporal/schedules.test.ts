@@ -7,7 +7,8 @@ import { monthEndId } from "../../src/points/contract/month-ends.ts";
 import { createProgram } from "../../src/points/use-cases/programs/commands.ts";
 import { fullReconcileId, reconcileId } from "../../src/reservations/contract/reconciler.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
-import { createWorkflows, type TemporalWorkflows } from "../../src/temporal/workflows.ts";
+import type { TemporalWorkflows } from "../../src/temporal/temporal-workflows.ts";
+import { createWorkflows } from "../../src/temporal/workflows.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 

@@ -19,11 +19,11 @@ import {
   versionOf,
 } from "../../src/feed/rules/unread-group.ts";
 import { putUnread, refOfGroup } from "../../src/feed/use-cases/notifications/closed-groups.ts";
-import type { Scanned } from "../../src/hub/scans.ts";
 import { allPages } from "../../src/platform/ports/pages.ts";
 import type { Ref } from "../../src/platform/ports/records.ts";
 import { counted } from "../../src/platform/words/counted.ts";
 import type { Instant } from "../../src/platform/words/month.ts";
+import type { Scanned } from "../../src/store/scans.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { isSameGroup, rebuildGroup, withMembersOf } from "./rebuild-group.ts";
 import { ofKind, scanTable } from "./scan-table.ts";

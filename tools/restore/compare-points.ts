@@ -3,11 +3,11 @@
 import { bulkGrantRef } from "../../src/bulk-grants/ports/records.ts";
 import type { BulkGrantName } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import { bulkGrantIdOf } from "../../src/bulk-grants/use-cases/execute-row.ts";
-import type { Scanned } from "../../src/hub/scans.ts";
 import type { AccountName } from "../../src/points/ports/points.ts";
 import { accountRef } from "../../src/points/ports/records.ts";
 import type { EventKey } from "../../src/points/rules/ledger.ts";
 import { reservationRef } from "../../src/reservations/ports/records.ts";
+import type { Scanned } from "../../src/store/scans.ts";
 import { compareAccount, compareLateKey } from "./compare-accounts.ts";
 import { recreateReservation } from "./compare-reservations.ts";
 import type { CompareDeps } from "./findings.ts";

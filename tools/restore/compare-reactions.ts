@@ -17,12 +17,13 @@ import {
   type StoredKind,
 } from "../../src/feed/rules/kinds.ts";
 import { unlessWithdrawn } from "../../src/feed/rules/reaction.ts";
-import { isDeleted, type Target, type TargetName } from "../../src/feed/rules/target.ts";
+import { isDeleted, type Target } from "../../src/feed/rules/target.ts";
 import { countedOf } from "../../src/feed/rules/unread-group.ts";
 import { putUnread } from "../../src/feed/use-cases/notifications/closed-groups.ts";
 import { eventHash } from "../../src/feed/use-cases/notifications/notify.ts";
 import { allPages } from "../../src/platform/ports/pages.ts";
 import type { Records } from "../../src/platform/ports/records.ts";
+import type { TargetName } from "../../src/platform/words/target-name.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { rebuildGroup } from "./rebuild-group.ts";
 import { ofKind, scanTable } from "./scan-table.ts";

@@ -1,9 +1,9 @@
 /** What a comparison of restored tables finds, and whether it is mended. */
 
 import type { Deps } from "../../src/hub/deps.ts";
-import type { TableScan } from "../../src/hub/scans.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { RepairDeps } from "../../src/points/use-cases/repair-account.ts";
+import type { TableScan } from "../../src/store/scans.ts";
 
 /** What can be found, and what it means. docs/restore.md says for each what to do. */
 export const findingKinds = {
@@ -47,7 +47,7 @@ export interface Finding {
 }
 
 /** What every comparison needs. */
-export interface CompareDeps extends RepairDeps, Pick<Deps, "historyMs">, TableScan {
+export interface CompareDeps extends Pick<Deps, keyof RepairDeps | "historyMs">, TableScan {
   /** Whether to mend what can be mended. */
   readonly repair: boolean;
   /** Called for each finding, after it was mended. */

@@ -3,11 +3,11 @@ import pRetry from "p-retry";
 import type { MemberReader, MemberRecord } from "../../src/feed/ports/notifications.ts";
 import { countsActor } from "../../src/feed/rules/event.ts";
 import type { StoredKind } from "../../src/feed/rules/kinds.ts";
-import type { TargetName } from "../../src/feed/rules/target.ts";
 import { join, type Member, type UnreadGroup } from "../../src/feed/rules/unread-group.ts";
 import { membersNameOf } from "../../src/feed/use-cases/notifications/member-lookups.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { Instant } from "../../src/platform/words/month.ts";
+import type { TargetName } from "../../src/platform/words/target-name.ts";
 
 /** The number of members of one read. */
 const pageSize = 500;

@@ -1,7 +1,7 @@
 /** Works on all records of some kinds, in several parts of their table at a time. */
 
-import type { Scanned, ScannedKind, TableScan } from "../../src/hub/scans.ts";
 import { allPages } from "../../src/platform/ports/pages.ts";
+import type { Scanned, ScannedKind, TableScan } from "../../src/store/scans.ts";
 
 /** The number of parts of a table that are scanned concurrently. */
 const segments = 4;

@@ -1,7 +1,7 @@
 /** The workflow that notifies the members of a program of points that expire soon. */
 import { continueAsNew, proxyActivities, setCurrentDetails } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
-import { counted } from "../../src/platform/words/counted.ts";
+import { counted, maxReports } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import {
   type ExpiryNoticesCounts,
@@ -9,7 +9,7 @@ import {
   type ExpiryNoticesResult,
   expiryNoticesIncomplete,
 } from "../../src/points/contract/notices.ts";
-import { maxReports, shardCount } from "../../src/points/contract/points.ts";
+import { shardCount } from "../../src/points/contract/points.ts";
 import { orRefusal, refuse, requireTexts } from "../failures.ts";
 import { allShards, namesOf, workOn } from "../parts.ts";
 import { withState } from "../sweep-state.ts";

@@ -10,7 +10,7 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
-import { counted, nounFor } from "../../src/platform/words/counted.ts";
+import { counted, maxReports, nounFor } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import {
   type MonthEndCounts,
@@ -21,7 +21,7 @@ import {
   monthEndIncomplete,
   monthEndTaskQueue,
 } from "../../src/points/contract/month-ends.ts";
-import { maxReports, shardCount } from "../../src/points/contract/points.ts";
+import { shardCount } from "../../src/points/contract/points.ts";
 import { orRefusal, refuse, requireTexts } from "../failures.ts";
 import { allShards, namesOf, workOn } from "../parts.ts";
 import { withState } from "../sweep-state.ts";

@@ -1,10 +1,11 @@
 /** Reads of bulk grants, and the store of their rows. */
 
+import { LoggableError } from "../../platform/ports/described-errors.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { StreamCall, StreamEnd, Streams } from "../../platform/ports/streams.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
-import type { RuleChange } from "../../points/rules/bulk-rule-changes.ts";
+import type { RuleReporter } from "../../points/ports/programs.ts";
 import type {
   Announcement,
   BulkGrant,
@@ -72,8 +73,6 @@ export interface BulkGrantReader {
   blockOutcomes(uploadId: string, page: PageRequest): Promise<Page<Numbered<BlockOutcome>>>;
   /** Lists the uploads that have not become a revision, by id. */
   pendingUploads(page: PageRequest): Promise<Page<PendingUpload>>;
-  /** Lists the changes of a program's bulk rules, the latest first. */
-  ruleChanges(programId: string, page: PageRequest): Promise<Page<RuleChange>>;
 }
 
 /** Writes the rows of sheets, without the engine: blocks are written once and never change. */
@@ -106,20 +105,18 @@ export interface BulkGrantProgress {
 }
 
 /** Sends reports to people. */
-export interface Reporter {
+export interface Reporter extends RuleReporter {
   /**
    * Sends the outcome of a bulk grant, or an announcement of its wait for approvals. Throws
    * `ReportUncertain` when the report may have been sent, and any other error when it was not.
    */
   send(report: BulkGrantReport): Promise<void>;
-  /** Sends what has become of a change of bulk rules. Throws as `send`. */
-  sendRuleChange(report: RuleChangeReport): Promise<void>;
   /** Sends which sheets a pick-up has refused, or has left. Throws as `send`. */
   sendPickUp(report: PickUpReport): Promise<void>;
 }
 
 /** The report was not sent. The message says why, and nothing of the report. */
-export class ReportFailed extends Error {
+export class ReportFailed extends LoggableError {
   override readonly name: string = "ReportFailed";
 }
 
@@ -135,13 +132,6 @@ export interface BulkGrantReport {
   /** Of a wait that has begun. */
   readonly summary?: BulkGrantSummary;
   readonly workflowId: string;
-}
-
-/** What a report says about a change of bulk rules, and the time for which its state holds. */
-export interface RuleChangeReport {
-  readonly programId: string;
-  readonly change: RuleChange;
-  readonly time: Instant;
 }
 
 /** The sheets of a pick-up that people have to look after. */

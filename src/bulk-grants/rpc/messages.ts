@@ -13,8 +13,9 @@ import {
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
 import { fromApproval, fromCaller } from "../../platform/messages/callers.ts";
-import { fromInstant, fromOptionalMonth, toProgramId } from "../../platform/messages/scalars.ts";
+import { fromInstant, fromOptionalMonth } from "../../platform/messages/scalars.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
 import type {
   Action,
   ActionName,

@@ -8,9 +8,10 @@ import {
   ListBulkGrantRowsRequestSchema,
   ListBulkGrantsRequestSchema,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
-import { toOptionalInstant, toProgramId } from "../../platform/messages/scalars.ts";
+import { toOptionalInstant } from "../../platform/messages/scalars.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { BulkGrant } from "../rules/bulk-grant.ts";
 import {
   approveBulkGrant,

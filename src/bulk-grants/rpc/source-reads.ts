@@ -1,11 +1,11 @@
 /** Reads files of sources for calls: few at a time, and none for longer than its call. */
 import type { Logger } from "pino";
-import type { Deps } from "../../hub/deps.ts";
 import { withIdleLimit } from "../../platform/edge/idle-limit.ts";
 import { Quota } from "../../platform/edge/quota.ts";
 import { describeError } from "../../platform/ports/described-errors.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { OpenSource } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 
 /** A folder that hangs holds a thread for each read. Node has four of them for all its files. */
 const limits = { perHolder: 2, total: 3 };

@@ -7,10 +7,10 @@ import {
   WatchBulkGrantResponse_End_Cause as Cause,
   type WatchBulkGrantResponseSchema,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { streamCallOf } from "../../platform/edge/context.ts";
 import type { StreamEnd } from "../../platform/ports/streams.ts";
 import type { BulkGrantEvent } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 import { writeAudit } from "../use-cases/audit.ts";
 import { readBulkGrant } from "../use-cases/bulk-grant-record.ts";
 import { failedRows } from "../use-cases/queries.ts";

@@ -7,10 +7,10 @@ import type {
   CheckSheetRequest,
   SubmitBulkGrantRequest,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { callerOf } from "../../platform/edge/context.ts";
 import { toOptionalInstant, toOptionalMonth } from "../../platform/messages/scalars.ts";
 import { maxTitleBytes, readDisplayText } from "../../platform/words/display-text.ts";
+import type { Deps } from "../ports/deps.ts";
 import { checkSheet } from "../use-cases/check-sheet.ts";
 import type { SheetContent } from "../use-cases/read-rows.ts";
 import { reverseBulkGrant } from "../use-cases/reverse.ts";

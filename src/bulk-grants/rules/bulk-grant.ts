@@ -1,5 +1,5 @@
 /** The record of a bulk grant, its states, and what follows from them. */
-import type { Caller } from "../../platform/words/caller.ts";
+import type { Approval, Caller } from "../../platform/words/caller.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
 import type { CountedPoints } from "./counted-points.ts";
@@ -155,13 +155,6 @@ export interface RunCounts {
   /** Rows that were not executed, because the bulk grant was cancelled. */
   readonly notRunCount: number;
   readonly problemCounts: Readonly<Partial<Record<RowCode, number>>>;
-}
-
-/** An approval; the reason may be empty. */
-export interface Approval {
-  readonly caller: Caller;
-  readonly time: Instant;
-  readonly reason: string;
 }
 
 /** Who did what, when and why; the reason may be empty. */

@@ -1,12 +1,12 @@
 /** The latest known progress of one bulk grant, polled from the store. */
 import pLimit from "p-limit";
-import type { Reader } from "../../hub/deps.ts";
 import type { Logger } from "../../platform/observe/log.ts";
 import { describeError } from "../../platform/ports/described-errors.ts";
 import { allPages } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { withJitter } from "../../platform/work/jitter.ts";
 import type { BulkGrantEvent, BulkGrantProgress } from "../ports/bulk-grants.ts";
+import type { Reader } from "../ports/deps.ts";
 import { bulkGrantRef } from "../ports/records.ts";
 import type { BulkGrantName } from "../rules/bulk-grant.ts";
 

@@ -1,9 +1,9 @@
 /** Writes values in Slack's mrkdwn, each escaped, so that none is a command. */
 
+import type { Approval } from "../../platform/words/caller.ts";
 import { displayCaller } from "../../platform/words/caller.ts";
 import { counted } from "../../platform/words/counted.ts";
 import type { Instant } from "../../platform/words/month.ts";
-import type { Approval } from "../rules/bulk-grant.ts";
 
 /** Who did something and, if there is a reason, why. */
 export const who = ({ caller, reason }: Approval): string =>

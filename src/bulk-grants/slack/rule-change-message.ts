@@ -2,9 +2,9 @@
 
 import { displayCaller } from "../../platform/words/caller.ts";
 import { counted } from "../../platform/words/counted.ts";
+import type { RuleChangeReport } from "../../points/ports/programs.ts";
 import { type RuleChangeState, ruleChangeState } from "../../points/rules/bulk-rule-changes.ts";
 import { type BulkRules, isLowering } from "../../points/rules/bulk-rules.ts";
-import type { RuleChangeReport } from "../ports/bulk-grants.ts";
 import { dateOf, escaped, points, who } from "./mrkdwn.ts";
 
 const titles: Readonly<Record<RuleChangeState, string>> = {

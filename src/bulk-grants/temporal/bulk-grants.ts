@@ -1,7 +1,6 @@
 /** Starts and signals the workflows of bulk grants, and their schedules for new files. */
 import type { WorkflowStartOptions } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
-import type { Workflows } from "../../hub/workflows.ts";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { ensureSchedule } from "../../platform/temporal/ensure-schedule.ts";
@@ -21,6 +20,7 @@ import {
 } from "../contract/bulk-grants.ts";
 import { type PickUpInput, pickUpId } from "../contract/sheet-sources.ts";
 import type { PickUpSource } from "../ports/bulk-grants.ts";
+import type { Workflows } from "../ports/deps.ts";
 import type { BulkGrant } from "../rules/bulk-grant.ts";
 
 type Port = Pick<Workflows, "startBulkGrant" | "refreshBulkGrant">;

@@ -1,10 +1,10 @@
 /** What the workflow of a bulk grant does between its steps: it moves the record on and reports. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import { bulkGrantWorkflowId } from "../contract/bulk-grants.ts";
 import type { BulkGrantReport } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 import {
   type BulkGrant,
   type BulkGrantName,

@@ -1,11 +1,11 @@
 /** Writes all rows of all revisions for an audit: who got what, and by whose approval. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { allPages } from "../../platform/ports/pages.ts";
 import { displayCaller } from "../../platform/words/caller.ts";
 import { formatMonth } from "../../platform/words/month.ts";
 import type { EventKey, LedgerEntry } from "../../points/rules/ledger.ts";
 import type { SheetCells } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { BulkGrant, BulkGrantName, Revision } from "../rules/bulk-grant.ts";
 import { problemCells, rowsPerBlock } from "../rules/sheet.ts";
 import { rowEventKey } from "./execute-row.ts";

@@ -1,10 +1,10 @@
 /** Reads and changes the record of a bulk grant. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import type { Deps } from "../ports/deps.ts";
 import { bulkActionRef, bulkGrantRef } from "../ports/records.ts";
 import type { BulkGrant, BulkGrantName } from "../rules/bulk-grant.ts";
 import { hasNeverRun } from "../rules/bulk-grant-changes.ts";

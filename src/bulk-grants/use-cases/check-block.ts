@@ -1,6 +1,5 @@
 /** Compares a block of rows with the store. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { type Instant, type Month, monthAt } from "../../platform/words/month.ts";
 import { isSameRequest } from "../../platform/work/idempotency.ts";
 import { accountRef } from "../../points/ports/records.ts";
@@ -8,6 +7,7 @@ import { whyImpossible } from "../../points/rules/early-expiry.ts";
 import { lifetimeAt } from "../../points/rules/program.ts";
 import { getProgram } from "../../points/use-cases/programs/queries.ts";
 import type { BlockCheck, BlockProblem } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { BulkGrantName } from "../rules/bulk-grant.ts";
 import { expireMonthOf, type SheetRow } from "../rules/sheet.ts";
 import { idForm } from "./check-row.ts";

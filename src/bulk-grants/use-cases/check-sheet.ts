@@ -1,10 +1,10 @@
 /** The use case that checks a sheet and keeps nothing. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { getBulkRules } from "../../points/use-cases/programs/queries.ts";
 import { checkExecuteTime } from "../../reservations/rules/reservation.ts";
+import type { Deps } from "../ports/deps.ts";
 import { bulkContentRef } from "../ports/records.ts";
 import { problemText, rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
 import { checkBlock, countRows } from "./check-block.ts";

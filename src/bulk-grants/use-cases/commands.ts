@@ -1,7 +1,7 @@
 /** The use cases by which people approve, reject, cancel, pause, resume and retry bulk grants. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { approvalsFor } from "../../points/rules/bulk-rules.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { BulkGrant, BulkGrantName } from "../rules/bulk-grant.ts";
 import {
   approve,

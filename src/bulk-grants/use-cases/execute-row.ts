@@ -1,6 +1,5 @@
 /** Executes one row of a bulk grant: one transaction, one outcome. */
 import pRetry from "p-retry";
-import type { Deps } from "../../hub/deps.ts";
 import type { TransactionRequest } from "../../platform/ports/engine.ts";
 import type { Ref } from "../../platform/ports/records.ts";
 import { noCaller } from "../../platform/words/caller.ts";
@@ -14,6 +13,7 @@ import { expiryParameters } from "../../points/rules/early-expiry.ts";
 import { type EventKey, type EventName, eventName } from "../../points/rules/ledger.ts";
 import { grant, revoke, type State } from "../../points/rules/points.ts";
 import { putChange } from "../../points/use-cases/change-account.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { BulkGrant, BulkGrantName, Revision } from "../rules/bulk-grant.ts";
 import { expireMonthOf, isRowCode, type RowProblem, type SheetRow } from "../rules/sheet.ts";
 import type { Lease } from "./run-lease.ts";

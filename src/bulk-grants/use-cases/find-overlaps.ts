@@ -1,7 +1,7 @@
 /** Finds what a revision has in common with the last bulk grants of its program. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import type { Deps } from "../ports/deps.ts";
 import { bulkRevisionRef } from "../ports/records.ts";
 import { activeStates, type BulkGrant, type Revision } from "../rules/bulk-grant.ts";
 import { type BulkGrantSummary, lookAlikesOf, type Overlap } from "../rules/bulk-grant-summary.ts";

@@ -1,8 +1,8 @@
 /** Finds the first rows of a bulk grant that are invalid or have failed, and counts the invalid. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { allPages, type Page, type PageRequest } from "../../platform/ports/pages.ts";
 import type { BlockProblem, Numbered } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { BulkGrant } from "../rules/bulk-grant.ts";
 import { maxSheetBlocks, type RowCode } from "../rules/sheet.ts";
 

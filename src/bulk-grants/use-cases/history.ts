@@ -1,9 +1,9 @@
 /** The use cases that read what was done with a bulk grant: all actions, and all revisions. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import type { Kind, Records, Ref } from "../../platform/ports/records.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import type { Deps } from "../ports/deps.ts";
 import { bulkActionRef, bulkRevisionRef } from "../ports/records.ts";
 import type { Action, BulkGrantName, Revision } from "../rules/bulk-grant.ts";
 import { readBulkGrant } from "./bulk-grant-record.ts";

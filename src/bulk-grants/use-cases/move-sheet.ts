@@ -1,6 +1,6 @@
 /** The use case that moves a sheet out of the way of the next pick-up. */
 
-import type { Deps } from "../../hub/deps.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { BulkGrantName, SheetPlace } from "../rules/bulk-grant.ts";
 import { changeBulkGrant } from "./bulk-grant-record.ts";
 

@@ -1,8 +1,8 @@
 /** Records uploads whose rows belong to no revision yet, so that none leaves rows behind. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
+import type { Deps } from "../ports/deps.ts";
 import { pendingUploadRef } from "../ports/records.ts";
 
 /** Records that rows are about to be stored, so that a cut-off upload can be dropped later. */

@@ -1,6 +1,5 @@
 /** The use cases that read bulk grants and their rows. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type {
@@ -10,6 +9,7 @@ import type {
   BulkGrantProgress,
   FailedRow,
 } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 import { bulkRevisionRef } from "../ports/records.ts";
 import {
   activeStates,

@@ -1,9 +1,9 @@
 /** What a pass of the reconciler does for bulk grants: runs that are missing, uploads cut off. */
 
-import type { Deps } from "../../hub/deps.ts";
-import type { BulkGrantCensus } from "../../hub/observers.ts";
 import { allPages } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { BulkGrantCensus } from "../ports/observers.ts";
 import { bulkGrantRef } from "../ports/records.ts";
 import {
   activeStates,

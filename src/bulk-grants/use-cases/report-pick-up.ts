@@ -1,7 +1,7 @@
 /** The use case that tells people which sheets a pick-up has refused, or has left. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { PickUpReport } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 
 /** A pick-up sends at most this many messages: one for each sheet, or one for all. */
 const maxMessages = 5;

@@ -1,7 +1,7 @@
 /** The use case that submits the reversal of a bulk grant. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import type { Deps } from "../ports/deps.ts";
 import { bulkRevisionRef } from "../ports/records.ts";
 import { type BulkGrant, finalStates } from "../rules/bulk-grant.ts";
 import { rowsPerBlock, type SheetRow } from "../rules/sheet.ts";

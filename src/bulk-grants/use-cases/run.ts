@@ -1,10 +1,10 @@
 /** Executes the rows of a bulk grant block by block, and ends the run. */
 import pLimit from "p-limit";
-import type { Deps } from "../../hub/deps.ts";
 import { allPages, inBatches } from "../../platform/ports/pages.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
 import { isSameRequest } from "../../platform/work/idempotency.ts";
 import type { BlockCheck, BlockOutcome, BlockProblem } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 import { blockOutcomeRef } from "../ports/records.ts";
 import {
   type BulkGrant,

@@ -1,7 +1,7 @@
 /** Reads a block of rows with what the validation has found in it, and what a run has done. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { BlockCheck, BlockOutcome } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 import { blockCheckRef, blockOutcomeRef } from "../ports/records.ts";
 import type { SheetRow } from "../rules/sheet.ts";
 

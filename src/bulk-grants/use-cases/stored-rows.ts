@@ -1,7 +1,7 @@
 /** Reads all rows of a stored sheet, in parts that never stop the event loop for long. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { allPages } from "../../platform/ports/pages.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { Revision } from "../rules/bulk-grant.ts";
 import { maxSheetBlocks, rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
 import { nextTurn } from "./in-slices.ts";

@@ -1,8 +1,8 @@
 /** The use case that submits a sheet of a configured source. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { asService } from "../../platform/words/caller.ts";
 import { maxTitleBytes, readDisplayText } from "../../platform/words/display-text.ts";
+import type { Deps } from "../ports/deps.ts";
 import { type Submission, type Submitted, submitBulkGrant } from "./submit.ts";
 
 /**

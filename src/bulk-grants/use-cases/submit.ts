@@ -1,12 +1,12 @@
 /** The use case that submits a sheet: stores its rows, then the revision that they belong to. */
 import { randomUUID } from "node:crypto";
-import type { Deps } from "../../hub/deps.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
 import { approvalsFor, type BulkRules } from "../../points/rules/bulk-rules.ts";
 import { getBulkRules } from "../../points/use-cases/programs/queries.ts";
 import { checkExecuteTime } from "../../reservations/rules/reservation.ts";
+import type { Deps } from "../ports/deps.ts";
 import {
   bulkContentRef,
   bulkGrantRef,

@@ -1,10 +1,10 @@
 /** Sums up a revision for the people who approve it, and keeps the summary. */
 import pLimit from "p-limit";
-import type { Deps } from "../../hub/deps.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
 import { getProgram } from "../../points/use-cases/programs/queries.ts";
+import type { Deps } from "../ports/deps.ts";
 import { bulkRevisionRef, bulkSummaryRef } from "../ports/records.ts";
 import type { BulkGrant, BulkGrantName } from "../rules/bulk-grant.ts";
 import {

@@ -1,12 +1,12 @@
 /** Validates a sheet block by block: stores what its checks find, and ends the validation. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import { allPages } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
 import { approvalsFor } from "../../points/rules/bulk-rules.ts";
 import type { BlockCheck } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 import { blockCheckRef } from "../ports/records.ts";
 import type { BulkGrant, BulkGrantName, CheckCounts } from "../rules/bulk-grant.ts";
 import {

@@ -1,8 +1,8 @@
 /** The use case that writes what is wrong with a sheet that was refused to its source. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { SheetCells } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { BulkGrantName, SheetPlace } from "../rules/bulk-grant.ts";
 import { checkSheet } from "./check-sheet.ts";
 import { bulkGrantIdIn } from "./read-sheet.ts";

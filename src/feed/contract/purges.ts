@@ -1,5 +1,5 @@
 /** The purge of what a deleted target has left. */
-import type { TargetName } from "../rules/target.ts";
+import type { TargetName } from "../../platform/words/target-name.ts";
 
 export const purgeTargetId = ({ type, id }: TargetName): string => `purge-target/${type}/${id}`;
 

@@ -1,8 +1,8 @@
 /** Reads of events, of the next event of an actor, and of the owners who were notified. */
 
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
+import type { TargetName } from "../../platform/words/target-name.ts";
 import type { Event, EventsName } from "../rules/event.ts";
-import type { TargetName } from "../rules/target.ts";
 
 export interface EventReader {
   /** Lists the events with versions from `from` to `to`, both included, newest first. */

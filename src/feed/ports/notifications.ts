@@ -2,10 +2,11 @@
 
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import type { TargetName } from "../../platform/words/target-name.ts";
 import type { Event, EventsName } from "../rules/event.ts";
 import type { Inbox } from "../rules/inbox.ts";
 import type { ReactionKind } from "../rules/kinds.ts";
-import type { Reaction, TargetName } from "../rules/target.ts";
+import type { Reaction } from "../rules/target.ts";
 import type { ReadGroup, UnreadGroup } from "../rules/unread-group.ts";
 import type { MutedPerson, MutedTarget } from "./records.ts";
 

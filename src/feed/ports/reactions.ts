@@ -1,9 +1,10 @@
 /** Reads of reactions, the owner of a target, and the purge of a deleted target. */
 
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
+import type { TargetName } from "../../platform/words/target-name.ts";
 import type { EventsName } from "../rules/event.ts";
 import type { ReactionKind, StoredKind } from "../rules/kinds.ts";
-import type { PendingPurge, Reaction, TargetName } from "../rules/target.ts";
+import type { PendingPurge, Reaction } from "../rules/target.ts";
 
 /** The reactions to list: all, or the notified ones of a range of versions, both included. */
 interface ReactionsQuery {
@@ -34,10 +35,4 @@ export interface Purger {
   reactions(target: TargetName, kind: StoredKind): Promise<boolean>;
   /** Deletes up to 1,000 events of one name and their actors. Returns whether there may be more. */
   events(name: EventsName): Promise<boolean>;
-}
-
-/** The owners of targets, which never change. */
-export interface TargetOwners {
-  /** Returns the owner id. Throws TARGET_NOT_FOUND. */
-  of(target: TargetName): Promise<string>;
 }

@@ -2,18 +2,13 @@
 
 import { type Ref, ref } from "../../platform/ports/records.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import type { TargetName } from "../../platform/words/target-name.ts";
 import type { ClosedRange } from "../rules/closed-group.ts";
 import type { Event, EventActor, EventsName } from "../rules/event.ts";
 import type { Inbox } from "../rules/inbox.ts";
 import type { StoredKind } from "../rules/kinds.ts";
 import type { ReadMark } from "../rules/reaction.ts";
-import type {
-  PendingPurge,
-  Reaction,
-  Target,
-  TargetName,
-  WithdrawnReaction,
-} from "../rules/target.ts";
+import type { PendingPurge, Reaction, Target, WithdrawnReaction } from "../rules/target.ts";
 import type { ReadGroup, UnreadGroup } from "../rules/unread-group.ts";
 
 declare module "../../platform/ports/records.ts" {

@@ -1,11 +1,12 @@
 /** Events that services report: how they count people, and what changes when one is taken back. */
 
 import type { Instant } from "../../platform/words/month.ts";
+import type { TargetName } from "../../platform/words/target-name.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import { isTooOld, regroup } from "./closed-group.ts";
 import { type Inbox, isKindMuted, replaceGroup } from "./inbox.ts";
 import type { StoredKind } from "./kinds.ts";
-import type { Target, TargetName } from "./target.ts";
+import type { Target } from "./target.ts";
 import { type Actor, countedOf, join, type Member, type UnreadGroup } from "./unread-group.ts";
 
 /** Names the events of one kind about one target of which one owner is notified. */

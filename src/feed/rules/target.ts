@@ -1,14 +1,10 @@
 /** Targets, reactions to them, and the guards that require a target to exist or to be active. */
+
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import type { TargetName } from "../../platform/words/target-name.ts";
 import { countIn, type KindCounts, type StoredKind } from "./kinds.ts";
 import type { LatestActors } from "./latest-actors.ts";
-
-/** Names a target. */
-export interface TargetName {
-  readonly type: string;
-  readonly id: string;
-}
 
 /** A thing that a user owns and that people react to. */
 export interface Target extends TargetName {

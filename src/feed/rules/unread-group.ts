@@ -1,8 +1,9 @@
 /** Unread groups: how members join and leave, which of them are shown, and what is counted. */
 
 import type { Instant } from "../../platform/words/month.ts";
+import type { TargetName } from "../../platform/words/target-name.ts";
 import type { StoredKind } from "./kinds.ts";
-import type { Place, Reaction, TargetName } from "./target.ts";
+import type { Place, Reaction } from "./target.ts";
 
 /** A person who reacts. The name is for display only. */
 export interface Actor {

@@ -1,10 +1,10 @@
 /** Polls the inboxes of feeds in batches, each when it is due. */
 import pLimit from "p-limit";
-import type { Reader } from "../../hub/deps.ts";
 import type { Logger } from "../../platform/observe/log.ts";
 import { describeError } from "../../platform/ports/described-errors.ts";
 import { inBatches } from "../../platform/ports/pages.ts";
 import { isThrottled, maxThrottled } from "../../platform/streams/throttled-batches.ts";
+import type { Reader } from "../ports/deps.ts";
 import { emptyInbox } from "../rules/inbox.ts";
 import type { InboxFeed } from "./inbox-feed.ts";
 

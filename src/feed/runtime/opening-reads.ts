@@ -1,7 +1,7 @@
 /** Reads the inboxes of opened streams in batches, strongly consistently. */
 import pLimit from "p-limit";
-import type { Reader } from "../../hub/deps.ts";
 import { isThrottled, maxThrottled } from "../../platform/streams/throttled-batches.ts";
+import type { Reader } from "../ports/deps.ts";
 import { inboxRef } from "../ports/records.ts";
 import { emptyInbox, type Inbox } from "../rules/inbox.ts";
 

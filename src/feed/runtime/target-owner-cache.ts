@@ -1,7 +1,7 @@
 /** Keeps the owners of targets, which never change. */
 import { LRUCache } from "lru-cache";
-import type { Reader } from "../../hub/deps.ts";
-import type { TargetOwners } from "../ports/reactions.ts";
+import type { TargetOwners } from "../../platform/ports/target-owners.ts";
+import type { Reader } from "../ports/deps.ts";
 import { targetRef } from "../ports/records.ts";
 import { requireExisting } from "../rules/target.ts";
 

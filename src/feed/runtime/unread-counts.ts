@@ -3,11 +3,11 @@
  * polling the store.
  */
 
-import type { Reader } from "../../hub/deps.ts";
 import type { Logger } from "../../platform/observe/log.ts";
 import { OpenStreams } from "../../platform/streams/open-streams.ts";
 import type { Stream, Watch } from "../../platform/streams/stream.ts";
 import type { Announcements } from "../ports/announcements.ts";
+import type { Reader } from "../ports/deps.ts";
 import type { UnreadCount, UnreadCountStreams, WatchedOwner } from "../ports/unread-counts.ts";
 import { badgeOf } from "../rules/inbox.ts";
 import { createAnnouncedReads } from "./announced-reads.ts";

@@ -1,10 +1,11 @@
 /** Starts the workflows that purge deleted targets. */
-import type { Workflows } from "../../hub/workflows.ts";
+
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { userKey } from "../../platform/temporal/search-attributes.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { type PurgeTargetInput, purgeTargetId } from "../contract/purges.ts";
+import type { Workflows } from "../ports/deps.ts";
 
 type Port = Pick<Workflows, "startPurge">;
 

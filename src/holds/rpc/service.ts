@@ -8,18 +8,14 @@ import {
   ListHoldsRequestSchema,
 } from "../../gen/meguri/holds/v1/hold_service_pb.ts";
 import { ExpiredPointsPolicy as Policy } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
 import { fromCaller } from "../../platform/messages/callers.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
-import {
-  fromInstant,
-  toInstant,
-  toProgramId,
-  toSafeInteger,
-} from "../../platform/messages/scalars.ts";
+import { fromInstant, toInstant, toSafeInteger } from "../../platform/messages/scalars.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
 import { fromEntry } from "../../points/rpc/ledger-entries.ts";
 import type { ExpiredPointsPolicy } from "../../points/rules/points.ts";
+import type { Deps } from "../../reservations/ports/deps.ts";
 import { capturedPointsOf, type Hold, type HoldState, pointsOf } from "../rules/hold.ts";
 import { capturePoints, type HoldResult, holdPoints, releaseHold } from "../use-cases/commands.ts";
 import { getHold, listHolds } from "../use-cases/queries.ts";

@@ -1,6 +1,5 @@
 /** Starts and signals the workflows of holds. */
 import type { WorkflowStartOptions } from "@temporalio/client";
-import type { Workflows } from "../../hub/workflows.ts";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import {
@@ -17,6 +16,7 @@ import { formatInstant } from "../../platform/words/month.ts";
 import { refreshSignal } from "../../reservations/contract/reservations.ts";
 import { unlessEnded } from "../../reservations/temporal/reservations.ts";
 import { type HoldInput, holdWorkflowId } from "../contract/holds.ts";
+import type { Workflows } from "../ports/deps.ts";
 import { type Hold, pointsOf } from "../rules/hold.ts";
 
 type Start = (input: HoldInput) => Promise<unknown>;

@@ -1,12 +1,12 @@
 /** Changes a hold and its account in one transaction. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { accountRef, entryRef } from "../../points/ports/records.ts";
 import { withSnapshot } from "../../points/rules/past.ts";
 import type { State } from "../../points/rules/points.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { HoldName } from "../ports/holds.ts";
 import { holdRef } from "../ports/records.ts";
 import type { Hold, HoldChange } from "../rules/hold.ts";

@@ -1,6 +1,5 @@
 /** The use cases that hold points, and that capture and release what is held. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
@@ -9,6 +8,7 @@ import { isSameRequest, requestHash } from "../../platform/work/idempotency.ts";
 import { accountRef, entryRef } from "../../points/ports/records.ts";
 import type { LedgerEntry } from "../../points/rules/ledger.ts";
 import type { ExpiredPointsPolicy } from "../../points/rules/points.ts";
+import type { Deps } from "../../reservations/ports/deps.ts";
 import { syncInBackground } from "../../reservations/use-cases/workflow-runs.ts";
 import { holdRef } from "../ports/records.ts";
 import {

@@ -1,6 +1,6 @@
 /** The use case that releases a hold when its time has come. */
 
-import type { Deps } from "../../hub/deps.ts";
+import type { Deps } from "../ports/deps.ts";
 import { isDue, timeOut } from "../rules/hold.ts";
 import { type ChangedHold, changeHold, type HoldCall } from "./change-hold.ts";
 

@@ -1,7 +1,6 @@
 /** What a codec between records and items has, and the shards of indexes. */
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { shardCount } from "../../points/ports/points.ts";
 import type { Loaded } from "../engine/item-store.ts";
 import type { Kind, Records, Ref } from "../ports/records.ts";
 import type { DomainError } from "../words/errors.ts";
@@ -39,7 +38,7 @@ export function itemWith(codec: Codec<Kind>, id: string, value: Records[Kind], v
 export const versionOf = (item: Item): number => num(item, "v");
 
 /** The shard of an id: its FNV-1a hash, written here because stored items depend on it. */
-export function shardOf(id: string, shards: number = shardCount): number {
+export function shardOf(id: string, shards: number): number {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(id)) hash = Math.imul(hash ^ byte, 0x01000193);
   return (hash >>> 0) % shards;

@@ -8,12 +8,12 @@ import {
 } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { Interceptor } from "@connectrpc/connect";
-import type { TargetOwners } from "../../feed/ports/reactions.ts";
-import type { TargetName } from "../../feed/rules/target.ts";
 import { Role, role, scope } from "../../gen/meguri/access/v1/access_pb.ts";
-import { toProgramId } from "../messages/scalars.ts";
 import type { Identity } from "../ports/identity.ts";
+import type { TargetOwners } from "../ports/target-owners.ts";
 import { DomainError } from "../words/errors.ts";
+import { toProgramId } from "../words/program-ids.ts";
+import type { TargetName } from "../words/target-name.ts";
 import { identityOf } from "./context.ts";
 
 /** The fields that name something in a request, and the fields that lead to others. */

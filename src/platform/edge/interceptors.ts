@@ -3,10 +3,11 @@ import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protocol-connect";
 import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc";
-import type { Deps } from "../../hub/deps.ts";
-import { toProgramId } from "../messages/scalars.ts";
+import type { Deps } from "../ports/deps.ts";
 import { isSilent, maxSilenceMs } from "../ports/store-silence.ts";
+import type { TargetOwners } from "../ports/target-owners.ts";
 import { DomainError } from "../words/errors.ts";
+import { toProgramId } from "../words/program-ids.ts";
 import { authorize } from "./authorize.ts";
 import { type Call, callKey } from "./calls.ts";
 import { marginMs, maxTimeoutMs } from "./context.ts";
@@ -19,7 +20,9 @@ import { traceCalls } from "./trace-calls.ts";
 import { requestValidator } from "./validator.ts";
 import { describeViolations } from "./violation-texts.ts";
 
-type InterceptorDeps = Pick<Deps, "owners" | "storeSilenceMs">;
+interface InterceptorDeps extends Pick<Deps, "storeSilenceMs"> {
+  readonly owners: TargetOwners;
+}
 
 /** The interceptors of a call, the outermost first. */
 export const interceptors = ({ owners, storeSilenceMs }: InterceptorDeps): Interceptor[] => [

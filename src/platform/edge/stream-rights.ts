@@ -1,7 +1,7 @@
 /** Ends a stream of the server when its caller loses the right that the stream was opened by. */
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ContextValues, Interceptor } from "@connectrpc/connect";
-import type { TargetOwners } from "../../feed/ports/reactions.ts";
+import type { TargetOwners } from "../ports/target-owners.ts";
 import { DomainError } from "../words/errors.ts";
 import { requireLimits, requireScope } from "./authorize.ts";
 import { authenticateAgainKey, identityOf } from "./context.ts";

@@ -2,8 +2,8 @@
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { ClockService } from "../../gen/meguri/testing/v1/clock_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { fromInstant, toInstant, toMilliseconds } from "../messages/scalars.ts";
+import type { Deps } from "../ports/deps.ts";
 import { advanceTime, getTime, setTime } from "../work/test-clock.ts";
 
 export function clockService(deps: Deps): ServiceImpl<typeof ClockService> {

@@ -1,8 +1,7 @@
 /** Maps callers from the domain to messages: who did something, when and why. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { Approval } from "../../bulk-grants/rules/bulk-grant.ts";
 import type { CallerSchema } from "../../gen/meguri/access/v1/caller_pb.ts";
-import type { Caller } from "../words/caller.ts";
+import type { Approval, Caller } from "../words/caller.ts";
 import { fromInstant } from "./scalars.ts";
 
 /** The message of a caller. Undefined for what Meguri does by itself, such as an expiry. */

@@ -1,6 +1,5 @@
-/** Maps times, integers and program ids between messages and the domain. */
+/** Maps times and integers between messages and the domain. */
 import { type Duration, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { defaultProgramId } from "../../points/rules/program.ts";
 import { invalid } from "../edge/errors.ts";
 import { formatMonth, type Instant, type Month, parseMonth } from "../words/month.ts";
 
@@ -36,6 +35,3 @@ export const toOptionalMonth = (text: string): Month | undefined =>
 
 export const fromOptionalMonth = (month: Month | undefined): string =>
   month === undefined ? "" : formatMonth(month);
-
-/** The program of a request; an empty program_id means the default program. */
-export const toProgramId = (programId: string): string => programId || defaultProgramId;

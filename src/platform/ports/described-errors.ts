@@ -1,7 +1,9 @@
 /** Describes errors for logs, which name nobody. */
 
-import { ReportFailed } from "../../bulk-grants/ports/bulk-grants.ts";
 import { DomainError } from "../words/errors.ts";
+
+/** An error whose message names nobody. */
+export class LoggableError extends Error {}
 
 /** What a log may say of an error whose message may quote people. */
 interface DescribedError {
@@ -21,7 +23,7 @@ export function describeError(error: unknown): DescribedError {
   const { message, stack = "" } = error;
   const at = stack.split("\n").flatMap((line) => (/^\s+at /.test(line) ? [line.trim()] : []));
   if (error instanceof DomainError) return { type: error.reason, text: message, at };
-  if (error instanceof ReportFailed) return { type: error.name, text: message, at };
+  if (error instanceof LoggableError) return { type: error.name, text: message, at };
   return { type: "type" in error ? String(error.type) : error.name, ...codeOf(error), at };
 }
 

@@ -1,5 +1,5 @@
 /** What the store has throttled since the process started. */
-import type { TargetName } from "../../feed/rules/target.ts";
+import type { TargetName } from "../words/target-name.ts";
 
 export interface StoreThrottles {
   /** The number of throttled requests by the full name of the table. */

@@ -1,8 +1,8 @@
 /** The page of a process's metrics, and the metrics that servers and workers have in common. */
 import { createHash } from "node:crypto";
 import { Counter, collectDefaultMetrics, Registry } from "prom-client";
-import type { TargetName } from "../../feed/rules/target.ts";
-import type { Deps } from "../../hub/deps.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { TargetName } from "../words/target-name.ts";
 import { exportGauge } from "./export-tallies.ts";
 import type { Answer } from "./listener.ts";
 import { exportTallies } from "./tallies.ts";

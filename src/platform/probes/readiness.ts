@@ -1,9 +1,8 @@
 /** Whether a server can do its work now: its state, its store and its clock. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Deps } from "../../hub/deps.ts";
-import { programRef } from "../../points/ports/records.ts";
-import { defaultProgramId } from "../../points/rules/program.ts";
 import type { Logger } from "../observe/log.ts";
+import type { Deps } from "../ports/deps.ts";
+import { testClockRef } from "../ports/records.ts";
 import type { ServerStates } from "../ports/server-states.ts";
 import { DomainError } from "../words/errors.ts";
 import type { Answer } from "./listener.ts";
@@ -34,7 +33,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Answer> {
 async function check({ deps, states, log }: ReadinessDeps): Promise<Answer> {
   const { reader, clock } = deps;
   // One strongly consistent read of one item, which need not exist.
-  const store = await problemOf(() => answerOf(reader.get(programRef(defaultProgramId))), log);
+  const store = await problemOf(() => answerOf(reader.get(testClockRef)), log);
   // After the store, whose answer shows the time by which the clock is judged.
   const off = await problemOf(() => clock.now(), log);
   const { current } = states;

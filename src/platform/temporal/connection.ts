@@ -8,7 +8,6 @@ import {
   type TLSConfig,
 } from "@temporalio/client";
 import pThrottle from "p-throttle";
-import type { Workflows } from "../../hub/workflows.ts";
 import type { Logger } from "../observe/log.ts";
 import { DomainError } from "../words/errors.ts";
 import type { Milliseconds } from "../words/units.ts";
@@ -113,10 +112,4 @@ const invalidArgument = 3;
 function grpcCode(error: unknown): number | undefined {
   if (isGrpcServiceError(error)) return error.code;
   return error instanceof Error && error.cause !== undefined ? grpcCode(error.cause) : undefined;
-}
-
-/** The port, with the link and the end of the connection for the processes that create it. */
-export interface TemporalWorkflows extends Workflows {
-  readonly link: Link;
-  close(): Promise<void>;
 }

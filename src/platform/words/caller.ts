@@ -1,4 +1,5 @@
 /** Who makes a call. */
+import type { Instant } from "./month.ts";
 
 /** The calling service, and the person or workload for which it calls. */
 export interface Caller {
@@ -28,3 +29,10 @@ export const comparableSubject = (name: string): string =>
 /** Returns a caller as people read it: `shop`, or `alice via shop` for a call on her behalf. */
 export const displayCaller = ({ service, subject }: Caller): string =>
   subject === service ? service : `${subject} via ${service}`;
+
+/** An approval; the reason may be empty. */
+export interface Approval {
+  readonly caller: Caller;
+  readonly time: Instant;
+  readonly reason: string;
+}

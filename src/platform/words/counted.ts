@@ -16,3 +16,6 @@ export function listed(texts: readonly string[]): string {
 
 /** More of them would not be read, and exceed the size of metadata that clients accept. */
 export const mostListed = 10;
+
+/** A report names at most this many records that differ, and as many that failed. */
+export const maxReports = 100;

@@ -1,7 +1,7 @@
 /** Changes one record in a transaction of its own. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Now } from "../ports/clock.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { Kind, Records, Ref } from "../ports/records.ts";
 
 /** The record to be changed, and how the engine treats the transaction. */

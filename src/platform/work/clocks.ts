@@ -1,7 +1,7 @@
 /** The clocks of a process: the machine's clock, and the test clock in the store. */
 
-import type { Reader } from "../../hub/deps.ts";
 import type { Clock, ClockSkew } from "../ports/clock.ts";
+import type { RecordReader } from "../ports/records.ts";
 import { testClockRef } from "../ports/records.ts";
 import { DomainError } from "../words/errors.ts";
 import type { Instant } from "../words/month.ts";
@@ -29,7 +29,7 @@ export function createSystemClock(skew: ClockSkew): Clock {
 }
 
 /** The test clock, shared by all processes on the same tables. Real time until it is first set. */
-export function createTestClock(reader: Reader, skew: Pick<ClockSkew, "offsetMs">): Clock {
+export function createTestClock(reader: RecordReader, skew: Pick<ClockSkew, "offsetMs">): Clock {
   return {
     async now() {
       const found = await reader.get(testClockRef);

@@ -1,5 +1,5 @@
 /** Lets work on many records give up a throttled one soon, because the next ones may be free. */
-import type { Deps } from "../../hub/deps.ts";
+import type { Deps } from "../ports/deps.ts";
 
 /** The same dependencies, whose transactions end as THROTTLED soon (see `TransactionRequest`). */
 export const failingSoon = <D extends Pick<Deps, "engine">>(deps: D): D => ({

@@ -1,8 +1,8 @@
 /** A lease in the store. Its holder is seen by its beat, so that no clocks are compared. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Deps } from "../../hub/deps.ts";
 import type { Logger } from "../observe/log.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { Lease, LeaseHolder } from "../ports/lease.ts";
 import { leaseRef } from "../ports/records.ts";
 import type { Milliseconds } from "../words/units.ts";

@@ -1,6 +1,7 @@
 /** Logs when the store begins to hang or to throttle, and for how long when it is back. */
-import type { Deps } from "../../hub/deps.ts";
+
 import type { Logger } from "../observe/log.ts";
+import type { Deps } from "../ports/deps.ts";
 import { maxSilenceMs } from "../ports/store-silence.ts";
 import type { Milliseconds } from "../words/units.ts";
 

@@ -1,6 +1,7 @@
 /** Processes many records, page by page: one that fails is named, and only an outage ends it. */
-import { maxReports } from "../../points/contract/points.ts";
+
 import type { Page } from "../ports/pages.ts";
+import { maxReports } from "../words/counted.ts";
 import { DomainError } from "../words/errors.ts";
 import { type OutageRules, Suspects } from "./suspects.ts";
 

@@ -1,6 +1,6 @@
 /** The use cases that read and change the test clock. */
 
-import type { Deps } from "../../hub/deps.ts";
+import type { Deps } from "../ports/deps.ts";
 import { testClockRef } from "../ports/records.ts";
 import { DomainError } from "../words/errors.ts";
 import type { Instant } from "../words/month.ts";

@@ -1,5 +1,5 @@
 /** The export of a program's ledger entries to files. */
-import { maxReports } from "./points.ts";
+import { maxReports } from "../../platform/words/counted.ts";
 
 export const exportWorkflowId = (programId: string, exportId: string): string =>
   `export-ledger/${programId}/${exportId}`;

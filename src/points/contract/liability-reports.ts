@@ -1,6 +1,8 @@
 /** The run that adds up what a program owes its members. */
+
+import { maxReports } from "../../platform/words/counted.ts";
 import { addLiability, type Liability, noLiability } from "../rules/liability-sums.ts";
-import { type FailedAccount, maxReports } from "./points.ts";
+import type { FailedAccount } from "./points.ts";
 import type { SegmentLeft } from "./verifications.ts";
 
 export const liabilityReportWorkflowId = (programId: string, reportId: string): string =>

@@ -3,9 +3,6 @@
 /** The number of shards of a program's expiry index. */
 export const shardCount = 16;
 
-/** A report names at most this many accounts that differ, and as many that failed. */
-export const maxReports = 100;
-
 /** A shard that is left, and where it continues. */
 export interface ShardLeft {
   readonly shard: number;

@@ -1,6 +1,8 @@
 /** The verification of all accounts of a program against their ledgers. */
+
+import { maxReports } from "../../platform/words/counted.ts";
 import type { Difference } from "../rules/rebuild.ts";
-import { type FailedAccount, maxReports } from "./points.ts";
+import type { FailedAccount } from "./points.ts";
 
 export const verifyWorkflowId = (programId: string): string => `verify-program/${programId}`;
 

@@ -1,11 +1,31 @@
 /** Reads of programs, and the copies of programs that a process keeps. */
 
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
+import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
+import type { RuleChange } from "../rules/bulk-rule-changes.ts";
 import type { Program } from "../rules/program.ts";
 
 export interface ProgramReader {
   programs(page: PageRequest): Promise<Page<Program>>;
+  /** Lists the changes of a program's bulk rules, the latest first. */
+  ruleChanges(programId: string, page: PageRequest): Promise<Page<RuleChange>>;
+}
+
+/** Sends reports about programs to people. */
+export interface RuleReporter {
+  /**
+   * Sends what has become of a change of bulk rules. Throws `ReportUncertain` when the report may
+   * have been sent, and any other error when it was not.
+   */
+  sendRuleChange(report: RuleChangeReport): Promise<void>;
+}
+
+/** What a report says about a change of bulk rules, and the time for which its state holds. */
+export interface RuleChangeReport {
+  readonly programId: string;
+  readonly change: RuleChange;
+  readonly time: Instant;
 }
 
 /** The copies of programs that this process keeps. Throws PROGRAM_NOT_FOUND. */

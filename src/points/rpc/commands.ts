@@ -5,10 +5,11 @@ import {
   type PointsService,
   ExpiredPointsPolicy as Policy,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
-import { toOptionalMonth, toProgramId, toSafeInteger } from "../../platform/messages/scalars.ts";
+import { toOptionalMonth, toSafeInteger } from "../../platform/messages/scalars.ts";
 import { parseMonth } from "../../platform/words/month.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { ExpiredPointsPolicy } from "../rules/points.ts";
 import type { ChangeInput, ChangeResult } from "../use-cases/change-account.ts";
 import {

@@ -7,15 +7,11 @@ import {
   LedgerExport_State as State,
 } from "../../gen/meguri/points/v1/ledger_export_pb.ts";
 import type { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { callerOf } from "../../platform/edge/context.ts";
 import { fromCaller } from "../../platform/messages/callers.ts";
-import {
-  fromInstant,
-  toInstant,
-  toOptionalInstant,
-  toProgramId,
-} from "../../platform/messages/scalars.ts";
+import { fromInstant, toInstant, toOptionalInstant } from "../../platform/messages/scalars.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { LedgerExport } from "../ports/exports.ts";
 import { exportLedger, getLedgerExport } from "../use-cases/export-ledger.ts";
 import { fromUnreadables } from "./export-format.ts";

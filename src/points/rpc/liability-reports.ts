@@ -9,12 +9,13 @@ import {
   ListLiabilityReportsRequestSchema,
   type PointsService,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
 import { fromCaller } from "../../platform/messages/callers.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
-import { fromInstant, toOptionalInstant, toProgramId } from "../../platform/messages/scalars.ts";
+import { fromInstant, toOptionalInstant } from "../../platform/messages/scalars.ts";
 import { formatMonth } from "../../platform/words/month.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { LiabilityReport } from "../rules/liability.ts";
 import {
   createLiabilityReport,

@@ -9,17 +9,13 @@ import {
   ListLedgerEntriesRequest_Order as Order,
   type PointsService,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { deadlineOf } from "../../platform/edge/context.ts";
 import { invalid } from "../../platform/edge/errors.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
-import {
-  fromInstant,
-  toOptionalInstant,
-  toProgramId,
-  toSafeInteger,
-} from "../../platform/messages/scalars.ts";
+import { fromInstant, toOptionalInstant, toSafeInteger } from "../../platform/messages/scalars.ts";
 import { formatMonth } from "../../platform/words/month.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
+import type { Deps } from "../../reservations/ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { getPastBalance } from "../use-cases/past-balance.ts";
 import {

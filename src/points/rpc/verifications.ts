@@ -7,10 +7,10 @@ import {
   type ProgramVerificationSchema,
   ProgramVerification_State as State,
 } from "../../gen/meguri/points/v1/program_verification_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
-import type { Verification } from "../../hub/workflows.ts";
 import { deadlineOf, requestIdOf } from "../../platform/edge/context.ts";
-import { fromInstant, toProgramId } from "../../platform/messages/scalars.ts";
+import { fromInstant } from "../../platform/messages/scalars.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
+import type { Deps, Verification } from "../ports/deps.ts";
 import { getProgramVerification, verifyAccount, verifyProgram } from "../use-cases/verify.ts";
 import { toAccount } from "./queries.ts";
 

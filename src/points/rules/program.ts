@@ -52,8 +52,6 @@ export interface LifetimeChange {
   readonly effectiveTime: Instant;
 }
 
-/** The program that the setup creates. */
-export const defaultProgramId = "default";
 export const defaultTimeZone = "Asia/Tokyo";
 export const defaultLifetimeMonths = 12;
 export const maxLifetimeMonths = 36;

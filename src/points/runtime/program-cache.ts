@@ -1,9 +1,9 @@
 /** Keeps the copies of programs that a process decides on. */
 
-import type { Reader } from "../../hub/deps.ts";
 import { ageOf, type ClockReading, readClocks } from "../../platform/ports/clock-reading.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
+import type { Reader } from "../ports/deps.ts";
 import type { Programs } from "../ports/programs.ts";
 import { programRef } from "../ports/records.ts";
 import type { Program } from "../rules/program.ts";

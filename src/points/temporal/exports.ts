@@ -1,6 +1,5 @@
 /** Starts exports of ledgers, and reads their progress and results. */
 import { WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
-import type { Workflows } from "../../hub/workflows.ts";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { readProgress } from "../../platform/temporal/query-progress.ts";
@@ -15,6 +14,7 @@ import {
   exportQuery,
   exportWorkflowId,
 } from "../contract/exports.ts";
+import type { Workflows } from "../ports/deps.ts";
 import type { ExportName, LedgerExport } from "../ports/exports.ts";
 
 type Port = Pick<Workflows, "startExport" | "ledgerExport">;

@@ -1,5 +1,5 @@
 /** Starts the runs that add up liability reports. */
-import type { Workflows } from "../../hub/workflows.ts";
+
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { programKey } from "../../platform/temporal/search-attributes.ts";
@@ -9,6 +9,7 @@ import {
   type LiabilityReportInput,
   liabilityReportWorkflowId,
 } from "../contract/liability-reports.ts";
+import type { Workflows } from "../ports/deps.ts";
 
 type Port = Pick<Workflows, "startLiabilityReport">;
 

@@ -1,5 +1,5 @@
 /** Starts verifications of programs, and reads their progress and results. */
-import type { Verification, VerifiedAccounts, Workflows } from "../../hub/workflows.ts";
+
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { readProgress } from "../../platform/temporal/query-progress.ts";
@@ -12,6 +12,7 @@ import {
   type VerifyProgramInput,
   verifyWorkflowId,
 } from "../contract/verifications.ts";
+import type { Verification, VerifiedAccounts, Workflows } from "../ports/deps.ts";
 
 type Port = Pick<Workflows, "startVerification" | "verification">;
 

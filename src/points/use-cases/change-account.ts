@@ -1,12 +1,12 @@
 /** Changes an account once for each event id, in one transaction. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import type { Records, Ref } from "../../platform/ports/records.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { isSameRequest, requestHash } from "../../platform/work/idempotency.ts";
+import type { Deps } from "../ports/deps.ts";
 import { accountRef, entryRef, eventRef } from "../ports/records.ts";
 import { availablePointsOf } from "../rules/account.ts";
 import { type EventKey, type EventName, eventName, type LedgerEntry } from "../rules/ledger.ts";

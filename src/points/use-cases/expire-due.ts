@@ -1,8 +1,8 @@
 /** The use case of the month-end sweep: expires what is due in the accounts of one shard. */
 import pLimit from "p-limit";
-import type { Deps } from "../../hub/deps.ts";
 import { type Month, monthAt } from "../../platform/words/month.ts";
 import { failingSoon } from "../../platform/work/failing-soon.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
 import { withSnapshot } from "../rules/past.ts";

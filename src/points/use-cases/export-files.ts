@@ -1,8 +1,8 @@
 /** The files of an export: begins them, gives parts their names, and completes them. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { manifestName } from "../contract/exports.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { ExportFormat, ExportManifest, ExportRequest } from "../ports/exports.ts";
 import { exportIdReused, requirePast } from "./export-ledger.ts";
 

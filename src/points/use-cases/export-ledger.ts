@@ -1,7 +1,7 @@
 /** The use cases that start an export of a program's ledgers, and read how far it has come. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { ExportCall, ExportName, ExportRequest, LedgerExport } from "../ports/exports.ts";
 import { lateEntriesMs } from "../rules/ledger.ts";
 

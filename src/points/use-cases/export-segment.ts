@@ -4,9 +4,9 @@ import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createGzip } from "node:zlib";
 import pLimit from "p-limit";
-import type { Deps } from "../../hub/deps.ts";
+import { maxReports } from "../../platform/words/counted.ts";
 import { DomainError } from "../../platform/words/errors.ts";
-import { maxReports } from "../contract/points.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { ExportManifest, ExportRequest, UnreadableEntry } from "../ports/exports.ts";
 import type { ScannedEntry } from "../ports/points.ts";
 

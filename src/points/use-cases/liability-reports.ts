@@ -1,12 +1,12 @@
 /** The use cases that create, finish and read liability reports. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
 import { requestHash } from "../../platform/work/idempotency.ts";
+import type { Deps } from "../ports/deps.ts";
 import { liabilityReportRef } from "../ports/records.ts";
 import { type CountedLiability, finishReport, type LiabilityReport } from "../rules/liability.ts";
 import { programAsOf } from "../rules/past.ts";

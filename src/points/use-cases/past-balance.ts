@@ -1,9 +1,9 @@
 /** The use case that reads the balance of a past instant. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { allPages, eachOf } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { requireTime } from "../../platform/work/deadlines.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
 import { type Account, emptyAccount, expireDue } from "../rules/account.ts";

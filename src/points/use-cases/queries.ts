@@ -2,11 +2,12 @@
 
 import { holdRef } from "../../holds/ports/records.ts";
 import { entryOfEvent, holdOfEvent } from "../../holds/rules/hold.ts";
-import type { Deps } from "../../hub/deps.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { type Instant, monthStart, parseMonth } from "../../platform/words/month.ts";
+import type { Deps as ReservationDeps } from "../../reservations/ports/deps.ts";
 import { readOutstanding } from "../../reservations/use-cases/outstanding.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef, eventRef } from "../ports/records.ts";
 import {
@@ -58,7 +59,7 @@ export async function getBalance(
 
 /** As `getBalance`, with what is reserved. Refusals: also those of `readOutstanding`. */
 export async function getBalanceWithPending(
-  deps: Pick<Deps, "reader" | "clock" | "programs">,
+  deps: Pick<ReservationDeps, "reader" | "clock" | "programs">,
   name: AccountName,
   deadline: number | undefined,
 ): Promise<Balance> {

@@ -1,7 +1,7 @@
 /** Repairs an account from its ledger, if the ledger has no faults. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef } from "../ports/records.ts";
 import { isContradictory, rebuildFromLedger, wrongSnapshots } from "../rules/rebuild.ts";

@@ -1,8 +1,8 @@
 /** Adds up what a program owes, over the accounts of one segment, in steps. */
 import pLimit from "p-limit";
-import type { Deps } from "../../hub/deps.ts";
 import { storeOutages } from "../../platform/work/suspects.ts";
 import { type SweepPlace, sweep } from "../../platform/work/sweep.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { Account } from "../rules/account.ts";
 import { type CountedLiability, type LiabilityReport, liabilityOf } from "../rules/liability.ts";
 import { addLiability, type Liability, noLiability } from "../rules/liability-sums.ts";

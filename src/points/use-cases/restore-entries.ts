@@ -1,10 +1,10 @@
 /** Restores missing ledger entries from the copies on their event keys. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { allPages } from "../../platform/ports/pages.ts";
 import { nounFor } from "../../platform/words/counted.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { requireTime } from "../../platform/work/deadlines.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
 import { eventName, type LedgerEntry } from "../rules/ledger.ts";

@@ -1,8 +1,9 @@
 /** The lock by which one liability report and one export of a program read accounts at a time. */
-import type { Deps } from "../../hub/deps.ts";
+
 import type { LeaseHolder } from "../../platform/ports/lease.ts";
 import { leaseRef } from "../../platform/ports/records.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
+import type { Deps } from "../ports/deps.ts";
 
 /** A workflow that reads all accounts of a program. */
 export interface ScanRun {

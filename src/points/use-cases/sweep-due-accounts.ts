@@ -1,9 +1,9 @@
 /** Sweeps the accounts of one shard of the expiry index. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Month } from "../../platform/words/month.ts";
 import { storeOutages } from "../../platform/work/suspects.ts";
 import { type SweepCounts, type SweepPlace, sweep } from "../../platform/work/sweep.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 
 const pageSize = 32;

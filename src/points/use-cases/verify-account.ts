@@ -1,8 +1,8 @@
 /** Compares one account with its ledger, page by page, and confirms the differences. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Deps } from "../../hub/deps.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { requireTime } from "../../platform/work/deadlines.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
 import type { Account } from "../rules/account.ts";

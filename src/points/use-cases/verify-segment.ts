@@ -1,11 +1,10 @@
 /** Verifies and repairs the accounts of one segment in steps that can be interrupted. */
 
-import type { Deps } from "../../hub/deps.ts";
-import type { VerifiedAccounts } from "../../hub/workflows.ts";
 import type { Page } from "../../platform/ports/pages.ts";
+import { maxReports } from "../../platform/words/counted.ts";
 import { storeOutages } from "../../platform/work/suspects.ts";
 import { sweep } from "../../platform/work/sweep.ts";
-import { maxReports } from "../contract/points.ts";
+import type { Deps, VerifiedAccounts } from "../ports/deps.ts";
 import type { Program } from "../rules/program.ts";
 import { type RepairDeps, type RepairedAccount, repairVerified } from "./repair-account.ts";
 import { type AccountProgress, type VerifiedAccount, verificationSteps } from "./verify-account.ts";

@@ -1,8 +1,7 @@
 /** The use cases that compare accounts with their ledgers. */
 
-import type { Deps } from "../../hub/deps.ts";
-import type { Verification } from "../../hub/workflows.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import type { Deps, Verification } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import type { Difference } from "../rules/rebuild.ts";
 import { type RepairDeps, repairAccount } from "./repair-account.ts";

@@ -9,13 +9,14 @@ import {
   type NewReservation,
   type ReservationService,
 } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
 import { invalid } from "../../platform/edge/errors.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
-import { toInstant, toProgramId, toSafeInteger } from "../../platform/messages/scalars.ts";
+import { toInstant, toSafeInteger } from "../../platform/messages/scalars.ts";
 import { describeError } from "../../platform/ports/described-errors.ts";
 import { activeTraceparent } from "../../platform/ports/tracing.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
+import type { Deps } from "../ports/deps.ts";
 import { cancelReservations } from "../use-cases/cancel-reservations.ts";
 import { batchCreateReservations } from "../use-cases/commands.ts";
 import { fromReservation, toChange, toExecuteTime, toExpiry } from "./messages.ts";

@@ -3,10 +3,10 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { Forecast_Change_Cause as Cause } from "../../gen/meguri/points/v1/forecast_pb.ts";
 import type { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { deadlineOf } from "../../platform/edge/context.ts";
 import { fromInstant, toInstant } from "../../platform/messages/scalars.ts";
 import { toAccount } from "../../points/rpc/queries.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { ForecastChange } from "../rules/forecast.ts";
 import { getForecast } from "../use-cases/forecast.ts";
 

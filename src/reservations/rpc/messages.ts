@@ -10,8 +10,9 @@ import type { NewReservation } from "../../gen/meguri/reservations/v1/reservatio
 import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
 import { invalid } from "../../platform/edge/errors.ts";
 import { fromCaller } from "../../platform/messages/callers.ts";
-import { fromInstant, toInstant, toProgramId } from "../../platform/messages/scalars.ts";
+import { fromInstant, toInstant } from "../../platform/messages/scalars.ts";
 import { formatMonth, parseMonth } from "../../platform/words/month.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
 import type { EarlyExpiry } from "../../points/rules/early-expiry.ts";
 import { type ChangeRequest, latenessOf, type VisibleState } from "../rules/reservation.ts";
 import type { ReservationCall, VisibleReservation } from "../use-cases/visible-reservation.ts";

@@ -2,11 +2,11 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { ReservationService } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { deadlineOf, requestIdOf } from "../../platform/edge/context.ts";
-import { toProgramId } from "../../platform/messages/scalars.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
 import { fromProgram } from "../../points/rpc/programs/messages.ts";
 import { withRules } from "../../points/use-cases/programs/queries.ts";
+import type { Deps } from "../ports/deps.ts";
 import { pauseProgramReservations, resumeProgramReservations } from "../use-cases/pause.ts";
 import { toChange } from "./messages.ts";
 

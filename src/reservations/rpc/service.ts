@@ -6,11 +6,12 @@ import {
   ListReservationsRequestSchema,
   type ReservationService,
 } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { callerOf } from "../../platform/edge/context.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
-import { toOptionalInstant, toProgramId, toSafeInteger } from "../../platform/messages/scalars.ts";
+import { toOptionalInstant, toSafeInteger } from "../../platform/messages/scalars.ts";
 import { activeTraceparent } from "../../platform/ports/tracing.ts";
+import { toProgramId } from "../../platform/words/program-ids.ts";
+import type { Deps } from "../ports/deps.ts";
 import {
   cancelReservation,
   changeReservationPoints,

@@ -7,7 +7,6 @@ import {
   type WorkflowStartOptions,
 } from "@temporalio/client";
 import { holdOf, holdWorkflowId } from "../../holds/contract/holds.ts";
-import type { RecordRun, Workflows } from "../../hub/workflows.ts";
 import { searchAttributes as names } from "../../platform/contract/search-attributes.ts";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
@@ -29,6 +28,7 @@ import {
   reservationOf,
   reservationWorkflowId,
 } from "../contract/reservations.ts";
+import type { RecordRun, Workflows } from "../ports/deps.ts";
 import type { Reservation } from "../rules/reservation.ts";
 
 type Port = Pick<

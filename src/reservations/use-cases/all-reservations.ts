@@ -2,13 +2,13 @@
 import pLimit from "p-limit";
 import { heldShardCount } from "../../holds/ports/holds.ts";
 import type { Hold } from "../../holds/rules/hold.ts";
-import type { Deps } from "../../hub/deps.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { isStoreOutage } from "../../platform/work/suspects.ts";
 import type { SweepPage } from "../../platform/work/sweep.ts";
 import { shardCount } from "../../points/ports/points.ts";
 import type { Program } from "../../points/rules/program.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { RecordName } from "../ports/reservations.ts";
 import type { Reservation } from "../rules/reservation.ts";
 

@@ -1,9 +1,9 @@
 /** The use case that cancels the reservations of a user, or those of a reason and a time. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import type { Deps } from "../ports/deps.ts";
 import {
   type ChangeRequest,
   cancel,

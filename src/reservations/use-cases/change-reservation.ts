@@ -1,8 +1,8 @@
 /** Changes the record of a reservation in one transaction. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
+import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import type { Reservation } from "../rules/reservation.ts";
 import {

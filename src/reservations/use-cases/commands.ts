@@ -1,6 +1,5 @@
 /** The use cases that create and change reservations. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Ref } from "../../platform/ports/records.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
@@ -10,6 +9,7 @@ import { changeRecord } from "../../platform/work/change-record.ts";
 import { requestHash } from "../../platform/work/idempotency.ts";
 import { type EarlyExpiry, expiryParameters } from "../../points/rules/early-expiry.ts";
 import type { Program } from "../../points/rules/program.ts";
+import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import {
   type ChangeRequest,

@@ -1,9 +1,9 @@
 /** Lets the sweeps of a process read a program and a shard only when something may be overdue. */
 import type { Hold } from "../../holds/rules/hold.ts";
-import type { Deps } from "../../hub/deps.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { isStoreOutage } from "../../platform/work/suspects.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { Reservation } from "../rules/reservation.ts";
 import type { allShards } from "./all-reservations.ts";
 import { dueProgramIds } from "./due-programs.ts";

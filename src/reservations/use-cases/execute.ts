@@ -1,6 +1,5 @@
 /** The use case that grants the points of a reservation when they are due. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { type Lookup, Missing, type Transaction } from "../../platform/ports/engine.ts";
 import { linkTo, runInSpan, startSpan } from "../../platform/ports/tracing.ts";
 import { DomainError } from "../../platform/words/errors.ts";
@@ -11,6 +10,7 @@ import { eventName } from "../../points/rules/ledger.ts";
 import { type Event, grant } from "../../points/rules/points.ts";
 import { type Program, pauseReadMs, type ReservationPause } from "../../points/rules/program.ts";
 import { putChange, replayedResult } from "../../points/use-cases/change-account.ts";
+import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import {
   complete,

@@ -1,10 +1,10 @@
 /** The use case that forecasts what an account will hold. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
 import type { AccountName } from "../../points/ports/points.ts";
 import { heldNow, noTotals } from "../../points/rules/ledger.ts";
+import type { Deps } from "../ports/deps.ts";
 import { type Forecast, forecast } from "../rules/forecast.ts";
 import { readOutstanding } from "./outstanding.ts";
 

@@ -1,6 +1,5 @@
 /** Reads an account and the reservations of its user whose points are still to come. */
 
-import type { Deps } from "../../hub/deps.ts";
 import { allPages, inBatches } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
@@ -8,6 +7,7 @@ import { requireTime } from "../../platform/work/deadlines.ts";
 import type { AccountName } from "../../points/ports/points.ts";
 import { accountRef } from "../../points/ports/records.ts";
 import type { Account } from "../../points/rules/account.ts";
+import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import { isOutstanding } from "../rules/forecast.ts";
 import type { Reservation } from "../rules/reservation.ts";

@@ -1,8 +1,8 @@
 /** The use cases that read reservations. */
 
-import type { Deps } from "../../hub/deps.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import type { ReservationFilter } from "../ports/reservations.ts";
 import type { VisibleState } from "../rules/reservation.ts";

@@ -1,10 +1,10 @@
 /** The sweep that starts all runs of reservations and holds after the loss of a namespace. */
 import type { Hold } from "../../holds/rules/hold.ts";
-import type { Deps } from "../../hub/deps.ts";
 import { failingSoon } from "../../platform/work/failing-soon.ts";
 import { storeOutages } from "../../platform/work/suspects.ts";
 import { type SweepCounts, type SweepPlace, sweep } from "../../platform/work/sweep.ts";
 import { readAllPrograms } from "../../points/use-cases/programs/queries.ts";
+import type { Deps } from "../ports/deps.ts";
 import type { RecordName } from "../ports/reservations.ts";
 import type { Reservation } from "../rules/reservation.ts";
 import { nameOf, recordPages, timeOf } from "./all-reservations.ts";

@@ -2,13 +2,12 @@
 
 import { holdRef } from "../../holds/ports/records.ts";
 import { type Hold, isDue } from "../../holds/rules/hold.ts";
-import type { Deps } from "../../hub/deps.ts";
-import type { RecordRun } from "../../hub/workflows.ts";
 import type { Page } from "../../platform/ports/pages.ts";
 import type { Ref } from "../../platform/ports/records.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { failingSoon } from "../../platform/work/failing-soon.ts";
+import type { Deps, RecordRun } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import { markShardCount, type PendingStart, type RecordName } from "../ports/reservations.ts";
 import type { Reservation } from "../rules/reservation.ts";

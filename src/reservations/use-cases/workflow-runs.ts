@@ -1,10 +1,10 @@
 /** Brings the workflow run of a reservation or a hold in line with its record. */
 
 import type { Hold } from "../../holds/rules/hold.ts";
-import type { Deps } from "../../hub/deps.ts";
 import type { Ref } from "../../platform/ports/records.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
+import type { Deps } from "../ports/deps.ts";
 import { pendingStartRef } from "../ports/records.ts";
 import type { PendingStart, RecordName, ReservationName } from "../ports/reservations.ts";
 import type { Reservation } from "../rules/reservation.ts";

@@ -1,6 +1,7 @@
 /** Tests the queries of `group-members.ts` for members of an unread group. */
 import { describe, expect, test } from "vitest";
-import type { Reaction, TargetName } from "../../../src/feed/rules/target.ts";
+import type { Reaction } from "../../../src/feed/rules/target.ts";
+import type { TargetName } from "../../../src/platform/words/target-name.ts";
 import { newTarget, put, range, reaction } from "../../support/fixtures/stored-reactions.ts";
 import { openMemory as open } from "../../support/stores/both-stores.ts";
 import { fill } from "../../support/stores/records.ts";

@@ -38,7 +38,7 @@ describe("lists", () => {
     const due = found.map((each) => each.flat().map(({ userId }) => userId));
     expect(due.flat().sort()).toEqual([...wanted].sort());
     for (const [shard, group] of due.entries()) {
-      expect(group.every((userId) => shardOf(userId) === shard)).toBe(true);
+      expect(group.every((userId) => shardOf(userId, shardCount) === shard)).toBe(true);
       const months = group.map((userId) => month(userIds.indexOf(userId)));
       expect(months).toEqual([...months].sort());
     }
@@ -46,7 +46,7 @@ describe("lists", () => {
     const [gone] = userIds.filter((_, i) => month(i) === 24_300);
     const ref = accountRef(p, gone as string);
     await store.commit([write(ref, account(p, gone as string), 1)], randomUUID());
-    const shard = shardOf(gone as string);
+    const shard = shardOf(gone as string, shardCount);
     const left = await reader.dueAccounts(p, shard, 24_300, { size: 100, cursor: undefined });
     expect(left.items.map(({ userId }) => userId)).not.toContain(gone);
   });
@@ -148,7 +148,7 @@ describe("lists", () => {
       expect(found.slice(0, -1).every((page) => page.length === size)).toBe(true);
     }
     expect(
-      new Set(pending.map(({ reservationId }) => shardOf(reservationId))).size,
+      new Set(pending.map(({ reservationId }) => shardOf(reservationId, shardCount))).size,
     ).toBeGreaterThan(8);
     const done = await pages((page) => reader.reservationsInState(p, "DONE", window, page), 4);
     expect(done).toEqual([[]]);

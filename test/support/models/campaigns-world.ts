@@ -8,8 +8,7 @@ import type { BulkSources } from "../../../src/bulk-grants/ports/bulk-grants.ts"
 import type { BulkGrantName } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import { createBulkSources } from "../../../src/bulk-grants/sources/bulk-sources.ts";
 import type { SourceDefinition } from "../../../src/bulk-grants/sources/definitions.ts";
-import type { Deps } from "../../../src/hub/deps.ts";
-import type { Workflows } from "../../../src/hub/workflows.ts";
+import type { Deps, Workflows } from "../../../src/hub/deps.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import type { Write } from "../../../src/platform/engine/item-store.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";

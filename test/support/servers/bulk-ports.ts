@@ -3,10 +3,10 @@ import type {
   BulkGrantReport,
   PickUpReport,
   Reporter,
-  RuleChangeReport,
 } from "../../../src/bulk-grants/ports/bulk-grants.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
+import type { RuleChangeReport } from "../../../src/points/ports/programs.ts";
 
 /** A reporter that sends nothing and keeps the reports. */
 interface RecordingReporter extends Reporter {

@@ -1,5 +1,5 @@
 /** The workflows port without Temporal: accepts every call and does nothing. */
-import type { Workflows } from "../../../src/hub/workflows.ts";
+import type { Workflows } from "../../../src/hub/deps.ts";
 
 export const noWorkflows: Workflows = {
   isAway: () => false,

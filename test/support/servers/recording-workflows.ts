@@ -1,8 +1,9 @@
 /** The workflows port without Temporal: records its calls, so that a test can compare them. */
 
-import type { Verification, Workflows } from "../../../src/hub/workflows.ts";
+import type { Workflows } from "../../../src/hub/deps.ts";
 import { emptyExport, exportWorkflowId } from "../../../src/points/contract/exports.ts";
 import { verifyWorkflowId } from "../../../src/points/contract/verifications.ts";
+import type { Verification } from "../../../src/points/ports/deps.ts";
 import type { LedgerExport } from "../../../src/points/ports/exports.ts";
 import { idOf } from "../fixtures/record-names.ts";
 

@@ -23,8 +23,7 @@ import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_serv
 import { ReactionService } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_pb.ts";
-import type { Deps } from "../../../src/hub/deps.ts";
-import type { Workflows } from "../../../src/hub/workflows.ts";
+import type { Deps, Workflows } from "../../../src/hub/deps.ts";
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
 import { type Config, readConfig } from "../../../src/platform/config/config.ts";
 import { createClients } from "../../../src/platform/dynamodb/sdk/client.ts";

@@ -6,7 +6,6 @@ import { createDynamoSheetStore } from "../../../src/bulk-grants/store/sheet-sto
 import type { Purger } from "../../../src/feed/ports/reactions.ts";
 import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
 import type { Reader } from "../../../src/hub/deps.ts";
-import type { TableScan } from "../../../src/hub/scans.ts";
 import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createTables } from "../../../src/ops/tables/manage-tables.ts";
 import { type Clients, createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
@@ -17,6 +16,7 @@ import { createSnapshotRemover } from "../../../src/points/store/ledger-items.ts
 import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";
 import { createTableScan } from "../../../src/store/scan.ts";
+import type { TableScan } from "../../../src/store/scans.ts";
 import { deleteTables } from "./delete-tables.ts";
 import { createMemoryStore } from "./memory-store.ts";
 

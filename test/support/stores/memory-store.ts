@@ -4,18 +4,13 @@
  * sent, and one before each item of a transaction is applied.
  */
 import type { DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
-import type {
-  BulkGrantReport,
-  RuleChangeReport,
-  SheetStore,
-} from "../../../src/bulk-grants/ports/bulk-grants.ts";
+import type { BulkGrantReport, SheetStore } from "../../../src/bulk-grants/ports/bulk-grants.ts";
 import { createDynamoSheetStore } from "../../../src/bulk-grants/store/sheet-store.ts";
 import type { Purger } from "../../../src/feed/ports/reactions.ts";
 import type { UnreadCountStreams } from "../../../src/feed/ports/unread-counts.ts";
 import { createTargetOwnerCache } from "../../../src/feed/runtime/target-owner-cache.ts";
 import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
 import type { Deps, Reader } from "../../../src/hub/deps.ts";
-import type { TableScan } from "../../../src/hub/scans.ts";
 import { tableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createStoreTallies } from "../../../src/platform/dynamodb/sdk/request-counts.ts";
 import { tableName } from "../../../src/platform/dynamodb/tables.ts";
@@ -26,12 +21,14 @@ import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts"
 import { Counts } from "../../../src/platform/ports/tallies.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import type { RemoveSnapshot } from "../../../src/points/ports/points.ts";
+import type { RuleChangeReport } from "../../../src/points/ports/programs.ts";
 import { createProgramCache } from "../../../src/points/runtime/program-cache.ts";
 import { createSnapshotRemover } from "../../../src/points/store/ledger-items.ts";
 import { createDueHours } from "../../../src/reservations/runtime/due-hours.ts";
 import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";
 import { createTableScan } from "../../../src/store/scan.ts";
+import type { TableScan } from "../../../src/store/scans.ts";
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { exportPorts } from "../servers/export-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";

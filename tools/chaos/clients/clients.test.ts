@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bulkGrantRef } from "../../../src/bulk-grants/ports/records.ts";
 import type { Table } from "../../../src/platform/dynamodb/tables.ts";
-import { defaultProgramId as programId } from "../../../src/points/rules/program.ts";
+import { defaultProgramId as programId } from "../../../src/platform/words/program-ids.ts";
 import { executeReservation } from "../../../src/reservations/use-cases/execute.ts";
 import { completeCheck, completeRun } from "../../../test/support/fixtures/bulk-grant-calls.ts";
 import { eventually } from "../../../test/support/fixtures/waiting.ts";

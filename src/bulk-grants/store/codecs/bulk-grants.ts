@@ -1,6 +1,11 @@
 /** How bulk grants, their revisions, the rows of uploads and what became of the rows are stored. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { decodeCaller, encodeCaller } from "../../../platform/dynamodb/callers.ts";
+import {
+  decodeApproval,
+  decodeCaller,
+  encodeApproval,
+  encodeCaller,
+} from "../../../platform/dynamodb/callers.ts";
 import type { Codec } from "../../../platform/dynamodb/codec.ts";
 import {
   type Item,
@@ -25,12 +30,7 @@ import {
   type SheetPlace,
 } from "../../rules/bulk-grant.ts";
 import type { CountedPoints } from "../../rules/counted-points.ts";
-import {
-  decodeAction,
-  decodeApproval,
-  encodeAction,
-  encodeApproval,
-} from "./bulk-grant-actions.ts";
+import { decodeAction, encodeAction } from "./bulk-grant-actions.ts";
 import { numberedKey } from "./bulk-keys.ts";
 import { decodeProblem, encodeProblem } from "./bulk-rows.ts";
 

@@ -10,6 +10,7 @@ import { orUnavailable } from "../../../platform/dynamodb/sdk/client.ts";
 import { query } from "../../../platform/dynamodb/sdk/query-pages.ts";
 import { activeIndex, byStateIndex, byTimeIndex } from "../../../platform/dynamodb/tables.ts";
 import type { Window } from "../../../platform/ports/pages.ts";
+import type { ProgramReader } from "../../../points/ports/programs.ts";
 import {
   bulkRulesKey,
   decodeChange,
@@ -32,7 +33,10 @@ import {
 } from "../codecs/bulk-grants.ts";
 import { decodeRows } from "../codecs/bulk-rows.ts";
 
-export function bulkGrantReads(client: DynamoDBClient, bulk: string): BulkGrantReader {
+export function bulkGrantReads(
+  client: DynamoDBClient,
+  bulk: string,
+): BulkGrantReader & Pick<ProgramReader, "ruleChanges"> {
   const ofBlock = (pk: AttributeValue, prefix: string): QueryCommandInput => ({
     TableName: bulk,
     ConsistentRead: true,

@@ -1,9 +1,9 @@
 /** The handlers that notify owners of events and take events back. */
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { NotificationService } from "../../../gen/meguri/notifications/v1/notification_service_pb.ts";
-import type { Deps } from "../../../hub/deps.ts";
 import { callerOf, deadlineOf } from "../../../platform/edge/context.ts";
 import { toMilliseconds } from "../../../platform/messages/scalars.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { notify } from "../../use-cases/notifications/notify.ts";
 import { retractEvent } from "../../use-cases/notifications/retract.ts";
 import { toTargetName } from "../reactions/targets.ts";

@@ -9,10 +9,10 @@ import {
   ListMutedTargetsRequestSchema,
   type NotificationService,
 } from "../../../gen/meguri/notifications/v1/notification_service_pb.ts";
-import type { Deps } from "../../../hub/deps.ts";
 import { deadlineOf } from "../../../platform/edge/context.ts";
 import { requestedPage } from "../../../platform/messages/page-tokens.ts";
 import { maskedFields } from "../../../platform/messages/update-masks.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { blockPerson } from "../../use-cases/notifications/block-person.ts";
 import { unreadCountOf } from "../../use-cases/notifications/inbox.ts";
 import { listMutedPeople, setPersonMuted } from "../../use-cases/notifications/muted-people.ts";

@@ -6,10 +6,10 @@ import {
   type NotificationService,
   ListNotificationsRequest_State as State,
 } from "../../../gen/meguri/notifications/v1/notification_service_pb.ts";
-import type { Deps } from "../../../hub/deps.ts";
 import { deadlineOf } from "../../../platform/edge/context.ts";
 import { requestedPage } from "../../../platform/messages/page-tokens.ts";
 import { toSafeInteger } from "../../../platform/messages/scalars.ts";
+import type { Deps } from "../../ports/deps.ts";
 import type { Inbox } from "../../rules/inbox.ts";
 import { eventKind } from "../../rules/kinds.ts";
 import {

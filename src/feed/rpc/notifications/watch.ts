@@ -8,10 +8,10 @@ import {
   type WatchUnreadCountsRequest,
   type WatchUnreadCountsResponseSchema,
 } from "../../../gen/meguri/notifications/v1/notification_service_pb.ts";
-import type { Deps } from "../../../hub/deps.ts";
 import { streamCallOf } from "../../../platform/edge/context.ts";
 import { toSafeInteger } from "../../../platform/messages/scalars.ts";
 import type { StreamEnd } from "../../../platform/ports/streams.ts";
+import type { Deps } from "../../ports/deps.ts";
 import type { UnreadCount, WatchedOwner } from "../../ports/unread-counts.ts";
 import { fromUnreadCount } from "./messages.ts";
 

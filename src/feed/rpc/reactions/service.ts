@@ -12,10 +12,10 @@ import {
   type ReactionService,
   type UnreactRequest,
 } from "../../../gen/meguri/reactions/v1/reaction_service_pb.ts";
-import type { Deps } from "../../../hub/deps.ts";
 import { deadlineOf } from "../../../platform/edge/context.ts";
 import { requestedPage } from "../../../platform/messages/page-tokens.ts";
 import { fromInstant, toMilliseconds } from "../../../platform/messages/scalars.ts";
+import type { Deps } from "../../ports/deps.ts";
 import type { Reaction } from "../../rules/target.ts";
 import {
   type ReactionInput,

@@ -5,8 +5,9 @@ import type {
   TargetName as WireName,
 } from "../../../gen/meguri/reactions/v1/target_pb.ts";
 import { fromInstant } from "../../../platform/messages/scalars.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import { defaultKind, type ReactionKind } from "../../rules/kinds.ts";
-import type { Target, TargetName } from "../../rules/target.ts";
+import type { Target } from "../../rules/target.ts";
 
 /** The name of the target in a request. The schema requires the field, so it is set. */
 export function toTargetName(request: { readonly targetName?: WireName | undefined }): TargetName {

@@ -10,8 +10,9 @@ import {
   S,
   text,
 } from "../../../platform/dynamodb/sdk/attributes.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { EventsName } from "../../rules/event.ts";
-import { noActor, type TargetName } from "../../rules/target.ts";
+import { noActor } from "../../rules/target.ts";
 
 /** A key cannot be empty. No user id contains `#`. */
 export const noActorKey = "#";

@@ -13,9 +13,9 @@ import {
   text,
 } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import { kindName, type StoredKind } from "../../rules/kinds.ts";
 import type { LatestActors } from "../../rules/latest-actors.ts";
-import type { TargetName } from "../../rules/target.ts";
 
 export const target: Codec<"target"> = {
   table: "reactions",

@@ -4,9 +4,9 @@ import { N, S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { orUnavailable } from "../../../platform/dynamodb/sdk/client.ts";
 import { cursorOf, query } from "../../../platform/dynamodb/sdk/query-pages.ts";
 import { byPersonIndex, byVersionIndex } from "../../../platform/dynamodb/tables.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { ReactionReader } from "../../ports/reactions.ts";
 import type { StoredKind } from "../../rules/kinds.ts";
-import type { TargetName } from "../../rules/target.ts";
 import { pendingPurge, pendingPurgesKey, reactionsKey } from "../codecs/reactions.ts";
 import { activeReaction, membersIn } from "../group-members.ts";
 

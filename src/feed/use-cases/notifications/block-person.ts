@@ -1,9 +1,9 @@
 /** The use case that blocks a person: mutes, and takes out of every notification of one owner. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import { allPages, type Page, type PageRequest } from "../../../platform/ports/pages.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
 import { requireTime } from "../../../platform/work/deadlines.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { eventActorRef, reactionRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
 import { isEventKind } from "../../rules/kinds.ts";

@@ -3,6 +3,7 @@
 import type { Engine, Transaction, TransactionRequest } from "../../../platform/ports/engine.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
 import type { Instant } from "../../../platform/words/month.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { Milliseconds } from "../../../platform/words/units.ts";
 import {
   closedGroupRef,
@@ -19,7 +20,6 @@ import {
   replaceRange,
 } from "../../rules/closed-group.ts";
 import type { StoredKind } from "../../rules/kinds.ts";
-import type { TargetName } from "../../rules/target.ts";
 import type { UnreadGroup } from "../../rules/unread-group.ts";
 import type { UnreadName } from "./named-groups.ts";
 

@@ -1,12 +1,12 @@
 /** The use cases that mark notifications as read, unread or seen, or dismiss them. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import { Missing, type Transaction } from "../../../platform/ports/engine.ts";
 import { allPages } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
 import { requireTime } from "../../../platform/work/deadlines.ts";
+import type { Deps } from "../../ports/deps.ts";
 import {
   closedGroupRef,
   closedGroupsRef,

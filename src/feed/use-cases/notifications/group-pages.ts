@@ -1,10 +1,10 @@
 /** Full pages of an owner's groups: both states in one order, without those that are not shown. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import { fullPage } from "../../../platform/work/full-page.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { targetRef } from "../../ports/records.ts";
 import { isNoTarget } from "../../rules/event.ts";
 import type { StoredKind } from "../../rules/kinds.ts";

@@ -1,6 +1,6 @@
 /** Reads inboxes, and what callers see of one. */
 
-import type { Deps } from "../../../hub/deps.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { inboxRef } from "../../ports/records.ts";
 import { type Badge, badgeOf, emptyInbox, type Inbox } from "../../rules/inbox.ts";
 

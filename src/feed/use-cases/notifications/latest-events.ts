@@ -1,6 +1,6 @@
 /** Reads the latest events of notifications: their groups name only the actors and versions. */
 
-import type { Deps } from "../../../hub/deps.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { notificationEventRef } from "../../ports/records.ts";
 import type { Event } from "../../rules/event.ts";
 import { isEventKind } from "../../rules/kinds.ts";

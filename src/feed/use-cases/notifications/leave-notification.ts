@@ -1,9 +1,9 @@
 /** Takes a person out of one notification: the reaction, or all events of the person. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import { Missing, type Transaction } from "../../../platform/ports/engine.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import { requireTime } from "../../../platform/work/deadlines.ts";
+import type { Deps } from "../../ports/deps.ts";
 import {
   closedGroupRef,
   closedGroupsRef,

@@ -1,9 +1,9 @@
 /** The use cases that mute people for one owner, and the question whether a person is muted. */
 import { createHash } from "node:crypto";
-import type { Deps } from "../../../hub/deps.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { inboxRef, type MutedPerson, mutedPersonRef } from "../../ports/records.ts";
 import { emptyInbox, type Inbox, maxMutedPeople, personHashLength } from "../../rules/inbox.ts";
 import { noActor } from "../../rules/target.ts";

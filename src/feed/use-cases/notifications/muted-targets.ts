@@ -1,7 +1,7 @@
 /** The use case that lists the targets that an owner has muted. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { targetRef } from "../../ports/records.ts";
 import type { Target } from "../../rules/target.ts";
 

@@ -1,10 +1,10 @@
 /** Finds the group that a notification_id names, unread or read. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import type { Instant } from "../../../platform/words/month.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { closedGroupRef, inboxRef, readGroupRef, unreadGroupRef } from "../../ports/records.ts";
 import type { StoredKind } from "../../rules/kinds.ts";
-import type { TargetName } from "../../rules/target.ts";
 import type { ReadGroup, UnreadGroup } from "../../rules/unread-group.ts";
 
 /** Names the group in which members join now. */

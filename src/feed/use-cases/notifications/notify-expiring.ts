@@ -1,6 +1,5 @@
 /** The use case that notifies members of points that expire at the next month boundary. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import { formatMonth, type Month, monthStart } from "../../../platform/words/month.ts";
 import { failingSoon } from "../../../platform/work/failing-soon.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
@@ -13,6 +12,7 @@ import {
   type DueAccountsShard,
   sweepDueAccounts,
 } from "../../../points/use-cases/sweep-due-accounts.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { type NotifyDeps, notifyMember } from "./notify.ts";
 
 const concurrency = 32;

@@ -1,13 +1,14 @@
 /** The use cases that notify owners of an event: one that a service reports, or one of Meguri. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import { asService, type Caller, noCaller } from "../../../platform/words/caller.ts";
 import { maxDisplayNameBytes, readDisplayText } from "../../../platform/words/display-text.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { Milliseconds } from "../../../platform/words/units.ts";
 import { requestHash } from "../../../platform/work/idempotency.ts";
+import type { Deps } from "../../ports/deps.ts";
 import {
   closedGroupsRef,
   eventOwnerRef,
@@ -36,7 +37,6 @@ import {
   requireUnreserved,
   reservedType,
   type Target,
-  type TargetName,
 } from "../../rules/target.ts";
 import type { Actor } from "../../rules/unread-group.ts";
 import { closedRefAt, regroupAfterOf } from "./closed-groups.ts";

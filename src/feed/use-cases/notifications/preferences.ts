@@ -1,8 +1,8 @@
 /** The use cases that read and change what an owner has muted. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
 import { etagOf, requireEtag } from "../../../platform/work/etags.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { inboxRef } from "../../ports/records.ts";
 import { emptyInbox, type Preferences } from "../../rules/inbox.ts";
 import { inboxOf } from "./inbox.ts";

@@ -1,9 +1,9 @@
 /** The use cases that list notifications and their actors. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
+import type { Deps } from "../../ports/deps.ts";
 import type { MemberRecord } from "../../ports/notifications.ts";
 import type { Event } from "../../rules/event.ts";
 import { emptyInbox } from "../../rules/inbox.ts";

@@ -1,13 +1,13 @@
 /** The use case that takes an event back from the owners who were notified of it. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import { Missing } from "../../../platform/ports/engine.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import { requireTime } from "../../../platform/work/deadlines.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { inboxRef, notifiedEventRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
-import type { TargetName } from "../../rules/target.ts";
 import { forEachOwner } from "./many-owners.ts";
 import { ownersOf } from "./notify.ts";
 import {

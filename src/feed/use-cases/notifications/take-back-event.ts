@@ -1,10 +1,10 @@
 /** Takes one event out of an owner's records: what has to be read for it, and the decision. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Deps } from "../../../hub/deps.ts";
 import { Missing, patienceMs, type Transaction } from "../../../platform/ports/engine.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
+import type { Deps } from "../../ports/deps.ts";
 import {
   closedGroupRef,
   closedGroupsRef,

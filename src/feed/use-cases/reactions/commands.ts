@@ -1,6 +1,5 @@
 /** The use cases that set and take back a reaction. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import type { Now } from "../../../platform/ports/clock.ts";
 import {
   Missing,
@@ -8,7 +7,9 @@ import {
   type TransactionRequest,
 } from "../../../platform/ports/engine.ts";
 import { maxDisplayNameBytes, readDisplayText } from "../../../platform/words/display-text.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { Milliseconds } from "../../../platform/words/units.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { closedGroupsRef, mutedPersonRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
 import type { ReactionKind } from "../../rules/kinds.ts";
@@ -19,7 +20,7 @@ import {
   unlessWithdrawn,
   withdraw,
 } from "../../rules/reaction.ts";
-import { countOf, requireUnreserved, type Target, type TargetName } from "../../rules/target.ts";
+import { countOf, requireUnreserved, type Target } from "../../rules/target.ts";
 import { isMember } from "../../rules/unread-group.ts";
 import {
   closedRefOf,

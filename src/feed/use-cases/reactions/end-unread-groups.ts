@@ -1,8 +1,8 @@
 /** Ends the unread groups of a deleted target. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { closedGroupsRef, inboxRef, unreadGroupRef } from "../../ports/records.ts";
 import type { EventsName } from "../../rules/event.ts";
 import { type Inbox, replaceGroup } from "../../rules/inbox.ts";

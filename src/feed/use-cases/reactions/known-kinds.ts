@@ -1,8 +1,9 @@
 /** Runs transactions that need the records of every kind of reactions to one target. */
 
-import type { Deps } from "../../../hub/deps.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { targetRef } from "../../ports/records.ts";
-import type { Target, TargetName } from "../../rules/target.ts";
+import type { Target } from "../../rules/target.ts";
 
 /** Returned by a decision when the target has kinds that the request has not declared. */
 export class UndeclaredKinds {

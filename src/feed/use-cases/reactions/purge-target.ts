@@ -1,12 +1,13 @@
 /** The use cases that purge what a deleted target has left, and start purges that never ran. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Deps } from "../../../hub/deps.ts";
 import { inBatches } from "../../../platform/ports/pages.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { eventOwnerRef, pendingPurgeRef, targetRef } from "../../ports/records.ts";
 import type { EventsName } from "../../rules/event.ts";
 import type { StoredKind } from "../../rules/kinds.ts";
-import type { Target, TargetName } from "../../rules/target.ts";
+import type { Target } from "../../rules/target.ts";
 import { recentMs } from "../../rules/unread-group.ts";
 import { endEventGroups } from "./end-unread-groups.ts";
 

@@ -1,19 +1,14 @@
 /** The use cases that read reactions. */
 import pLimit from "p-limit";
-import type { Deps } from "../../../hub/deps.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import { fullPage } from "../../../platform/work/full-page.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { reactionRef, targetRef } from "../../ports/records.ts";
 import type { ReactionKind } from "../../rules/kinds.ts";
 import { latestOf, summaryActors } from "../../rules/latest-actors.ts";
 import { unlessWithdrawn } from "../../rules/reaction.ts";
-import {
-  countOf,
-  type Reaction,
-  requireActive,
-  type Target,
-  type TargetName,
-} from "../../rules/target.ts";
+import { countOf, type Reaction, requireActive, type Target } from "../../rules/target.ts";
 
 /** How many lists of people are read at a time. */
 const concurrency = 16;

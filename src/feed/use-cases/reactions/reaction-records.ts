@@ -3,6 +3,7 @@
 import type { Now } from "../../../platform/ports/clock.ts";
 import type { Missing, Transaction } from "../../../platform/ports/engine.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { MemberReader } from "../../ports/notifications.ts";
 import {
   inboxRef,
@@ -20,7 +21,7 @@ import {
   type ReactionState,
   unlessWithdrawn,
 } from "../../rules/reaction.ts";
-import { type Place, type Reaction, requireActive, type TargetName } from "../../rules/target.ts";
+import { type Place, type Reaction, requireActive } from "../../rules/target.ts";
 import { type Ends, endsToRefill, isMember } from "../../rules/unread-group.ts";
 import { putUnread } from "../notifications/closed-groups.ts";
 import { lookUpEnds } from "../notifications/member-lookups.ts";

@@ -1,9 +1,10 @@
 /** The use cases that register, mute and delete targets. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import { maxTitleBytes, readDisplayText } from "../../../platform/words/display-text.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
+import type { Deps } from "../../ports/deps.ts";
 import {
   closedGroupsRef,
   inboxRef,
@@ -19,7 +20,6 @@ import {
   requireExisting,
   requireUnreserved,
   type Target,
-  type TargetName,
 } from "../../rules/target.ts";
 import {
   closedRefsOf,

@@ -15,7 +15,7 @@ import { refuseLateWrites } from "./late-writes.ts";
 import { countRequests, createStoreTallies } from "./request-counts.ts";
 import { throttleErrors } from "./requests.ts";
 import { useThinTransport } from "./thin-transport.ts";
-import { createThrottleCounts } from "./throttle-counts.ts";
+import { createThrottleCounts, type TargetOf } from "./throttle-counts.ts";
 import { traceRequests } from "./trace-requests.ts";
 
 /** Where DynamoDB is, and by which code requests of hot paths go there. */
@@ -25,6 +25,8 @@ interface DynamoConfig {
   readonly region: string;
   /** Thin by default. */
   readonly transport?: "thin" | "sdk";
+  /** The target of whose records a partition is. Without it, no throttled target is sampled. */
+  readonly targetOf?: TargetOf;
 }
 
 /** The clients of one process, which share a pool of connections. */
@@ -52,8 +54,9 @@ export function usesLocalCredentials(endpoint: string | undefined): boolean {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
 }
 
-export function createClients({ endpoint, region, transport = "thin" }: DynamoConfig): Clients {
-  const config: DynamoDBClientConfig = {
+export function createClients(config: DynamoConfig): Clients {
+  const { endpoint, region, transport = "thin", targetOf } = config;
+  const options: DynamoDBClientConfig = {
     region,
     // Resolves the middleware once per kind of command, not once per request. Concurrent requests
     // then share its context, which is the same for all requests of one client.
@@ -64,15 +67,15 @@ export function createClients({ endpoint, region, transport = "thin" }: DynamoCo
       credentials: { accessKeyId: "local", secretAccessKey: "local" },
     }),
   };
-  const retrying = new DynamoDBClient(config);
+  const retrying = new DynamoDBClient(options);
   const single = new DynamoDBClient({
-    ...config,
+    ...options,
     requestHandler: retrying.config.requestHandler,
     maxAttempts: 1,
   });
   const skew = createSkewEstimator(readClocks);
   const attempts = new Map<string, Attempts>();
-  const throttleCounts = createThrottleCounts();
+  const throttleCounts = createThrottleCounts(targetOf);
   const tallies = createStoreTallies();
   for (const client of [retrying, single]) {
     removeMiddleware(client);

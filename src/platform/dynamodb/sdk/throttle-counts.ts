@@ -1,8 +1,7 @@
 /** Counts what DynamoDB throttles: the tables of the requests, and samples of the targets. */
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import type { TargetName } from "../../../feed/rules/target.ts";
-import { targetOf } from "../../../feed/store/codecs/reactions.ts";
 import type { StoreThrottles } from "../../ports/store-throttles.ts";
+import type { TargetName } from "../../words/target-name.ts";
 import {
   type Failure,
   type Place,
@@ -24,7 +23,10 @@ interface ThrottleCounts {
   current(): StoreThrottles;
 }
 
-export function createThrottleCounts(): ThrottleCounts {
+/** Finds the target of whose records a partition is, by its hash key. */
+export type TargetOf = (pk: string) => TargetName | undefined;
+
+export function createThrottleCounts(targetOf: TargetOf = () => undefined): ThrottleCounts {
   const byTable = new Map<string, number>();
   const byTarget = new Map<string, { readonly target: TargetName; readonly samples: number }>();
   let ofTargets = 0;

@@ -11,11 +11,11 @@ import {
   type ProgramService,
   type RejectBulkRulesRequest,
 } from "../../../gen/meguri/programs/v1/program_service_pb.ts";
-import type { Deps } from "../../../hub/deps.ts";
 import { mayUseProgram } from "../../../platform/edge/authorize.ts";
 import { callerOf, deadlineOf, identityOf } from "../../../platform/edge/context.ts";
 import { requestedPage } from "../../../platform/messages/page-tokens.ts";
 import { maskedFields } from "../../../platform/messages/update-masks.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { defaultLifetimeMonths, defaultTimeZone } from "../../rules/program.ts";
 import { approveBulkRules, rejectBulkRules } from "../../use-cases/programs/bulk-rules.ts";
 import { createProgram, updateProgram } from "../../use-cases/programs/commands.ts";

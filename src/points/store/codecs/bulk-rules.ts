@@ -2,9 +2,10 @@
 
 import {
   decodeApproval,
+  decodeCaller,
   encodeApproval,
-} from "../../../bulk-grants/store/codecs/bulk-grant-actions.ts";
-import { decodeCaller, encodeCaller } from "../../../platform/dynamodb/callers.ts";
+  encodeCaller,
+} from "../../../platform/dynamodb/callers.ts";
 import type { Codec } from "../../../platform/dynamodb/codec.ts";
 import {
   type Item,

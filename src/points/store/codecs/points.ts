@@ -1,4 +1,5 @@
 /** How programs, accounts, ledger entries, event keys and the test clock are stored. */
+
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { decodeCaller, encodeCaller } from "../../../platform/dynamodb/callers.ts";
 import { type Codec, shardOf } from "../../../platform/dynamodb/codec.ts";
@@ -14,6 +15,7 @@ import {
   S,
   text,
 } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { shardCount } from "../../contract/points.ts";
 import {
   type EntryType,
   eventName,
@@ -104,7 +106,7 @@ export const account: Codec<"account"> = {
     t: N(value.time),
     ...(value.frozen && { f: { BOOL: true } }),
     ...(value.oldest !== undefined && {
-      xp: S(expiryKey(value.programId, shardOf(value.userId))),
+      xp: S(expiryKey(value.programId, shardOf(value.userId, shardCount))),
       xm: N(value.oldest),
     }),
   }),

@@ -10,7 +10,10 @@ import { account, event, expiryKey, program } from "../codecs/points.ts";
 import { listEntries, listStoredEntries } from "../ledger-items.ts";
 import { scanEntries } from "./scanned-entries.ts";
 
-export function pointsReads(client: DynamoDBClient, points: string): ProgramReader & PointsReader {
+export function pointsReads(
+  client: DynamoDBClient,
+  points: string,
+): Pick<ProgramReader, "programs"> & PointsReader {
   return {
     programs: (page) =>
       query(client, page, program.decode, {

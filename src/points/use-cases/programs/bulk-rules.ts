@@ -1,9 +1,9 @@
 /** The use cases by which people approve and reject changes of a program's bulk rules. */
 
-import type { RuleChangeReport } from "../../../bulk-grants/ports/bulk-grants.ts";
-import type { Deps } from "../../../hub/deps.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
+import type { Deps } from "../../ports/deps.ts";
+import type { RuleChangeReport } from "../../ports/programs.ts";
 import { bulkRulesRef, programRef } from "../../ports/records.ts";
 import { approveRules, rejectRules } from "../../rules/bulk-rule-changes.ts";
 import { programNotFound } from "./change-program.ts";

@@ -1,9 +1,9 @@
 /** Changes the record of a program in one transaction. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import type { Now } from "../../../platform/ports/clock.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { programRef } from "../../ports/records.ts";
 import type { Program } from "../../rules/program.ts";
 

@@ -1,12 +1,12 @@
 /** The use cases that create and change programs. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import { timeZoneOf } from "../../../platform/words/time-zone.ts";
 import { requireEtag } from "../../../platform/work/etags.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { bulkRulesRef, earlierBulkRulesRef, programRef } from "../../ports/records.ts";
 import { firstRules, type Proposed, proposeRules } from "../../rules/bulk-rule-changes.ts";
 import {

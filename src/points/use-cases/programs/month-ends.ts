@@ -1,7 +1,7 @@
 /** The use cases that keep the outcomes of month ends, and say which programs are behind. */
 
-import type { Deps } from "../../../hub/deps.ts";
-import type { MonthEndCensus } from "../../../hub/observers.ts";
+import type { Deps } from "../../ports/deps.ts";
+import type { MonthEndCensus } from "../../ports/observers.ts";
 import { keepMonthEnd, type MonthEnd, monthsBehind, type Program } from "../../rules/program.ts";
 import { changeProgram } from "./change-program.ts";
 

@@ -1,7 +1,7 @@
 /** The use cases that read programs. */
 
-import type { Deps } from "../../../hub/deps.ts";
 import { allPages, type Page, type PageRequest } from "../../../platform/ports/pages.ts";
+import type { Deps } from "../../ports/deps.ts";
 import { bulkRulesRef, programRef } from "../../ports/records.ts";
 import type { BulkRules } from "../../rules/bulk-rules.ts";
 import type { Program } from "../../rules/program.ts";

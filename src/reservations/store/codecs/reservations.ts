@@ -14,6 +14,7 @@ import {
 import type { Caller } from "../../../platform/words/caller.ts";
 import type { Reason } from "../../../platform/words/reasons.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
+import { shardCount } from "../../../points/ports/points.ts";
 import type { EarlyExpiry } from "../../../points/rules/early-expiry.ts";
 import {
   type DueHour,
@@ -30,7 +31,7 @@ export const reservation: Codec<"reservation"> = {
   key: (id) => ({ pk: S(id) }),
   encode: (value) => ({
     iu: S(userKey(value, value.state)),
-    is: S(stateKey(value, shardOf(value.reservationId))),
+    is: S(stateKey(value, shardOf(value.reservationId, shardCount))),
     ix: S(`${executeKey(value.executeTime)}#${value.reservationId}`),
     u: S(value.userId),
     p: N(value.points),

@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import { targetRef } from "../../../../src/feed/ports/records.ts";
 import type { Inbox } from "../../../../src/feed/rules/inbox.ts";
-import type { TargetName } from "../../../../src/feed/rules/target.ts";
 import { inboxOf } from "../../../../src/feed/use-cases/notifications/inbox.ts";
 import { notify } from "../../../../src/feed/use-cases/notifications/notify.ts";
 import { listNotifications } from "../../../../src/feed/use-cases/notifications/queries.ts";
@@ -21,6 +20,7 @@ import {
 } from "../../../../src/feed/use-cases/reactions/targets.ts";
 import type { Deps } from "../../../../src/hub/deps.ts";
 import { DomainError } from "../../../../src/platform/words/errors.ts";
+import type { TargetName } from "../../../../src/platform/words/target-name.ts";
 import { recordWorkflows } from "../../../support/servers/recording-workflows.ts";
 import { memoryDeps, noUnreadCountStreams } from "../../../support/stores/memory-store.ts";
 

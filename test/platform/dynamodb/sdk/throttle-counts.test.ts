@@ -10,6 +10,7 @@ import {
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { targetOf } from "../../../../src/feed/store/codecs/reactions.ts";
 import { type Clients, createClients } from "../../../../src/platform/dynamodb/sdk/client.ts";
 
 let server: Server;
@@ -26,7 +27,8 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
     });
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;
-    clients = createClients({ endpoint: `http://127.0.0.1:${port}`, region: "local", transport });
+    const endpoint = `http://127.0.0.1:${port}`;
+    clients = createClients({ endpoint, region: "local", transport, targetOf });
   });
 
   afterEach(() => {

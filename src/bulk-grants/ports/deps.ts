@@ -1,0 +1,34 @@
+/** The dependencies of bulk grants: the ports that the composition root fills. */
+import type * as reservations from "../../reservations/ports/deps.ts";
+import type { ApprovalTimes, BulkGrant } from "../rules/bulk-grant.ts";
+import type {
+  BulkGrantReader,
+  BulkGrantStreams,
+  BulkSources,
+  PickUpSource,
+  Reporter,
+  SheetStore,
+} from "./bulk-grants.ts";
+
+export interface Reader extends reservations.Reader, BulkGrantReader {}
+
+export interface Workflows extends reservations.Workflows {
+  /** Starts the run of a bulk grant unless one is running. */
+  startBulkGrant(bulkGrant: BulkGrant): Promise<void>;
+  /** Signals the run of a bulk grant to read its record again; starts one if none is running. */
+  refreshBulkGrant(bulkGrant: BulkGrant): Promise<void>;
+  /** Creates the schedules that pick up the new files of sources, or updates those that differ. */
+  ensurePickUp(source: PickUpSource): Promise<void>;
+}
+
+export interface Deps extends reservations.Deps {
+  readonly sheets: SheetStore;
+  readonly bulkGrantStreams: BulkGrantStreams;
+  readonly bulkSources: BulkSources;
+  readonly reporter: Reporter;
+  readonly approvalTimes: ApprovalTimes;
+  /** Waits until the process may execute one more row of a bulk grant. */
+  readonly awaitRowSlot: () => Promise<void>;
+  readonly reader: Reader;
+  readonly workflows: Workflows;
+}

@@ -1,0 +1,32 @@
+/** The dependencies of the platform, which the composition root fills. */
+
+import type { Milliseconds } from "../words/units.ts";
+import type { Clock } from "./clock.ts";
+import type { Engine, ReadAhead } from "./engine.ts";
+import type { RecordReader } from "./records.ts";
+import type { StoreThrottles } from "./store-throttles.ts";
+import type { Tallies } from "./tallies.ts";
+
+/** The client side of Temporal. Its calls throw WORKFLOWS_UNAVAILABLE when it does not answer. */
+export interface Workflows {
+  /** Whether Temporal did not answer the last call. */
+  isAway(): boolean;
+}
+
+/** What all use cases have. A use case takes the ones that it uses. */
+export interface Deps {
+  readonly engine: Engine;
+  readonly readAhead: ReadAhead;
+  readonly clock: Clock;
+  /** For how long requests of one operation have waited while none was answered, in ms. */
+  readonly storeSilenceMs: () => number;
+  /** The same with attempts that have just ended without an answer. */
+  readonly storeUnansweredMs: () => Milliseconds;
+  readonly storeThrottles: () => StoreThrottles;
+  readonly tallies: Tallies;
+  /** Runs a task after the caller has its answer. The task may run several times. */
+  readonly background: (task: () => Promise<void>) => void;
+  /** Reads outside the engine, strongly consistent unless documented to lag behind. */
+  readonly reader: RecordReader;
+  readonly workflows: Workflows;
+}

@@ -1,0 +1,9 @@
+/** What a worker observes of month ends. */
+
+/** How far the month ends of all programs are, by program. */
+export interface MonthEndCensus {
+  /** How many months have ended without a whole month end. */
+  readonly behind: ReadonlyMap<string, number>;
+  /** How many accounts have failed in the last one. */
+  readonly failedAccounts: ReadonlyMap<string, number>;
+}
