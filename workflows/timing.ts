@@ -84,7 +84,7 @@ export const grantTiming = {
    * needs workflow tasks, which a worker that grants many reservations of one moment completes
    * late.
    */
-  firstMs: 10_000,
+  firstMs: 20_000,
   /**
    * While the store has answered nothing for this time, an attempt returns RETRY also before
    * `firstMs`: longer than a request takes at most, also of a store that is only slow.

@@ -80,7 +80,7 @@ export function reservationActivities(
   }
 
   /**
-   * Makes one attempt. Returns RETRY after a retryable error, 10 s after it is due or later, and
+   * Makes one attempt. Returns RETRY after a retryable error, 20 s after it is due or later, and
    * throws it before. Does not wait for a store that hangs.
    */
   async function attempt(input: GrantInput): Promise<ReservationStep> {

@@ -37,7 +37,8 @@ export interface Due {
   readonly apartMs: number;
 }
 
-const limitMs = 120_000;
+/** How long the last of a burst is waited for. */
+export const limitMs = 120_000;
 
 /** A server, a worker and Temporal: as production runs it. */
 export async function temporalWay(stack: Stack): Promise<Way> {
