@@ -23,6 +23,20 @@ export default defineConfig({
         test: { name: "quick", include: ["test/others/**/*.check.ts"], exclude: [long] },
       },
       { extends: true, test: { name: "long", include: [long] } },
+      // The tests of the store on another emulator than DynamoDB Local, which is built for minutes.
+      {
+        extends: true,
+        test: {
+          name: "emulator",
+          globalSetup: "test/support/others/second-emulator.ts",
+          setupFiles: ["test/support/fixed-seed.ts"],
+          provide: { hasShortWaits: true, dynamoTransport: "thin" },
+          include: [
+            "test/{*/store,store}/**/*.test.ts",
+            "test/platform/{dynamodb,engine}/*.test.ts",
+          ],
+        },
+      },
     ],
   },
 });
