@@ -10,7 +10,7 @@ const sideBySide = [
   // They wait for Temporal to miss the workers that they kill.
   "test/soak/bulk-grants*.soak.ts",
   "test/soak/*temporal*.soak.ts",
-  "test/soak/{announcements,cancel-races,console,dev-stack}.soak.ts",
+  "test/soak/{announcements,cancel-races,console,dev-stack,json-fuzz}.soak.ts",
   "test/soak/feeds-killed-servers.soak.ts",
   "test/soak/missed-work-alerts.soak.ts",
   "test/soak/{chaos,demo,policies,purge-target,rolling-restart,transports,upgrade}.soak.ts",

@@ -179,6 +179,7 @@ const times = [
   "2027-01-01T23:59:60Z",
   "2016-12-31T23:59:60Z",
   "2027-1-01T00:00:00Z",
+  "2027-01-01T0:00:00Z",
   "2027-01-01t00:00:00z",
   "2027-01-01 00:00:00Z",
   "2027-01-01T00:00:00",
@@ -234,7 +235,8 @@ const structures = [
   '["GRANT",1,99]',
 ];
 
-const values = [
+/** Every value that a field is tried with. */
+export const values = [
   ...numbers,
   ...[...numbers, ...texts, ...times].map((text) => `"${text}"`),
   ...structures,

@@ -1,6 +1,6 @@
 // Prints what protobuf-go says of JSON: reads lines of {"type", "json"}, the latter in base64, and
 // writes for each a line with the message in base64, or null when it is refused. The argument is the
-// descriptors of the protos, from `buf build -o FILE`.
+// file with the descriptors of the protos.
 package main
 
 import (
