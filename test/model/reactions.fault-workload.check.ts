@@ -53,7 +53,7 @@ const seed = soakSeed(20_261_121);
 const operations = inForm({ short: 120, long: 1_500 });
 const callers = 32;
 const usersEach = 6;
-const kinds = ["like", "love"];
+const kinds = ["like", "constructor"];
 const comments = eventsOf("comment");
 
 const ownerIds = Array.from({ length: 4 }, (_, i) => `owner-${i}`);
@@ -133,7 +133,7 @@ function requestOf(
 ): Request {
   const first = targets[0] as TargetName;
   const drawn = random();
-  const kind = random() < 0.8 ? "like" : "love";
+  const kind = random() < 0.8 ? "like" : "constructor";
   const displayName = `${userId} ${++caller.sent}`;
   if (drawn < 0.5) {
     const exclusive = random() < 0.2;
@@ -223,7 +223,10 @@ const remove = (log: RequestLog, target: TargetName): Promise<Answer> =>
 /** Mutes a kind and a target of every owner, between two halves of the likes. */
 async function mute(log: RequestLog): Promise<void> {
   const requests: Request[] = [
-    { op: "prefer", preferences: { allMuted: false, mutedKinds: ["love"], mutedEventKinds: [] } },
+    {
+      op: "prefer",
+      preferences: { allMuted: false, mutedKinds: ["constructor"], mutedEventKinds: [] },
+    },
     { op: "mute", target: log.targets[1] as TargetName, muted: true },
   ];
   for (const request of requests) await sendUntilAnswered(anyProcess(), log, request);

@@ -48,7 +48,7 @@ const kills = inForm({ short: 3, long: 6 });
 const answersBetween = 40;
 const callers = 8;
 const usersEach = 3;
-const kinds = ["like", "love"];
+const kinds = ["like", "constructor"];
 const comments = eventsOf("comment");
 
 /** Owns the tables and reads them directly; the servers are processes behind the proxy. */
@@ -178,7 +178,7 @@ async function callUntil(feeds: readonly Feed[], caller: Caller, over: AbortSign
 function requestOf(caller: Caller, { ownerId, targets }: Feed, userId: string): RpcRequest {
   const target = targets[random() < 0.5 ? 0 : upTo(targets.length)] as TargetName;
   const drawn = random();
-  const kind = random() < 0.8 ? "like" : "love";
+  const kind = random() < 0.8 ? "like" : "constructor";
   const displayName = `${userId} ${++caller.count}`;
   if (drawn < 0.45) {
     const exclusive = random() < 0.2;

@@ -5,7 +5,11 @@ import type { Fate } from "./campaigns-links.ts";
 import type { Command } from "./campaigns-rules.ts";
 import { type SourceName, sourceNames } from "./campaigns-world.ts";
 
-export const userIds = Array.from({ length: 16 }, (_, i) => `u${i}`);
+/** The first ones are names that every object of JavaScript has. */
+export const userIds = [
+  ...["constructor", "__proto__", "toString"],
+  ...Array.from({ length: 13 }, (_, i) => `u${i}`),
+];
 
 /** What a file has that is dropped, in terms of the campaign of its name. */
 export type Content =

@@ -40,7 +40,7 @@ const usual = { coolDownHours: undefined, regroupAfterHours: undefined };
 const usualRules = { coolDownMs: undefined, regroupAfterMs: undefined };
 
 /** The kinds of the filtered lists. */
-const filters = [[], ["like"], ["love", "~comment"], ["~like"], ["like", "~like", "other"]];
+const filters = [[], ["like"], ["constructor", "~comment"], ["~like"], ["like", "~like", "other"]];
 
 /** The largest number of notifications that a concurrent mark-all may read. */
 const mostRead = 5;

@@ -41,6 +41,9 @@ export class Oracle {
   constructor(rules: Rules, state: State = emptyState) {
     this.#rules = rules;
     this.#state = structuredClone(state);
+    // A kind may be a name that every object has, and a clone has the prototype of objects again.
+    const byKind = Object.values(this.#state.targets).map(({ records }) => records);
+    for (const each of [this.#state.kindCounts, ...byKind]) Object.setPrototypeOf(each, null);
   }
 
   copy(): Oracle {
@@ -168,7 +171,7 @@ export class Oracle {
   /** The rest of a purge, after `readKindsToPurge`. It does not change an active target. */
   purge(target: TargetName): void {
     const state = stateOf(this.#state, target);
-    if (state?.deleted) Object.assign(state, { records: {}, purged: true });
+    if (state?.deleted) Object.assign(state, { records: Object.create(null), purged: true });
   }
 
   /**
@@ -235,7 +238,7 @@ const newTarget = (title: string): TargetState => ({
   deleted: false,
   purged: false,
   purgedKinds: [],
-  records: {},
+  records: Object.create(null),
   withdrawn: {},
 });
 

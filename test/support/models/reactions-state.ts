@@ -138,7 +138,7 @@ export const emptyState: State = {
   notifications: [],
   dismissed: [],
   marks: {},
-  kindCounts: {},
+  kindCounts: Object.create(null),
 };
 
 /** A badge shows more than so many new notifications as "99+". */

@@ -97,7 +97,7 @@ export type Step =
   | { readonly step: "wait"; readonly hours: number }
   | { readonly step: "faults"; readonly faults: readonly Fault[] };
 
-export const kinds = ["like", "love"];
+export const kinds = ["like", "constructor"];
 export const moreKinds = Array.from({ length: 16 }, (_, i) => `k${i}`);
 
 /** One of them is a kind of reactions as well. */
@@ -108,7 +108,9 @@ export const eventKinds = ["comment", "like"].map(eventsOf);
  * without a prefix. The last one owns most targets.
  */
 export const userIds = [
-  ...Array.from({ length: 8 }, (_, i) => `user-${i}`),
+  ...Array.from({ length: 6 }, (_, i) => `user-${i}`),
+  // Names that every object of JavaScript has, as one of the kinds is.
+  ...["__proto__", "constructor"],
   "twin-137811",
   "owner-a",
 ];
@@ -132,7 +134,7 @@ export const names = [
 
 /** Most requests are about the first target. */
 const targetIndex = fc.constantFrom(0, 0, 0, 0, 0, 1, 2);
-const kind = fc.constantFrom("like", "like", "like", "love");
+const kind = fc.constantFrom("like", "like", "like", "constructor");
 const eventKind = fc.constantFrom(...eventKinds);
 const anyKind = fc.oneof({ weight: 3, arbitrary: kind }, { weight: 1, arbitrary: eventKind });
 const user = fc.nat(userIds.length - 1);
@@ -219,7 +221,7 @@ const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
       op: is("prefer"),
       targetIndex,
       allMuted: rarely,
-      mutedKinds: fc.subarray(["like", "love", "comment"], { maxLength: 2 }),
+      mutedKinds: fc.subarray(["like", "constructor", "comment"], { maxLength: 2 }),
       mutedEventKinds: fc.subarray(["like", "comment"], { maxLength: 1 }),
     }),
   },
