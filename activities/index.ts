@@ -8,7 +8,6 @@ import { bulkSourceActivities } from "./bulk-grants/bulk-sources.ts";
 import { toFailure, unexpectedMessage } from "./failures.ts";
 import { purgeActivities } from "./feed/purges.ts";
 import { holdActivities } from "./holds/holds.ts";
-import type { ApproverOf } from "./operators.ts";
 import { exportActivities } from "./points/exports.ts";
 import { liabilityReportActivities } from "./points/liability-reports.ts";
 import { monthEndActivities } from "./points/month-ends.ts";
@@ -20,8 +19,6 @@ import { reservationActivities } from "./reservations/reservations.ts";
 /** The dependencies of the activities. */
 interface ActivityDeps extends Observers {
   readonly deps: Deps;
-  /** Who may approve a bulk grant by an Update: the subject by the name. Absent: nobody. */
-  readonly approverOf?: ApproverOf;
 }
 
 export type Activities = ReturnType<typeof activities>;
@@ -35,7 +32,7 @@ export function createActivities(dependencies: ActivityDeps): Activities {
   return Object.fromEntries(entries);
 }
 
-const activities = ({ deps, approverOf, ...observers }: ActivityDeps) => ({
+const activities = ({ deps, ...observers }: ActivityDeps) => ({
   ...reservationActivities(deps, observers),
   ...holdActivities(deps),
   ...reconcilerActivities(deps, observers),
@@ -45,8 +42,8 @@ const activities = ({ deps, approverOf, ...observers }: ActivityDeps) => ({
   ...exportActivities(deps),
   ...liabilityReportActivities(deps),
   ...purgeActivities(deps),
-  ...bulkGrantActivities(deps, approverOf, observers.onBlock),
-  ...bulkSourceActivities(deps, approverOf),
+  ...bulkGrantActivities(deps, observers.onBlock),
+  ...bulkSourceActivities(deps),
 });
 
 /** Runs an activity and turns its error into a failure. Logs what the failure does not say. */

@@ -19,25 +19,18 @@ export const fromTemporal = (name: string | undefined): Caller => ({
 /** The most bytes that the subject of a caller has. */
 const maxSubjectBytes = 128;
 
-/** The subject of the person who has this name in Temporal; undefined for other names. */
-export type ApproverOf = (name: string) => string | undefined;
-
 /**
  * Who started the run of this activity: the name that its input claims, or else its schedule, or
  * else the identity of the client, which only the first event of the history has. Temporal verifies
- * none of them. A name of an approver is replaced by the subject, which the approval will have.
+ * none of them.
  */
-export async function starterOfRun(
-  name: string | undefined,
-  approverOf: ApproverOf | undefined,
-): Promise<Caller> {
+export async function starterOfRun(name: string | undefined): Promise<Caller> {
   const started = name ? undefined : await firstEvent();
   const scheduleId = started?.searchAttributes?.indexedFields?.TemporalScheduledById;
   const found = scheduleId
     ? `schedule/${defaultPayloadConverter.fromPayload<string>(scheduleId)}`
     : (started?.identity ?? "");
-  const starter = name || cutToBytes(withoutControls(found), maxSubjectBytes);
-  return fromTemporal(approverOf?.(starter) ?? starter);
+  return fromTemporal(name || cutToBytes(withoutControls(found), maxSubjectBytes));
 }
 
 async function firstEvent() {

@@ -21,12 +21,11 @@ import { targetOf } from "./feed/store/codecs/reactions.ts";
 import { createDynamoPurger } from "./feed/store/purger.ts";
 import type { Deps, Workflows } from "./hub/deps.ts";
 import { watchApiKey } from "./platform/auth/api-key-file.ts";
-import { parseApprovers } from "./platform/auth/approvers-file.ts";
 import { createCertificateAuthenticator } from "./platform/auth/certificate.ts";
 import { authenticateByHeader } from "./platform/auth/header.ts";
 import { createJwtAuthenticator } from "./platform/auth/jwt.ts";
 import { watchTls } from "./platform/auth/tls-files.ts";
-import { type Watched, watchFiles } from "./platform/auth/watch-files.ts";
+import type { Watched } from "./platform/auth/watch-files.ts";
 import { isLoopback } from "./platform/config/access.ts";
 import type { Config } from "./platform/config/config.ts";
 import { usingVariable } from "./platform/config/config-error.ts";
@@ -142,15 +141,6 @@ export function composeAccess(config: Config, log: Logger): Access {
       certificates?.close();
     },
   };
-}
-
-/** Reads who may approve by Updates of Temporal, and reads it again when it changes. */
-export function composeApprovers({ temporalApprovals: file }: Config, log: Logger) {
-  if (file === undefined) return { approverOf: undefined, close() {} };
-  log.warn({ file }, "whoever may send Updates can approve under the names of this file");
-  const parse = ([content = ""]: readonly string[]) => parseApprovers(content);
-  const watched = usingVariable("MEGURI_TEMPORAL_APPROVALS", () => watchFiles([file], parse, log));
-  return { approverOf: (name: string) => watched.current()(name), close: watched.close };
 }
 
 /** Undefined: callers are not verified. */

@@ -1,10 +1,9 @@
 /** The worker process: runs workflows and activities; bulk grants and month ends have own slots. */
 import { type NativeConnection, Worker, type WorkflowBundleOption } from "@temporalio/worker";
 import { createActivities } from "../activities/index.ts";
-import type { ApproverOf } from "../activities/operators.ts";
 import { steps } from "../workflows/timing.ts";
 import { bulkTaskQueue } from "./bulk-grants/contract/bulk-grants.ts";
-import { compose, composeApprovers, composeWorkflows } from "./compose.ts";
+import { compose, composeWorkflows } from "./compose.ts";
 import type { Deps } from "./hub/deps.ts";
 import { type Config, readConfigToStart } from "./platform/config/config.ts";
 import { runProcess } from "./platform/config/config-error.ts";
@@ -43,8 +42,6 @@ interface WorkerDeps {
   readonly deps: Deps;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Who may approve by an Update. Absent: nobody. */
-  readonly approverOf?: ApproverOf | undefined;
 }
 
 /** The workers of one process, as one. */
@@ -76,7 +73,6 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
     },
     activities: createActivities({
       deps,
-      ...(parts.approverOf && { approverOf: parts.approverOf }),
       ...metrics.observers,
       onDone: observeDone(metrics, log),
     }),
@@ -188,8 +184,6 @@ async function main(): Promise<void> {
   const connection = await awaitConnection(workflows.endpoint, log, stopping.signal);
   if (connection) {
     temporal.start(connection);
-    const approvers = composeApprovers(config, log);
-    const { approverOf } = approvers;
     const worker = await createWorker({
       connection,
       config,
@@ -197,13 +191,11 @@ async function main(): Promise<void> {
       deps,
       metrics,
       log,
-      approverOf,
     });
     states.enter("SERVING");
     log.info({ taskQueue: config.taskQueue, metricsPort }, "ready");
     process.send?.("ready");
     await runUntil(worker, stopping.signal, log);
-    approvers.close();
     temporal.close();
     await connection.close();
   }

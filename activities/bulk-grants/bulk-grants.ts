@@ -3,7 +3,6 @@ import { log, sleep } from "@temporalio/activity";
 import type {
   BlocksInput,
   BlocksResult,
-  BulkApproveInput,
   BulkChangeInput,
   BulkGrantInput,
   BulkGrantStatus,
@@ -24,7 +23,6 @@ import {
 } from "../../src/bulk-grants/use-cases/advance.ts";
 import { readBulkGrant } from "../../src/bulk-grants/use-cases/bulk-grant-record.ts";
 import {
-  approveBulkGrant,
   type BulkGrantChange,
   cancelBulkGrant,
   pauseBulkGrant,
@@ -50,10 +48,9 @@ import {
 } from "../../src/bulk-grants/use-cases/validate-blocks.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
-import { DomainError } from "../../src/platform/words/errors.ts";
 import { bulkGrantTiming } from "../../workflows/timing.ts";
 import { check } from "../checks.ts";
-import { type ApproverOf, fromTemporal } from "../operators.ts";
+import { fromTemporal } from "../operators.ts";
 import { heartbeatWhile, runStep } from "../steps.ts";
 import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 
@@ -61,11 +58,7 @@ import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 const maxFailedLines = 20;
 
 /** Each of these activities may be repeated. */
-export function bulkGrantActivities(
-  deps: Deps,
-  approverOf: ApproverOf | undefined,
-  onBlock: Observers["onBlock"],
-) {
+export function bulkGrantActivities(deps: Deps, onBlock: Observers["onBlock"]) {
   const viewOf = (input: BulkGrantInput) => readView(deps, input);
 
   return {
@@ -148,7 +141,7 @@ export function bulkGrantActivities(
       return viewOf(input);
     },
 
-    ...changeActivities(deps, approverOf),
+    ...changeActivities(deps),
   };
 }
 
@@ -198,7 +191,7 @@ async function failedLinesOf(
 }
 
 /** The activities of the Updates: each changes the record as the RPC of the same name does. */
-function changeActivities(deps: Deps, approverOf: ApproverOf | undefined) {
+function changeActivities(deps: Deps) {
   // The run that handles an Update reads its record again by itself, so it needs no signal.
   const ownDeps = { ...deps, workflows: { ...deps.workflows, refreshBulkGrant: async () => {} } };
   const by =
@@ -206,18 +199,6 @@ function changeActivities(deps: Deps, approverOf: ApproverOf | undefined) {
     async (key: BulkGrantInput, input: BulkChangeInput): Promise<BulkGrantStatus> =>
       toStatus(await change(ownDeps, { ...nameOf(key), ...actorOf(input) }));
   return {
-    approveBulkGrant: async (
-      key: BulkGrantInput,
-      input: BulkApproveInput,
-    ): Promise<BulkGrantStatus> => {
-      // A name that nobody has mapped could be a second one of the submitter or of an approver.
-      if (!approverOf) throw new DomainError("PERMISSION_DENIED", approvalsAreOff);
-      const { digest, subject: name } = check(input, { digest: "string", subject: "string" });
-      const subject = approverOf(name);
-      if (subject === undefined) throw new DomainError("PERMISSION_DENIED", notAnApprover(name));
-      const asPerson = { ...input, subject };
-      return by((deps, change) => approveBulkGrant(deps, { ...change, digest }))(key, asPerson);
-    },
     rejectBulkGrant: by(rejectBulkGrant),
     cancelBulkGrant: by(cancelBulkGrant),
     pauseBulkGrant: by(pauseBulkGrant),
@@ -225,12 +206,6 @@ function changeActivities(deps: Deps, approverOf: ApproverOf | undefined) {
     retryBulkGrant: by(retryBulkGrant),
   };
 }
-
-const approvalsAreOff =
-  "approving by an Update is off (MEGURI_TEMPORAL_APPROVALS); approve by ApproveBulkGrant";
-
-const notAnApprover = (name: string) =>
-  `${name} is not in the file of MEGURI_TEMPORAL_APPROVALS, so whose approval it is is not known`;
 
 const blocksFields = { revision: "number", run: "number", from: "number", to: "number" };
 

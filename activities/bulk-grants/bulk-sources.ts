@@ -24,12 +24,12 @@ import { maxCauseBytes } from "../../src/platform/words/display-text.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import { formatInstant, isMonth, type Month, parseMonth } from "../../src/platform/words/month.ts";
 import { check } from "../checks.ts";
-import { type ApproverOf, starterOfRun } from "../operators.ts";
+import { starterOfRun } from "../operators.ts";
 import { heartbeatWhile } from "../steps.ts";
 import { addressOf } from "./bulk-grant-view.ts";
 
 /** Each of these activities may be repeated, except for the report. */
-export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefined) {
+export function bulkSourceActivities(deps: Deps) {
   return {
     /** Submits a sheet from a source. Returns its name, in which `{date}` is replaced. */
     async submitFromSource(input: SubmitFromSourceInput): Promise<SubmittedFromSource> {
@@ -46,10 +46,7 @@ export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefi
         source: dated(source),
         ...(title !== undefined && { title: dated(title) }),
         ...(cause !== undefined && { cause: checkedText("cause", dated(cause), maxCauseBytes) }),
-        starter: await starterOfRun(
-          subject && checkedText("subject", subject, maxNameBytes),
-          approverOf,
-        ),
+        starter: await starterOfRun(subject && checkedText("subject", subject, maxNameBytes)),
         ...(execute_time !== undefined && {
           executeTime: toInstant("execute_time", execute_time),
         }),
@@ -78,7 +75,7 @@ export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefi
     /** Submits a new file. Returns its bulk grant, unless the file is not there any more. */
     async pickUpSheet(input: PickUpSheetInput): Promise<PickedUpFile> {
       const { program_id, bulk_grant_id, source, title, start_time } = check(input, pickUpFields);
-      const starter = await starterOfRun(undefined, approverOf);
+      const starter = await starterOfRun(undefined);
       const file = { programId: program_id, bulkGrantId: bulk_grant_id, source, title, starter };
       const found = await heartbeatWhile(
         pickUpSheet(deps, file, toInstant("start_time", start_time)),

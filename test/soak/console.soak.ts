@@ -8,7 +8,11 @@ import { readFileSync } from "node:fs";
 import type { WorkflowHandle } from "@temporalio/client";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cancelBulkGrant, pauseBulkGrant } from "../../src/bulk-grants/use-cases/commands.ts";
+import {
+  approveBulkGrant,
+  cancelBulkGrant,
+  pauseBulkGrant,
+} from "../../src/bulk-grants/use-cases/commands.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { createProgram } from "../../src/points/use-cases/programs/commands.ts";
 import { reservationWorkflowId } from "../../src/reservations/contract/reservations.ts";
@@ -30,7 +34,7 @@ import { freeze, handleOf, reserve, reserveAndStart } from "../support/fixtures/
 import { eventually } from "../support/fixtures/waiting.ts";
 import { projectRoot } from "../support/markdown.ts";
 import { startChromium } from "../support/servers/chromium.ts";
-import { approversFile, startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 const operations = readFileSync(`${projectRoot}docs/operations.md`, "utf8");
 
@@ -47,7 +51,7 @@ beforeAll(async () => {
     temporalAddress: temporal.address,
     programId: "default",
     // So few rows a second that most are left when the first failed one is shown.
-    env: { MEGURI_TEMPORAL_APPROVALS: approversFile, MEGURI_BULK_ROWS_PER_SECOND: "20" },
+    env: { MEGURI_BULK_ROWS_PER_SECOND: "20" },
   });
   const cafe = { programId: "cafe", timeZone: "Asia/Tokyo", lifetimeMonths: 12 };
   await createProgram({ ...stack.deps, background: () => {} }, cafe);
@@ -233,8 +237,10 @@ async function submitted(id: string, userIds: readonly string[], title: string) 
 async function approveFrozen(id: string, userIds: readonly string[]): Promise<void> {
   const { revision } = await comesTo(stack, id, "AWAITING_APPROVAL");
   for (const userId of userIds) await freeze(stack, userId, true);
-  const approval = { subject: "approver", digest: revision.digest, reason: "agreed with finance" };
-  await bulkGrantRun(stack, id).executeUpdate("approve", { args: [approval] as [unknown] });
+  await approveBulkGrant(stack.deps, {
+    ...{ programId: "default", bulkGrantId: id, digest: revision.digest },
+    ...{ caller: asService("approver"), reason: "agreed with finance" },
+  });
 }
 
 question("What waits for an approval?", async () => {

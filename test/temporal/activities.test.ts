@@ -30,7 +30,6 @@ const program = {
 async function failureOf(
   error: unknown,
   run: (activities: Activities) => Promise<unknown>,
-  approverOf?: (name: string) => string | undefined,
 ): Promise<ApplicationFailure> {
   const deps = {
     programs: { get: async () => program },
@@ -39,11 +38,7 @@ async function failureOf(
     reader: { dueAccounts: () => Promise.reject(error) },
     background: () => {},
   } as unknown as Deps;
-  const activities = createActivities({
-    deps,
-    ...noObservers,
-    ...(approverOf && { approverOf }),
-  });
+  const activities = createActivities({ deps, ...noObservers });
   const environment = new MockActivityEnvironment(
     {},
     { logger: new DefaultLogger("ERROR", quiet) },
@@ -145,36 +140,6 @@ test("an attempt long before the execute time waits for a store that is slow", a
     },
   } satisfies GrantInput);
   expect(await answer).toMatchObject({ step: "WAIT" });
-});
-
-describe("an Update that approves a bulk grant", () => {
-  const name = { program_id: "p", bulk_grant_id: "b" };
-  const approval = { subject: "ben", digest: "d" };
-  const approve = ({ approveBulkGrant }: Activities) => approveBulkGrant(name, approval);
-  const unreachable = new DomainError("STORE_UNAVAILABLE", "the store gave no answer");
-
-  test("is refused where workers do not allow it, and the other Updates are not", async () => {
-    expect(await failureOf(unreachable, approve)).toMatchObject({
-      type: "PERMISSION_DENIED",
-      message: expect.stringContaining("MEGURI_TEMPORAL_APPROVALS"),
-      nonRetryable: true,
-    });
-    const reject = ({ rejectBulkGrant }: Activities) => rejectBulkGrant(name, { subject: "ben" });
-    expect(await failureOf(unreachable, reject)).toMatchObject({ type: "STORE_UNAVAILABLE" });
-  });
-
-  test("reaches the record by a name that they know, and is refused by any other", async () => {
-    const only = (known: string) => (name: string) =>
-      name === known ? "ben@example.com" : undefined;
-    expect(await failureOf(unreachable, approve, only("ben"))).toMatchObject({
-      type: "STORE_UNAVAILABLE",
-    });
-    expect(await failureOf(unreachable, approve, only("cho"))).toMatchObject({
-      type: "PERMISSION_DENIED",
-      message: expect.stringContaining("ben is not in the file"),
-      nonRetryable: true,
-    });
-  });
 });
 
 test("a verification continues after the last heartbeat, inside a ledger", async () => {

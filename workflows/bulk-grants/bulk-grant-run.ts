@@ -10,7 +10,6 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import {
-  type BulkApproveInput,
   type BulkChangeInput,
   type BulkGrantInput,
   type BulkGrantStatus,
@@ -138,13 +137,6 @@ function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
       requestRefresh();
       return status;
     });
-  const approve = defineUpdate<BulkGrantStatus, [BulkApproveInput]>("approve");
-  setHandler(approve, (change) => answer(() => forUpdates.approveBulkGrant(key, change)), {
-    description:
-      "Approves the revision with this digest, for names in MEGURI_TEMPORAL_APPROVALS: " +
-      "{subject, digest, reason?}.",
-    validator: checkApprove,
-  });
   const set = (name: string, description: string, change: ChangeActivity) =>
     setHandler(
       defineUpdate<BulkGrantStatus, [BulkChangeInput]>(name),
@@ -159,11 +151,6 @@ function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
 }
 
 /** Validates the argument before the Update is written to the history. */
-function checkApprove(input: BulkApproveInput): void {
-  checkChange(input);
-  checkText("digest", input.digest, 1, 64);
-}
-
 function checkChange(input: BulkChangeInput | null | undefined): void {
   checkText("subject", input?.subject, 1, 64);
   if (input?.reason !== undefined) checkText("reason", input.reason, 0, 128);

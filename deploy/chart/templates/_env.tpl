@@ -1,6 +1,6 @@
 {{/*
 Variables and files of the processes. A process gets only the files and secrets that it reads: those
-of TLS and of callers are the server's, MEGURI_TEMPORAL_APPROVALS is the worker's.
+of TLS and of callers are the server's.
 */}}
 
 {{/* Whether a process reads a variable: "true" or nothing. Takes a dict of process and name. */}}
@@ -9,8 +9,6 @@ of TLS and of callers are the server's, MEGURI_TEMPORAL_APPROVALS is the worker'
   "MEGURI_TLS_KEY_FILE" "MEGURI_TLS_CLIENT_CA_FILE" -}}
 {{- if has .name $server -}}
 {{- if eq .process "server" }}true{{ end -}}
-{{- else if eq .name "MEGURI_TEMPORAL_APPROVALS" -}}
-{{- if eq .process "worker" }}true{{ end -}}
 {{- else if eq .name "MEGURI_SLACK_WEBHOOK_URL" -}}
 {{- if ne .process "setup" }}true{{ end -}}
 {{- else -}}

@@ -135,13 +135,8 @@ export interface BlocksResult {
   readonly failed_rows?: readonly FailedRowView[];
 }
 
-/** Who changes a bulk grant by an Update: a name is required, as approvals are by two people. */
+/** Who changes a bulk grant by an Update: a name is required, because others depend on it. */
 export type BulkChangeInput = ChangeInput & Required<Pick<ChangeInput, "subject">>;
-
-/** The argument of the `approve` update. */
-export interface BulkApproveInput extends BulkChangeInput {
-  readonly digest: string;
-}
 
 /** A bulk grant after an update. */
 export interface BulkGrantStatus {

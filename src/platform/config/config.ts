@@ -31,7 +31,6 @@ const workerVariables = {
     .max(255, { error: "has to have 255 characters or less" })
     .prefault(manifest.version),
   MEGURI_BULK_ROWS_PER_SECOND: whole(1).prefault("100"),
-  MEGURI_TEMPORAL_APPROVALS: file.optional(),
 };
 
 /** What only the setup reads. */
@@ -128,8 +127,6 @@ const toConfig = (env: Env, report: Report) => ({
   approvalReminderHours: env.MEGURI_APPROVAL_REMINDER_HOURS,
   /** How long after its submission a bulk grant without approvals is cancelled. */
   approvalExpiryHours: env.MEGURI_APPROVAL_EXPIRY_HOURS,
-  /** The JSON file of the people who may approve by an Update. Absent: nobody may. */
-  temporalApprovals: env.MEGURI_TEMPORAL_APPROVALS,
   /** Where bulk grants are reported. It is a secret. Absent: they are not reported. */
   slackWebhookUrl: env.MEGURI_SLACK_WEBHOOK_URL,
   /** The address of Temporal's Web UI, as people reach it. */

@@ -95,14 +95,13 @@ describe.concurrent("bulkGrantFromSource", () => {
   test("names its starter, who cannot approve it: a person, or the schedule", async () => {
     await folder.put("started.csv", ["started-1,10"]);
     const source = "nightly/started.csv";
-    // The file of those who may approve by Updates has this name of hers, too.
-    const input = { bulk_grant_id: "by-mei", source, subject: "Mei@ops.example" };
+    const input = { bulk_grant_id: "by-mei", source, subject: "Mei" };
     const run = await start(bulkGrantWorkflowId(stack.programId, "by-mei"), input);
     const waiting = await comesTo(stack, "by-mei", "AWAITING_APPROVAL");
-    const starter = { service: "temporal", subject: "mei" };
+    const starter = { service: "temporal", subject: "Mei" };
     expect(waiting.actions).toMatchObject([{ action: "SUBMIT", starter }]);
     expect(await showsDetails(run, "Waits for 1 approval")).toContain(
-      "- started by: mei via temporal\n",
+      "- started by: Mei via temporal\n",
     );
     const { programId, bulkGrantId, revision } = waiting;
     const approval = { programId, bulkGrantId, digest: revision.digest, reason: "" };

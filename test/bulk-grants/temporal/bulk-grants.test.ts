@@ -3,7 +3,7 @@ import { WorkflowUpdateFailedError } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BulkGrantView } from "../../../src/bulk-grants/contract/bulk-grants.ts";
 import { changeBulkGrant } from "../../../src/bulk-grants/use-cases/bulk-grant-record.ts";
-import { retryBulkGrant } from "../../../src/bulk-grants/use-cases/commands.ts";
+import { approveBulkGrant, retryBulkGrant } from "../../../src/bulk-grants/use-cases/commands.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { grantPoints } from "../../../src/points/use-cases/commands.ts";
 import {
@@ -82,20 +82,12 @@ describe.concurrent("a bulk grant", () => {
 
     await isAnnounced("life");
     const { digest } = revision;
-    const bySubmitter = { subject: "submitter", digest };
-    expect(await refusal(update("life", "approve", bySubmitter))).toContain("submitter");
-    expect(await refusal(update("life", "approve", { subject: "b", digest: "x" }))).toContain(
-      "another digest",
-    );
-    expect(await refusal(update("life", "approve", { digest }))).toContain("subject");
+    expect(await refusal(update("life", "pause", {}))).toContain("subject");
     expect(await refusal(update("life", "pause", { subject: "b\u202e" }))).toContain("subject");
     expect(await refusal(update("life", "pause", { subject: "b" }))).toContain("AWAITING_APPROVAL");
-    const approval = { subject: "mei@ops.example", digest, reason: "checked with *marketing*" };
-    expect(await update("life", "approve", approval)).toEqual({
-      state: "APPROVED",
-      revision: 1,
-      digest,
-      approvers: [{ service: "temporal", subject: "mei" }],
+    await approveBulkGrant(stack.deps, {
+      ...{ programId: stack.programId, bulkGrantId: "life", digest },
+      ...{ caller: { service: "desk", subject: "mei" }, reason: "checked with *marketing*" },
     });
 
     const counts = {
@@ -129,7 +121,7 @@ describe.concurrent("a bulk grant", () => {
       "",
       `- digest: \`${digest}\``,
     ]);
-    expect(done).toMatch(/\n- approved by 1 of 1:\n {2}- mei via temporal at \S+\+09:00: /);
+    expect(done).toMatch(/\n- approved by 1 of 1:\n {2}- mei via desk at \S+\+09:00: /);
     expect(done).toContain(": checked with \\*marketing\\*\n");
     expect((await run.describe()).memo).toEqual({ summary: expect.stringMatching(/^夏の/) });
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({ state: "DONE", counts });

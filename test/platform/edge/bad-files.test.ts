@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { composeAccess, composeApprovers } from "../../../src/compose.ts";
+import { composeAccess } from "../../../src/compose.ts";
 import { readConfig } from "../../../src/platform/config/config.ts";
 import { ConfigError } from "../../../src/platform/config/config-error.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
@@ -39,10 +39,4 @@ test("of a server", () => {
   expect(namesOf(tls)).toEqual(["MEGURI_TLS_CERT_FILE"]);
   expect(namesOf({ ...mtls, MEGURI_CALLERS_FILE: file })).toEqual(["MEGURI_CALLERS_FILE"]);
   expect(namesOf({ ...jwt, MEGURI_JWT_KEY_FILE: file })).toEqual(["MEGURI_JWT_KEY_FILE"]);
-});
-
-test("of a worker", () => {
-  const env = { MEGURI_TEMPORAL_APPROVALS: file };
-  const names = namesIn(() => composeApprovers(readConfig(env, "worker"), log));
-  expect(names).toEqual(["MEGURI_TEMPORAL_APPROVALS"]);
 });

@@ -38,7 +38,7 @@ export async function startByHandWorker(stack: WorkerStack): Promise<ByHandWorke
   const { client, deps } = stack;
   const { temporalAddress: address, temporalNamespace: namespace, taskQueue } = stack.config;
   const hands = new Map<string, Hand>();
-  const real = createActivities({ deps, ...noObservers, approverOf: (name) => name });
+  const real = createActivities({ deps, ...noObservers });
   type Activity = (...args: unknown[]) => Promise<unknown>;
   const activities = Object.fromEntries(
     Object.entries(real).map(([name, activity]) => [

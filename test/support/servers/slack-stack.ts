@@ -1,6 +1,6 @@
 /** A worker stack with Slack, whose bulk grants run so few rows a second that tests see them. */
 import { type SlackServer, startSlackServer } from "./slack-server.ts";
-import { approversFile, startWorkerStack, type WorkerStack } from "./worker.ts";
+import { startWorkerStack, type WorkerStack } from "./worker.ts";
 
 export interface SlackStack {
   readonly stack: WorkerStack;
@@ -14,7 +14,6 @@ export async function startSlackStack(): Promise<SlackStack> {
     env: {
       MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
       MEGURI_BULK_ROWS_PER_SECOND: "150",
-      MEGURI_TEMPORAL_APPROVALS: approversFile,
     },
   });
   return {

@@ -4,7 +4,7 @@ import { createSourceFolder, type SourceFolder } from "../fixtures/source-folder
 import { type GoogleServer, startGoogleServer } from "./google-server.ts";
 import type { Cell } from "./google-spreadsheet.ts";
 import { type SlackServer, startSlackServer } from "./slack-server.ts";
-import { approversFile, startWorkerStack, type WorkerStack } from "./worker.ts";
+import { startWorkerStack, type WorkerStack } from "./worker.ts";
 
 export interface SourceStack {
   readonly stack: WorkerStack;
@@ -32,7 +32,6 @@ export async function startSourceStack(): Promise<SourceStack> {
     env: {
       ...folder.env,
       MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
-      MEGURI_TEMPORAL_APPROVALS: approversFile,
     },
   });
   return {

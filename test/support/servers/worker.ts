@@ -7,7 +7,7 @@ import type { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
 import { inject } from "vitest";
 import { readSourceDefinitions } from "../../../src/bulk-grants/sources/definitions.ts";
-import { compose, composeApprovers } from "../../../src/compose.ts";
+import { compose } from "../../../src/compose.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createTables } from "../../../src/ops/tables/manage-tables.ts";
@@ -74,9 +74,6 @@ export interface WorkerStackOptions {
   /** More variables of the configuration, of the server and of the workers. */
   readonly env?: Readonly<Record<string, string>>;
 }
-
-/** The people who may approve by Updates, for MEGURI_TEMPORAL_APPROVALS. */
-export const approversFile = `${import.meta.dirname}/../fixtures/approvers.json`;
 
 const quiet = createLogger("test", process.env.MEGURI_LOG_LEVEL ?? "silent");
 
@@ -247,9 +244,7 @@ async function runWorker(
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
   const workflows = connect(config);
   const { deps, close } = compose(config, workflows, quiet, { clients });
-  const { approverOf, close: closeApprovers } = composeApprovers(config, quiet);
   const worker = await createWorker({
-    approverOf,
     connection,
     config,
     bundle: workflowBundle(),
@@ -261,7 +256,6 @@ async function runWorker(
   return async () => {
     worker.shutdown();
     await done;
-    closeApprovers();
     await close();
     await workflows.close();
     await connection.close();
