@@ -17,4 +17,4 @@ export const releases: readonly Release[] = [];
  * (test/soak/upgrade.soak.ts) starts it, and test/previous lists its stored items and histories.
  */
 export const previousCommit: string =
-  releases.at(-1)?.commit ?? "f0afc7abdd0dd668cd9460213cec3a1603460ad3";
+  releases.at(-1)?.commit ?? "7e0c2665e969b2a2ad5783a2bdf6e60e37f0de57";
