@@ -12,7 +12,7 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import type { HoldInput, HoldKey, HoldStep } from "../../src/holds/contract/holds.ts";
-import { detailsQuery, refreshSignal } from "../../src/reservations/contract/reservations.ts";
+import { detailsQuery, refreshSignal } from "../../src/platform/contract/record-runs.ts";
 import { createCancellation } from "../cancellation.ts";
 import { orRefusal, requireTexts, requireTypes } from "../failures.ts";
 import { changeTiming, holdTiming } from "../timing.ts";

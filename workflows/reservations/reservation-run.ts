@@ -11,16 +11,15 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import type { ChangeInput } from "../../src/platform/contract/changes.ts";
+import { detailsQuery, refreshSignal } from "../../src/platform/contract/record-runs.ts";
 import { hasControls } from "../../src/platform/words/controls.ts";
 import { isReservable, maxPoints } from "../../src/platform/words/units.ts";
-import {
-  type ChangePointsInput,
-  detailsQuery,
-  type RescheduleInput,
-  type ReservationInput,
-  type ReservationKey,
-  type ReservationView,
-  refreshSignal,
+import type {
+  ChangePointsInput,
+  RescheduleInput,
+  ReservationInput,
+  ReservationKey,
+  ReservationView,
 } from "../../src/reservations/contract/reservations.ts";
 import { createCancellation } from "../cancellation.ts";
 import { orRefusal, refuse } from "../failures.ts";

@@ -1,5 +1,6 @@
 /** Starts and signals the workflows of holds. */
 import type { WorkflowStartOptions } from "@temporalio/client";
+import { refreshSignal } from "../../platform/contract/record-runs.ts";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import {
@@ -9,12 +10,11 @@ import {
   programKey,
   userKey,
 } from "../../platform/temporal/search-attributes.ts";
+import { unlessEnded } from "../../platform/temporal/unless-ended.ts";
 import { displayCaller } from "../../platform/words/caller.ts";
 import { counted } from "../../platform/words/counted.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { formatInstant } from "../../platform/words/month.ts";
-import { refreshSignal } from "../../reservations/contract/reservations.ts";
-import { unlessEnded } from "../../reservations/temporal/reservations.ts";
 import { type HoldInput, holdWorkflowId } from "../contract/holds.ts";
 import type { Workflows } from "../ports/deps.ts";
 import { type Hold, pointsOf } from "../rules/hold.ts";

@@ -27,12 +27,6 @@ export function drawLeadMs(): Milliseconds {
   return leastMs + Math.floor(Math.random() * (mostMs - leastMs));
 }
 
-/** The signal upon which the workflow of a reservation reads its record again. */
-export const refreshSignal = "refresh";
-
-/** The query for what the run of a reservation waits for or does, as operators read it. */
-export const detailsQuery = "details";
-
 /** Names a reservation. The input of the activities that change it. */
 export interface ReservationKey {
   readonly program_id: string;

@@ -1,12 +1,9 @@
 /** Starts, signals and cancels the workflows of reservations, and lists those of holds as well. */
+
 import { randomUUID } from "node:crypto";
-import {
-  isGrpcServiceError,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-  type WorkflowStartOptions,
-} from "@temporalio/client";
+import type { WorkflowStartOptions } from "@temporalio/client";
 import { holdOf, holdWorkflowId } from "../../holds/contract/holds.ts";
+import { refreshSignal } from "../../platform/contract/record-runs.ts";
 import { searchAttributes as names } from "../../platform/contract/search-attributes.ts";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
@@ -17,6 +14,7 @@ import {
   programKey,
   userKey,
 } from "../../platform/temporal/search-attributes.ts";
+import { unlessEnded } from "../../platform/temporal/unless-ended.ts";
 import { displayCaller } from "../../platform/words/caller.ts";
 import { counted } from "../../platform/words/counted.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
@@ -24,7 +22,6 @@ import { formatInstant, formatMonth } from "../../platform/words/month.ts";
 import {
   drawLeadMs,
   type ReservationInput,
-  refreshSignal,
   reservationOf,
   reservationWorkflowId,
 } from "../contract/reservations.ts";
@@ -114,21 +111,6 @@ export function createReservationRuns(link: Link): Port {
         unlessEnded(client.workflow.getHandle(workflowIdOf(run), run.runId).terminate(reason)),
       ),
   };
-}
-
-/** `google.rpc.Code`: a run whose cancellation was requested before, by another request. */
-const alreadyExists = 6;
-
-/** Waits for a request to a run. One that has ended or is cancelled needs no request. */
-export async function unlessEnded(request: Promise<unknown>): Promise<void> {
-  try {
-    await request;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return;
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return;
-    if (isGrpcServiceError(error) && error.code === alreadyExists) return;
-    throw error;
-  }
 }
 
 /** Lists the runs of a query. Throws WORKFLOWS_UNAVAILABLE when Temporal does not answer. */

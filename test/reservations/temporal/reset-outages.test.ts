@@ -2,10 +2,8 @@
 import type { WorkflowUpdateHandle } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  type ReservationView,
-  refreshSignal,
-} from "../../../src/reservations/contract/reservations.ts";
+import { refreshSignal } from "../../../src/platform/contract/record-runs.ts";
+import type { ReservationView } from "../../../src/reservations/contract/reservations.ts";
 import type { Reservation } from "../../../src/reservations/rules/reservation.ts";
 import { rescheduleReservation } from "../../../src/reservations/use-cases/commands.ts";
 import {

@@ -12,9 +12,9 @@ import {
   S,
   text,
 } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
 import { decodeChanges, encodeChanges } from "../../../points/store/codecs/points.ts";
-import { executeKey } from "../../../reservations/store/codecs/reservations.ts";
 import { heldShardCount } from "../../ports/holds.ts";
 import type { Capture, Hold, HoldState } from "../../rules/hold.ts";
 
@@ -106,7 +106,7 @@ export const holdsOfUserKey = ({ programId, userId }: AccountName): string =>
   `${programId}#${userId}#H`;
 
 /** The range key of both indexes. */
-export const untilKey = ({ until, holdId }: Hold): string => `${executeKey(until)}#${holdId}`;
+export const untilKey = ({ until, holdId }: Hold): string => `${timeKey(until)}#${holdId}`;
 
 /** The hash key of the state index, which only has holds that have not ended. */
 export const heldKey = (programId: string, shard: number): string => `${programId}#HELD#${shard}`;

@@ -3,7 +3,7 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { cursorOf, query } from "../../../platform/dynamodb/sdk/query-pages.ts";
 import { byStateIndex, byUserIndex, type TableName } from "../../../platform/dynamodb/tables.ts";
-import { matching } from "../../../reservations/store/readers/reservations.ts";
+import { inTimeWindow } from "../../../platform/dynamodb/time-keys.ts";
 import type { HoldReader } from "../../ports/holds.ts";
 import { holdRef } from "../../ports/records.ts";
 import { heldKey, hold, holdsOfUserKey, untilKey } from "../codecs/holds.ts";
@@ -26,7 +26,7 @@ export function holdReads(client: DynamoDBClient, tableName: TableName): HoldRea
     heldInShard: (programId, shard, window, page) =>
       query(client, page, hold.decode, {
         ...{ TableName, IndexName: byStateIndex },
-        ...matching("is", heldKey(programId, shard), window),
+        ...inTimeWindow("is", heldKey(programId, shard), window),
       }),
   };
 }

@@ -2,15 +2,8 @@
 
 import { decodeCaller, encodeCaller } from "../../../platform/dynamodb/callers.ts";
 import { type Codec, shardOf } from "../../../platform/dynamodb/codec.ts";
-import {
-  type Item,
-  N,
-  num,
-  pad,
-  parts,
-  S,
-  text,
-} from "../../../platform/dynamodb/sdk/attributes.ts";
+import { type Item, N, num, parts, S, text } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
 import type { Reason } from "../../../platform/words/reasons.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
@@ -32,7 +25,7 @@ export const reservation: Codec<"reservation"> = {
   encode: (value) => ({
     iu: S(userKey(value, value.state)),
     is: S(stateKey(value, shardOf(value.reservationId, shardCount))),
-    ix: S(`${executeKey(value.executeTime)}#${value.reservationId}`),
+    ix: S(`${timeKey(value.executeTime)}#${value.reservationId}`),
     u: S(value.userId),
     p: N(value.points),
     ...encodeCaller("w", value.creator),
@@ -113,7 +106,7 @@ export const dueHour: Codec<"dueHour"> = {
   plainWrites: true,
   key(id) {
     const [programId, hour] = id.split("#") as [string, string];
-    const sk = S(`${executeKey(Number(hour))}#${programId}`);
+    const sk = S(`${timeKey(Number(hour))}#${programId}`);
     return { pk: dueHoursKey(shardOf(programId, dueHourShardCount)), sk };
   },
   encode: () => ({}),
@@ -160,8 +153,7 @@ const isSameCaller = (a: Caller, b: Caller): boolean =>
 
 /**
  * The hash key of the user index. Each state has a key of its own, by its first letter, so that
- * what is pending is found without reading what has ended. That of pending records may have ended
- * ones, too, which a version without these keys has written.
+ * what is pending is found without reading what has ended.
  */
 export const userKey = ({ programId, userId }: AccountName, state: ReservationState): string =>
   `${programId}#${userId}${state === "PENDING" ? "" : `#${state[0]}`}`;
@@ -171,6 +163,3 @@ export const stateKey = (
   { programId, state }: Pick<Reservation, "programId" | "state">,
   shard: number,
 ): string => `${programId}#${state}#${shard}`;
-
-/** An execute time in the range key, padded so that it sorts as text in the order of times. */
-export const executeKey = (time: number): string => pad(time, 15);

@@ -1,4 +1,5 @@
 /** Reads lists of reservations. */
+
 import {
   type DynamoDBClient,
   QueryCommand,
@@ -13,6 +14,7 @@ import {
   startOf,
 } from "../../../platform/dynamodb/sdk/query-pages.ts";
 import { byStateIndex, byUserIndex, type TableName } from "../../../platform/dynamodb/tables.ts";
+import { inTimeWindow, timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import type { Page, Window } from "../../../platform/ports/pages.ts";
 import { type AccountName, shardCount } from "../../../points/ports/points.ts";
 import type { ReservationFilter, ReservationReader } from "../../ports/reservations.ts";
@@ -20,7 +22,6 @@ import type { Reservation, ReservationState } from "../../rules/reservation.ts";
 import {
   dueHour,
   dueHoursKey,
-  executeKey,
   pendingStart,
   pendingStartsKey,
   reservation,
@@ -90,7 +91,7 @@ export function reservationReads(client: DynamoDBClient, tableName: TableName): 
       query(client, page, dueHour.decode, {
         TableName: tableName("points"),
         KeyConditionExpression: "pk = :p AND sk < :to",
-        ExpressionAttributeValues: { ":p": dueHoursKey(shard), ":to": S(executeKey(until + 1)) },
+        ExpressionAttributeValues: { ":p": dueHoursKey(shard), ":to": S(timeKey(until + 1)) },
       }),
   };
 }
@@ -120,8 +121,8 @@ function merged(shards: readonly ShardRecords[], size: number): Page<Reservation
 }
 
 /**
- * The cursor behind a record in the list of a user. It is the key of a pending record, whose list
- * had all states in earlier versions, so that the page token of any version belongs to the list.
+ * The cursor behind a record in the list of a user, which merges the keys of all states: it has the
+ * key of a pending record, whatever the state.
  */
 function cursorInList(name: AccountName, sort: string): string {
   const id = sort.slice(sort.indexOf("#") + 1);
@@ -139,35 +140,23 @@ function placeInList(name: AccountName, window: Window, cursor: string): string 
 
 /** Whether a cursor is a range key of the index by state (execute time, id) before the end. */
 const isCursorIn = ({ end }: Window, cursor: string): boolean =>
-  /^\d{15}#[^#]+$/.test(cursor) && (end === undefined || cursor < executeKey(end));
+  /^\d{15}#[^#]+$/.test(cursor) && (end === undefined || cursor < timeKey(end));
 
 const isEmpty = ({ start, end }: Window): boolean =>
   start !== undefined && end !== undefined && start >= end;
 
-/**
- * The condition for execute times in a window, and after the range key `after` if given. The window
- * may start later than `after`: that of PENDING reservations starts now.
- */
-export function matching(
+/** The condition for reservations in a window, and after the range key `after` if given. */
+function matching(
   hash: string,
   key: string,
   { start, end, reasonPrefix = "" }: ReservationFilter,
   after?: string,
 ) {
-  const first = executeKey(start ?? 0);
-  const from = after !== undefined && after > first ? `${after} ` : first;
-  const to = end === undefined ? "~" : executeKey(end);
-  const values = { ":h": { S: key }, ":from": { S: from }, ":to": { S: to } };
-  const condition = {
-    KeyConditionExpression: "#h = :h AND ix BETWEEN :from AND :to",
-    ExpressionAttributeNames: { "#h": hash },
-  };
-  if (reasonPrefix === "") return { ...condition, ExpressionAttributeValues: values };
-  return {
-    ...condition,
-    FilterExpression: "begins_with(r, :r)",
-    ExpressionAttributeValues: { ...values, ":r": { S: reasonPrefix } },
-  };
+  const inWindow = inTimeWindow(hash, key, { start, end }, after);
+  if (reasonPrefix === "") return inWindow;
+  const values = { ...inWindow.ExpressionAttributeValues, ":r": S(reasonPrefix) };
+  const FilterExpression = "begins_with(r, :r)";
+  return { ...inWindow, FilterExpression, ExpressionAttributeValues: values };
 }
 
 /** The first records of one shard or state, with their range keys. */

@@ -1,7 +1,7 @@
 /** Tests the numbers in sort keys: what no key can hold is refused instead of stored wrongly. */
 import { describe, expect, test } from "vitest";
 import { pad } from "../../../../src/platform/dynamodb/sdk/attributes.ts";
-import { executeKey } from "../../../../src/reservations/store/codecs/reservations.ts";
+import { timeKey } from "../../../../src/platform/dynamodb/time-keys.ts";
 
 describe("a number in a sort key", () => {
   test("sorts as text in the order of numbers", () => {
@@ -25,9 +25,9 @@ describe("a number in a sort key", () => {
 });
 
 test("an execute time is encoded from 1970 to the end of the year 9999", () => {
-  expect(executeKey(0)).toBe("000000000000000");
-  expect(executeKey(Date.UTC(9999, 11, 31, 23, 59, 59, 999))).toBe("253402300799999");
+  expect(timeKey(0)).toBe("000000000000000");
+  expect(timeKey(Date.UTC(9999, 11, 31, 23, 59, 59, 999))).toBe("253402300799999");
   for (const time of [Date.UTC(1926, 0, 1), -1, 10 ** 15, Number.NaN]) {
-    expect(() => executeKey(time)).toThrow(RangeError);
+    expect(() => timeKey(time)).toThrow(RangeError);
   }
 });

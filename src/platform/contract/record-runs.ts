@@ -1,0 +1,7 @@
+/** What each run that follows a record has: a signal and a query. */
+
+/** The signal upon which a run reads its record again. */
+export const refreshSignal = "refresh";
+
+/** The query for what a run waits for or does, as operators read it. */
+export const detailsQuery = "details";
