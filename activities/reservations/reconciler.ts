@@ -5,6 +5,7 @@ import {
   dropOldUploads,
   startActiveBulkGrants,
 } from "../../src/bulk-grants/use-cases/reconcile.ts";
+import type { RecordName } from "../../src/due/ports/due.ts";
 import { startPendingPurges } from "../../src/feed/use-cases/reactions/purge-target.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
@@ -20,7 +21,6 @@ import type {
   StartProgress,
   SyncCounts,
 } from "../../src/reservations/contract/reconciler.ts";
-import type { RecordName } from "../../src/reservations/ports/reservations.ts";
 import { endDueHours, restoreDueHours } from "../../src/reservations/use-cases/due-programs.ts";
 import { countPausedReservations } from "../../src/reservations/use-cases/pause.ts";
 import {

@@ -1,6 +1,7 @@
 /** The activities that grant a reservation, and that change it for operators. */
 import { activityInfo, log, sleep } from "@temporalio/activity";
 import { ApplicationFailure, TemporalFailure } from "@temporalio/common";
+import type { ReservationName } from "../../src/due/ports/due.ts";
 import type { NotifyDeps } from "../../src/feed/use-cases/notifications/notify.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
@@ -16,7 +17,6 @@ import type {
   ReservationStep,
   ReservationView,
 } from "../../src/reservations/contract/reservations.ts";
-import type { ReservationName } from "../../src/reservations/ports/reservations.ts";
 import { type ChangeRequest, whyRetryFails } from "../../src/reservations/rules/reservation.ts";
 import {
   cancelReservation,

@@ -11,6 +11,7 @@ import {
   revisionContent,
 } from "../bulk-grants/store/codecs/bulk-grants.ts";
 import { bulkSummary } from "../bulk-grants/store/codecs/bulk-summaries.ts";
+import { dueHour, pendingStart } from "../due/store/codecs/due.ts";
 import {
   eventActor,
   eventOwner,
@@ -35,7 +36,7 @@ import { bulkRules, earlierBulkRules, pointsWindow } from "../points/store/codec
 import { liabilityReport } from "../points/store/codecs/liability-reports.ts";
 import { account, entry, event, lease, program, testClock } from "../points/store/codecs/points.ts";
 import { readEntry } from "../points/store/ledger-items.ts";
-import { dueHour, pendingStart, reservation } from "../reservations/store/codecs/reservations.ts";
+import { reservation } from "../reservations/store/codecs/reservations.ts";
 
 export const codecs: Codecs = {
   program,

@@ -1,6 +1,7 @@
 /** The reads of DynamoDB that do not go through the commit engine. */
 
 import { bulkGrantReads } from "../bulk-grants/store/readers/bulk-grants.ts";
+import { dueReads } from "../due/store/readers/due.ts";
 import { memberReads } from "../feed/store/group-members.ts";
 import { eventReads } from "../feed/store/readers/events.ts";
 import { notificationReads } from "../feed/store/readers/notifications.ts";
@@ -23,6 +24,7 @@ export function createDynamoReader(
   return {
     ...recordReads(createDynamoItemStore(retrying, tableName)),
     ...pointsReads(retrying, tableName("points")),
+    ...dueReads(retrying, tableName("points")),
     ...reservationReads(retrying, tableName),
     ...holdReads(retrying, tableName),
     ...reactionReads(retrying, tableName("reactions")),

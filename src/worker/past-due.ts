@@ -1,8 +1,8 @@
 /** The grants that this worker holds although their time is over: it asks no store about them. */
 
+import type { ReservationName } from "../due/ports/due.ts";
 import type { Milliseconds } from "../platform/words/units.ts";
 import type { PastDueGrants } from "../reservations/ports/observers.ts";
-import type { ReservationName } from "../reservations/ports/reservations.ts";
 
 /**
  * A failed attempt is followed by the next one within 15 s, on this worker or on another one, and

@@ -1,6 +1,6 @@
 /** Rebuilds the record of a hold from the entries of its ledger. */
 
-import type { HoldName } from "../../src/holds/ports/holds.ts";
+import type { HoldName } from "../../src/due/ports/due.ts";
 import {
   type Capture,
   captureIdOf,

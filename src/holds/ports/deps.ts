@@ -1,11 +1,12 @@
 /** The dependencies of holds: the ports that the composition root fills. */
 
+import type * as due from "../../due/ports/deps.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type * as points from "../../points/ports/deps.ts";
 import type { Hold } from "../rules/hold.ts";
 import type { HoldReader } from "./holds.ts";
 
-export interface Reader extends points.Reader, HoldReader {}
+export interface Reader extends due.Reader, HoldReader {}
 
 export interface Workflows extends points.Workflows {
   /**
@@ -17,7 +18,7 @@ export interface Workflows extends points.Workflows {
   refreshHold(hold: Hold, timeZone: string): Promise<void>;
 }
 
-export interface Deps extends points.Deps {
+export interface Deps extends due.Deps {
   readonly reader: Reader;
   readonly workflows: Workflows;
 }

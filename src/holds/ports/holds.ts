@@ -4,12 +4,6 @@ import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { AccountName } from "../../points/ports/points.ts";
 import type { Hold } from "../rules/hold.ts";
 
-/** Names a hold. */
-export interface HoldName {
-  readonly programId: string;
-  readonly holdId: string;
-}
-
 /**
  * The shards of the holds that are HELD. They are fewer than those of other records, because the
  * sweeps of workers read all of them; these take 2,000 holds of a program a second.

@@ -1,8 +1,8 @@
 /** The record of a hold, and its name. */
 
+import type { HoldName } from "../../due/ports/due.ts";
 import { type Ref, ref } from "../../platform/ports/records.ts";
 import type { Hold } from "../rules/hold.ts";
-import type { HoldName } from "./holds.ts";
 
 declare module "../../platform/ports/records.ts" {
   interface Records {

@@ -15,7 +15,7 @@ import { fromInstant, toInstant, toSafeInteger } from "../../platform/messages/s
 import { toProgramId } from "../../platform/words/program-ids.ts";
 import { fromEntry } from "../../points/rpc/ledger-entries.ts";
 import type { ExpiredPointsPolicy } from "../../points/rules/points.ts";
-import type { Deps } from "../../reservations/ports/deps.ts";
+import type { Deps } from "../ports/deps.ts";
 import { capturedPointsOf, type Hold, type HoldState, pointsOf } from "../rules/hold.ts";
 import { capturePoints, type HoldResult, holdPoints, releaseHold } from "../use-cases/commands.ts";
 import { getHold, listHolds } from "../use-cases/queries.ts";

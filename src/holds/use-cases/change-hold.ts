@@ -1,5 +1,6 @@
 /** Changes a hold and its account in one transaction. */
 
+import type { HoldName } from "../../due/ports/due.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import { DomainError } from "../../platform/words/errors.ts";
@@ -7,7 +8,6 @@ import { accountRef, entryRef } from "../../points/ports/records.ts";
 import { withSnapshot } from "../../points/rules/past.ts";
 import type { State } from "../../points/rules/points.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { HoldName } from "../ports/holds.ts";
 import { holdRef } from "../ports/records.ts";
 import type { Hold, HoldChange } from "../rules/hold.ts";
 

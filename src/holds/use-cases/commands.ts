@@ -8,8 +8,7 @@ import { isSameRequest, requestHash } from "../../platform/work/idempotency.ts";
 import { accountRef, entryRef } from "../../points/ports/records.ts";
 import type { LedgerEntry } from "../../points/rules/ledger.ts";
 import type { ExpiredPointsPolicy } from "../../points/rules/points.ts";
-import type { Deps } from "../../reservations/ports/deps.ts";
-import { syncInBackground } from "../../reservations/use-cases/workflow-runs.ts";
+import type { Deps } from "../ports/deps.ts";
 import { holdRef } from "../ports/records.ts";
 import {
   type Capture,
@@ -21,6 +20,7 @@ import {
   release,
 } from "../rules/hold.ts";
 import { type ChangedHold, changeHold, type HoldCall, putHold } from "./change-hold.ts";
+import { syncInBackground } from "./hold-runs.ts";
 
 /** What every change of a hold names. */
 interface HoldRequest extends HoldCall {

@@ -1,10 +1,10 @@
 /** The use cases that read holds. */
 
+import type { HoldName } from "../../due/ports/due.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import { fullPage } from "../../platform/work/full-page.ts";
 import type { AccountName } from "../../points/ports/points.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { HoldName } from "../ports/holds.ts";
 import { holdRef } from "../ports/records.ts";
 import type { Hold, HoldState } from "../rules/hold.ts";
 import { holdNotFound } from "./change-hold.ts";

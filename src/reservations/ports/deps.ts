@@ -1,8 +1,10 @@
 /** The dependencies of reservations: the ports that the composition root fills. */
+
+import type { RecordName, ReservationName } from "../../due/ports/due.ts";
 import type * as feed from "../../feed/ports/deps.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Reservation } from "../rules/reservation.ts";
-import type { DueHours, RecordName, ReservationName, ReservationReader } from "./reservations.ts";
+import type { ReservationReader } from "./reservations.ts";
 
 export interface Reader extends feed.Reader, ReservationReader {}
 
@@ -40,7 +42,6 @@ export interface Workflows extends feed.Workflows {
 export type RecordRun = RecordName & { readonly runId: string; readonly startTime: Instant };
 
 export interface Deps extends feed.Deps {
-  readonly dueHours: DueHours;
   readonly reader: Reader;
   readonly workflows: Workflows;
 }

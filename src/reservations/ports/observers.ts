@@ -1,7 +1,8 @@
 /** What a worker observes of grants at their times. */
+
+import type { ReservationName } from "../../due/ports/due.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import type { LatenessCause, Reservation } from "../rules/reservation.ts";
-import type { ReservationName } from "./reservations.ts";
 
 /** Called with the cause of its lateness, if the reservation was granted just now. */
 export type OnDone = (reservation: Reservation, cause: LatenessCause | undefined) => void;

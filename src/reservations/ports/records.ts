@@ -1,23 +1,13 @@
-/** The records of reservations and of what is due, and their names. */
+/** The records of reservations, and their names. */
 
 import { type Ref, ref } from "../../platform/ports/records.ts";
 import type { Reservation } from "../rules/reservation.ts";
-import type { DueHour, PendingStart, RecordName } from "./reservations.ts";
 
 declare module "../../platform/ports/records.ts" {
   interface Records {
     reservation: Reservation;
-    pendingStart: PendingStart;
-    dueHour: DueHour;
   }
 }
 
 export const reservationRef = (programId: string, reservationId: string): Ref<"reservation"> =>
   ref("reservation", programId, reservationId);
-/** The mark of a hold has one part more than that of a reservation. */
-export const pendingStartRef = (name: RecordName): Ref<"pendingStart"> =>
-  "holdId" in name
-    ? ref("pendingStart", name.programId, "H", name.holdId)
-    : ref("pendingStart", name.programId, name.reservationId);
-export const dueHourRef = ({ programId, hour }: DueHour): Ref<"dueHour"> =>
-  ref("dueHour", programId, hour);

@@ -1,5 +1,6 @@
 /** Reads the reservations and holds of all programs, shard by shard, each record once. */
 import pLimit from "p-limit";
+import type { RecordName } from "../../due/ports/due.ts";
 import { heldShardCount } from "../../holds/ports/holds.ts";
 import type { Hold } from "../../holds/rules/hold.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
@@ -9,7 +10,6 @@ import type { SweepPage } from "../../platform/work/sweep.ts";
 import { shardCount } from "../../points/ports/points.ts";
 import type { Program } from "../../points/rules/program.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { RecordName } from "../ports/reservations.ts";
 import type { Reservation } from "../rules/reservation.ts";
 
 /** The records that become due: pending reservations, and holds. */
@@ -54,11 +54,6 @@ interface ShardPlace {
 
 /** A page, and the shard that could not be read, if it was not an outage. */
 type RecordPage = SweepPage<DueRecord, RecordName>;
-
-export const nameOf = (record: RecordName): RecordName =>
-  "holdId" in record
-    ? { programId: record.programId, holdId: record.holdId }
-    : { programId: record.programId, reservationId: record.reservationId };
 
 /** When a record is due. */
 export const timeOf = (record: DueRecord): Instant =>

@@ -1,5 +1,7 @@
 /** Finds the programs of which sweeps read what is due, and keeps their due hours. */
 
+import { type DueHour, dueHourShardCount } from "../../due/ports/due.ts";
+import { dueHourRef } from "../../due/ports/records.ts";
 import { allPages } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
@@ -8,8 +10,6 @@ import { programRef } from "../../points/ports/records.ts";
 import type { Program } from "../../points/rules/program.ts";
 import { readAllPrograms } from "../../points/use-cases/programs/queries.ts";
 import type { Deps } from "../ports/deps.ts";
-import { dueHourRef } from "../ports/records.ts";
-import { type DueHour, dueHourShardCount } from "../ports/reservations.ts";
 import { hasDue } from "./all-reservations.ts";
 
 const minuteMs = 60_000;

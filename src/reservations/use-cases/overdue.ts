@@ -3,6 +3,8 @@
  * Temporal answers, a reservation is granted and a hold is released.
  */
 import pLimit from "p-limit";
+import type { RecordName, ReservationName } from "../../due/ports/due.ts";
+import { nameOf } from "../../due/ports/due.ts";
 import type { NotifyDeps } from "../../feed/use-cases/notifications/notify.ts";
 import type { Hold } from "../../holds/rules/hold.ts";
 import { timeOutHold } from "../../holds/use-cases/time-out.ts";
@@ -13,9 +15,8 @@ import { storeOutages } from "../../platform/work/suspects.ts";
 import { type SweepCounts, sweep } from "../../platform/work/sweep.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { OnDone, OverdueFound } from "../ports/observers.ts";
-import type { RecordName, ReservationName } from "../ports/reservations.ts";
 import type { Reservation } from "../rules/reservation.ts";
-import { allShards, nameOf, recordPages, timeOf } from "./all-reservations.ts";
+import { allShards, recordPages, timeOf } from "./all-reservations.ts";
 import { createDueMemory, type DueMemory, dueReads, readAheadMs } from "./due-reads.ts";
 import { executeReservation } from "./execute.ts";
 import { notifyGranted } from "./notify-granted.ts";

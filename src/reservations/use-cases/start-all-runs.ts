@@ -1,13 +1,15 @@
 /** The sweep that starts all runs of reservations and holds after the loss of a namespace. */
+
+import type { RecordName } from "../../due/ports/due.ts";
+import { nameOf } from "../../due/ports/due.ts";
 import type { Hold } from "../../holds/rules/hold.ts";
 import { failingSoon } from "../../platform/work/failing-soon.ts";
 import { storeOutages } from "../../platform/work/suspects.ts";
 import { type SweepCounts, type SweepPlace, sweep } from "../../platform/work/sweep.ts";
 import { readAllPrograms } from "../../points/use-cases/programs/queries.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { RecordName } from "../ports/reservations.ts";
 import type { Reservation } from "../rules/reservation.ts";
-import { nameOf, recordPages, timeOf } from "./all-reservations.ts";
+import { recordPages, timeOf } from "./all-reservations.ts";
 import { startRun } from "./workflow-runs.ts";
 
 /** How many runs are started at once. */

@@ -1,5 +1,7 @@
 /** Finds workflow runs that are not in line with their records, and corrects them. */
 
+import { markShardCount, type PendingStart, type RecordName } from "../../due/ports/due.ts";
+import { endMark } from "../../due/use-cases/marks.ts";
 import { holdRef } from "../../holds/ports/records.ts";
 import { type Hold, isDue } from "../../holds/rules/hold.ts";
 import type { Page } from "../../platform/ports/pages.ts";
@@ -9,10 +11,9 @@ import type { Instant } from "../../platform/words/month.ts";
 import { failingSoon } from "../../platform/work/failing-soon.ts";
 import type { Deps, RecordRun } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
-import { markShardCount, type PendingStart, type RecordName } from "../ports/reservations.ts";
 import type { Reservation } from "../rules/reservation.ts";
 import { recordPageSize } from "./all-reservations.ts";
-import { endMark, startMarked, startRun } from "./workflow-runs.ts";
+import { startMarked, startRun } from "./workflow-runs.ts";
 
 type SyncDeps = Pick<Deps, "engine" | "reader" | "clock" | "programs" | "workflows">;
 

@@ -1,7 +1,8 @@
 /** The form in which callers get a reservation. */
+
+import type { ReservationName } from "../../due/ports/due.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
-import type { ReservationName } from "../ports/reservations.ts";
 import { type Reservation, type VisibleState, visibleState } from "../rules/reservation.ts";
 
 /** A record and the state that a reader gets. */

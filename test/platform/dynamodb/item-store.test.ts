@@ -15,6 +15,7 @@ import {
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
+import { pendingStartRef } from "../../../src/due/ports/records.ts";
 import { reactionRef } from "../../../src/feed/ports/records.ts";
 import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
 import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
@@ -23,7 +24,6 @@ import type { Write } from "../../../src/platform/engine/item-store.ts";
 import type { Ref } from "../../../src/platform/ports/records.ts";
 import { accountRef } from "../../../src/points/ports/records.ts";
 import { noTotals } from "../../../src/points/rules/ledger.ts";
-import { pendingStartRef } from "../../../src/reservations/ports/records.ts";
 import { toItem } from "../../../src/store/codecs.ts";
 import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";

@@ -1,6 +1,8 @@
 /** Tests transactions and records of points on both stores: what the engine depends on. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { dueHourShardCount, markShardCount } from "../../../src/due/ports/due.ts";
+import { dueHourRef, pendingStartRef } from "../../../src/due/ports/records.ts";
 import { shardOf } from "../../../src/platform/dynamodb/codec.ts";
 import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
@@ -9,12 +11,7 @@ import { accountRef, entryRef, eventRef, programRef } from "../../../src/points/
 import type { EventKey, LedgerEntry } from "../../../src/points/rules/ledger.ts";
 import { maxBalance } from "../../../src/points/rules/points.ts";
 import type { Program } from "../../../src/points/rules/program.ts";
-import {
-  dueHourRef,
-  pendingStartRef,
-  reservationRef,
-} from "../../../src/reservations/ports/records.ts";
-import { dueHourShardCount, markShardCount } from "../../../src/reservations/ports/reservations.ts";
+import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import { account, entry, eventKey, reservation } from "../../support/fixtures/stored-points.ts";
 import { bothStores } from "../../support/stores/both-stores.ts";
 import { fill, pages, rejection, remove, write } from "../../support/stores/records.ts";

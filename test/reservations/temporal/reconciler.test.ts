@@ -2,9 +2,9 @@
 import { bundleWorkflowCode, DefaultLogger, NativeConnection } from "@temporalio/worker";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { compose } from "../../../src/compose.ts";
+import { pendingStartRef } from "../../../src/due/ports/records.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
-import { pendingStartRef } from "../../../src/reservations/ports/records.ts";
 import type { Reservation } from "../../../src/reservations/rules/reservation.ts";
 import {
   cancelReservation,

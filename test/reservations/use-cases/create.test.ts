@@ -1,5 +1,6 @@
 /** Tests that a reservation has its run wherever the process that creates it ends. */
 import { expect, test } from "vitest";
+import { markStart, withdrawMark } from "../../../src/due/use-cases/marks.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import type { ItemStore } from "../../../src/platform/engine/item-store.ts";
@@ -10,7 +11,6 @@ import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import { latestExecuteTime } from "../../../src/reservations/rules/reservation.ts";
 import { createReservation } from "../../../src/reservations/use-cases/commands.ts";
 import { syncRuns } from "../../../src/reservations/use-cases/sync-runs.ts";
-import { markStart, withdrawMark } from "../../../src/reservations/use-cases/workflow-runs.ts";
 import { beforeItemOf } from "../../support/fixtures/account-fixture.ts";
 import { markedIds } from "../../support/fixtures/pending-starts.ts";
 import { noWorkflows } from "../../support/servers/no-workflows.ts";

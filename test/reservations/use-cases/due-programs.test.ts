@@ -1,13 +1,13 @@
 /** Tests of which programs sweeps read what is due. */
 import { expect, test, vi } from "vitest";
+import { dueHourShardCount } from "../../../src/due/ports/due.ts";
+import { createDueHours } from "../../../src/due/runtime/due-hours.ts";
 import { holdPoints } from "../../../src/holds/use-cases/commands.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import type { Engine } from "../../../src/platform/ports/engine.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { grantPoints } from "../../../src/points/use-cases/commands.ts";
 import { readAllPrograms } from "../../../src/points/use-cases/programs/queries.ts";
-import { dueHourShardCount } from "../../../src/reservations/ports/reservations.ts";
-import { createDueHours } from "../../../src/reservations/runtime/due-hours.ts";
 import {
   createReservation,
   rescheduleReservation,

@@ -1,6 +1,7 @@
 /** Tests how workflow runs are brought in line with their records. */
 
 import { describe, expect, test, vi } from "vitest";
+import { markStart } from "../../../src/due/use-cases/marks.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import type { Reservation } from "../../../src/reservations/rules/reservation.ts";
 import {
@@ -9,7 +10,6 @@ import {
 } from "../../../src/reservations/use-cases/commands.ts";
 import { executeReservation } from "../../../src/reservations/use-cases/execute.ts";
 import { syncRuns } from "../../../src/reservations/use-cases/sync-runs.ts";
-import { markStart } from "../../../src/reservations/use-cases/workflow-runs.ts";
 import {
   change,
   createReservationFixture,

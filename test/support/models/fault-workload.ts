@@ -1,6 +1,7 @@
 /** Runs operations of many callers on a store with faults, and checks their outcomes. */
 import { expect } from "vitest";
 import { createDynamoSheetStore } from "../../../src/bulk-grants/store/sheet-store.ts";
+import { createDueHours } from "../../../src/due/runtime/due-hours.ts";
 import { createTargetOwnerCache } from "../../../src/feed/runtime/target-owner-cache.ts";
 import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
 import { holdRef } from "../../../src/holds/ports/records.ts";
@@ -29,7 +30,6 @@ import {
 } from "../../../src/points/use-cases/commands.ts";
 import { getBalance } from "../../../src/points/use-cases/queries.ts";
 import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
-import { createDueHours } from "../../../src/reservations/runtime/due-hours.ts";
 import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";
 import type { DynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";

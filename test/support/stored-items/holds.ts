@@ -1,8 +1,9 @@
 /** Calls that store holds in each state. */
+
+import { markStart } from "../../../src/due/use-cases/marks.ts";
 import { capturePoints, holdPoints, releaseHold } from "../../../src/holds/use-cases/commands.ts";
 import { timeOutHold } from "../../../src/holds/use-cases/time-out.ts";
 import { grantPoints, refundPoints } from "../../../src/points/use-cases/commands.ts";
-import { markStart } from "../../../src/reservations/use-cases/workflow-runs.ts";
 import { alice, programId, shop } from "./points.ts";
 import type { Recorder } from "./recorder.ts";
 

@@ -2,6 +2,7 @@
 
 import { rowsKey } from "../../../src/bulk-grants/store/codecs/bulk-grants.ts";
 import { encodeRows } from "../../../src/bulk-grants/store/codecs/bulk-rows.ts";
+import { createDueHours } from "../../../src/due/runtime/due-hours.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import type { Table } from "../../../src/platform/dynamodb/tables.ts";
@@ -9,7 +10,6 @@ import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import type { Write } from "../../../src/platform/engine/item-store.ts";
 import type { Kind } from "../../../src/platform/ports/records.ts";
 import { pack } from "../../../src/points/store/ledger-items.ts";
-import { createDueHours } from "../../../src/reservations/runtime/due-hours.ts";
 import { codecOf } from "../../../src/store/codecs.ts";
 import { itemOf } from "../../../src/store/item-store.ts";
 import { memoryDeps, type SettableClock } from "../stores/memory-store.ts";

@@ -6,6 +6,7 @@
 import type { DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import type { BulkGrantReport, SheetStore } from "../../../src/bulk-grants/ports/bulk-grants.ts";
 import { createDynamoSheetStore } from "../../../src/bulk-grants/store/sheet-store.ts";
+import { createDueHours } from "../../../src/due/runtime/due-hours.ts";
 import type { Purger } from "../../../src/feed/ports/reactions.ts";
 import type { UnreadCountStreams } from "../../../src/feed/ports/unread-counts.ts";
 import { createTargetOwnerCache } from "../../../src/feed/runtime/target-owner-cache.ts";
@@ -24,7 +25,6 @@ import type { RemoveSnapshot } from "../../../src/points/ports/points.ts";
 import type { RuleChangeReport } from "../../../src/points/ports/programs.ts";
 import { createProgramCache } from "../../../src/points/runtime/program-cache.ts";
 import { createSnapshotRemover } from "../../../src/points/store/ledger-items.ts";
-import { createDueHours } from "../../../src/reservations/runtime/due-hours.ts";
 import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";
 import { createTableScan } from "../../../src/store/scan.ts";

@@ -9,12 +9,6 @@ import type { Reason } from "../../../platform/words/reasons.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
 import { shardCount } from "../../../points/ports/points.ts";
 import type { EarlyExpiry } from "../../../points/rules/early-expiry.ts";
-import {
-  type DueHour,
-  dueHourShardCount,
-  markShardCount,
-  type PendingStart,
-} from "../../ports/reservations.ts";
 import type { Reservation, ReservationState } from "../../rules/reservation.ts";
 
 export const reservation: Codec<"reservation"> = {
@@ -78,43 +72,6 @@ const encodeExpiry = ({ expireMonth, expireAfterMonths }: EarlyExpiry): Item => 
 
 const decodeExpiry = (item: Item): EarlyExpiry =>
   item.em ? { expireMonth: num(item, "em") } : { expireAfterMonths: num(item, "ea") };
-
-/** The partition of the pending starts of a shard. */
-export const pendingStartsKey = (shard: number) => S(`S#${shard}`);
-
-export const pendingStart: Codec<"pendingStart"> = {
-  table: "points",
-  // A mark that is set again is found and deleted by the reconciler. A deletion has its version.
-  plainWrites: true,
-  key(id) {
-    return { pk: pendingStartsKey(shardOf(id, markShardCount)), sk: S(id) };
-  },
-  encode: ({ time }) => ({ t: N(time) }),
-  decode: (item): PendingStart => {
-    const [programId, id, holdId] = parts(item, "sk") as [string, string, string?];
-    const name = holdId === undefined ? { reservationId: id } : { holdId };
-    return { programId, ...name, time: num(item, "t") };
-  },
-};
-
-/** The partition of the due hours of a shard. */
-export const dueHoursKey = (shard: number) => S(`D#${shard}`);
-
-export const dueHour: Codec<"dueHour"> = {
-  table: "points",
-  // One that is written again is deleted again, and a deletion has its version.
-  plainWrites: true,
-  key(id) {
-    const [programId, hour] = id.split("#") as [string, string];
-    const sk = S(`${timeKey(Number(hour))}#${programId}`);
-    return { pk: dueHoursKey(shardOf(programId, dueHourShardCount)), sk };
-  },
-  encode: () => ({}),
-  decode: (item): DueHour => {
-    const [hour, programId] = parts(item, "sk") as [string, string];
-    return { programId, hour: Number(hour) };
-  },
-};
 
 const encodeGrant = ({ time, entryNumber, dueSince }: NonNullable<Reservation["grant"]>) => ({
   d: N(time),

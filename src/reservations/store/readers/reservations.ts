@@ -19,15 +19,7 @@ import type { Page, Window } from "../../../platform/ports/pages.ts";
 import { type AccountName, shardCount } from "../../../points/ports/points.ts";
 import type { ReservationFilter, ReservationReader } from "../../ports/reservations.ts";
 import type { Reservation, ReservationState } from "../../rules/reservation.ts";
-import {
-  dueHour,
-  dueHoursKey,
-  pendingStart,
-  pendingStartsKey,
-  reservation,
-  stateKey,
-  userKey,
-} from "../codecs/reservations.ts";
+import { reservation, stateKey, userKey } from "../codecs/reservations.ts";
 
 export function reservationReads(client: DynamoDBClient, tableName: TableName): ReservationReader {
   const reservations = tableName("reservations");
@@ -78,20 +70,6 @@ export function reservationReads(client: DynamoDBClient, tableName: TableName): 
         TableName: reservations,
         IndexName: byStateIndex,
         ...matching("is", stateKey({ programId, state: "PENDING" }, shard), window),
-      }),
-
-    pendingStarts: (shard, page) =>
-      query(client, page, pendingStart.decode, {
-        TableName: tableName("points"),
-        KeyConditionExpression: "pk = :p",
-        ExpressionAttributeValues: { ":p": pendingStartsKey(shard) },
-      }),
-
-    dueHours: (shard, until, page) =>
-      query(client, page, dueHour.decode, {
-        TableName: tableName("points"),
-        KeyConditionExpression: "pk = :p AND sk < :to",
-        ExpressionAttributeValues: { ":p": dueHoursKey(shard), ":to": S(timeKey(until + 1)) },
       }),
   };
 }

@@ -2,8 +2,8 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../platform/ports/clock.ts";
 import type { Engine } from "../../platform/ports/engine.ts";
+import type { DueHours } from "../ports/due.ts";
 import { dueHourRef } from "../ports/records.ts";
-import type { DueHours } from "../ports/reservations.ts";
 
 const hourMs = 3_600_000;
 

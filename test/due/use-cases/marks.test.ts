@@ -1,6 +1,6 @@
 /** Tests that a hold has its run when Temporal is back, wherever the call to it was lost. */
 import { describe, expect, test, vi } from "vitest";
-import type { HoldName } from "../../../src/holds/ports/holds.ts";
+import type { HoldName } from "../../../src/due/ports/due.ts";
 import { capturePoints, holdPoints } from "../../../src/holds/use-cases/commands.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
