@@ -304,7 +304,7 @@ async function check(log: RequestLog, callers: readonly Caller[], blocks: Blocks
       );
       const userIds = (reactors[kind] as string[]).map((one) => one.split(" ")[0]);
       expect(userIds.toSorted()).toEqual(liked.map(([name]) => name.split(" ")[1]).sort());
-      expect(counts[kind] ?? 0).toBe(userIds.length);
+      expect(Object.hasOwn(counts, kind) ? counts[kind] : 0).toBe(userIds.length);
     }
   }
   expect(shown.mutedPeople.length).toBeGreaterThan(0);

@@ -10,8 +10,8 @@ test("the changes of a file are noticed by its tests, but for those that are lis
   const args = ["run", "test:mutations", "--", "test/platform/words/month"];
   const { stdout } = await promisify(execFile)("npm", args, { cwd: projectRoot, env });
   const [, percent, count] =
-    /^(\d+) % of (\d+) changes: src\/domain\/month\.ts$/m.exec(stdout)?.map(Number) ?? [];
-  const survivors = stdout.match(/^survived: src\/domain\/month\.ts:\d+:\d+ /gm) ?? [];
+    /^(\d+) % of (\d+) changes: src\/platform\/words\/month\.ts$/m.exec(stdout)?.map(Number) ?? [];
+  const survivors = stdout.match(/^survived: src\/platform\/words\/month\.ts:\d+:\d+ /gm) ?? [];
   expect(count).toBeGreaterThan(survivors.length);
   expect(percent).toBe(Math.round((1 - survivors.length / Number(count)) * 100));
   expect(stdout).toContain("kills nothing alone: test/platform/words/month.test.ts > months > ");

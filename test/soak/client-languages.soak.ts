@@ -43,7 +43,7 @@ beforeAll(async () => {
   });
   await fetchProtos();
   folder = await mkdtemp(join(tmpdir(), "meguri-languages-"));
-  const build = join(projectRoot, "src", "dev", "build-packages.ts");
+  const build = join(projectRoot, "tools", "dev", "build-packages.ts");
   await run("node", [build, folder], { cwd: projectRoot });
 });
 afterAll(async () => {

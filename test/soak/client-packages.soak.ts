@@ -32,7 +32,7 @@ beforeAll(async () => {
   server = await startServer();
   await fetchProtos();
   folder = await mkdtemp(join(tmpdir(), "meguri-packages-"));
-  const build = join(projectRoot, "src", "dev", "build-packages.ts");
+  const build = join(projectRoot, "tools", "dev", "build-packages.ts");
   const { stdout } = await run("node", [build, folder], { cwd: projectRoot });
   [client = "", cli = ""] = stdout.split("\n");
 });

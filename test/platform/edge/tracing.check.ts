@@ -48,7 +48,7 @@ async function modulesOf(entry: string, more: Readonly<Record<string, string>>) 
     onLine: (line) => lines.push(line),
   });
   await child.stop();
-  expect(lines.some((line) => line.endsWith("/src/tracing.ts"))).toBe(true);
+  expect(lines.some((line) => line.endsWith("/src/platform/observe/tracing.ts"))).toBe(true);
   return lines.filter(isOfSdk);
 }
 
