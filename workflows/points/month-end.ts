@@ -2,7 +2,6 @@
 import { defineSearchAttributeKey } from "@temporalio/common";
 import {
   continueAsNew,
-  patched,
   proxyActivities,
   setCurrentDetails,
   upsertSearchAttributes,
@@ -29,15 +28,6 @@ import { sweepTiming } from "../timing.ts";
 
 const monthKey = defineSearchAttributeKey(searchAttributes.month, "KEYWORD");
 
-/** Runs that began before this patch process so many shards concurrently. */
-const fewShards = 4;
-
-/**
- * Each shard is a partition of the index, whose rate limits it, so all are processed at once, on a
- * task queue of their own. A worker that knows this patch also polls that task queue.
- */
-const allAtOnce = "all-shards-at-once";
-
 const { readMonthEnd, recordMonthEnd } = proxyActivities<Activities>(sweepTiming.month);
 const { expireShard } = proxyActivities<Activities>(sweepTiming.shard);
 
@@ -61,13 +51,13 @@ async function sweep(input: MonthEndInput): Promise<MonthEndResult> {
   const shards = so_far?.shards ?? allShards();
   const report = (progress: string) => reportOf(months, counts, progress);
   setCurrentDetails(escapeMarkdown(report("runs")));
-  const isAtOnce = patched(allAtOnce);
-  const concurrency = isAtOnce ? shardCount : fewShards;
-  const queue = isAtOnce && { taskQueue: monthEndTaskQueue(workflowInfo().taskQueue) };
-  const left = await workOn(shards, concurrency, async (part) => {
+  // Each shard is a partition of the index, whose rate limits it. So all are processed at once, on
+  // a task queue of their own.
+  const taskQueue = monthEndTaskQueue(workflowInfo().taskQueue);
+  const left = await workOn(shards, shardCount, async (part) => {
     const summary = `shard ${part.shard + 1} of ${shardCount}`;
     const result = await orRefusal(
-      expireShard.executeWithOptions({ summary, ...queue }, [{ program_id, ...part }]),
+      expireShard.executeWithOptions({ summary, taskQueue }, [{ program_id, ...part }]),
     );
     counts = added(counts, result);
     setCurrentDetails(escapeMarkdown(report("runs")));

@@ -73,7 +73,7 @@ export function showDetails(
 /**
  * Whether the status of the run says the state: Running that it is PENDING, Completed that it is
  * DONE. An upsert at the end would be one of four billed actions. A run has a state from the first
- * other one on; those that an earlier version or an operator has started have it from the start.
+ * other one on; one that an operator has started has it from the start.
  */
 const isPlain = (before: AtStart, state: string): boolean =>
   before.state === undefined &&

@@ -41,6 +41,6 @@ export interface HoldStep {
   readonly captured_points: Points;
   /** The points that were given back. 0 while the hold is HELD. */
   readonly released_points: Points;
-  /** Who released it. Absent in other states, and in histories of earlier versions. */
+  /** Who released it. Absent in other states. */
   readonly release?: ChangeView;
 }

@@ -101,8 +101,7 @@ export function addEntry(sum: LedgerSum, entry: LedgerEntry): void {
   if (!addChanges(sum, entry)) addFault("changes", `at most ${maxMonths} months`, "more");
   if (entry.availablePoints !== sum.availablePoints)
     addFault("available_points", sum.availablePoints, entry.availablePoints);
-  // A sum of an earlier version lacks the totals that are new.
-  if (entry.total) sum.totals[entry.total] = (sum.totals[entry.total] ?? 0) + entry.points;
+  if (entry.total) sum.totals[entry.total] += entry.points;
   sum.frozen = entry.frozen;
   sum.last = entry.number;
   sum.time = Math.max(sum.time, entry.createTime);

@@ -48,7 +48,7 @@ export interface ReservationInput extends ReservationKey {
   readonly reason?: string;
   /** What led to it. Absent when none was given. */
   readonly cause?: string;
-  /** Who reserved it, as people read it. Absent in runs of earlier versions, and by hand. */
+  /** Who reserved it, as people read it. Absent in runs that are started by hand. */
   readonly reserved_by?: string;
   /** The header `traceparent` of the call that reserved. Absent where that call was not traced. */
   readonly traceparent?: string;
@@ -73,7 +73,7 @@ export type ReservationStep =
   | {
       readonly step: "WAIT";
       readonly execute_time: string;
-      /** The points that are reserved. Absent in histories of earlier versions. */
+      /** The points that are reserved. Absent where the record has not been read. */
       readonly points?: Points;
       /** The last change. Absent when there was none. */
       readonly last_change?: ChangeView;
@@ -88,7 +88,7 @@ export type ReservationStep =
       readonly message: string;
       /** The run that has read this. A run that was reset finds the id of another run here. */
       readonly run_id: string;
-      /** Why a retry is refused. Absent when it is not, and in histories of earlier versions. */
+      /** Why a retry is refused. Absent when it is not. */
       readonly retry_refusal?: string;
     };
 
@@ -127,6 +127,5 @@ export interface ChangePointsInput extends ChangeInput {
 export interface ReservationView {
   readonly state: string;
   readonly execute_time: string;
-  /** Absent in histories of earlier versions. */
-  readonly points?: Points;
+  readonly points: Points;
 }

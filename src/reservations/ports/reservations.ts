@@ -21,10 +21,7 @@ export interface ReservationReader {
     filter: ReservationFilter,
     page: PageRequest,
   ): Promise<Page<Reservation>>;
-  /**
-   * Lists a user's reservations in a state by execute time. With PENDING, it may have ended ones,
-   * which an earlier version has written. Lags behind by moments.
-   */
+  /** Lists a user's reservations in a state by execute time. Lags behind by moments. */
   reservationsOfUserInState(
     name: AccountName,
     state: Reservation["state"],
