@@ -17,4 +17,4 @@ export const releases: readonly Release[] = [];
  * (test/soak/upgrade.soak.ts) starts it, and test/previous lists its stored items and histories.
  */
 export const previousCommit: string =
-  releases.at(-1)?.commit ?? "7e0c2665e969b2a2ad5783a2bdf6e60e37f0de57";
+  releases.at(-1)?.commit ?? "f75e0e989629a3af038d6668e819de8810c0c482";
