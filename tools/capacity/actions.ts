@@ -23,7 +23,7 @@ export const actions = {
   cancelledReservation: 4,
   /** One that waits until a call approves it, without the steps over its blocks. */
   bulkGrant: 13,
-  monthEnd: 23,
+  monthEnd: 21,
   expiryNotices: 19,
   /** A check for new files that finds none. */
   emptyPickUp: 2,
