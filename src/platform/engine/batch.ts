@@ -1,12 +1,7 @@
 /** Decides the calls of one batch over one snapshot and collects what their transaction writes. */
 
 import type { Now } from "../ports/clock.ts";
-import {
-  type Lookup,
-  Missing,
-  type Transaction,
-  type TransactionRequest,
-} from "../ports/engine.ts";
+import type { Lookup, Transaction, TransactionRequest } from "../ports/engine.ts";
 import type { Kind, Records, Ref } from "../ports/records.ts";
 import type { Span } from "../ports/tracing.ts";
 import { type ItemStore, type Loaded, nameOf, type Write } from "./item-store.ts";
@@ -26,6 +21,23 @@ interface KnownLookups {
   find<T>(lookup: Lookup<T>): T | undefined;
 }
 
+/** Thrown by `tx` for what a decision asks for and nobody has read yet. */
+class Unread extends Error {
+  readonly refs: readonly Ref[];
+  readonly lookup: Lookup<unknown> | undefined;
+
+  constructor(refs: readonly Ref[], lookup?: Lookup<unknown>) {
+    super("a decision has caught what its transaction threw");
+    this.refs = refs;
+    this.lookup = lookup;
+  }
+}
+
+/** What has to be read before a call can be decided. */
+interface Needed extends Pick<Unread, "refs" | "lookup"> {
+  readonly pending: Pending;
+}
+
 /** A call that waits for its answer. */
 export interface Pending {
   readonly request: TransactionRequest<unknown>;
@@ -40,6 +52,8 @@ export interface Pending {
   isAnswered: boolean;
   /** True once a batch with the call has failed unexpectedly: its next batch has no other call. */
   alone: boolean;
+  /** The records beside its read set that its decisions have asked for. */
+  readonly needed: Ref[];
   /** The records that its last decision read, if that decision wrote nothing. */
   readSet: readonly Ref[];
   readonly resolve: (value: unknown) => void;
@@ -66,9 +80,13 @@ export interface Batch {
   readonly writes: readonly Write[];
   /** Calls that did not fit, or that have to be the first of the next batch. */
   readonly left: readonly Pending[];
-  /** What has to be looked up before the calls can be decided. No call is decided then. */
-  readonly missing: readonly Lookup<unknown>[];
+  /** What has to be read before the calls can be decided. No call is decided then. */
+  readonly needed: readonly Needed[];
 }
+
+/** The records that calls need before their decisions: the declared ones and those asked for. */
+export const readsOf = (calls: readonly Pending[]): Ref[] =>
+  calls.flatMap(({ request, needed }) => [...request.readSet, ...needed]);
 
 /**
  * Decides `calls` one after another: each decision reads what the earlier ones have written. Stops
@@ -86,20 +104,21 @@ export function decide(
   const outcomes: Outcome[] = [];
   const counter = store.countItems();
   const validated = new Set<string>();
-  const missing: Lookup<unknown>[] = [];
+  const needed: Needed[] = [];
   const stopAt = (i: number) =>
-    missing.length > 0
-      ? { outcomes: [], writes: [], left: calls, missing }
-      : { outcomes, writes: [...writes.values()], left: calls.slice(i), missing };
+    needed.length > 0
+      ? { outcomes: [], writes: [], left: calls, needed }
+      : { outcomes, writes: [...writes.values()], left: calls.slice(i), needed };
   for (const [i, pending] of calls.entries()) {
     const decided = decideOne(snapshot, lookups, writes, pending, now);
-    if (decided instanceof Missing) {
-      if (changedBy(writes, nameOf(decided.lookup.source))) return stopAt(i);
-      missing.push(decided.lookup);
+    if (decided instanceof Unread) {
+      const { refs, lookup } = decided;
+      if (lookup && changedBy(writes, nameOf(lookup.source))) return stopAt(i);
+      needed.push({ pending, refs, lookup });
       continue;
     }
-    // The lookups of later calls can be read together with those of an earlier one.
-    if (missing.length > 0) continue;
+    // What later calls need can be read together with what an earlier one needs.
+    if (needed.length > 0) continue;
     const { outcome, own } = decided;
     let count = 0;
     for (const [name, write] of own) if (!writes.has(name)) count = counter.add(write);
@@ -128,16 +147,18 @@ function decideOne(
   ahead: ReadonlyMap<string, Write>,
   pending: Pending,
   now: Now,
-): Decided | Missing {
+): Decided | Unread {
   const own = new Map<string, Write>();
   const readSet = new Map<string, Ref>();
-  const declared = new Set(
-    [...pending.request.readSet, ...pending.request.expectAbsent].map(nameOf),
-  );
+  const expectAbsent = new Set(pending.request.expectAbsent.map(nameOf));
+  const declared = new Set([...pending.request.readSet.map(nameOf), ...expectAbsent]);
   const versionOf = (name: string) => snapshot.get(name)?.version ?? 0;
+  const changeOf = (name: string) => own.get(name) ?? changedBy(ahead, name);
+  const isRead = (name: string) => snapshot.has(name) || expectAbsent.has(name);
   const current = (ref: Ref): Loaded => {
     const name = nameOf(ref);
-    const changed = own.get(name) ?? changedBy(ahead, name);
+    const changed = changeOf(name);
+    if (!changed && !isRead(name)) throw new Unread([ref]);
     if (!own.has(name)) readSet.set(name, ref);
     if (changed) return { value: changed.value, version: changed.next };
     return { value: snapshot.get(name)?.value, version: versionOf(name) };
@@ -150,15 +171,20 @@ function decideOne(
   const conditionOf = (name: string) => {
     const earlier = ahead.get(name);
     if (earlier?.op === "delete") return earlier.version;
-    return declared.has(name) ? versionOf(name) : 0;
+    return declared.has(name) || readSet.has(name) ? versionOf(name) : 0;
   };
   const tx: Transaction = {
     get: <K extends Kind>(ref: Ref<K>) => current(ref).value as Records[K] | undefined,
+    getAll(refs) {
+      const unread = refs.filter((ref) => !changeOf(nameOf(ref)) && !isRead(nameOf(ref)));
+      if (unread.length > 0) throw new Unread(unread);
+      return refs.map((ref) => tx.get(ref));
+    },
     recordVersion: (ref) => current(ref).version,
     put(ref, value, firstVersion) {
       const name = nameOf(ref);
       const version = conditionOf(name);
-      const replaced = (own.get(name) ?? changedBy(ahead, name))?.next;
+      const replaced = changeOf(name)?.next;
       const next = version > 0 ? version + 1 : (firstVersion ?? (replaced || 1));
       own.set(name, { ref, op: "put", value, version, next });
     },
@@ -168,12 +194,13 @@ function decideOne(
     },
     lookup(lookup) {
       const isChanged = changedBy(ahead, nameOf(lookup.source)) !== undefined;
-      return (isChanged ? undefined : lookups.find(lookup)) ?? new Missing(lookup);
+      const found = isChanged ? undefined : lookups.find(lookup);
+      if (found === undefined) throw new Unread([], lookup);
+      return found;
     },
   };
   try {
     const result = pending.request.decide(tx, now);
-    if (result instanceof Missing) return result;
     const deliver = () => pending.resolve(result);
     const writes = own.size > 0;
     if (writes) {
@@ -185,6 +212,7 @@ function decideOne(
     }
     return { outcome: { pending, deliver, readSet: toRead(), writes }, own };
   } catch (error) {
+    if (error instanceof Unread) return error;
     const deliver = () => pending.reject(error);
     return { outcome: { pending, deliver, readSet: toRead(), writes: false }, own: new Map() };
   }

@@ -75,6 +75,7 @@ export class CommitEngine implements Engine {
         tried: false,
         isAnswered: false,
         alone: false,
+        needed: [],
         readSet: [],
         resolve(value) {
           answered();

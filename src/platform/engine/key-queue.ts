@@ -5,7 +5,7 @@ import { readClocks } from "../ports/clock-reading.ts";
 import type { Ref } from "../ports/records.ts";
 import type { CommitTallies } from "../ports/tallies.ts";
 import { DomainError } from "../words/errors.ts";
-import { type Batch, decide, deliver, type Pending } from "./batch.ts";
+import { type Batch, decide, deliver, type Pending, readsOf } from "./batch.ts";
 import { traceBatch } from "./batch-span.ts";
 import { Contention, type Pace } from "./contention.ts";
 import { distinct, type ItemStore, type Loaded, nameOf } from "./item-store.ts";
@@ -113,8 +113,9 @@ export class KeyQueue {
     await this.#contention.untilRead(async () => {
       const [first] = this.#calls;
       if (!first || this.records.has(this.key)) return true;
-      const reads = this.#calls.flatMap(({ request, readSet }) => [...request.readSet, ...readSet]);
-      const refs = distinct([first.request.key, ...reads]).slice(0, this.#context.store.maxItems);
+      const reads = this.#calls.flatMap(({ readSet }) => readSet);
+      const all = [first.request.key, ...readsOf(this.#calls), ...reads];
+      const refs = distinct(all).slice(0, this.#context.store.maxItems);
       // A store without an answer is handled where the batch itself is read and committed.
       return await this.#readAtomically(refs).catch(() => true);
     });
@@ -149,9 +150,7 @@ export class KeyQueue {
   /** Decides and commits one batch; calls that could not be served return to the queue's head. */
   async #attempt(calls: Pending[]): Promise<void> {
     const started = readClocks();
-    const readSet = calls.flatMap(({ request }) => request.readSet);
-    const missing = distinct(readSet).filter((ref) => !this.records.has(nameOf(ref)));
-    await this.#requests.watch(this.records.read(missing));
+    await this.#readUnknown(readsOf(calls));
     const batch = await this.#decide(calls);
     if (!batch) return this.#retryContended(calls, performance.now());
     this.#calls.unshift(...batch.left);
@@ -195,10 +194,15 @@ export class KeyQueue {
     for (let lookupReads = 0; ; ) {
       const now = await this.#requests.watch(clock.now());
       const batch = decide(snapshot, this.#lookups, calls, now, store);
-      if (batch.missing.length > 0) {
-        lookupReads += 1;
-        const isRead = await this.#lookups.read(batch.missing);
-        if (!isRead || lookupReads > maxLookupReads) return undefined;
+      if (batch.needed.length > 0) {
+        for (const { pending, refs } of batch.needed) pending.needed.push(...refs);
+        await this.#readUnknown(batch.needed.flatMap(({ refs }) => refs));
+        const lookups = batch.needed.flatMap(({ lookup }) => lookup ?? []);
+        if (lookups.length > 0) {
+          lookupReads += 1;
+          const isRead = await this.#lookups.read(lookups);
+          if (!isRead || lookupReads > maxLookupReads) return undefined;
+        }
         if (this.#contention.isContended) await this.#readAgain(calls);
         continue;
       }
@@ -211,13 +215,19 @@ export class KeyQueue {
     }
   }
 
+  /** Reads those of the records that the snapshot does not have, each at its own moment. */
+  async #readUnknown(refs: readonly Ref[]): Promise<void> {
+    const unknown = distinct(refs).filter((ref) => !this.records.has(nameOf(ref)));
+    await this.#requests.watch(this.records.read(unknown));
+  }
+
   /**
    * Reads the records of a contended key again after a read that took long: other processes have
    * probably changed one meanwhile, which would cancel the transaction of the whole batch. If they
    * keep writing, the batch is sent anyway, so that a busy process cannot starve this one.
    */
   async #readAgain(calls: readonly Pending[]): Promise<void> {
-    const refs = distinct(calls.flatMap(({ request }) => [request.key, ...request.readSet]));
+    const refs = distinct([...calls.map(({ request }) => request.key), ...readsOf(calls)]);
     const read = refs.slice(0, this.#context.store.maxItems);
     await this.#contention.untilRead(() => this.#readAtomically(read));
   }

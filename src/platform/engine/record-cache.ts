@@ -1,6 +1,13 @@
 /** The records that one queue has read or committed, and the validation of what it has read. */
 import type { Kind, Records, Ref } from "../ports/records.ts";
-import type { Batch, CachedRecord, Outcome, Pending, Snapshot } from "./batch.ts";
+import {
+  type Batch,
+  type CachedRecord,
+  type Outcome,
+  type Pending,
+  readsOf,
+  type Snapshot,
+} from "./batch.ts";
 import { type ItemStore, type Loaded, nameOf } from "./item-store.ts";
 
 /** How long a record may serve the batches of its key. */
@@ -41,7 +48,7 @@ export class RecordCache {
    * those that a call of the batch has named in its read set.
    */
   keepCommitted({ outcomes, writes }: Batch, at: number): void {
-    const shared = new Set(outcomes.flatMap(({ pending }) => namesOf(pending.request.readSet)));
+    const shared = new Set(namesOf(readsOf(outcomes.map(({ pending }) => pending))));
     this.#records.clear();
     for (const { ref, op, value, next } of writes) {
       const name = nameOf(ref);
@@ -57,7 +64,7 @@ export class RecordCache {
    */
   keepFound(calls: readonly Pending[], found: ReadonlyMap<Ref, Loaded>, at: number): boolean {
     const absent = new Set(calls.flatMap(({ request }) => namesOf(request.expectAbsent)));
-    const shared = new Set(calls.flatMap(({ request }) => namesOf(request.readSet)));
+    const shared = new Set(namesOf(readsOf(calls)));
     const isNamed = (name: string) => shared.has(name) || absent.has(name);
     const names = namesOf([...found.keys()]);
     if (!names.some(isNamed)) this.#records.clear();

@@ -13,21 +13,32 @@ export const requestMs: Milliseconds = 3_000;
 /** A decision is written within this time or never: it is sent until the patience is over. */
 export const lateWriteMs: Milliseconds = patienceMs + requestMs;
 
-/** The records of a batch while it is decided, with the writes of the calls decided before. */
+/**
+ * The records of a batch while it is decided, with the writes of the calls decided before. A
+ * decision may ask for any record and any lookup: one that is not known yet ends the decision, is
+ * read, and the decision runs again.
+ */
 export interface Transaction {
+  /** The record; undefined when it does not exist. */
   get<K extends Kind>(ref: Ref<K>): Records[K] | undefined;
+  /** The records in this order. Those that are not known yet are read in one request. */
+  getAll<K extends Kind>(refs: readonly Ref<K>[]): readonly (Records[K] | undefined)[];
   /** The version of the record, with the writes of this batch; 0 when it does not exist. */
   recordVersion(ref: Ref): number;
   /**
-   * Puts a record of `readSet` or `expectAbsent`; any other record must not exist yet. A new record
+   * Puts a record that the request has named or the decision has read; any other record must not
+   * exist yet. A new record
    * gets the version `firstVersion`; without it 1, or that of an earlier call of the batch which
    * has put it. If records of this name may have been deleted, it needs a version that none had.
    */
   put<K extends Kind>(ref: Ref<K>, value: Records[K], firstVersion?: number): void;
-  /** Deletes a record of `readSet` or `expectAbsent`. Does nothing when it does not exist. */
+  /**
+   * Deletes a record that the request has named or the decision has read. Does nothing when it does
+   * not exist.
+   */
   delete(ref: Ref): void;
-  /** The result of a lookup, or what the decision has to return because it is not known yet. */
-  lookup<T>(lookup: Lookup<T>): T | Missing;
+  /** The result of a lookup. */
+  lookup<T>(lookup: Lookup<T>): T;
 }
 
 /**
@@ -58,15 +69,6 @@ export interface Reading<T> {
   readonly unchanged: readonly { readonly ref: Ref; readonly value: unknown }[];
 }
 
-/** Returned by a decision that needs a lookup first. The engine reads it and decides again. */
-export class Missing {
-  readonly lookup: Lookup<unknown>;
-
-  constructor(lookup: Lookup<unknown>) {
-    this.lookup = lookup;
-  }
-}
-
 /**
  * One change: the records that it needs, and a pure decision over them. Every record that the
  * decision of a writing call has read becomes a condition of its transaction.
@@ -74,12 +76,18 @@ export class Missing {
 export interface TransactionRequest<R> {
   /** Calls with the same key are decided one after another and may share a transaction. */
   readonly key: Ref;
-  /** Read before the decision, unless this process has just committed them. */
+  /**
+   * Read before the decision, unless this process has just committed them. What the decision gets
+   * beside them costs it another read.
+   */
   readonly readSet: readonly Ref[];
   /** Taken as absent without a read; a failed condition or the read validation corrects it. */
   readonly expectAbsent: readonly Ref[];
-  /** May run several times. Throws `DomainError` to refuse, which discards what it has put. */
-  decide(tx: Transaction, now: Now): R | Missing;
+  /**
+   * May run several times, and is pure: it catches nothing that `tx` throws. Throws `DomainError`
+   * to refuse, which discards what it has put.
+   */
+  decide(tx: Transaction, now: Now): R;
   /** The instant at which the caller stops waiting, in `performance.now()` milliseconds. */
   readonly deadline: number | undefined;
   /**

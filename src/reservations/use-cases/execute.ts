@@ -1,6 +1,6 @@
 /** The use case that grants the points of a reservation when they are due. */
 
-import { type Lookup, Missing, type Transaction } from "../../platform/ports/engine.ts";
+import type { Lookup, Transaction } from "../../platform/ports/engine.ts";
 import { linkTo, runInSpan, startSpan } from "../../platform/ports/tracing.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
@@ -141,10 +141,9 @@ function grantOnce({ engine, programs }: ExecuteDeps, attempt: Attempt): Promise
     readSet: [account, ref],
     expectAbsent: [eventKey],
     deadline: undefined,
-    decide(tx, now): Decided | Missing {
+    decide(tx, now) {
       const program =
         programs.recent(programId, pauseReadMs) ?? tx.lookup(readAgain(programs, programId));
-      if (program instanceof Missing) return program;
       const reservation = readReservation(tx, attempt);
       const step = nextStep(reservation, now.wall, attempt.resetTime);
       if (step !== "GRANT") return { outcome: step, reservation };

@@ -1,6 +1,6 @@
 /** Finds the closed groups that a decision needs, and puts what becomes of unread groups. */
 
-import type { Engine, Transaction, TransactionRequest } from "../../../platform/ports/engine.ts";
+import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
@@ -22,36 +22,6 @@ import {
 import type { StoredKind } from "../../rules/kinds.ts";
 import type { UnreadGroup } from "../../rules/unread-group.ts";
 import type { UnreadName } from "./named-groups.ts";
-
-/** Returned by a decision that needs closed groups which its request has not declared. */
-export class UndeclaredGroups {
-  readonly refs: readonly Ref<"unreadGroup">[];
-
-  constructor(refs: readonly Ref<"unreadGroup">[]) {
-    this.refs = refs;
-  }
-}
-
-/** The ids of the closed groups that a request has declared. */
-export type DeclaredGroups = ReadonlySet<string>;
-
-/**
- * Runs a transaction that may need closed groups. Which ones is only known to its decision, by the
- * list of them: then the attempt ends without a write, and the next one declares these groups. The
- * engine ends an attempt at the request's deadline.
- */
-export async function withClosedGroups<R>(
-  engine: Engine,
-  request: (declared: DeclaredGroups) => TransactionRequest<R | UndeclaredGroups>,
-): Promise<R> {
-  const refs: Ref<"unreadGroup">[] = [];
-  for (;;) {
-    const { readSet, ...rest } = request(new Set(refs.map(({ id }) => id)));
-    const result = await engine.transact({ ...rest, readSet: [...readSet, ...refs] });
-    if (!(result instanceof UndeclaredGroups)) return result;
-    refs.push(...result.refs);
-  }
-}
 
 /**
  * The closed groups of an owner about a target, of which the request expects the list to be absent.
@@ -100,13 +70,6 @@ export const closedRefsOf = (
   closedRanges(tx, ownerId, target)
     .filter((each) => kind === undefined || each.kind === kind)
     .map((each) => closedGroupRef(ownerId, target, each.kind, each.generation));
-
-/** Those of the groups that are not declared. */
-export const undeclaredOf = (
-  refs: readonly (Ref<"unreadGroup"> | undefined)[],
-  declared: DeclaredGroups,
-): readonly Ref<"unreadGroup">[] =>
-  refs.filter((ref) => ref !== undefined).filter(({ id }) => !declared.has(id));
 
 /** `regroupAfterMs`, unless it would close a group of a target that has as many as it may have. */
 export function regroupAfterOf(

@@ -1,6 +1,6 @@
 /** The use cases that mark notifications as read, unread or seen, or dismiss them. */
 
-import { Missing, type Transaction } from "../../../platform/ports/engine.ts";
+import type { Transaction } from "../../../platform/ports/engine.ts";
 import { allPages } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
@@ -76,7 +76,6 @@ export async function markNotificationRead(
     deadline,
     decide(tx, { wall: now }) {
       const taken = takeSeen(tx, deps, mark, now);
-      if (taken instanceof Missing) return taken;
       const { inbox, read } = taken;
       const { generation = 0 } = read ?? {};
       if (read) tx.put(readGroupRef(ownerId, target, kind, generation), read, inbox.version);
@@ -105,7 +104,6 @@ export async function dismissNotification(
     deadline,
     decide(tx, { wall: now }) {
       const taken = takeSeen(tx, deps, mark, now);
-      if (taken instanceof Missing) return taken;
       const { inbox, read } = taken;
       if (read) return { changed: true, inbox };
       const found = tx.get(readRef);
@@ -203,14 +201,13 @@ function takeSeen(
   { reader, historyMs }: Pick<Deps, "reader" | "historyMs">,
   { version, ...name }: UnreadName & Partial<GroupName> & ReadMark,
   now: Instant,
-): Missing | { readonly inbox: Inbox; readonly read: ReadGroup | undefined } {
+): { readonly inbox: Inbox; readonly read: ReadGroup | undefined } {
   const refs = refsOf(name);
   const state = readUnread(tx, name);
   const looked = state.group && { reader, ref: state.ref, group: state.group, now };
   const isSplit = looked && needsSplit(looked.group, version);
   const lookUp = isEventKind(name.kind) ? lookUpEventSplit : lookUpSplit;
   const split = isSplit ? tx.lookup<Split>(lookUp(looked, version)) : undefined;
-  if (split instanceof Missing) return split;
   const { inbox, group, read } = markRead(state, version, { now, keptMs: historyMs }, split);
   if (!read) return { inbox, read };
   tx.put(refs.inbox, inbox);

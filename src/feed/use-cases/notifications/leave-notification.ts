@@ -1,6 +1,6 @@
 /** Takes a person out of one notification: the reaction, or all events of the person. */
 
-import { Missing, type Transaction } from "../../../platform/ports/engine.ts";
+import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import { requireTime } from "../../../platform/work/deadlines.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -30,14 +30,7 @@ import {
   type UnreadGroup,
   versionOf,
 } from "../../rules/unread-group.ts";
-import {
-  closedRefOf,
-  putUnread,
-  refOfGroup,
-  UndeclaredGroups,
-  undeclaredOf,
-  withClosedGroups,
-} from "./closed-groups.ts";
+import { closedRefOf, putUnread, refOfGroup } from "./closed-groups.ts";
 import { lookUpReadEnds } from "./event-lookups.ts";
 import type { ListedGroup } from "./group-pages.ts";
 import { lookUpEnds } from "./member-lookups.ts";
@@ -69,7 +62,7 @@ export async function leaveReactions(
     reaction: reactionRef(target, kind, userId),
   };
   const { closed: _, ...present } = refs;
-  const { inbox } = await withClosedGroups<{ inbox?: Inbox }>(deps.engine, (declared) => ({
+  const { inbox } = await deps.engine.transact<{ inbox?: Inbox }>({
     key: refs.inbox,
     readSet: Object.values(present),
     expectAbsent: [refs.closed, closedGroupsRef(ownerId, target)],
@@ -77,8 +70,6 @@ export async function leaveReactions(
     decide(tx, { wall }) {
       const reaction = unlessWithdrawn(tx.get(refs.reaction));
       const ref = closedRefOf(tx, { ownerId, target, kind, userId });
-      const undeclared = undeclaredOf([ref], new Set([...declared, refs.closed.id]));
-      if (undeclared.length > 0) return new UndeclaredGroups(undeclared);
       const step = { tx, reader: deps.reader, refs, now: wall };
       const unread = tx.get(ref ?? refs.open);
       if (reaction && isMember(unread, reaction)) return leaveUnread(step, unread, reaction);
@@ -89,7 +80,7 @@ export async function leaveReactions(
       const read = tx.get(refs.read);
       return read ? leaveRead(step, read, userId, reaction) : {};
     },
-  }));
+  });
   if (inbox) deps.unreadCounts.publish(ownerId, inbox);
   return inbox !== undefined;
 }
@@ -115,7 +106,6 @@ function leaveUnread(
   const ends = endsToRefill(group, member.version);
   const ref = refOfGroup(ownerOfGroup(refs.read), group);
   const refill = ends && tx.lookup(lookUpEnds({ reader, ref, group, now }, ends));
-  if (refill instanceof Missing) return refill;
   const remaining = leave(group, member, now, refill);
   const before = tx.get(refs.inbox) ?? emptyInbox;
   const inbox = replaceGroup(before, countedOf(group), countedOf(remaining));
@@ -136,7 +126,6 @@ function leaveRead(
   if (version === undefined) return {};
   const looked = { reader, ref: refs.read, group, now };
   const refill = endsToRefill(group, version) && tx.lookup(lookUpReadEnds(looked));
-  if (refill instanceof Missing) return refill;
   const remaining = removeMember(group, version, refill ?? {});
   if (remaining) tx.put(refs.read, remaining);
   else tx.delete(refs.read);
@@ -192,7 +181,7 @@ async function takeBackOne(
       deadline,
       decide(tx, { wall }) {
         const taken = takeBack(tx, deps, plan, wall);
-        if (!taken || taken instanceof Outdated || taken instanceof Missing) return taken;
+        if (!taken || taken instanceof Outdated) return taken;
         const known = tx.get(key);
         // Its id may be used again by now, for another event.
         if (known?.version === event.version) tx.put(key, { ...known, version: 0 });

@@ -1,6 +1,5 @@
 /** The use case that takes an event back from the owners who were notified of it. */
 
-import { Missing } from "../../../platform/ports/engine.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
@@ -90,7 +89,7 @@ async function retractFrom(
         if (current.version !== known.version) return new Outdated();
         const taken = plan && takeBack(tx, deps, plan, wall);
         const inbox = taken ?? nextInbox(tx, inboxRef(ownerId));
-        if (inbox instanceof Outdated || inbox instanceof Missing) return inbox;
+        if (inbox instanceof Outdated) return inbox;
         tx.put(key, { ...current, retracted: true });
         return { changed: true, inbox };
       },

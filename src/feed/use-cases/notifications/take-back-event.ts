@@ -1,6 +1,6 @@
 /** Takes one event out of an owner's records: what has to be read for it, and the decision. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Missing, patienceMs, type Transaction } from "../../../platform/ports/engine.ts";
+import { patienceMs, type Transaction } from "../../../platform/ports/engine.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
@@ -122,12 +122,11 @@ export function takeBack(
   { reader }: Pick<Deps, "reader">,
   plan: Plan,
   now: Instant,
-): Inbox | Outdated | Missing | undefined {
+): Inbox | Outdated | undefined {
   const found = readPlanned(tx, plan);
   if (!found || found instanceof Outdated) return found;
   const { event, state } = found;
   const refill = refillOf(tx, reader, plan, state, event.version, now);
-  if (refill instanceof Missing) return refill;
   const after = retract(state, event, now, refill);
   putEventState(tx, plan.refs, state, after);
   tx.delete(plan.event);
@@ -197,7 +196,7 @@ function refillOf(
   { group, read }: RetractionState,
   version: number,
   now: Instant,
-): Partial<Ends> | Missing | undefined {
+): Partial<Ends> | undefined {
   if (isWithin(group, version)) {
     const ends = endsToRefill(group, version);
     return ends && tx.lookup(lookUpEnds({ reader, ref: refs.group, group, now }, ends));

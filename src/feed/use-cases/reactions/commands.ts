@@ -1,11 +1,7 @@
 /** The use cases that set and take back a reaction. */
 
 import type { Now } from "../../../platform/ports/clock.ts";
-import {
-  Missing,
-  type Transaction,
-  type TransactionRequest,
-} from "../../../platform/ports/engine.ts";
+import type { Transaction } from "../../../platform/ports/engine.ts";
 import { maxDisplayNameBytes, readDisplayText } from "../../../platform/words/display-text.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { Milliseconds } from "../../../platform/words/units.ts";
@@ -22,16 +18,8 @@ import {
 } from "../../rules/reaction.ts";
 import { countOf, requireUnreserved, type Target } from "../../rules/target.ts";
 import { isMember } from "../../rules/unread-group.ts";
-import {
-  closedRefOf,
-  type DeclaredGroups,
-  regroupAfterOf,
-  UndeclaredGroups,
-  undeclaredOf,
-  withClosedGroups,
-} from "../notifications/closed-groups.ts";
+import { closedRefOf, regroupAfterOf } from "../notifications/closed-groups.ts";
 import { isPersonMuted } from "../notifications/muted-people.ts";
-import { type UndeclaredKinds, withKinds } from "./known-kinds.ts";
 import { latestWithout } from "./latest-actors.ts";
 import { putState, readPlace, readState, refillOf, refsOf } from "./reaction-records.ts";
 
@@ -79,43 +67,13 @@ type Changed = ReactionResult & { readonly inbox?: Inbox };
 export async function react(deps: ReactionDeps, given: ReactInput): Promise<ReactionResult> {
   requireUnreserved(given.target);
   const displayName = readDisplayText(given.displayName, maxDisplayNameBytes, "display_name");
-  const input = { ...given, displayName };
-  const ownerId = await deps.owners.of(input.target);
-  const changed = input.exclusive
-    ? await withKinds<Changed>(deps, input.target, (kinds, checkKinds) =>
-        withClosedGroups<Changed | UndeclaredKinds>(deps.engine, (declared) =>
-          reactRequest<UndeclaredKinds>(deps, ownerId, input, declared, kinds, checkKinds),
-        ),
-      )
-    : await withClosedGroups<Changed>(deps.engine, (declared) =>
-        reactRequest<never>(deps, ownerId, input, declared),
-      );
-  return publish(deps, ownerId, changed);
-}
-
-/** `kinds` are the other kinds that an exclusive reaction may have to take back. */
-function reactRequest<U extends UndeclaredKinds = never>(
-  deps: ReactionDeps,
-  ownerId: string,
-  { suppressNotification = false, coolDownMs = defaultCoolDownMs, ...input }: ReactInput,
-  declared: DeclaredGroups,
-  kinds: readonly string[] = [],
-  checkKinds?: (target: Target) => U | undefined,
-): TransactionRequest<Changed | U | UndeclaredGroups> {
-  const { target, kind, userId, displayName, regroupAfterMs, deadline } = input;
+  const { suppressNotification = false, coolDownMs = defaultCoolDownMs, ...input } = given;
+  const { target, kind, userId, regroupAfterMs, deadline } = input;
+  const ownerId = await deps.owners.of(target);
   const refs = refsOf(ownerId, input);
-  const otherNames = kinds
-    .filter((each) => each !== kind)
-    .map((each) => ({ target, kind: each, userId }));
-  const otherRefs = otherNames.map((name) => refsOf(ownerId, name));
-  return {
+  const changed = await deps.engine.transact<Changed>({
     key: refs.inbox,
-    readSet: [
-      refs.target,
-      refs.inbox,
-      refs.group,
-      ...otherRefs.flatMap(({ group, reaction, readMark }) => [group, reaction, readMark]),
-    ],
+    readSet: [refs.target, refs.inbox, refs.group],
     // Probably absent, which saves their reads.
     expectAbsent: [
       refs.reaction,
@@ -126,22 +84,12 @@ function reactRequest<U extends UndeclaredKinds = never>(
     deadline,
     decide(tx, { wall }) {
       const first = readState(tx, refs);
-      const undeclared = checkKinds?.(first.target);
-      if (undeclared) return undeclared;
-      const closedRef = closedRefOf(tx, { ...input, ownerId });
-      const closedRefs = [
-        closedRef,
-        ...otherNames.map((name) => closedRefOf(tx, { ...name, ownerId })),
-      ];
-      const undeclaredGroups = undeclaredOf(closedRefs, declared);
-      if (undeclaredGroups.length > 0) return new UndeclaredGroups(undeclaredGroups);
-      const readTimes: number[] = [];
-      for (const name of otherNames) {
+      const otherNames = input.exclusive ? otherKindsOf(tx, ownerId, first.target, input) : [];
+      const readTimes = otherNames.map((name) => {
         const taken = takeBack(tx, deps, ownerId, name, wall);
-        if (taken instanceof Missing) return taken;
-        readTimes.push(taken?.reaction?.readTime ?? 0);
-      }
-      const { before, place } = readPlace(tx, refs, closedRef);
+        return taken?.reaction?.readTime ?? 0;
+      });
+      const { before, place } = readPlace(tx, refs, closedRefOf(tx, { ...input, ownerId }));
       const active = unlessWithdrawn(before.reaction);
       let after = before;
       if (active) {
@@ -163,7 +111,32 @@ function reactRequest<U extends UndeclaredKinds = never>(
       const changed = after.inbox !== first.inbox;
       return { changed, reactionCount, ...(changed && { inbox: after.inbox }) };
     },
-  };
+  });
+  return publish(deps, ownerId, changed);
+}
+
+/**
+ * Names a person's reactions of the other kinds that a target has, and reads their records
+ * together.
+ */
+function otherKindsOf(
+  tx: Transaction,
+  ownerId: string,
+  { counts }: Target,
+  { target, kind, userId }: ReactionInput,
+): readonly ReactionInput[] {
+  // Sorted, so that a transaction changes them in one order: the maps of a store have none.
+  const kinds = Object.keys(counts).sort();
+  const names = kinds
+    .filter((each) => each !== kind)
+    .map((each) => ({ target, kind: each, userId }));
+  tx.getAll(
+    names.flatMap((name) => {
+      const { group, reaction, readMark } = refsOf(ownerId, name);
+      return [group, reaction, readMark];
+    }),
+  );
+  return names;
 }
 
 /**
@@ -174,21 +147,18 @@ export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise
   requireUnreserved(input.target);
   const ownerId = await deps.owners.of(input.target);
   const refs = refsOf(ownerId, input);
-  const changed = await withClosedGroups<Changed>(deps.engine, (declared) => ({
+  const changed = await deps.engine.transact<Changed>({
     key: refs.inbox,
     readSet: [refs.target, refs.inbox, refs.group, refs.reaction, refs.readMark],
     expectAbsent: [closedGroupsRef(ownerId, input.target)],
     deadline: input.deadline,
-    decide(tx, { wall }): Changed | Missing | UndeclaredGroups {
-      const undeclared = undeclaredOf([closedRefOf(tx, { ...input, ownerId })], declared);
-      if (undeclared.length > 0) return new UndeclaredGroups(undeclared);
+    decide(tx, { wall }) {
       const after = takeBack(tx, deps, ownerId, input, wall);
-      if (after instanceof Missing) return after;
       const { target, inbox } = after ?? readState(tx, refs);
       const reactionCount = countOf(target, input.kind);
       return { changed: after !== undefined, reactionCount, ...(after && { inbox }) };
     },
-  }));
+  });
   return publish(deps, ownerId, changed);
 }
 
@@ -199,16 +169,14 @@ function takeBack(
   ownerId: string,
   name: ReactionInput,
   now: Now["wall"],
-): ReactionState | Missing | undefined {
+): ReactionState | undefined {
   const open = refsOf(ownerId, name);
   const refs = { ...open, group: closedRefOf(tx, { ...name, ownerId }) ?? open.group };
   const before = readState(tx, refs);
   const reaction = unlessWithdrawn(before.reaction);
   if (!reaction) return undefined;
   const refill = refillOf(tx, reader, refs, before, reaction, now);
-  if (refill instanceof Missing) return refill;
   const latest = latestWithout(tx, reader, before.target, reaction, now);
-  if (latest instanceof Missing) return latest;
   const isRead = reaction.notified && !isMember(before.group, reaction);
   const readMark = isRead ? tx.get(refs.readMark) : undefined;
   const after = withdraw(before, reaction, { now, readMark }, refill, latest);

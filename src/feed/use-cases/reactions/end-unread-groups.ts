@@ -7,13 +7,7 @@ import { closedGroupsRef, inboxRef, unreadGroupRef } from "../../ports/records.t
 import type { EventsName } from "../../rules/event.ts";
 import { type Inbox, replaceGroup } from "../../rules/inbox.ts";
 import { countedOf } from "../../rules/unread-group.ts";
-import {
-  closedRefsOf,
-  putUnread,
-  UndeclaredGroups,
-  undeclaredOf,
-  withClosedGroups,
-} from "../notifications/closed-groups.ts";
+import { closedRefsOf, putUnread } from "../notifications/closed-groups.ts";
 
 /** Ends an owner's unread groups of one kind of events about a deleted target. */
 export async function endEventGroups(
@@ -22,18 +16,16 @@ export async function endEventGroups(
   deadline?: number,
 ): Promise<void> {
   const refs = { inbox: inboxRef(ownerId), group: unreadGroupRef(ownerId, target, kind) };
-  const inbox = await withClosedGroups<Inbox | undefined>(deps.engine, (declared) => ({
+  const inbox = await deps.engine.transact<Inbox | undefined>({
     key: refs.inbox,
     readSet: [refs.inbox, refs.group],
     expectAbsent: [closedGroupsRef(ownerId, target)],
     deadline,
     decide(tx) {
       const closedRefs = closedRefsOf(tx, ownerId, target, kind);
-      const undeclared = undeclaredOf(closedRefs, declared);
-      if (undeclared.length > 0) return new UndeclaredGroups(undeclared);
       return endUnreadGroups(tx, ownerId, [refs.group, ...closedRefs]);
     },
-  }));
+  });
   if (inbox) deps.unreadCounts.publish(ownerId, inbox);
 }
 
@@ -48,8 +40,7 @@ export function endUnreadGroups(
 ): Inbox | undefined {
   const ref = inboxRef(ownerId);
   let changed: Inbox | undefined;
-  for (const groupRef of groupRefs) {
-    const group = tx.get(groupRef);
+  for (const group of tx.getAll(groupRefs)) {
     const inbox = group && (changed ?? tx.get(ref));
     if (!inbox) continue;
     changed = replaceGroup(inbox, countedOf(group), undefined);

@@ -1,6 +1,6 @@
 /** The lookup of the people who have reacted to a target last, when the next ones are not known. */
 
-import type { Lookup, Missing, Transaction } from "../../../platform/ports/engine.ts";
+import type { Lookup, Transaction } from "../../../platform/ports/engine.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
 import type { ReactionReader } from "../../ports/reactions.ts";
 import { targetRef } from "../../ports/records.ts";
@@ -20,7 +20,7 @@ export function latestWithout(
   target: Target,
   { kind, userId }: Reaction,
   now: number,
-): readonly LatestActor[] | Missing | undefined {
+): readonly LatestActor[] | undefined {
   const leaving = { userId, count: countOf(target, kind), now };
   if (!needsActors(target.latest, kind, leaving)) return undefined;
   return tx.lookup(lookUpLatest(reader, target, kind, tx.recordVersion(targetRef(target))));

@@ -1,7 +1,7 @@
 /** The records that one reaction changes, read and put as one state. */
 
 import type { Now } from "../../../platform/ports/clock.ts";
-import type { Missing, Transaction } from "../../../platform/ports/engine.ts";
+import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { MemberReader } from "../../ports/notifications.ts";
@@ -99,7 +99,7 @@ export function refillOf(
   { group }: ReactionState,
   reaction: Reaction,
   now: Now["wall"],
-): Partial<Ends> | Missing | undefined {
+): Partial<Ends> | undefined {
   const ends = isMember(group, reaction) ? endsToRefill(group, reaction.version) : undefined;
   return group && ends && tx.lookup(lookUpEnds({ reader, ref: refs.group, group, now }, ends));
 }

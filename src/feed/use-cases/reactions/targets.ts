@@ -21,14 +21,8 @@ import {
   requireUnreserved,
   type Target,
 } from "../../rules/target.ts";
-import {
-  closedRefsOf,
-  UndeclaredGroups,
-  undeclaredOf,
-  withClosedGroups,
-} from "../notifications/closed-groups.ts";
+import { closedRefsOf } from "../notifications/closed-groups.ts";
 import { endEventGroups, endUnreadGroups } from "./end-unread-groups.ts";
-import { type UndeclaredKinds, withKinds } from "./known-kinds.ts";
 
 /** A change of one target, with the deadline of the caller. */
 interface TargetInput {
@@ -107,33 +101,27 @@ export async function deleteTarget(
   };
   const events = await deps.reader.eventOwners(target, eventKindsPage, ownerId);
   const eventKinds = events.items.map(({ kind }) => kind);
-  const deletion = await withKinds<Deletion>(deps, target, (kinds, checkKinds) => {
-    const allKinds = [...kinds, ...eventKinds];
-    const groupRefs = allKinds.map((kind) => unreadGroupRef(ownerId, target, kind));
-    return withClosedGroups<Deletion | UndeclaredKinds>(deps.engine, (declared) => ({
-      key: inboxRef(ownerId),
-      readSet: [refs.target, refs.muted, inboxRef(ownerId), ...groupRefs],
-      expectAbsent: [refs.pending, closedGroupsRef(ownerId, target)],
-      deadline,
-      decide(tx, { wall }) {
-        const found = requireExisting(tx.get(refs.target));
-        if (found.deleteTime !== undefined) {
-          return { tombstone: found, isPending: tx.get(refs.pending) !== undefined };
-        }
-        const closedRefs = closedRefsOf(tx, ownerId, target);
-        const undeclaredGroups = undeclaredOf(closedRefs, declared);
-        if (undeclaredGroups.length > 0) return new UndeclaredGroups(undeclaredGroups);
-        const undeclared = checkKinds(found);
-        if (undeclared) return undeclared;
-        const { latest: _, ...kept } = found;
-        const tombstone = { ...kept, updateTime: wall, deleteTime: wall };
-        tx.put(refs.target, tombstone);
-        if (found.muted) tx.delete(refs.muted);
-        tx.put(refs.pending, { target: { type, id }, ownerId, deleteTime: wall });
-        const inbox = endUnreadGroups(tx, ownerId, [...groupRefs, ...closedRefs]);
-        return { tombstone, inbox, isPending: true };
-      },
-    }));
+  const deletion = await deps.engine.transact<Deletion>({
+    key: inboxRef(ownerId),
+    readSet: [refs.target, refs.muted, inboxRef(ownerId)],
+    expectAbsent: [refs.pending, closedGroupsRef(ownerId, target)],
+    deadline,
+    decide(tx, { wall }) {
+      const found = requireExisting(tx.get(refs.target));
+      if (found.deleteTime !== undefined) {
+        return { tombstone: found, isPending: tx.get(refs.pending) !== undefined };
+      }
+      const kinds = [...Object.keys(found.counts), ...eventKinds];
+      const openRefs = kinds.map((kind) => unreadGroupRef(ownerId, target, kind));
+      const groupRefs = [...openRefs, ...closedRefsOf(tx, ownerId, target)];
+      const { latest: _, ...kept } = found;
+      const tombstone = { ...kept, updateTime: wall, deleteTime: wall };
+      tx.put(refs.target, tombstone);
+      if (found.muted) tx.delete(refs.muted);
+      tx.put(refs.pending, { target: { type, id }, ownerId, deleteTime: wall });
+      const inbox = endUnreadGroups(tx, ownerId, groupRefs);
+      return { tombstone, inbox, isPending: true };
+    },
   });
   const { tombstone, inbox, isPending } = deletion;
   if (inbox) deps.unreadCounts.publish(ownerId, inbox);
