@@ -12,6 +12,7 @@ import { ProgramService } from "./gen/meguri/programs/v1/program_service_pb.ts";
 import { ReactionService } from "./gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "./gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "./gen/meguri/testing/v1/clock_service_pb.ts";
+import { holdLedger } from "./holds/rpc/ledger.ts";
 import { holdService } from "./holds/rpc/service.ts";
 import type { Deps } from "./hub/deps.ts";
 import { admitCallers } from "./platform/edge/admission.ts";
@@ -26,8 +27,9 @@ import { pointsCommands } from "./points/rpc/commands.ts";
 import { ledgerExports } from "./points/rpc/exports.ts";
 import { liabilityReports } from "./points/rpc/liability-reports.ts";
 import { programService } from "./points/rpc/programs/service.ts";
-import { pointsQueries } from "./points/rpc/queries.ts";
+import { ledgers } from "./points/rpc/queries.ts";
 import { verifications } from "./points/rpc/verifications.ts";
+import { balances } from "./reservations/rpc/balances.ts";
 import { forecasts } from "./reservations/rpc/forecasts.ts";
 import { reservationService } from "./reservations/rpc/service.ts";
 
@@ -60,7 +62,9 @@ export function routes(routeDeps: RouteDeps) {
     router.service(ProgramService, programService(deps), options);
     const points = {
       ...pointsCommands(deps),
-      ...pointsQueries(deps),
+      ...ledgers(deps),
+      ...holdLedger(deps),
+      ...balances(deps),
       ...forecasts(deps),
       ...verifications(deps, log),
       ...liabilityReports(deps),

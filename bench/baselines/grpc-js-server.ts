@@ -21,15 +21,18 @@ import {
 } from "@grpc/grpc-js";
 import { compose } from "../../src/compose.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { holdLedger } from "../../src/holds/rpc/ledger.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { identityKey } from "../../src/platform/edge/context.ts";
-import { InvalidRequest, toConnectError } from "../../src/platform/edge/errors.ts";
+import { toConnectError } from "../../src/platform/edge/errors.ts";
 import { defaultTimeLimitMs } from "../../src/platform/edge/method-limits.ts";
 import { createRequestValidator } from "../../src/platform/edge/validator.ts";
+import { InvalidRequest } from "../../src/platform/messages/invalid-request.ts";
 import { createLogger } from "../../src/platform/observe/log.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { pointsCommands } from "../../src/points/rpc/commands.ts";
-import { pointsQueries } from "../../src/points/rpc/queries.ts";
+import { ledgers } from "../../src/points/rpc/queries.ts";
+import { balances } from "../../src/reservations/rpc/balances.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 
 type Handler = (request: Message, context: HandlerContext) => Promise<MessageInitShape<never>>;
@@ -103,7 +106,12 @@ const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
 
 const server = new Server();
-add(server, PointsService, { ...pointsCommands(deps), ...pointsQueries(deps) });
+add(server, PointsService, {
+  ...pointsCommands(deps),
+  ...ledgers(deps),
+  ...holdLedger(deps),
+  ...balances(deps),
+});
 process.once("SIGTERM", () => process.exit(0));
 server.bindAsync(`${config.host}:0`, ServerCredentials.createInsecure(), (error, port) => {
   if (error) throw error;

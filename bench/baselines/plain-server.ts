@@ -6,6 +6,7 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { holdLedger } from "../../src/holds/rpc/ledger.ts";
 import { authenticateByHeader } from "../../src/platform/auth/header.ts";
 import { admitCallers } from "../../src/platform/edge/admission.ts";
 import { callerOf } from "../../src/platform/edge/context.ts";
@@ -15,9 +16,10 @@ import { toProgramId } from "../../src/platform/words/program-ids.ts";
 import { requestHash } from "../../src/platform/work/idempotency.ts";
 import { pointsCommands } from "../../src/points/rpc/commands.ts";
 import { fromEntry } from "../../src/points/rpc/ledger-entries.ts";
-import { pointsQueries } from "../../src/points/rpc/queries.ts";
+import { ledgers } from "../../src/points/rpc/queries.ts";
 import { verifications } from "../../src/points/rpc/verifications.ts";
 import type { LedgerEntry } from "../../src/points/rules/ledger.ts";
+import { balances } from "../../src/reservations/rpc/balances.ts";
 import { commit, config, deps, log, serve } from "../support/plain-way.ts";
 
 type Item = Record<string, AttributeValue>;
@@ -97,6 +99,12 @@ const options = {
   interceptors: interceptors(deps),
 };
 await serve((router) => {
-  const service = { ...pointsCommands(deps), ...pointsQueries(deps), ...verifications(deps, log) };
+  const service = {
+    ...pointsCommands(deps),
+    ...ledgers(deps),
+    ...holdLedger(deps),
+    ...balances(deps),
+    ...verifications(deps, log),
+  };
   router.service(PointsService, { ...service, grantPoints }, options);
 });

@@ -58,7 +58,7 @@ export async function scannerWay(stack: Stack): Promise<Way> {
     reserve: ({ id: reservationId, userId, executeTime }) =>
       createReservation(stack.deps, {
         ...{ programId: "default", reservationId, userId, executeTime },
-        ...{ points: 5, reason: "bench", creator: asService("bench") },
+        ...{ points: 5, reason: "bench", caller: asService("bench") },
       }),
     lateness: async (ids) => (await allDone(stack, ids, limitMs)).map(latenessOf),
     cpuSeconds: () => cpuSecondsOf([scanner.pid]),

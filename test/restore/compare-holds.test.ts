@@ -3,11 +3,12 @@ import { expect, test } from "vitest";
 import { holdRef } from "../../src/holds/ports/records.ts";
 import type { Hold } from "../../src/holds/rules/hold.ts";
 import { capturePoints, holdPoints, releaseHold } from "../../src/holds/use-cases/commands.ts";
+import { refundPoints } from "../../src/holds/use-cases/refund.ts";
 import { timeOutHold } from "../../src/holds/use-cases/time-out.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { accountRef, entryRef, eventRef, programRef } from "../../src/points/ports/records.ts";
-import { refundPoints } from "../../src/points/use-cases/commands.ts";
+
 import {
   balance,
   createAccountFixture,

@@ -169,7 +169,7 @@ test("records of a program that does not exist are named", async () => {
   await grant(deps, "g", 10);
   await createReservation(deps, {
     ...{ programId: "p", reservationId: "r", userId: "u", points: 5, reason: "" },
-    ...{ executeTime: 0, allowPastExecuteTime: true, creator: asService("test") },
+    ...{ executeTime: 0, allowPastExecuteTime: true, caller: asService("test") },
   });
   store.force(programRef("p"), undefined);
   expect(linesOf(await compareAll(fixture, true))).toEqual([
@@ -183,7 +183,7 @@ test("a cancelled reservation that is granted is left to people", async () => {
   const { deps, store } = fixture;
   const { reservation } = await createReservation(deps, {
     ...{ programId: "p", reservationId: "r", userId: "u", points: 5, reason: "" },
-    ...{ executeTime: 0, allowPastExecuteTime: true, creator: asService("test") },
+    ...{ executeTime: 0, allowPastExecuteTime: true, caller: asService("test") },
   });
   await grant(deps, "g", 5);
   const key = (await deps.reader.get(eventRef("p", "u", "c:g")))?.value;
@@ -223,7 +223,7 @@ async function withGrantedReservation() {
   await grant(deps, "g", 10);
   await createReservation(deps, {
     ...{ programId: "p", reservationId: "r", userId: "u", points: 5, reason: "" },
-    ...{ executeTime: 0, allowPastExecuteTime: true, creator: asService("test") },
+    ...{ executeTime: 0, allowPastExecuteTime: true, caller: asService("test") },
   });
   const before = await stored();
   await executeReservation(deps, { programId: "p", reservationId: "r", userId: "u" });

@@ -10,6 +10,7 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { react } from "../../src/feed/use-cases/reactions/commands.ts";
 import { registerTarget } from "../../src/feed/use-cases/reactions/targets.ts";
 import { capturePoints, holdPoints } from "../../src/holds/use-cases/commands.ts";
+import { refundPoints } from "../../src/holds/use-cases/refund.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { createTables } from "../../src/ops/tables/manage-tables.ts";
@@ -18,7 +19,7 @@ import { type Table, tableName } from "../../src/platform/dynamodb/tables.ts";
 import { allPages } from "../../src/platform/ports/pages.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { eventName } from "../../src/points/rules/ledger.ts";
-import { grantPoints, refundPoints, usePoints } from "../../src/points/use-cases/commands.ts";
+import { grantPoints, usePoints } from "../../src/points/use-cases/commands.ts";
 import { verifyAccount } from "../../src/points/use-cases/verify.ts";
 import { cancelReservation, createReservation } from "../../src/reservations/use-cases/commands.ts";
 import { getReservation } from "../../src/reservations/use-cases/queries.ts";
@@ -75,7 +76,7 @@ async function call(deps: Deps, programId: string, number: number, dueTime: numb
   await usePoints(deps, { ...common, eventId: `u${number}`, points: 3, allowPartial: false });
   if (isHeld(number)) await holdAndCapture(deps, programId, userId, number, dueTime);
   await createReservation(deps, {
-    ...{ programId, userId, reservationId: `r${number}`, points: 5, reason: "", creator: caller },
+    ...{ programId, userId, reservationId: `r${number}`, points: 5, reason: "", caller },
     executeTime: dueTime + number * 50,
   });
   await react(deps, { target, kind: "like", userId: `person-${number}`, displayName: "a person" });
@@ -107,7 +108,7 @@ test("the restored tables agree, and each call is made once", async () => {
   await approve(deps, await comesTo(original, "spring", "AWAITING_APPROVAL"));
   // Cancelled after its table was copied, and due before the restored workers start. It has no run
   // that could grant it before it is cancelled.
-  const cancelled = { programId, reservationId: "cancelled", reason: "", creator: caller };
+  const cancelled = { programId, reservationId: "cancelled", reason: "", caller };
   const [userId = ""] = users;
   const due = { points: 5, executeTime: Date.now() + 1_000 };
   await createReservation(withoutTemporal(deps), { ...cancelled, userId, ...due });

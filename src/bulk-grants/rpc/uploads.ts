@@ -5,8 +5,8 @@ import type {
   UploadBulkGrantRequest,
   UploadBulkGrantRequest_Header,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
-import { invalid } from "../../platform/edge/errors.ts";
 import { withIdleLimit } from "../../platform/edge/idle-limit.ts";
+import { invalid } from "../../platform/messages/invalid-request.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { NewRow, SheetContent } from "../use-cases/read-rows.ts";
 

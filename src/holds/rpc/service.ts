@@ -8,11 +8,13 @@ import {
   ListHoldsRequestSchema,
 } from "../../gen/meguri/holds/v1/hold_service_pb.ts";
 import { ExpiredPointsPolicy as Policy } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
+import { callOf } from "../../platform/edge/context.ts";
+import { fromAnnotations, toAnnotations } from "../../platform/messages/annotations.ts";
 import { fromCaller } from "../../platform/messages/callers.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
 import { fromInstant, toInstant, toSafeInteger } from "../../platform/messages/scalars.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
+import { toAccount } from "../../points/rpc/accounts.ts";
 import { fromEntry } from "../../points/rpc/ledger-entries.ts";
 import type { ExpiredPointsPolicy } from "../../points/rules/points.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -55,7 +57,7 @@ export function holdService(deps: Deps): ServiceImpl<typeof HoldService> {
 
     async listHolds(request) {
       const { page, next } = requestedPage(ListHoldsRequestSchema, request);
-      const account = { programId: toProgramId(request.programId), userId: request.userId };
+      const account = toAccount(request);
       const found = await listHolds(deps, account, stateOf.get(request.state), page);
       return { holds: found.items.map(fromHold), nextPageToken: next(found) };
     },
@@ -73,14 +75,10 @@ const toRequest = (
   },
   context: HandlerContext,
 ) => ({
-  programId: toProgramId(request.programId),
-  userId: request.userId,
+  ...toAccount(request),
   holdId: request.holdId,
-  reason: request.reason,
-  ...(request.cause && { cause: request.cause }),
-  validateOnly: request.validateOnly,
-  caller: callerOf(context),
-  deadline: deadlineOf(context),
+  ...toAnnotations(request),
+  ...callOf(context, request),
 });
 
 const fromResult = ({ hold, entry, availablePoints, replayed }: HoldResult) => ({
@@ -101,8 +99,7 @@ function fromHold(hold: Hold): MessageInitShape<typeof HoldSchema> {
     state: states[hold.state],
     until: fromInstant(hold.until),
     expiredPointsPolicy: policies[hold.expiredPointsPolicy],
-    reason: hold.reason,
-    cause: hold.cause ?? "",
+    ...fromAnnotations(hold),
     creator: fromCaller(hold.creator),
     createTime: fromInstant(hold.createTime),
     updateTime: fromInstant(hold.updateTime),

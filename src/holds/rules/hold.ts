@@ -1,5 +1,6 @@
 /** The rules of holds: points that are set aside, then captured, or released to their months. */
 
+import { type Annotations, annotationsOf } from "../../platform/words/annotations.ts";
 import { type Caller, noCaller } from "../../platform/words/caller.ts";
 import { nounFor } from "../../platform/words/counted.ts";
 import { DomainError } from "../../platform/words/errors.ts";
@@ -37,7 +38,7 @@ export type HoldState = "HELD" | "CAPTURED" | "RELEASED" | "EXPIRED";
  * The record of a hold. It decides, and its workflow only reads it. It is also what makes the hold,
  * its captures and its release happen once.
  */
-export interface Hold {
+export interface Hold extends Annotations {
   readonly programId: string;
   /** Unique in the program for good. Contains no `/`, so that names of its events are unique. */
   readonly holdId: string;
@@ -48,10 +49,6 @@ export interface Hold {
   readonly until: Instant;
   /** Where every release of the hold puts points that have expired since. */
   readonly expiredPointsPolicy: ExpiredPointsPolicy;
-  /** Why the points are held. May be empty. */
-  readonly reason: string;
-  /** What led to it, such as the id of an order. Absent when none was given. */
-  readonly cause?: string;
   readonly creator: Caller;
   /** The hash of the first request. */
   readonly hash: string;
@@ -97,10 +94,8 @@ export interface HoldChange extends Change {
 }
 
 /** Who changes a hold, why, and at which instant of the clock by which holds time out. */
-interface Request {
+interface Request extends Annotations {
   readonly caller: Caller;
-  readonly reason: string;
-  readonly cause?: string;
   readonly wall: Instant;
 }
 
@@ -161,7 +156,7 @@ export function hold(
   allowPartial: boolean,
 ): HoldChange {
   const { holdId, until, expiredPointsPolicy, hash, caller, wall } = request;
-  const why = whyOf(request);
+  const why = annotationsOf(request);
   checkUntil(until, wall);
   const before = requireNotFrozen(state);
   const months = drained(before.account, points, allowPartial);
@@ -219,7 +214,7 @@ export function capture(
     });
   }
   const captured = withEntry(state, requireNotFrozen(state), {
-    ...{ event: captureEvent(held.holdId, eventId), caller, ...whyOf(request) },
+    ...{ event: captureEvent(held.holdId, eventId), caller, ...annotationsOf(request) },
     type: "CAPTURED",
     points: taken,
     changes: [],
@@ -294,7 +289,7 @@ function withReleased(
   request: Request,
 ): Change & { readonly release: Release } {
   const released = {
-    ...{ event: releaseEvent(held.holdId), caller: request.caller, ...whyOf(request) },
+    ...{ event: releaseEvent(held.holdId), caller: request.caller, ...annotationsOf(request) },
     type: "RELEASED",
     relatedEvent: holdEvent(held.holdId),
   } as const;
@@ -308,8 +303,6 @@ function withReleased(
     release: { points: entry.points, entryNumber: entry.number, availablePoints },
   };
 }
-
-const whyOf = ({ reason, cause }: Request) => ({ reason, ...(cause && { cause }) });
 
 function requireHeld({ state }: Hold, verb: string): void {
   if (state === "HELD") return;

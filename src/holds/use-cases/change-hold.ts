@@ -1,6 +1,7 @@
 /** Changes a hold and its account in one transaction. */
 
 import type { HoldName } from "../../due/ports/due.ts";
+import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import { DomainError } from "../../platform/words/errors.ts";
@@ -11,12 +12,9 @@ import type { Deps } from "../ports/deps.ts";
 import { holdRef } from "../ports/records.ts";
 import type { Hold, HoldChange } from "../rules/hold.ts";
 
-/** A hold that a call names, with the user of its account, and the deadline of the call. */
-export interface HoldCall extends HoldName {
+/** A hold that a call names, with the user of its account. */
+export interface HoldCall extends HoldName, CallLimits {
   readonly userId: string;
-  /** Returns what the change would make of the hold, and writes nothing. */
-  readonly validateOnly?: boolean;
-  readonly deadline?: number | undefined;
 }
 
 /**
@@ -38,13 +36,14 @@ export async function changeHold(
     readSet: [account, ref],
     expectAbsent: [],
     deadline,
+    validateOnly,
     decide(tx, now) {
       const hold = tx.get(ref);
       if (hold?.userId !== userId) throw holdNotFound(call.holdId);
       const program = programs.current(programId);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
       const change = decide(state, hold, now);
-      if (change && !validateOnly) putHold(tx, change);
+      if (change) putHold(tx, change);
       return change ?? { hold };
     },
   });

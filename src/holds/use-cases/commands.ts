@@ -1,6 +1,7 @@
 /** The use cases that hold points, and that capture and release what is held. */
 
-import type { Caller } from "../../platform/words/caller.ts";
+import type { Call } from "../../platform/ports/call.ts";
+import { type Annotations, annotationsOf } from "../../platform/words/annotations.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
@@ -23,12 +24,7 @@ import { type ChangedHold, changeHold, type HoldCall, putHold } from "./change-h
 import { syncInBackground } from "./hold-runs.ts";
 
 /** What every change of a hold names. */
-interface HoldRequest extends HoldCall {
-  readonly reason: string;
-  /** What led to the change, such as the id of an order. Absent when none was given. */
-  readonly cause?: string;
-  readonly caller: Caller;
-}
+interface HoldRequest extends HoldCall, Annotations, Call {}
 
 /** A hold as it is now, and what a call has done. */
 export interface HoldResult {
@@ -61,9 +57,9 @@ export async function holdPoints(
     readonly expiredPointsPolicy: ExpiredPointsPolicy;
   },
 ): Promise<HoldResult> {
-  const { programId, userId, points, allowPartial, until, reason, cause, caller } = input;
+  const { programId, userId, points, allowPartial, until, caller } = input;
   const { expiredPointsPolicy: expired, validateOnly, deadline } = input;
-  const given = { user: userId, points, allowPartial, until, expired, reason, cause };
+  const given = { user: userId, points, allowPartial, until, expired, ...annotationsOf(input) };
   const hash = requestHash("hold", caller, given);
   await deps.programs.get(programId);
   // One with another end is refused, or a repeated call.
@@ -77,6 +73,7 @@ export async function holdPoints(
     readSet: [account],
     expectAbsent: [ref],
     deadline,
+    validateOnly,
     decide(tx, now): ChangedHold {
       const existing = tx.get(ref);
       if (existing && existing.hash !== hash) throw idReused("hold_id");
@@ -84,7 +81,7 @@ export async function holdPoints(
       const program = deps.programs.current(programId);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
       const change = hold(state, { ...input, hash, wall: now.wall }, points, allowPartial);
-      if (!validateOnly) putHold(tx, change);
+      putHold(tx, change);
       return change;
     },
   });
@@ -108,9 +105,9 @@ export async function capturePoints(
     readonly moreFollow: boolean;
   },
 ): Promise<HoldResult> {
-  const { eventId, points, moreFollow, reason, cause, caller } = input;
+  const { eventId, points, moreFollow, caller } = input;
   // Event ids are unique in a hold, so its id needs no place in the hash.
-  const hash = requestHash("capture", caller, { points, moreFollow, reason, cause });
+  const hash = requestHash("capture", caller, { points, moreFollow, ...annotationsOf(input) });
   const changed = await changeHold(deps, input, (state, held, { wall }) => {
     const earlier = captureOf(held, eventId);
     if (earlier && !isSameRequest(earlier.hash, hash)) {

@@ -1,6 +1,7 @@
 /** What handlers read from the context of a call: who calls, and the deadline. */
 import type { Socket } from "node:net";
 import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Call } from "../ports/call.ts";
 import type { Identity } from "../ports/identity.ts";
 import type { StreamCall } from "../ports/streams.ts";
 import { asService, type Caller } from "../words/caller.ts";
@@ -61,3 +62,9 @@ export function deadlineOf(context: HandlerContext): number {
   if (timeoutMs === undefined) return performance.now() + limitMs;
   return performance.now() + Math.min(limitMs, timeoutMs - marginMs(timeoutMs));
 }
+
+/** What a call carries beside its request; `validateOnly` is a field of some requests. */
+export const callOf = (
+  context: HandlerContext,
+  { validateOnly = false }: { readonly validateOnly?: boolean } = {},
+): Call => ({ caller: callerOf(context), deadline: deadlineOf(context), validateOnly });

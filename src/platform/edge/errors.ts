@@ -8,7 +8,7 @@ import {
   ErrorInfoSchema,
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
-import { listed, mostListed } from "../words/counted.ts";
+import { type FieldViolation, InvalidRequest } from "../messages/invalid-request.ts";
 import { cutToBytes } from "../words/display-text.ts";
 import { DomainError } from "../words/errors.ts";
 import { reasonTable, type StatusCode } from "../words/reasons.ts";
@@ -29,29 +29,6 @@ const connectCodes: Readonly<Record<StatusCode, Code>> = {
   UNAUTHENTICATED: Code.Unauthenticated,
   PERMISSION_DENIED: Code.PermissionDenied,
 };
-
-/** What is wrong with one field of a request, by its path in the schema's names. */
-export interface FieldViolation {
-  readonly field: string;
-  readonly description: string;
-}
-
-/** A request that breaks rules of its schema. Names the first ten violations. */
-export class InvalidRequest extends DomainError {
-  readonly violations: readonly FieldViolation[];
-
-  constructor(all: readonly FieldViolation[]) {
-    super(
-      "INVALID_REQUEST",
-      listed(all.map(({ field, description }) => `${field}: ${description}`)),
-    );
-    this.violations = all.slice(0, mostListed);
-  }
-}
-
-/** The error for one field. */
-export const invalid = (field: string, description: string): InvalidRequest =>
-  new InvalidRequest([{ field, description }]);
 
 /** The error for a request that is no message of its method. */
 export const unreadable = (message: string) => new DomainError("INVALID_REQUEST", message);

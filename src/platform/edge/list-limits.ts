@@ -1,7 +1,7 @@
 /** Refuses lists that are too long before the rules of each of their items are evaluated. */
 import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
 import * as validate from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { invalid } from "./errors.ts";
+import { invalid } from "../messages/invalid-request.ts";
 import { allowedText } from "./violation-texts.ts";
 
 /** The lists in a message that have a rule of their length, and the fields that lead to others. */

@@ -11,10 +11,11 @@ import {
   type Interceptor,
 } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { invalid } from "../messages/invalid-request.ts";
 import { DomainError } from "../words/errors.ts";
 import { callKey } from "./calls.ts";
 import { clampDeadline } from "./clamp-deadline.ts";
-import { invalid, toConnectError, unreadable } from "./errors.ts";
+import { toConnectError, unreadable } from "./errors.ts";
 import { checkBody } from "./large-bodies.ts";
 import { tooLarge } from "./method-limits.ts";
 import { receiveBody } from "./receive-body.ts";

@@ -2,8 +2,8 @@
 import { Code, type HandlerContext } from "@connectrpc/connect";
 import type * as v1 from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import type * as v1alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { invalid } from "../messages/invalid-request.ts";
 import { DomainError } from "../words/errors.ts";
-import { invalid } from "./errors.ts";
 import { withIdleLimit } from "./idle-limit.ts";
 import type { SchemaFile, ServedSchema } from "./served-schema.ts";
 

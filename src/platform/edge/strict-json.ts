@@ -13,9 +13,10 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { invalid } from "../messages/invalid-request.ts";
 import { DomainError } from "../words/errors.ts";
 import { isTimestamp } from "../words/month.ts";
-import { invalid, toConnectError, unreadable } from "./errors.ts";
+import { toConnectError, unreadable } from "./errors.ts";
 
 /** Longer names of a request are cut, because clients limit the size of metadata. */
 export const maxEchoed = 100;

@@ -1,8 +1,8 @@
 /** Reads page sizes and page tokens, and makes the tokens of next pages. */
 import { createHash } from "node:crypto";
 import { clone, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { invalid } from "../edge/errors.ts";
 import type { PageRequest } from "../ports/pages.ts";
+import { invalid } from "./invalid-request.ts";
 
 const defaultPageSize = 50;
 const defaultMaxPageSize = 200;

@@ -1,7 +1,7 @@
 /** Maps times and integers between messages and the domain. */
 import { type Duration, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { invalid } from "../edge/errors.ts";
 import { formatMonth, type Instant, type Month, parseMonth } from "../words/month.ts";
+import { invalid } from "./invalid-request.ts";
 
 /** A timestamp in whole milliseconds; smaller fractions are cut off. Refuses times before 1970. */
 export function toInstant(time: Timestamp, field: string): Instant {

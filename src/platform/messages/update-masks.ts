@@ -1,7 +1,7 @@
 /** Reads from an update which fields of the resource it changes (AIP-134). */
 import { type DescMessage, isFieldSet, type MessageShape } from "@bufbuild/protobuf";
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
-import { invalid } from "../edge/errors.ts";
+import { invalid } from "./invalid-request.ts";
 
 /**
  * Returns the fields of `resource` that the mask names: all `updatable` ones for "*", and without a

@@ -1,6 +1,7 @@
 /** The commit engine as the use cases see it. */
 
 import type { Milliseconds } from "../words/units.ts";
+import type { CallLimits } from "./call.ts";
 import type { Now } from "./clock.ts";
 import type { Kind, Records, Ref } from "./records.ts";
 
@@ -27,9 +28,9 @@ export interface Transaction {
   recordVersion(ref: Ref): number;
   /**
    * Puts a record that the request has named or the decision has read; any other record must not
-   * exist yet. A new record
-   * gets the version `firstVersion`; without it 1, or that of an earlier call of the batch which
-   * has put it. If records of this name may have been deleted, it needs a version that none had.
+   * exist yet. A new record gets the version `firstVersion`; without it 1, or that of an earlier
+   * call of the batch which has put it. If records of this name may have been deleted, it needs a
+   * version that none had.
    */
   put<K extends Kind>(ref: Ref<K>, value: Records[K], firstVersion?: number): void;
   /**
@@ -71,9 +72,10 @@ export interface Reading<T> {
 
 /**
  * One change: the records that it needs, and a pure decision over them. Every record that the
- * decision of a writing call has read becomes a condition of its transaction.
+ * decision of a writing call has read becomes a condition of its transaction. With `validateOnly`
+ * nothing that the decision puts is written, and its answer is proven as that of a refusal.
  */
-export interface TransactionRequest<R> {
+export interface TransactionRequest<R> extends CallLimits {
   /** Calls with the same key are decided one after another and may share a transaction. */
   readonly key: Ref;
   /**
@@ -88,7 +90,6 @@ export interface TransactionRequest<R> {
    * to refuse, which discards what it has put.
    */
   decide(tx: Transaction, now: Now): R;
-  /** The instant at which the caller stops waiting, in `performance.now()` milliseconds. */
   readonly deadline: number | undefined;
   /**
    * For work on many records: ends as THROTTLED after 150 ms, not with the patience of five

@@ -1,20 +1,17 @@
 /** Changes one record in a transaction of its own. */
 
+import type { CallLimits } from "../ports/call.ts";
 import type { Now } from "../ports/clock.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Kind, Records, Ref } from "../ports/records.ts";
 
 /** The record to be changed, and how the engine treats the transaction. */
-interface RecordChange<K extends Kind> {
+interface RecordChange<K extends Kind> extends CallLimits {
   readonly ref: Ref<K>;
   /** Calls with the same key are decided one after another. The record itself by default. */
   readonly key?: Ref;
   /** True when the record probably does not exist, so that it is not read before the decision. */
   readonly expectAbsent?: boolean;
-  /** Returns what the change would make of the record, and writes nothing. */
-  readonly validateOnly?: boolean | undefined;
-  /** The instant at which the caller stops waiting, in `performance.now()` milliseconds. */
-  readonly deadline?: number | undefined;
 }
 
 /** The record after the change. `now` is the time at which it was decided. */
@@ -30,7 +27,7 @@ interface ChangedRecord<R> {
  */
 export function changeRecord<K extends Kind, R extends Records[K] | undefined>(
   { engine }: Pick<Deps, "engine">,
-  { ref, key = ref, expectAbsent = false, validateOnly = false, deadline }: RecordChange<K>,
+  { ref, key = ref, expectAbsent = false, validateOnly, deadline }: RecordChange<K>,
   change: (record: Records[K] | undefined, now: Now) => R,
 ): Promise<ChangedRecord<R>> {
   return engine.transact({
@@ -38,11 +35,11 @@ export function changeRecord<K extends Kind, R extends Records[K] | undefined>(
     readSet: expectAbsent ? [] : [ref],
     expectAbsent: expectAbsent ? [ref] : [],
     deadline,
+    validateOnly,
     decide(tx, now) {
       const before = tx.get(ref);
       const record = change(before, now);
       const isChanged = record !== before;
-      if (validateOnly) return { record, isChanged, now };
       if (record === undefined) tx.delete(ref);
       else if (isChanged) tx.put(ref, record);
       return { record, isChanged, now };

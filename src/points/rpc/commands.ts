@@ -1,32 +1,27 @@
 /** The handlers of the PointsService that write an account. */
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { EventName } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
-import {
-  type PointsService,
-  ExpiredPointsPolicy as Policy,
-} from "../../gen/meguri/points/v1/points_service_pb.ts";
-import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
+import type { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
+import { callOf } from "../../platform/edge/context.ts";
+import { toAnnotations } from "../../platform/messages/annotations.ts";
 import { toOptionalMonth, toSafeInteger } from "../../platform/messages/scalars.ts";
 import { parseMonth } from "../../platform/words/month.ts";
-import { toProgramId } from "../../platform/words/program-ids.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { ExpiredPointsPolicy } from "../rules/points.ts";
 import type { ChangeInput, ChangeResult } from "../use-cases/change-account.ts";
 import {
   extendPoints,
   freezeAccount,
   grantPoints,
-  refundPoints,
   revokePoints,
   unfreezeAccount,
   usePoints,
 } from "../use-cases/commands.ts";
+import { toAccount } from "./accounts.ts";
 import { fromEntry, toEventName } from "./ledger-entries.ts";
 
 type Commands =
   | "grantPoints"
   | "usePoints"
-  | "refundPoints"
   | "revokePoints"
   | "extendExpiry"
   | "freezeAccount"
@@ -46,18 +41,6 @@ export function pointsCommands(deps: Deps): Pick<ServiceImpl<typeof PointsServic
       const { allowPartial } = request;
       const input = { ...toChange(request, context), points, allowPartial };
       return fromChange(await usePoints(deps, input));
-    },
-
-    async refundPoints(request, context) {
-      const { useEventId, holdId, points, expiredPointsPolicy } = request;
-      const input = {
-        ...toChange(request, context),
-        useEventId,
-        holdId,
-        points: points === undefined ? undefined : toSafeInteger(points, "points"),
-        expiredPointsPolicy: policies[expiredPointsPolicy as keyof typeof policies],
-      };
-      return fromChange(await refundPoints(deps, input));
     },
 
     async revokePoints(request, context) {
@@ -82,12 +65,8 @@ export function pointsCommands(deps: Deps): Pick<ServiceImpl<typeof PointsServic
   };
 }
 
-const policies = {
-  [Policy.ORIGINAL_EXPIRY]: "ORIGINAL_EXPIRY",
-  [Policy.CURRENT_MONTH]: "CURRENT_MONTH",
-} as const satisfies Record<number, ExpiredPointsPolicy>;
-
-function toChange(
+/** The account that a request changes, its event, and what the call carries. */
+export const toChange = (
   request: {
     readonly programId: string;
     readonly userId: string;
@@ -97,20 +76,15 @@ function toChange(
     readonly validateOnly: boolean;
   },
   context: HandlerContext,
-): ChangeInput {
-  return {
-    programId: toProgramId(request.programId),
-    userId: request.userId,
-    eventId: request.eventId,
-    reason: request.reason,
-    ...(request.cause && { cause: request.cause }),
-    caller: callerOf(context),
-    validateOnly: request.validateOnly,
-    deadline: deadlineOf(context),
-  };
-}
+): ChangeInput => ({
+  ...toAccount(request),
+  ...toAnnotations(request),
+  ...callOf(context, request),
+  eventId: request.eventId,
+});
 
-const fromChange = ({ entry, availablePoints, replayed }: ChangeResult) => ({
+/** The response to every change of an account. */
+export const fromChange = ({ entry, availablePoints, replayed }: ChangeResult) => ({
   entry: fromEntry(entry),
   availablePoints: BigInt(availablePoints),
   replayed,

@@ -7,6 +7,7 @@ import {
   type LedgerEntrySchema,
   LedgerEntry_Type as Type,
 } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
+import { fromAnnotations } from "../../platform/messages/annotations.ts";
 import { fromCaller } from "../../platform/messages/callers.ts";
 import { fromInstant } from "../../platform/messages/scalars.ts";
 import { formatMonth } from "../../platform/words/month.ts";
@@ -66,8 +67,7 @@ export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEnt
       month: formatMonth(month),
       points: BigInt(points),
     })),
-    reason: entry.reason,
-    cause: entry.cause ?? "",
+    ...fromAnnotations(entry),
     ...(caller && { caller }),
     availablePoints: BigInt(entry.availablePoints),
     ...(expireTime !== undefined && { expireTime: fromInstant(expireTime) }),

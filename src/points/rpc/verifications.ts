@@ -12,7 +12,7 @@ import { fromInstant } from "../../platform/messages/scalars.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
 import type { Deps, Verification } from "../ports/deps.ts";
 import { getProgramVerification, verifyAccount, verifyProgram } from "../use-cases/verify.ts";
-import { toAccount } from "./queries.ts";
+import { toAccount } from "./accounts.ts";
 
 type Verifications = "verifyAccount" | "verifyProgram" | "getProgramVerification";
 

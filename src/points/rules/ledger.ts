@@ -1,4 +1,5 @@
 /** The ledger: immutable entries, the events that write them, and the keys of these events. */
+import type { Annotations } from "../../platform/words/annotations.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
@@ -8,7 +9,7 @@ import type { Milliseconds, Points } from "../../platform/words/units.ts";
  * and `frozen` contain everything that `rebuildFromLedger` needs, so that a new type of entry needs
  * no new code there.
  */
-export interface LedgerEntry {
+export interface LedgerEntry extends Annotations {
   readonly number: number;
   readonly type: EntryType;
   readonly event: EventName;
@@ -26,9 +27,6 @@ export interface LedgerEntry {
   readonly frozen: boolean;
   /** The points of the account after this entry. */
   readonly availablePoints: number;
-  readonly reason: string;
-  /** What led to the event, such as the id of an order. Absent when none was given. */
-  readonly cause?: string;
   readonly caller: Caller;
   /** Of an issue or an extension: when its points expire, as computed when it was written. */
   readonly expireTime?: Instant;

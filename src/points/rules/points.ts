@@ -1,5 +1,6 @@
 /** The rules for changing an account: grant, use, revoke, extension, freeze, expiry. */
 
+import type { Annotations } from "../../platform/words/annotations.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { nounFor } from "../../platform/words/counted.ts";
 import { DomainError } from "../../platform/words/errors.ts";
@@ -35,11 +36,8 @@ export interface State {
 }
 
 /** What identifies and describes a change. */
-export interface Event {
+export interface Event extends Annotations {
   readonly event: EventName;
-  readonly reason: string;
-  /** What led to it, such as the id of an order. Absent when none was given. */
-  readonly cause?: string;
   readonly caller: Caller;
 }
 

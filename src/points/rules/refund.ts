@@ -1,6 +1,5 @@
 /** The rule of refunds: what a use or a capture has taken returns, at most once in sum. */
 
-import { capturedPointsOf, captureEvent, type Hold } from "../../holds/rules/hold.ts";
 import { nounFor } from "../../platform/words/counted.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
@@ -33,30 +32,6 @@ export const spentByUse = ({ entry, reversedPoints }: EventKey): Spent => ({
   months: entry.changes.map(negative),
   since: entry.createTime,
   refundedPoints: reversedPoints,
-});
-
-/** What a capture of a hold has taken. Undefined when the hold has no such capture. */
-export function spentByCapture(held: Hold, eventId: string): Spent | undefined {
-  const i = held.captures.findIndex((each) => each.eventId === eventId);
-  const captured = held.captures[i];
-  if (!captured) return undefined;
-  const earlier = capturedPointsOf({ captures: held.captures.slice(0, i) });
-  return {
-    event: captureEvent(held.holdId, eventId),
-    months: takeFirst(skipFirst(held.months, earlier), captured.points),
-    since: held.heldTime,
-    refundedPoints: captured.refundedPoints ?? 0,
-  };
-}
-
-/** The hold after a refund of one of its captures. */
-export const withRefund = (held: Hold, eventId: string, points: Points): Hold => ({
-  ...held,
-  captures: held.captures.map((each) =>
-    each.eventId === eventId
-      ? { ...each, refundedPoints: (each.refundedPoints ?? 0) + points }
-      : each,
-  ),
 });
 
 /**

@@ -1,10 +1,9 @@
 /** The use cases that change an account. */
 
-import { holdRef } from "../../holds/ports/records.ts";
-import { holdNotFound } from "../../holds/use-cases/change-hold.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Month } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
+import { eventRef } from "../ports/records.ts";
 import { type EarlyExpiry, expiryParameters } from "../rules/early-expiry.ts";
 import {
   type EntryType,
@@ -14,20 +13,22 @@ import {
   type Origin,
 } from "../rules/ledger.ts";
 import {
+  type Change,
+  type Event,
   type ExpiredPointsPolicy,
   extendExpiry,
   grant,
   revoke,
+  type State,
   setFrozen,
   use,
 } from "../rules/points.ts";
-import { refund, spentByCapture, spentByUse, withRefund } from "../rules/refund.ts";
+import { refund, spentByUse } from "../rules/refund.ts";
 import {
   type ChangeDeps,
   type ChangeInput,
   type ChangeResult,
   changeAccount,
-  reversedEvent,
 } from "./change-account.ts";
 
 /**
@@ -65,49 +66,29 @@ export function usePoints(
   });
 }
 
+/** What a refund returns, of a use or of a capture of a hold. */
+export interface RefundInput extends ChangeInput {
+  /** Of the use, or with a hold of its capture. */
+  readonly useEventId: string;
+  /** Undefined means all points that were not refunded before. */
+  readonly points: Points | undefined;
+  readonly expiredPointsPolicy: ExpiredPointsPolicy;
+}
+
 /**
- * Returns the points of a use or of a capture of a hold, or a part of them. Refusals:
- * LEDGER_ENTRY_NOT_FOUND, HOLD_NOT_FOUND, WRONG_STATE when the event is no use, LIMIT_EXCEEDED with
- * the points that can be refunded, ACCOUNT_FROZEN, ID_REUSED.
+ * Returns the points of a use, or a part of them. Refusals: LEDGER_ENTRY_NOT_FOUND, WRONG_STATE
+ * when the event is no use, LIMIT_EXCEEDED with the points that can be refunded, ACCOUNT_FROZEN,
+ * ID_REUSED.
  */
-export function refundPoints(
-  deps: ChangeDeps,
-  input: ChangeInput & {
-    /** Of the use, or with a hold of its capture. */
-    readonly useEventId: string;
-    readonly holdId?: string | undefined;
-    /** Undefined means all points that were not refunded before. */
-    readonly points: Points | undefined;
-    readonly expiredPointsPolicy: ExpiredPointsPolicy;
-  },
-): Promise<ChangeResult> {
-  const { useEventId, holdId, points, expiredPointsPolicy } = input;
-  const parameters = { useEventId, holdId, points, expired: expiredPointsPolicy };
-  const shared = { input, operation: "refund", parameters };
-  if (holdId !== undefined) {
-    const { programId, userId } = input;
-    return changeAccount<"hold">(deps, {
-      ...shared,
-      reversed: {
-        ref: holdRef({ programId, holdId }),
-        count: (hold, refunded) => withRefund(hold, useEventId, refunded),
-      },
-      decide(state, event, hold) {
-        if (hold?.userId !== userId) throw holdNotFound(holdId);
-        const spent = spentByCapture(hold, useEventId);
-        if (!spent) throw entryNotFound(`capture ${useEventId} of the hold ${holdId}`);
-        return refund(state, event, spent, points, expiredPointsPolicy);
-      },
-    });
-  }
+export function refundUse(deps: ChangeDeps, input: RefundInput): Promise<ChangeResult> {
+  const { useEventId, points, expiredPointsPolicy } = input;
   const used: EventName = { origin: "c", eventId: useEventId };
-  return changeAccount(deps, {
-    ...shared,
-    reversed: reversedEvent(input, used),
-    decide(state, event, found) {
-      const spent = spentByUse(requireType(["USED"], used, found));
-      return refund(state, event, spent, points, expiredPointsPolicy);
-    },
+  return reverseEvent(deps, input, used, {
+    operation: "refund",
+    parameters: { useEventId, points, expired: expiredPointsPolicy },
+    types: ["USED"],
+    rule: (state, event, found) =>
+      refund(state, event, spentByUse(found), points, expiredPointsPolicy),
   });
 }
 
@@ -120,12 +101,11 @@ export function revokePoints(
   input: ChangeInput & { readonly grant: EventName },
 ): Promise<ChangeResult> {
   const { grant: granted } = input;
-  return changeAccount(deps, {
-    input,
+  return reverseEvent(deps, input, granted, {
     operation: "revoke",
     parameters: { grant: eventName(granted) },
-    reversed: reversedEvent(input, granted),
-    decide: (state, event, found) => revoke(state, event, requireType(grantTypes, granted, found)),
+    types: grantTypes,
+    rule: revoke,
   });
 }
 
@@ -139,13 +119,42 @@ export function extendPoints(
   input: ChangeInput & { readonly grant: EventName; readonly expireMonth: Month },
 ): Promise<ChangeResult> {
   const { grant: granted, expireMonth } = input;
-  return changeAccount(deps, {
-    input,
+  return reverseEvent(deps, input, granted, {
     operation: "extend",
     parameters: { grant: eventName(granted), ...expiryParameters({ expireMonth }) },
-    reversed: reversedEvent(input, granted),
-    decide: (state, event, found) =>
-      extendExpiry(state, event, requireType(grantTypes, granted, found), expireMonth),
+    types: grantTypes,
+    rule: (state, event, found) => extendExpiry(state, event, found, expireMonth),
+  });
+}
+
+/** A change that takes points from an earlier event, which counts them in its key. */
+interface Reversal {
+  readonly operation: string;
+  readonly parameters: Parameters<typeof changeAccount>[1]["parameters"];
+  /** The types of entries that it may reverse. */
+  readonly types: readonly EntryType[];
+  readonly rule: (state: State, event: Event, reversed: EventKey) => Change;
+}
+
+function reverseEvent(
+  deps: ChangeDeps,
+  input: ChangeInput,
+  reversed: EventName,
+  { operation, parameters, types, rule }: Reversal,
+): Promise<ChangeResult> {
+  const ref = eventRef(input.programId, input.userId, eventName(reversed));
+  return changeAccount(deps, {
+    input,
+    operation,
+    parameters,
+    reads: [ref],
+    decide(state, event, tx) {
+      const found = requireType(types, reversed, tx.get(ref));
+      const change = rule(state, event, found);
+      const reversedPoints = found.reversedPoints + change.entry.points;
+      tx.put(ref, { ...found, reversedPoints });
+      return change;
+    },
   });
 }
 
@@ -190,7 +199,8 @@ function requireType(
   return found;
 }
 
-const entryNotFound = (what: string): DomainError =>
+/** The refusal LEDGER_ENTRY_NOT_FOUND. */
+export const entryNotFound = (what: string): DomainError =>
   new DomainError("LEDGER_ENTRY_NOT_FOUND", `there is no ${what}`);
 
 const nouns: Readonly<Record<Origin, string>> = {

@@ -1,15 +1,10 @@
 /** The use cases that read balances and ledgers. */
 
-import { holdRef } from "../../holds/ports/records.ts";
-import { entryOfEvent, holdOfEvent } from "../../holds/rules/hold.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
-import { DomainError } from "../../platform/words/errors.ts";
-import { type Instant, monthStart, parseMonth } from "../../platform/words/month.ts";
-import type { Deps as ReservationDeps } from "../../reservations/ports/deps.ts";
-import { readOutstanding } from "../../reservations/use-cases/outstanding.ts";
+import type { Instant } from "../../platform/words/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
-import { accountRef, entryRef, eventRef } from "../ports/records.ts";
+import { accountRef, entryRef } from "../ports/records.ts";
 import {
   type Account,
   availablePointsOf,
@@ -18,15 +13,8 @@ import {
   emptyAccount,
   expireDue,
 } from "../rules/account.ts";
-import {
-  type EntryType,
-  type EventName,
-  eventName,
-  heldNow,
-  type LedgerEntry,
-  parseEventName,
-} from "../rules/ledger.ts";
-import { expireTime, firstExpireTime, maxLifetimeMonths, type Program } from "../rules/program.ts";
+import { type EntryType, heldNow, type LedgerEntry } from "../rules/ledger.ts";
+import { expireTime, type Program } from "../rules/program.ts";
 
 /** The points of an account at an instant. */
 export interface Balance {
@@ -57,21 +45,8 @@ export async function getBalance(
   return balanceAt(program, name, stored, calendar);
 }
 
-/** As `getBalance`, with what is reserved. Refusals: also those of `readOutstanding`. */
-export async function getBalanceWithPending(
-  deps: Pick<ReservationDeps, "reader" | "clock" | "programs">,
-  name: AccountName,
-  deadline: number | undefined,
-): Promise<Balance> {
-  const program = await deps.programs.get(name.programId);
-  const { stored, reservations } = await readOutstanding(deps, name, undefined, deadline);
-  const { calendar } = await deps.clock.now();
-  const pendingPoints = reservations.reduce((sum, { points }) => sum + points, 0);
-  return { ...balanceAt(program, name, stored, calendar), pendingPoints };
-}
-
 /** The balance of an account as it is stored, if it is, after the expiry of what is due. */
-function balanceAt(
+export function balanceAt(
   program: Program,
   { userId }: AccountName,
   stored: { readonly value: Account; readonly version: number } | undefined,
@@ -120,95 +95,10 @@ export async function listLedgerEntries(
 }
 
 /**
- * Returns an entry by its number or its event. Refusals: PROGRAM_NOT_FOUND,
- * LEDGER_ENTRY_NOT_FOUND.
- */
-export async function getLedgerEntry(
-  deps: Pick<Deps, "reader" | "programs">,
-  name: AccountName,
-  numberOrEvent: number | EventName,
-): Promise<LedgerEntry> {
-  const { programId, userId } = name;
-  const program = await deps.programs.get(programId);
-  const entry =
-    typeof numberOrEvent === "number"
-      ? (await deps.reader.get(entryRef(programId, userId, numberOrEvent)))?.value
-      : await findByEvent(deps, program, name, numberOrEvent);
-  if (!entry) throw new DomainError("LEDGER_ENTRY_NOT_FOUND", "there is no such ledger entry");
-  return entry;
-}
-
-async function findByEvent(
-  deps: Pick<Deps, "reader">,
-  program: Program,
-  name: AccountName,
-  event: EventName,
-): Promise<LedgerEntry | undefined> {
-  if (event.origin === "x") return findExpiry(deps, program, name, event.eventId);
-  const { programId, userId } = name;
-  if (event.origin === "h") {
-    const number = await numberInHold(deps, name, event.eventId);
-    if (number === undefined) return undefined;
-    return (await deps.reader.get(entryRef(programId, userId, number)))?.value;
-  }
-  const ref = eventRef(programId, userId, eventName(event));
-  return (await deps.reader.get(ref))?.value.entry;
-}
-
-/** The number of the entry of a hold's event: the hold is the record of its events. */
-async function numberInHold(
-  { reader }: Pick<Deps, "reader">,
-  { programId, userId }: AccountName,
-  eventId: string,
-): Promise<number | undefined> {
-  const hold = (await reader.get(holdRef({ programId, holdId: holdOfEvent(eventId) })))?.value;
-  return hold?.userId === userId ? entryOfEvent(hold, eventId) : undefined;
-}
-
-/**
- * Finds the entry of an expiry, which has no event key. The expiry of a month, `2026-11`, is among
- * the first entries recorded after the month's points have expired, a later one, `2026-11/2028-10`,
- * after the end of the month that it names. An expiry that a refund or a release caused,
- * `2026-11/c:id`, follows the entry of that.
- */
-async function findExpiry(
-  deps: Pick<Deps, "reader">,
-  program: Program,
-  name: AccountName,
-  eventId: string,
-): Promise<LedgerEntry | undefined> {
-  const [, month, end, cause] = expiryForm.exec(eventId) ?? [];
-  if (month === undefined) return undefined;
-  const expire = end
-    ? monthStart(program.timeZone, parseMonth(end) + 1)
-    : firstExpireTime(program, parseMonth(month));
-  const account = await deps.reader.get(accountRef(name.programId, name.userId));
-  const last = account?.value.last ?? 0;
-  const from = cause
-    ? (await findByEvent(deps, program, name, parseEventName(cause)))?.number
-    : await firstSince(deps, name, expire, last, 1);
-  if (from === undefined) return undefined;
-  const query = {
-    from,
-    to: from + maxLifetimeMonths,
-    newestFirst: false,
-    types: ["EXPIRED"],
-  } as const;
-  const page = await deps.reader.entries(name, query, {
-    size: maxLifetimeMonths + 1,
-    cursor: undefined,
-  });
-  return page.items.find(({ event }) => event.eventId === eventId);
-}
-
-/** The event id of an expiry: its month, and what distinguishes a further one of that month. */
-const expiryForm = /^([12]\d{3}-\d\d)(?:\/(?:([12]\d{3}-\d\d)|(.+)))?$/;
-
-/**
  * Returns the number of the first entry recorded at `time` or later; `unbounded` without a time.
  * Times never go back within an account, so a binary search finds it.
  */
-async function firstSince(
+export async function firstSince(
   deps: Pick<Deps, "reader">,
   { programId, userId }: AccountName,
   time: Instant | undefined,

@@ -9,8 +9,9 @@ import {
   type NewReservation,
   type ReservationService,
 } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
-import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
-import { invalid } from "../../platform/edge/errors.ts";
+import { callOf } from "../../platform/edge/context.ts";
+import { toAnnotations } from "../../platform/messages/annotations.ts";
+import { invalid } from "../../platform/messages/invalid-request.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
 import { toInstant, toSafeInteger } from "../../platform/messages/scalars.ts";
 import { describeError } from "../../platform/ports/described-errors.ts";
@@ -19,7 +20,7 @@ import { toProgramId } from "../../platform/words/program-ids.ts";
 import type { Deps } from "../ports/deps.ts";
 import { cancelReservations } from "../use-cases/cancel-reservations.ts";
 import { batchCreateReservations } from "../use-cases/commands.ts";
-import { fromReservation, toChange, toExecuteTime, toExpiry } from "./messages.ts";
+import { fromReservation, toExecuteTime, toExpiry } from "./messages.ts";
 
 type Batches = "batchCreateReservations" | "cancelReservations";
 
@@ -52,10 +53,10 @@ export function reservationBatches(
         {
           programId,
           filter: toCancelFilter(request.filter),
-          ...toChange(request, context),
+          ...callOf(context),
+          reason: request.reason,
           force: request.force,
           cursor: page.cursor,
-          deadline: deadlineOf(context),
         },
         logFailed(log, programId),
       );
@@ -101,18 +102,15 @@ const toBatch = (request: BatchCreateReservationsRequest, context: HandlerContex
   programId: toProgramId(request.programId),
   reservations: request.reservations.map(toNewReservation),
   allowPastExecuteTime: request.allowPastExecuteTime,
-  creator: callerOf(context),
-  validateOnly: request.validateOnly,
+  ...callOf(context, request),
   traceparent: activeTraceparent(),
-  deadline: deadlineOf(context),
 });
 
 const toNewReservation = (item: NewReservation, i: number) => ({
   reservationId: item.reservationId,
   userId: item.userId,
   points: toSafeInteger(item.points, `reservations[${i}].points`),
-  reason: item.reason,
-  ...(item.cause && { cause: item.cause }),
+  ...toAnnotations(item),
   executeTime: toExecuteTime(item, `reservations[${i}].execute_time`),
   expiry: toExpiry(item),
 });

@@ -5,7 +5,7 @@ import { Forecast_Change_Cause as Cause } from "../../gen/meguri/points/v1/forec
 import type { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { deadlineOf } from "../../platform/edge/context.ts";
 import { fromInstant, toInstant } from "../../platform/messages/scalars.ts";
-import { toAccount } from "../../points/rpc/queries.ts";
+import { toAccount } from "../../points/rpc/accounts.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { ForecastChange } from "../rules/forecast.ts";
 import { getForecast } from "../use-cases/forecast.ts";

@@ -7,14 +7,16 @@ import {
   Reservation_State as State,
 } from "../../gen/meguri/reservations/v1/reservation_pb.ts";
 import type { NewReservation } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
-import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
-import { invalid } from "../../platform/edge/errors.ts";
+import { callOf } from "../../platform/edge/context.ts";
+import { fromAnnotations } from "../../platform/messages/annotations.ts";
 import { fromCaller } from "../../platform/messages/callers.ts";
+import { invalid } from "../../platform/messages/invalid-request.ts";
 import { fromInstant, toInstant } from "../../platform/messages/scalars.ts";
+import type { Call } from "../../platform/ports/call.ts";
 import { formatMonth, parseMonth } from "../../platform/words/month.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
 import type { EarlyExpiry } from "../../points/rules/early-expiry.ts";
-import { type ChangeRequest, latenessOf, type VisibleState } from "../rules/reservation.ts";
+import { latenessOf, type VisibleState } from "../rules/reservation.ts";
 import type { ReservationCall, VisibleReservation } from "../use-cases/visible-reservation.ts";
 
 const states: Readonly<Record<VisibleState, State>> = {
@@ -32,21 +34,19 @@ export function toState(value: State | undefined): VisibleState {
   return state;
 }
 
-/** The reservation that a request names, with the deadline of its call. */
+/** The reservation that a request names, and what its call carries. */
 export const toName = (
-  request: { readonly programId: string; readonly reservationId: string },
+  request: {
+    readonly programId: string;
+    readonly reservationId: string;
+    readonly validateOnly?: boolean;
+  },
   context: HandlerContext,
-): ReservationCall => ({
+): ReservationCall & Call => ({
   programId: toProgramId(request.programId),
   reservationId: request.reservationId,
-  deadline: deadlineOf(context),
+  ...callOf(context, request),
 });
-
-/** Who changes reservations by a request, and why. */
-export const toChange = (
-  { reason }: { readonly reason: string },
-  context: HandlerContext,
-): ChangeRequest => ({ caller: callerOf(context), reason });
 
 /** The execute time of a request. The schema requires the field, so it is set. */
 export const toExecuteTime = (
@@ -82,8 +82,7 @@ export function fromReservation({
     reservationId: reservation.reservationId,
     userId: reservation.userId,
     points: BigInt(reservation.points),
-    reason: reservation.reason,
-    cause: reservation.cause ?? "",
+    ...fromAnnotations(reservation),
     executeTime: fromInstant(reservation.executeTime),
     state: states[state],
     creator: fromCaller(reservation.creator),

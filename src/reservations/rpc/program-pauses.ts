@@ -2,13 +2,12 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { ReservationService } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
-import { deadlineOf, requestIdOf } from "../../platform/edge/context.ts";
+import { callOf, requestIdOf } from "../../platform/edge/context.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
 import { fromProgram } from "../../points/rpc/programs/messages.ts";
 import { withRules } from "../../points/use-cases/programs/queries.ts";
 import type { Deps } from "../ports/deps.ts";
 import { pauseProgramReservations, resumeProgramReservations } from "../use-cases/pause.ts";
-import { toChange } from "./messages.ts";
 
 type ProgramPauses = "pauseProgramReservations" | "resumeProgramReservations";
 
@@ -39,6 +38,6 @@ const toInput = (
   context: HandlerContext,
 ) => ({
   programId: toProgramId(request.programId),
-  ...toChange(request, context),
-  deadline: deadlineOf(context),
+  ...callOf(context),
+  reason: request.reason,
 });

@@ -6,7 +6,7 @@ import {
   ListReservationsRequestSchema,
   type ReservationService,
 } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
-import { callerOf } from "../../platform/edge/context.ts";
+import { toAnnotations } from "../../platform/messages/annotations.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
 import { toOptionalInstant, toSafeInteger } from "../../platform/messages/scalars.ts";
 import { activeTraceparent } from "../../platform/ports/tracing.ts";
@@ -22,7 +22,7 @@ import {
 import { getReservation, listReservations } from "../use-cases/queries.ts";
 import type { VisibleReservation } from "../use-cases/visible-reservation.ts";
 import { reservationBatches } from "./batches.ts";
-import { fromReservation, toChange, toExecuteTime, toExpiry, toName, toState } from "./messages.ts";
+import { fromReservation, toExecuteTime, toExpiry, toName, toState } from "./messages.ts";
 import { programPauses } from "./program-pauses.ts";
 
 /** The handlers of all methods. */
@@ -39,13 +39,10 @@ export function reservationService(
         ...toName(request, context),
         userId: request.userId,
         points: toSafeInteger(request.points, "points"),
-        reason: request.reason,
-        ...(request.cause && { cause: request.cause }),
+        ...toAnnotations(request),
         executeTime: toExecuteTime(request),
         allowPastExecuteTime: request.allowPastExecuteTime,
         expiry: toExpiry(request),
-        creator: callerOf(context),
-        validateOnly: request.validateOnly,
         traceparent: activeTraceparent(),
       });
       return { reservation: fromReservation(visible), replayed };
@@ -89,14 +86,9 @@ export function reservationService(
 }
 
 const toNameAndChange = (
-  request: Parameters<typeof toName>[0] &
-    Parameters<typeof toChange>[0] & { readonly validateOnly: boolean },
+  request: Parameters<typeof toName>[0] & { readonly reason: string },
   context: HandlerContext,
-) => ({
-  ...toName(request, context),
-  ...toChange(request, context),
-  validateOnly: request.validateOnly,
-});
+) => ({ ...toName(request, context), reason: request.reason });
 
 const toUserOrState = ({ filter: { case: field, value } }: ListReservationsRequest) =>
   field === "userId" ? { userId: value } : { state: toState(value) };

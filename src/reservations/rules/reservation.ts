@@ -1,4 +1,5 @@
 /** The states of a reservation and the rules for changing them. */
+import type { Annotations } from "../../platform/words/annotations.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { type Instant, monthAt } from "../../platform/words/month.ts";
@@ -22,15 +23,11 @@ export type VisibleState = ReservationState | "PROCESSING";
  * The record of a reservation, a grant for a later moment. State and time of the reservation are
  * those of this record; its workflow only reads it.
  */
-export interface Reservation {
+export interface Reservation extends Annotations {
   readonly programId: string;
   readonly reservationId: string;
   readonly userId: string;
   readonly points: Points;
-  /** Why the points are granted. May be empty. */
-  readonly reason: string;
-  /** What led to it, such as the id of a campaign. Absent when none was given. */
-  readonly cause?: string;
   readonly creator: Caller;
   /** The hash of the first create request. */
   readonly hash: string;

@@ -1,5 +1,6 @@
 /** The use case that cancels the reservations of a user, or those of a reason and a time. */
 
+import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
@@ -27,14 +28,13 @@ type CancelFilter =
   | { readonly reasonPrefix: string; readonly start: Instant; readonly end: Instant };
 
 /** A request to cancel reservations. */
-interface CancelRequest extends ChangeRequest {
+interface CancelRequest extends ChangeRequest, CallLimits {
   readonly programId: string;
   readonly filter: CancelFilter;
   /** False to change nothing and answer what would be cancelled. */
   readonly force: boolean;
   /** The cursor of the call before; undefined for the first call. */
   readonly cursor: string | undefined;
-  readonly deadline: number | undefined;
 }
 
 /** Why one reservation could not be cancelled. */

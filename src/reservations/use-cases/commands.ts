@@ -1,7 +1,8 @@
 /** The use cases that create and change reservations. */
 
+import type { Call } from "../../platform/ports/call.ts";
 import type { Ref } from "../../platform/ports/records.ts";
-import type { Caller } from "../../platform/words/caller.ts";
+import { type Annotations, annotationsOf } from "../../platform/words/annotations.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
@@ -28,13 +29,10 @@ import { type ReservationCall, type VisibleReservation, visible } from "./visibl
 import { writeMarked } from "./workflow-runs.ts";
 
 /** What a caller reserves. */
-interface NewReservation {
+interface NewReservation extends Annotations {
   readonly reservationId: string;
   readonly userId: string;
   readonly points: Points;
-  readonly reason: string;
-  /** What led to it, such as the id of a campaign. Absent when none was given. */
-  readonly cause?: string;
   readonly executeTime: Instant;
   /** Absent for points that last for the whole lifetime. */
   readonly expiry?: EarlyExpiry | undefined;
@@ -64,42 +62,42 @@ type CommandDeps = Pick<
 export async function createReservation(
   deps: CommandDeps,
   input: NewReservation &
-    PastTimes & {
-      readonly programId: string;
-      readonly creator: Caller;
-      readonly traceparent?: string | undefined;
-      /** Returns the reservation that it would create, and writes nothing. */
-      readonly validateOnly?: boolean;
-      readonly deadline?: number | undefined;
-    },
+    PastTimes &
+    Call & { readonly programId: string; readonly traceparent?: string | undefined },
 ): Promise<CreatedReservation> {
-  const { programId, reservationId, userId, points, reason, cause, executeTime } = input;
-  const { creator, traceparent, validateOnly, expiry } = input;
+  const { programId, reservationId, userId, points, executeTime, expiry, traceparent } = input;
+  const { caller, validateOnly, deadline } = input;
+  const annotations = annotationsOf(input);
   const ref = reservationRef(programId, reservationId);
   const program = await deps.programs.get(programId);
   await checkNew(deps, ref, program, input);
-  if (!validateOnly) await deps.dueHours.mark(programId, executeTime, input.deadline);
-  const content = { user: userId, points, reason, cause, executeTime, ...expiryParameters(expiry) };
-  const hash = requestHash("reserve", creator, content);
+  if (!validateOnly) await deps.dueHours.mark(programId, executeTime, deadline);
+  const content = {
+    user: userId,
+    points,
+    executeTime,
+    ...expiryParameters(expiry),
+    ...annotations,
+  };
+  const hash = requestHash("reserve", caller, content);
   const write = () =>
     changeRecord(
       deps,
-      { ref, expectAbsent: true, validateOnly, deadline: input.deadline },
+      { ref, expectAbsent: true, validateOnly, deadline },
       (existing, { wall }): Reservation =>
         existing ?? {
           programId,
           reservationId,
           userId,
           points,
-          reason,
-          creator,
+          ...annotations,
+          creator: caller,
           hash,
           executeTime,
           ...(expiry && { expiry }),
           state: "PENDING",
           createTime: wall,
           updateTime: wall,
-          ...(cause && { cause }),
           ...(traceparent && { traceparent }),
         },
     );
@@ -139,14 +137,12 @@ async function checkNew(
  */
 export async function batchCreateReservations(
   deps: CommandDeps,
-  batch: PastTimes & {
-    readonly programId: string;
-    readonly reservations: readonly NewReservation[];
-    readonly creator: Caller;
-    readonly validateOnly: boolean;
-    readonly traceparent: string | undefined;
-    readonly deadline: number | undefined;
-  },
+  batch: PastTimes &
+    Call & {
+      readonly programId: string;
+      readonly reservations: readonly NewReservation[];
+      readonly traceparent: string | undefined;
+    },
   onFailed: OnFailed,
 ): Promise<ItemResult<CreatedReservation>[]> {
   const { reservations, ...shared } = batch;

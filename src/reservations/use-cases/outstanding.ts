@@ -7,6 +7,7 @@ import { requireTime } from "../../platform/work/deadlines.ts";
 import type { AccountName } from "../../points/ports/points.ts";
 import { accountRef } from "../../points/ports/records.ts";
 import type { Account } from "../../points/rules/account.ts";
+import { type Balance, balanceAt } from "../../points/use-cases/queries.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import { isOutstanding } from "../rules/forecast.ts";
@@ -46,6 +47,19 @@ export async function readOutstanding(
   const found = await readReservations(deps, programId, ids);
   const reservations = found.filter((each) => isOutstanding(each, stored?.value.last ?? 0));
   return { stored, reservations };
+}
+
+/** As `getBalance`, with what is reserved. Refusals: also those of `readOutstanding`. */
+export async function getBalanceWithPending(
+  deps: Pick<Deps, "reader" | "clock" | "programs">,
+  name: AccountName,
+  deadline: number | undefined,
+): Promise<Balance> {
+  const program = await deps.programs.get(name.programId);
+  const { stored, reservations } = await readOutstanding(deps, name, undefined, deadline);
+  const { calendar } = await deps.clock.now();
+  const pendingPoints = reservations.reduce((sum, { points }) => sum + points, 0);
+  return { ...balanceAt(program, name, stored, calendar), pendingPoints };
 }
 
 /** The ids of the user's pending reservations up to a time, by the index, which lags behind. */

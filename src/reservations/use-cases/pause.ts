@@ -1,15 +1,15 @@
 /** The use cases that pause and resume the reservations of a program. */
 
+import type { CallLimits } from "../../platform/ports/call.ts";
 import { displayCaller } from "../../platform/words/caller.ts";
 import { type Program, pauseReservations, resumeReservations } from "../../points/rules/program.ts";
 import { changeProgram } from "../../points/use-cases/programs/change-program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { ChangeRequest } from "../rules/reservation.ts";
 
-/** Names the program, with the deadline of the caller. */
-interface ProgramName {
+/** The program that a call pauses or resumes. */
+interface ProgramName extends CallLimits {
   readonly programId: string;
-  readonly deadline: number | undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The form in which callers get a reservation. */
 
 import type { ReservationName } from "../../due/ports/due.ts";
+import type { CallLimits } from "../../platform/ports/call.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { type Reservation, type VisibleState, visibleState } from "../rules/reservation.ts";
@@ -11,12 +12,8 @@ export interface VisibleReservation {
   readonly state: VisibleState;
 }
 
-/** A reservation that a call names, and the deadline of the call. */
-export interface ReservationCall extends ReservationName {
-  /** Returns what the change would make of the reservation, and writes nothing. */
-  readonly validateOnly?: boolean;
-  readonly deadline?: number | undefined;
-}
+/** A reservation that a call names. */
+export interface ReservationCall extends ReservationName, CallLimits {}
 
 /** The reservation as its reader gets it at `now`. */
 export const visible = (reservation: Reservation, now: Instant): VisibleReservation => ({

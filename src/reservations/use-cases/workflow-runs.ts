@@ -4,6 +4,7 @@ import type { ReservationName } from "../../due/ports/due.ts";
 import { markStart, withdrawMark } from "../../due/use-cases/marks.ts";
 import type { Hold } from "../../holds/rules/hold.ts";
 import { startHoldRun, startMarkedHold } from "../../holds/use-cases/hold-runs.ts";
+import type { CallLimits } from "../../platform/ports/call.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Reservation } from "../rules/reservation.ts";
@@ -31,7 +32,7 @@ export function startMarked(deps: SyncDeps, record: Reservation | Hold): Promise
  */
 export async function writeMarked<W extends Written>(
   deps: SyncDeps & Pick<Deps, "background">,
-  name: ReservationName & { readonly deadline?: number | undefined },
+  name: ReservationName & CallLimits,
   write: () => Promise<W>,
 ): Promise<W> {
   const mark = await markStart(deps, name);

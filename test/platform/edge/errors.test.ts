@@ -18,8 +18,9 @@ import {
 } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
 import { authenticateByHeader } from "../../../src/platform/auth/header.ts";
 import { admitCallers } from "../../../src/platform/edge/admission.ts";
-import { InvalidRequest, toConnectError } from "../../../src/platform/edge/errors.ts";
+import { toConnectError } from "../../../src/platform/edge/errors.ts";
 import { interceptors } from "../../../src/platform/edge/interceptors.ts";
+import { InvalidRequest } from "../../../src/platform/messages/invalid-request.ts";
 import { requestedPage } from "../../../src/platform/messages/page-tokens.ts";
 import {
   toInstant,

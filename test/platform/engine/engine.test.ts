@@ -176,7 +176,7 @@ describe.each(isolations)("request coalescing, applied %s", (isolation) => {
         reason: "",
         executeTime: 0,
         allowPastExecuteTime: true,
-        creator: asService("test"),
+        caller: asService("test"),
       };
       await createReservation({ ...deps, background: () => {} }, { programId, ...requests });
     }
@@ -598,7 +598,7 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
       userId,
       points: 5,
       reason: "",
-      creator: asService("test"),
+      caller: asService("test"),
     };
     await createReservation(deps, { ...requests, executeTime: 0, allowPastExecuteTime: true });
     const pending = (await deps.reader.get(ref))?.value;

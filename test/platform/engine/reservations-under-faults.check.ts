@@ -55,7 +55,7 @@ async function create(deps: Deps, reservationId: string, points: number) {
   for (;;) {
     try {
       const ids = { programId, reservationId, userId: "u" };
-      const request = { ...ids, points, reason: "", executeTime, creator: asService("tests") };
+      const request = { ...ids, points, reason: "", executeTime, caller: asService("tests") };
       const { reservation, replayed } = await createReservation(deps, request);
       return { points: reservation.points, replayed, hasFailed };
     } catch (error) {

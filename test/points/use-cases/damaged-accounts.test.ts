@@ -90,7 +90,7 @@ test("a reservation restored from before its grant is DONE, even on a frozen acc
     reason: "",
     executeTime: 0,
     allowPastExecuteTime: true,
-    creator: asService("test"),
+    caller: asService("test"),
   };
   const { reservation } = await createReservation(deps, input);
   const attempt = { ...name, userId: "u" };

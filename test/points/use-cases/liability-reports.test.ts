@@ -1,6 +1,7 @@
 /** Tests liability reports on the store in memory: against the ledgers, while accounts change. */
 import { describe, expect, test } from "vitest";
 import { capturePoints, holdPoints, releaseHold } from "../../../src/holds/use-cases/commands.ts";
+import { refundPoints } from "../../../src/holds/use-cases/refund.ts";
 import type { Deps, Reader } from "../../../src/hub/deps.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
@@ -9,12 +10,7 @@ import { accountRef, programRef } from "../../../src/points/ports/records.ts";
 import { type LedgerEntry, noTotals, type Totals } from "../../../src/points/rules/ledger.ts";
 import type { LiabilityResult } from "../../../src/points/rules/liability.ts";
 import { addLiability, noLiability } from "../../../src/points/rules/liability-sums.ts";
-import {
-  grantPoints,
-  refundPoints,
-  revokePoints,
-  usePoints,
-} from "../../../src/points/use-cases/commands.ts";
+import { grantPoints, revokePoints, usePoints } from "../../../src/points/use-cases/commands.ts";
 import { expireDueInShard } from "../../../src/points/use-cases/expire-due.ts";
 import {
   createLiabilityReport,

@@ -48,7 +48,7 @@ function setUp() {
     create: (deps: Deps, points = 10) =>
       createReservation(deps, {
         ...{ programId, reservationId: "r", userId: "u", reason: "", executeTime, points },
-        creator: asService("tests"),
+        caller: asService("tests"),
       }),
     exists: () => store.reader.get(reservationRef(programId, "r")).then((found) => !!found),
   };
@@ -203,7 +203,7 @@ test("a repeated request is answered by a process whose clock is behind", async 
   const create = (deps: Deps, executeTime: number) =>
     createReservation(deps, {
       ...{ programId, reservationId: "r", userId: "u", reason: "", executeTime, points: 10 },
-      creator: asService("tests"),
+      caller: asService("tests"),
     });
   await expect(create(deps, latest + 1)).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
   expect(await markedIds(deps, programId)).toEqual([]);

@@ -192,7 +192,7 @@ test("a record without an hour is found within a day all the same", async () => 
     { ...deps, dueHours },
     {
       ...{ programId, reservationId: "r", userId: "u", points: 10, reason: "" },
-      ...{ executeTime: clock.time, creator: change.caller },
+      ...{ executeTime: clock.time, caller: change.caller },
     },
   );
   await reserve("other", { programId: "other", inMs: 50 * hour });

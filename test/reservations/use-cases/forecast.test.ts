@@ -24,7 +24,7 @@ async function setUp() {
   await grantPoints(deps, { ...about, ...granted, caller });
   for (const reservationId of ["r-1", "r-2"]) {
     const reserved = { reservationId, points: 10, executeTime: 0, allowPastExecuteTime: true };
-    await createReservation(deps, { ...about, ...reserved, creator: caller });
+    await createReservation(deps, { ...about, ...reserved, caller });
   }
   const { calendar } = await deps.clock.now();
   /** Forecasts while r-1 is granted just before a read of `operation`. */

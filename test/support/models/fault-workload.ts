@@ -7,6 +7,7 @@ import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
 import { holdRef } from "../../../src/holds/ports/records.ts";
 import type { Hold, HoldState } from "../../../src/holds/rules/hold.ts";
 import { capturePoints, holdPoints, releaseHold } from "../../../src/holds/use-cases/commands.ts";
+import { refundPoints } from "../../../src/holds/use-cases/refund.ts";
 import { timeOutHold } from "../../../src/holds/use-cases/time-out.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
@@ -24,7 +25,6 @@ import { createSnapshotRemover } from "../../../src/points/store/ledger-items.ts
 import {
   extendPoints,
   grantPoints,
-  refundPoints,
   revokePoints,
   usePoints,
 } from "../../../src/points/use-cases/commands.ts";

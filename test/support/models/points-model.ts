@@ -2,6 +2,7 @@
 import { deepStrictEqual, ok } from "node:assert";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
+import { refundPoints } from "../../../src/holds/use-cases/refund.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
@@ -14,7 +15,6 @@ import {
   extendPoints,
   freezeAccount,
   grantPoints,
-  refundPoints,
   revokePoints,
   unfreezeAccount,
   usePoints,

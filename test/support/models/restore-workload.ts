@@ -10,14 +10,10 @@ import { retractEvent } from "../../../src/feed/use-cases/notifications/retract.
 import { react, unreact } from "../../../src/feed/use-cases/reactions/commands.ts";
 import { deleteTarget, registerTarget } from "../../../src/feed/use-cases/reactions/targets.ts";
 import { capturePoints, holdPoints, releaseHold } from "../../../src/holds/use-cases/commands.ts";
+import { refundPoints } from "../../../src/holds/use-cases/refund.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
-import {
-  grantPoints,
-  refundPoints,
-  revokePoints,
-  usePoints,
-} from "../../../src/points/use-cases/commands.ts";
+import { grantPoints, revokePoints, usePoints } from "../../../src/points/use-cases/commands.ts";
 import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
 import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import {
@@ -134,7 +130,7 @@ function reversal({ uses, grants }: Made, id: string): Step {
 
 function reservationStep(random: () => number, id: string, userId: string, fresh: Made): Step {
   const reservationId = `r${id}`;
-  const input = { programId, reservationId, userId, points: 7, reason: "", creator: caller };
+  const input = { programId, reservationId, userId, points: 7, reason: "", caller };
   const past = { executeTime: 1_000, allowPastExecuteTime: true };
   const create: Step = (deps) => createReservation(deps, { ...input, ...past });
   if (random() < 0.8) {

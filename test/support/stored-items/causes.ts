@@ -15,7 +15,7 @@ export async function storeCauses({ deps, clock, step }: Recorder): Promise<void
   );
   await step("create a reservation for a cause", () => {
     const executeTime = clock.time + 3_600_000;
-    return createReservation(deps, { ...about, ...name, points: 10, executeTime, creator: alice });
+    return createReservation(deps, { ...about, ...name, points: 10, executeTime, caller: alice });
   });
   await step("raise its points", () =>
     changeReservationPoints(deps, { ...name, caller: shop, reason: "a better offer", points: 25 }),

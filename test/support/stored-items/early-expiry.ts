@@ -23,7 +23,7 @@ export async function storeEarlyExpiry({ deps, clock, step }: Recorder): Promise
   const reserve = (userId: string, expiry: EarlyExpiry) =>
     createReservation(deps, {
       ...{ programId, reservationId: `early-${userId}`, userId, points: 10, reason: "", expiry },
-      ...{ executeTime: clock.time + 60_000, creator: shop },
+      ...{ executeTime: clock.time + 60_000, caller: shop },
     });
   await step("reserve points that end early", async () => {
     await reserve("eve", { expireMonth: expireMonth + 1 });

@@ -2,8 +2,9 @@
 
 import { markStart } from "../../../src/due/use-cases/marks.ts";
 import { capturePoints, holdPoints, releaseHold } from "../../../src/holds/use-cases/commands.ts";
+import { refundPoints } from "../../../src/holds/use-cases/refund.ts";
 import { timeOutHold } from "../../../src/holds/use-cases/time-out.ts";
-import { grantPoints, refundPoints } from "../../../src/points/use-cases/commands.ts";
+import { grantPoints } from "../../../src/points/use-cases/commands.ts";
 import { alice, programId, shop } from "./points.ts";
 import type { Recorder } from "./recorder.ts";
 

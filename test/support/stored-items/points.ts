@@ -1,5 +1,6 @@
 /** Calls that store programs, accounts, ledger entries, event keys and the test clock. */
 
+import { refundPoints } from "../../../src/holds/use-cases/refund.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { setTime } from "../../../src/platform/work/test-clock.ts";
@@ -9,7 +10,6 @@ import { snapshotInterval } from "../../../src/points/rules/past.ts";
 import {
   freezeAccount,
   grantPoints,
-  refundPoints,
   revokePoints,
   unfreezeAccount,
   usePoints,

@@ -20,7 +20,7 @@ export async function storeReservations({ deps, clock, step }: Recorder): Promis
       points: 10,
       reason: "birthday",
       executeTime: inAnHour,
-      creator: alice,
+      caller: alice,
       traceparent,
     });
   await step("create reservations", async () => {

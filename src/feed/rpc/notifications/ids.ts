@@ -1,6 +1,6 @@
 /** The opaque ids of notifications: what the use cases need to find one, encoded as text. */
 import { z } from "zod";
-import { invalid } from "../../../platform/edge/errors.ts";
+import { invalid } from "../../../platform/messages/invalid-request.ts";
 import type { GroupName } from "../../use-cases/notifications/named-groups.ts";
 
 /** A version as keys hold it, in up to 15 digits. */

@@ -4,8 +4,8 @@ import type {
   Program as ProgramMessage,
   ProgramSchema,
 } from "../../../gen/meguri/programs/v1/program_pb.ts";
-import { invalid } from "../../../platform/edge/errors.ts";
 import { fromCaller } from "../../../platform/messages/callers.ts";
+import { invalid } from "../../../platform/messages/invalid-request.ts";
 import { fromInstant } from "../../../platform/messages/scalars.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
 import { defaultBulkRules } from "../../rules/bulk-rules.ts";

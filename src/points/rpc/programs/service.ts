@@ -12,7 +12,7 @@ import {
   type RejectBulkRulesRequest,
 } from "../../../gen/meguri/programs/v1/program_service_pb.ts";
 import { mayUseProgram } from "../../../platform/edge/authorize.ts";
-import { callerOf, deadlineOf, identityOf } from "../../../platform/edge/context.ts";
+import { callerOf, callOf, identityOf } from "../../../platform/edge/context.ts";
 import { requestedPage } from "../../../platform/messages/page-tokens.ts";
 import { maskedFields } from "../../../platform/messages/update-masks.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -39,7 +39,7 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
           rules: toBulkRules(bulkRules, "bulk_rules"),
           proposer: callerOf(context),
         },
-        deadline: deadlineOf(context),
+        ...callOf(context),
       });
       return { program: fromProgram(created), replayed };
     },
@@ -65,7 +65,7 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
       const { programId, etag } = program;
       const masked = maskedFields(ProgramSchema, program, request.updateMask, updatable);
       const changes = toProgramChanges(masked, callerOf(context));
-      const input = { programId, ...changes, etag, deadline: deadlineOf(context) };
+      const input = { programId, ...changes, etag, ...callOf(context) };
       return { program: fromProgram(await updateProgram(deps, input)) };
     },
 
@@ -95,7 +95,7 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
 const toDecision = (
   { programId, digest, reason }: ApproveBulkRulesRequest | RejectBulkRulesRequest,
   context: HandlerContext,
-) => ({ programId, digest, reason, caller: callerOf(context), deadline: deadlineOf(context) });
+) => ({ programId, digest, reason, ...callOf(context) });
 
 /** The fields of a program that an update can change. */
 const updatable = ["lifetime_months", "notices", "bulk_rules"];

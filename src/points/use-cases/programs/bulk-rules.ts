@@ -1,6 +1,6 @@
 /** The use cases by which people approve and reject changes of a program's bulk rules. */
 
-import type { Caller } from "../../../platform/words/caller.ts";
+import type { Call } from "../../../platform/ports/call.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Deps } from "../../ports/deps.ts";
 import type { RuleChangeReport } from "../../ports/programs.ts";
@@ -11,13 +11,11 @@ import { ruleChangeDigest } from "./etag.ts";
 import { type RuledProgram, ruledProgram } from "./ruled-program.ts";
 
 /** Which change of which program is decided, by whom, and why. */
-interface RuleDecision {
+interface RuleDecision extends Call {
   readonly programId: string;
   /** Names the change: see `ruleChangeDigest`. */
   readonly digest: string;
-  readonly caller: Caller;
   readonly reason: string;
-  readonly deadline?: number | undefined;
 }
 
 type DecisionDeps = Pick<Deps, "engine" | "background" | "reporter">;

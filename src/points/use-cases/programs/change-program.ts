@@ -1,5 +1,6 @@
 /** Changes the record of a program in one transaction. */
 
+import type { CallLimits } from "../../../platform/ports/call.ts";
 import type { Now } from "../../../platform/ports/clock.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
@@ -13,7 +14,7 @@ import type { Program } from "../../rules/program.ts";
  */
 export async function changeProgram(
   deps: Pick<Deps, "engine">,
-  { programId, deadline }: { readonly programId: string; readonly deadline: number | undefined },
+  { programId, deadline }: { readonly programId: string } & CallLimits,
   change: (program: Program, now: Now) => Program,
 ): Promise<Program> {
   const ref = programRef(programId);

@@ -1,5 +1,6 @@
 /** The use cases that create and change programs. */
 
+import type { CallLimits } from "../../../platform/ports/call.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
@@ -37,12 +38,11 @@ interface NewRules {
  */
 export async function createProgram(
   deps: Pick<Deps, "engine" | "workflows" | "background">,
-  input: {
+  input: CallLimits & {
     readonly programId: string;
     readonly timeZone: string;
     readonly lifetimeMonths: number;
     readonly bulkRules?: NewRules | undefined;
-    readonly deadline?: number | undefined;
   },
 ): Promise<RuledProgram & { readonly replayed: boolean }> {
   const { programId, lifetimeMonths, bulkRules, deadline } = input;
@@ -111,13 +111,12 @@ function firstRulesOf(tx: Transaction, programId: string): BulkRules {
  */
 export async function updateProgram(
   deps: Pick<Deps, "engine" | "reader" | "workflows" | "background" | "reporter">,
-  input: {
+  input: CallLimits & {
     readonly programId: string;
     readonly lifetimeMonths?: number | undefined;
     readonly notices?: ProgramNotices | undefined;
     readonly bulkRules?: NewRules | undefined;
     readonly etag?: string;
-    readonly deadline: number | undefined;
   },
 ): Promise<RuledProgram> {
   const { programId, notices, bulkRules, etag = "", deadline } = input;

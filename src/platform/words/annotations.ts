@@ -1,0 +1,11 @@
+/** The texts that a caller attaches to a change, which stay with everything that comes of it. */
+
+export interface Annotations {
+  /** Why points change. May be empty. */
+  readonly reason: string;
+  /** What led to the change, such as the id of an order or a campaign. Absent if none was given. */
+  readonly cause?: string | undefined;
+}
+
+/** Only the annotations of a value that has them among other fields. */
+export const annotationsOf = ({ reason, cause }: Annotations): Annotations => ({ reason, cause });
