@@ -2,6 +2,7 @@
 import pRetry from "p-retry";
 import type { TransactionRequest } from "../../platform/ports/engine.ts";
 import type { Ref } from "../../platform/ports/records.ts";
+import { annotationsOf } from "../../platform/words/annotations.ts";
 import { noCaller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Month } from "../../platform/words/month.ts";
@@ -126,13 +127,13 @@ async function attempt(
   await deps.awaitRowSlot();
   const { programId, bulkGrantId, revision } = bulkGrant;
   await deps.programs.get(programId);
-  const { submitter: caller, cause } = revision;
+  const { submitter: caller } = revision;
   const { userId, points, reason } = row;
   const expireMonth = expireMonthOf(row, revision);
   const { account, readSet, reversedKey, eventKey } = rowRecords(bulkGrant, revision, row);
   const hash = hashOfRow(row, revision);
-  const why = { reason, ...(cause && { cause }) };
-  const event = { event: rowEvent(bulkGrantId, userId), ...why, caller };
+  const annotations = annotationsOf({ ...revision, reason });
+  const event = { event: rowEvent(bulkGrantId, userId), ...annotations, caller };
   const request: TransactionRequest<RowOutcome | undefined> = {
     key: account,
     readSet,

@@ -9,7 +9,11 @@ import {
 } from "../../gen/meguri/holds/v1/hold_service_pb.ts";
 import { ExpiredPointsPolicy as Policy } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { callOf } from "../../platform/edge/context.ts";
-import { fromAnnotations, toAnnotations } from "../../platform/messages/annotations.ts";
+import {
+  type AnnotationsMessage,
+  fromAnnotations,
+  toAnnotations,
+} from "../../platform/messages/annotations.ts";
 import { fromCaller } from "../../platform/messages/callers.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
 import { fromInstant, toInstant, toSafeInteger } from "../../platform/messages/scalars.ts";
@@ -65,12 +69,10 @@ export function holdService(deps: Deps): ServiceImpl<typeof HoldService> {
 }
 
 const toRequest = (
-  request: {
+  request: AnnotationsMessage & {
     readonly programId: string;
     readonly userId: string;
     readonly holdId: string;
-    readonly reason: string;
-    readonly cause: string;
     readonly validateOnly: boolean;
   },
   context: HandlerContext,

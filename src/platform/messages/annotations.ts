@@ -1,7 +1,8 @@
 /** Maps the annotations of a change between messages, where an absent text is empty, and values. */
 import type { Annotations } from "../words/annotations.ts";
 
-interface AnnotationsMessage {
+/** The fields of a message that has annotations. */
+export interface AnnotationsMessage {
   readonly reason: string;
   readonly cause: string;
 }

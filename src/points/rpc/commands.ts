@@ -3,7 +3,7 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { EventName } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import type { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { callOf } from "../../platform/edge/context.ts";
-import { toAnnotations } from "../../platform/messages/annotations.ts";
+import { type AnnotationsMessage, toAnnotations } from "../../platform/messages/annotations.ts";
 import { toOptionalMonth, toSafeInteger } from "../../platform/messages/scalars.ts";
 import { parseMonth } from "../../platform/words/month.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -67,12 +67,10 @@ export function pointsCommands(deps: Deps): Pick<ServiceImpl<typeof PointsServic
 
 /** The account that a request changes, its event, and what the call carries. */
 export const toChange = (
-  request: {
+  request: AnnotationsMessage & {
     readonly programId: string;
     readonly userId: string;
     readonly eventId: string;
-    readonly reason: string;
-    readonly cause: string;
     readonly validateOnly: boolean;
   },
   context: HandlerContext,

@@ -2,6 +2,7 @@
 
 import type { Lookup, Transaction } from "../../platform/ports/engine.ts";
 import { linkTo, runInSpan, startSpan } from "../../platform/ports/tracing.ts";
+import { annotationsOf } from "../../platform/words/annotations.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Programs } from "../../points/ports/programs.ts";
@@ -113,11 +114,10 @@ const eventKeyOf = ({ programId, userId, reservationId }: Attempt) =>
   eventRef(programId, userId, eventName({ origin: "r", eventId: reservationId }));
 
 /** The event of the grant. */
-const eventOf = ({ reservationId, reason, cause, creator }: Reservation): Event => ({
-  event: { origin: "r", eventId: reservationId },
-  reason,
-  ...(cause && { cause }),
-  caller: creator,
+const eventOf = (reservation: Reservation): Event => ({
+  event: { origin: "r", eventId: reservation.reservationId },
+  ...annotationsOf(reservation),
+  caller: reservation.creator,
 });
 
 /**
