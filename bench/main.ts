@@ -1,6 +1,6 @@
 /**
  * Runs the benchmarks one after another and prints a table. A run of all of them, on the commit as
- * it is, also writes `bench/results.json` and the tables of `docs/benchmarks.md`.
+ * it is, also writes `bench/results.json` and the tables of `docs/change/benchmarks.md`.
  *
  *   npm run bench                    all of them
  *   npm run bench -- --peers         also the comparison with pg-boss; Postgres has to be installed
@@ -21,7 +21,8 @@ import { type MeasuredResult, readStored, writeStored } from "./report/stored.ts
 import { findPostgres } from "./support/postgres.ts";
 import { tables } from "./tables.ts";
 
-const document = `${import.meta.dirname}/../docs/benchmarks.md`;
+const page = "docs/change/benchmarks.md";
+const document = `${import.meta.dirname}/../${page}`;
 
 const { values } = parseArgs({
   options: {
@@ -51,7 +52,7 @@ function check(): void {
   const text = readFileSync(document, "utf8");
   const different = differences(text, withTables(text, report));
   if (different.length > 0) {
-    different.unshift("docs/benchmarks.md is not as generated; run `npm run bench -- --docs`:");
+    different.unshift(`${page} is not as generated; run \`npm run bench -- --docs\`:`);
   }
   const problems = [...wrongNames(text, report), ...different];
   if (problems.length === 0) return;

@@ -1,4 +1,4 @@
-/** The rows of the tables in docs/benchmarks.md: the results that a user asks for. */
+/** The rows of the tables in docs/change/benchmarks.md: the results that a user asks for. */
 
 /** One row: what was measured, in words, and the names of the results. */
 export interface Row {

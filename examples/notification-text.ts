@@ -1,4 +1,4 @@
-/** Writes a notification as an English or Japanese sentence; docs/notifications.md explains it. */
+/** Writes a notification in English or Japanese; docs/call/notifications.md explains it. */
 import {
   type Notification,
   Notification_Type as Type,

@@ -1,5 +1,5 @@
 /**
- * Uploads a sheet as a bulk grant and waits for its end; docs/batch-jobs.md has more:
+ * Uploads a sheet as a bulk grant and waits for its end; docs/call/batch-jobs.md has more:
  * `node examples/upload-sheet.ts ADDRESS CALLER PROGRAM_ID BULK_GRANT_ID FILE`.
  */
 import { createReadStream } from "node:fs";

@@ -1,4 +1,4 @@
-/** Keeps the badges of up to 100 owners current by one stream; docs/notifications.md has more. */
+/** Keeps the badges of up to 100 owners current; docs/call/notifications.md has more. */
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { ErrorInfoSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.ts";

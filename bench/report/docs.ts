@@ -1,4 +1,4 @@
-/** Writes the results into the tables of docs/benchmarks.md, which are between markers. */
+/** Writes the results into the tables of docs/change/benchmarks.md, which are between markers. */
 import type { Row, Tables } from "../tables.ts";
 import type { MeasuredResult, Stored } from "./stored.ts";
 import { loadOf, spreadOf, verdictOf } from "./verdict.ts";

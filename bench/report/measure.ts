@@ -32,7 +32,7 @@ export function readCommit(): string | undefined {
   const git = (...args: string[]) =>
     execFileSync("git", args, { cwd: import.meta.dirname, encoding: "utf8" }).trim();
   // The files that a run writes do not count.
-  const others = [":/", ":!/bench/results.json", ":!/docs/benchmarks.md"];
+  const others = [":/", ":!/bench/results.json", ":!/docs/change/benchmarks.md"];
   return git("status", "--porcelain", "--", ...others) === ""
     ? git("rev-parse", "HEAD")
     : undefined;

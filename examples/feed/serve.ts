@@ -1,5 +1,5 @@
 /**
- * Serves the example page, as docs/notifications.md shows:
+ * Serves the example page, as docs/call/notifications.md shows:
  * `node examples/feed/serve.ts PORT MEGURI_URL BROWSER_URL KEY_FILE`.
  */
 import { readFileSync } from "node:fs";

@@ -64,7 +64,7 @@ function checkConfiguration(env: NodeJS.ProcessEnv): string {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const text = [...error.problems].map((problem) => problem.join(" ")).join("; ");
-    throw new CheckFailed(text, "Correct the variables; docs/operations.md lists them.");
+    throw new CheckFailed(text, "Correct the variables; docs/run/configuration.md lists them.");
   }
 }
 

@@ -75,7 +75,7 @@ export async function setupTables(
     const breaking = differences.filter(({ isBreaking }) => isBreaking).map(lineOf);
     if (breaking.length === 0) return;
     const text =
-      "the tables are not as this version needs them; docs/operations.md says what to do";
+      "the tables are not as this version needs them; docs/run/tables.md says what to do";
     throw new OperatorError([text, ...breaking].join("\n  "));
   } finally {
     clearInterval(saying);

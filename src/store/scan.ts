@@ -35,7 +35,7 @@ export function createTableScan(client: DynamoDBClient, tableName: TableName): T
   };
 }
 
-/** The record of an item, by the forms of docs/keys.md; undefined for the other kinds. */
+/** The record of an item, by the forms of docs/change/keys.md; undefined for the other kinds. */
 function refOf(item: Item): Ref<ScannedKind> | undefined {
   const [pk = "", sk] = [item.pk?.S, item.sk?.S];
   const id = pk.slice(2);

@@ -1,4 +1,4 @@
-/** Tests that docs/benchmarks.md has the results of the last run, and that a wrong row is found. */
+/** Tests that docs/change/benchmarks.md has the last results, and that a wrong row is found. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";

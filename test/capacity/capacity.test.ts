@@ -158,7 +158,7 @@ test("a million points at one minute: reservations asleep, or rows of bulk grant
   // 968 bytes each for 30 days.
   expect(found.asleep).toBeCloseTo(0.968 * 720 * 0.042);
   expect(monthGbHours(loadOf("--reservations", "1e6"))).toBeCloseTo((0.968 * 720 * 730) / 24);
-  // Five sheets of 200,000 rows with 4,633 actions each (docs/temporal-cloud.md).
+  // Five sheets of 200,000 rows with 4,633 actions each (docs/run/temporal-cloud.md).
   expect(found.sheets).toBe(5);
   expect(found.bulk).toBeCloseTo(7.08 * 0.625 + 0.125 + ((5 * 4_633) / 1e6) * 50);
   // Twenty lanes, each in a worker that executes 100 rows a second.

@@ -1,4 +1,4 @@
-/** Tests the examples and the table of scopes in docs/operations.md. */
+/** Tests the examples and the table of scopes in docs/run/identity.md. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { getOption } from "@bufbuild/protobuf";
@@ -17,7 +17,7 @@ import {
   startIssuer,
 } from "../support/servers/issuer.ts";
 
-const document = "docs/operations.md";
+const document = "docs/run/identity.md";
 let key: SigningKey;
 let issuer: Issuer;
 

@@ -1,4 +1,4 @@
-/** Runs the script of docs/apps-script.md against a server: submit, status and failed rows. */
+/** Runs the script of docs/grant/apps-script.md: submit, status and failed rows. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   runAppsScript,
@@ -29,7 +29,7 @@ const run = (
   { properties = {} }: Partial<Pick<ScriptResult, "properties">> = {},
 ) => {
   const url = `http://127.0.0.1:${server.http1Port}`;
-  const code = codeNamed("docs/apps-script.md", "check").replace("https://HOST", url);
+  const code = codeNamed("docs/grant/apps-script.md", "check").replace("https://HOST", url);
   return runAppsScript({ code, functionName, tab, answers, properties });
 };
 

@@ -1,4 +1,4 @@
-/** Runs the script of docs/apps-script.md, for its check against a loopback server. */
+/** Runs the script of docs/grant/apps-script.md, for its check against a loopback server. */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
@@ -37,7 +37,7 @@ afterAll(() => {
 
 const code = () => {
   const { port } = server.address() as AddressInfo;
-  return codeNamed("docs/apps-script.md", "check").replace(
+  return codeNamed("docs/grant/apps-script.md", "check").replace(
     "https://HOST",
     `http://127.0.0.1:${port}`,
   );

@@ -1,13 +1,13 @@
 /**
- * The page docs/architecture.md: its table has every folder, and the imports are those that it
- * permits; in its walks every file exists, and none is visited twice.
+ * The page docs/change/architecture.md: its table has every folder, and the imports are those that
+ * it permits; in its walks every file exists, and none is visited twice.
  */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, matchesGlob, posix } from "node:path";
 import { expect, test } from "vitest";
 import { projectRoot } from "../support/markdown.ts";
 
-const document = readFileSync(join(projectRoot, "docs/architecture.md"), "utf8");
+const document = readFileSync(join(projectRoot, "docs/change/architecture.md"), "utf8");
 
 const walks = document
   .split(/^### /m)

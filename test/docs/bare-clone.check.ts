@@ -32,7 +32,7 @@ beforeAll(async () => {
   clone = await makeBareClone();
   for (const folder of ["nightly", "exports"]) await mkdir(join(clone.folder, folder));
   await writeFile(join(clone.folder, "sources.json"), local(codeNamed(batchJobs, "sources")));
-  const { destinations } = JSON.parse(local(codeNamed("docs/operations.md", "destinations")));
+  const { destinations } = JSON.parse(local(codeNamed("docs/run/reports.md", "destinations")));
   const folders = destinations.filter(({ type }: { type: string }) => type === "folder");
   const exports = JSON.stringify({ destinations: folders });
   await writeFile(join(clone.folder, "exports.json"), exports);
@@ -47,7 +47,7 @@ afterAll(async () => {
   await clone?.remove();
 });
 
-const batchJobs = "docs/batch-jobs.md";
+const batchJobs = "docs/call/batch-jobs.md";
 const staffOrigin = "https://staff.example";
 
 /** Starts a stack on ports that no other test has. */
@@ -115,9 +115,9 @@ test("README.md", async () => {
   expect(await run("npx meguri balance alice")).toMatch(/^available\t40\n/);
 });
 
-test("docs/tutorial.md", async () => {
+test("docs/call/tutorial.md", async () => {
   const { run } = openTerminal();
-  const steps = stepsOf("docs/tutorial.md");
+  const steps = stepsOf("docs/call/tutorial.md");
   const code = steps.map(({ command }) => command.code).join("");
   for (const service of ["points", "reservations", "bulkgrants", "reactions", "notifications"]) {
     expect(code).toContain(`${service}.v1.`);
@@ -130,7 +130,7 @@ test("docs/tutorial.md", async () => {
       else expect(printed).toBe("");
     } catch (error) {
       const { message } = error as Error;
-      const step = `docs/tutorial.md:${command.line}\n${command.code}`;
+      const step = `docs/call/tutorial.md:${command.line}\n${command.code}`;
       throw new Error(step + message, { cause: error });
     }
   }
@@ -146,8 +146,8 @@ async function firstMessage({ code }: CodeBlock): Promise<string> {
   }
 }
 
-test("docs/clients.md and the READMEs of the packages", async () => {
-  const page = "docs/clients.md";
+test("docs/call/clients.md and the READMEs of the packages", async () => {
+  const page = "docs/call/clients.md";
   const { run } = openTerminal();
   // The soak of the packages installs what this builds, as the first commands of the pages do.
   expect(await run("npm run build:packages")).toContain("meguri-client-0.1.0.tgz");
@@ -166,8 +166,8 @@ test("docs/clients.md and the READMEs of the packages", async () => {
   expect(repeated).toMatchObject({ availablePoints: "120", replayed: true });
 });
 
-test("docs/cli.md", async () => {
-  const page = "docs/cli.md";
+test("docs/call/cli.md", async () => {
+  const page = "docs/call/cli.md";
   const { run } = openTerminal();
   // As `npx` does it, which takes a second for each command.
   await run('PATH="$PWD/node_modules/.bin:$PATH"');
@@ -197,17 +197,17 @@ test("docs/cli.md", async () => {
   expect(approved).toContain("all granted");
 });
 
-test("docs/retrying.md", async () => {
-  await saveCode("docs/retrying.md", "submit", "retry.ts");
+test("docs/call/retrying.md", async () => {
+  await saveCode("docs/call/retrying.md", "submit", "retry.ts");
   const { run } = openTerminal();
   expect(await run("npx node retry.ts")).toBe("120 points, replayed: false\n");
 });
 
-test("docs/batch-jobs.md", async () => {
+test("docs/call/batch-jobs.md", async () => {
   const { run } = openTerminal();
   await run(`PATH="$PATH:${dirname(await findTemporalCli())}"`);
   await run(`export TEMPORAL_ADDRESS=${temporalAddress}`);
-  await run(stepsOf("docs/tutorial.md")[0]?.command.code ?? "");
+  await run(stepsOf("docs/call/tutorial.md")[0]?.command.code ?? "");
   const printed: string[] = [];
   for (const { command } of stepsOf(batchJobs)) {
     // "When the file has come, run that day again."
@@ -241,7 +241,7 @@ test("docs/batch-jobs.md", async () => {
 const writeSheet = (name: string, row: string) =>
   writeFile(join(clone.folder, "nightly", `${name}.csv`), `user_id,points\n${row}\n`);
 
-test("the browser's code of docs/batch-jobs.md submits rows and shows refusals", async () => {
+test("the browser's code of docs/call/batch-jobs.md submits rows and shows refusals", async () => {
   const fetchOf = (url: string, { headers, ...request }: RequestInit) => {
     const caller = { origin: staffOrigin, "meguri-caller": "page" };
     return fetch(url, { ...request, headers: { ...(headers as object), ...caller } });
@@ -256,8 +256,8 @@ test("the browser's code of docs/batch-jobs.md submits rows and shows refusals",
   await expect(submitRows(url, "token", "by page", "", rows)).rejects.toThrow("bulk_grant_id");
 });
 
-test("docs/notifications.md", async () => {
-  const page = "docs/notifications.md";
+test("docs/call/notifications.md", async () => {
+  const page = "docs/call/notifications.md";
   await dev.stop();
   const [port] = await findPorts(0);
   const onPort = (name: string) => codeNamed(page, name).replaceAll("3000", String(port));

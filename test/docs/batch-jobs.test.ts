@@ -1,4 +1,4 @@
-/** Compares the code of docs/batch-jobs.md with the project; bare-clone.check.ts runs it. */
+/** Compares the code of docs/call/batch-jobs.md with the project; bare-clone.check.ts runs it. */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readSourceDefinitions } from "../../src/bulk-grants/sources/definitions.ts";
 import { codeNamed, projectRoot } from "../support/markdown.ts";
 
-const page = "docs/batch-jobs.md";
+const page = "docs/call/batch-jobs.md";
 
 test("the page shows the code of the example", () => {
   const file = readFileSync(`${projectRoot}examples/upload-sheet.ts`, "utf8");

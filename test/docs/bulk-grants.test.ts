@@ -1,4 +1,7 @@
-/** Compares docs/bulk-grants.md with the codes of sheets, the states and the digests. */
+/**
+ * Compares docs/grant/bulk-grants.md, and the page in Japanese beside it, with the codes of sheets,
+ * the states and the digests.
+ */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
@@ -8,32 +11,43 @@ import { isRowCode } from "../../src/bulk-grants/rules/sheet.ts";
 import { createRowsDigest, digestOf } from "../../src/bulk-grants/use-cases/rows-digest.ts";
 import { codeBlocks, codeNamed, projectRoot } from "../support/markdown.ts";
 
-const page = "docs/bulk-grants.md";
+const page = "docs/grant/bulk-grants.md";
 const text = readFileSync(`${projectRoot}${page}`, "utf8");
 const source = readFileSync(`${projectRoot}src/bulk-grants/rules/sheet.ts`, "utf8");
 
+const japanese = readFileSync(`${projectRoot}docs/grant/README.ja.md`, "utf8");
+const pages = [
+  ["in English", text],
+  ["in Japanese", japanese],
+] as const;
+
 /** The codes in the first column of the table behind a marker. */
-function codesOf(marker: string): string[] {
+function codesOf(text: string, marker: string): string[] {
   const table = text.split(`<!-- ${marker} -->\n`)[1]?.split("\n\n")[0] ?? "";
   return [...table.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, code = ""]) => code);
 }
 
 const inSource = (pattern: RegExp) => [...source.matchAll(pattern)].map(([, code = ""]) => code);
 
-test("the page has every code of a row", () => {
-  const codes = codesOf("row codes");
+test.each(pages)("the page %s has every code of a row", (_, text) => {
+  const codes = codesOf(text, "row codes");
   expect(codes.filter((code) => !isRowCode(code))).toEqual([]);
   expect(codes).toEqual(inSource(/^ {2}([A-Z_]+): \(/gm));
 });
 
-test("the page has every code of a sheet", () => {
-  expect(codesOf("sheet codes")).toEqual(inSource(/^ {2}\| "([A-Z_]+)"/gm));
+test.each(pages)("the page %s has every code of a sheet", (_, text) => {
+  expect(codesOf(text, "sheet codes")).toEqual(inSource(/^ {2}\| "([A-Z_]+)"/gm));
 });
 
 test("the diagram has every state", () => {
   const diagram = codeBlocks(page).find(({ code }) => code.includes("VALIDATING"))?.code ?? "";
   const words = new Set(diagram.match(/[A-Z_]{4,}/g));
   expect(words).toEqual(new Set([...activeStates, ...finalStates]));
+});
+
+test("the page in Japanese explains every state", () => {
+  const states = [...japanese.matchAll(/^\| `([A-Z_]+)` \| /gm)].map(([, state = ""]) => state);
+  expect(states).toEqual(expect.arrayContaining([...activeStates, ...finalStates]));
 });
 
 test("the commands compute the digest that an approval names", async () => {

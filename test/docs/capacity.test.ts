@@ -16,7 +16,7 @@ import {
 } from "../../tools/capacity/units.ts";
 import { projectRoot } from "../support/markdown.ts";
 
-const page = readFileSync(`${projectRoot}docs/capacity.md`, "utf8");
+const page = readFileSync(`${projectRoot}docs/run/capacity.md`, "utf8");
 
 const examples = [...page.matchAll(/```\n\$ npm run --silent capacity -- (.*)\n([\s\S]*?)\n```/g)];
 

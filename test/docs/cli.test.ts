@@ -1,4 +1,4 @@
-/** Compares the tables of docs/cli.md with the command; bare-clone.check.ts runs its commands. */
+/** Compares the tables of docs/call/cli.md with the command; bare-clone.check.ts runs it. */
 import { readFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import type { Command } from "@commander-js/extra-typings";
@@ -7,7 +7,7 @@ import { exitCodes, exitCodesHelp } from "../../packages/cli/src/exit-codes.ts";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { projectRoot } from "../support/markdown.ts";
 
-const document = readFileSync(`${projectRoot}docs/cli.md`, "utf8");
+const document = readFileSync(`${projectRoot}docs/call/cli.md`, "utf8");
 
 test("the table of commands has every command with its summary", () => {
   const stream = new PassThrough();

@@ -1,4 +1,4 @@
-/** Compares docs/clients.md with the contract; test/soak/client-languages runs its examples. */
+/** Compares docs/call/clients.md with the contract; a soak, client-languages, runs its examples. */
 import type { DescFile } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
@@ -13,6 +13,6 @@ function filesOf(file: DescFile, found = new Set<string>()): Set<string> {
 }
 
 test("Python's protoc gets every file that the service of points needs", () => {
-  const named = codeNamed("docs/clients.md", "pysetup").match(/[\w/]+\.proto\b/g) ?? [];
+  const named = codeNamed("docs/call/clients.md", "pysetup").match(/[\w/]+\.proto\b/g) ?? [];
   expect(named.sort()).toEqual([...filesOf(PointsService.file)].sort());
 });

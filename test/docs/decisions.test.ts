@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { projectRoot } from "../support/markdown.ts";
 
-const files = globSync("docs/decisions/*.md", { cwd: projectRoot }).sort();
+const files = globSync("docs/decisions/[0-9]*.md", { cwd: projectRoot }).sort();
 const numberOf = (file: string) => Number(basename(file).slice(0, 4));
 
 test("are numbered from 1 on, without a gap", () => {

@@ -1,4 +1,4 @@
-/** Drives the example page of docs/notifications.md in Chromium, against a real server. */
+/** Drives the example page of docs/call/notifications.md in Chromium, against a real server. */
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
@@ -59,7 +59,7 @@ afterAll(async () => {
 
 /** The variables with which the page of the docs starts Meguri. */
 function shownVariables(): Record<string, string> {
-  const variables = codeNamed("docs/notifications.md", "feed").matchAll(/(MEGURI_\w+)=(\S+)/g);
+  const variables = codeNamed("docs/call/notifications.md", "feed").matchAll(/(MEGURI_\w+)=(\S+)/g);
   return Object.fromEntries(Array.from(variables, ([, name, value]) => [name, value]));
 }
 

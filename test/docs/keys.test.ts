@@ -1,4 +1,4 @@
-/** The items in docs/keys.md have all attributes. */
+/** The items in docs/change/keys.md have all attributes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ import { storePoints, storePrograms, storeSnapshot } from "../support/stored-ite
 import { createRecorder } from "../support/stored-items/recorder.ts";
 import { storeReservations } from "../support/stored-items/reservations.ts";
 
-const document = readFileSync(join(projectRoot, "docs/keys.md"), "utf8");
+const document = readFileSync(join(projectRoot, "docs/change/keys.md"), "utf8");
 
 /** The attributes that the page lists for an item, after its one or two keys. */
 function listedFor(item: string): string[] {

@@ -1,11 +1,11 @@
-/** Tests docs/kubernetes.md: the values, files and processes that it names exist. */
+/** Tests docs/run/kubernetes.md: the values, files and processes that it names exist. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { projectRoot } from "../support/markdown.ts";
 
-const text = readFileSync(`${projectRoot}docs/kubernetes.md`, "utf8");
+const text = readFileSync(`${projectRoot}docs/run/kubernetes.md`, "utf8");
 const values = parse(readFileSync(`${projectRoot}deploy/chart/values.yaml`, "utf8"));
 
 /** What a pattern with one group finds in the page. */
@@ -24,7 +24,7 @@ test("every value that it names is one of the chart", () => {
 });
 
 test("every file that it links to or runs is there", () => {
-  const linked = findAll(/\]\(([^)#]+)/g).map((path) => join(projectRoot, "docs", path));
+  const linked = findAll(/\]\(([^)#]+)/g).map((path) => join(projectRoot, "docs/run", path));
   const run = findAll(/node (src\/\S+)/g).map((path) => join(projectRoot, path));
   expect(linked.length).toBeGreaterThan(5);
   expect(run.length).toBeGreaterThan(0);

@@ -77,7 +77,7 @@ describe("a shell", () => {
 });
 
 test("a code block has its language, name and line", () => {
-  const [first] = codeBlocks("docs/tutorial.md");
+  const [first] = codeBlocks("docs/call/tutorial.md");
   expect(first).toMatchObject({ language: "sh", name: "" });
   expect(first?.code).toMatch(/^call\(\) \{\n/);
   const names = codeBlocks("README.md").map(({ name }) => name);

@@ -1,4 +1,4 @@
-/** Runs the sentences of docs/notifications.md, and compares them with what the page shows. */
+/** Runs the sentences of docs/call/notifications.md, and compares them with what the page shows. */
 import { readFileSync } from "node:fs";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
@@ -57,7 +57,7 @@ const visible = (text: string) => text.replaceAll(/[\u2068\u2069]/g, "");
 
 /** The cells of the rows behind a marker of the page, without the table's head. */
 function tableNamed(marker: string): string[][] {
-  const text = readFileSync(`${projectRoot}docs/notifications.md`, "utf8");
+  const text = readFileSync(`${projectRoot}docs/call/notifications.md`, "utf8");
   const table = text.split(`<!-- ${marker} -->\n`)[1]?.split("\n\n")[0] ?? "";
   const rows = table.split("\n").slice(2);
   return rows.map((row) =>

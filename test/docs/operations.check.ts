@@ -1,6 +1,6 @@
 /**
- * Runs the commands of docs/operations.md for reservations and bulk grants with the Temporal CLI,
- * against a server and a worker, and compares what they print with the page.
+ * Runs the commands that pages of docs/run have for reservations and bulk grants with the Temporal
+ * CLI, against a server and a worker, and compares what they print with the pages.
  */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -25,13 +25,16 @@ import {
 import { startServer, type TestServer } from "../support/servers/server.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
-const page = "docs/operations.md";
-const document = readFileSync(projectRoot + page, "utf8");
+const reservations = "docs/run/reservations.md";
+const document = readFileSync(projectRoot + reservations, "utf8");
+const pages = [reservations, "docs/run/bulk-grants.md", "docs/run/background.md"];
 
 /** The text without quote marks and line breaks. */
 const unwrapped = (text: string): string => text.replaceAll(/[\s>]+/g, " ");
 
-const steps = consoleSteps(page).filter(({ command }) => /^(temporal|call|view) /.test(command));
+const steps = pages
+  .flatMap(consoleSteps)
+  .filter(({ command }) => /^(temporal|call|view) /.test(command));
 
 let folder: string;
 let stack: WorkerStack;
@@ -60,8 +63,8 @@ beforeAll(async () => {
   await shell.run(`export PATH="$PATH:${dirname(await findTemporalCli())}"`);
   await shell.run(`export TEMPORAL_ADDRESS=${temporalAddress}`);
   await shell.run(`export TEMPORAL_NAMESPACE=${temporalNamespace}`);
-  await shell.run(onPorts(codeBlocks("docs/tutorial.md")[0]?.code ?? "", server));
-  await shell.run(codeNamed(page, "view"));
+  await shell.run(onPorts(codeBlocks("docs/call/tutorial.md")[0]?.code ?? "", server));
+  await shell.run(codeNamed(reservations, "view"));
 });
 afterAll(async () => {
   await shell?.close();
@@ -78,10 +81,10 @@ const run = (command: string): Promise<string> => {
 
 const checked = new Set<ConsoleStep>();
 
-/** Runs the next command of the page that contains this text, and compares what it prints. */
+/** Runs the next command of the pages that contains this text, and compares what it prints. */
 async function check(text: string): Promise<void> {
   const step = steps.find((each) => each.command.includes(text) && !checked.has(each));
-  if (!step) throw new Error(`the page has no further command with ${text}`);
+  if (!step) throw new Error(`no page has a further command with ${text}`);
   checked.add(step);
   const { command, printed } = step;
   const compare = async () => {
@@ -200,7 +203,7 @@ test("bulk grants that wait for approvals, and one with a failed row", async () 
   await check("execute-update-with-start --workflow-id bulk-grant/default/spring-2029");
 });
 
-test("every command of the page is in this test", () => {
+test("every command of the pages is in this test", () => {
   const unchecked = steps.filter((step) => !checked.has(step)).map(({ command }) => command);
   expect(unchecked).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Runs the code of docs/retrying.md while the store fails: the retry has to grant exactly once. */
+/** Runs the code of docs/call/retrying.md while the store fails: it has to grant exactly once. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
@@ -39,7 +39,7 @@ async function submitFor(
   onFailure: () => void = () => {},
   port = server.port,
 ): Promise<Outcome> {
-  const code = codeNamed("docs/retrying.md", "submit");
+  const code = codeNamed("docs/call/retrying.md", "submit");
   expect(code).toContain(`"${printedUser}"`);
   const file = `${projectRoot}.retrying-${process.pid}-${userId}.ts`;
   await writeFile(

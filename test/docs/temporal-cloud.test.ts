@@ -6,7 +6,7 @@ import { searchAttributes } from "../../src/platform/contract/search-attributes.
 import { scheduleRequestsPerSecond } from "../../src/platform/temporal/connection.ts";
 import { projectRoot } from "../support/markdown.ts";
 
-const page = readFileSync(`${projectRoot}docs/temporal-cloud.md`, "utf8");
+const page = readFileSync(`${projectRoot}docs/run/temporal-cloud.md`, "utf8");
 
 /** In a process of its own, because tests shorten the intervals. */
 function tableOf(): string {

@@ -1,4 +1,4 @@
-/** Runs the watching client of docs/notifications.md against scripted streams. */
+/** Runs the watching client of docs/call/notifications.md against scripted streams. */
 import { readFileSync } from "node:fs";
 import { create } from "@bufbuild/protobuf";
 import { type Duration, durationFromMs } from "@bufbuild/protobuf/wkt";
@@ -79,7 +79,7 @@ const lastStream = [refusal(Code.InvalidArgument)];
 
 test("the page shows the code of the example", () => {
   const file = readFileSync(`${projectRoot}examples/watch-badges.ts`, "utf8");
-  expect(codeNamed("docs/notifications.md", "watch")).toBe(file);
+  expect(codeNamed("docs/call/notifications.md", "watch")).toBe(file);
 });
 
 test("a stream that ended is opened again after its delay, with known versions", async () => {

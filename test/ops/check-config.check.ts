@@ -43,7 +43,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const headline = "the configuration is wrong; docs/operations.md lists the variables";
+const headline = "the configuration is wrong; docs/run/configuration.md lists the variables";
 
 /** Variables that are wrong for every process, and the lines about them. */
 const wrong = {

@@ -28,7 +28,7 @@ const linesOf = (findings: readonly Finding[]) =>
   findings.map(({ kind, name, outcome }) => `${kind} ${name} ${outcome}`).sort();
 
 test("the docs say of each kind of finding what to do", () => {
-  const docs = readFileSync("docs/restore.md", "utf8");
+  const docs = readFileSync("docs/run/restore.md", "utf8");
   const rows = [...docs.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, kind]) => kind);
   expect(rows.toSorted()).toEqual(Object.keys(findingKinds).sort());
 });

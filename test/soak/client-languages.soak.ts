@@ -53,7 +53,7 @@ afterAll(async () => {
 });
 
 const code = (name: string, ports: Pick<Ports, "port"> = server) =>
-  onPorts(codeNamed("docs/clients.md", name), { http1Port: server.http1Port, ...ports });
+  onPorts(codeNamed("docs/call/clients.md", name), { http1Port: server.http1Port, ...ports });
 
 /** What the examples print of the longest refusal, with its code and the length of its message. */
 const longestAnswer = (codeName: string) =>

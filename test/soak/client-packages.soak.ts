@@ -58,7 +58,7 @@ test.each(versions.client)(
   "the client installs into an empty project and runs on Node %s",
   async (version) => {
     const { node, project } = await installUnder(version, client, "client");
-    const example = onPorts(codeNamed("docs/clients.md", "typescript"), server);
+    const example = onPorts(codeNamed("docs/call/clients.md", "typescript"), server);
     const file = join(project, "example.mjs");
     await writeFile(file, example);
     expect((await run(node, ["--version"])).stdout.trim()).toBe(`v${version}`);

@@ -1,6 +1,6 @@
 /**
- * Asks Temporal's Web UI, in Chromium, the questions that docs/operations.md answers by it. This
- * command also takes the screenshots of docs/images that are named here:
+ * Asks Temporal's Web UI, in Chromium, the questions that pages of docs/run answer by it. This
+ * command also takes the screenshots of docs/run/images that are named here:
  *
  *     TEST_SCREENSHOTS=1 npm run test:soak -- test/soak/console.soak.ts
  */
@@ -36,7 +36,9 @@ import { projectRoot } from "../support/markdown.ts";
 import { startChromium } from "../support/servers/chromium.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
-const operations = readFileSync(`${projectRoot}docs/operations.md`, "utf8");
+const pages = ["reservations", "bulk-grants", "schedules"].map((name) =>
+  readFileSync(`${projectRoot}docs/run/${name}.md`, "utf8"),
+);
 
 const columns = ["Program", "User", "Points", "Caller", "ExecuteTime", "State", "Reason", "Month"];
 
@@ -113,7 +115,7 @@ async function expectShown(path: string, texts: readonly string[], image?: strin
     await eventually(async () => expect(await missingOf(texts)).toEqual([]), pageMs);
   });
   if (image === undefined || !process.env.TEST_SCREENSHOTS) return;
-  await page.screenshot({ path: `${projectRoot}docs/images/${image}.png` });
+  await page.screenshot({ path: `${projectRoot}docs/run/images/${image}.png` });
 }
 
 const list = (query: string) => `?query=${encodeURIComponent(query)}`;
@@ -127,10 +129,10 @@ async function tabOf(handle: WorkflowHandle, tab: string): Promise<string> {
 const expectDetails = async (handle: WorkflowHandle, texts: readonly string[], image?: string) =>
   expectShown(await tabOf(handle, "user-metadata"), texts, image);
 
-/** Asks a question that the page of the docs answers in these words. */
+/** Asks a question that a page of the docs answers in these words. */
 const question = (words: string, answer: () => Promise<void>) =>
   test(words, async () => {
-    expect(operations).toContain(words);
+    expect(pages.join("\n")).toContain(words);
     await answer();
   });
 

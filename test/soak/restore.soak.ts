@@ -1,6 +1,7 @@
 /**
- * The drill of docs/restore.md with real workers: tables copied one after another under a workload,
- * the command in a process of its own, an empty namespace, and every call once more before workers.
+ * The drill of docs/run/restore.md with real workers: tables copied one after another under a
+ * workload, the command in a process of its own, an empty namespace, and every call once more
+ * before workers.
  */
 
 import { execFile } from "node:child_process";

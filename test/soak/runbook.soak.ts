@@ -1,4 +1,4 @@
-/** Runs the commands of docs/runbook.md, against a server and a worker. */
+/** Runs the commands of docs/run/runbook.md, against a server and a worker. */
 import { dirname } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BulkGrant_State as BulkGrantState } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await shell.run(`export TEMPORAL_NAMESPACE=${temporalNamespace}`);
   await shell.run(`export MEGURI_URL=http://127.0.0.1:${server.port}`);
   await shell.run(`meguri() { "${process.execPath}" packages/cli/src/meguri.js "$@"; }`);
-  await shell.run(onPorts(codeBlocks("docs/tutorial.md")[0]?.code ?? "", server));
+  await shell.run(onPorts(codeBlocks("docs/call/tutorial.md")[0]?.code ?? "", server));
 });
 afterAll(async () => {
   await shell?.close();
@@ -50,7 +50,7 @@ test("every command succeeds", async () => {
     expect(bulkGrant?.state).toBe(BulkGrantState.DONE);
   });
 
-  const blocks = codeBlocks("docs/runbook.md").filter(({ language }) => language === "sh");
+  const blocks = codeBlocks("docs/run/runbook.md").filter(({ language }) => language === "sh");
   const commands = blocks.flatMap(({ code }) => code.trimEnd().split("\n"));
   expect(commands.length).toBeGreaterThan(20);
   for (const command of commands) {

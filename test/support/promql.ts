@@ -1,4 +1,4 @@
-/** Reads what a PromQL expression names, and what docs/metrics.md says that pages have. */
+/** Reads what a PromQL expression names, and what docs/run/metrics.md says that pages have. */
 import { readFileSync } from "node:fs";
 import { parser } from "@prometheus-io/lezer-promql";
 import { projectRoot } from "./markdown.ts";
@@ -26,8 +26,8 @@ export function namesOf(expression: string): Names {
 
 /**
  * The names of an expression that no page has: metrics that are not in the tables of
- * docs/metrics.md, and labels that none of its metrics has. A test compares these tables with the
- * pages of real processes. Prometheus itself adds `up`, `job` and `instance`.
+ * docs/run/metrics.md, and labels that none of its metrics has. A test compares these tables with
+ * the pages of real processes. Prometheus itself adds `up`, `job` and `instance`.
  */
 export function unknownNames(expression: string): string[] {
   const { metrics, labels } = namesOf(expression);
@@ -41,7 +41,7 @@ export function unknownNames(expression: string): string[] {
 
 /** The labels of each metric: of a histogram, of its three. */
 function documentedLabels(): ReadonlyMap<string, readonly string[]> {
-  const text = readFileSync(`${projectRoot}docs/metrics.md`, "utf8");
+  const text = readFileSync(`${projectRoot}docs/run/metrics.md`, "utf8");
   const rows = [...text.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \|/gm)];
   const ofPages = rows.flatMap(([, name = "", type, cell = ""]): [string, string[]][] => {
     const labels = [...cell.matchAll(/`(\w+)`/g)].map(([, label = ""]) => label);

@@ -1,4 +1,4 @@
-/** Compares the tables of `docs/metrics.md` with the pages of a real server and a real worker. */
+/** Compares the tables of `docs/run/metrics.md` with the pages of a real server and worker. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMeguri, type Meguri } from "../../packages/client/src/index.ts";
@@ -104,7 +104,7 @@ type Families = Readonly<Record<string, Family>>;
 
 /** The families of the table below a heading. */
 function documented(heading: string): Families {
-  const text = readFileSync(`${projectRoot}docs/metrics.md`, "utf8");
+  const text = readFileSync(`${projectRoot}docs/run/metrics.md`, "utf8");
   const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
   const rows = [...section.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \|/gm)];
   expect(rows.length).toBeGreaterThan(0);

@@ -63,7 +63,7 @@ const isReady = {
 
 test("a worker is ready up to the last of 60 s without Temporal", async () => {
   expect(await pageOf({ silenceMs: () => 60_000 })).toEqual(isReady);
-  const text = codeNamed("docs/operations.md", "workerReadyz");
+  const text = codeNamed("docs/run/watching.md", "workerReadyz");
   const readSdkMetrics = async () => allPolls.replaceAll('"q', '"meguri');
   const page = pageOf({ silenceMs: () => 61_400, queues: queuesOf("meguri"), readSdkMetrics });
   expect(await page).toEqual({ status: 503, text });

@@ -31,7 +31,7 @@ export const actions = {
   reconcilerPass: 2,
 } as const;
 
-/** Rows that a validation checks a second, as measured (docs/benchmarks.md). */
+/** Rows that a validation checks a second, as measured (docs/change/benchmarks.md). */
 const checkedRowsPerSecond = 10_000 / 4.5;
 
 /** The most actions of a step over blocks: its activity, and the heartbeats that are sent. */
@@ -78,7 +78,7 @@ export function idleDayActions({ programs, withNotices, pickUps }: IdleDay) {
 
 const counted = (number: number): string => Math.round(number).toLocaleString("en");
 
-/** The table of docs/temporal-cloud.md. */
+/** The table of docs/run/temporal-cloud.md. */
 export function actionsTable(): string {
   const idle = idleDayActions({ programs: 1, withNotices: 1, pickUps: 24 });
   const rows: [string, string][] = [

@@ -1,6 +1,7 @@
 /**
  * `npm run capacity -- --grants 500 --reservations 1e6 …`: prints what a load needs, costs, and
- * which limit it meets first (docs/capacity.md). Ends with 1 and one line if an option is wrong.
+ * which limit it meets first (docs/run/capacity.md). Ends with 1 and one line if an option is
+ * wrong.
  */
 import { parseArgs } from "node:util";
 import { defaults } from "../../src/platform/config/config.ts";

@@ -1,4 +1,4 @@
-/** How long a month end takes, and what it costs (docs/capacity.md). */
+/** How long a month end takes, and what it costs (docs/run/capacity.md). */
 import { shardCount } from "../../src/points/contract/points.ts";
 import { formatTime, onDemandDollars, times, vcpus } from "./formulas.ts";
 import { assumed, costs, limits } from "./units.ts";
@@ -13,7 +13,7 @@ const indexRate = (shardCount * limits.partitionWrites) / indexWrites;
 const accountsPerSecond = (tableWrites: number): number =>
   Math.min(indexRate, tableWrites / costs.expire.writes);
 
-/** The table of docs/capacity.md. */
+/** The table of docs/run/capacity.md. */
 export function monthEndTable(): string {
   const rates = [limits.newTableWrites, limits.tableWrites].map((writes) => {
     const rate = accountsPerSecond(writes);

@@ -1,4 +1,4 @@
-/** How long a liability report and an export take, and what they cost (docs/capacity.md). */
+/** How long a liability report and an export take, and what they cost (docs/run/capacity.md). */
 import { formatTime, onDemandDollars } from "./formulas.ts";
 import { costs, limits, stored } from "./units.ts";
 
@@ -17,7 +17,7 @@ const runs = {
   "export, whatever its times are": scanUnits,
 };
 
-/** The table of docs/capacity.md. */
+/** The table of docs/run/capacity.md. */
 export function reportTable(): string {
   const rates = [limits.newTableReads, limits.tableReads];
   const heads = rates.map((reads) => `${reads.toLocaleString("en")} read units a second`);

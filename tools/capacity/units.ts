@@ -42,7 +42,7 @@ export const stored = {
   member: 352,
 } as const;
 
-/** Results of the benchmarks (docs/benchmarks.md, bench/results.json). */
+/** Results of the benchmarks (docs/change/benchmarks.md, bench/results.json). */
 export const measured = {
   /** Write units of a row of a bulk grant from its upload to its outcome; new accounts. */
   rowWrites: 7.08,
@@ -66,7 +66,7 @@ export const idlePassReads = 27.5;
  */
 export const idleSweepReads = 8;
 
-/** Figures of docs/benchmarks.md that depend on the machine: take your own where you have them. */
+/** Figures of docs/change/benchmarks.md that depend on the machine: take your own if you can. */
 export const assumed = {
   /** MB of a server or worker that does nothing special. */
   processMb: 250,

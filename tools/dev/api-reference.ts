@@ -1,4 +1,4 @@
-/** Renders the reference of the API in markdown from the descriptors of the protos. */
+/** Renders the reference of the API, a page a package, from the descriptors of the protos. */
 import {
   type DescEnum,
   type DescField,
@@ -24,36 +24,69 @@ interface Section {
   readonly body: (link: Link) => readonly string[];
 }
 
+/** A page has the services and types of one package. */
+interface Page {
+  readonly file: string;
+  readonly sections: readonly Section[];
+  /** The anchor of each section by the full name of what it is about. */
+  readonly anchors: ReadonlyMap<string, string>;
+}
+
 /** Makes a link to the section of a type, or its name alone when it has no section. */
 type Link = (typeName: string, text: string) => string;
 
 const introduction = `# API reference
 
-Generated from \`proto/\` by \`npm run generate\`; edit the comments there. The column "rule" has
-the constraints that protovalidate checks before the server handles a request: a request that
-breaks one is refused with \`INVALID_REQUEST\`, which names the field and says what it may be in the
-words of this column. So is a request that cannot be read: JSON with an unknown field or a value of
-a wrong type. Unknown fields in Protobuf's binary format are accepted, as newer clients send them.
-The meaning of every reason is in [errors.md](errors.md).`;
+One page for each package of the contract, generated from \`proto/\` by \`npm run generate\`; edit
+the comments there. The column "rule" has the constraints that protovalidate checks before the
+server handles a request: a request that breaks one is refused with \`INVALID_REQUEST\`, which names
+the field and says what it may be in the words of this column. So is a request that cannot be read:
+JSON with an unknown field or a value of a wrong type. Unknown fields in Protobuf's binary format
+are accepted, as newer clients send them. The meaning of every reason is in
+[errors.md](../errors.md).`;
 
-/** The reference of the files' packages, each in the order of its files. */
-export function apiReference(files: readonly DescFile[]): string {
+/** The pages by their file names: one for each package of the files, and an index. */
+export function apiReference(files: readonly DescFile[]): ReadonlyMap<string, string> {
   const byName = files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const packages = Map.groupBy(byName, ({ proto }) => proto.package);
-  const sections = [...packages].flatMap(([name, own]) => packageSections(name, own));
-  const anchors = anchorsOf(sections);
-  const link: Link = (typeName, text) => {
-    const anchor = anchors.get(typeName);
-    return anchor === undefined ? text : `[${text}](#${anchor})`;
+  const pages = [...packages].flatMap(([name, own]) => pageOf(name, own));
+  const index = pages.map(({ sections }) => listOf(sections, linkFrom(undefined, pages), 1));
+  return new Map([
+    ["README.md", `${[introduction, index.join("\n")].join("\n\n")}\n`],
+    ...pages.map((page): [string, string] => [page.file, render(page, linkFrom(page, pages))]),
+  ]);
+}
+
+/** The page of a package; none of options and rules alone, which no message contains. */
+function pageOf(name: string, files: readonly DescFile[]): Page[] {
+  const sections = packageSections(name, files);
+  const [, file = name] = name.split(".");
+  return sections.length === 0
+    ? []
+    : [{ file: `${file}.md`, sections, anchors: anchorsOf(sections) }];
+}
+
+/** Links from a page to sections of its own and of other pages. */
+function linkFrom(from: Page | undefined, pages: readonly Page[]): Link {
+  return (typeName, text) => {
+    const to = pages.find(({ anchors }) => anchors.has(typeName));
+    if (to === undefined) return text;
+    return `[${text}](${to === from ? "" : to.file}#${to.anchors.get(typeName)})`;
   };
-  const index = sections.map(
-    ({ level, title, typeName }) => `${"  ".repeat(level - 2)}- ${link(typeName, title)}`,
-  );
-  const texts = sections.map(({ level, title, body }) =>
+}
+
+function render({ sections }: Page, link: Link): string {
+  const [first, ...texts] = sections.map(({ level, title, body }) =>
     [`${"#".repeat(level)} ${title}`, ...body(link)].filter((text) => text !== "").join("\n\n"),
   );
-  return `${[introduction, index.join("\n"), ...texts].join("\n\n")}\n`;
+  return `${[first, listOf(sections.slice(1), link, 2), ...texts].join("\n\n")}\n`;
 }
+
+/** The sections as nested lists of links; those of `level` are not indented. */
+const listOf = (sections: readonly Section[], link: Link, level: number): string =>
+  sections
+    .map((each) => `${"  ".repeat(each.level - level)}- ${link(each.typeName, each.title)}`)
+    .join("\n");
 
 function packageSections(name: string, files: readonly DescFile[]): Section[] {
   const services = files.flatMap((file) => file.services);
@@ -64,23 +97,22 @@ function packageSections(name: string, files: readonly DescFile[]): Section[] {
     ...services.flatMap(serviceSections),
     ...types.flatMap((type): Section[] => {
       if (type.kind !== "enum" && type.kind !== "message") return [];
-      const heading = { level: 3, title: shortName(type), typeName: type.typeName };
+      const heading = { level: 2, title: shortName(type), typeName: type.typeName };
       if (type.kind === "enum") return [{ ...heading, body: () => enumBody(type) }];
       if (inMethods.has(type)) return [];
       return [{ ...heading, body: (link) => [comment(type), fieldTable(type, link)] }];
     }),
   ];
-  // A package of options and rules alone has nothing that a message contains.
   if (sections.length === 0) return [];
-  return [{ level: 2, title: name, typeName: name, body: () => [] }, ...sections];
+  return [{ level: 1, title: name, typeName: name, body: () => [] }, ...sections];
 }
 
 function serviceSections(service: DescService): Section[] {
   const { name: title, typeName } = service;
   return [
-    { level: 3, title, typeName, body: () => [comment(service)] },
+    { level: 2, title, typeName, body: () => [comment(service)] },
     ...service.methods.map((method) => ({
-      level: 4,
+      level: 3,
       title: method.name,
       typeName: `${typeName}.${method.name}`,
       body: (link: Link) => methodBody(method, link),

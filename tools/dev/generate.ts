@@ -1,6 +1,7 @@
 /**
- * Generates src/gen, docs/api.md and the required fields of the client's requests from proto/, the
- * table of reasons in docs/errors.md, and the dashboard in deploy/grafana from dashboard.ts.
+ * Generates src/gen, docs/call/api and the required fields of the client's requests from proto/,
+ * the table of reasons in docs/call/errors.md, and the dashboard in deploy/grafana from
+ * dashboard.ts.
  *
  *   node tools/dev/generate.ts           writes the generated files
  *   node tools/dev/generate.ts --check   changes nothing; exits 1 and lists stale files
@@ -25,6 +26,8 @@ import { requiredFieldsSource } from "./required-fields.ts";
 const root = join(import.meta.dirname, "..", "..");
 const protos = join(root, ".cache", "protos");
 const bin = join(root, "node_modules", ".bin");
+
+const reference = "docs/call/api";
 
 /** The version for the installed @bufbuild/protovalidate, and the hash of its proto file. */
 const validateModule = "github.com/bufbuild/protovalidate@v1.2.2";
@@ -85,10 +88,10 @@ function generate(into: string): void {
 
 /** What is written here and not by buf: documents, the dashboard, required fields; by path. */
 function generateOthers(): ReadonlyMap<string, string> {
-  const errors = "docs/errors.md";
+  const errors = "docs/call/errors.md";
   const files = readProtos();
   return new Map([
-    ["docs/api.md", apiReference(files)],
+    ...[...apiReference(files)].map(([name, text]) => [`${reference}/${name}`, text] as const),
     ["packages/client/src/required-fields.ts", requiredFieldsSource(files)],
     [errors, withReasonsTable(fs.readFileSync(join(root, errors), "utf8"))],
     ["deploy/grafana/meguri.json", dashboardJson()],
@@ -110,11 +113,13 @@ function listFiles(folder: string): string[] {
   return files.map((file) => relative(folder, join(file.parentPath, file.name)));
 }
 
-/** The files that differ from generated ones: changed, missing or, under src/gen, superfluous. */
+/** The files that differ from generated ones: changed, missing or superfluous. */
 function staleFiles(): string[] {
-  const others = [...generateOthers()];
-  const stale = others.filter(([name, text]) => readText(join(root, name)) !== text);
-  return [...staleCode(), ...stale.map(([name]) => name)];
+  const others = generateOthers();
+  const stale = [...others].filter(([name, text]) => readText(join(root, name)) !== text);
+  const pages = listFiles(join(root, reference)).map((name) => `${reference}/${name}`);
+  const superfluous = pages.filter((name) => !others.has(name));
+  return [...staleCode(), ...stale.map(([name]) => name), ...superfluous];
 }
 
 function staleCode(): string[] {
@@ -143,5 +148,6 @@ if (process.argv.includes("--check")) {
   }
 } else if (!process.argv.includes("--fetch")) {
   generate(root);
+  fs.mkdirSync(join(root, reference), { recursive: true });
   for (const [name, text] of generateOthers()) fs.writeFileSync(join(root, name), text);
 }

@@ -1,5 +1,5 @@
 /**
- * The releases. From the first one on, the contract only grows (docs/compatibility.md), and
+ * The releases. From the first one on, the contract only grows (docs/call/compatibility.md), and
  * `npm run check:breaking` compares it with all of them.
  */
 

@@ -5,7 +5,7 @@ import { DomainError } from "../../src/platform/words/errors.ts";
 import type { RepairDeps } from "../../src/points/use-cases/repair-account.ts";
 import type { TableScan } from "../../src/store/scans.ts";
 
-/** What can be found, and what it means. docs/restore.md says for each what to do. */
+/** What can be found, and what it means. docs/run/restore.md says for each what to do. */
 export const findingKinds = {
   ACCOUNT_DIFFERS: "the account does not agree with its ledger",
   EVENT_KEY_LOST: "a ledger entry without the key of its event",

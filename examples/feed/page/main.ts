@@ -1,6 +1,6 @@
 /**
  * The page of one person, `/?person=member-1001`: the badge, which a stream keeps current, the
- * notifications, and comments of the person on somebody's post. docs/notifications.md explains it.
+ * notifications, and comments of the person on somebody's post. See docs/call/notifications.md.
  */
 import { watchBadges } from "../../watch-badges.ts";
 import { showComments } from "./comments.ts";

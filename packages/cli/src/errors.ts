@@ -19,7 +19,7 @@ export class UsageError extends Error {
 
 /** An error as the command prints it; with `--json` it is the object that is printed. */
 export interface Problem {
-  /** The reason of docs/errors.md, USAGE, or the name of a gRPC code if no server has answered. */
+  /** A reason of docs/call/errors.md, USAGE, or the name of a gRPC code if no server answered. */
   readonly reason: string;
   readonly message: string;
   readonly metadata: Readonly<Record<string, string>>;

@@ -44,7 +44,7 @@ ${exitCodesHelp}
 
 Without options and variables the server is http://127.0.0.1:8080 and the caller "cli".
 TLS: MEGURI_CA_FILE, MEGURI_CERT_FILE and MEGURI_KEY_FILE name files in PEM.
-More: docs/cli.md`;
+More: docs/call/cli.md`;
 
 const groups: readonly (readonly [string, readonly AddCommand[]])[] = [
   [

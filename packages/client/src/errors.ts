@@ -24,9 +24,9 @@ export interface FieldViolation {
 }
 
 /**
- * Returns the reason for which the server has refused or not served a call, as in docs/errors.md.
- * Returns undefined for an error that no server of Meguri has made, such as a broken connection,
- * and for a reason that is newer than this package.
+ * Returns the reason for which the server has refused or not served a call; docs/call/errors.md
+ * has all of them. Returns undefined for an error that no server of Meguri has made, such as a
+ * broken connection, and for a reason that is newer than this package.
  */
 export function reasonOf(error: unknown): Reason | undefined {
   const reason = errorInfoOf(error)?.reason;
@@ -38,8 +38,8 @@ export function reasonOf(error: unknown): Reason | undefined {
 /**
  * Whether the server has refused or not served a call for this reason, with the metadata that the
  * reason always has. The error then has it as `reasonMetadata`. Metadata that is unknown, or has
- * another type than in docs/errors.md, counts as missing; `metadataOf` has it as it came. Never
- * throws, whatever was caught.
+ * another type than in docs/call/errors.md, counts as missing; `metadataOf` has it as it came.
+ * Never throws, whatever was caught.
  */
 export function isRefusal<R extends Reason>(error: unknown, reason: R): error is Refusal<R> {
   if (!(error instanceof ConnectError) || reasonOf(error) !== reason) return false;

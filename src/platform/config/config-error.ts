@@ -17,9 +17,8 @@ export class ConfigError extends OperatorError {
   constructor(problems: ReadonlyMap<string, string>) {
     const sorted = [...problems].sort();
     const lines = sorted.map(([name, text]) => `  ${name} ${text}`);
-    super(
-      `the configuration is wrong; docs/operations.md lists the variables\n${lines.join("\n")}`,
-    );
+    const headline = "the configuration is wrong; docs/run/configuration.md lists the variables";
+    super([headline, ...lines].join("\n"));
     this.problems = new Map(sorted);
   }
 }

@@ -38,7 +38,7 @@ const setupVariables = {
   MEGURI_MANAGE_TABLES: flag.prefault("1"),
 };
 
-/** Every variable with its default, as docs/operations.md lists them. */
+/** Every variable with its default, as docs/run/configuration.md lists them. */
 const variables = z.object({
   NODE_ENV: text.prefault("development"),
   MEGURI_HOST: text.prefault("127.0.0.1"),

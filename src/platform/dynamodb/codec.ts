@@ -7,7 +7,7 @@ import type { DomainError } from "../words/errors.ts";
 import { type Item, N, num } from "./sdk/attributes.ts";
 import type { Table } from "./tables.ts";
 
-/** How records of one kind are stored. docs/keys.md lists the attributes. */
+/** How records of one kind are stored. docs/change/keys.md lists the attributes. */
 export interface Codec<K extends Kind> {
   readonly table: Table;
   /**

@@ -73,7 +73,7 @@ describe("the file of the sources", () => {
   });
 
   test("is as the documentation shows it", () => {
-    const [shown] = read(codeNamed("docs/operations.md", "sources"));
+    const [shown] = read(codeNamed("docs/run/sources.md", "sources"));
     expect(shown).toEqual(nightly);
   });
 
@@ -119,7 +119,7 @@ describe("the file of the sources", () => {
 });
 
 test("the page about Google shows valid definitions", () => {
-  const { sources } = JSON.parse(codeNamed("docs/google-sources.md", "definitions"));
+  const { sources } = JSON.parse(codeNamed("docs/grant/google-sources.md", "definitions"));
   expect(read({ sources })).toEqual(sources);
 });
 

@@ -1,4 +1,4 @@
-/** Tests that the items of bulk grants stay under the sizes that docs/keys.md promises. */
+/** Tests that the items of bulk grants stay under the sizes that docs/change/keys.md promises. */
 import { expect, test } from "vitest";
 import { rowsKey } from "../../../src/bulk-grants/store/codecs/bulk-grants.ts";
 import { encodeRows } from "../../../src/bulk-grants/store/codecs/bulk-rows.ts";

@@ -39,7 +39,7 @@ const executeAll = (deps: Deps) =>
     onFailed: (_, error) => expect.unreachable(String(error)),
   });
 
-/** Waits until the query that docs/operations.md has for what has timed out finds a hold. */
+/** Waits until the query that docs/run/reservations.md has for what has timed out finds a hold. */
 const listedAsTimedOut = (id: string) =>
   eventually(async () => {
     const query = 'WorkflowType = "hold" AND MeguriState = "EXPIRED"';

@@ -164,7 +164,7 @@ test("what it cannot or shall not change is left as it is, and named", async () 
       ])
       .toSorted(),
   );
-  const first = "the tables are not as this version needs them; docs/operations.md says what to do";
+  const first = "the tables are not as this version needs them; docs/run/tables.md says what to do";
   await expect(setupTables(setupConfig(prefix), quiet)).rejects.toThrow(
     new OperatorError(`${first}\n  ${key}`),
   );

@@ -261,7 +261,7 @@ test("everything that is wrong is in one message, and each variable in one line"
   };
   expect(() => readServer(env)).toThrow(
     [
-      "the configuration is wrong; docs/operations.md lists the variables",
+      "the configuration is wrong; docs/run/configuration.md lists the variables",
       "  MEGURI_APPROVAL_REMINDER_HOURS is 24, which is not before MEGURI_APPROVAL_EXPIRY_HOURS=12",
       "  MEGURI_BULK_SOURCES names a file that is not there: /none/sources.json",
       "  MEGURI_DRAN_SECONDS is unknown; the nearest name is MEGURI_DRAIN_SECONDS",

@@ -26,7 +26,7 @@ test("the values that are set and the defaults, of the variables that the proces
   expect(names(valuesInForce(env, "setup"))).not.toContain("MEGURI_HOST");
 });
 
-const page = readFileSync(`${projectRoot}docs/operations.md`, "utf8");
+const page = readFileSync(`${projectRoot}docs/run/configuration.md`, "utf8");
 
 test("what the page calls a secret is hidden", () => {
   const rows = [...page.matchAll(/^\| `(MEGURI_\w+)` \|.*\ba secret\b/gm)];

@@ -65,6 +65,6 @@ test("the code and the pages of this project name no unknown variable", () => {
     Array.from(readFileSync(projectRoot + file, "utf8").matchAll(/\bMEGURI_[A-Z0-9_]+\b/g), String),
   );
   expect(names.length).toBeGreaterThan(500);
-  // The example of docs/operations.md.
+  // The example of docs/run/configuration.md.
   expect(Object.keys(unknownOf(names))).toEqual(["MEGURI_DRAIN_SECOND"]);
 });

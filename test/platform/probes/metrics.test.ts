@@ -110,7 +110,7 @@ test("a target that is throttled has the hash of the documentation, and no name"
     { target: { type: "profile", id: "planted-user" }, samples: 1 },
   ];
   exportStore(registry, { ...deps, storeThrottles: () => ({ byTable: new Map(), byTarget }) });
-  const hash = execFileSync("sh", ["-c", codeNamed("docs/metrics.md", "target_hash")], {
+  const hash = execFileSync("sh", ["-c", codeNamed("docs/run/metrics.md", "target_hash")], {
     encoding: "utf8",
   }).trim();
   expect(hash).toMatch(/^[0-9a-f]{12}$/);

@@ -54,7 +54,7 @@ test("a store without an answer is shown as in the documentation", async () => {
   const { readyz } = readinessOf(async () => {
     throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer");
   });
-  const text = codeNamed("docs/operations.md", "readyz");
+  const text = codeNamed("docs/run/watching.md", "readyz");
   expect(await readyz()).toEqual({ status: 503, text });
 });
 

@@ -189,7 +189,7 @@ test("the file of the definitions is checked, and every wrong field is named", a
   };
   expect(readDestinations(undefined)).toEqual([]);
   expect((await read(JSON.stringify({ destinations: definitions() })))()).toEqual(definitions());
-  expect((await read(codeNamed("docs/operations.md", "destinations")))()).toHaveLength(2);
+  expect((await read(codeNamed("docs/run/reports.md", "destinations")))()).toHaveLength(2);
   expect(await read("{")).toThrow(file);
   const [disk] = definitions();
   const wrong = { ...disk, path: "exports", programs: [], more: 1 };

@@ -1,4 +1,4 @@
-/** Tests that the items of points and reservations stay under the sizes of docs/keys.md. */
+/** Tests that the items of points and reservations stay under the sizes of docs/change/keys.md. */
 import { describe, expect, test } from "vitest";
 import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
 import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";

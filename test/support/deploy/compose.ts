@@ -34,7 +34,7 @@ export const composeFile = readFileSync(`${projectRoot}deploy/compose.yaml`, "ut
 
 /** The variables in meguri.env of the documentation. */
 export const documentedEnv = (): Record<string, string> =>
-  parseEnv(codeNamed("docs/operations.md", "composeEnv")) as Record<string, string>;
+  parseEnv(codeNamed("docs/run/install.md", "composeEnv")) as Record<string, string>;
 
 /** Returns the services of a compose file. Throws what is wrong with it. */
 export async function loadCompose(text = composeFile): Promise<Services> {
@@ -51,7 +51,7 @@ export async function loadCompose(text = composeFile): Promise<Services> {
   const cwd = await mkdtemp(join(tmpdir(), "meguri-compose-"));
   try {
     await writeFile(join(cwd, "compose.yaml"), text);
-    await writeFile(join(cwd, "meguri.env"), codeNamed("docs/operations.md", "composeEnv"));
+    await writeFile(join(cwd, "meguri.env"), codeNamed("docs/run/install.md", "composeEnv"));
     const args = ["-no-interpolation", "-no-path-resolution", "-format", "json", "compose.yaml"];
     const { stdout } = await promisify(execFile)(command, args, { cwd });
     return JSON.parse(stdout).services;

@@ -1,7 +1,7 @@
 /**
- * Checks that the records of reactions and notifications agree with each other, as docs/keys.md
- * says: every member has its notification and every notification its members, events are linked,
- * and nothing is left of what has gone.
+ * Checks that the records of reactions and notifications agree with each other, as
+ * docs/change/keys.md says: every member has its notification and every notification its members,
+ * events are linked, and nothing is left of what has gone.
  */
 import { deepStrictEqual, ok } from "node:assert";
 import {

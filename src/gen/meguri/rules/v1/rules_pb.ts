@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 // The rules that many fields share, as predefined rules of protovalidate. The message of a rule
-// says what a field may be; refusals and docs/api.md quote it.
+// says what a field may be; refusals and docs/call/api quote it.
 
 import type { GenExtension, GenFile } from "@bufbuild/protobuf/codegenv2";
 import { extDesc, fileDesc } from "@bufbuild/protobuf/codegenv2";
