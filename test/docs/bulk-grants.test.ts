@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { activeStates, finalStates } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import { isRowCode } from "../../src/bulk-grants/rules/sheet.ts";
+import { readSheet } from "../../src/bulk-grants/use-cases/read-sheet.ts";
 import { createRowsDigest, digestOf } from "../../src/bulk-grants/use-cases/rows-digest.ts";
 import { codeBlocks, codeNamed, projectRoot } from "../support/markdown.ts";
 
@@ -48,6 +49,27 @@ test("the diagram has every state", () => {
 test("the page in Japanese explains every state", () => {
   const states = [...japanese.matchAll(/^\| `([A-Z_]+)` \| /gm)].map(([, state = ""]) => state);
   expect(states).toEqual(expect.arrayContaining([...activeStates, ...finalStates]));
+});
+
+async function* bytesOf(csv: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(csv);
+}
+
+const sheets = [page, "docs/grant/README.md", "docs/grant/README.ja.md"].map((file) => {
+  const csv = codeBlocks(file).find(({ language }) => language === "csv")?.code ?? "";
+  return [file, csv] as const;
+});
+
+test.each(sheets)("the sheet of %s has two right rows", async (_, csv) => {
+  const rows = [];
+  const context = { bulkGrantId: "spring-2027", maxPointsPerRow: 100 };
+  for await (const { userId, points, problems } of readSheet(bytesOf(csv), context)) {
+    rows.push([userId, points, problems]);
+  }
+  expect(rows).toEqual([
+    ["aoi", 100, undefined],
+    ["ben", 50, undefined],
+  ]);
 });
 
 test("the commands compute the digest that an approval names", async () => {
