@@ -1,17 +1,17 @@
 /** Maps reservations and the fields that their requests share between messages and the domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { durationFromMs, type Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
-  type ReservationSchema,
-  Reservation_State as State,
+  Reservation_StateSchema,
+  ReservationSchema,
+  type Reservation_State as State,
 } from "../../gen/meguri/reservations/v1/reservation_pb.ts";
 import type { NewReservation } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { callOf } from "../../platform/edge/context.ts";
-import { fromAnnotations } from "../../platform/messages/annotations.ts";
-import { fromCaller } from "../../platform/messages/callers.ts";
 import { invalid } from "../../platform/messages/invalid-request.ts";
-import { fromInstant, toInstant } from "../../platform/messages/scalars.ts";
+import { fromRecord, toEnumName } from "../../platform/messages/records.ts";
+import { toInstant } from "../../platform/messages/scalars.ts";
 import type { Call } from "../../platform/ports/call.ts";
 import { formatMonth, parseMonth } from "../../platform/words/month.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
@@ -19,17 +19,9 @@ import type { EarlyExpiry } from "../../points/rules/early-expiry.ts";
 import { latenessOf, type VisibleState } from "../rules/reservation.ts";
 import type { ReservationCall, VisibleReservation } from "../use-cases/visible-reservation.ts";
 
-const states: Readonly<Record<VisibleState, State>> = {
-  PENDING: State.PENDING,
-  PROCESSING: State.PROCESSING,
-  DONE: State.DONE,
-  FAILED: State.FAILED,
-  CANCELLED: State.CANCELLED,
-};
-
 /** The state that a request names. The schema refuses unknown ones. */
 export function toState(value: State | undefined): VisibleState {
-  const state = (Object.keys(states) as VisibleState[]).find((name) => states[name] === value);
+  const state = toEnumName<VisibleState>(Reservation_StateSchema, value ?? 0);
   if (state === undefined) throw invalid("state", "is not a state of reservations");
   return state;
 }
@@ -76,31 +68,13 @@ export function fromReservation({
   reservation,
   state,
 }: VisibleReservation): MessageInitShape<typeof ReservationSchema> {
-  const { grant, lastChange, failure, expiry } = reservation;
-  return {
-    programId: reservation.programId,
-    reservationId: reservation.reservationId,
-    userId: reservation.userId,
-    points: BigInt(reservation.points),
-    ...fromAnnotations(reservation),
-    executeTime: fromInstant(reservation.executeTime),
-    state: states[state],
-    creator: fromCaller(reservation.creator),
-    createTime: fromInstant(reservation.createTime),
-    updateTime: fromInstant(reservation.updateTime),
-    ...(lastChange && {
-      lastChange: {
-        caller: fromCaller(lastChange.caller),
-        time: fromInstant(lastChange.time),
-        reason: lastChange.reason,
-      },
-    }),
-    ...(grant && {
-      grantTime: fromInstant(grant.time),
-      lateness: durationFromMs(latenessOf(reservation)),
-      entryNumber: BigInt(grant.entryNumber),
-    }),
-    ...(failure && { failure: { ...failure } }),
-    ...(expiry && { expiry: fromExpiry(expiry) }),
-  };
+  const { grant, expiry } = reservation;
+  return fromRecord(ReservationSchema, {
+    ...reservation,
+    state,
+    expiry: expiry && fromExpiry(expiry),
+    grantTime: grant?.time,
+    lateness: grant && latenessOf(reservation),
+    entryNumber: grant?.entryNumber,
+  });
 }
