@@ -29,8 +29,7 @@ import { liabilityReports } from "./points/rpc/liability-reports.ts";
 import { programService } from "./points/rpc/programs/service.ts";
 import { ledgers } from "./points/rpc/queries.ts";
 import { verifications } from "./points/rpc/verifications.ts";
-import { balances } from "./reservations/rpc/balances.ts";
-import { forecasts } from "./reservations/rpc/forecasts.ts";
+import { balances, forecasts } from "./reservations/rpc/balances.ts";
 import { reservationService } from "./reservations/rpc/service.ts";
 
 /** What the services depend on. */

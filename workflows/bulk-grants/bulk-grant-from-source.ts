@@ -23,8 +23,8 @@ import { type BulkGrantState, finalStates } from "../../src/bulk-grants/rules/bu
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { orRefusal, requireTexts } from "../failures.ts";
 import { pollTiming, sourceTiming } from "../timing.ts";
+import { followBulkGrant, resultOf } from "./bulk-grant.ts";
 import { createBulkRun } from "./bulk-grant-run.ts";
-import { followBulkGrant, resultOf } from "./bulk-grant-steps.ts";
 
 /** Set by Temporal when a schedule has started the run. */
 const scheduledKey = defineSearchAttributeKey("TemporalScheduledStartTime", "DATETIME");

@@ -1,14 +1,15 @@
 /** The transport of all clients: sets keys, headers and deadlines, and sends each call. */
-import { getOption } from "@bufbuild/protobuf";
-import { durationMs } from "@bufbuild/protobuf/wkt";
+import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
+import { durationMs, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
 import {
   file_meguri_access_v1_access as accessFile,
   default_time_limit,
+  time_limit,
 } from "../../../src/gen/meguri/access/v1/access_pb.ts";
 import { type CallDeps, sendCall } from "./call.ts";
+import { type KeyReader, keyReaderOf } from "./call-key.ts";
 import { checkHeaderValue, headersOf, keyOfCall } from "./headers.ts";
-import { methodInfo } from "./methods.ts";
 import type { MeguriOptions } from "./options.ts";
 import { createRetryBudget } from "./retry-policy.ts";
 import { createServers } from "./servers.ts";
@@ -102,3 +103,29 @@ const limitOf = (timeoutMs: number): number =>
 /** A timeout in whole ms, of which at least one is left; undefined for none. */
 const wholeMs = (ms: number): number | undefined =>
   ms === Number.POSITIVE_INFINITY ? undefined : Math.max(1, Math.ceil(ms));
+
+interface MethodInfo {
+  /** Whether a call that may have been made can be sent again. */
+  readonly isIdempotent: boolean;
+  /** Undefined if the requests of the method have no key. */
+  readonly keyOf: KeyReader | undefined;
+  /** The time limit of a method that takes longer than most; undefined for all others. */
+  readonly timeLimitMs: number | undefined;
+}
+
+const infos = new WeakMap<DescMethod, MethodInfo>();
+
+/** Returns what is known of a method, which is read from its descriptor once. */
+function methodInfo(method: DescMethod): MethodInfo {
+  const known = infos.get(method);
+  if (known) return known;
+  const info: MethodInfo = {
+    isIdempotent: method.idempotency !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN,
+    keyOf: keyReaderOf(method.input),
+    timeLimitMs: hasOption(method, time_limit)
+      ? durationMs(getOption(method, time_limit))
+      : undefined,
+  };
+  infos.set(method, info);
+  return info;
+}

@@ -13,6 +13,7 @@ import {
   SheetCheckSchema,
   type BulkGrant_State as State,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
+import { BulkGrantSummarySchema } from "../../gen/meguri/bulkgrants/v1/bulk_grant_summary_pb.ts";
 import { callOf } from "../../platform/edge/context.ts";
 import { fromRecord, toEnumName } from "../../platform/messages/records.ts";
 import { fromOptionalMonth } from "../../platform/messages/scalars.ts";
@@ -32,6 +33,7 @@ import type {
   ReadRow,
   RowState as RowStateName,
 } from "../use-cases/queries.ts";
+import type { ReadSummary } from "../use-cases/summarize.ts";
 
 /** The state of bulk grants that a request selects; undefined for all. */
 export const toState = (value: State): BulkGrantState | undefined =>
@@ -127,3 +129,27 @@ export const fromRow = ({
 /** The message of a check. */
 export const fromCheck = (check: SheetCheck): MessageInitShape<typeof SheetCheckSchema> =>
   fromRecord(SheetCheckSchema, withProblems(check));
+
+/** The message of a summary. */
+export const fromSummary = ({
+  revision,
+  summary: { difference, lookAlikes, ...summary },
+  warned,
+  expireTime,
+}: ReadSummary): MessageInitShape<typeof BulkGrantSummarySchema> =>
+  fromRecord(BulkGrantSummarySchema, {
+    ...summary,
+    revision,
+    expireTime,
+    expireMonths: summary.expireMonths?.map((sum) => ({
+      ...sum,
+      expireMonth: fromOptionalMonth(sum.expireMonth),
+    })),
+    difference: difference && {
+      ...difference,
+      previousRowCount: difference.rowCountBefore,
+      previousPoints: difference.pointsBefore,
+    },
+    lookAlikeBulkGrantIds: lookAlikes,
+    overlaps: summary.overlaps.map((overlap) => ({ ...overlap, warned: warned.includes(overlap) })),
+  });

@@ -30,6 +30,7 @@ import {
   fromBulkGrant,
   fromRevision,
   fromRow,
+  fromSummary,
   fromWithProgress,
   toChange,
   toName,
@@ -38,7 +39,6 @@ import {
 } from "./messages.ts";
 import { bulkGrantStreams } from "./streams.ts";
 import { bulkGrantSubmissions } from "./submissions.ts";
-import { fromSummary } from "./summary-messages.ts";
 
 /** The handlers of all methods. An upload ends when nothing arrives within `uploadIdleMs`. */
 export function bulkGrantService(

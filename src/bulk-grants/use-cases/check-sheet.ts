@@ -7,12 +7,12 @@ import { checkExecuteTime } from "../../reservations/rules/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkContentRef } from "../ports/records.ts";
 import { problemText, rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
-import { checkBlock, countRows } from "./check-block.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";
 import type { SheetReport } from "./read-sheet.ts";
 import { createRowsDigest } from "./rows-digest.ts";
 import { sheetError } from "./sheet-error.ts";
 import type { Submission } from "./submit.ts";
+import { checkBlock, countRows } from "./validate-blocks.ts";
 
 /** What is wrong with a row, or with the whole sheet. */
 interface SheetFinding {

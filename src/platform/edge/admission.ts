@@ -1,6 +1,8 @@
 /** Lets calls in by their headers alone, before a byte of their bodies is read. */
 import type { Socket } from "node:net";
 import type { HandlerContext } from "@connectrpc/connect";
+import { TokenBucket } from "limiter";
+import { LRUCache } from "lru-cache";
 import type { Authenticate } from "../ports/identity.ts";
 import { DomainError } from "../words/errors.ts";
 import { requireScope } from "./authorize.ts";
@@ -13,7 +15,6 @@ import {
   socketKey,
 } from "./context.ts";
 import { toConnectError } from "./errors.ts";
-import { createRateLimit } from "./limit-rate.ts";
 import { noteUnread } from "./malformed.ts";
 import { limitsOf } from "./method-limits.ts";
 import { Quota } from "./quota.ts";
@@ -135,3 +136,33 @@ function hold<H>(
 /** Calls `release` at the end of a call that Connect serves, which then aborts its signal. */
 const onEnd = ({ signal }: HandlerContext, release: () => void): void =>
   signal.addEventListener("abort", release, { once: true });
+
+/** Bounds the memory. A service that was quiet longer than so many others has its full burst. */
+const maxServices = 10_000;
+
+/**
+ * Returns a function that counts a call of a service. Each service has a token bucket that holds
+ * the calls of one second. A stream counts as one call. Throws RATE_LIMITED when the bucket is
+ * empty.
+ */
+function createRateLimit(callsPerSecond: number): (service: string) => void {
+  const buckets = new LRUCache<string, TokenBucket>({ max: maxServices });
+
+  function bucketOf(service: string): TokenBucket {
+    const known = buckets.get(service);
+    if (known) return known;
+    const options = { bucketSize: callsPerSecond, tokensPerInterval: callsPerSecond };
+    const bucket = new TokenBucket({ ...options, interval: "second" });
+    bucket.content = callsPerSecond;
+    buckets.set(service, bucket);
+    return bucket;
+  }
+
+  return (service) => {
+    if (bucketOf(service).tryRemoveTokens(1)) return;
+    throw new DomainError(
+      "RATE_LIMITED",
+      `${service} may send ${callsPerSecond} calls a second to this server`,
+    );
+  };
+}

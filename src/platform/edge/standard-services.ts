@@ -1,11 +1,13 @@
 /** Mounts the services that every gRPC server has: health and reflection. They need no caller. */
-import type { ConnectRouter } from "@connectrpc/connect";
-import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { Code, ConnectError, type ConnectRouter, type ServiceImpl } from "@connectrpc/connect";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../gen/grpc/health/v1/health_pb.ts";
 import * as v1 from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import * as v1alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import type { ServerStates } from "../ports/server-states.ts";
+import type { ServerState, ServerStates } from "../ports/server-states.ts";
 import { admitAnyone } from "./admission.ts";
-import { healthService } from "./health.ts";
 import { publicInterceptors } from "./interceptors.ts";
 import { reflectionService } from "./reflection.ts";
 import { createServedSchema } from "./served-schema.ts";
@@ -35,3 +37,39 @@ export function mountStandardServices(
   router.service(v1.ServerReflection, reflectionService(schema), options());
   router.service(v1alpha.ServerReflection, reflectionService(schema), options());
 }
+
+/**
+ * Answers for the whole server (empty name) and for each service by its full name. The status
+ * follows from the state of the process alone and is the same for all of them. Check of an unknown
+ * service is NOT_FOUND; Watch sends SERVICE_UNKNOWN and stays open. A Watch has no time limit,
+ * because clients take the end of one as a sign that the server is unhealthy.
+ */
+function healthService(
+  services: readonly string[],
+  states: ServerStates,
+): ServiceImpl<typeof Health> {
+  const names: ReadonlySet<string> = new Set(["", ...services]);
+  return {
+    check({ service }) {
+      if (!names.has(service)) throw new ConnectError("there is no such service", Code.NotFound);
+      return { status: statusOf(states.current) };
+    },
+
+    async *watch({ service }, { signal }) {
+      let sent: Status | undefined;
+      for await (const state of states.watch(signal)) {
+        const status = names.has(service) ? statusOf(state) : Status.SERVICE_UNKNOWN;
+        if (status !== sent) yield { status };
+        sent = status;
+      }
+    },
+
+    list() {
+      const status = statusOf(states.current);
+      return { statuses: Object.fromEntries([...names].map((name) => [name, { status }])) };
+    },
+  };
+}
+
+const statusOf = (state: ServerState): Status =>
+  state === "SERVING" ? Status.SERVING : Status.NOT_SERVING;

@@ -3,7 +3,7 @@
 import type { Now } from "../ports/clock.ts";
 import type { Lookup, Transaction, TransactionRequest } from "../ports/engine.ts";
 import type { Kind, Records, Ref } from "../ports/records.ts";
-import type { Span } from "../ports/tracing.ts";
+import { runInSpan, type Span, SpanKind, startSpan } from "../ports/tracing.ts";
 import { type ItemStore, type Loaded, nameOf, type Write } from "./item-store.ts";
 
 /** A record as it was read or committed. */
@@ -227,4 +227,20 @@ export function deliver({ outcomes }: Batch): void {
 function changedBy(ahead: ReadonlyMap<string, Write>, name: string): Write | undefined {
   const write = ahead.get(name);
   return write?.op === "check" ? undefined : write;
+}
+
+/**
+ * Runs an attempt in a span under the first traced call. The span and every call of the batch link
+ * to each other, because a span has one parent only. Without a traced call there is no span.
+ */
+export function traceBatch(calls: readonly Pending[], attempt: () => Promise<void>): Promise<void> {
+  const spans = calls.flatMap(({ span }) => span ?? []);
+  const [first, ...others] = spans;
+  if (!first) return attempt();
+  const links = spans.map((span) => ({ context: span.spanContext() }));
+  const attributes = { "meguri.batch.calls": calls.length };
+  const options = { kind: SpanKind.INTERNAL, links, attributes };
+  const batch = startSpan("commit", options, first.spanContext());
+  for (const span of others) span.addLink({ context: batch.spanContext() });
+  return runInSpan(batch, attempt);
 }

@@ -1,4 +1,6 @@
 /** The connection to Temporal, and what happens to calls while Temporal is away. */
+
+import { InterceptingCall, type Interceptor, Metadata, status } from "@grpc/grpc-js";
 import {
   Client,
   Connection,
@@ -11,7 +13,6 @@ import pThrottle from "p-throttle";
 import type { Logger } from "../observe/log.ts";
 import { DomainError } from "../words/errors.ts";
 import type { Milliseconds } from "../words/units.ts";
-import { cancelWhenClosed } from "./closed-connection.ts";
 
 /** Where Temporal is, and how a connection is secured. */
 export interface TemporalEndpoint {
@@ -112,4 +113,37 @@ const invalidArgument = 3;
 function grpcCode(error: unknown): number | undefined {
   if (isGrpcServiceError(error)) return error.code;
   return error instanceof Error && error.cause !== undefined ? grpcCode(error.cause) : undefined;
+}
+
+type NextCall = ConstructorParameters<typeof InterceptingCall>[0];
+
+/**
+ * Ends a call with CANCELLED when the connection is closed. grpc-js throws then, also where the
+ * SDK's interceptor sends a request again from a timer: the exception would end the process, and
+ * the caller would never get an answer. It stands behind that interceptor.
+ */
+const cancelWhenClosed: Interceptor = (options, nextCall) => {
+  try {
+    return new InterceptingCall(nextCall(options));
+  } catch (error) {
+    const details = error instanceof Error ? error.message : String(error);
+    return new InterceptingCall(cancelledCall(details));
+  }
+};
+
+/** A call that sends nothing. */
+function cancelledCall(details: string): NextCall {
+  return {
+    start(_metadata, listener) {
+      listener?.onReceiveMessage?.(null);
+      listener?.onReceiveStatus?.({ code: status.CANCELLED, details, metadata: new Metadata() });
+    },
+    sendMessageWithContext() {},
+    sendMessage() {},
+    startRead() {},
+    halfClose() {},
+    cancelWithStatus() {},
+    getPeer: () => "none",
+    getAuthContext: () => null,
+  };
 }

@@ -1,19 +1,23 @@
-/** The handler of the PointsService that reads a balance, with what is reserved if asked for. */
+/** The handlers of the PointsService for balances with what is reserved, and for forecasts. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { BalanceSchema } from "../../gen/meguri/points/v1/balance_pb.ts";
+import { Forecast_Change_Cause as Cause } from "../../gen/meguri/points/v1/forecast_pb.ts";
 import type {
   GetBalanceRequest,
   PointsService,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { deadlineOf } from "../../platform/edge/context.ts";
 import { invalid } from "../../platform/messages/invalid-request.ts";
-import { fromInstant, toOptionalInstant } from "../../platform/messages/scalars.ts";
+import { fromInstant, toInstant, toOptionalInstant } from "../../platform/messages/scalars.ts";
 import { formatMonth } from "../../platform/words/month.ts";
 import { toAccount } from "../../points/rpc/accounts.ts";
 import { getPastBalance } from "../../points/use-cases/past-balance.ts";
 import { type Balance, getBalance } from "../../points/use-cases/queries.ts";
 import type { Deps } from "../ports/deps.ts";
+import type { ForecastChange } from "../rules/forecast.ts";
+import { getForecast } from "../use-cases/forecast.ts";
 import { getBalanceWithPending } from "../use-cases/outstanding.ts";
 
 export function balances(deps: Deps): Pick<ServiceImpl<typeof PointsService>, "getBalance"> {
@@ -70,3 +74,34 @@ function fromBalance(balance: Balance): MessageInitShape<typeof BalanceSchema> {
     pendingPoints: BigInt(pendingPoints),
   };
 }
+
+export function forecasts(deps: Deps): Pick<ServiceImpl<typeof PointsService>, "getForecast"> {
+  return {
+    async getForecast(request, context) {
+      // The schema requires the field, so it is set.
+      const time = toInstant(request.time as Timestamp, "time");
+      const found = await getForecast(deps, toAccount(request), time, deadlineOf(context));
+      return {
+        forecast: {
+          time: fromInstant(found.time),
+          availablePoints: BigInt(found.availablePoints),
+          currentAvailablePoints: BigInt(found.currentAvailablePoints),
+          changes: found.changes.map((change) => ({
+            ...change,
+            time: fromInstant(change.time),
+            cause: causes[change.cause],
+            points: BigInt(change.points),
+            availablePoints: BigInt(change.availablePoints),
+          })),
+          frozen: found.frozen,
+          heldPoints: BigInt(found.heldPoints),
+        },
+      };
+    },
+  };
+}
+
+const causes: Readonly<Record<ForecastChange["cause"], Cause>> = {
+  EXPIRY: Cause.EXPIRY,
+  RESERVATION: Cause.RESERVATION,
+};

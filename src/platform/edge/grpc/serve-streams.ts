@@ -1,7 +1,8 @@
 /** Serves gRPC calls from Node's core HTTP/2 API, and leaves all else to a request handler. */
 import * as http2 from "node:http2";
+import { Http2ServerResponse } from "node:http2";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { Call, Calls } from "../calls.ts";
-import { UnbufferedResponse } from "../unbuffered-response.ts";
 import type { Methods } from "./methods.ts";
 import { closeAnswered, respondUnimplemented } from "./respond.ts";
 import { serveServerStream } from "./serve-server-stream.ts";
@@ -96,4 +97,30 @@ function closeLater(stream: http2.ServerHttp2Stream, lifeMs: number | undefined)
   const close = () => stream.close(http2.constants.NGHTTP2_CANCEL);
   const timer = setTimeout(close, lifeMs);
   stream.once("close", () => clearTimeout(timer));
+}
+
+type Written = (error: Error) => void;
+type Done = (error?: Error) => void;
+
+/**
+ * Node's own takes up to 64 KiB for which the client's window has no room yet. A stream of counts
+ * would leave more than a thousand of them there, which a slow reader gets one after another. With
+ * this one the server waits, and then takes the latest count.
+ */
+class UnbufferedResponse extends Http2ServerResponse {
+  /** Always asks to wait for "drain", which comes when flow control has let the chunk go. */
+  override write(
+    chunk: string | Uint8Array,
+    encoding?: BufferEncoding | Written,
+    callback?: Written,
+  ): boolean {
+    // It gets no error when the chunk has been sent, whatever Node's type says.
+    const written = (typeof encoding === "function" ? encoding : callback) as Done | undefined;
+    super.write(chunk, typeof encoding === "string" ? encoding : "utf8", (error?: Error) => {
+      // Connect prints an error of any other code, such as that of Node for a write in flight.
+      written?.(error && new ConnectError("the client has left", Code.Aborted));
+      if (!error) this.emit("drain");
+    });
+    return false;
+  }
 }
