@@ -9,10 +9,9 @@ import { createWorkflowLinks } from "./bulk-grants/slack/links.ts";
 import { createSlackReporter, noReporter } from "./bulk-grants/slack/reporter.ts";
 import { createBulkSources } from "./bulk-grants/sources/bulk-sources.ts";
 import { readSourceDefinitions } from "./bulk-grants/sources/definitions.ts";
-import { createFolderSource } from "./bulk-grants/sources/folder.ts";
 import { createDriveSource } from "./bulk-grants/sources/google/drive.ts";
 import { createSheetSource } from "./bulk-grants/sources/google/sheet.ts";
-import { createS3Source } from "./bulk-grants/sources/s3.ts";
+import { createObjectSource } from "./bulk-grants/sources/objects.ts";
 import { createDynamoSheetStore } from "./bulk-grants/store/sheet-store.ts";
 import { createDueHours } from "./due/runtime/due-hours.ts";
 import { createAnnouncements } from "./feed/announce/announcements.ts";
@@ -42,8 +41,7 @@ import type { TemporalEndpoint } from "./platform/temporal/connection.ts";
 import { createBackgroundTasks } from "./platform/work/background-tasks.ts";
 import { createSystemClock, createTestClock } from "./platform/work/clocks.ts";
 import { watchStore } from "./platform/work/store-watch.ts";
-import { readDestinations } from "./points/exports/definitions.ts";
-import { createDestinations } from "./points/exports/destinations.ts";
+import { createDestinations, readDestinations } from "./points/exports/destinations.ts";
 import type { ExportDestinations } from "./points/ports/exports.ts";
 import { exportFormat } from "./points/rpc/export-format.ts";
 import { createProgramCache } from "./points/runtime/program-cache.ts";
@@ -254,8 +252,8 @@ function composeAnnouncements({ announce, tablePrefix: prefix }: Config, log: Lo
 function composeSources({ bulkSources: file }: Config, maxTabBytes?: number): BulkSources {
   const definitions = usingVariable("MEGURI_BULK_SOURCES", () => readSourceDefinitions(file));
   return createBulkSources(definitions, {
-    folder: createFolderSource,
-    s3: createS3Source,
+    folder: createObjectSource,
+    s3: createObjectSource,
     drive: (definition) => createDriveSource(definition, maxTabBytes),
     sheet: (definition) => createSheetSource(definition, maxTabBytes),
   });

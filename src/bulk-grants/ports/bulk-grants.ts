@@ -220,7 +220,7 @@ export interface OpenSource {
   readonly identity: string;
   readonly csv: AsyncIterable<Uint8Array>;
   /** Where people find the sheet in a browser, also after a move; absent without an address. */
-  readonly url?: string;
+  readonly url?: string | undefined;
 }
 
 /** A row that was not granted, with what is wrong. */

@@ -98,7 +98,7 @@ export interface SheetPlace {
   /** The path of a file, as a source string has it, or the title of a tab. */
   readonly name: string;
   /** Absent when it has no address. */
-  readonly url?: string;
+  readonly url?: string | undefined;
 }
 
 /** One revision of the sheet. It never changes. */

@@ -1,11 +1,11 @@
 /** Implements the port of the sources, over the sources of each kind. */
 
+import { versionOfText } from "../../platform/objects/paths.ts";
 import { maxTitleBytes, toDisplayText } from "../../platform/words/display-text.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { parseSource } from "../../platform/words/source-string.ts";
 import type { BulkSources } from "../ports/bulk-grants.ts";
 import type { DefinitionOf, SourceDefinition } from "./definitions.ts";
-import { versionOfText } from "./files.ts";
 import type { Source, SourceFile, VersionedFile } from "./source.ts";
 
 /** Makes a source from its definition, for each type. */

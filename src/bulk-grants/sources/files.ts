@@ -1,21 +1,10 @@
-/** What the sources that have files share: paths, versions and the error of a missing file. */
-import { createHash } from "node:crypto";
+/** The names that files of a source have and get, and the error of a missing one. */
+import { versionOfText } from "../../platform/objects/paths.ts";
 import { cutToBytes } from "../../platform/words/display-text.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 
 /** The most files of one page of new files. */
 export const newFilesPageSize = 100;
-
-/** The version of a content, from its SHA-256 or that of a text which changes with it. */
-export const versionOf = (sha256: Buffer): string => sha256.toString("hex").slice(0, 12);
-
-/** The version of a content that a text identifies, such as an ETag. */
-export const versionOfText = (text: string): string =>
-  versionOf(createHash("sha256").update(text).digest());
-
-/** Whether the path stays below its source: relative, without `.`, `..` and empty parts. */
-export const isPlainPath = (path: string): boolean =>
-  !path.includes("\0") && path.split("/").every((part) => !["", ".", ".."].includes(part));
 
 /** Whether a pick-up takes a file of this name: `*.csv` in any case, and not hidden. */
 export const isPickedUp = (name: string): boolean => /^[^.].*\.csv$/is.test(name);
@@ -64,10 +53,5 @@ export function* namesIn(folder: Folder, name: string): Generator<string, never>
 
 export const noSuchFile = (path: string): DomainError =>
   new DomainError("INVALID_REQUEST", `the source has no file ${JSON.stringify(path)}`, {
-    field: "source",
-  });
-
-export const otherVersion = (path: string): DomainError =>
-  new DomainError("INVALID_REQUEST", `${JSON.stringify(path)} has changed since it was listed`, {
     field: "source",
   });

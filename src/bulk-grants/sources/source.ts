@@ -1,5 +1,6 @@
 /** The interface of one configured source of rows, which every kind of source implements. */
 
+import type { VersionedPath } from "../../platform/objects/object-store.ts";
 import type { Page } from "../../platform/ports/pages.ts";
 import type { ErrorSheet } from "../ports/bulk-grants.ts";
 import type { SheetPlace } from "../rules/bulk-grant.ts";
@@ -39,15 +40,11 @@ export interface Source {
 export interface OpenFile {
   readonly csv: AsyncIterable<Uint8Array>;
   /** Where people find it, as http(s), also after a move; absent when it has no address. */
-  readonly url?: string;
+  readonly url?: string | undefined;
 }
 
-/** A file by its path. Without a version, any content will do. */
-export interface SourceFile {
-  readonly path: string;
-  /** The first 12 hex digits of a SHA-256 that changes whenever the content changes. */
-  readonly version?: string;
-}
+/** A file by its path and, where it matters, by its version. */
+export type SourceFile = VersionedPath;
 
 /** A file with something wrong in it, and the address with which it was opened, if it is known. */
 export interface FaultyFile extends SourceFile {

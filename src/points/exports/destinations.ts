@@ -1,13 +1,21 @@
 /** Implements the port of the destinations, and keeps every path below its destination. */
 
+import { z } from "zod";
+import { createObjectStore } from "../../platform/objects/create-store.ts";
+import { folder, readDefinitions, s3 } from "../../platform/objects/definitions.ts";
+import type { ObjectStore } from "../../platform/objects/object-store.ts";
+import { allPages } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { ExportDestinations, ExportFolder } from "../ports/exports.ts";
-import type { DestinationDefinition } from "./definitions.ts";
-import { createFolder } from "./folder.ts";
-import { createPrefix } from "./s3.ts";
 
-/** Makes the folder of an export, by its path in the destination. */
-type FolderAt = (path: string) => ExportFolder;
+const definition = z.discriminatedUnion("type", [folder, s3]);
+
+/** One configured destination. */
+export type DestinationDefinition = z.output<typeof definition>;
+
+/** Returns the destinations of the file of MEGURI_EXPORT_DESTINATIONS, as readDefinitions does. */
+export const readDestinations = (path: string | undefined): readonly DestinationDefinition[] =>
+  readDefinitions(path, "destinations", definition);
 
 /**
  * Serves the configured destinations. The folder of an export is `<program>/<export id>`. The ids
@@ -17,7 +25,10 @@ export function createDestinations(
   definitions: readonly DestinationDefinition[],
 ): ExportDestinations {
   const byName = new Map(
-    definitions.map((each) => [each.name, { ...each, folderAt: folderOf(each) }]),
+    definitions.map((each) => [
+      each.name,
+      { ...each, store: createObjectStore(each, "destination") },
+    ]),
   );
   return {
     folder(destination, { programId, exportId }) {
@@ -33,29 +44,23 @@ export function createDestinations(
       if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(exportId)) {
         throw invalid("not the id of an export", "export_id");
       }
-      return withOwnFiles(destination, found.folderAt(`${programId}/${exportId}`));
+      return createExportFolder(destination, found.store, `${programId}/${exportId}`);
     },
   };
-}
-
-function folderOf(definition: DestinationDefinition): FolderAt {
-  switch (definition.type) {
-    case "folder":
-      return (path) => createFolder(definition, path);
-    case "s3":
-      return createPrefix(definition);
-  }
 }
 
 /** The files of an export: its parts, its manifest, and what is not finished. */
 const ownFile =
   /^(part-\d{1,3}-\d{6,9}\.jsonl\.gz|manifest\.json|\.[0-9a-f-]{36}\.(unfinished|part))$/;
 
+/** S3 lists up to 1,000 objects at once. */
+const pageSize = 1_000;
+
 /** Reads and writes no other files than those of an export, so that foreign ones stay. */
-function withOwnFiles(destination: string, folder: ExportFolder): ExportFolder {
+function createExportFolder(destination: string, store: ObjectStore, folder: string): ExportFolder {
   const own = (name: string): string => {
     if (!ownFile.test(name)) throw invalid("not the name of a file of an export", "name");
-    return name;
+    return `${folder}/${name}`;
   };
   const orFailure = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -64,16 +69,23 @@ function withOwnFiles(destination: string, folder: ExportFolder): ExportFolder {
       throw error instanceof DomainError ? error : failureOf(destination, error as Error);
     }
   };
+  const isOwn = (name: string) => ownFile.test(name);
   return {
-    read: (name) => orFailure(() => folder.read(own(name))),
-    write: (name, content) => orFailure(() => folder.write(own(name), content)),
-    rename: (from, to) => orFailure(() => folder.rename(own(from), own(to))),
+    read: (name) => orFailure(() => store.read(own(name))),
+    write: (name, bytes) => {
+      const type = name.endsWith(".json") ? "application/json" : "application/gzip";
+      return orFailure(() => store.put(own(name), { bytes, type }));
+    },
+    rename: (from, to) => orFailure(() => store.rename(own(from), own(to))),
     sizes: () =>
       orFailure(async () => {
-        const sizes = await folder.sizes();
-        return new Map([...sizes].filter(([name]) => ownFile.test(name)));
+        const sizes = new Map<string, number>();
+        for await (const files of allPages(pageSize, (page) => store.list(folder, isOwn, page))) {
+          for (const { name, size } of files) sizes.set(name, size);
+        }
+        return sizes;
       }),
-    remove: (name) => orFailure(() => folder.remove(own(name))),
+    remove: (name) => orFailure(() => store.remove(own(name))),
   };
 }
 

@@ -19,16 +19,15 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createBulkSources } from "../../../src/bulk-grants/sources/bulk-sources.ts";
 import { errorsName } from "../../../src/bulk-grants/sources/files.ts";
-import { createFolderSource } from "../../../src/bulk-grants/sources/folder.ts";
 import { createDriveSource } from "../../../src/bulk-grants/sources/google/drive.ts";
 import { createSheetSource } from "../../../src/bulk-grants/sources/google/sheet.ts";
-import { createS3Source } from "../../../src/bulk-grants/sources/s3.ts";
+import { createObjectSource } from "../../../src/bulk-grants/sources/objects.ts";
 import { errorSheet } from "../../../src/bulk-grants/use-cases/write-sheet.ts";
 import { sheetOfErrors } from "../../support/fixtures/sheets.ts";
 
 const adapters = {
-  folder: createFolderSource,
-  s3: createS3Source,
+  folder: createObjectSource,
+  s3: createObjectSource,
   drive: createDriveSource,
   sheet: createSheetSource,
 };

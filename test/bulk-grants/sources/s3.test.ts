@@ -2,17 +2,16 @@
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createBulkSources } from "../../../src/bulk-grants/sources/bulk-sources.ts";
-import { createFolderSource } from "../../../src/bulk-grants/sources/folder.ts";
 import { createDriveSource } from "../../../src/bulk-grants/sources/google/drive.ts";
 import { createSheetSource } from "../../../src/bulk-grants/sources/google/sheet.ts";
-import { createS3Source } from "../../../src/bulk-grants/sources/s3.ts";
+import { createObjectSource } from "../../../src/bulk-grants/sources/objects.ts";
 import { allItems } from "../../support/fixtures/pages.ts";
 import { sheetOfErrors } from "../../support/fixtures/sheets.ts";
 import { type S3Server, startS3Server } from "../../support/servers/s3-server.ts";
 
 const adapters = {
-  folder: createFolderSource,
-  s3: createS3Source,
+  folder: createObjectSource,
+  s3: createObjectSource,
   drive: createDriveSource,
   sheet: createSheetSource,
 };

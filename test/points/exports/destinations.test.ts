@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
+  createDestinations,
   type DestinationDefinition,
   readDestinations,
-} from "../../../src/points/exports/definitions.ts";
-import { createDestinations } from "../../../src/points/exports/destinations.ts";
+} from "../../../src/points/exports/destinations.ts";
 import type { ExportFolder } from "../../../src/points/ports/exports.ts";
 import { codeNamed } from "../../support/markdown.ts";
 import { namesIn } from "../../support/servers/export-ports.ts";
@@ -122,8 +122,18 @@ test.each(["shop", "shop/2026-11"])("a link at %s leads nowhere else", async (pa
   if (path !== "shop") await mkdir(join(root, "exports/shop"));
   await symlink(outside, join(root, "exports", path));
   const folder = destinations().folder("disk", name);
-  await expect(folder.write(part, bytes("x"))).rejects.toThrow(/a link leads out/);
+  await expect(folder.write(part, bytes("x"))).rejects.toThrow(/of the destination is a link/);
   expect(await readdir(outside)).toEqual([]);
+});
+
+test("a file in place of the folder of a program is named", async () => {
+  await writeFile(join(root, "exports/shop"), "a file");
+  const folder = destinations().folder("disk", name);
+  expect(await folder.read("manifest.json")).toBeUndefined();
+  await expect(folder.write(part, bytes("x"))).rejects.toMatchObject({
+    ...{ reason: "INVALID_REQUEST", retryable: false },
+    message: "the folder shop of the destination is a file",
+  });
 });
 
 test("a root that is itself a link is the operators' choice", async () => {
@@ -151,17 +161,16 @@ test("an operator reads the code of a failure, and no path; a log has the cause"
     ...{ reason: "DESTINATION_UNAVAILABLE", retryable: true, cause: expect.any(Error) },
     message: `the destination ${destination} failed: ${code}`,
   });
-  await writeFile(join(root, "exports/shop"), "a file");
+  await rm(join(root, "exports"), { recursive: true });
   const works = [
     () => disk?.read("manifest.json"),
     () => disk?.write(part, bytes("x")),
     () => disk?.sizes(),
+    () => disk?.rename(unfinished, part),
   ];
   for (const work of works) {
-    await expect(work()).rejects.toMatchObject(failed("disk", "EEXIST"));
+    await expect(work()).rejects.toMatchObject(failed("disk", "ENOENT"));
   }
-  await rm(join(root, "exports"), { recursive: true });
-  await expect(disk?.rename(unfinished, part)).rejects.toMatchObject(failed("disk", "ENOENT"));
   s3.failNext("FORBIDDEN");
   await expect(bucket?.sizes()).rejects.toMatchObject(failed("bucket", "AccessDenied"));
   await s3.stop();
@@ -190,6 +199,13 @@ test("the file of the definitions is checked, and every wrong field is named", a
   expect(readDestinations(undefined)).toEqual([]);
   expect((await read(JSON.stringify({ destinations: definitions() })))()).toEqual(definitions());
   expect((await read(codeNamed("docs/run/reports.md", "destinations")))()).toHaveLength(2);
+  expect(
+    (await read(JSON.stringify({ destinations: [], sources: ["another reader's"] })))(),
+  ).toEqual([]);
+  expect(await read(JSON.stringify({ sources: [] }))).toThrow(/destinations/);
+  expect(await read(JSON.stringify({ destinations: [], destination: [] }))).toThrow(
+    /"destination"/,
+  );
   expect(await read("{")).toThrow(file);
   const [disk] = definitions();
   const wrong = { ...disk, path: "exports", programs: [], more: 1 };

@@ -1,11 +1,7 @@
 /** A folder of sheets in memory, as the source of campaigns. */
-import {
-  newFilesPageSize,
-  noSuchFile,
-  otherVersion,
-  versionOfText,
-} from "../../../src/bulk-grants/sources/files.ts";
+import { newFilesPageSize, noSuchFile } from "../../../src/bulk-grants/sources/files.ts";
 import type { Source } from "../../../src/bulk-grants/sources/source.ts";
+import { otherVersion, versionOfText } from "../../../src/platform/objects/paths.ts";
 
 export interface FolderFile {
   readonly path: string;

@@ -2,11 +2,10 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import type { drive_v3 } from "@googleapis/drive";
+import { checkVersion, versionOf, versionOfText } from "../../../platform/objects/paths.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
-import { versionOfText } from "../files.ts";
 import type { SourceFile, VersionedFile } from "../source.ts";
 import { answerOf, statusOf } from "./auth.ts";
-import { checkVersion, shortHash } from "./check-version.ts";
 import { childrenNamed, type DriveFolder, sharedDrives } from "./drive-folder.ts";
 import { readTab } from "./read-tab.ts";
 import { firstTab } from "./tabs.ts";
@@ -81,9 +80,9 @@ function listedSheet(file: drive_v3.Schema$File): ListedSheet[] {
 async function readSheet(folder: DriveFolder, listed: ListedSheet): Promise<DriveSheet> {
   const { id, path, url, sha256 } = listed;
   if (sha256 === undefined) return readSpreadsheet(folder, listed);
-  const version = shortHash(sha256);
+  const version = versionOf(sha256);
   // The content may have changed since its version was read.
-  const open = () => checkVersion(download(folder, id), { path, version });
+  const open = () => checkVersion(download(folder, id), path, version);
   return { id, path, url, version, isSpreadsheet: false, open };
 }
 
@@ -103,7 +102,7 @@ async function readSpreadsheet(
     const csv = await readTab({ api, spreadsheetId: id, maxTabBytes }, tab);
     const sha256 = createHash("sha256");
     for await (const bytes of csv()) sha256.update(bytes);
-    return { ...sheet, version: shortHash(sha256.digest("hex")), open: csv };
+    return { ...sheet, version: versionOf(sha256.digest("hex")), open: csv };
   } catch (error) {
     const refused = refusalOf(error, sheet);
     const open = () => {

@@ -1,9 +1,9 @@
 /** A spreadsheet of Google Sheets as a source of rows: each of its tabs is a file. */
+import { checkVersion } from "../../../platform/objects/paths.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { DefinitionOf } from "../definitions.ts";
 import type { OpenFile, Source, SourceFile } from "../source.ts";
 import { readServiceAccountKey, sheetsScope, signIn } from "./auth.ts";
-import { checkVersion } from "./check-version.ts";
 import { readTab } from "./read-tab.ts";
 import { type SpreadsheetRef, spreadsheetUrl, tabNamed } from "./tabs.ts";
 import { writeTab } from "./write-tab.ts";
@@ -45,7 +45,7 @@ async function openTab(spreadsheet: SpreadsheetRef, file: SourceFile): Promise<O
   if (!tab) throw new DomainError("INVALID_REQUEST", `the spreadsheet has no tab ${file.path}`);
   const read = await readTab(spreadsheet, tab);
   return {
-    csv: checkVersion(read(), file),
+    csv: checkVersion(read(), file.path, file.version),
     url: spreadsheetUrl(spreadsheet.spreadsheetId, tab.sheetId),
   };
 }
