@@ -2,15 +2,14 @@
 
 import { readFileSync } from "node:fs";
 import pThrottle from "p-throttle";
+import { createDriveSource } from "./bulk-grants/google-sources/drive.ts";
+import { createSheetSource } from "./bulk-grants/google-sources/sheet.ts";
 import type { BulkSources } from "./bulk-grants/ports/bulk-grants.ts";
 import { createBulkGrantStreams } from "./bulk-grants/runtime/bulk-grants.ts";
 import { type CountedReporter, countFailedReports } from "./bulk-grants/slack/counted-reporter.ts";
-import { createWorkflowLinks } from "./bulk-grants/slack/links.ts";
 import { createSlackReporter, noReporter } from "./bulk-grants/slack/reporter.ts";
 import { createBulkSources } from "./bulk-grants/sources/bulk-sources.ts";
 import { readSourceDefinitions } from "./bulk-grants/sources/definitions.ts";
-import { createDriveSource } from "./bulk-grants/sources/google/drive.ts";
-import { createSheetSource } from "./bulk-grants/sources/google/sheet.ts";
 import { createObjectSource } from "./bulk-grants/sources/objects.ts";
 import { createDynamoSheetStore } from "./bulk-grants/store/sheet-store.ts";
 import { createDueHours } from "./due/runtime/due-hours.ts";
@@ -38,6 +37,7 @@ import type { Clock } from "./platform/ports/clock.ts";
 import type { Authenticator } from "./platform/ports/identity.ts";
 import type { KeyAges } from "./platform/probes/keys.ts";
 import type { TemporalEndpoint } from "./platform/temporal/connection.ts";
+import { createWorkflowLinks } from "./platform/temporal/links.ts";
 import { createBackgroundTasks } from "./platform/work/background-tasks.ts";
 import { createSystemClock, createTestClock } from "./platform/work/clocks.ts";
 import { watchStore } from "./platform/work/store-watch.ts";

@@ -140,6 +140,12 @@ function packageOf(name: string): string {
   return first.startsWith("@") && !scopes.test(first) ? `${first}/${second}` : first;
 }
 
+test("only the composition root imports Google and Slack", () => {
+  const adapter = /^src\/[^/]+\/(google-sources|slack)\//;
+  const entering = arrows.filter(({ from, to }) => adapter.test(to) && !adapter.test(from));
+  expect(new Set(entering.map(({ from }) => from))).toEqual(new Set(["src/compose.ts"]));
+});
+
 test("what Temporal replays imports no module of Node", () => {
   const replayed = arrows.filter(({ from }) =>
     /^(src\/\*\/(rules|contract)|src\/platform\/(words|contract)|workflows)$/.test(folderOf(from)),

@@ -6,8 +6,8 @@ import {
   IncomingWebhookRequestError,
 } from "@slack/webhook";
 import pRetry from "p-retry";
+import type { WorkflowLinks } from "../../platform/temporal/links.ts";
 import { type Reporter, ReportFailed, ReportUncertain } from "../ports/bulk-grants.ts";
-import type { WorkflowLinks } from "./links.ts";
 import { messageOf } from "./message.ts";
 import { pickUpMessage } from "./pick-up-message.ts";
 import { ruleChangeMessage } from "./rule-change-message.ts";

@@ -9,8 +9,8 @@ import {
 } from "../../../src/bulk-grants/ports/bulk-grants.ts";
 import type { BulkGrant } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import type { BulkGrantSummary } from "../../../src/bulk-grants/rules/bulk-grant-summary.ts";
-import { createWorkflowLinks } from "../../../src/bulk-grants/slack/links.ts";
 import { createSlackReporter, noReporter } from "../../../src/bulk-grants/slack/reporter.ts";
+import { createWorkflowLinks } from "../../../src/platform/temporal/links.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { type SlackServer, startSlackServer } from "../../support/servers/slack-server.ts";
 

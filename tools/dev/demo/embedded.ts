@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, Connection } from "@temporalio/client";
 import { createMeguri } from "../../../packages/client/src/index.ts";
-import { createWorkflowLinks } from "../../../src/bulk-grants/slack/links.ts";
+import { createWorkflowLinks } from "../../../src/platform/temporal/links.ts";
 import { bundleWorkflows } from "../../../src/worker/bundle.ts";
 import type { Child } from "../stack/child.ts";
 import { SHORT_RUN_JAVA_OPTIONS, startDynamoDbLocal } from "../stack/dynamodb-local.ts";

@@ -1,11 +1,11 @@
 /** Spreadsheets in a Drive folder as sheets of a source, against Google's REST API on loopback. */
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createDriveSource } from "../../../../src/bulk-grants/sources/google/drive.ts";
-import type { Source } from "../../../../src/bulk-grants/sources/source.ts";
-import { sheetOfErrors } from "../../../support/fixtures/sheets.ts";
-import { type GoogleServer, startGoogleServer } from "../../../support/servers/google-server.ts";
-import type { Cell } from "../../../support/servers/google-spreadsheet.ts";
+import { createDriveSource } from "../../../src/bulk-grants/google-sources/drive.ts";
+import type { Source } from "../../../src/bulk-grants/sources/source.ts";
+import { sheetOfErrors } from "../../support/fixtures/sheets.ts";
+import { type GoogleServer, startGoogleServer } from "../../support/servers/google-server.ts";
+import type { Cell } from "../../support/servers/google-spreadsheet.ts";
 
 const rows: readonly (readonly Cell[])[] = [
   ["user_id", "points"],

@@ -1,11 +1,11 @@
 /** A spreadsheet as a source of rows, against Google's REST API on loopback. */
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { FailedRow } from "../../../../src/bulk-grants/ports/bulk-grants.ts";
-import { createSheetSource } from "../../../../src/bulk-grants/sources/google/sheet.ts";
-import type { Source } from "../../../../src/bulk-grants/sources/source.ts";
-import { failedRowsSheet } from "../../../../src/bulk-grants/use-cases/write-sheet.ts";
-import { type GoogleServer, startGoogleServer } from "../../../support/servers/google-server.ts";
+import { createSheetSource } from "../../../src/bulk-grants/google-sources/sheet.ts";
+import type { FailedRow } from "../../../src/bulk-grants/ports/bulk-grants.ts";
+import type { Source } from "../../../src/bulk-grants/sources/source.ts";
+import { failedRowsSheet } from "../../../src/bulk-grants/use-cases/write-sheet.ts";
+import { type GoogleServer, startGoogleServer } from "../../support/servers/google-server.ts";
 
 let google: GoogleServer;
 let source: Source;

@@ -1,12 +1,12 @@
 /** A folder of Google Drive as a source of rows. */
 
-import type { Page } from "../../../platform/ports/pages.ts";
-import { DomainError } from "../../../platform/words/errors.ts";
-import type { ErrorSheet } from "../../ports/bulk-grants.ts";
-import type { SheetPlace } from "../../rules/bulk-grant.ts";
-import type { DefinitionOf } from "../definitions.ts";
-import { type Folder, namesIn } from "../files.ts";
-import type { FaultyFile, OpenFile, Source, SourceFile, VersionedFile } from "../source.ts";
+import type { Page } from "../../platform/ports/pages.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { ErrorSheet } from "../ports/bulk-grants.ts";
+import type { SheetPlace } from "../rules/bulk-grant.ts";
+import type { DefinitionOf } from "../sources/definitions.ts";
+import { type Folder, namesIn } from "../sources/files.ts";
+import type { FaultyFile, OpenFile, Source, SourceFile, VersionedFile } from "../sources/source.ts";
 import { answerOf, driveScope, readServiceAccountKey, signIn } from "./auth.ts";
 import { writeErrorsFile } from "./drive-errors.ts";
 import { type DriveFolder, readChildren, sharedDrives, subfolder } from "./drive-folder.ts";

@@ -3,8 +3,8 @@ import type { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import type { sheets_v4 } from "@googleapis/sheets";
 import { stringify } from "csv-stringify/sync";
-import { DomainError } from "../../../platform/words/errors.ts";
-import { maxRows } from "../../rules/sheet.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import { maxRows } from "../rules/sheet.ts";
 import { answerOf } from "./auth.ts";
 import { type SpreadsheetRef, type Tab, tabRange } from "./tabs.ts";
 

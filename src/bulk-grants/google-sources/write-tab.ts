@@ -1,6 +1,6 @@
 /** Writes what is wrong with a sheet to a new tab of a spreadsheet. */
-import type { ErrorSheet, SheetCells } from "../../ports/bulk-grants.ts";
-import type { SheetPlace } from "../../rules/bulk-grant.ts";
+import type { ErrorSheet, SheetCells } from "../ports/bulk-grants.ts";
+import type { SheetPlace } from "../rules/bulk-grant.ts";
 import { answerOf } from "./auth.ts";
 import { type SpreadsheetRef, spreadsheetUrl, tabNamed, tabRange } from "./tabs.ts";
 

@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import type { drive_v3 } from "@googleapis/drive";
-import { checkVersion, versionOf, versionOfText } from "../../../platform/objects/paths.ts";
-import { DomainError } from "../../../platform/words/errors.ts";
-import type { SourceFile, VersionedFile } from "../source.ts";
+import { checkVersion, versionOf, versionOfText } from "../../platform/objects/paths.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { SourceFile, VersionedFile } from "../sources/source.ts";
 import { answerOf, statusOf } from "./auth.ts";
 import { childrenNamed, type DriveFolder, sharedDrives } from "./drive-folder.ts";
 import { readTab } from "./read-tab.ts";

@@ -2,9 +2,9 @@
 import { generateKeyPairSync } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createDriveSource } from "../../../../src/bulk-grants/sources/google/drive.ts";
-import { createSheetSource } from "../../../../src/bulk-grants/sources/google/sheet.ts";
-import { type GoogleServer, startGoogleServer } from "../../../support/servers/google-server.ts";
+import { createDriveSource } from "../../../src/bulk-grants/google-sources/drive.ts";
+import { createSheetSource } from "../../../src/bulk-grants/google-sources/sheet.ts";
+import { type GoogleServer, startGoogleServer } from "../../support/servers/google-server.ts";
 
 let google: GoogleServer;
 let folderId: string;

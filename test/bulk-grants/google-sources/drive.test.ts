@@ -2,10 +2,10 @@
 import { createHash } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createDriveSource } from "../../../../src/bulk-grants/sources/google/drive.ts";
-import type { Source } from "../../../../src/bulk-grants/sources/source.ts";
-import { sheetOfErrors } from "../../../support/fixtures/sheets.ts";
-import { type GoogleServer, startGoogleServer } from "../../../support/servers/google-server.ts";
+import { createDriveSource } from "../../../src/bulk-grants/google-sources/drive.ts";
+import type { Source } from "../../../src/bulk-grants/sources/source.ts";
+import { sheetOfErrors } from "../../support/fixtures/sheets.ts";
+import { type GoogleServer, startGoogleServer } from "../../support/servers/google-server.ts";
 
 const csv = "user_id,points\naoi,100\n";
 const versionOf = (content: string) =>

@@ -1,7 +1,7 @@
 /** A folder of Google Drive: what is in it, and the folders `done` and `failed`. */
 import type { drive_v3 } from "@googleapis/drive";
 import type { sheets_v4 } from "@googleapis/sheets";
-import type { Folder } from "../files.ts";
+import type { Folder } from "../sources/files.ts";
 import { answerOf } from "./auth.ts";
 
 const pageSize = 100;

@@ -1,8 +1,8 @@
 /** A spreadsheet of Google Sheets as a source of rows: each of its tabs is a file. */
-import { checkVersion } from "../../../platform/objects/paths.ts";
-import { DomainError } from "../../../platform/words/errors.ts";
-import type { DefinitionOf } from "../definitions.ts";
-import type { OpenFile, Source, SourceFile } from "../source.ts";
+import { checkVersion } from "../../platform/objects/paths.ts";
+import { DomainError } from "../../platform/words/errors.ts";
+import type { DefinitionOf } from "../sources/definitions.ts";
+import type { OpenFile, Source, SourceFile } from "../sources/source.ts";
 import { readServiceAccountKey, sheetsScope, signIn } from "./auth.ts";
 import { readTab } from "./read-tab.ts";
 import { type SpreadsheetRef, spreadsheetUrl, tabNamed } from "./tabs.ts";

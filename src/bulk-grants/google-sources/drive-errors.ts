@@ -1,8 +1,8 @@
 /** Writes what is wrong with a file of Google Drive to a file in the folder `failed`. */
 import { buffer } from "node:stream/consumers";
-import type { ErrorSheet } from "../../ports/bulk-grants.ts";
-import type { SheetPlace } from "../../rules/bulk-grant.ts";
-import { errorsName } from "../files.ts";
+import type { ErrorSheet } from "../ports/bulk-grants.ts";
+import type { SheetPlace } from "../rules/bulk-grant.ts";
+import { errorsName } from "../sources/files.ts";
 import { answerOf } from "./auth.ts";
 import { childrenNamed, type DriveFolder, sharedDrives, subfolder } from "./drive-folder.ts";
 
