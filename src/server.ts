@@ -12,13 +12,13 @@ import type { Certificates } from "./platform/edge/servers.ts";
 import { createLogger, type Logger } from "./platform/observe/log.ts";
 import { startTracing } from "./platform/observe/tracing.ts";
 import type { Authenticate } from "./platform/ports/identity.ts";
-import { exportCalls } from "./platform/probes/calls.ts";
-import { exportGauge } from "./platform/probes/export-tallies.ts";
 import { exportKeyAges } from "./platform/probes/keys.ts";
 import { createOperatorsListener } from "./platform/probes/listener.ts";
 import {
   createMetricsPage,
   createProcessRegistry,
+  exportGauge,
+  exportMetrics,
   exportStore,
 } from "./platform/probes/metrics.ts";
 import { createReadiness } from "./platform/probes/readiness.ts";
@@ -93,7 +93,7 @@ export function createServer({
     corsOrigins,
   });
   exportStore(registry, deps);
-  exportCalls(registry, calls.tallies);
+  exportMetrics(registry, calls.tallies);
   const operators = createOperatorsListener({
     "/readyz": createReadiness({ deps, states, log }),
     "/metrics": createMetricsPage(registry),

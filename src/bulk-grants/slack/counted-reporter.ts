@@ -1,6 +1,6 @@
 /** Counts the reports that people may not have got. */
 
-import { Counts } from "../../platform/ports/tallies.ts";
+import { createCounter, type Tallies } from "../../platform/ports/tallies.ts";
 import type { BulkGrantReport, Reporter } from "../ports/bulk-grants.ts";
 
 type ReportKind = BulkGrantReport["kind"] | "RULE_CHANGE" | "PICK_UP";
@@ -18,16 +18,25 @@ const zeros: Readonly<Record<ReportKind, 0>> = {
 
 /** A reporter, and how many reports it could not send: each kind is there from the start. */
 export interface CountedReporter extends Reporter {
-  readonly failed: Counts<"kind">;
+  readonly failed: Tallies["failedReports"];
 }
+
+const createFailedReports = () =>
+  createCounter(
+    {
+      name: "meguri_reports_failed_total",
+      help: "Reports to people that were not sent, or whose arrival is uncertain.",
+    },
+    "kind",
+  );
 
 /** Wraps a reporter. The errors pass. */
 export function countFailedReports(reporter: Reporter): CountedReporter {
-  const failed = new Counts<"kind">();
-  for (const [kind, count] of Object.entries(zeros)) failed.add({ kind }, count);
+  const failed = createFailedReports();
+  for (const [kind, count] of Object.entries(zeros)) failed.inc({ kind }, count);
   const counted = (kind: ReportKind, sending: Promise<void>): Promise<void> =>
     sending.catch((error) => {
-      failed.add({ kind });
+      failed.inc({ kind });
       throw error;
     });
   return {

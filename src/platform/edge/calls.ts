@@ -4,7 +4,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, type ConnectError, createContextKey } from "@connectrpc/connect";
 import { type Logger, pino } from "pino";
 import { describeError } from "../ports/described-errors.ts";
-import { type CallTallies, Counts, Durations } from "../ports/tallies.ts";
+import { createCounter, createGauge, createHistogram } from "../ports/tallies.ts";
 import { parseTraceparent } from "../ports/tracing.ts";
 import { toConnectError } from "./errors.ts";
 import { createSampler } from "./sampler.ts";
@@ -34,7 +34,7 @@ export interface Call {
 
 /** The calls of a server. */
 export interface Calls {
-  readonly tallies: CallTallies;
+  readonly tallies: Readonly<ReturnType<typeof createTallies>>;
   /** Begins a call of a method; of none if there is no such method. */
   begin(method: DescMethod | undefined, traceparent: string | undefined): Call;
   /** Counts bytes of bodies that are held from now on; negative ones are not held any more. */
@@ -59,22 +59,44 @@ const warnings: readonly Code[] = [
   Code.DataLoss,
 ];
 
+const createTallies = () => ({
+  calls: createCounter(
+    { name: "meguri_calls_total", help: "Calls by their reason, which is OK for a success." },
+    "method",
+    "service",
+    "reason",
+  ),
+  seconds: createHistogram(
+    {
+      name: "meguri_call_seconds",
+      help: "Duration of calls, streams from their begin to their end.",
+    },
+    ["method"],
+  ),
+  streams: createGauge({ name: "meguri_streams", help: "Open streams." }, "method"),
+  refusedBeforeBody: createCounter(
+    {
+      name: "meguri_refused_before_body_total",
+      help: "Calls that were refused by their headers, before a byte of their bodies was read.",
+    },
+    "reason",
+  ),
+  bodyBytes: createGauge({
+    name: "meguri_body_bytes_in_flight",
+    help: "Bytes of bodies that wait for their rest.",
+  }),
+});
+
+/** Methods are named as `meguri.points.v1.PointsService/GrantPoints`. */
 export function createCalls(log: Logger = pino({ enabled: false })): Calls {
-  const calls = new Counts<"method" | "service" | "reason">();
-  const seconds = new Durations();
-  const streams = new Map<string, number>();
-  const refusedBeforeBody = new Counts<"reason">();
+  const tallies = createTallies();
+  const { calls, seconds, streams, refusedBeforeBody, bodyBytes } = tallies;
   const services = new Set<string>();
   const sample = createSampler();
-  let bodyBytes = 0;
 
   function serviceLabel(service: string): string {
     if (services.size < maxServices) services.add(service);
     return services.has(service) ? service : "other";
-  }
-
-  function countStream(name: string, by: 1 | -1): void {
-    streams.set(name, (streams.get(name) ?? 0) + by);
   }
 
   function logCall(error: ConnectError | undefined, fields: object, cause: unknown): void {
@@ -91,23 +113,13 @@ export function createCalls(log: Logger = pino({ enabled: false })): Calls {
   }
 
   return {
-    tallies: {
-      calls,
-      seconds,
-      streams,
-      refusedBeforeBody,
-      get bodyBytes() {
-        return bodyBytes;
-      },
-    },
-    hold(bytes) {
-      bodyBytes += bytes;
-    },
+    tallies,
+    hold: (bytes) => bodyBytes.inc(bytes),
     begin(method, traceparent) {
       const start = performance.now();
       const name = method ? `${method.parent.typeName}/${method.name}` : unknownMethod;
       const isStream = method !== undefined && method.methodKind !== "unary";
-      if (isStream) countStream(name, 1);
+      if (isStream) streams.inc({ method: name });
       let noted: unknown;
       let hasResult = false;
       let isEnded = false;
@@ -132,11 +144,11 @@ export function createCalls(log: Logger = pino({ enabled: false })): Calls {
           const error = failure === undefined ? undefined : toConnectError(failure);
           const reason = reasonOf(error);
           const { service, requestId, traceId, programId, id } = call;
-          calls.add({ method: name, service: serviceLabel(service), reason });
-          seconds.add(name, ms);
-          if (isStream) countStream(name, -1);
+          calls.inc({ method: name, service: serviceLabel(service), reason });
+          seconds.observe({ method: name }, ms / 1_000);
+          if (isStream) streams.dec({ method: name });
           if (error && !call.isAdmitted && error.code !== Code.Canceled) {
-            refusedBeforeBody.add({ reason });
+            refusedBeforeBody.inc({ reason });
           }
           const rounded = Math.round(ms * 10) / 10;
           const fields = { method: name, service, reason, ms: rounded, requestId };

@@ -7,7 +7,12 @@ import {
   type TransactionRequest,
 } from "../ports/engine.ts";
 import { maxSilenceMs } from "../ports/store-silence.ts";
-import { type CommitTallies, Counts, Distribution } from "../ports/tallies.ts";
+import {
+  type CommitTallies,
+  createCounter,
+  createGauge,
+  createHistogram,
+} from "../ports/tallies.ts";
 import { activeSpan } from "../ports/tracing.ts";
 import type { Pending } from "./batch.ts";
 import { contendedMs } from "./contention.ts";
@@ -24,10 +29,23 @@ interface EngineDeps {
 }
 
 const createTallies = (): CommitTallies => ({
-  results: new Counts(),
-  batchCalls: new Distribution([1, 2, 4, 8, 16, 32, 64, 100]),
-  queuedCalls: 0,
-  retriesWaiting: 0,
+  results: createCounter(
+    { name: "meguri_commits_total", help: "Attempts to commit a transaction, by result." },
+    "result",
+  ),
+  batchCalls: createHistogram(
+    { name: "meguri_commit_batch_calls", help: "The calls of each transaction that was sent." },
+    [],
+    [1, 2, 4, 8, 16, 32, 64, 100],
+  ),
+  queuedCalls: createGauge({
+    name: "meguri_queued_calls",
+    help: "Calls in the commit engine that have no answer yet.",
+  }),
+  retriesWaiting: createGauge({
+    name: "meguri_retries_waiting",
+    help: "Batches that wait to send a request again.",
+  }),
 });
 
 /**
@@ -63,7 +81,7 @@ export class CommitEngine implements Engine {
         else timer = setTimeout(watch, Math.min(end - now, checkMs));
       };
       const answered = () => {
-        if (!pending.isAnswered) this.tallies.queuedCalls -= 1;
+        if (!pending.isAnswered) this.tallies.queuedCalls.dec();
         pending.isAnswered = true;
         clearTimeout(timer);
       };
@@ -88,7 +106,7 @@ export class CommitEngine implements Engine {
       };
       timer = setTimeout(watch, Math.min(Math.max(limit - start, 0), checkMs));
       queue.add(pending);
-      this.tallies.queuedCalls += 1;
+      this.tallies.queuedCalls.inc();
       if (!queue.isServing) void this.#serve(queue);
     });
   }

@@ -160,7 +160,7 @@ export class KeyQueue {
       this.#requests.succeeded();
       return deliver(batch);
     }
-    this.#context.tallies.batchCalls.add(served.length);
+    this.#context.tallies.batchCalls.observe(served.length);
     const sent = performance.now();
     const result = await this.#requests.commit(
       (token) => this.#context.store.commit(batch.writes, token, started),

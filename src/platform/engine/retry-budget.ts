@@ -34,10 +34,10 @@ export class RetryBudget {
 
   /** Resolves when the next retry may be sent. `retries` is how many have been sent before it. */
   async wait(retries: number): Promise<void> {
-    this.#tallies.retriesWaiting += 1;
+    this.#tallies.retriesWaiting.inc();
     await this.#sleep(this.#random() * Math.min(capMs, baseMs * 2 ** retries));
     while (!this.#take()) await this.#sleep(refillMs);
-    this.#tallies.retriesWaiting -= 1;
+    this.#tallies.retriesWaiting.dec();
   }
 
   /** Has to be called when a retry has succeeded. Adds tokens and releases waiting retries. */

@@ -94,10 +94,10 @@ export class StoreRequests {
   async #count(attempt: Promise<CommitResult>): Promise<CommitResult> {
     try {
       const result = await attempt;
-      this.#results.add({ result: countedAs[result.kind] });
+      this.#results.inc({ result: countedAs[result.kind] });
       return result;
     } catch (error) {
-      this.#results.add({ result: "refused" });
+      this.#results.inc({ result: "refused" });
       throw error;
     }
   }

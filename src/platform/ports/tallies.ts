@@ -1,78 +1,66 @@
-/** Plain counts of a process, kept where something happens and read when metrics are asked for. */
+/** The metrics that are kept where something happens, before a registry knows them. */
+import { Counter, Gauge, Histogram } from "prom-client";
 import type { Milliseconds } from "../words/units.ts";
 
-/** How often something has happened, by the values of its labels. */
-export class Counts<Label extends string> {
-  readonly #all = new Map<string, { readonly labels: Record<Label, string>; count: number }>();
+/** The name and the help of a metric. */
+interface Family {
+  readonly name: string;
+  readonly help: string;
+}
 
-  add(labels: Record<Label, string>, count = 1): void {
-    const key = Object.values(labels).join("\n");
-    const known = this.#all.get(key);
-    if (known) known.count += count;
-    else this.#all.set(key, { labels, count });
-  }
-
-  all(): Iterable<{ readonly labels: Record<Label, string>; readonly count: number }> {
-    return this.#all.values();
+/**
+ * A counter whose labels are written once and remembered, as those of the library's histograms are:
+ * a server may have thousands of them, and writing all again would hold up its calls.
+ */
+class RememberedCounter<Label extends string> extends Counter<Label> {
+  /** Is what a registry reads when it writes a page. */
+  async getForPromString() {
+    const { values, ...family } = await this.get();
+    return {
+      ...family,
+      values: values.map(({ labels, value }) => ({ sharedLabels: labels, value })),
+    };
   }
 }
 
-/** How many values were at most as large as each of some bounds. */
-export class Distribution {
-  /** The upper bounds, in ascending order. */
-  readonly bounds: readonly number[];
-  /** How many values are in the bucket of each bound, and not in an earlier one. */
-  readonly counts: number[];
-  count = 0;
-  sum = 0;
+export const createCounter = <Label extends string>(
+  family: Family,
+  ...labelNames: readonly Label[]
+): Counter<Label> => new RememberedCounter({ ...family, labelNames, registers: [] });
 
-  constructor(bounds: readonly number[]) {
-    this.bounds = bounds;
-    this.counts = bounds.map(() => 0);
-  }
+export const createGauge = <Label extends string>(
+  family: Family,
+  ...labelNames: readonly Label[]
+): Gauge<Label> => new Gauge({ ...family, labelNames, registers: [] });
 
-  add(value: number): void {
-    this.count += 1;
-    this.sum += value;
-    const at = this.bounds.findIndex((bound) => value <= bound);
-    if (at >= 0) this.counts[at] = (this.counts[at] ?? 0) + 1;
-  }
-}
-
-/** Of requests and calls, in seconds. */
-const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-/** Distributions of seconds by a name, such as that of an operation. */
-export class Durations {
-  readonly byName = new Map<string, Distribution>();
-
-  add(name: string, ms: Milliseconds): void {
-    const known = this.byName.get(name);
-    const distribution = known ?? new Distribution(bounds);
-    if (!known) this.byName.set(name, distribution);
-    distribution.add(ms / 1_000);
-  }
-}
+/** By the upper bounds of its buckets; those of seconds if absent. */
+export const createHistogram = <Label extends string>(
+  family: Family,
+  labelNames: readonly Label[],
+  buckets: readonly number[] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+  ],
+): Histogram<Label> =>
+  new Histogram({ ...family, labelNames, buckets: [...buckets], registers: [] });
 
 /** The attempts of requests to the store. */
 export interface StoreTallies {
   /** A request for several tables counts for each of them. */
-  readonly requests: Counts<"operation" | "table" | "result">;
-  /** By operation. */
-  readonly seconds: Durations;
-  readonly units: Counts<"table" | "kind">;
+  readonly requests: Counter<"operation" | "table" | "result">;
+  readonly seconds: Histogram<"operation">;
+  readonly units: Counter<"table" | "kind">;
 }
 
 /** What the commit engine has done, and what waits in it. */
 export interface CommitTallies {
   /** The attempts of transactions. */
-  readonly results: Counts<"result">;
+  readonly results: Counter<"result">;
   /** The calls of each transaction that was sent. */
-  readonly batchCalls: Distribution;
+  readonly batchCalls: Histogram;
   /** The calls without an answer. */
-  queuedCalls: number;
+  readonly queuedCalls: Gauge;
   /** The batches that wait to send a request again. */
-  retriesWaiting: number;
+  readonly retriesWaiting: Gauge;
 }
 
 /** The counts that servers and workers have in common. */
@@ -84,17 +72,5 @@ export interface Tallies {
   /** Background tasks that were not done. */
   droppedTasks(): number;
   /** Reports that were not sent, or whose arrival is uncertain. */
-  readonly failedReports: Counts<"kind">;
-}
-
-/** The calls of a server. Methods are named as `meguri.points.v1.PointsService/GrantPoints`. */
-export interface CallTallies {
-  readonly calls: Counts<"method" | "service" | "reason">;
-  /** By method. */
-  readonly seconds: Durations;
-  /** How many are open, by method. */
-  readonly streams: ReadonlyMap<string, number>;
-  readonly refusedBeforeBody: Counts<"reason">;
-  /** The bytes of bodies that were received and not handed on yet. */
-  readonly bodyBytes: number;
+  readonly failedReports: Counter<"kind">;
 }

@@ -1,11 +1,9 @@
 /** The page of a process's metrics, and the metrics that servers and workers have in common. */
 import { createHash } from "node:crypto";
-import { Counter, collectDefaultMetrics, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import type { Deps } from "../ports/deps.ts";
 import type { TargetName } from "../words/target-name.ts";
-import { exportGauge } from "./export-tallies.ts";
 import type { Answer } from "./listener.ts";
-import { exportTallies } from "./tallies.ts";
 
 /** Creates a registry with the metrics of the process. To be called once per process. */
 export function createProcessRegistry(): Registry {
@@ -25,12 +23,50 @@ export const createMetricsPage =
     return { status: 200, contentType: registry.contentType, text: own + more };
   };
 
+/** Adds metrics to the page that are kept where they are counted. */
+export function exportMetrics(registry: Registry, metrics: Readonly<Record<string, Metric>>): void {
+  for (const metric of Object.values(metrics)) registry.registerMetric(metric);
+}
+
+/** Adds a gauge that is read at each scrape. */
+export function exportGauge(
+  registry: Registry,
+  family: { readonly name: string; readonly help: string },
+  read: () => number,
+): void {
+  new Gauge({
+    ...family,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
+  });
+}
+
 type StoreDeps = Pick<Deps, "storeUnansweredMs" | "storeThrottles" | "tallies">;
 
-/** Exports what servers and workers do with the store, and what it has throttled. */
+/** Exports what servers and workers do with the store, and what they have not done behind calls. */
 export function exportStore(registry: Registry, deps: StoreDeps): void {
   const { storeUnansweredMs, storeThrottles: throttles, tallies } = deps;
-  exportTallies(registry, tallies);
+  const { failedReports, droppedTasks, clockSkewMs } = tallies;
+  exportMetrics(registry, { ...tallies.commits, ...tallies.store, failedReports });
+  exportGauge(
+    registry,
+    {
+      name: "meguri_clock_offset_seconds",
+      help: "How far this clock is proven to be off DynamoDB's: positive when it is ahead.",
+    },
+    () => clockSkewMs() / 1_000,
+  );
+  new Counter({
+    name: "meguri_background_tasks_dropped_total",
+    help: "Background tasks that were not done: too many waited, or all attempts have failed.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(droppedTasks());
+    },
+  });
   exportGauge(
     registry,
     {

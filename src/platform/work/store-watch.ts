@@ -27,7 +27,7 @@ const throttling: Texts = {
 /** Watches the store until it is closed. */
 export function watchStore(deps: StoreDeps, log: Logger): { close(): void } {
   const check = createStoreCheck(deps, log);
-  const timer = setInterval(() => check(performance.now()), checkMs).unref();
+  const timer = setInterval(() => void check(performance.now()), checkMs).unref();
   return { close: () => clearInterval(timer) };
 }
 
@@ -35,10 +35,10 @@ export function watchStore(deps: StoreDeps, log: Logger): { close(): void } {
 export function createStoreCheck({ storeSilenceMs, tallies }: StoreDeps, log: Logger) {
   const noteSilence = createTrouble(silence, log);
   const noteThrottling = createTrouble(throttling, log);
-  let known = resultsOf(tallies);
+  let known = { answered: 0, throttled: 0, unanswered: 0 };
   let throttledAt = Number.NEGATIVE_INFINITY;
-  return (now: Milliseconds): void => {
-    const results = resultsOf(tallies);
+  return async (now: Milliseconds): Promise<void> => {
+    const results = await resultsOf(tallies);
     const isMore = (name: keyof typeof results) => results[name] > known[name];
     const isSilent = storeSilenceMs() >= maxSilenceMs;
     // A store that refuses connections is away, though no request waits for it.
@@ -65,9 +65,9 @@ function createTrouble({ begins, ends }: Texts, log: Logger) {
 }
 
 /** How many attempts the store has answered, throttled, and not answered. */
-function resultsOf({ store }: StoreDeps["tallies"]) {
+async function resultsOf({ store }: StoreDeps["tallies"]) {
   const results = { answered: 0, throttled: 0, unanswered: 0 };
-  for (const { labels, count } of store.requests.all()) {
+  for (const { labels, value: count } of (await store.requests.get()).values) {
     const isAnswer = labels.result !== "unanswered" && labels.result !== "failed";
     results[isAnswer ? "answered" : "unanswered"] += count;
     if (labels.result === "throttled") results.throttled += count;

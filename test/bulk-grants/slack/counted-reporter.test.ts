@@ -20,8 +20,10 @@ const of = (kind: BulkGrantReport["kind"]) => ({ kind }) as BulkGrantReport;
 
 test("reports that fail, or may have failed, are counted, and their errors pass", async () => {
   const reporter = countFailedReports(failing);
-  const counts = () =>
-    Object.fromEntries([...reporter.failed.all()].map(({ labels, count }) => [labels.kind, count]));
+  const counts = async () => {
+    const { values } = await reporter.failed.get();
+    return Object.fromEntries(values.map(({ labels, value }) => [labels.kind, value]));
+  };
   const none = {
     WAITING: 0,
     RAISED: 0,
@@ -31,11 +33,11 @@ test("reports that fail, or may have failed, are counted, and their errors pass"
     OUTCOME: 0,
     RULE_CHANGE: 0,
   };
-  expect(counts()).toEqual({ ...none, PICK_UP: 0 });
+  expect(await counts()).toEqual({ ...none, PICK_UP: 0 });
   await reporter.send(of("OUTCOME"));
   await expect(reporter.send(of("REMINDER"))).rejects.toBe(unsent);
   await expect(reporter.send(of("REMINDER"))).rejects.toBe(unsent);
   await expect(reporter.sendRuleChange({} as never)).rejects.toBe(uncertain);
   await expect(reporter.sendPickUp({} as never)).rejects.toBe(unsent);
-  expect(counts()).toEqual({ ...none, REMINDER: 2, RULE_CHANGE: 1, PICK_UP: 1 });
+  expect(await counts()).toEqual({ ...none, REMINDER: 2, RULE_CHANGE: 1, PICK_UP: 1 });
 });

@@ -44,9 +44,9 @@ test("what the engine has committed and asked of the store is on the page", asyn
   const registry = new Registry();
   exportStore(registry, { ...deps, tallies: { ...deps.tallies, droppedTasks: () => 3 } });
   await createProgram(deps, { programId: "p", timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
-  deps.tallies.store.seconds.add("GetItem", 4);
-  deps.tallies.store.seconds.add("GetItem", 20_000);
-  deps.tallies.failedReports.add({ kind: "REMINDER" });
+  deps.tallies.store.seconds.observe({ operation: "GetItem" }, 0.004);
+  deps.tallies.store.seconds.observe({ operation: "GetItem" }, 20);
+  deps.tallies.failedReports.inc({ kind: "REMINDER" });
   const { text } = await createMetricsPage(registry)();
   for (const line of [
     'meguri_commits_total{result="committed"} 1',
@@ -78,12 +78,12 @@ test("the labels of a count are written once, though many pages are asked for", 
       return 'a "kind"';
     },
   };
-  deps.tallies.failedReports.add(labels);
+  deps.tallies.failedReports.inc(labels);
   const page = createMetricsPage(registry);
   const line = (count: number) => `meguri_reports_failed_total{kind="a \\"kind\\""} ${count}\n`;
   expect((await page()).text).toContain(line(1));
   const readsOfFirst = reads;
-  deps.tallies.failedReports.add({ kind: 'a "kind"' });
+  deps.tallies.failedReports.inc({ kind: 'a "kind"' });
   expect((await page()).text).toContain(line(2));
   expect(reads).toBe(readsOfFirst);
 });

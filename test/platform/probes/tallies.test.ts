@@ -69,9 +69,8 @@ test("a commit that the store refuses counts as refused", async () => {
   };
   const program = { programId: "p", timeZone: "Asia/Tokyo", lifetimeMonths: 12 };
   await expect(createProgram(deps, program)).rejects.toThrow("full");
-  expect([...deps.tallies.commits.results.all()]).toEqual([
-    { labels: { result: "refused" }, count: 1 },
-  ]);
+  const { values } = await deps.tallies.commits.results.get();
+  expect(values).toEqual([{ labels: { result: "refused" }, value: 1 }]);
 });
 
 test("a clock that is ahead of the store's has a positive offset", async () => {

@@ -28,45 +28,45 @@ function watch() {
   const { tallies } = memoryDeps().deps;
   const check = createStoreCheck({ tallies, storeSilenceMs: () => store.silenceMs }, log);
   const count = (result: string) =>
-    tallies.store.requests.add({ operation: "GetItem", table: "points", result });
+    tallies.store.requests.inc({ operation: "GetItem", table: "points", result });
   return { lines, store, check, count };
 }
 
-test("a store that hangs is told of once, and when it answers again", () => {
+test("a store that hangs is told of once, and when it answers again", async () => {
   const { lines, store, check, count } = watch();
-  check(0);
+  await check(0);
   store.silenceMs = 3_000;
-  for (let now = 1_000; now < 9_000; now += 1_000) check(now);
+  for (let now = 1_000; now < 9_000; now += 1_000) await check(now);
   expect(lines).toEqual([[40, "the store gives no answer", undefined]]);
   store.silenceMs = 0;
-  check(9_000);
+  await check(9_000);
   expect(lines).toHaveLength(1);
   count("ok");
-  check(10_000);
-  check(11_000);
+  await check(10_000);
+  await check(11_000);
   expect(lines.slice(1)).toEqual([[30, "the store answers again", 9_000]]);
 });
 
-test("a store that refuses connections is away, one that answers other requests is not", () => {
+test("a store that refuses connections is away, but not one that answers others", async () => {
   const { lines, check, count } = watch();
   count("unanswered");
   count("ok");
-  check(1_000);
+  await check(1_000);
   expect(lines).toEqual([]);
   count("unanswered");
-  check(2_000);
+  await check(2_000);
   expect(lines).toEqual([[40, "the store gives no answer", undefined]]);
 });
 
-test("a store that throttles is told of once, until it has not for ten seconds", () => {
+test("a store that throttles is told of once, until it has not for ten seconds", async () => {
   const { lines, check, count } = watch();
   for (const now of [1_000, 5_000, 14_000]) {
     count("throttled");
-    check(now);
+    await check(now);
   }
-  check(23_000);
+  await check(23_000);
   expect(lines).toEqual([[40, "the store throttles requests", undefined]]);
-  check(24_000);
+  await check(24_000);
   expect(lines.slice(1)).toEqual([[30, "the store throttles no longer", 23_000]]);
 });
 

@@ -14,7 +14,7 @@ import { createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
 import type { TableName } from "../../../src/platform/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import type { Clock } from "../../../src/platform/ports/clock.ts";
-import { Counts } from "../../../src/platform/ports/tallies.ts";
+import { createCounter } from "../../../src/platform/ports/tallies.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import type { Month } from "../../../src/platform/words/month.ts";
@@ -98,7 +98,10 @@ export function startProcess(
       commits: engine.tallies,
       clockSkewMs: clients.skewMs,
       droppedTasks: () => 0,
-      failedReports: new Counts<"kind">(),
+      failedReports: createCounter(
+        { name: "meguri_reports_failed_total", help: "Reports." },
+        "kind",
+      ),
     },
     programs,
     dueHours: createDueHours(engine, clock),

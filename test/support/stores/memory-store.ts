@@ -19,7 +19,7 @@ import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import type { ItemStore, Loaded, Write } from "../../../src/platform/engine/item-store.ts";
 import type { Clock, Now } from "../../../src/platform/ports/clock.ts";
 import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
-import { Counts } from "../../../src/platform/ports/tallies.ts";
+import { createCounter } from "../../../src/platform/ports/tallies.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import type { RemoveSnapshot } from "../../../src/points/ports/points.ts";
 import type { RuleChangeReport } from "../../../src/points/ports/programs.ts";
@@ -253,7 +253,10 @@ export function memoryDeps(
         commits: engine.tallies,
         clockSkewMs: () => 0,
         droppedTasks: () => 0,
-        failedReports: new Counts<"kind">(),
+        failedReports: createCounter(
+          { name: "meguri_reports_failed_total", help: "Reports." },
+          "kind",
+        ),
       },
       programs,
       dueHours: createDueHours(engine, clock),

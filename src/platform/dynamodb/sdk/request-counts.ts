@@ -1,12 +1,30 @@
 /** Counts the requests to DynamoDB, attempt by attempt: results, seconds and consumed units. */
 import type { ConsumedCapacity, DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { Counts, Durations, type StoreTallies } from "../../ports/tallies.ts";
+import { createCounter, createHistogram, type StoreTallies } from "../../ports/tallies.ts";
 import { type Failure, isThrottled, type RequestInput, tablesOf, unprocessed } from "./requests.ts";
 
 export const createStoreTallies = (): StoreTallies => ({
-  requests: new Counts(),
-  seconds: new Durations(),
-  units: new Counts(),
+  requests: createCounter(
+    {
+      name: "meguri_store_requests_total",
+      help: "Attempts of requests to DynamoDB, for each of their tables, by result.",
+    },
+    "operation",
+    "table",
+    "result",
+  ),
+  seconds: createHistogram(
+    { name: "meguri_store_request_seconds", help: "Duration of attempts of requests to DynamoDB." },
+    ["operation"],
+  ),
+  units: createCounter(
+    {
+      name: "meguri_store_units_total",
+      help: "Capacity units that DynamoDB has reported, by table.",
+    },
+    "table",
+    "kind",
+  ),
 });
 
 /** The operations on items. Those on tables say nothing of consumed units. */
@@ -40,8 +58,8 @@ export function countRequests(client: DynamoDBClient, tallies: StoreTallies): vo
         const sent = performance.now();
         const tables = tablesOf(args.input as RequestInput);
         const count = (result: string) => {
-          tallies.seconds.add(operation, performance.now() - sent);
-          for (const table of tables) tallies.requests.add({ operation, table, result });
+          tallies.seconds.observe({ operation }, (performance.now() - sent) / 1_000);
+          for (const table of tables) tallies.requests.inc({ operation, table, result });
         };
         try {
           const answer = await next(args);
@@ -67,7 +85,7 @@ function countUnits({ units }: StoreTallies, kind: "read" | "write", answer: Ans
   for (const { TableName: table = "", CapacityUnits = 0 } of [
     answer.ConsumedCapacity ?? [],
   ].flat()) {
-    units.add({ table, kind }, CapacityUnits);
+    units.inc({ table, kind }, CapacityUnits);
   }
 }
 

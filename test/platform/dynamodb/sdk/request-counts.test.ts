@@ -58,11 +58,10 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
     },
   });
 
-  const counted = () =>
-    [...clients.tallies.requests.all()].map(({ labels, count }) => [
-      ...Object.values(labels),
-      count,
-    ]);
+  const counted = async () => {
+    const { values } = await clients.tallies.requests.get();
+    return values.map(({ labels, value }) => [...Object.values(labels), value]);
+  };
 
   test("each attempt counts for its tables by its result, and asks for its units", async () => {
     answers = [
@@ -91,7 +90,7 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
     await clients.retrying.send(get());
     await clients.retrying.send(get()).catch(() => undefined);
     for (let i = 0; i < 5; i++) await clients.single.send(transact()).catch(() => undefined);
-    expect(counted()).toEqual([
+    expect(await counted()).toEqual([
       ["GetItem", "points", "ok", 2],
       ["GetItem", "points", "failed", 1],
       ["GetItem", "points", "throttled", 1],
@@ -101,14 +100,15 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
         ["TransactWriteItems", "reservations", result, 1],
       ]),
     ]);
-    const units = [...clients.tallies.units.all()];
-    expect(units.map(({ labels, count }) => [labels.table, labels.kind, count])).toEqual([
+    const { values: units } = await clients.tallies.units.get();
+    expect(units.map(({ labels, value }) => [labels.table, labels.kind, value])).toEqual([
       ["points", "read", 1.5],
       ["points", "write", 4],
       ["reservations", "write", 2],
     ]);
-    const seconds = clients.tallies.seconds.byName;
-    expect([...seconds].map(([name, { count }]) => [name, count])).toEqual([
+    const { values: seconds } = await clients.tallies.seconds.get();
+    const counts = seconds.filter(({ metricName }) => metricName?.endsWith("_count"));
+    expect(counts.map(({ labels, value }) => [labels.operation, value])).toEqual([
       ["GetItem", 5],
       ["TransactWriteItems", 5],
     ]);
