@@ -202,7 +202,6 @@ export function compose(
       clock,
       storeSilenceMs: clients.silenceMs,
       storeUnansweredMs: clients.unansweredMs,
-      storeThrottles: clients.throttles,
       tallies,
       programs: createProgramCache(reader, config.testClock),
       dueHours: createDueHours(engine, clock),

@@ -3,8 +3,9 @@ import type { Page, PageRequest } from "../ports/pages.ts";
 
 /**
  * Keeps objects by their paths, which are relative and have no `.`, `..` or empty parts; any other
- * path names no object. Throws INVALID_REQUEST when a path leads out of the place or an object has
- * changed, and any other error as it comes, so that the caller decides about a retry.
+ * path names no object. Throws INVALID_REQUEST when a link or a file is in place of a folder to be
+ * written to, or an object has changed, and any other error as it comes, so that the caller decides
+ * about a retry.
  */
 export interface ObjectStore {
   /**

@@ -4,7 +4,6 @@ import type { Milliseconds } from "../words/units.ts";
 import type { Clock } from "./clock.ts";
 import type { Engine, ReadAhead } from "./engine.ts";
 import type { RecordReader } from "./records.ts";
-import type { StoreThrottles } from "./store-throttles.ts";
 import type { Tallies } from "./tallies.ts";
 
 /** The client side of Temporal. Its calls throw WORKFLOWS_UNAVAILABLE when it does not answer. */
@@ -22,7 +21,6 @@ export interface Deps {
   readonly storeSilenceMs: () => number;
   /** The same with attempts that have just ended without an answer. */
   readonly storeUnansweredMs: () => Milliseconds;
-  readonly storeThrottles: () => StoreThrottles;
   readonly tallies: Tallies;
   /** Runs a task after the caller has its answer. The task may run several times. */
   readonly background: (task: () => Promise<void>) => void;

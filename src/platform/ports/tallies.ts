@@ -49,6 +49,10 @@ export interface StoreTallies {
   readonly requests: Counter<"operation" | "table" | "result">;
   readonly seconds: Histogram<"operation">;
   readonly units: Counter<"table" | "kind">;
+  /** The attempts that were throttled. */
+  readonly throttles: Counter<"table">;
+  /** One in ten of those for the records of targets; the 100 targets with the latest samples. */
+  readonly targetSamples: Counter<"target_type" | "target_hash">;
 }
 
 /** What the commit engine has done, and what waits in it. */
@@ -70,7 +74,7 @@ export interface Tallies {
   /** How far this clock is proven to be off the store's, in ms: positive when it is ahead. */
   clockSkewMs(): Milliseconds;
   /** Background tasks that were not done. */
-  droppedTasks(): number;
+  readonly droppedTasks: Counter;
   /** Reports that were not sent, or whose arrival is uncertain. */
   readonly failedReports: Counter<"kind">;
 }

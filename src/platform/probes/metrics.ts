@@ -1,8 +1,6 @@
 /** The page of a process's metrics, and the metrics that servers and workers have in common. */
-import { createHash } from "node:crypto";
-import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
+import { collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import type { Deps } from "../ports/deps.ts";
-import type { TargetName } from "../words/target-name.ts";
 import type { Answer } from "./listener.ts";
 
 /** Creates a registry with the metrics of the process. To be called once per process. */
@@ -43,13 +41,13 @@ export function exportGauge(
   });
 }
 
-type StoreDeps = Pick<Deps, "storeUnansweredMs" | "storeThrottles" | "tallies">;
+type StoreDeps = Pick<Deps, "storeUnansweredMs" | "tallies">;
 
 /** Exports what servers and workers do with the store, and what they have not done behind calls. */
 export function exportStore(registry: Registry, deps: StoreDeps): void {
-  const { storeUnansweredMs, storeThrottles: throttles, tallies } = deps;
+  const { storeUnansweredMs, tallies } = deps;
   const { failedReports, droppedTasks, clockSkewMs } = tallies;
-  exportMetrics(registry, { ...tallies.commits, ...tallies.store, failedReports });
+  exportMetrics(registry, { ...tallies.commits, ...tallies.store, failedReports, droppedTasks });
   exportGauge(
     registry,
     {
@@ -58,15 +56,6 @@ export function exportStore(registry: Registry, deps: StoreDeps): void {
     },
     () => clockSkewMs() / 1_000,
   );
-  new Counter({
-    name: "meguri_background_tasks_dropped_total",
-    help: "Background tasks that were not done: too many waited, or all attempts have failed.",
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(droppedTasks());
-    },
-  });
   exportGauge(
     registry,
     {
@@ -75,30 +64,4 @@ export function exportStore(registry: Registry, deps: StoreDeps): void {
     },
     () => storeUnansweredMs() / 1_000,
   );
-  new Counter({
-    name: "meguri_store_throttles_total",
-    help: "Requests that DynamoDB has throttled, each attempt counted, by table.",
-    labelNames: ["table"],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [table, count] of throttles().byTable) this.inc({ table }, count);
-    },
-  });
-  new Counter({
-    name: "meguri_target_throttle_samples_total",
-    help: "One in ten of the throttled requests for the records of targets, by target.",
-    labelNames: ["target_type", "target_hash"],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { target, samples } of throttles().byTarget) {
-        this.inc({ target_type: target.type, target_hash: hashOf(target) }, samples);
-      }
-    },
-  });
 }
-
-/** Stands for the id of a target, which may be named after its owner. */
-const hashOf = ({ type, id }: TargetName): string =>
-  createHash("sha256").update(`${type}#${id}`).digest("hex").slice(0, 12);

@@ -3,6 +3,7 @@ import pLimit from "p-limit";
 import pRetry from "p-retry";
 import type { Logger } from "../observe/log.ts";
 import { describeError } from "../ports/described-errors.ts";
+import { createCounter, type Tallies } from "../ports/tallies.ts";
 import { DomainError } from "../words/errors.ts";
 
 /** How many tasks run at once: more would only queue in Temporal's server. */
@@ -14,7 +15,7 @@ const maxWaiting = 10_000;
 interface BackgroundTasks {
   readonly run: (task: () => Promise<void>) => void;
   /** How many were not done: too many waited, or all attempts have failed. */
-  dropped(): number;
+  readonly dropped: Tallies["droppedTasks"];
   /** Runs all tasks that wait to their end, but retries none of them any more. */
   close(): Promise<void>;
 }
@@ -28,7 +29,10 @@ export function createBackgroundTasks(log: Logger): BackgroundTasks {
   const limit = pLimit(concurrency);
   const closing = new AbortController();
   const pending = new Set<Promise<void>>();
-  let dropped = 0;
+  const dropped = createCounter({
+    name: "meguri_background_tasks_dropped_total",
+    help: "Background tasks that were not done: too many waited, or all attempts have failed.",
+  });
 
   async function runWithRetries(task: () => Promise<void>): Promise<void> {
     try {
@@ -40,7 +44,7 @@ export function createBackgroundTasks(log: Logger): BackgroundTasks {
           error instanceof DomainError && error.retryable && !closing.signal.aborted,
       });
     } catch (error) {
-      dropped += 1;
+      dropped.inc();
       const err = describeError(error);
       log.warn({ err }, "background task failed; a scheduled workflow will do it");
     }
@@ -49,14 +53,14 @@ export function createBackgroundTasks(log: Logger): BackgroundTasks {
   return {
     run(task) {
       if (limit.pendingCount >= maxWaiting) {
-        dropped += 1;
+        dropped.inc();
         log.warn("background task dropped, too many wait; a scheduled workflow will do it");
         return;
       }
       const done = limit(() => runWithRetries(task)).finally(() => pending.delete(done));
       pending.add(done);
     },
-    dropped: () => dropped,
+    dropped,
     async close() {
       closing.abort();
       await Promise.all(pending);

@@ -1,11 +1,9 @@
 /** Tests the metrics that servers and workers have in common. */
-import { execFileSync } from "node:child_process";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { exportKeyAges } from "../../../src/platform/probes/keys.ts";
 import { createMetricsPage, exportStore } from "../../../src/platform/probes/metrics.ts";
 import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
-import { codeNamed } from "../../support/markdown.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 /** The page of a store that is silent for as long as `silenceMs` says. */
@@ -42,7 +40,8 @@ test("metrics of a library are on the page, which does without them when they fa
 test("what the engine has committed and asked of the store is on the page", async () => {
   const { deps } = memoryDeps();
   const registry = new Registry();
-  exportStore(registry, { ...deps, tallies: { ...deps.tallies, droppedTasks: () => 3 } });
+  exportStore(registry, deps);
+  deps.tallies.droppedTasks.inc(3);
   await createProgram(deps, { programId: "p", timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
   deps.tallies.store.seconds.observe({ operation: "GetItem" }, 0.004);
   deps.tallies.store.seconds.observe({ operation: "GetItem" }, 20);
@@ -100,24 +99,4 @@ test("keys have their age at the moment, and a server without keys has no sample
   const without = new Registry();
   exportKeyAges(without, {});
   expect(await without.metrics()).not.toMatch(/^meguri_key_age_seconds/m);
-});
-
-test("a target that is throttled has the hash of the documentation, and no name", async () => {
-  const { deps } = memoryDeps();
-  const registry = new Registry();
-  const byTarget = [
-    { target: { type: "post", id: "4711" }, samples: 3 },
-    { target: { type: "profile", id: "planted-user" }, samples: 1 },
-  ];
-  exportStore(registry, { ...deps, storeThrottles: () => ({ byTable: new Map(), byTarget }) });
-  const hash = execFileSync("sh", ["-c", codeNamed("docs/run/metrics.md", "target_hash")], {
-    encoding: "utf8",
-  }).trim();
-  expect(hash).toMatch(/^[0-9a-f]{12}$/);
-  const { text } = await createMetricsPage(registry)();
-  expect(text).toContain(
-    `meguri_target_throttle_samples_total{target_type="post",target_hash="${hash}"} 3\n`,
-  );
-  expect(text).toContain('target_type="profile"');
-  expect(text).not.toContain("planted");
 });

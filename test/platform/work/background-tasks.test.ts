@@ -31,7 +31,7 @@ test("a task that is refused is not tried again", async () => {
   });
   await background.close();
   expect(tries).toBe(1);
-  expect(background.dropped()).toBe(1);
+  expect((await background.dropped.get()).values).toMatchObject([{ value: 1 }]);
 });
 
 test("32 tasks are under way at once, and closing waits for all tasks", async () => {

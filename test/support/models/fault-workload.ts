@@ -92,12 +92,14 @@ export function startProcess(
     clock,
     storeSilenceMs: clients.silenceMs,
     storeUnansweredMs: clients.unansweredMs,
-    storeThrottles: clients.throttles,
     tallies: {
       store: clients.tallies,
       commits: engine.tallies,
       clockSkewMs: clients.skewMs,
-      droppedTasks: () => 0,
+      droppedTasks: createCounter({
+        name: "meguri_background_tasks_dropped_total",
+        help: "Tasks.",
+      }),
       failedReports: createCounter(
         { name: "meguri_reports_failed_total", help: "Reports." },
         "kind",

@@ -45,7 +45,6 @@ function createClients(store: DynamoDBClient): MemoryClients {
     offsetMs: () => 0,
     silenceMs: unansweredMs,
     unansweredMs,
-    throttles: () => ({ byTable: new Map(), byTarget: [] }),
     tallies: createStoreTallies(),
     close: () => {},
     down(isDown) {

@@ -247,12 +247,14 @@ export function memoryDeps(
       clock,
       storeSilenceMs: () => 0,
       storeUnansweredMs: () => 0,
-      storeThrottles: () => ({ byTable: new Map(), byTarget: [] }),
       tallies: {
         store: createStoreTallies(),
         commits: engine.tallies,
         clockSkewMs: () => 0,
-        droppedTasks: () => 0,
+        droppedTasks: createCounter({
+          name: "meguri_background_tasks_dropped_total",
+          help: "Tasks.",
+        }),
         failedReports: createCounter(
           { name: "meguri_reports_failed_total", help: "Reports." },
           "kind",

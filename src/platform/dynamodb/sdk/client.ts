@@ -5,7 +5,6 @@ import { isServerError, isThrottlingError, isTransientError } from "@smithy/core
 import type { ClockSkew } from "../../ports/clock.ts";
 import { readClocks } from "../../ports/clock-reading.ts";
 import { requestMs } from "../../ports/engine.ts";
-import type { StoreThrottles } from "../../ports/store-throttles.ts";
 import type { StoreTallies } from "../../ports/tallies.ts";
 import { DomainError } from "../../words/errors.ts";
 import type { Milliseconds } from "../../words/units.ts";
@@ -39,8 +38,6 @@ export interface Clients extends ClockSkew {
   silenceMs(): Milliseconds;
   /** The same with attempts that have just ended without an answer, such as by a refusal. */
   unansweredMs(): Milliseconds;
-  /** What was throttled, attempt by attempt. */
-  throttles(): StoreThrottles;
   readonly tallies: StoreTallies;
   close(): void;
 }
@@ -75,13 +72,13 @@ export function createClients(config: DynamoConfig): Clients {
   });
   const skew = createSkewEstimator(readClocks);
   const attempts = new Map<string, Attempts>();
-  const throttleCounts = createThrottleCounts(targetOf);
   const tallies = createStoreTallies();
+  const countThrottles = createThrottleCounts(tallies, targetOf);
   for (const client of [retrying, single]) {
     removeMiddleware(client);
     observeSkew(client, skew);
     observeAttempts(client, attempts);
-    throttleCounts.observe(client);
+    countThrottles(client);
     countRequests(client, tallies);
     traceRequests(client);
     refuseLateWrites(client);
@@ -92,7 +89,6 @@ export function createClients(config: DynamoConfig): Clients {
     single,
     skewMs: skew.skewMs,
     offsetMs: skew.offsetMs,
-    throttles: throttleCounts.current,
     tallies,
     silenceMs: () => Math.max(0, ...[...attempts.values()].map(silenceOf)),
     unansweredMs: () => Math.max(0, ...[...attempts.values()].map(unansweredOf)),

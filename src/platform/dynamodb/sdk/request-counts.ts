@@ -25,6 +25,21 @@ export const createStoreTallies = (): StoreTallies => ({
     "table",
     "kind",
   ),
+  throttles: createCounter(
+    {
+      name: "meguri_store_throttles_total",
+      help: "Requests that DynamoDB has throttled, each attempt counted, by table.",
+    },
+    "table",
+  ),
+  targetSamples: createCounter(
+    {
+      name: "meguri_target_throttle_samples_total",
+      help: "One in ten of the throttled requests for the records of targets, by target.",
+    },
+    "target_type",
+    "target_hash",
+  ),
 });
 
 /** The operations on items. Those on tables say nothing of consumed units. */

@@ -1,4 +1,6 @@
 /** Tests what is counted as throttled: errors, items of transactions, and what batches leave. */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,6 +14,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { targetOf } from "../../../../src/feed/store/codecs/reactions.ts";
 import { type Clients, createClients } from "../../../../src/platform/dynamodb/sdk/client.ts";
+import { codeNamed } from "../../../support/markdown.ts";
 
 let server: Server;
 let clients: Clients;
@@ -45,20 +48,25 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
   const key = (pk: string) => ({ pk: { S: pk }, sk: { S: "T" } });
   const get = (pk: string) => new GetItemCommand({ TableName: "reactions", Key: key(pk) });
 
-  const tables = () => Object.fromEntries(clients.throttles().byTable);
-  const targets = () =>
-    Object.fromEntries(
-      clients.throttles().byTarget.map(({ target, samples }) => [target.id, samples]),
-    );
+  const tables = async () => {
+    const { values } = await clients.tallies.throttles.get();
+    return Object.fromEntries(values.map(({ labels, value }) => [labels.table, value]));
+  };
+  const targets = async () => {
+    const { values } = await clients.tallies.targetSamples.get();
+    return Object.fromEntries(values.map(({ labels, value }) => [labels.target_hash, value]));
+  };
+  const hashOf = (id: string) =>
+    createHash("sha256").update(`post#${id}`).digest("hex").slice(0, 12);
 
   test("each attempt that is refused counts for its table, other errors do not", async () => {
     answers = [throttled(), throttled()];
     await clients.retrying.send(get("T#post#1"));
     answers = [refused("com.amazonaws.dynamodb#ValidationException"), throttled()];
     await expect(clients.single.send(get("T#post#1"))).rejects.toThrow();
-    expect(tables()).toEqual({ reactions: 2 });
+    expect(await tables()).toEqual({ reactions: 2 });
     await expect(clients.single.send(get("T#post#1"))).rejects.toThrow();
-    expect(tables()).toEqual({ reactions: 3 });
+    expect(await tables()).toEqual({ reactions: 3 });
   });
 
   test("of a transaction the throttled items count", async () => {
@@ -79,7 +87,7 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
       })),
     });
     for (let i = 0; i < 3; i++) await expect(clients.single.send(command)).rejects.toThrow();
-    expect(tables()).toEqual({ reactions: 1, points: 1 });
+    expect(await tables()).toEqual({ reactions: 1, points: 1 });
   });
 
   test("what a batch leaves unprocessed counts once for its table", async () => {
@@ -92,7 +100,7 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
     const requests = [{ DeleteRequest: { Key: key("x") } }];
     await clients.single.send(new BatchWriteItemCommand({ RequestItems: { bulk: requests } }));
     await clients.single.send(new BatchGetItemCommand({ RequestItems: { reactions: { Keys } } }));
-    expect(tables()).toEqual({ reactions: 1, bulk: 1 });
+    expect(await tables()).toEqual({ reactions: 1, bulk: 1 });
   });
 
   test("every tenth request for the records of a target is a sample of it", async () => {
@@ -107,11 +115,23 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
       // Not a target's.
       await expect(clients.single.send(get("P"))).rejects.toThrow();
     }
-    expect(targets()).toEqual({});
+    expect(await targets()).toEqual({});
     answers = [throttled()];
     await expect(clients.single.send(query)).rejects.toThrow();
-    expect(targets()).toEqual({ hot: 1 });
-    expect(tables()).toEqual({ reactions: 19 });
+    expect(await targets()).toEqual({ [hashOf("hot")]: 1 });
+    expect(await tables()).toEqual({ reactions: 19 });
+  });
+
+  test("a target has the hash of the documentation, and no name", async () => {
+    for (let i = 0; i < 10; i++) {
+      answers = [throttled()];
+      await expect(clients.single.send(get("T#post#4711"))).rejects.toThrow();
+    }
+    const command = ["-c", codeNamed("docs/run/metrics.md", "target_hash")];
+    const hash = execFileSync("sh", command, { encoding: "utf8" }).trim();
+    expect(hash).toMatch(/^[0-9a-f]{12}$/);
+    const { values } = await clients.tallies.targetSamples.get();
+    expect(values).toEqual([{ labels: { target_type: "post", target_hash: hash }, value: 1 }]);
   });
 
   test("the targets with the latest samples are kept", async () => {
@@ -124,8 +144,9 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
     for (let i = 0; i < 100; i++) await sample(`t${i}`);
     await sample("t0");
     await sample("new");
-    const found = targets();
+    const found = await targets();
     expect(Object.keys(found)).toHaveLength(100);
-    expect([found.t0, found.t1, found.t2, found.new]).toEqual([2, undefined, 1, 1]);
+    const samples = ["t0", "t1", "t2", "new"].map((id) => found[hashOf(id)]);
+    expect(samples).toEqual([2, undefined, 1, 1]);
   });
 });
