@@ -35,7 +35,8 @@ export function createS3Store(definition: PlaceOf<"s3">): ObjectStore {
     requestHandler: { connectionTimeout: 5_000, socketTimeout: 30_000 },
   });
   const place: Bucket = { client, bucket };
-  const etagOf = (path: string) => headOf(place, isPlainPath(path) ? prefix + path : undefined);
+  const etagOf = async (path: string) =>
+    isPlainPath(path) ? headOf(place, prefix + path) : undefined;
   return {
     async open(path, version) {
       const etag = await etagOf(path);
@@ -99,10 +100,10 @@ export function createS3Store(definition: PlaceOf<"s3">): ObjectStore {
 }
 
 /** The ETag of the content of a key; undefined when there is none. */
-async function headOf({ client, bucket }: Bucket, key?: string): Promise<string | undefined> {
-  if (key === undefined) return undefined;
+async function headOf({ client, bucket }: Bucket, key: string): Promise<string | undefined> {
   const head = new HeadObjectCommand({ Bucket: bucket, Key: key });
-  return (await ifExists(client.send(head)))?.ETag;
+  const found = await ifExists(client.send(head));
+  return found && (found.ETag ?? "");
 }
 
 /** Reads the content that was found, and no later one of the same key. */
