@@ -5,7 +5,7 @@ import { dueReads } from "../due/store/readers/due.ts";
 import { memberReads } from "../feed/store/group-members.ts";
 import { eventReads } from "../feed/store/readers/events.ts";
 import { notificationReads } from "../feed/store/readers/notifications.ts";
-import { latestReads, reactionReads } from "../feed/store/readers/reactions.ts";
+import { reactionReads } from "../feed/store/readers/reactions.ts";
 import { holdReads } from "../holds/store/readers/holds.ts";
 import type { Reader } from "../hub/deps.ts";
 import type { Clients } from "../platform/dynamodb/sdk/client.ts";
@@ -28,7 +28,6 @@ export function createDynamoReader(
     ...reservationReads(retrying, tableName),
     ...holdReads(retrying, tableName),
     ...reactionReads(retrying, tableName("reactions")),
-    ...latestReads(single, tableName("reactions")),
     ...eventReads(retrying, tableName("reactions")),
     ...notificationReads(retrying, tableName),
     ...memberReads(single, tableName("reactions")),

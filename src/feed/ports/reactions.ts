@@ -16,11 +16,6 @@ interface ReactionsQuery {
 export interface ReactionReader {
   /** Lists the reactions of one kind to a target, newest first. */
   reactions(query: ReactionsQuery, page: PageRequest): Promise<Page<Reaction>>;
-  /**
-   * The latest reactions of one kind to a target, latest first, at most `limit`. Reads without
-   * retries, because the commit engine retries a lookup. Throws THROTTLED and STORE_UNAVAILABLE.
-   */
-  latestReactions(target: TargetName, kind: StoredKind, limit: number): Promise<Reaction[]>;
   /** Lists the reactions of one person, newest first. Lags behind by moments. */
   reactionsOfUser(userId: string, page: PageRequest): Promise<Page<Reaction>>;
   /** The cursor of the page of `reactionsOfUser` that begins after a reaction. */

@@ -5,8 +5,8 @@ import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import { isTooOld, regroup } from "./closed-group.ts";
 import { type Inbox, isKindMuted, replaceGroup } from "./inbox.ts";
-import type { StoredKind } from "./kinds.ts";
-import { fitActors, type LatestActor, latestOf, withActor } from "./latest-actors.ts";
+import type { ReactionKind, StoredKind } from "./kinds.ts";
+import { type LatestActor, latestOf, withActor, withoutActor } from "./latest-actors.ts";
 import {
   countOf,
   type Place,
@@ -205,19 +205,16 @@ function notifies(state: ReactionState, kind: StoredKind, given: NewReaction): b
 /**
  * Takes a reaction back, and removes it from the unread group if it is a member. Its record keeps
  * the place there, or when the owner has read it, for the next reaction of the person. `refill` has
- * the members whom the group shows in the place of this one (`endsToRefill`), and `latest` the
- * people whom the target keeps as its latest ones, with this one, if they had to be read
- * (`needsActors`).
+ * the members whom the group shows in the place of this one (`endsToRefill`).
  */
 export function withdraw(
   { target, inbox, group }: ReactionState,
   reaction: Reaction,
   { now, readMark }: { readonly now: Instant; readonly readMark: ReadMark | undefined },
   refill?: Partial<Ends>,
-  latest: readonly LatestActor[] = latestOf(target.latest, reaction.kind),
 ): ReactionState {
   const { kind } = reaction;
-  const known = latest.filter(({ userId }) => userId !== reaction.userId);
+  const known = withoutActor(latestOf(target.latest, kind), reaction.userId);
   const counted = withCount(target, kind, countOf(target, kind) - 1, { known, time: now });
   if (isMember(group, reaction)) {
     const remaining = leave(group, reaction, now, refill);
@@ -246,8 +243,10 @@ function withCount(
   { known, time }: { readonly known: readonly LatestActor[]; readonly time: Instant },
 ): Target {
   const { [kind]: _, ...otherCounts } = target.counts;
-  const counts = count > 0 ? { ...otherCounts, [kind]: count } : otherCounts;
-  const counted = { ...target, counts };
-  const byKind = fitActors({ ...target.latest?.byKind, [kind]: known }, counted, kind);
-  return { ...counted, latest: { time, byKind } };
+  const { [kind as ReactionKind]: __, ...otherKinds } = target.latest?.byKind ?? {};
+  return {
+    ...target,
+    counts: count > 0 ? { ...otherCounts, [kind]: count } : otherCounts,
+    latest: { time, byKind: known.length > 0 ? { ...otherKinds, [kind]: known } : otherKinds },
+  };
 }

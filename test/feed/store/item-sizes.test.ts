@@ -5,11 +5,9 @@ import {
   inboxRef,
   notifiedEventRef,
   reactionRef,
-  targetRef,
 } from "../../../src/feed/ports/records.ts";
 import { maxMutedPeople, maxUnseen } from "../../../src/feed/rules/inbox.ts";
 import { eventKind } from "../../../src/feed/rules/kinds.ts";
-import { fitActors } from "../../../src/feed/rules/latest-actors.ts";
 import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
 import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
@@ -17,7 +15,6 @@ import { toItem } from "../../../src/store/codecs.ts";
 import { largestRecords } from "../../support/fixtures/largest-records.ts";
 import { eventRefOf, notifiedEvent, storedEvent } from "../../support/fixtures/stored-events.ts";
 import {
-  far,
   inbox,
   newTarget,
   range,
@@ -25,7 +22,6 @@ import {
   readGroup,
   readRefOf,
   refOf,
-  target,
   unreadGroup,
   unreadRefOf,
 } from "../../support/fixtures/stored-reactions.ts";
@@ -39,27 +35,6 @@ test.each(largestRecords)(
     expect(sizeOf(...item)).toBeLessThan(what === "inbox" ? 2048 : 1024);
   },
 );
-
-test("a target stays under 1 KB however many latest people it has room for", () => {
-  const name = { type: "t".repeat(20), id: "i".repeat(64) };
-  const texts = { title: "題".repeat(32), link: "l".repeat(200), ownerId: "o".repeat(64) };
-  const version = 10 ** 15 - 1;
-  for (const kindCount of [1, 2, 3, 8]) {
-    const kinds = range(1, kindCount).map((i) => `${i}`.padStart(20, "k"));
-    const counts = Object.fromEntries(kinds.map((kind) => [kind, Number.MAX_SAFE_INTEGER - 1]));
-    for (const length of range(1, 64)) {
-      const people = range(1, 6).map((i) => ({ userId: `${i}`.padStart(length, "u"), version }));
-      for (const { title, link } of [texts, { title: "", link: "" }]) {
-        const all = Object.fromEntries(kinds.map((kind) => [kind, people]));
-        const byKind = fitActors(all, { counts, title, link });
-        const times = { createTime: far, updateTime: far };
-        const shown = { ...texts, ...times, title, link, counts, muted: true };
-        const value = target(name, { ...shown, latest: { time: far, byKind } });
-        expect(sizeOf(targetRef(name), value)).toBeLessThan(1024);
-      }
-    }
-  }
-});
 
 test("a large inbox is under 1 KB", () => {
   const kinds = range(1, 12).map((i) => `kind-${100 + i}`);

@@ -2,7 +2,6 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Codec } from "../../../platform/dynamodb/codec.ts";
 import {
-  type Item,
   N,
   num,
   numbersByName,
@@ -15,7 +14,7 @@ import {
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
 import { kindName, type StoredKind } from "../../rules/kinds.ts";
-import type { LatestActors } from "../../rules/latest-actors.ts";
+import { decodeActors, encodeActors } from "./latest-actors.ts";
 
 export const target: Codec<"target"> = {
   table: "reactions",
@@ -25,7 +24,7 @@ export const target: Codec<"target"> = {
     k: numbersByName(value.counts),
     c: N(value.createTime),
     l: N(value.updateTime),
-    ...(value.latest && encodeLatest(value.latest)),
+    ...(value.latest && encodeActors(value, value.latest)),
     ...(value.title !== "" && { h: S(value.title) }),
     ...(value.link !== "" && { u: S(value.link) }),
     ...(value.muted && { m: { BOOL: true } }),
@@ -33,6 +32,7 @@ export const target: Codec<"target"> = {
   }),
   decode: (item) => {
     const [, type, id] = parts(item, "pk") as [string, string, string];
+    const latest = decodeActors(item);
     return {
       type,
       id,
@@ -40,7 +40,7 @@ export const target: Codec<"target"> = {
       title: text(item, "h"),
       link: text(item, "u"),
       counts: numsByName(item, "k"),
-      ...(item.y && { latest: { time: num(item, "y"), byKind: decodeLatest(item) } }),
+      ...(latest && { latest }),
       muted: item.m?.BOOL === true,
       createTime: num(item, "c"),
       updateTime: num(item, "l"),
@@ -48,27 +48,6 @@ export const target: Codec<"target"> = {
     };
   },
 };
-
-/** By kind ids and versions in base 36: `ann#1k#bo#1j`. No user id contains `#`. */
-function encodeLatest({ time, byKind }: LatestActors): Item {
-  const kinds = Object.entries(byKind).map(([kind, known]) => {
-    const texts = known.flatMap(({ userId, version }) => [userId, version.toString(36)]);
-    return [kind, S(texts.join("#"))];
-  });
-  return { y: N(time), ...(kinds.length > 0 && { a: { M: Object.fromEntries(kinds) } }) };
-}
-
-function decodeLatest(item: Item): LatestActors["byKind"] {
-  const kinds = Object.entries(item.a?.M ?? {}).map(([kind, { S: stored = "" }]) => {
-    const pairs = stored.matchAll(/([^#]+)#([^#]+)/g);
-    const known = Array.from(pairs, ([, userId = "", version = ""]) => ({
-      userId,
-      version: Number.parseInt(version, 36),
-    }));
-    return [kind, known];
-  });
-  return Object.fromEntries(kinds);
-}
 
 /** The one partition of all pending purges. */
 export const pendingPurgesKey: AttributeValue = S("P");

@@ -1,7 +1,6 @@
 /** Reads lists of reactions and of pending purges. */
-import { type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { N, S } from "../../../platform/dynamodb/sdk/attributes.ts";
-import { orUnavailable } from "../../../platform/dynamodb/sdk/client.ts";
 import { cursorOf, query } from "../../../platform/dynamodb/sdk/query-pages.ts";
 import { byPersonIndex, byVersionIndex } from "../../../platform/dynamodb/tables.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
@@ -18,22 +17,7 @@ const allOf = (target: TargetName, kind: StoredKind) => ({
   ExpressionAttributeValues: { ":p": reactionsKey(target, kind) },
 });
 
-/** Reads by `client`, which sends each request once. */
-export const latestReads = (
-  client: DynamoDBClient,
-  TableName: string,
-): Pick<ReactionReader, "latestReactions"> => ({
-  async latestReactions(target, kind, Limit) {
-    const range = { TableName, ...allOf(target, kind), ScanIndexForward: false };
-    const { Items = [] } = await orUnavailable(client.send(new QueryCommand({ ...range, Limit })));
-    return Items.map(activeReaction);
-  },
-});
-
-export function reactionReads(
-  client: DynamoDBClient,
-  reactions: string,
-): Omit<ReactionReader, "latestReactions"> {
+export function reactionReads(client: DynamoDBClient, reactions: string): ReactionReader {
   return {
     reactions: ({ target, kind, notified }, page) =>
       query(client, page, activeReaction, {

@@ -20,7 +20,6 @@ import { countOf, requireUnreserved, type Target } from "../../rules/target.ts";
 import { isMember } from "../../rules/unread-group.ts";
 import { closedRefOf, regroupAfterOf } from "../notifications/closed-groups.ts";
 import { isPersonMuted } from "../notifications/muted-people.ts";
-import { latestWithout } from "./latest-actors.ts";
 import { putState, readPlace, readState, refillOf, refsOf } from "./reaction-records.ts";
 
 type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts">;
@@ -176,10 +175,9 @@ function takeBack(
   const reaction = unlessWithdrawn(before.reaction);
   if (!reaction) return undefined;
   const refill = refillOf(tx, reader, refs, before, reaction, now);
-  const latest = latestWithout(tx, reader, before.target, reaction, now);
   const isRead = reaction.notified && !isMember(before.group, reaction);
   const readMark = isRead ? tx.get(refs.readMark) : undefined;
-  const after = withdraw(before, reaction, { now, readMark }, refill, latest);
+  const after = withdraw(before, reaction, { now, readMark }, refill);
   putState(tx, refs, before, after, now);
   return after;
 }

@@ -14,7 +14,6 @@ import {
   unreadGroupRef,
 } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
-import { fitActors } from "../../rules/latest-actors.ts";
 import {
   requireActive,
   requireExisting,
@@ -54,17 +53,10 @@ export async function registerTarget(
       if (found?.title === title && found.link === link) return found;
       const defaults = { counts: {}, muted: false, createTime: wall };
       const changed = { title, link, updateTime: wall };
-      return withFittedActors({ ...defaults, type, id, ownerId, ...found, ...changed });
+      return { ...defaults, type, id, ownerId, ...found, ...changed };
     },
   );
   return record;
-}
-
-/** Cuts the latest people of a target to the room beside its new title and link. */
-function withFittedActors(target: Target): Target {
-  if (!target.latest) return target;
-  const { time, byKind } = target.latest;
-  return { ...target, latest: { time, byKind: fitActors(byKind, target) } };
 }
 
 /** The result of a deletion. */

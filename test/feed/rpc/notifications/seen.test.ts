@@ -68,4 +68,21 @@ describe("MarkNotificationsSeen", () => {
     await owner.unreact("x", "B", "C");
     expect([await unseen(owner), await stars(owner)]).toEqual([0, "y x"]);
   });
+
+  test("a line of many goes back to its latest person when all whom it names leave", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "y");
+    await owner.react("x", "A", "B", "C", "D", "E");
+    await owner.react("y", "A");
+    await markSeen(owner, 6);
+    await owner.react("x", "F", "G", "H", "I");
+    expect([await unseen(owner), await stars(owner)]).toEqual([1, "x* y"]);
+    await owner.unreact("x", "I", "H", "G", "F");
+    expect([await unseen(owner), await stars(owner)]).toEqual([0, "y x"]);
+    expect((await owner.list())[1]).toMatchObject({ version: 5n, actorCount: 5n, seen: true });
+    await owner.unreact("x", "A", "B");
+    const line = (await owner.list())[1];
+    expect(line?.firstActors.map(({ userId }) => userId)).toEqual(["C", "D"]);
+    expect(line?.createTime).toEqual(line?.firstActors[0]?.createTime);
+  });
 });
