@@ -2,8 +2,8 @@
 
 import { bulkGrantReads } from "../bulk-grants/store/readers/bulk-grants.ts";
 import { dueReads } from "../due/store/readers/due.ts";
-import { memberReads } from "../feed/store/group-members.ts";
 import { eventReads } from "../feed/store/readers/events.ts";
+import { memberReads } from "../feed/store/readers/members.ts";
 import { notificationReads } from "../feed/store/readers/notifications.ts";
 import { reactionReads } from "../feed/store/readers/reactions.ts";
 import { holdReads } from "../holds/store/readers/holds.ts";

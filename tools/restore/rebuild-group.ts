@@ -4,7 +4,7 @@ import type { MemberReader, MemberRecord } from "../../src/feed/ports/notificati
 import { countsActor } from "../../src/feed/rules/event.ts";
 import type { StoredKind } from "../../src/feed/rules/kinds.ts";
 import { join, type Member, type UnreadGroup } from "../../src/feed/rules/unread-group.ts";
-import { membersNameOf } from "../../src/feed/use-cases/notifications/member-lookups.ts";
+import { membersNameOf } from "../../src/feed/store/member-lookups.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { Instant } from "../../src/platform/words/month.ts";
 import type { TargetName } from "../../src/platform/words/target-name.ts";
@@ -26,7 +26,7 @@ interface GroupRange {
 
 /** Reads all members and joins them one after another. Undefined when there is none. */
 export async function rebuildGroup(
-  reader: MemberReader,
+  reader: Pick<MemberReader, "membersAfter">,
   { ownerId, endVersion = Number.MAX_SAFE_INTEGER, ...name }: GroupRange,
 ): Promise<UnreadGroup | undefined> {
   const members = membersNameOf(ownerId, name as UnreadGroup);

@@ -1,13 +1,16 @@
 /** Lists of unread and read groups, reads of many inboxes at once, and of members of a group. */
 
+import type { Lookup } from "../../platform/ports/engine.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
+import type { Ref } from "../../platform/ports/records.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { TargetName } from "../../platform/words/target-name.ts";
 import type { Event, EventsName } from "../rules/event.ts";
 import type { Inbox } from "../rules/inbox.ts";
 import type { ReactionKind } from "../rules/kinds.ts";
+import type { Split } from "../rules/notification.ts";
 import type { Reaction } from "../rules/target.ts";
-import type { ReadGroup, UnreadGroup } from "../rules/unread-group.ts";
+import type { Ends, ReadGroup, UnreadGroup } from "../rules/unread-group.ts";
 import type { MutedPerson, MutedTarget } from "./records.ts";
 
 export interface NotificationReader extends MemberReader {
@@ -52,52 +55,26 @@ export type MembersName = ReactionsName | EventsName;
 /** What a member of a group is stored as. */
 export type MemberRecord = Reaction | Event;
 
-/** Counts of events after a version. */
-export interface EventCounts {
-  readonly count: number;
-  /** The events that are their actors' first ones after the version: the number of people. */
-  readonly actorCount: number;
-  /** The events that are their actors' first ones in the whole group. */
-  readonly newActorCount: number;
-}
-
-/** The members at the ends of a range, at each end one more than a group shows. */
-interface RangeEnds {
-  /** The first three, earliest first. */
-  readonly first: MemberRecord[];
-  /** The latest four, latest first. */
-  readonly latest: MemberRecord[];
-}
-
-/** The members on both sides of a version: `first` follow it, `latest` go up to it. */
-export interface CountedSplit extends RangeEnds {
-  /** The number of members up to the version. */
-  readonly count: number;
-  /** The number of members after it, if both sides were counted. */
-  readonly restCount?: number;
+/** A group as a decision sees it, and the time of the decision. */
+export interface SeenGroup<G extends UnreadGroup | ReadGroup = UnreadGroup | ReadGroup> {
+  readonly ref: Ref<"unreadGroup" | "readGroup">;
+  readonly group: G;
+  readonly now: Instant;
 }
 
 /**
- * Reads the members of groups strongly consistently, each end and each page at its own moment, and
- * without retries: the commit engine retries a lookup. All throw STORE_UNAVAILABLE.
+ * Reads the members of groups without retries: the commit engine retries a lookup. What a lookup
+ * finds is exact for the group that the decision sees, whatever other calls write meanwhile. All
+ * throw THROTTLED and STORE_UNAVAILABLE.
  */
 export interface MemberReader {
   /** The members after a version, earliest first, at most `limit`. */
   membersAfter(name: MembersName, after: number, limit: number): Promise<MemberRecord[]>;
-  /** The members at both ends of a range of versions, both included. */
-  memberEnds(name: MembersName, from: number, to: number): Promise<RangeEnds>;
+  /** Both sides of a version that divides an unread group. */
+  split(seen: SeenGroup<UnreadGroup>, version: number): Lookup<Split>;
   /**
-   * Splits the members with versions from `from` to `to` at `at`, all included. If `total` is the
-   * number of members in the range, only the shorter side is counted; otherwise both are.
+   * The members whom a group shows at its ends without that of a version, who leaves. Undefined if
+   * the group has them: it shows all of its members, or it does not show this one.
    */
-  splitMembers(
-    name: MembersName,
-    range: { readonly from: number; readonly at: number; readonly to: number },
-    total: number | undefined,
-  ): Promise<CountedSplit>;
-  /** Counts the events after `after`, up to `to`, in a group that began at `generation`. */
-  countEvents(
-    name: EventsName,
-    range: { readonly generation: number; readonly after: number; readonly to: number },
-  ): Promise<EventCounts>;
+  refill(seen: SeenGroup, version: number): Lookup<Partial<Ends>> | undefined;
 }

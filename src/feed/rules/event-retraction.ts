@@ -27,7 +27,7 @@ export const isWithin = (group: Group | undefined, version: number): group is Gr
   group !== undefined && version >= group.generation && version <= versionOf(group);
 
 /**
- * Takes an event back. `refill` has the members that its group shows in its place (`endsToRefill`).
+ * Takes an event back. `refill` has the members that its group shows in its place (`leave`).
  * The inbox gets its next version also when no unread group changes.
  */
 export function retract(

@@ -205,7 +205,7 @@ function notifies(state: ReactionState, kind: StoredKind, given: NewReaction): b
 /**
  * Takes a reaction back, and removes it from the unread group if it is a member. Its record keeps
  * the place there, or when the owner has read it, for the next reaction of the person. `refill` has
- * the members whom the group shows in the place of this one (`endsToRefill`).
+ * the members whom the group shows in the place of this one (`leave`).
  */
 export function withdraw(
   { target, inbox, group }: ReactionState,

@@ -2,6 +2,7 @@
 
 import type { Instant } from "../../platform/words/month.ts";
 import type { TargetName } from "../../platform/words/target-name.ts";
+import type { Milliseconds } from "../../platform/words/units.ts";
 import type { StoredKind } from "./kinds.ts";
 import type { Place, Reaction } from "./target.ts";
 
@@ -95,8 +96,11 @@ export const shownLatest = 3;
 /** The latest members are counted from a new version on after this many joins. */
 const recentStep = 45;
 
-/** A member who joined within this time is always counted as recent. */
-export const recentMs = 1_000;
+/**
+ * A member who joined within this time is always counted as recent. At least as long as a store
+ * takes to apply a transaction, so that the number of members whom a query may miss is known.
+ */
+const recentMs: Milliseconds = 1_000;
 
 export const firstVersionOf = ({ firstMembers }: Group): number =>
   (firstMembers[0] as Member).version;
@@ -228,23 +232,10 @@ export function allShown(group: Group): readonly Member[] | undefined {
 }
 
 /**
- * At which ends a group shows the member of a version without having the one who is shown there
- * instead when that member leaves. Undefined when it needs no such member.
- */
-export function endsToRefill(
-  group: Group,
-  version: number,
-): { readonly first: boolean; readonly latest: boolean } | undefined {
-  if (allShown(group)) return undefined;
-  const shows = (members: readonly Member[]) => members.some((each) => each.version === version);
-  const ends = { first: shows(group.firstMembers), latest: shows(group.latestMembers) };
-  return ends.first || ends.latest ? ends : undefined;
-}
-
-/**
- * Removes a member, who counts as one person, from a group. `refill` has the members at the ends
- * that `endsToRefill` names, with or without the leaving member. Returns undefined when nobody is
- * left who can be shown.
+ * Removes a member, who counts as one person, from a group. If the group shows the member, but not
+ * all members, `refill` has those at that end, with or without the leaving one. The version of the
+ * group, on which its place in the list and the unseen count depend, is that of its latest member.
+ * Returns undefined when nobody is left who can be shown.
  */
 export function leave(
   group: UnreadGroup,

@@ -7,17 +7,59 @@ import {
 import { type Item, N, num } from "../../platform/dynamodb/sdk/attributes.ts";
 import { orUnavailable } from "../../platform/dynamodb/sdk/client.ts";
 import { byVersionIndex } from "../../platform/dynamodb/tables.ts";
-import type {
-  CountedSplit,
-  EventCounts,
-  MemberReader,
-  MemberRecord,
-  MembersName,
-} from "../ports/notifications.ts";
+import type { MemberRecord, MembersName } from "../ports/notifications.ts";
+import type { EventsName } from "../rules/event.ts";
 import type { Reaction } from "../rules/target.ts";
 import { shownFirst, shownLatest } from "../rules/unread-group.ts";
 import { eventsKey, isEventItem, notificationEvent } from "./codecs/events.ts";
 import { reaction, reactionsKey } from "./codecs/reactions.ts";
+
+/** Counts of events after a version. */
+export interface EventCounts {
+  readonly count: number;
+  /** The events that are their actors' first ones after the version: the number of people. */
+  readonly actorCount: number;
+  /** The events that are their actors' first ones in the whole group. */
+  readonly newActorCount: number;
+}
+
+/** The members at the ends of a range, at each end one more than a group shows. */
+interface RangeEnds {
+  /** The first three, earliest first. */
+  readonly first: MemberRecord[];
+  /** The latest four, latest first. */
+  readonly latest: MemberRecord[];
+}
+
+/** The members on both sides of a version: `first` follow it, `latest` go up to it. */
+export interface CountedSplit extends RangeEnds {
+  /** The number of members up to the version. */
+  readonly count: number;
+  /** The number of members after it, if both sides were counted. */
+  readonly restCount?: number | undefined;
+}
+
+/** Queries for members, strongly consistent, each end and each page at its own moment. */
+export interface MemberQueries {
+  /** The members after a version, earliest first, at most `limit`. */
+  membersAfter(name: MembersName, after: number, limit: number): Promise<MemberRecord[]>;
+  /** The members at both ends of a range of versions, both included. */
+  memberEnds(name: MembersName, from: number, to: number): Promise<RangeEnds>;
+  /**
+   * Splits the members with versions from `from` to `to` at `at`, all included. If `total` is the
+   * number of members in the range, only the shorter side is counted; otherwise both are.
+   */
+  splitMembers(
+    name: MembersName,
+    range: { readonly from: number; readonly at: number; readonly to: number },
+    total: number | undefined,
+  ): Promise<CountedSplit>;
+  /** Counts the events after `after`, up to `to`, in a group that began at `generation`. */
+  countEvents(
+    name: EventsName,
+    range: { readonly generation: number; readonly after: number; readonly to: number },
+  ): Promise<EventCounts>;
+}
 
 /** One more than is shown, because one of them may be the actor whose reaction is deleted. */
 const firstWanted = shownFirst + 1;
@@ -49,8 +91,8 @@ export function membersIn(name: MembersName, from: number, to: number) {
 /** Makes the query for a range of versions of one group. */
 type RangeQuery = (from: number, to: number) => QueryCommandInput;
 
-/** Reads members by `client`, which sends each request once. */
-export function memberReads(client: DynamoDBClient, TableName: string): MemberReader {
+/** Queries by `client`, which sends each request once. */
+export function memberQueries(client: DynamoDBClient, TableName: string): MemberQueries {
   const rangeQuery =
     (name: MembersName): RangeQuery =>
     (from, to) => ({ TableName, ...membersIn(name, from, to) });

@@ -15,6 +15,12 @@ export const requestMs: Milliseconds = 3_000;
 export const lateWriteMs: Milliseconds = patienceMs + requestMs;
 
 /**
+ * A committed transaction is applied in the whole store within this time. Until then, reads that
+ * are no transaction may see some of its records as they were before.
+ */
+export const appliedMs: Milliseconds = 1_000;
+
+/**
  * The records of a batch while it is decided, with the writes of the calls decided before. A
  * decision may ask for any record and any lookup: one that is not known yet ends the decision, is
  * read, and the decision runs again.

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { badgeOf } from "../../../src/feed/rules/inbox.ts";
 import type { Group, Member, UnreadGroup } from "../../../src/feed/rules/unread-group.ts";
+import { appliedMs } from "../../../src/platform/ports/engine.ts";
 import {
   createUnreadGroup,
   inboxWith,
@@ -119,6 +120,8 @@ describe("the recent members", () => {
   test("are all that came within a second, because their rows may not be applied yet", () => {
     expect(recentAt(300, 1)).toMatchObject({ after: 0, count: 300 });
     expect(recentAt(1_001, 1)).toMatchObject({ after: 501, count: 500 });
+    // One comes every 2 ms.
+    expect(2 * (1_001 - 501)).toBeGreaterThanOrEqual(appliedMs);
   });
 
   test("of a large group are 45 to 89, unless they leave", async () => {

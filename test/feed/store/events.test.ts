@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { eventActorRef, eventOwnerRef, readGroupRef } from "../../../src/feed/ports/records.ts";
 import type { Event, EventsName } from "../../../src/feed/rules/event.ts";
 import { noActor } from "../../../src/feed/rules/target.ts";
+import { memberQueries } from "../../../src/feed/store/group-members.ts";
 import { eventRefOf, storedEvent } from "../../support/fixtures/stored-events.ts";
 import {
   newTarget,
@@ -12,6 +13,7 @@ import {
   readGroup,
 } from "../../support/fixtures/stored-reactions.ts";
 import { openMemory as open } from "../../support/stores/both-stores.ts";
+import { createMemoryStore } from "../../support/stores/memory-store.ts";
 import { fill, pages, write } from "../../support/stores/records.ts";
 
 const newName = (): EventsName => ({
@@ -44,20 +46,21 @@ const otherNames = (name: EventsName): EventsName[] => [
 describe("events", () => {
   /** Sets up a name with events, actors, and events of other names. */
   async function setUp(count: number, people: readonly string[]) {
-    const { store, reader, purger } = open();
+    const { itemStore: store, client, reader, purger } = createMemoryStore();
     const name = newName();
     const events = eventsOf(name, count, people);
     const actor = (userId: string) =>
       write(eventActorRef(name, userId), { latestVersion: count, expireTime: 1 });
     const others = otherNames(name).map((other) => storedEvent({ ...other, version: 3 }));
     await fill(store, [...[...events, ...others].map(put), ...people.map(actor)]);
-    return { store, reader, purger, name, events, others };
+    const queries = memberQueries(client, "reactions");
+    return { store, queries, reader, purger, name, events, others };
   }
 
   test("are counted after a version, with their people", async () => {
-    const { reader, name } = await setUp(12, ["a", noActor, "b", "c"]);
+    const { queries, name } = await setUp(12, ["a", noActor, "b", "c"]);
     const count = (generation: number, after: number, to: number) =>
-      reader.countEvents(name, { generation, after, to });
+      queries.countEvents(name, { generation, after, to });
     expect(await count(1, 6, 12)).toEqual({ count: 6, actorCount: 4, newActorCount: 0 });
     expect(await count(1, 2, 3)).toEqual({ count: 1, actorCount: 1, newActorCount: 1 });
     expect(await count(5, 6, 12)).toEqual({ count: 6, actorCount: 4, newActorCount: 2 });

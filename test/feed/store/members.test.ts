@@ -1,9 +1,10 @@
 /** Tests the queries of `group-members.ts` for members of an unread group. */
 import { describe, expect, test } from "vitest";
 import type { Reaction } from "../../../src/feed/rules/target.ts";
+import { memberQueries } from "../../../src/feed/store/group-members.ts";
 import type { TargetName } from "../../../src/platform/words/target-name.ts";
 import { newTarget, put, range, reaction } from "../../support/fixtures/stored-reactions.ts";
-import { openMemory as open } from "../../support/stores/both-stores.ts";
+import { createMemoryStore } from "../../support/stores/memory-store.ts";
 import { fill } from "../../support/stores/records.ts";
 
 /** What is read of the members of a group. */
@@ -21,21 +22,22 @@ type Read =
 describe("members of a group", () => {
   /** Sets up a target with records, and a query that returns the versions of the members. */
   async function setUp(recordsOf: (name: TargetName) => readonly Reaction[]) {
-    const { store, reader } = open();
+    const { client, itemStore } = createMemoryStore();
+    const queries = memberQueries(client, "reactions");
     const name = newTarget();
-    await fill(store, recordsOf(name).map(put));
+    await fill(itemStore, recordsOf(name).map(put));
     const query = async (wanted: Read) => {
       const members = { target: name, kind: "like" };
       switch (wanted.read) {
         case "recent": {
           // One more than expected shows that there are more.
-          const found = await reader.membersAfter(members, wanted.after, wanted.count + 1);
+          const found = await queries.membersAfter(members, wanted.after, wanted.count + 1);
           return { count: found.length, first: found, latest: found.toReversed() };
         }
         case "ends":
-          return { count: 0, ...(await reader.memberEnds(members, wanted.from, wanted.to)) };
+          return { count: 0, ...(await queries.memberEnds(members, wanted.from, wanted.to)) };
         case "split":
-          return reader.splitMembers(members, wanted, wanted.total);
+          return queries.splitMembers(members, wanted, wanted.total);
       }
     };
     const versionsOf = (records: readonly { version: number }[]) =>

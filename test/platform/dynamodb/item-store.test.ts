@@ -17,6 +17,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { pendingStartRef } from "../../../src/due/ports/records.ts";
 import { reactionRef } from "../../../src/feed/ports/records.ts";
+import { memberQueries } from "../../../src/feed/store/group-members.ts";
 import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
 import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import type { Clients } from "../../../src/platform/dynamodb/sdk/client.ts";
@@ -127,6 +128,7 @@ describe("a store that is away", () => {
   const target = { type: "post", id: "1" };
   const store = createDynamoItemStore(away.single, (table) => table);
   const reader = createDynamoReader(away, (table) => table);
+  const queries = memberQueries(away.single, "reactions");
   const purger = createDynamoPurger(away, (table) => table);
   const page = { size: 1, cursor: undefined };
   const members = { target, kind: "like" };
@@ -134,8 +136,8 @@ describe("a store that is away", () => {
   test.each<[string, () => Promise<unknown>]>([
     ["an atomic read", () => store.readAtomically([ref])],
     ["recent members", () => reader.membersAfter(members, 1, 3)],
-    ["the ends of a group", () => reader.memberEnds(members, 1, 3)],
-    ["a split of a group", () => reader.splitMembers(members, { from: 1, at: 2, to: 3 }, 3)],
+    ["the ends of a group", () => queries.memberEnds(members, 1, 3)],
+    ["a split of a group", () => queries.splitMembers(members, { from: 1, at: 2, to: 3 }, 3)],
     ["many records", () => reader.many([ref])],
     ["reactions", () => reader.reactions({ target, kind: "like" }, page)],
     ["reactions of one person", () => reader.reactionsOfUser("u", page)],

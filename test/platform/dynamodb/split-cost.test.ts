@@ -1,7 +1,7 @@
 /** Tests that a split of a large group costs what its shorter side costs. */
 import type { QueryCommandOutput } from "@aws-sdk/client-dynamodb";
 import { beforeAll, expect, test } from "vitest";
-import { memberReads } from "../../../src/feed/store/group-members.ts";
+import { memberQueries } from "../../../src/feed/store/group-members.ts";
 import { newTarget, put, range, reaction } from "../../support/fixtures/stored-reactions.ts";
 import { createMemoryStore } from "../../support/stores/memory-store.ts";
 import { fill } from "../../support/stores/records.ts";
@@ -19,7 +19,7 @@ const counting = {
     return answer;
   },
 };
-const members = memberReads(counting as typeof client, "reactions");
+const members = memberQueries(counting as typeof client, "reactions");
 
 beforeAll(() =>
   fill(

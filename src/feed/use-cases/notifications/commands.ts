@@ -25,7 +25,7 @@ import {
   withReadChange,
 } from "../../rules/inbox.ts";
 import { isEventKind } from "../../rules/kinds.ts";
-import { markRead, needsSplit, type Split } from "../../rules/notification.ts";
+import { markRead, needsSplit } from "../../rules/notification.ts";
 import { markOf } from "../../rules/reaction.ts";
 import type { Target } from "../../rules/target.ts";
 import {
@@ -35,9 +35,7 @@ import {
   type UnreadGroup,
 } from "../../rules/unread-group.ts";
 import { closedRanges, putUnread } from "./closed-groups.ts";
-import { lookUpEventSplit } from "./event-lookups.ts";
 import { inboxOf } from "./inbox.ts";
-import { lookUpSplit } from "./member-lookups.ts";
 import type { GroupName, UnreadName } from "./named-groups.ts";
 
 /** The version of the unread count that the owner has seen, and the deadline of the caller. */
@@ -204,10 +202,9 @@ function takeSeen(
 ): { readonly inbox: Inbox; readonly read: ReadGroup | undefined } {
   const refs = refsOf(name);
   const state = readUnread(tx, name);
-  const looked = state.group && { reader, ref: state.ref, group: state.group, now };
-  const isSplit = looked && needsSplit(looked.group, version);
-  const lookUp = isEventKind(name.kind) ? lookUpEventSplit : lookUpSplit;
-  const split = isSplit ? tx.lookup<Split>(lookUp(looked, version)) : undefined;
+  const seen = state.group && { ref: state.ref, group: state.group, now };
+  const isSplit = seen && needsSplit(seen.group, version);
+  const split = isSplit ? tx.lookup(reader.split(seen, version)) : undefined;
   const { inbox, group, read } = markRead(state, version, { now, keptMs: historyMs }, split);
   if (!read) return { inbox, read };
   tx.put(refs.inbox, inbox);

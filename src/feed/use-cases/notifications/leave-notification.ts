@@ -21,7 +21,6 @@ import { unlessWithdrawn } from "../../rules/reaction.ts";
 import type { Reaction } from "../../rules/target.ts";
 import {
   countedOf,
-  endsToRefill,
   isMember,
   leave,
   type Member,
@@ -31,9 +30,8 @@ import {
   versionOf,
 } from "../../rules/unread-group.ts";
 import { closedRefOf, putUnread, refOfGroup } from "./closed-groups.ts";
-import { lookUpReadEnds } from "./event-lookups.ts";
 import type { ListedGroup } from "./group-pages.ts";
-import { lookUpEnds } from "./member-lookups.ts";
+import { refillOf } from "./refill.ts";
 import { Outdated, planAgain, planToTakeBack, refsOfPlan, takeBack } from "./take-back-event.ts";
 
 type LeaveDeps = Pick<Deps, "engine" | "reader" | "unreadCounts">;
@@ -103,9 +101,8 @@ function leaveUnread(
   group: UnreadGroup,
   member: Reaction | Pick<Member, "version">,
 ) {
-  const ends = endsToRefill(group, member.version);
   const ref = refOfGroup(ownerOfGroup(refs.read), group);
-  const refill = ends && tx.lookup(lookUpEnds({ reader, ref, group, now }, ends));
+  const refill = refillOf(tx, reader, { ref, group, now }, member.version);
   const remaining = leave(group, member, now, refill);
   const before = tx.get(refs.inbox) ?? emptyInbox;
   const inbox = replaceGroup(before, countedOf(group), countedOf(remaining));
@@ -124,8 +121,7 @@ function leaveRead(
   const isInGroup = reaction?.notified && isWithin(group, reaction.version);
   const version = isInGroup ? reaction.version : shownVersionOf(group, userId);
   if (version === undefined) return {};
-  const looked = { reader, ref: refs.read, group, now };
-  const refill = endsToRefill(group, version) && tx.lookup(lookUpReadEnds(looked));
+  const refill = refillOf(tx, reader, { ref: refs.read, group, now }, version);
   const remaining = removeMember(group, version, refill ?? {});
   if (remaining) tx.put(refs.read, remaining);
   else tx.delete(refs.read);

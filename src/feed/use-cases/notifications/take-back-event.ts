@@ -1,6 +1,6 @@
 /** Takes one event out of an owner's records: what has to be read for it, and the decision. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { patienceMs, type Transaction } from "../../../platform/ports/engine.ts";
+import { appliedMs, patienceMs, type Transaction } from "../../../platform/ports/engine.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
@@ -16,11 +16,9 @@ import { closedAt } from "../../rules/closed-group.ts";
 import type { Event, EventActor, EventsName } from "../../rules/event.ts";
 import { isWithin, type RetractionState, retract } from "../../rules/event-retraction.ts";
 import { emptyInbox, type Inbox } from "../../rules/inbox.ts";
-import { type Ends, endsToRefill, recentMs } from "../../rules/unread-group.ts";
 import { closedRefAt } from "./closed-groups.ts";
-import { lookUpReadEnds } from "./event-lookups.ts";
 import { eventRefsOf, putEventState, readEventState } from "./event-records.ts";
-import { lookUpEnds } from "./member-lookups.ts";
+import { refillOf } from "./refill.ts";
 
 /** Names one event of which an owner was notified. */
 interface StoredEventName extends EventsName {
@@ -93,7 +91,7 @@ export async function planToTakeBack(
   const isRead = isWithin(read, version);
   const isInNone = !isUnread && !isRead;
   if (isInNone && !isSecondLook) {
-    await sleep(recentMs);
+    await sleep(appliedMs);
     return planToTakeBack({ reader }, name, true);
   }
   return {
@@ -126,7 +124,12 @@ export function takeBack(
   const found = readPlanned(tx, plan);
   if (!found || found instanceof Outdated) return found;
   const { event, state } = found;
-  const refill = refillOf(tx, reader, plan, state, event.version, now);
+  const { version } = event;
+  const { group, read } = state;
+  const seen = isWithin(group, version)
+    ? { ref: plan.refs.group, group, now }
+    : plan.read && read && { ref: plan.read, group: read, now };
+  const refill = seen && refillOf(tx, reader, seen, version);
   const after = retract(state, event, now, refill);
   putEventState(tx, plan.refs, state, after);
   tx.delete(plan.event);
@@ -186,21 +189,4 @@ function nextOf(
   if (latestVersion === version) return undefined;
   const next = plan.next && tx.get(plan.next);
   return next?.previousVersion === version ? next : new Outdated();
-}
-
-/** Looks up the events that the group shows in the place of the one that is taken back. */
-function refillOf(
-  tx: Transaction,
-  reader: Deps["reader"],
-  { refs, read: readRef }: Plan,
-  { group, read }: RetractionState,
-  version: number,
-  now: Instant,
-): Partial<Ends> | undefined {
-  if (isWithin(group, version)) {
-    const ends = endsToRefill(group, version);
-    return ends && tx.lookup(lookUpEnds({ reader, ref: refs.group, group, now }, ends));
-  }
-  if (!read || !readRef || !endsToRefill(read, version)) return undefined;
-  return tx.lookup(lookUpReadEnds({ reader, ref: readRef, group: read, now }));
 }

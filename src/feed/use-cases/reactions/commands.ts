@@ -20,7 +20,8 @@ import { countOf, requireUnreserved, type Target } from "../../rules/target.ts";
 import { isMember } from "../../rules/unread-group.ts";
 import { closedRefOf, regroupAfterOf } from "../notifications/closed-groups.ts";
 import { isPersonMuted } from "../notifications/muted-people.ts";
-import { putState, readPlace, readState, refillOf, refsOf } from "./reaction-records.ts";
+import { refillOf } from "../notifications/refill.ts";
+import { putState, readPlace, readState, refsOf } from "./reaction-records.ts";
 
 type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts">;
 
@@ -174,8 +175,12 @@ function takeBack(
   const before = readState(tx, refs);
   const reaction = unlessWithdrawn(before.reaction);
   if (!reaction) return undefined;
-  const refill = refillOf(tx, reader, refs, before, reaction, now);
-  const isRead = reaction.notified && !isMember(before.group, reaction);
+  const { group } = before;
+  const isUnread = isMember(group, reaction);
+  const refill = isUnread
+    ? refillOf(tx, reader, { ref: refs.group, group, now }, reaction.version)
+    : undefined;
+  const isRead = reaction.notified && !isUnread;
   const readMark = isRead ? tx.get(refs.readMark) : undefined;
   const after = withdraw(before, reaction, { now, readMark }, refill);
   putState(tx, refs, before, after, now);

@@ -1,5 +1,6 @@
 /** The use cases that purge what a deleted target has left, and start purges that never ran. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { appliedMs } from "../../../platform/ports/engine.ts";
 import { inBatches } from "../../../platform/ports/pages.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
@@ -8,7 +9,6 @@ import { eventOwnerRef, pendingPurgeRef, targetRef } from "../../ports/records.t
 import type { EventsName } from "../../rules/event.ts";
 import type { StoredKind } from "../../rules/kinds.ts";
 import type { Target } from "../../rules/target.ts";
-import { recentMs } from "../../rules/unread-group.ts";
 import { endEventGroups } from "./end-unread-groups.ts";
 
 /** A purge of this age should be running: the background task that starts it has failed. */
@@ -55,7 +55,7 @@ export async function purgeEvents(
   const tombstone = await tombstoneOf(deps, target);
   if (tombstone?.deleteTime === undefined) return false;
   const { wall } = await deps.clock.now();
-  await sleep(Math.max(0, tombstone.deleteTime + recentMs - wall));
+  await sleep(Math.max(0, tombstone.deleteTime + appliedMs - wall));
   const { items } = await deps.reader.eventOwners(target, ownersPage);
   const remaining = await Promise.all(items.map((name) => purgeEventsOf(deps, name)));
   return items.length === ownersPage.size || remaining.includes(true);

@@ -4,7 +4,6 @@ import type { Now } from "../../../platform/ports/clock.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
-import type { MemberReader } from "../../ports/notifications.ts";
 import {
   inboxRef,
   ownerOfGroup,
@@ -21,10 +20,8 @@ import {
   type ReactionState,
   unlessWithdrawn,
 } from "../../rules/reaction.ts";
-import { type Place, type Reaction, requireActive } from "../../rules/target.ts";
-import { type Ends, endsToRefill, isMember } from "../../rules/unread-group.ts";
+import { type Place, requireActive } from "../../rules/target.ts";
 import { putUnread } from "../notifications/closed-groups.ts";
-import { lookUpEnds } from "../notifications/member-lookups.ts";
 
 /** Names one person's reaction, or event, of one kind about one target. */
 interface ReactionName {
@@ -89,17 +86,4 @@ export function putState(
   putUnread(tx, ownerId, undefined, after.closed, version);
   const mark = markOfClosed(tx.get(refs.readMark), after.closed, now);
   tx.put(refs.readMark, mark, version);
-}
-
-/** Looks up the members whom the group shows when the person of `reaction` leaves it. */
-export function refillOf(
-  tx: Transaction,
-  reader: MemberReader,
-  refs: ReactionRefs,
-  { group }: ReactionState,
-  reaction: Reaction,
-  now: Now["wall"],
-): Partial<Ends> | undefined {
-  const ends = isMember(group, reaction) ? endsToRefill(group, reaction.version) : undefined;
-  return group && ends && tx.lookup(lookUpEnds({ reader, ref: refs.group, group, now }, ends));
 }

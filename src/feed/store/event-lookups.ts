@@ -1,36 +1,25 @@
 /**
- * Lookups of events: both sides of a version that divides a group, with their people, and what a
- * read group shows when an event is taken back. As in member-lookups.ts, a query may not see what a
- * transaction of the last second has changed, so what is that new is read whole and compared with
- * the counts in the record of the group. Older records may be deleted by their TTL: what is not
- * there any more counts as read.
+ * Lookups of both sides of a version that divides a group of events, with their people. As in
+ * member-lookups.ts, a query may not see what a transaction of the last second has changed, so what
+ * is that new is read whole and compared with the counts in the record of the group. Older records
+ * may be deleted by their TTL: what is not there any more counts as read.
  */
 
-import type { Lookup, Reading } from "../../../platform/ports/engine.ts";
-import type { Ref } from "../../../platform/ports/records.ts";
-import type { Instant } from "../../../platform/words/month.ts";
-import type { EventCounts, MemberReader, MemberRecord } from "../../ports/notifications.ts";
-import { ownerOfGroup } from "../../ports/records.ts";
-import { countsActor, type Event, type EventsName } from "../../rules/event.ts";
-import type { Split } from "../../rules/notification.ts";
+import { appliedMs, type Lookup, type Reading } from "../../platform/ports/engine.ts";
+import type { MemberRecord } from "../ports/notifications.ts";
+import { ownerOfGroup } from "../ports/records.ts";
+import { countsActor, type Event, type EventsName } from "../rules/event.ts";
+import type { Split } from "../rules/notification.ts";
 import {
-  type Ends,
   inOrder,
   type Member,
-  type ReadGroup,
-  recentMs,
   shownFirst,
   shownLatest,
   type UnreadGroup,
   versionOf,
-} from "../../rules/unread-group.ts";
-import {
-  isApplied,
-  type LookedUpGroup,
-  memberRefOf,
-  membersNameOf,
-  withinEnd,
-} from "./member-lookups.ts";
+} from "../rules/unread-group.ts";
+import type { EventCounts, MemberQueries } from "./group-members.ts";
+import { isApplied, type LookedUpGroup, toValidate, withinEnd } from "./member-lookups.ts";
 
 const noCounts: EventCounts = { count: 0, actorCount: 0, newActorCount: 0 };
 
@@ -53,36 +42,36 @@ export function lookUpEventSplit(looked: LookedUpGroup, version: number): Lookup
 type EventSplit = Split & { readonly latest: number };
 
 async function readSplit(
-  { reader, ref, group, now }: LookedUpGroup,
+  { queries, ref, group, now }: LookedUpGroup,
   version: number,
 ): Promise<Reading<Split> | undefined> {
   const name = { ownerId: ownerOfGroup(ref), target: group.target, kind: group.kind };
-  const hasLeavers = group.leaveTime > now - recentMs;
+  const hasLeavers = group.leaveTime > now - appliedMs;
   const applied = isApplied(group, now);
   // Later events are recent: they are read whole.
   const boundary = applied ? versionOf(group) : group.recent.after;
   // Links of older events may still be changed by the transaction that has taken one back.
   if (hasLeavers && version < boundary) return undefined;
   const [recent, older] = await Promise.all([
-    applied ? [] : readRecent(reader, name, group),
-    readOlder(reader, name, group, version, boundary),
+    applied ? [] : readRecent(queries, name, group),
+    readOlder(queries, name, group, version, boundary),
   ]);
   if (!recent) return undefined;
   const seen = [...recent, ...older.first, ...older.latest];
   return {
     result: toSplit(group, version, recent, older),
-    unchanged: hasLeavers ? seen.map((value) => ({ ref: memberRefOf(value), value })) : [],
+    unchanged: hasLeavers ? toValidate(seen) : [],
   };
 }
 
 /** The recent events of a group. Undefined unless there are as many as the group counts. */
 async function readRecent(
-  reader: MemberReader,
+  queries: MemberQueries,
   name: EventsName,
   group: UnreadGroup,
 ): Promise<Event[] | undefined> {
   const { after, count } = group.recent;
-  const found = withinEnd(await reader.membersAfter(name, after, count + 1), group);
+  const found = withinEnd(await queries.membersAfter(name, after, count + 1), group);
   return found.length === count ? (found as Event[]) : undefined;
 }
 
@@ -95,7 +84,7 @@ interface OlderEvents {
 
 /** What is found of both sides of a version among the events up to the boundary. */
 async function readOlder(
-  reader: MemberReader,
+  queries: MemberQueries,
   name: EventsName,
   { generation }: UnreadGroup,
   version: number,
@@ -105,10 +94,10 @@ async function readOlder(
   const range = { generation, after: version, to: boundary };
   const last = Math.min(version, boundary);
   const [counts, first, { latest }] = await Promise.all([
-    isDivided ? reader.countEvents(name, range) : noCounts,
-    isDivided ? reader.membersAfter(name, version, shownFirst) : [],
+    isDivided ? queries.countEvents(name, range) : noCounts,
+    isDivided ? queries.membersAfter(name, version, shownFirst) : [],
     // DynamoDB refuses a range without versions: all events of a young group are recent.
-    last < generation ? { latest: [] } : reader.memberEnds(name, generation, last),
+    last < generation ? { latest: [] } : queries.memberEnds(name, generation, last),
   ]);
   return { counts, first: first.filter((event) => event.version <= boundary), latest };
 }
@@ -143,32 +132,3 @@ function toSplit(
 
 const countActors = (members: readonly Member[]): number =>
   new Set(members.map(({ userId }) => userId)).size;
-
-/** A read group as a decision sees it, and where its members are read. */
-interface LookedUpReadGroup {
-  readonly reader: MemberReader;
-  readonly ref: Ref<"readGroup">;
-  readonly group: ReadGroup;
-  readonly now: Instant;
-}
-
-/** Looks up the members at both ends of a read group, to show one in the place of another. */
-export function lookUpReadEnds(looked: LookedUpReadGroup): Lookup<Ends> {
-  const { reader, ref, group, now } = looked;
-  const name = membersNameOf(ownerOfGroup(ref), group);
-  return {
-    // Members only leave a read group, so their number tells one state from another.
-    name: `${ref.id} ${group.memberCount} ends`,
-    source: ref,
-    holds: () => true,
-    async read() {
-      const [latest] = group.latestMembers as [Member];
-      // A transaction of the last second may still be applied.
-      if (latest.createTime > now - recentMs) return undefined;
-      const result = await reader.memberEnds(name, group.generation, versionOf(group));
-      const seen = new Map([...result.first, ...result.latest].map((one) => [one.version, one]));
-      const unchanged = [...seen.values()].map((value) => ({ ref: memberRefOf(value), value }));
-      return { result, unchanged };
-    },
-  };
-}

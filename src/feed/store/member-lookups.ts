@@ -1,36 +1,42 @@
 /**
- * Lookups of the members of an unread group: those that a mark as read divides, and those that are
- * shown when somebody leaves.
+ * Lookups of the members of a group: those that a mark as read divides, and those that are shown
+ * when somebody leaves.
  *
  * A query may not find a member whose transaction is still being applied, and may find one who has
  * left: DynamoDB applies the items of a transaction one after another, within milliseconds. So what
  * is read has to agree with the counts in the record of the group (docs/decisions/0020).
  */
 
-import type { Lookup } from "../../../platform/ports/engine.ts";
-import type { Ref } from "../../../platform/ports/records.ts";
-import type { Instant } from "../../../platform/words/month.ts";
-import type { MemberReader, MemberRecord, MembersName } from "../../ports/notifications.ts";
-import { notificationEventRef, ownerOfGroup, reactionRef } from "../../ports/records.ts";
-import { isEventKind } from "../../rules/kinds.ts";
-import type { Split } from "../../rules/notification.ts";
+import { appliedMs, type Lookup } from "../../platform/ports/engine.ts";
+import type { Ref } from "../../platform/ports/records.ts";
+import type { Instant } from "../../platform/words/month.ts";
+import type { MemberRecord, MembersName, SeenGroup } from "../ports/notifications.ts";
+import { notificationEventRef, ownerOfGroup, reactionRef } from "../ports/records.ts";
+import { isEventKind } from "../rules/kinds.ts";
+import type { Split } from "../rules/notification.ts";
 import {
+  allShown,
   type Ends,
   type Group,
   type Member,
-  recentMs,
+  type ReadGroup,
   shownFirst,
   shownLatest,
   type UnreadGroup,
   versionOf,
-} from "../../rules/unread-group.ts";
+} from "../rules/unread-group.ts";
+import type { MemberQueries } from "./group-members.ts";
 
 /** A group as a decision sees it, and where its members are read. */
-export interface LookedUpGroup {
-  readonly reader: MemberReader;
-  readonly ref: Ref<"unreadGroup">;
-  readonly group: UnreadGroup;
-  readonly now: Instant;
+export interface LookedUpGroup<G extends UnreadGroup | ReadGroup = UnreadGroup>
+  extends SeenGroup<G> {
+  readonly queries: MemberQueries;
+}
+
+/** The ends of a group at which members are looked up. */
+interface WantedEnds {
+  readonly first: boolean;
+  readonly latest: boolean;
 }
 
 /** What was found, and whether people who join later leave it as it is. */
@@ -49,13 +55,50 @@ export function lookUpSplit(looked: LookedUpGroup, version: number): Lookup<Foun
   });
 }
 
-/** Looks up the members at the ends of a group that `endsToRefill` names. */
-export function lookUpEnds(
-  looked: LookedUpGroup,
-  ends: { readonly first: boolean; readonly latest: boolean },
-): Lookup<Found<Partial<Ends>>> {
+/**
+ * Looks up the members at the ends of a group that show the one of a version, who leaves. Undefined
+ * if there is no such end, or if the group shows all members.
+ */
+export function lookUpRefill(
+  { group, ...looked }: LookedUpGroup<UnreadGroup | ReadGroup>,
+  version: number,
+): Lookup<Partial<Ends>> | undefined {
+  const shows = (members: readonly Member[]) => members.some((each) => each.version === version);
+  const ends = { first: shows(group.firstMembers), latest: shows(group.latestMembers) };
+  if (allShown(group) || !(ends.first || ends.latest)) return undefined;
+  if ("readTime" in group) return lookUpReadEnds({ ...looked, group });
+  const seen = { ...looked, group };
   const name = `ends ${ends.first} ${ends.latest}`;
-  return lookUp(looked, name, (members) => readEnds(members, looked, ends));
+  return lookUp(seen, name, (members) => readEnds(members, seen, ends));
+}
+
+/** Looks up the members at both ends of a read group. */
+function lookUpReadEnds({
+  queries,
+  ref,
+  group,
+  now,
+}: LookedUpGroup<ReadGroup>): Lookup<Partial<Ends>> {
+  const name = membersNameOf(ownerOfGroup(ref), group);
+  return {
+    // Members only leave a read group, so their number tells one state from another.
+    name: `${ref.id} ${group.memberCount} ends`,
+    source: ref,
+    holds: () => true,
+    async read() {
+      const [latest] = group.latestMembers as [Member];
+      // A transaction of the last second may still be applied.
+      if (latest.createTime > now - appliedMs) return undefined;
+      const result = await queries.memberEnds(name, group.generation, versionOf(group));
+      return { result, unchanged: toValidate([...result.first, ...result.latest]) };
+    },
+  };
+}
+
+/** What has to be unchanged if these members are to be as they were read. */
+export function toValidate(members: readonly MemberRecord[]) {
+  const different = new Map(members.map((value) => [value.version, value]));
+  return [...different.values()].map((value) => ({ ref: memberRefOf(value), value }));
 }
 
 /**
@@ -65,7 +108,7 @@ export function lookUpEnds(
 function lookUp<T>(
   looked: LookedUpGroup,
   what: string,
-  plan: (members: MemberQueries) => Promise<Found<T> | undefined>,
+  plan: (members: GroupQueries) => Promise<Found<T> | undefined>,
 ): Lookup<Found<T> & { readonly version: number }> {
   const { ref, group } = looked;
   const version = versionOf(group);
@@ -74,7 +117,7 @@ function lookUp<T>(
     source: ref,
     holds: (result) => result.lasts || result.version === version,
     async read() {
-      const members = new MemberQueries(looked);
+      const members = new GroupQueries(looked);
       const found = await plan(members);
       return found && { result: { ...found, version }, unchanged: members.toValidate };
     },
@@ -93,29 +136,29 @@ export function membersNameOf(ownerId: string, { target, kind }: Group): Members
 }
 
 /** The record of a member. */
-export const memberRefOf = (member: MemberRecord): Ref =>
+const memberRefOf = (member: MemberRecord): Ref =>
   "previousVersion" in member
     ? notificationEventRef(member, member.userId, member.version)
     : reactionRef(member.target, member.kind, member.userId);
 
 /** Whether the transactions of all changes of a group are applied, so that any query is right. */
 export const isApplied = ({ latestMembers, leaveTime }: UnreadGroup, now: Instant): boolean =>
-  (latestMembers[0] as Member).createTime <= now - recentMs && leaveTime <= now - recentMs;
+  (latestMembers[0] as Member).createTime <= now - appliedMs && leaveTime <= now - appliedMs;
 
 /** The queries for the members of one group, and what they have found. */
-class MemberQueries {
-  readonly #reader: MemberReader;
+class GroupQueries {
+  readonly #queries: MemberQueries;
   readonly #group: UnreadGroup;
   readonly #name: MembersName;
   /** Whether queries may find members who have left, or names that they had. */
   readonly #hasLeavers: boolean;
   readonly #found: MemberRecord[] = [];
 
-  constructor({ reader, ref, group, now }: LookedUpGroup) {
-    this.#reader = reader;
+  constructor({ queries, ref, group, now }: LookedUpGroup) {
+    this.#queries = queries;
     this.#group = group;
     this.#name = membersNameOf(ownerOfGroup(ref), group);
-    this.#hasLeavers = group.leaveTime > now - recentMs;
+    this.#hasLeavers = group.leaveTime > now - appliedMs;
   }
 
   /**
@@ -123,21 +166,19 @@ class MemberQueries {
    * been found as before, because the transaction writes the reaction after the group.
    */
   get toValidate() {
-    if (!this.#hasLeavers) return [];
-    const different = new Map(this.#found.map((value) => [value.version, value]));
-    return [...different.values()].map((value) => ({ ref: memberRefOf(value), value }));
+    return this.#hasLeavers ? toValidate(this.#found) : [];
   }
 
   /** All members after `after`, earliest first. Undefined unless there are `count` of them. */
   async after(after: number, count: number): Promise<MemberRecord[] | undefined> {
-    const read = await this.#reader.membersAfter(this.#name, after, count + 1);
+    const read = await this.#queries.membersAfter(this.#name, after, count + 1);
     const found = withinEnd(read, this.#group);
     return found.length === count ? this.#noted(found) : undefined;
   }
 
   /** The members at both ends of the versions from `from` to `to`, which are included. */
   async ends(from: number, to: number): Promise<Ends> {
-    const { first, latest } = await this.#reader.memberEnds(this.#name, from, to);
+    const { first, latest } = await this.#queries.memberEnds(this.#name, from, to);
     return { first: this.#noted(first), latest: this.#noted(latest) };
   }
 
@@ -148,7 +189,7 @@ class MemberQueries {
   async split(at: number, to: number, total: number): Promise<Split | undefined> {
     const range = { from: this.#group.generation, at, to };
     const counted = this.#hasLeavers ? undefined : total;
-    const found = await this.#reader.splitMembers(this.#name, range, counted);
+    const found = await this.#queries.splitMembers(this.#name, range, counted);
     const { count, restCount, first, latest } = found;
     if (restCount !== undefined && count + restCount !== total) return undefined;
     this.#noted([...first, ...latest]);
@@ -161,13 +202,13 @@ class MemberQueries {
   }
 }
 
-async function splitAll(members: MemberQueries, group: UnreadGroup, version: number) {
+async function splitAll(members: GroupQueries, group: UnreadGroup, version: number) {
   const split = await members.split(version, versionOf(group), group.memberCount);
   return split && { ...split, lasts: false };
 }
 
 /** A split before the recent members. People who join later do not change the side that is read. */
-async function splitOlder(members: MemberQueries, group: UnreadGroup, version: number) {
+async function splitOlder(members: GroupQueries, group: UnreadGroup, version: number) {
   const { after, count } = group.recent;
   const split = await members.split(version, after, group.memberCount - count);
   if (!split || split.firstUnread.length >= shownFirst) return split && { ...split, lasts: true };
@@ -177,7 +218,7 @@ async function splitOlder(members: MemberQueries, group: UnreadGroup, version: n
 }
 
 /** A split at a recent version, whose later members are all read, so that they are counted. */
-async function splitRecent(members: MemberQueries, group: UnreadGroup, version: number) {
+async function splitRecent(members: GroupQueries, group: UnreadGroup, version: number) {
   const { after, count, middle, lateCount } = group.recent;
   const isLate = version >= middle;
   const found = isLate ? await members.after(middle, lateCount) : await members.after(after, count);
@@ -207,11 +248,7 @@ function isComplete({ readCount, latestRead, firstUnread }: Split, group: Unread
 }
 
 /** The recent members are read at the latest end, and where there are few older ones. */
-async function readEnds(
-  members: MemberQueries,
-  { group, now }: LookedUpGroup,
-  ends: { readonly first: boolean; readonly latest: boolean },
-) {
+async function readEnds(members: GroupQueries, { group, now }: LookedUpGroup, ends: WantedEnds) {
   const isReread = group.closed?.wasRead ?? false;
   // Without counts to compare with, a query has to find what every transaction has written.
   if (isReread && !isApplied(group, now)) return undefined;

@@ -3,17 +3,20 @@
  * the rules of groups, in test/feed/rules.
  */
 import { describe, expect, test } from "vitest";
-import type { CountedSplit, MemberReader } from "../../../../src/feed/ports/notifications.ts";
-import { reactionRef, unreadGroupRef } from "../../../../src/feed/ports/records.ts";
-import type { Reaction } from "../../../../src/feed/rules/target.ts";
-import { join, type UnreadGroup } from "../../../../src/feed/rules/unread-group.ts";
+import { reactionRef, readGroupRef, unreadGroupRef } from "../../../src/feed/ports/records.ts";
+import type { Reaction } from "../../../src/feed/rules/target.ts";
 import {
-  lookUpEnds,
-  lookUpSplit,
-} from "../../../../src/feed/use-cases/notifications/member-lookups.ts";
-import { post } from "../../../support/fixtures/unread-group-fixture.ts";
+  join,
+  type Member,
+  type ReadGroup,
+  type UnreadGroup,
+} from "../../../src/feed/rules/unread-group.ts";
+import type { CountedSplit, MemberQueries } from "../../../src/feed/store/group-members.ts";
+import { lookUpRefill, lookUpSplit } from "../../../src/feed/store/member-lookups.ts";
+import { post } from "../../support/fixtures/unread-group-fixture.ts";
 
 const ref = unreadGroupRef("owner", post, "like");
+const readRef = readGroupRef("owner", post, "like", 1);
 const recordOf = (version: number): Reaction => ({
   target: { type: post.type, id: post.id },
   kind: "like",
@@ -32,8 +35,8 @@ const groupOf = (count: number, change: Partial<UnreadGroup> = {}): UnreadGroup 
   ...change,
 });
 
-/** A reader whose answers a test replaces; by default all members are there. */
-const reading = (count: number, change: Partial<MemberReader> = {}): MemberReader => ({
+/** Queries whose answers a test replaces; by default all members are there. */
+const reading = (count: number, change: Partial<MemberQueries> = {}): MemberQueries => ({
   membersAfter: async (_, after, limit) => records(after + 1, count).slice(0, limit),
   memberEnds: async (_, from, to) => ({
     first: records(from, to).slice(0, 3),
@@ -58,11 +61,11 @@ const left = { leaveCount: 1, leaveTime: busy - 999 };
 const split = (
   version: number,
   now: number,
-  reader: Partial<MemberReader> = {},
+  found: Partial<MemberQueries> = {},
   change: Partial<UnreadGroup> = {},
 ) => {
   const group = groupOf(count, change);
-  return lookUpSplit({ reader: reading(count, reader), ref, group, now }, version);
+  return lookUpSplit({ queries: reading(count, found), ref, group, now }, version);
 };
 
 describe("a split", () => {
@@ -79,7 +82,7 @@ describe("a split", () => {
     expect(found?.result.firstUnread.slice(0, 2)).toEqual(records(at + 1, at + 2));
     expect(found?.unchanged).toEqual([]);
     const later = { ...groupOf(count + 1), leaveCount: 0 };
-    const next = lookUpSplit({ reader: reading(count + 1), ref, group: later, now }, at);
+    const next = lookUpSplit({ queries: reading(count + 1), ref, group: later, now }, at);
     expect(next.name).toBe(lookup.name);
     expect(next.holds(found?.result as never)).toBe(lasts);
     expect(lookup.holds(found?.result as never)).toBe(true);
@@ -88,20 +91,20 @@ describe("a split", () => {
   test("has a name of its own after somebody has left, after a mark and in another group", () => {
     const later = unreadGroupRef("owner", post, "love");
     const group = groupOf(count);
-    const [reader, now] = [reading(count), busy];
+    const [queries, now] = [reading(count), busy];
     const names = [
-      lookUpSplit({ reader, ref, group, now }, 100),
-      lookUpSplit({ reader, ref, group, now }, 101),
-      lookUpSplit({ reader, ref: later, group, now }, 100),
-      lookUpSplit({ reader, ref, group: { ...group, ...left }, now }, 100),
-      lookUpSplit({ reader, ref, group: { ...group, generation: 9 }, now }, 100),
-      lookUpEnds({ reader, ref, group, now }, { first: true, latest: false }),
-      lookUpEnds({ reader, ref, group, now }, { first: true, latest: true }),
-    ].map(({ name }) => name);
+      lookUpSplit({ queries, ref, group, now }, 100),
+      lookUpSplit({ queries, ref, group, now }, 101),
+      lookUpSplit({ queries, ref: later, group, now }, 100),
+      lookUpSplit({ queries, ref, group: { ...group, ...left }, now }, 100),
+      lookUpSplit({ queries, ref, group: { ...group, generation: 9 }, now }, 100),
+      lookUpRefill({ queries, ref, group, now }, 1),
+      lookUpRefill({ queries, ref, group, now }, count),
+    ].map((lookup) => lookup?.name);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test.each<[string, number, number, Partial<MemberReader>]>([
+  test.each<[string, number, number, Partial<MemberQueries>]>([
     ["no first unread member", 100, calm, splits({ first: [] })],
     ["one first unread member of many", 100, calm, splits({ first: [recordOf(101)] })],
     ["no latest read member", 100, calm, splits({ latest: [] })],
@@ -131,37 +134,56 @@ describe("a split", () => {
   });
 });
 
-/** A reader whose splits at 100 differ in this. */
-function splits(change: Partial<CountedSplit>): Partial<MemberReader> {
+/** Queries whose splits at 100 differ in this. */
+function splits(change: Partial<CountedSplit>): Partial<MemberQueries> {
   const whole = { count: 100, first: records(101, 103), latest: records(97, 100).toReversed() };
   return { splitMembers: async () => ({ ...whole, ...change }) };
 }
 
-describe("the ends of a group", () => {
-  const ends = (
-    wanted: { first: boolean; latest: boolean },
-    reader: Partial<MemberReader> = {},
+describe("who is shown in the place of a member", () => {
+  const refill = (
+    version: number,
+    found: Partial<MemberQueries> = {},
     change: Partial<UnreadGroup> = {},
   ) => {
     const group = groupOf(count, change);
-    return lookUpEnds({ reader: reading(count, reader), ref, group, now: busy }, wanted);
+    return lookUpRefill({ queries: reading(count, found), ref, group, now: busy }, version);
   };
 
-  test("the first ones outlast a join, the latest ones do not", async () => {
-    const first = await ends({ first: true, latest: false }).read();
+  test("is known in a group that shows all, or that does not show the member", () => {
+    expect(refill(100)).toBeUndefined();
+    const small = { queries: reading(5), ref, group: groupOf(5), now: busy };
+    expect(lookUpRefill(small, 1)).toBeUndefined();
+  });
+
+  test("at the first end outlasts a join, at the latest one does not", async () => {
+    const first = await refill(1)?.read();
     expect(first?.result).toEqual({ first: records(1, 3), lasts: true, version: count });
-    const latest = await ends({ first: false, latest: true }).read();
+    const latest = await refill(count)?.read();
     expect(latest?.result).toMatchObject({ lasts: false });
     expect(latest?.result.latest?.slice(0, 4)).toEqual(records(197, count).toReversed());
     expect(latest?.result).not.toHaveProperty("first");
   });
 
-  test("are read again when a recent member is missing, and name what was seen", async () => {
+  test("is read again when a recent member is missing, and names what was seen", async () => {
     const missing = { membersAfter: async () => records(137, count) };
-    expect(await ends({ first: false, latest: true }, missing).read()).toBeUndefined();
-    const found = await ends({ first: true, latest: false }, {}, left).read();
+    expect(await refill(count, missing)?.read()).toBeUndefined();
+    const found = await refill(1, {}, left)?.read();
     const { after } = groupOf(count).recent;
     const seen = [...records(1, 3), ...records(after - 3, after).toReversed()];
+    expect(found?.unchanged.map(({ value }) => value)).toEqual(seen);
+  });
+
+  test("of a read group is found at both ends, as soon as all members are applied", async () => {
+    const { leaveCount: _, leaveTime: __, recent: ___, ...group } = groupOf(count);
+    const read: ReadGroup = { ...group, readTime: busy, expireTime: calm };
+    const at = (now: number) =>
+      lookUpRefill({ queries: reading(count), ref: readRef, group: read, now }, 2);
+    expect(await at(calm - 1)?.read()).toBeUndefined();
+    const ends = { first: records(1, 3), latest: records(197, count).toReversed() };
+    const found = await at(calm)?.read();
+    expect(found?.result).toEqual(ends);
+    const seen: readonly Member[] = [...ends.first, ...ends.latest];
     expect(found?.unchanged.map(({ value }) => value)).toEqual(seen);
   });
 });
