@@ -4,8 +4,8 @@ import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import { type Inbox, replaceGroup } from "./inbox.ts";
 import type { StoredKind } from "./kinds.ts";
+import { countedAnew } from "./recent-members.ts";
 import {
-  countedMembers,
   countedOf,
   join,
   type Member,
@@ -77,11 +77,12 @@ export function toUnread(
   { readTime: _, expireTime: __, ...group }: ReadGroup,
   { version, now }: { readonly version: number; readonly now: Instant },
 ): UnreadGroup {
+  const endVersion = versionOf(group);
   return {
     ...group,
     leaveCount: version,
     leaveTime: now,
-    recent: countedMembers(group),
-    closed: { endVersion: versionOf(group), wasRead: true },
+    recent: countedAnew(group.generation, group.memberCount, endVersion),
+    closed: { endVersion, wasRead: true },
   };
 }

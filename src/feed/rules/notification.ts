@@ -3,6 +3,7 @@
 import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import { type Inbox, replaceGroup } from "./inbox.ts";
+import { withoutRead } from "./recent-members.ts";
 import {
   allShown,
   countedOf,
@@ -99,7 +100,7 @@ export function markRead(
     actorCount: actors.unread,
     firstMembers: firstUnread.slice(0, shownFirst).map(memberOf),
     latestMembers: latestMembers.filter(isUnread),
-    recent: recentAfter(group, version, unreadCount),
+    recent: withoutRead(group.recent, version, unreadCount),
   };
   const read: ReadGroup = {
     ...name,
@@ -111,15 +112,6 @@ export function markRead(
   };
   const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(unread));
   return { inbox: nextInbox, group: unread, read };
-}
-
-/** The counts of the recent members after a split at `version`. */
-function recentAfter({ recent }: UnreadGroup, version: number, unreadCount: number) {
-  if (version < recent.after) return recent;
-  const counted = { ...recent, after: version, count: unreadCount };
-  return recent.middle < version
-    ? { ...counted, middle: version, lateCount: unreadCount }
-    : counted;
 }
 
 /**

@@ -2,8 +2,8 @@
 
 import type { Instant } from "../../platform/words/month.ts";
 import type { TargetName } from "../../platform/words/target-name.ts";
-import type { Milliseconds } from "../../platform/words/units.ts";
 import type { StoredKind } from "./kinds.ts";
+import { beginRecent, type Recent, withChanged, withJoined } from "./recent-members.ts";
 import type { Place, Reaction } from "./target.ts";
 
 /** A person who reacts. The name is for display only. */
@@ -67,21 +67,6 @@ interface Closed {
   readonly wasRead: boolean;
 }
 
-/**
- * The counts of the recent members: at least the latest 45 of a large group, and all who joined
- * within `recentMs` (docs/decisions/0020).
- */
-interface Recent {
-  /** The members that joined after this version are counted. */
-  readonly after: number;
-  readonly count: number;
-  /** The members after this later version are counted, too: they are the next ones to be kept. */
-  readonly middle: number;
-  readonly lateCount: number;
-  /** When the member of the version `middle` joined. */
-  readonly middleTime: Instant;
-}
-
 /** A group as it was when it was read. */
 export interface ReadGroup extends Group {
   readonly readTime: Instant;
@@ -92,15 +77,6 @@ export interface ReadGroup extends Group {
 /** How many members are named at each end of a group. */
 export const shownFirst = 2;
 export const shownLatest = 3;
-
-/** The latest members are counted from a new version on after this many joins. */
-const recentStep = 45;
-
-/**
- * A member who joined within this time is always counted as recent. At least as long as a store
- * takes to apply a transaction, so that the number of members whom a query may miss is known.
- */
-const recentMs: Milliseconds = 1_000;
 
 export const firstVersionOf = ({ firstMembers }: Group): number =>
   (firstMembers[0] as Member).version;
@@ -147,9 +123,7 @@ export function join(
 }
 
 function begin(name: Pick<Group, "kind" | "target" | "generation">, member: Member): UnreadGroup {
-  const before = name.generation - 1;
-  const middleTime = member.createTime;
-  const recent = { after: before, count: 1, middle: before, lateCount: 1, middleTime };
+  const recent = beginRecent(name.generation, member);
   const members = { memberCount: 1, actorCount: 1, firstMembers: [member] };
   const leaves = { leaveCount: 0, leaveTime: 0 };
   return { ...name, ...members, latestMembers: [member], ...leaves, recent };
@@ -181,7 +155,7 @@ export function comeBack(
     const name = { kind, target, generation: generation ?? member.version };
     return { ...begin(name, member), ...leaves };
   }
-  const { memberCount, actorCount, recent } = group;
+  const { memberCount, actorCount } = group;
   const members = inOrder([...group.firstMembers, ...group.latestMembers, member]);
   return {
     ...group,
@@ -190,32 +164,8 @@ export function comeBack(
     actorCount: actorCount + 1,
     firstMembers: members.slice(0, shownFirst),
     latestMembers: members.toReversed().slice(0, shownLatest),
-    recent: {
-      ...recent,
-      count: recent.count + 1,
-      lateCount: recent.lateCount + (member.version > recent.middle ? 1 : 0),
-    },
+    recent: withChanged(group.recent, member.version, 1),
   };
-}
-
-/**
- * The recent members of a group of which the members are not counted apart: all of a small one,
- * none of a large one.
- */
-export function countedMembers(group: Group): Recent {
-  const { generation, memberCount } = group;
-  const [after, count] =
-    memberCount <= recentStep ? [generation - 1, memberCount] : [versionOf(group), 0];
-  return { after, count, middle: after, lateCount: count, middleTime: 0 };
-}
-
-function withJoined(recent: Recent, { version, createTime }: Member): Recent {
-  const lateCount = recent.lateCount + 1;
-  if (lateCount < recentStep || recent.middleTime > createTime - recentMs) {
-    return { ...recent, count: recent.count + 1, lateCount };
-  }
-  const { middle } = recent;
-  return { after: middle, count: lateCount, middle: version, lateCount: 0, middleTime: createTime };
 }
 
 /** Whether a reaction is a member of its unread group. */
@@ -244,18 +194,8 @@ export function leave(
   refill: Partial<Ends> = {},
 ): UnreadGroup | undefined {
   const remaining = removeMember(group, version, refill);
-  if (!remaining) return undefined;
-  const { recent } = group;
-  return {
-    ...remaining,
-    leaveCount: group.leaveCount + 1,
-    leaveTime: now,
-    recent: {
-      ...recent,
-      count: recent.count - (version > recent.after ? 1 : 0),
-      lateCount: recent.lateCount - (version > recent.middle ? 1 : 0),
-    },
-  };
+  const recent = withChanged(group.recent, version, -1);
+  return remaining && { ...remaining, leaveCount: group.leaveCount + 1, leaveTime: now, recent };
 }
 
 /**
