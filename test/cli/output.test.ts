@@ -2,8 +2,8 @@
 import { PassThrough } from "node:stream";
 import { create } from "@bufbuild/protobuf";
 import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
-import type { Command } from "@commander-js/extra-typings";
 import { LedgerEntrySchema } from "@meguri/client/points";
+import type { Command } from "commander";
 import { expect, test, vi } from "vitest";
 import type { Io } from "../../packages/cli/src/io.ts";
 import { readPoints, readTime } from "../../packages/cli/src/options.ts";

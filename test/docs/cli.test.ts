@@ -1,7 +1,7 @@
 /** Compares the tables of docs/call/cli.md with the command; bare-clone.check.ts runs it. */
 import { readFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
-import type { Command } from "@commander-js/extra-typings";
+import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { exitCodes, exitCodesHelp } from "../../packages/cli/src/exit-codes.ts";
 import { createProgram } from "../../packages/cli/src/program.ts";

@@ -1,100 +1,93 @@
-/** The command that approves a bulk grant, after its content was shown. */
+/** The commands that show a bulk grant and ask: approve, and reverse. */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
 import {
-  ApproveBulkGrantResponseSchema,
   type BulkGrant,
+  BulkGrantSchema,
+  BulkGrantService,
+  type GetBulkGrantResponse,
+  GetBulkGrantResponseSchema,
+  ReverseBulkGrantRequestSchema,
+  ReverseBulkGrantResponseSchema,
   BulkGrant_State as State,
 } from "@meguri/client/bulk-grants";
-import { type AddCommand, examples } from "./action.ts";
-import { nextSteps } from "./bulk-ended.ts";
-import { readSummary, summaryCells } from "./bulk-summary.ts";
-import { aboutBulkGrant, approvalCounts, commandFor, stateText } from "./bulk-text.ts";
-import { callerText } from "./callers.ts";
-import { confirm } from "./confirm.ts";
-import { counted } from "./counted.ts";
-import { UsageError } from "./errors.ts";
-import { exitCodes } from "./exit-codes.ts";
+import { readSummary, summaryCells } from "./bulk-show.ts";
+import {
+  aboutBulkGrant,
+  approvalCounts,
+  commandFor,
+  nextSteps,
+  reportSubmission,
+  stateText,
+} from "./bulk-text.ts";
+import { runs, says } from "./command.ts";
+import { agree, expectTerminal, refuse } from "./confirm.ts";
+import { columnsOf, linesOf } from "./fields.ts";
 import { write } from "./io.ts";
-import { changeReasonOption, programOption } from "./options.ts";
-import { type Cell, printable } from "./output.ts";
+import {
+  cause,
+  changeReason,
+  bulkGrant as id,
+  program,
+  replacedRevision,
+  timeFormat,
+  title,
+} from "./options.ts";
+import { counted, line, printable } from "./output.ts";
 import type { Session } from "./session.ts";
 
-export const addApprove: AddCommand = (parent, inSession) => {
-  parent
-    .command("approve")
-    .summary("approve a bulk grant of somebody else")
-    .description(
-      "Approves exactly what was checked: it shows the summary with its warnings and the digest, " +
-        "and asks. Without a terminal, and with --json, it needs the digest as an option, and " +
-        "approves nothing else. The submitter cannot approve.",
-    )
-    .argument("<id>", "the bulk grant")
-    .addOption(programOption())
-    .option("--digest <digest>", "the digest of what was checked; then it does not ask")
-    .addOption(changeReasonOption())
-    .addHelpText("after", examples("MEGURI_CALLER=mika meguri bulk approve spring"))
-    .action(
-      inSession(async (session, bulkGrantId, { program: programId, reason = "", ...options }) => {
-        const { meguri, out, io, call } = session;
-        const name = { programId, bulkGrantId };
-        const { bulkGrant } = await meguri.bulkGrants.getBulkGrant(name, call);
-        if (bulkGrant === undefined) return;
-        if (!out.isJson) {
-          const summary = await readSummary(session, bulkGrant);
-          const cells = [...facts(bulkGrant), ...(summary ? summaryCells(summary) : [])];
-          await write(io.stderr, out.table([...cells, ["digest", bulkGrant.digest]]));
-        }
-        const digest = options.digest ?? (await askFor(session, bulkGrant));
-        if (digest === undefined) {
-          await out.note("not approved");
-          session.exitCode = exitCodes.refused;
-          return;
-        }
-        const answer = await meguri.bulkGrants.approveBulkGrant({ ...name, digest, reason }, call);
-        await out.message(
-          ApproveBulkGrantResponseSchema,
-          answer,
-          () => `${aboutBulkGrant(answer.bulkGrant)}\n`,
-        );
-      }),
-    );
-};
-
-const facts = (bulkGrant: BulkGrant): Cell[][] => [
-  ["title", bulkGrant.title],
-  ["cause", bulkGrant.cause],
-  ["state", stateText(bulkGrant)],
-  ["revision", bulkGrant.revision],
-  ["rows", bulkGrant.rowCount],
-  ["points", bulkGrant.totalPoints],
-  ["expire month", bulkGrant.expireMonth],
-  ["already granted", bulkGrant.alreadyGrantedCount],
-  ["submitter", bulkGrant.submitter && callerText(bulkGrant.submitter)],
-  ["started by", bulkGrant.starter && callerText(bulkGrant.starter)],
-  ["time", bulkGrant.executeTime ?? "as soon as it is approved"],
-  ["approvals", approvalCounts(bulkGrant)],
-  ["reverses", bulkGrant.reversedBulkGrantId],
-  ["same content as", bulkGrant.sameContentBulkGrantId],
-];
-
-/** Returns the digest if it can be approved and the person says yes. */
-async function askFor(session: Session, bulkGrant: BulkGrant): Promise<string | undefined> {
-  const { io, out } = session;
-  const { digest, state } = bulkGrant;
-  if (!io.stdin.isTTY || out.isJson) {
-    const where = out.isJson ? "with --json" : "without a terminal";
-    throw new UsageError(`${where}, bulk approve needs --digest; here it is ${digest}`);
-  }
-  if (state !== State.AWAITING_APPROVAL) {
+export const approve = says(BulkGrantService.method.approveBulkGrant, {
+  summary: "approve a bulk grant of somebody else",
+  description:
+    "Approves exactly what was checked: it shows the summary with its warnings and the digest, " +
+    "and asks. Without a terminal, and with --json, it needs the digest as an option, and " +
+    "approves nothing else. The submitter cannot approve.",
+  takes: [
+    id,
+    program,
+    "--digest <digest> = digest: the digest of what was checked; then it does not ask",
+    changeReason,
+  ],
+  examples: ["MEGURI_CALLER=mika meguri bulk approve spring"],
+  async prepare(session, request, values) {
+    const { meguri, out, io, call } = session;
+    const { programId, bulkGrantId } = request;
+    const { bulkGrant } = await meguri.bulkGrants.getBulkGrant({ programId, bulkGrantId }, call);
+    if (bulkGrant === undefined) return false;
+    if (!out.isJson) {
+      const summary = await readSummary(session, bulkGrant);
+      const lines = [...linesOf(facts, bulkGrant), ...(summary ? summaryCells(summary) : [])];
+      await write(io.stderr, out.table([...lines, ["digest", bulkGrant.digest]]));
+    }
+    if (values.digest !== undefined) return true;
+    request.digest = bulkGrant.digest;
+    expectTerminal(session, `bulk approve needs --digest; here it is ${bulkGrant.digest}`);
+    if (bulkGrant.state === State.AWAITING_APPROVAL) {
+      return agree(session, questionOf(bulkGrant), "not approved");
+    }
     await out.note(`a bulk grant that is ${stateText(bulkGrant)} cannot be approved`);
-    const steps =
-      state === State.VALIDATING
-        ? [`wait until it is checked: ${commandFor(bulkGrant, "watch")}`]
-        : await nextSteps(session, bulkGrant);
-    for (const line of steps) await out.note(line);
-    return undefined;
-  }
-  return (await confirm(io, questionOf(bulkGrant))) ? digest : undefined;
-}
+    for (const step of await stepsBefore(session, bulkGrant)) await out.note(step);
+    return refuse(session, "not approved");
+  },
+  text: ({ bulkGrant }) => line(aboutBulkGrant(bulkGrant)),
+});
+
+const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
+  "title, cause",
+  { state: stateText },
+  "revision, rows: rowCount, points: totalPoints, expire month: expireMonth",
+  "already granted: alreadyGrantedCount, submitter, started by: starter",
+  {
+    time: ({ executeTime }) => executeTime ?? "as soon as it is approved",
+    approvals: approvalCounts,
+  },
+  "reverses: reversedBulkGrantId, same content as: sameContentBulkGrantId",
+]);
+
+/** What a person does with a bulk grant that cannot be approved. */
+const stepsBefore = async (session: Session, bulkGrant: BulkGrant): Promise<string[]> =>
+  bulkGrant.state === State.VALIDATING
+    ? [`wait until it is checked: ${commandFor(bulkGrant, "watch")}`]
+    : nextSteps(session, bulkGrant);
 
 const questionOf = ({ reversedBulkGrantId, totalPoints }: BulkGrant): string =>
   reversedBulkGrantId
@@ -102,3 +95,59 @@ const questionOf = ({ reversedBulkGrantId, totalPoints }: BulkGrant): string =>
         `Approve to take back up to ${counted(totalPoints, "point")} of ${reversedBulkGrantId}?`,
       )
     : `Approve ${counted(totalPoints, "point")}?`;
+
+export const reverse = runs(ReverseBulkGrantRequestSchema, {
+  summary: "take back what a bulk grant has granted",
+  description:
+    "Submits a bulk grant that revokes what another one has granted, as far as the points are " +
+    "still there. It shows what was granted, and asks; with --force it does not. A reversal is " +
+    "checked and approved like any bulk grant.",
+  takes: [
+    "<id> = bulkGrantId: the id of the reversal, which you choose",
+    "<reversed-id> = reversedBulkGrantId: the bulk grant whose points are taken back",
+    program,
+    title,
+    cause,
+    `--at <time> = executeTime: revoke at ${timeFormat}; as soon as approved by default`,
+    replacedRevision,
+    "--force: submit it without a question",
+  ],
+  examples: ["meguri bulk reverse spring-back spring"],
+  async run(session, request, { force }) {
+    const { meguri, out, io, call } = session;
+    const { programId, reversedBulkGrantId: bulkGrantId, executeTime } = request;
+    const reversed = await meguri.bulkGrants.getBulkGrant({ programId, bulkGrantId }, call);
+    if (reversed.bulkGrant === undefined) return;
+    if (!out.isJson) await write(io.stderr, out.table(linesOf(reversedFacts, reversed)));
+    if (!force) {
+      expectTerminal(session, "bulk reverse needs --force");
+      const question = `Take back up to ${counted(grantedPoints(reversed), "point")}?`;
+      if (!(await agree(session, question, "not submitted"))) return;
+    }
+    // "+2h" would be another time in the next try, and so another content.
+    if (executeTime) {
+      session.repeatWith = `--at ${timestampDate(executeTime).toISOString()} --force`;
+    }
+    const answer = await meguri.bulkGrants.reverseBulkGrant(request, call);
+    await out.message(ReverseBulkGrantResponseSchema, answer, () =>
+      line(aboutBulkGrant(answer.bulkGrant)),
+    );
+    await reportSubmission(session, answer);
+  },
+});
+
+/** What the current revision and, of its rows, the earlier ones have granted. */
+const grantedPoints = ({ bulkGrant, progress }: GetBulkGrantResponse): bigint =>
+  (bulkGrant?.alreadyGrantedPoints ?? 0n) + (progress?.grantedPoints ?? 0n);
+
+const reversedFacts = columnsOf<GetBulkGrantResponse>(GetBulkGrantResponseSchema, [
+  "reversed: bulkGrant.bulkGrantId, title: bulkGrant.title, cause: bulkGrant.cause",
+  { state: ({ bulkGrant }) => bulkGrant && stateText(bulkGrant) },
+  "revision: bulkGrant.revision, rows: bulkGrant.rowCount",
+  {
+    "granted rows": ({ bulkGrant, progress }) =>
+      (bulkGrant?.alreadyGrantedCount ?? 0) + (progress?.grantedCount ?? 0),
+    "granted points": grantedPoints,
+  },
+  "submitter: bulkGrant.submitter",
+]);

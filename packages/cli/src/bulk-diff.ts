@@ -1,41 +1,38 @@
 /** The command that compares the rows of two revisions of a bulk grant. */
-import type { BulkGrantRow } from "@meguri/client/bulk-grants";
-import { type AddCommand, examples } from "./action.ts";
+import { BulkGrantService, GetBulkGrantRequestSchema } from "@meguri/client/bulk-grants";
+import { answersOf } from "./calls.ts";
+import { runs } from "./command.ts";
 import { UsageError } from "./errors.ts";
 import { write } from "./io.ts";
-import { programOption, readCount } from "./options.ts";
+import { bulkGrant, program, readCount } from "./options.ts";
 import type { Cell } from "./output.ts";
-import { pagesOf } from "./pages.ts";
 import type { Session } from "./session.ts";
 
-export const addDiff: AddCommand = (parent, inSession) => {
-  parent
-    .command("diff")
-    .summary("compare the rows of two revisions")
-    .description(
-      "Lists the rows that were added, removed or changed from one revision to another. By " +
-        "default that is the current one and the one before.",
-    )
-    .argument("<id>", "the bulk grant")
-    .option("--from <revision>", "the earlier revision", readCount)
-    .option("--to <revision>", "the later revision", readCount)
-    .addOption(programOption())
-    .addHelpText("after", examples("meguri bulk diff spring", "meguri bulk diff spring --from 1"))
-    .action(
-      inSession(async (session, bulkGrantId, { program: programId, ...options }) => {
-        const { meguri, out, io, call } = session;
-        const name = { programId, bulkGrantId };
-        const { bulkGrant } = await meguri.bulkGrants.getBulkGrant(name, call);
-        const to = options.to ?? bulkGrant?.revision ?? 0;
-        const from = options.from ?? to - 1;
-        if (from < 1 || to < 1) throw new UsageError("there is no earlier revision to compare");
-        const changes = await compare(session, name, from, to);
-        if (out.isJson) for (const change of changes) await out.value(jsonOf(change), "");
-        else await write(io.stdout, out.table(changes.map(cellsOf), columns));
-        await out.note(summaryOf(changes, from, to));
-      }),
-    );
-};
+export const diff = runs(GetBulkGrantRequestSchema, {
+  summary: "compare the rows of two revisions",
+  description:
+    "Lists the rows that were added, removed or changed from one revision to another. By default " +
+    "that is the current one and the one before.",
+  takes: [
+    bulkGrant,
+    ["--from <revision>: the earlier revision", { read: readCount }],
+    ["--to <revision>: the later revision", { read: readCount }],
+    program,
+  ],
+  examples: ["meguri bulk diff spring", "meguri bulk diff spring --from 1"],
+  async run(session, { programId, bulkGrantId }, values: { from?: number; to?: number }) {
+    const { meguri, out, io, call } = session;
+    const name = { programId, bulkGrantId };
+    const found = await meguri.bulkGrants.getBulkGrant(name, call);
+    const to = values.to ?? found.bulkGrant?.revision ?? 0;
+    const from = values.from ?? to - 1;
+    if (from < 1 || to < 1) throw new UsageError("there is no earlier revision to compare");
+    const changes = await compare(session, name, from, to);
+    if (out.isJson) for (const change of changes) await out.value(jsonOf(change), "");
+    else await write(io.stdout, out.table(changes.map(cellsOf), columns));
+    await out.note(summaryOf(changes, from, to));
+  },
+});
 
 /** The content of a row. */
 interface RowContent {
@@ -77,16 +74,13 @@ async function compare(
 
 /** The rows of a revision. The key tells apart the rows of a user who is there several times. */
 async function* rowsOf(
-  { meguri, call }: Session,
+  session: Session,
   request: { readonly programId: string; readonly bulkGrantId: string; readonly revision: number },
 ) {
   const counts = new Map<string, number>();
-  const pages = pagesOf<BulkGrantRow>(async (page) => {
-    const answer = await meguri.bulkGrants.listBulkGrantRows({ ...request, ...page }, call);
-    return [answer.rows, answer.nextPageToken];
-  });
-  for await (const rows of pages) {
-    for (const { userId, line, points, rawPoints, reason } of rows) {
+  const { listBulkGrantRows } = BulkGrantService.method;
+  for await (const answer of answersOf(session, listBulkGrantRows, request)) {
+    for (const { userId, line, points, rawPoints, reason } of answer.rows) {
       const count = (counts.get(userId) ?? 0) + 1;
       counts.set(userId, count);
       const content = { line, points: rawPoints || String(points), reason };

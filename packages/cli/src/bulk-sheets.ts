@@ -1,69 +1,62 @@
-/** The commands that send a sheet: to be checked, or to be granted. */
+/** The commands that send a sheet: to be checked, compared or granted. */
+import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
-import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
-  type BulkGrantProblem,
+  type BulkGrant,
+  type UploadBulkGrantRequest_Header as Header,
+  UploadBulkGrantRequest_HeaderSchema as HeaderSchema,
   type SheetCheck,
   SheetCheckSchema,
   type UploadBulkGrantResponse,
   UploadBulkGrantResponseSchema,
 } from "@meguri/client/bulk-grants";
-import { type AddCommand, examples } from "./action.ts";
-import { reportSubmission } from "./bulk-submission.ts";
-import { aboutBulkGrant } from "./bulk-text.ts";
-import { follow } from "./bulk-watch.ts";
-import { counted } from "./counted.ts";
+import { aboutBulkGrant, commandFor, reportSubmission } from "./bulk-text.ts";
+import { createBar, follow } from "./bulk-watch.ts";
+import { runs } from "./command.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
 import {
-  causeOption,
-  expireMonthOption,
-  programOption,
-  readCount,
-  readTime,
+  bulkGrant,
+  cause,
+  expireMonth,
+  program,
+  replacedRevision,
+  sheet,
   timeFormat,
+  title,
 } from "./options.ts";
-import { createBar } from "./progress.ts";
+import { counted, line } from "./output.ts";
 import type { Session } from "./session.ts";
 
-export const fileHelp = 'the sheet in CSV; "-" reads standard input';
-
-export const addCheck: AddCommand = (parent, inSession) => {
-  parent
-    .command("check")
-    .summary("check a sheet, and keep nothing")
-    .description(
-      "Checks a sheet as if it were submitted, and lists what is wrong with its rows. The exit " +
-        "code is 0 if nothing is.",
-    )
-    .argument("<id>", "the bulk grant to which it would be submitted")
-    .argument("<file>", fileHelp)
-    .addOption(programOption())
-    .addOption(expireMonthOption())
-    .addHelpText("after", examples("meguri bulk check spring sheet.csv"))
-    .action(
-      inSession(async (session, bulkGrantId, file, options) => {
-        const { out } = session;
-        const { program: programId, expireMonth = "" } = options;
-        const header = { programId, bulkGrantId, expireMonth, validateOnly: true };
-        const { check } = await upload(session, header, file);
-        await out.message(SheetCheckSchema, check, ({ problems }) =>
-          out.table(problems.map(problemCells), ["line", "user", "code", "problem"]),
-        );
-        if (check) await out.note(checkNote(check));
-        if (check && check.problemCounts.length > 0) session.exitCode = exitCodes.refused;
-      }),
+export const check = runs(HeaderSchema, {
+  summary: "check a sheet, and keep nothing",
+  description:
+    "Checks a sheet as if it were submitted, and lists what is wrong with its rows. The exit " +
+    "code is 0 if nothing is.",
+  takes: [
+    "<id> = bulkGrantId: the bulk grant to which it would be submitted",
+    sheet,
+    program,
+    expireMonth,
+  ],
+  examples: ["meguri bulk check spring sheet.csv"],
+  async run(session, header, { file }) {
+    const { out } = session;
+    header.validateOnly = true;
+    const { check } = await upload(session, header, file as string);
+    await out.message(SheetCheckSchema, check, ({ problems }) =>
+      out.table(
+        problems.map(({ line, userId, code, message }) => [line, userId, code, message]),
+        ["line", "user", "code", "problem"],
+      ),
     );
-};
-
-const problemCells = ({ line, userId, code, message }: BulkGrantProblem) => [
-  line,
-  userId,
-  code,
-  message,
-];
+    if (check) await out.note(checkNote(check));
+    if (check && check.problemCounts.length > 0) session.exitCode = exitCodes.refused;
+  },
+});
 
 function checkNote({ rowCount, totalPoints, alreadyGrantedCount, ...check }: SheetCheck): string {
   const counts = check.problemCounts.map(({ code, rowCount }) => `${rowCount} × ${code}`);
@@ -80,55 +73,40 @@ function checkNote({ rowCount, totalPoints, alreadyGrantedCount, ...check }: She
   ].join("; ");
 }
 
-export const addSubmit: AddCommand = (parent, inSession) => {
-  parent
-    .command("submit")
-    .summary("submit a sheet, to be checked and approved")
-    .description(
-      "Submits a sheet as a new bulk grant, or as the next revision of one that was invalid, " +
-        "rejected or cancelled, or had failures. Rows that are granted already are skipped. " +
-        "Sending the same sheet again changes nothing; of one that has ended without granting, " +
-        "--replaced-revision makes the next revision.",
-    )
-    .argument("<id>", "the id of the bulk grant, which you choose")
-    .argument("<file>", fileHelp)
-    .addOption(programOption())
-    .option("--title <title>", "what people call it, in any script; 96 bytes are kept", "")
-    .addOption(causeOption())
-    .addOption(expireMonthOption())
-    .option("--at <time>", `grant at ${timeFormat}; as soon as approved by default`, readTime)
-    .option("--replaced-revision <number>", "make a revision of the same content", readCount, 0)
-    .option("--wait", "follow it to its end, as meguri bulk watch does")
-    .addHelpText(
-      "after",
-      examples(
-        "meguri bulk submit spring sheet.csv --wait",
-        "cat rows.csv | meguri bulk submit spring -",
-      ),
-    )
-    .action(
-      inSession(async (session, bulkGrantId, file, options) => {
-        const { out } = session;
-        const { program: programId, title, cause = "", at, replacedRevision } = options;
-        const { expireMonth = "" } = options;
-        const time = at && { executeTime: at };
-        // "+2h" would be another time in the next try, and so another content.
-        if (at) session.repeatWith = `--at ${timestampDate(at).toISOString()}`;
-        const fixed = { programId, bulkGrantId, title, cause, replacedRevision, expireMonth };
-        const header = { ...fixed, ...time };
-        const answer = await upload(session, header, file);
-        await out.message(
-          UploadBulkGrantResponseSchema,
-          answer,
-          () => `${aboutBulkGrant(answer.bulkGrant)}\n`,
-        );
-        const isSubmitted = await reportSubmission(session, answer);
-        if (options.wait && isSubmitted) await follow(session, { programId, bulkGrantId });
-      }),
+export const submit = runs(HeaderSchema, {
+  summary: "submit a sheet, to be checked and approved",
+  description:
+    "Submits a sheet as a new bulk grant, or as the next revision of one that was invalid, " +
+    "rejected or cancelled, or had failures. Rows that are granted already are skipped. " +
+    "Sending the same sheet again changes nothing; of one that has ended without granting, " +
+    "--replaced-revision makes the next revision.",
+  takes: [
+    "<id> = bulkGrantId: the id of the bulk grant, which you choose",
+    sheet,
+    program,
+    title,
+    cause,
+    expireMonth,
+    [
+      `--at <time> = executeTime: grant at ${timeFormat}; as soon as approved by default`,
+      { isRepeated: true },
+    ],
+    replacedRevision,
+    "--wait: follow it to its end, as meguri bulk watch does",
+  ],
+  examples: [
+    "meguri bulk submit spring sheet.csv --wait",
+    "cat rows.csv | meguri bulk submit spring -",
+  ],
+  async run(session, header, { file, wait }) {
+    const answer = await upload(session, header, file as string);
+    await session.out.message(UploadBulkGrantResponseSchema, answer, () =>
+      line(aboutBulkGrant(answer.bulkGrant)),
     );
-};
-
-type Header = Parameters<Session["meguri"]["uploadBulkGrant"]>[0];
+    const isSubmitted = await reportSubmission(session, answer);
+    if (wait && isSubmitted) await follow(session, header);
+  },
+});
 
 /** Sends a sheet and shows the progress. */
 export async function upload(
@@ -177,4 +155,74 @@ async function readSheet({ stdin, signal }: Io, file: string): Promise<Uint8Arra
     throw new UsageError(`${isStdin ? "standard input" : file}: ${(error as Error).message}`);
   }
   return Buffer.concat(chunks);
+}
+
+export const digest = runs(HeaderSchema, {
+  summary: "compare a sheet with what is to be approved",
+  description:
+    "Computes what an approval names from a sheet that you have, and compares it with the " +
+    "current " +
+    "revision. The exit code is 0 if the sheet is exactly what the revision holds. The server " +
+    "reads the rows as it reads those of a submission, and keeps nothing. So the caller needs " +
+    "the " +
+    "scope bulk.submit beside bulk.read.",
+  takes: [bulkGrant, sheet, program],
+  examples: ["meguri bulk digest spring sheet.csv"],
+  async run(session, header, { file }) {
+    const { meguri, out, call } = session;
+    const { programId, bulkGrantId } = header;
+    const found = await meguri.bulkGrants.getBulkGrant({ programId, bulkGrantId }, call);
+    header.validateOnly = true;
+    const { check } = await upload(session, header, file as string);
+    if (found.bulkGrant === undefined || check === undefined) return;
+    const { rowsDigest } = check;
+    const { revision } = found.bulkGrant;
+    const ofSheet = digestOf(found.bulkGrant, rowsDigest);
+    const isSame = ofSheet === found.bulkGrant.digest;
+    await out.value({ digest: ofSheet, rowsDigest, revision, isSame }, `${ofSheet}\n`);
+    await out.note(
+      isSame
+        ? `the sheet is exactly what revision ${revision} holds`
+        : differenceText(found.bulkGrant, check),
+    );
+    if (!isSame) session.exitCode = exitCodes.refused;
+  },
+});
+
+/** The digest of a bulk grant with these rows: docs/bulk-grants.md says over what it is. */
+function digestOf(bulkGrant: BulkGrant, rowsDigest: string): string {
+  const { executeTime, cause } = bulkGrant;
+  const approved = {
+    program_id: bulkGrant.programId,
+    bulk_grant_id: bulkGrant.bulkGrantId,
+    revision: bulkGrant.revision,
+    execute_time_ms: executeTime ? timestampMs(executeTime) : null,
+    required_approval_count: bulkGrant.requiredApprovalCount,
+    reversed_bulk_grant_id: bulkGrant.reversedBulkGrantId || null,
+    ...(bulkGrant.expireMonth && { expire_month: bulkGrant.expireMonth }),
+    rows_digest: rowsDigest,
+    ...(cause && { cause }),
+  };
+  return createHash("sha256").update(JSON.stringify(approved)).digest("base64url");
+}
+
+function differenceText(bulkGrant: BulkGrant, check: SheetCheck): string {
+  if (check.rowsDigest === bulkGrant.rowsDigest) {
+    return `the rows are those of revision ${bulkGrant.revision}, but its digest is another one`;
+  }
+  if (check.rowCount === 0) {
+    return `the sheet cannot be read: ${check.problems.map(({ message }) => message).join("; ")}`;
+  }
+  if (check.rowCount === bulkGrant.rowCount && check.totalPoints === bulkGrant.totalPoints) {
+    return (
+      `the sheet is not what revision ${bulkGrant.revision} holds: it has as many rows and ` +
+      `points, but other users, other reasons, or another order; compare it with: ` +
+      commandFor(bulkGrant, "rows")
+    );
+  }
+  return (
+    `the sheet is not what revision ${bulkGrant.revision} holds: it has ` +
+    `${counted(check.rowCount, "row")} and ${counted(check.totalPoints, "point")}, ` +
+    `the revision ${bulkGrant.rowCount} and ${bulkGrant.totalPoints}`
+  );
 }

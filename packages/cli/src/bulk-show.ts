@@ -1,80 +1,82 @@
-/** The command that shows everything that was done with a bulk grant. */
+/** The command that shows everything that was done with a bulk grant, with its summary. */
 import { type DescMessage, type MessageShape, toJson } from "@bufbuild/protobuf";
+import { reasonOf } from "@meguri/client";
 import {
   type BulkGrant,
   type BulkGrant_Action,
-  BulkGrant_Action_TypeSchema,
   BulkGrant_ActionSchema,
+  BulkGrant_StateSchema,
   type BulkGrantRevision,
   BulkGrantRevisionSchema,
+  BulkGrantSchema,
+  BulkGrantService,
+  type BulkGrantSummary,
+  type BulkGrantSummary_Overlap,
   BulkGrantSummarySchema,
+  GetBulkGrantRequestSchema,
   GetBulkGrantResponseSchema,
 } from "@meguri/client/bulk-grants";
-import { type AddCommand, examples } from "./action.ts";
-import { nextSteps } from "./bulk-ended.ts";
-import { readSummary, summaryCells } from "./bulk-summary.ts";
-import { approvalCounts, stateText, waitsFor } from "./bulk-text.ts";
-import { callerText } from "./callers.ts";
-import { enumName, programOption } from "./options.ts";
-import type { Cell, Columns, Output } from "./output.ts";
-import { pagesOf } from "./pages.ts";
+import { approvalCounts, nextSteps, stateText, waitsFor } from "./bulk-text.ts";
+import { answersOf } from "./calls.ts";
+import { runs } from "./command.ts";
+import { columnsOf, linesOf } from "./fields.ts";
+import { bulkGrant, program } from "./options.ts";
+import {
+  type Cell,
+  type Columns,
+  counted,
+  enumName,
+  formatTime,
+  nounFor,
+  type Output,
+} from "./output.ts";
+import type { Session } from "./session.ts";
 
-export const addBulkShow: AddCommand = (parent, inSession) => {
-  parent
-    .command("show")
-    .summary("show a bulk grant and everything that was done with it")
-    .description(
-      "Shows a bulk grant, the summary of its current revision, all revisions, and every " +
-        "action: who did what, when and why. In a pipe a line begins with what it is.",
-    )
-    .argument("<id>", "the bulk grant")
-    .addOption(programOption())
-    .addHelpText("after", examples("meguri bulk show spring"))
-    .action(
-      inSession(async (session, bulkGrantId, { program: programId }) => {
-        const { meguri, out, call } = session;
-        const name = { programId, bulkGrantId };
-        const answer = await meguri.bulkGrants.getBulkGrant(name, call);
-        const { bulkGrant } = answer;
-        if (bulkGrant === undefined) return;
-        const summary = await readSummary(session, bulkGrant);
-        const revisions = await allOf(async (page) => {
-          const list = await meguri.bulkGrants.listBulkGrantRevisions({ ...name, ...page }, call);
-          return [list.revisions, list.nextPageToken];
-        });
-        const actions = await allOf(async (page) => {
-          const list = await meguri.bulkGrants.listBulkGrantActions({ ...name, ...page }, call);
-          return [list.actions, list.nextPageToken];
-        });
-        const document = {
-          ...(jsonOf(GetBulkGrantResponseSchema, answer) as object),
-          ...(summary && { summary: jsonOf(BulkGrantSummarySchema, summary) }),
-          revisions: revisions.map((revision) => jsonOf(BulkGrantRevisionSchema, revision)),
-          actions: actions.map((action) => jsonOf(BulkGrant_ActionSchema, action)),
-        };
-        const sections = [
-          section(out, "fact", factColumns, facts(bulkGrant)),
-          section(out, "summary", summaryColumns, summary ? summaryCells(summary) : []),
-          section(out, "revision", revisionColumns, revisions),
-          section(out, "action", actionColumns, actions),
-          section(out, "failed", codeColumns, bulkGrant.result?.problemCounts ?? []),
-        ];
-        await out.value(
-          document,
-          sections.filter((text) => text !== "").join(out.isTerminal ? "\n" : ""),
-        );
-        if (out.isJson) return;
-        for (const line of await nextSteps(session, bulkGrant)) await out.note(line);
-      }),
+const { method } = BulkGrantService;
+
+export const show = runs(GetBulkGrantRequestSchema, {
+  summary: "show a bulk grant and everything that was done with it",
+  description:
+    "Shows a bulk grant, the summary of its current revision, all revisions, and every action: " +
+    "who did what, when and why. In a pipe a line begins with what it is.",
+  takes: [bulkGrant, program],
+  examples: ["meguri bulk show spring"],
+  async run(session, { programId, bulkGrantId }) {
+    const { meguri, out, call } = session;
+    const name = { programId, bulkGrantId };
+    const answer = await meguri.bulkGrants.getBulkGrant(name, call);
+    const found = answer.bulkGrant;
+    if (found === undefined) return;
+    const summary = await readSummary(session, found);
+    const revisions: BulkGrantRevision[] = [];
+    for await (const page of answersOf(session, method.listBulkGrantRevisions, name)) {
+      revisions.push(...page.revisions);
+    }
+    const actions: BulkGrant_Action[] = [];
+    for await (const page of answersOf(session, method.listBulkGrantActions, name)) {
+      actions.push(...page.actions);
+    }
+    const document = {
+      ...(jsonOf(GetBulkGrantResponseSchema, answer) as object),
+      ...(summary && { summary: jsonOf(BulkGrantSummarySchema, summary) }),
+      revisions: revisions.map((revision) => jsonOf(BulkGrantRevisionSchema, revision)),
+      actions: actions.map((action) => jsonOf(BulkGrant_ActionSchema, action)),
+    };
+    const sections = [
+      section(out, "fact", factColumns, linesOf(facts, found)),
+      section(out, "summary", summaryColumns, summary ? summaryCells(summary) : []),
+      section(out, "revision", revisionColumns, revisions),
+      section(out, "action", actionColumns, actions),
+      section(out, "failed", codeColumns, found.result?.problemCounts ?? []),
+    ];
+    await out.value(
+      document,
+      sections.filter((text) => text !== "").join(out.isTerminal ? "\n" : ""),
     );
-};
-
-/** All records of a list. */
-async function allOf<T>(read: Parameters<typeof pagesOf<T>>[0]): Promise<T[]> {
-  const all: T[] = [];
-  for await (const page of pagesOf(read)) all.push(...page);
-  return all;
-}
+    if (out.isJson) return;
+    for (const line of await nextSteps(session, found)) await out.note(line);
+  },
+});
 
 const jsonOf = <S extends DescMessage>(schema: S, message: MessageShape<S>) =>
   toJson(schema, message, { alwaysEmitImplicit: true });
@@ -93,63 +95,120 @@ type Fact = readonly [name: string, value: Cell];
 
 const factColumns: Columns<Fact> = { fact: ([name]) => name, value: ([, value]) => value };
 
-const facts = (bulkGrant: BulkGrant): Fact[] => [
-  ["bulk grant", bulkGrant.bulkGrantId],
-  ["title", bulkGrant.title],
-  ["cause", bulkGrant.cause],
-  ["state", stateText(bulkGrant)],
-  ["waits for", waitsFor(bulkGrant)],
-  ["revision", bulkGrant.revision],
-  ["rows", bulkGrant.rowCount],
-  ["points", bulkGrant.totalPoints],
-  ["expire month", bulkGrant.expireMonth],
-  ["wrong rows", bulkGrant.invalidCount],
-  ["already granted", bulkGrant.alreadyGrantedCount],
-  ["granted", bulkGrant.result?.grantedCount],
-  ["granted points", bulkGrant.result?.grantedPoints],
-  ["failed", bulkGrant.result?.failedCount],
-  ["not run", bulkGrant.result?.notRunCount],
-  ["submitter", bulkGrant.submitter && callerText(bulkGrant.submitter)],
-  ["started by", bulkGrant.starter && callerText(bulkGrant.starter)],
-  ["approvals", approvalCounts(bulkGrant)],
-  ["source", bulkGrant.source],
-  ["address", bulkGrant.sourceUrl],
-  ["moved to", bulkGrant.movedTo?.name],
-  ["failed rows", bulkGrant.failedRowsAt?.url || bulkGrant.failedRowsAt?.name],
-  ["reverses", bulkGrant.reversedBulkGrantId],
-  ["same content as", bulkGrant.sameContentBulkGrantId],
-  ["time", bulkGrant.executeTime],
-  ["created", bulkGrant.createTime],
-  ["started", bulkGrant.startTime],
-  ["ended", bulkGrant.endTime],
-  ["counts final", bulkGrant.countsFinalTime],
-  ["digest", bulkGrant.digest],
-];
+const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
+  "bulk grant: bulkGrantId, title, cause",
+  { state: stateText, "waits for": waitsFor },
+  "revision, rows: rowCount, points: totalPoints, expire month: expireMonth",
+  "wrong rows: invalidCount, already granted: alreadyGrantedCount, granted: result.grantedCount",
+  "granted points: result.grantedPoints, failed: result.failedCount, not run: result.notRunCount",
+  "submitter, started by: starter",
+  { approvals: approvalCounts },
+  "source, address: sourceUrl, moved to: movedTo.name",
+  { "failed rows": ({ failedRowsAt }) => failedRowsAt?.url || failedRowsAt?.name },
+  "reverses: reversedBulkGrantId, same content as: sameContentBulkGrantId, time: executeTime",
+  "created: createTime, started: startTime, ended: endTime, counts final: countsFinalTime, digest",
+]);
 
 const summaryColumns: Columns<Fact> = { summary: ([name]) => name, value: ([, value]) => value };
 
-const revisionColumns: Columns<BulkGrantRevision> = {
-  revision: ({ revision }) => revision,
-  submitted: ({ submitTime }) => submitTime,
-  submitter: ({ submitter }) => submitter && callerText(submitter),
-  rows: ({ rowCount }) => rowCount,
-  points: ({ totalPoints }) => totalPoints,
-  source: ({ source }) => source,
-  title: ({ title }) => title,
-  "started by": ({ starter }) => starter && callerText(starter),
-  cause: ({ cause }) => cause,
-  "expire month": ({ expireMonth }) => expireMonth,
-};
+const revisionColumns = columnsOf<BulkGrantRevision>(BulkGrantRevisionSchema, [
+  "revision, submitted: submitTime, submitter, rows: rowCount, points: totalPoints, source, title",
+  "started by: starter, cause, expire month: expireMonth",
+]);
 
-const actionColumns: Columns<BulkGrant_Action> = {
-  time: ({ time }) => time,
-  revision: ({ revision }) => revision,
-  action: ({ type }) => enumName(BulkGrant_Action_TypeSchema, type),
-  by: ({ caller }) => caller && callerText(caller),
-  reason: ({ reason }) => reason,
-};
+const actionColumns = columnsOf<BulkGrant_Action>(BulkGrant_ActionSchema, [
+  "time, revision, action: type, by: caller, reason",
+]);
 
 const codeColumns: Columns<{ readonly code: string; readonly rowCount: number }> = {
   "failed with": ({ code }) => code,
   rows: ({ rowCount }) => rowCount,
 };
+
+/** The summary of the current revision; none before its rows are checked. */
+export async function readSummary(
+  { meguri, call }: Session,
+  { programId, bulkGrantId, revision }: BulkGrant,
+): Promise<BulkGrantSummary | undefined> {
+  const request = { programId, bulkGrantId, revision };
+  try {
+    return (await meguri.bulkGrants.getBulkGrantSummary(request, call)).summary;
+  } catch (error) {
+    if (reasonOf(error) === "SUMMARY_NOT_FOUND") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The summary as lines of a table: what a line is about, and what it says. Warnings come last, so
+ * that a terminal of few lines still shows them.
+ */
+export const summaryCells = (summary: BulkGrantSummary): [name: string, value: Cell][] => [
+  [
+    "points of a row",
+    `${summary.minPoints} to ${summary.maxPoints}, median ${summary.medianPoints}`,
+  ],
+  ...summary.histogram.map(({ minPoints, maxPoints, rowCount }): [string, Cell] => [
+    `${minPoints} to ${maxPoints} ${nounFor(maxPoints, "point")}`,
+    rowsText(rowCount),
+  ]),
+  ["largest rows", largestText(summary)],
+  ...summary.reasons.map(({ reason, rowCount, points }): [string, Cell] => [
+    "reason",
+    `${reason || "(none)"}: ${rowsText(rowCount)}, ${pointsText(points)}`,
+  ]),
+  ...otherReasons(summary),
+  ["without an account", summary.withoutAccountCount],
+  ["frozen", summary.frozenCount],
+  ["points expire", summary.expireTime],
+  ...summary.expireMonths.map(({ expireMonth, rowCount, points }): [string, Cell] => [
+    "expire month",
+    `${expireMonth || "(none)"}: ${rowsText(rowCount)}, ${pointsText(points)}`,
+  ]),
+  ...difference(summary),
+  ...summary.overlaps
+    .filter(({ warned }) => !warned)
+    .map((overlap): [string, Cell] => ["overlap", overlapText(overlap, summary)]),
+  ["compared with", counted(summary.comparedCount, "other bulk grant")],
+  ...summary.overlaps
+    .filter(({ warned }) => warned)
+    .map((overlap): [string, Cell] => ["WARNING", overlapText(overlap, summary)]),
+  ...summary.lookAlikeBulkGrantIds.map((id): [string, Cell] => [
+    "WARNING",
+    `the title looks like that of ${id}, which is another one`,
+  ]),
+];
+
+const count = (value: number | bigint): string => value.toLocaleString("en-US");
+const rowsText = (rows: number): string => `${count(rows)} ${nounFor(rows, "row")}`;
+const pointsText = (points: bigint): string => `${count(points)} ${nounFor(points, "point")}`;
+
+const largestText = ({ largestRows }: BulkGrantSummary): string =>
+  largestRows.map(({ userId, points }) => `${userId} ${count(points)}`).join(", ");
+
+function otherReasons({ otherReasons: others }: BulkGrantSummary): [string, Cell][] {
+  if (!others) return [];
+  const { reasonCount, rowCount, points } = others;
+  const text = `${count(reasonCount)} more: ${rowsText(rowCount)}, ${pointsText(points)}`;
+  return [["reasons", text]];
+}
+
+function difference({ difference: found, revision }: BulkGrantSummary): [string, Cell][] {
+  if (!found) return [];
+  const users =
+    `${count(found.addedCount)} added, ${count(found.removedCount)} removed, ` +
+    `${count(found.changedCount)} changed`;
+  const before = `${rowsText(found.previousRowCount)} and ${pointsText(found.previousPoints)}`;
+  return [[`since revision ${revision - 1}`, `${users}; before: ${before}`]];
+}
+
+function overlapText(overlap: BulkGrantSummary_Overlap, { rowCount }: BulkGrantSummary): string {
+  const { sameUserCount, samePointsCount, bulkGrantId, state, time, reversalId } = overlap;
+  const users = `${count(sameUserCount)} of ${count(rowCount)} ${nounFor(rowCount, "user")}`;
+  const since = `${enumName(BulkGrant_StateSchema, state)}, ${formatTime(time)}`;
+  const reversed = reversalId ? `; ${reversalId} has reversed it` : "";
+  return (
+    `${users} ${nounFor(sameUserCount, "is", "are")} in ${bulkGrantId} as well (${since}), ` +
+    `${count(samePointsCount)} with the same points${reversed}`
+  );
+}

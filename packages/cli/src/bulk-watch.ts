@@ -4,43 +4,35 @@ import {
   BulkGrant_State as State,
   type WatchBulkGrantResponse_Update as Update,
   WatchBulkGrantResponse_UpdateSchema as UpdateSchema,
+  WatchBulkGrantRequestSchema,
 } from "@meguri/client/bulk-grants";
-import { type AddCommand, examples } from "./action.ts";
-import { nextSteps } from "./bulk-ended.ts";
-import { aboutBulkGrant, stateText } from "./bulk-text.ts";
-import { nounFor } from "./counted.ts";
+import { SingleBar } from "cli-progress";
+import { aboutBulkGrant, nextSteps, stateText } from "./bulk-text.ts";
+import { singly } from "./calls.ts";
+import { runs } from "./command.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
-import { programOption } from "./options.ts";
+import { bulkGrant, program } from "./options.ts";
 import type { Columns } from "./output.ts";
-import { singly } from "./pages.ts";
-import { createBar } from "./progress.ts";
+import { nounFor } from "./output.ts";
 import { createRowRate, type RowRate } from "./row-rate.ts";
 import type { Session } from "./session.ts";
 
-export const addWatch: AddCommand = (parent, inSession) => {
-  parent
-    .command("watch")
-    .summary("follow a bulk grant until it ends")
-    .description(
-      "Shows the progress of a bulk grant until nothing more is done with it, then what is wrong " +
-        "and the next command. The exit code is 0 if all rows are granted, and 1 if it ended " +
-        "otherwise.",
-    )
-    .argument("<id>", "the bulk grant")
-    .addOption(programOption())
-    .addHelpText("after", examples("meguri bulk watch spring && echo all granted"))
-    .action(
-      inSession((session, bulkGrantId, { program: programId }) =>
-        follow(session, { programId, bulkGrantId }),
-      ),
-    );
-};
+export const watch = runs(WatchBulkGrantRequestSchema, {
+  summary: "follow a bulk grant until it ends",
+  description:
+    "Shows the progress of a bulk grant until nothing more is done with it, then what is wrong " +
+    "and the next command. The exit code is 0 if all rows are granted, and 1 if it ended " +
+    "otherwise.",
+  takes: [bulkGrant, program],
+  examples: ["meguri bulk watch spring && echo all granted"],
+  run: follow,
+});
 
 /** Shows the progress until nothing more is done, and sets the exit code. */
 export async function follow(
   session: Session,
-  name: { readonly programId: string; readonly bulkGrantId: string },
+  { programId, bulkGrantId }: { readonly programId: string; readonly bulkGrantId: string },
 ): Promise<void> {
   const { meguri, out, io, call } = session;
   const rateOf = createRowRate();
@@ -52,7 +44,7 @@ export async function follow(
   };
   const bar = out.isTerminal ? startBar(io) : undefined;
   async function* updates(): AsyncGenerator<Update> {
-    for await (const update of meguri.watchBulkGrant(name, call)) {
+    for await (const update of meguri.watchBulkGrant({ programId, bulkGrantId }, call)) {
       const isNewState = last?.bulkGrant?.state !== update.bulkGrant?.state;
       last = update;
       rate = rateOf(rowsDone(update), rowsToGrant(update), performance.now());
@@ -125,3 +117,16 @@ function speedText({ rowsPerSecond, secondsLeft }: RowRate): string {
   const left = secondsLeft >= 90 ? `${Math.ceil(secondsLeft / 60)} min` : `${secondsLeft} s`;
   return `, ${rowsPerSecond.toFixed(1)} rows/s, ${left} left`;
 }
+
+/** Makes a bar of this format on standard output, which has to be a terminal. */
+export const createBar = ({ stdout }: Io, format: string): SingleBar =>
+  new SingleBar({
+    stream: stdout as NodeJS.WriteStream,
+    format,
+    barCompleteChar: "█",
+    barIncompleteChar: "░",
+    barsize: 30,
+    hideCursor: true,
+    // The command handles signals itself.
+    gracefulExit: false,
+  });

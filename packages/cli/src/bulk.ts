@@ -1,136 +1,150 @@
-/** The group of the commands about bulk grants, and those that change one by its id alone. */
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import type { CallOptions, Meguri } from "@meguri/client";
+/** The commands about bulk grants. */
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import {
   type BulkGrant,
-  CancelBulkGrantResponseSchema,
-  PauseBulkGrantResponseSchema,
-  RejectBulkGrantResponseSchema,
-  ResumeBulkGrantResponseSchema,
-  RetryBulkGrantResponseSchema,
+  type BulkGrantRow,
+  BulkGrantService,
+  ExportBulkGrantAuditRequestSchema,
+  ExportFailedBulkGrantRowsRequestSchema,
 } from "@meguri/client/bulk-grants";
-import { type AddCommand, examples } from "./action.ts";
-import { addApprove } from "./bulk-approve.ts";
-import { addDiff } from "./bulk-diff.ts";
-import { addDigest } from "./bulk-digest.ts";
-import { addBulkList } from "./bulk-list.ts";
-import { addReverse } from "./bulk-reverse.ts";
-import { addAudit, addExportFailed, addRows } from "./bulk-rows.ts";
-import { addCheck, addSubmit } from "./bulk-sheets.ts";
-import { addBulkShow } from "./bulk-show.ts";
-import { addTemplate } from "./bulk-template.ts";
-import { aboutBulkGrant } from "./bulk-text.ts";
-import { addWatch } from "./bulk-watch.ts";
-import { changeReasonOption, programOption } from "./options.ts";
+import { approve, reverse } from "./bulk-approve.ts";
+import { diff } from "./bulk-diff.ts";
+import { check, digest, submit } from "./bulk-sheets.ts";
+import { show } from "./bulk-show.ts";
+import { aboutBulkGrant, stateText, waitsFor } from "./bulk-text.ts";
+import { watch } from "./bulk-watch.ts";
+import { type Commands, lists, runs, says } from "./command.ts";
+import { type Io, write } from "./io.ts";
+import { bulkGrant, changeReason, program, timeFormat } from "./options.ts";
 
-export const addBulk: AddCommand = (parent, inSession) => {
-  const bulk = parent
-    .command("bulk")
-    .summary("give points to many users by a sheet")
-    .description(
-      "Gives points to many users by one sheet of CSV with the columns user_id, points and, " +
-        "optionally, reason. The sheet is submitted and checked, approved by another person, and " +
-        "then granted row by row.",
-    )
-    .addHelpText(
-      "after",
-      examples(
-        "meguri bulk check spring sheet.csv",
-        "meguri bulk submit spring sheet.csv",
-        "meguri bulk approve spring",
-        "meguri bulk watch spring",
-      ),
-    );
-  for (const add of commands) add(bulk, inSession);
-};
+const { method } = BulkGrantService;
 
-/** A command that sends one change of a bulk grant. */
-interface ChangeCommand<S extends DescMessage> {
-  readonly name: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly schema: S;
-  readonly send: (
-    bulkGrants: Meguri["bulkGrants"],
-    request: { readonly programId: string; readonly bulkGrantId: string; readonly reason: string },
-    call: CallOptions,
-  ) => Promise<MessageShape<S> & { bulkGrant?: BulkGrant | undefined }>;
-}
+/** The names of the columns of a sheet. The byte order mark tells Excel that it is UTF-8. */
+const header = "user_id,points,reason\r\n";
+const byteOrderMark = "\uFEFF";
 
-const change =
-  <S extends DescMessage>({
-    name,
-    summary,
-    description,
-    schema,
-    send,
-  }: ChangeCommand<S>): AddCommand =>
-  (parent, inSession) => {
-    parent
-      .command(name)
-      .summary(summary)
-      .description(description)
-      .argument("<id>", "the bulk grant")
-      .addOption(programOption())
-      .addOption(changeReasonOption())
-      .addHelpText("after", examples(`meguri bulk ${name} spring`))
-      .action(
-        inSession(async ({ meguri, out, call }, bulkGrantId, options) => {
-          const { program: programId, reason = "" } = options;
-          const answer = await send(meguri.bulkGrants, { programId, bulkGrantId, reason }, call);
-          await out.message(schema, answer, () => `${aboutBulkGrant(answer.bulkGrant)}\n`);
-        }),
-      );
-  };
+/** The inputs, the example and the text of a command that changes a bulk grant by its id alone. */
+const changeOf = (name: string) => ({
+  takes: [bulkGrant, program, changeReason],
+  examples: [`meguri bulk ${name} spring`],
+  text: ({ bulkGrant }: { readonly bulkGrant?: BulkGrant | undefined }) =>
+    `${aboutBulkGrant(bulkGrant)}\n`,
+});
 
-const commands: readonly AddCommand[] = [
-  addTemplate,
-  addCheck,
-  addSubmit,
-  addDigest,
-  addApprove,
-  change({
-    name: "reject",
+export const bulk: Commands = {
+  template: runs(EmptySchema, {
+    summary: "print a sheet to be filled in",
+    description: "Prints a sheet with the names of the columns, to be filled in by any program.",
+    takes: [],
+    examples: ["meguri bulk template > sheet.csv"],
+    run: ({ out }) => out.value({ csv: header }, out.isTerminal ? header : byteOrderMark + header),
+  }),
+  check,
+  submit,
+  digest,
+  approve,
+  reject: says(method.rejectBulkGrant, {
     summary: "refuse to approve a bulk grant",
     description: "Rejects a bulk grant that awaits approval. A corrected sheet can follow.",
-    schema: RejectBulkGrantResponseSchema,
-    send: (bulkGrants, request, call) => bulkGrants.rejectBulkGrant(request, call),
+    ...changeOf("reject"),
   }),
-  addWatch,
-  addBulkList,
-  addBulkShow,
-  addRows,
-  addDiff,
-  addExportFailed,
-  addAudit,
-  change({
-    name: "retry",
+  watch,
+
+  list: lists<BulkGrant>(method.listBulkGrants, {
+    summary: "list bulk grants, newest first",
+    description: "Lists the bulk grants of a program by the time of their first submission.",
+    takes: [
+      "--state <state> = state: only those in this state",
+      `--since <time> = createTimeFrom: only those from ${timeFormat}`,
+      "--until <time> = createTimeBefore: only those before this time",
+      program,
+    ],
+    examples: [
+      "meguri bulk list --state AWAITING_APPROVAL",
+      "meguri bulk list --since 2026-12-01T00:00+09:00",
+    ],
+    columns: [
+      "bulk grant: bulkGrantId",
+      { state: stateText },
+      "rows: rowCount, points: totalPoints, submitter, created: createTime",
+      { "waits for": waitsFor },
+      "title",
+    ],
+  }),
+
+  show,
+
+  rows: lists<BulkGrantRow>(method.listBulkGrantRows, {
+    summary: "list the rows of a bulk grant",
+    description: "Lists the rows of a revision in the order of the sheet.",
+    takes: [
+      bulkGrant,
+      program,
+      "--revision <number> = revision: of an earlier revision; the current one by default",
+      "--state <state> = state: only rows in this state",
+    ],
+    examples: ["meguri bulk rows spring --state FAILED"],
+    columns: [
+      "line, user: userId",
+      { points: ({ points, rawPoints }) => points || rawPoints },
+      "state, code: problems.code, expire month: expireMonth, reason",
+      { problem: ({ problems }) => problems.map(({ message }) => message).join("; ") },
+    ],
+  }),
+
+  diff,
+
+  "export-failed": runs(ExportFailedBulkGrantRowsRequestSchema, {
+    summary: "write the rows that were not granted as a sheet",
+    description:
+      "Writes the rows that are wrong, were refused or not run as CSV, which can be corrected " +
+      "and " +
+      "submitted to the same bulk grant. The sheet is complete if the exit code is 0.",
+    takes: [bulkGrant, program],
+    examples: ["meguri bulk export-failed spring > failed.csv"],
+    run: ({ meguri, io, call }, request) =>
+      writeChunks(io, meguri.bulkGrants.exportFailedBulkGrantRows(request, call)),
+  }),
+
+  audit: runs(ExportBulkGrantAuditRequestSchema, {
+    summary: "write who got what, and by whose approval",
+    description:
+      "Writes the rows of all revisions as CSV, with what became of each, the number of the " +
+      "ledger entry that granted it, and who approved its revision. The CSV is complete if the " +
+      "exit code is 0.",
+    takes: [bulkGrant, program],
+    examples: ["meguri bulk audit spring > audit.csv"],
+    run: ({ meguri, io, call }, request) =>
+      writeChunks(io, meguri.bulkGrants.exportBulkGrantAudit(request, call)),
+  }),
+
+  retry: says(method.retryBulkGrant, {
     summary: "run the failed rows again",
     description: "Runs the failed rows of a bulk grant that is DONE_WITH_FAILURES again.",
-    schema: RetryBulkGrantResponseSchema,
-    send: (bulkGrants, request, call) => bulkGrants.retryBulkGrant(request, call),
+    ...changeOf("retry"),
   }),
-  change({
-    name: "pause",
+  pause: says(method.pauseBulkGrant, {
     summary: "stop a run after the rows under way",
     description: "Stops a bulk grant after the rows under way, until meguri bulk resume.",
-    schema: PauseBulkGrantResponseSchema,
-    send: (bulkGrants, request, call) => bulkGrants.pauseBulkGrant(request, call),
+    ...changeOf("pause"),
   }),
-  change({
-    name: "resume",
+  resume: says(method.resumeBulkGrant, {
     summary: "go on after a pause",
     description: "Ends the pause of a bulk grant.",
-    schema: ResumeBulkGrantResponseSchema,
-    send: (bulkGrants, request, call) => bulkGrants.resumeBulkGrant(request, call),
+    ...changeOf("resume"),
   }),
-  change({
-    name: "cancel",
+  cancel: says(method.cancelBulkGrant, {
     summary: "end a bulk grant before it is done",
     description:
       "Cancels a bulk grant. One that runs stops within two seconds, and ends about ten later.",
-    schema: CancelBulkGrantResponseSchema,
-    send: (bulkGrants, request, call) => bulkGrants.cancelBulkGrant(request, call),
+    ...changeOf("cancel"),
   }),
-  addReverse,
-];
+  reverse,
+};
+
+async function writeChunks(
+  { stdout }: Io,
+  chunks: AsyncIterable<{ readonly csvChunk: Uint8Array }>,
+): Promise<void> {
+  for await (const { csvChunk } of chunks) await write(stdout, csvChunk);
+}

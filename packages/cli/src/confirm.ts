@@ -1,9 +1,29 @@
 /** Asks the person at the terminal before something is done. */
 import { createInterface } from "node:readline";
+import { UsageError } from "./errors.ts";
+import { exitCodes } from "./exit-codes.ts";
 import { type Io, write } from "./io.ts";
+import type { Session } from "./session.ts";
+
+/** Says why nothing was done, and sets the exit code. */
+export async function refuse(session: Session, text: string): Promise<false> {
+  session.exitCode = exitCodes.refused;
+  await session.out.note(text);
+  return false;
+}
+
+/** Throws UsageError with what a command needs where it cannot ask. */
+export function expectTerminal({ io, out }: Session, needs: string): void {
+  if (io.stdin.isTTY && !out.isJson) return;
+  throw new UsageError(`${out.isJson ? "with --json" : "without a terminal"}, ${needs}`);
+}
+
+/** Whether the person agrees. After any other answer it says what was not done. */
+export const agree = async (session: Session, question: string, otherwise: string) =>
+  (await confirm(session.io, question)) || refuse(session, otherwise);
 
 /** Whether the person answers yes to the question. Without a line that Enter ends that is no. */
-export async function confirm({ stdin, stderr, signal }: Io, question: string): Promise<boolean> {
+async function confirm({ stdin, stderr, signal }: Io, question: string): Promise<boolean> {
   await write(stderr, `${question} [y/N] `);
   // The terminal edits the line itself, so that Ctrl-C remains a signal.
   const lines = createInterface({ input: stdin, terminal: false, signal });

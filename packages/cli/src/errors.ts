@@ -8,8 +8,9 @@ import {
   reasonOf,
   violationsOf,
 } from "@meguri/client";
-import { type Command, CommanderError } from "commander";
+import { CommanderError } from "commander";
 import { exitCodes } from "./exit-codes.ts";
+import type { Input } from "./inputs.ts";
 import { inTypedNames } from "./typed-names.ts";
 
 /** Arguments, variables or files that the command cannot use. Nothing was sent. */
@@ -40,17 +41,17 @@ const retryableCodes: ReadonlySet<Code> = new Set([
 ]);
 
 /**
- * Returns what to print for an error of a command, which is undefined when none has run. Rethrows
- * one that only a bug of the command explains.
+ * Returns what to print for an error of the command that has these inputs. Rethrows one that only a
+ * bug of the command explains.
  */
-export function problemOf(error: unknown, command: Command | undefined): Problem {
+export function problemOf(error: unknown, inputs: readonly Input[]): Problem {
   if (error instanceof CommanderError) return usage(oneLine(error.message));
   if (error instanceof UsageError) return usage(error.message);
   if (isWrongAddress(error)) return usage((error as ConnectError).rawMessage);
   if (!(error instanceof ConnectError)) throw error;
   return {
     reason: reasonOf(error) ?? codeName(error.code),
-    message: messageOf(error, command),
+    message: messageOf(error, inputs),
     metadata: metadataOf(error),
     violations: violationsOf(error),
     exitCode: exitCodeOf(error.code),
@@ -69,9 +70,9 @@ const usage = (message: string): Problem => ({
 });
 
 /** The violations name what was typed and what is wrong with it; other errors have a sentence. */
-function messageOf(error: ConnectError, command: Command | undefined): string {
+function messageOf(error: ConnectError, inputs: readonly Input[]): string {
   const violations = violationsOf(error)
-    .map((violation) => inTypedNames(violation, command))
+    .map((violation) => inTypedNames(violation, inputs))
     .map(({ field, description }) => (field === "" ? description : `${field}: ${description}`));
   return violations.length > 0 ? violations.join("; ") : error.rawMessage;
 }

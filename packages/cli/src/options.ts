@@ -1,33 +1,77 @@
-/** Arguments and options that several commands have, and how their texts are read. */
-
-import type { DescEnum, EnumShape } from "@bufbuild/protobuf";
-import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { LedgerEntry_TypeSchema as EntryTypeSchema } from "@meguri/client/points";
+/** Inputs that several commands have, and how typed texts are read by the types of their fields. */
+import { type DescEnum, type DescField, fromJsonString, ScalarType } from "@bufbuild/protobuf";
+import { type Duration, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { InvalidArgumentError } from "commander";
 import { Temporal } from "temporal-polyfill";
 
-export const programOption = () =>
-  new Option("-p, --program <id>", "the program").default("default");
+/**
+ * A line about an argument or an option: its flags as commander has them, the path of the field of
+ * the request that it sets, if it sets one, and its help text.
+ */
+export type InputLine = string | readonly [line: string, details: InputDetails];
 
-export const eventIdOption = () =>
-  new Option(
-    "--event-id <id>",
-    "the id that makes a repeated call count once; a random one by default",
-  );
-
-export const reasonOption = () => new Option("--reason <text>", "why, for the ledger entry");
-
-export const causeOption = () =>
-  new Option("--cause <text>", "what led to it, such as the id of an order; at most 128 bytes");
-
-export const dryRunOption = () =>
-  new Option("--dry-run", "only say what it would do").default(false);
-
-export const changeReasonOption = () =>
-  new Option("--reason <text>", "why; it is shown with the change");
+/** What the type of its field does not say of an input. */
+export interface InputDetails {
+  readonly default?: string | number | undefined;
+  /** Whether an option has to be given. */
+  readonly isRequired?: boolean | undefined;
+  /** The option that excludes this one, by the name of its value. */
+  readonly conflicts?: string | undefined;
+  /** How the text is read; by the type of the field by default. */
+  readonly read?: ((text: string) => unknown) | undefined;
+  /** The words for the values of an enum; their names by default. */
+  readonly words?: Readonly<Record<string, number>> | undefined;
+  /** The value of an enum that a switch stands for. */
+  readonly on?: number | undefined;
+  /** Whether an id is made and printed when none is given. */
+  readonly orRandom?: boolean | undefined;
+  /** Whether it is a time, which has to be named when the command is repeated. */
+  readonly isRepeated?: boolean | undefined;
+}
 
 export const monthFormat = 'a month such as "2026-11"';
+export const timeFormat = 'a time with its zone, such as "2026-12-24T09:00+09:00", or "+2h"';
+/** As `timeFormat`, where a time from now on would be refused. */
+export const pastTimeFormat = 'a time with its zone, such as "2026-11-01T00:00+09:00"';
+export const targetHelp = "the target: its type, a slash and its id, such as post/42";
+
+export const program: InputLine = [
+  "-p, --program <id> = programId: the program",
+  { default: "default" },
+];
+export const eventId: InputLine = [
+  "--event-id <id> = eventId: the id that makes a repeated call count once; a random one by " +
+    "default",
+  { orRandom: true },
+];
+const reason: InputLine = "--reason <text> = reason: why, for the ledger entry";
+export const cause: InputLine =
+  "--cause <text> = cause: what led to it, such as the id of an order; at most 128 bytes";
+export const dryRun: InputLine = "--dry-run = validateOnly: only say what it would do";
+export const changeReason: InputLine = "--reason <text> = reason: why; it is shown with the change";
+export const amount: InputLine = "<points> = points: how many, 1 to 1000000000";
+export const allowPartial = (verb: string): InputLine =>
+  `--allow-partial = allowPartial: ${verb} what there is if the user has fewer points`;
+export const regroupAfter: InputLine =
+  '--regroup-after <time> = regroupAfter: how long a notification takes in more, such as "24h"; ' +
+  "for ever by default";
+
+/** Which entries of a ledger. */
+export const entryTypes: InputLine =
+  "--type <types...> = types: only these types; -- ends the list";
+const recorded = "only what was recorded";
+export const recordedSince = `--since <time> = createTimeFrom: ${recorded} since ${pastTimeFormat}`;
+export const recordedUntil = `--until <time> = createTimeBefore: ${recorded} before this time`;
+
+/** The options of every change of points, holds and reservations. */
+export const change: readonly InputLine[] = [program, reason, cause, dryRun];
+
+export const bulkGrant: InputLine = "<id> = bulkGrantId: the bulk grant";
+export const sheet: InputLine = '<file>: the sheet in CSV; "-" reads standard input';
+export const title: InputLine =
+  "--title <title> = title: what people call it, in any script; 96 bytes are kept";
+export const replacedRevision: InputLine =
+  "--replaced-revision <number> = replacedRevision: make a revision of the same content";
 
 /** Reads a month as the API has it. */
 export function readMonth(text: string): string {
@@ -38,37 +82,44 @@ export function readMonth(text: string): string {
 }
 
 /** At whose end points expire. */
-export const expireMonthOption = () =>
-  new Option(
-    "--expire-month <month>",
-    `let the points expire at the end of ${monthFormat}; after the whole lifetime by default`,
-  ).argParser(readMonth);
+export const expireMonth: InputLine = [
+  `--expire-month <month> = expireMonth: let the points expire at the end of ${monthFormat}; ` +
+    "after the whole lifetime by default",
+  { read: readMonth },
+];
 
-/** An option whose value names a value of an enum, such as `FAILED`. */
-export const enumOption = <const Flags extends string>(
-  flags: Flags,
-  description: string,
-  schema: DescEnum,
-) => new Option(flags, description).choices(enumNames(schema));
+/** The words for the values of an enum, without the unspecified one: their names. */
+export const enumWords = ({ values }: DescEnum): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    values.filter(({ number }) => number !== 0).map(({ localName, number }) => [localName, number]),
+  );
 
-/** The types of ledger entries that a list is to have. */
-export const typesOption = () =>
-  enumOption("--type <types...>", "only these types; -- ends the list", EntryTypeSchema);
+/** How the text of a field is read, by its type; undefined where it is taken as it is. */
+export function readerOf({ message, scalar }: DescField): ((text: string) => unknown) | undefined {
+  switch (message?.typeName ?? scalar) {
+    case ScalarType.INT64:
+      return readPoints;
+    case ScalarType.INT32:
+      return readCount;
+    case "google.protobuf.Timestamp":
+      return readTime;
+    case "google.protobuf.Duration":
+      return readDuration;
+    case "meguri.reactions.v1.TargetName":
+      return readTarget;
+    default:
+      return message && ((text) => readAsGiven(() => fromJsonString(message, text)));
+  }
+}
 
-/** The names of an enum's values without the unspecified one, as they are typed and printed. */
-const enumNames = (schema: DescEnum): string[] =>
-  schema.values.filter(({ number }) => number !== 0).map(({ localName }) => localName);
-
-/** The value with this name, or the unspecified one. */
-export const enumValue = <Desc extends DescEnum>(
-  schema: Desc,
-  name: string | undefined,
-): EnumShape<Desc> =>
-  (schema.values.find(({ localName }) => localName === name)?.number ?? 0) as EnumShape<Desc>;
-
-/** The name of a value; a value that is newer than this command is printed as its number. */
-export const enumName = (schema: DescEnum, value: number): string =>
-  schema.value[value]?.localName ?? String(value);
+/** Reads by a function whose errors say what is wrong with the text. */
+function readAsGiven<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+}
 
 /** Reads a number of points. The server knows the limits. */
 export function readPoints(text: string): bigint {
@@ -84,18 +135,13 @@ export function readCount(text: string): number {
   return Number(text);
 }
 
-export const timeFormat = 'a time with its zone, such as "2026-12-24T09:00+09:00", or "+2h"';
-
-/** As `timeFormat`, where a time from now on would be refused. */
-export const pastTimeFormat = 'a time with its zone, such as "2026-11-01T00:00+09:00"';
-
-const units = { s: "seconds", m: "minutes", h: "hours" } as const;
+const units = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 
 /** Reads a time: ISO 8601 with a zone, or the time from now on in seconds, minutes, hours, days. */
 export function readTime(text: string): Timestamp {
   const [, amount = "", unit = ""] = text.match(/^\+(\d{1,6})([smhd])$/) ?? [];
-  if (unit === "d") return fromNow(Temporal.Duration.from({ hours: 24 * Number(amount) }));
-  if (unit !== "") return fromNow(Temporal.Duration.from({ [units[unit as "s"]]: Number(amount) }));
+  const fromNow = Number(amount) * units[unit as "s"] * 1_000;
+  if (unit !== "") return timestampFromMs(Date.now() + fromNow);
   try {
     return timestampFromMs(Temporal.Instant.from(text).epochMilliseconds);
   } catch {
@@ -104,28 +150,14 @@ export function readTime(text: string): Timestamp {
 }
 
 /** Reads a length of time in seconds, minutes, hours or days. The server knows the limits. */
-export function readDuration(text: string): Pick<Duration, "seconds"> {
+function readDuration(text: string): Pick<Duration, "seconds"> {
   const [, amount = "", unit = ""] = text.match(/^(\d{1,9})([smhd])$/) ?? [];
   if (unit === "") throw new InvalidArgumentError('It has to be a time such as "30m" or "24h".');
-  return { seconds: BigInt(amount) * unitSeconds[unit as "s"] };
+  return { seconds: BigInt(amount) * BigInt(units[unit as "s"]) };
 }
 
-const unitSeconds = { s: 1n, m: 60n, h: 3_600n, d: 86_400n } as const;
-
-/** How long an unread notification takes in further members. */
-export const regroupAfterOption = () =>
-  new Option(
-    "--regroup-after <time>",
-    'how long a notification takes in more, such as "24h"; for ever by default',
-  ).argParser(readDuration);
-
-const fromNow = (duration: Temporal.Duration): Timestamp =>
-  timestampFromMs(Temporal.Now.instant().add(duration).epochMilliseconds);
-
-export const targetHelp = "the target: its type, a slash and its id, such as post/42";
-
 /** Reads the name of a target. Ids may contain slashes, types may not. */
-export function readTarget(text: string): { readonly type: string; readonly id: string } {
+function readTarget(text: string): { readonly type: string; readonly id: string } {
   const slash = text.indexOf("/");
   if (slash < 1 || slash === text.length - 1) {
     throw new InvalidArgumentError("It has to be a type and an id, such as post/42.");

@@ -1,6 +1,11 @@
 /** Prints results: for people on a terminal, as stable lines in a pipe, or as JSON. */
 import { styleText } from "node:util";
-import { type DescMessage, type MessageShape, toJsonString } from "@bufbuild/protobuf";
+import {
+  type DescEnum,
+  type DescMessage,
+  type MessageShape,
+  toJsonString,
+} from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import stringWidth from "string-width";
 import { Temporal } from "temporal-polyfill";
@@ -144,9 +149,33 @@ function align(lines: readonly (readonly string[])[], widths: number[]): string[
 
 /** The line about a change that was made now or before, or only validated. */
 export function outcomeText(
-  { dryRun, replayed }: { readonly dryRun: boolean; readonly replayed: boolean },
+  { validateOnly }: { readonly validateOnly: boolean },
+  { replayed = false }: { readonly replayed?: boolean | undefined },
   text: string,
 ): string {
-  if (replayed) return `${printable(`${text}; replayed: an earlier call had done it`)}\n`;
-  return `${printable(dryRun ? `dry run, nothing is changed: ${text}` : text)}\n`;
+  if (replayed) return line(`${text}; replayed: an earlier call had done it`);
+  return line(validateOnly ? `dry run, nothing is changed: ${text}` : text);
 }
+
+/** A line of a text in which others may have written. */
+export const line = (text: string): string => `${printable(text)}\n`;
+
+/** The name of a value; a value that is newer than this command is printed as its number. */
+export const enumName = (schema: DescEnum, value: number): string =>
+  schema.value[value]?.localName ?? String(value);
+
+/** The service, or the subject and the service through which it called. */
+export const callerText = ({
+  service,
+  subject,
+}: {
+  readonly service: string;
+  readonly subject: string;
+}): string => (subject === service ? service : `${subject} via ${service}`);
+
+/** The word for so many things. */
+export const nounFor = (count: number | bigint, thing: string, things = `${thing}s`): string =>
+  BigInt(count) === 1n ? thing : things;
+
+export const counted = (count: number | bigint, thing: string, things?: string): string =>
+  `${count} ${nounFor(count, thing, things)}`;

@@ -1,37 +1,169 @@
-/** The commands that change the points of an account. */
-import { type Command, Option } from "@commander-js/extra-typings";
+/** The commands about the points of an account. */
 import {
+  type Balance,
+  BalanceSchema,
   EventOrigin,
   ExpiredPointsPolicy,
-  ExtendExpiryResponseSchema,
-  FreezeAccountResponseSchema,
-  GrantPointsResponseSchema,
   type LedgerEntry,
-  RefundPointsResponseSchema,
-  RevokePointsResponseSchema,
-  UnfreezeAccountResponseSchema,
-  UsePointsResponseSchema,
+  PointsService,
 } from "@meguri/client/points";
-import { type AddCommand, examples } from "./action.ts";
-import { type ChangeOptions, changeCommand, changeFields } from "./change-command.ts";
-import { counted } from "./counted.ts";
-import { eventIdOption, expireMonthOption, monthFormat, readMonth, readPoints } from "./options.ts";
-import { outcomeText } from "./output.ts";
-import type { Session } from "./session.ts";
+import { type Commands, says } from "./command.ts";
+import { columnsOf, linesOf } from "./fields.ts";
+import {
+  allowPartial,
+  amount,
+  change,
+  eventId,
+  expireMonth,
+  type InputLine,
+  monthFormat,
+  pastTimeFormat,
+  program,
+  readMonth,
+} from "./options.ts";
+import { counted, type Output, outcomeText } from "./output.ts";
 
-/** What all commands of this file have. */
-const command = (parent: Command, name: string, summary: string) =>
-  changeCommand(parent, name, summary).addOption(eventIdOption());
+const { method } = PointsService;
 
-/** The fields that all changes of an account have. */
-async function changeOf(
-  session: Session,
-  userId: string,
-  options: ChangeOptions & { readonly eventId?: string | undefined },
-) {
-  const eventId = await session.chooseId("eventId", options.eventId);
-  return { ...changeFields(options), userId, eventId };
-}
+const accountChange: readonly InputLine[] = [...change, eventId];
+
+const origin: InputLine = [
+  "--origin <origin> = grantEvent.origin: what made the grant: a call, a reservation or a bulk " +
+    "grant",
+  {
+    default: "caller",
+    words: {
+      caller: EventOrigin.CALLER,
+      reservation: EventOrigin.RESERVATION,
+      bulk: EventOrigin.BULK_GRANT,
+    },
+  },
+];
+
+export const points: Commands = {
+  balance: says(method.getBalance, {
+    summary: "show the points of a user",
+    description:
+      "Shows the points that a user has now, when they expire, and how many are held besides. A " +
+      "user without an account has 0 points.",
+    takes: [
+      "<user> = userId: the user",
+      program,
+      [
+        "--pending = includePending: also show the points that are reserved and not granted yet",
+        { conflicts: "asOf" },
+      ],
+      `--as-of <time> = asOf: what the user had at ${pastTimeFormat}`,
+    ],
+    examples: ["meguri balance alice", "meguri balance alice --as-of 2026-11-01T00:00+09:00"],
+    text: ({ balance, final }, { includePending, asOf }, out) =>
+      balance ? balanceText(out, balance, includePending) + (asOf && !final ? notFinal : "") : "",
+  }),
+
+  grant: says(method.grantPoints, {
+    summary: "give a user points",
+    description: "Gives a user points. They expire after the lifetime of the program.",
+    takes: ["<user> = userId: the user who gets the points", amount, ...accountChange, expireMonth],
+    examples: [
+      "meguri grant alice 120 --event-id order-17 --reason welcome",
+      "meguri grant alice 50 --event-id xmas-alice --expire-month 2026-12",
+    ],
+    text: changed((granted, user) => `granted ${granted} to ${user}`),
+  }),
+
+  use: says(method.usePoints, {
+    summary: "spend points of a user",
+    description: "Spends points of a user, those of the oldest month first.",
+    takes: [
+      "<user> = userId: the user who spends the points",
+      amount,
+      ...accountChange,
+      allowPartial("spend"),
+    ],
+    examples: ["meguri use alice 80 --event-id order-18"],
+    text: changed((used, user) => `used ${used} of ${user}`),
+  }),
+
+  refund: says(method.refundPoints, {
+    summary: "return points of a use or a capture",
+    description:
+      "Returns points of a use, or of a capture of a hold, to the months from which they were " +
+      "taken. Points that have expired since then either expire again at once, or go to the " +
+      "current month.",
+    takes: [
+      "<user> = userId: the user who gets the points back",
+      "<use-event-id> = useEventId: the event id of the use, or of the capture",
+      ...accountChange,
+      [
+        "--expired-points <policy> = expiredPointsPolicy: what happens to points that have " +
+          "expired since the use",
+        {
+          isRequired: true,
+          words: {
+            "original-expiry": ExpiredPointsPolicy.ORIGINAL_EXPIRY,
+            "current-month": ExpiredPointsPolicy.CURRENT_MONTH,
+          },
+        },
+      ],
+      "--hold <hold-id> = holdId: the hold of the capture; a use by default",
+      "--points <points> = points: how many; by default all that were not returned",
+    ],
+    examples: ["meguri refund alice order-18 --expired-points current-month"],
+    text: changed((refunded, user) => `refunded ${refunded} to ${user}`),
+  }),
+
+  revoke: says(method.revokePoints, {
+    summary: "take back a grant",
+    description:
+      "Takes back the points of a grant, as far as its month still holds any. 0 points is no " +
+      "error. The event id of a grant is in the ledger.",
+    takes: [
+      "<user> = userId: the user who got the points",
+      "<grant-event-id> = grantEvent.eventId: the event id of the grant",
+      ...accountChange,
+      origin,
+    ],
+    examples: ["meguri revoke alice order-17 --reason cancelled"],
+    text: changed((revoked, user) => `revoked ${revoked} of ${user}`),
+  }),
+
+  extend: says(method.extendExpiry, {
+    summary: "let the points of a grant last longer",
+    description:
+      "Moves the points of a grant, as far as its month still holds any, to a later month. 0 " +
+      "points is no error. To revoke or extend the moved points, name the event id of this call.",
+    takes: [
+      "<user> = userId: the user who got the points",
+      "<grant-event-id> = grantEvent.eventId: the event id of the grant, or of an earlier " +
+        "extension",
+      [
+        `<month> = expireMonth: at whose end the points expire: ${monthFormat}`,
+        { read: readMonth },
+      ],
+      ...accountChange,
+      origin,
+    ],
+    examples: ["meguri extend alice xmas-alice 2027-06 --reason apology"],
+    text: changed((moved, user) => `extended ${moved} of ${user}`),
+  }),
+
+  freeze: says(method.freezeAccount, {
+    summary: "make an account refuse changes",
+    description:
+      "Makes an account refuse grants, uses, refunds, holds and captures. Its points still expire.",
+    takes: ["<user> = userId: the user whose account it is", ...accountChange],
+    examples: ["meguri freeze alice --reason 'fraud check'"],
+    text: changed((_, user) => `froze the account of ${user}`),
+  }),
+
+  unfreeze: says(method.unfreezeAccount, {
+    summary: "end a freeze",
+    description: "Lets a frozen account accept what it refused while it was frozen.",
+    takes: ["<user> = userId: the user whose account it is", ...accountChange],
+    examples: ["meguri unfreeze alice"],
+    text: changed((_, user) => `unfroze the account of ${user}`),
+  }),
+};
 
 /** The answer to every change of an account. */
 interface ChangeAnswer {
@@ -41,201 +173,31 @@ interface ChangeAnswer {
 }
 
 /** The sentence about a change. `done` says what was done with the points of the entry. */
-const sentence =
-  ({ dryRun }: ChangeOptions, done: (points: bigint) => string) =>
-  ({ entry, availablePoints, replayed }: ChangeAnswer): string => {
-    const event = `event ${entry?.event?.eventId}`;
-    const text = `${done(entry?.points ?? 0n)} (${event}), balance ${availablePoints}`;
-    return outcomeText({ dryRun, replayed }, text);
+function changed(done: (points: string, user: string) => string) {
+  return (answer: ChangeAnswer, request: { userId: string; validateOnly: boolean }): string => {
+    const { entry, availablePoints } = answer;
+    const what = done(counted(entry?.points ?? 0n, "point"), request.userId);
+    const text = `${what} (event ${entry?.event?.eventId}), balance ${availablePoints}`;
+    return outcomeText(request, answer, text);
   };
+}
 
-export const addGrant: AddCommand = (parent, inSession) => {
-  command(parent, "grant", "give a user points")
-    .description("Gives a user points. They expire after the lifetime of the program.")
-    .argument("<user>", "the user who gets the points")
-    .argument("<points>", "how many, 1 to 1000000000", readPoints)
-    .addOption(expireMonthOption())
-    .addHelpText(
-      "after",
-      examples(
-        "meguri grant alice 120 --event-id order-17 --reason welcome",
-        "meguri grant alice 50 --event-id xmas-alice --expire-month 2026-12",
-      ),
-    )
-    .action(
-      inSession(async (session, user, points, options) => {
-        const { meguri, out, call } = session;
-        const { expireMonth = "" } = options;
-        const change = await changeOf(session, user, options);
-        const answer = await meguri.points.grantPoints({ ...change, points, expireMonth }, call);
-        const text = sentence(
-          options,
-          (granted) => `granted ${counted(granted, "point")} to ${user}`,
-        );
-        await out.message(GrantPointsResponseSchema, answer, text);
-      }),
-    );
-};
+const notFinal =
+  "This is not final: a write that is under way may change it within 16 minutes of the time.\n";
 
-export const addUse: AddCommand = (parent, inSession) => {
-  command(parent, "use", "spend points of a user")
-    .description("Spends points of a user, those of the oldest month first.")
-    .argument("<user>", "the user who spends the points")
-    .argument("<points>", "how many, 1 to 1000000000", readPoints)
-    .option("--allow-partial", "spend what there is if the user has fewer points", false)
-    .addHelpText("after", examples("meguri use alice 80 --event-id order-18"))
-    .action(
-      inSession(async (session, user, points, options) => {
-        const { meguri, out, call } = session;
-        const { allowPartial } = options;
-        const change = await changeOf(session, user, options);
-        const answer = await meguri.points.usePoints({ ...change, points, allowPartial }, call);
-        const text = sentence(options, (used) => `used ${counted(used, "point")} of ${user}`);
-        await out.message(UsePointsResponseSchema, answer, text);
-      }),
-    );
-};
+const balanceLines = columnsOf<Balance>(BalanceSchema, [
+  "available: availablePoints, held: heldPoints, pending: pendingPoints, frozen",
+  "issued: totals.issuedPoints, used: totals.usedPoints, expired: totals.expiredPoints",
+  "refunded: totals.refundedPoints, revoked: totals.revokedPoints, captured: totals.capturedPoints",
+]);
 
-const policies = {
-  "original-expiry": ExpiredPointsPolicy.ORIGINAL_EXPIRY,
-  "current-month": ExpiredPointsPolicy.CURRENT_MONTH,
-} as const;
-
-const policyOption = () =>
-  new Option("--expired-points <policy>", "what happens to points that have expired since the use")
-    .choices(["original-expiry", "current-month"] as const)
-    .makeOptionMandatory();
-
-export const addRefund: AddCommand = (parent, inSession) => {
-  command(parent, "refund", "return points of a use or a capture")
-    .description(
-      "Returns points of a use, or of a capture of a hold, to the months from which they were " +
-        "taken. Points that have expired since then either expire again at once, or go to the " +
-        "current month.",
-    )
-    .argument("<user>", "the user who gets the points back")
-    .argument("<use-event-id>", "the event id of the use, or of the capture")
-    .addOption(policyOption())
-    .option("--hold <hold-id>", "the hold of the capture; a use by default")
-    .option("--points <points>", "how many; by default all that were not returned", readPoints)
-    .addHelpText("after", examples("meguri refund alice order-18 --expired-points current-month"))
-    .action(
-      inSession(async (session, user, useEventId, options) => {
-        const { meguri, out, call } = session;
-        const { points, hold: holdId } = options;
-        const request = {
-          ...(await changeOf(session, user, options)),
-          useEventId,
-          expiredPointsPolicy: policies[options.expiredPoints],
-          ...(holdId !== undefined && { holdId }),
-          ...(points !== undefined && { points }),
-        };
-        const answer = await meguri.points.refundPoints(request, call);
-        const text = sentence(
-          options,
-          (refunded) => `refunded ${counted(refunded, "point")} to ${user}`,
-        );
-        await out.message(RefundPointsResponseSchema, answer, text);
-      }),
-    );
-};
-
-const origins = {
-  caller: EventOrigin.CALLER,
-  reservation: EventOrigin.RESERVATION,
-  bulk: EventOrigin.BULK_GRANT,
-} as const;
-
-const originOption = () =>
-  new Option("--origin <origin>", "what made the grant: a call, a reservation or a bulk grant")
-    .choices(["caller", "reservation", "bulk"] as const)
-    .default("caller" as const);
-
-export const addRevoke: AddCommand = (parent, inSession) => {
-  command(parent, "revoke", "take back a grant")
-    .description(
-      "Takes back the points of a grant, as far as its month still holds any. 0 points is no " +
-        "error. The event id of a grant is in the ledger.",
-    )
-    .argument("<user>", "the user who got the points")
-    .argument("<grant-event-id>", "the event id of the grant")
-    .addOption(originOption())
-    .addHelpText("after", examples("meguri revoke alice order-17 --reason cancelled"))
-    .action(
-      inSession(async (session, user, grantEventId, options) => {
-        const { meguri, out, call } = session;
-        const grantEvent = { origin: origins[options.origin], eventId: grantEventId };
-        const change = await changeOf(session, user, options);
-        const answer = await meguri.points.revokePoints({ ...change, grantEvent }, call);
-        const text = sentence(
-          options,
-          (revoked) => `revoked ${counted(revoked, "point")} of ${user}`,
-        );
-        await out.message(RevokePointsResponseSchema, answer, text);
-      }),
-    );
-};
-
-export const addExtend: AddCommand = (parent, inSession) => {
-  command(parent, "extend", "let the points of a grant last longer")
-    .description(
-      "Moves the points of a grant, as far as its month still holds any, to a later month. 0 " +
-        "points is no error. To revoke or extend the moved points, name the event id of this call.",
-    )
-    .argument("<user>", "the user who got the points")
-    .argument("<grant-event-id>", "the event id of the grant, or of an earlier extension")
-    .argument("<month>", `at whose end the points expire: ${monthFormat}`, readMonth)
-    .addOption(originOption())
-    .addHelpText("after", examples("meguri extend alice xmas-alice 2027-06 --reason apology"))
-    .action(
-      inSession(async (session, user, grantEventId, expireMonth, options) => {
-        const { meguri, out, call } = session;
-        const grantEvent = { origin: origins[options.origin], eventId: grantEventId };
-        const change = await changeOf(session, user, options);
-        const request = { ...change, grantEvent, expireMonth };
-        const answer = await meguri.points.extendExpiry(request, call);
-        const text = sentence(options, (moved) => `extended ${counted(moved, "point")} of ${user}`);
-        await out.message(ExtendExpiryResponseSchema, answer, text);
-      }),
-    );
-};
-
-export const addFreeze: AddCommand = (parent, inSession) => {
-  command(parent, "freeze", "make an account refuse changes")
-    .description(
-      "Makes an account refuse grants, uses, refunds, holds and captures. Its points still expire.",
-    )
-    .argument("<user>", "the user whose account it is")
-    .addHelpText("after", examples("meguri freeze alice --reason 'fraud check'"))
-    .action(
-      inSession(async (session, user, options) => {
-        const { meguri, out, call } = session;
-        const change = await changeOf(session, user, options);
-        const answer = await meguri.points.freezeAccount(change, call);
-        await out.message(
-          FreezeAccountResponseSchema,
-          answer,
-          sentence(options, () => `froze the account of ${user}`),
-        );
-      }),
-    );
-};
-
-export const addUnfreeze: AddCommand = (parent, inSession) => {
-  command(parent, "unfreeze", "end a freeze")
-    .description("Lets a frozen account accept what it refused while it was frozen.")
-    .argument("<user>", "the user whose account it is")
-    .addHelpText("after", examples("meguri unfreeze alice"))
-    .action(
-      inSession(async (session, user, options) => {
-        const { meguri, out, call } = session;
-        const change = await changeOf(session, user, options);
-        const answer = await meguri.points.unfreezeAccount(change, call);
-        await out.message(
-          UnfreezeAccountResponseSchema,
-          answer,
-          sentence(options, () => `unfroze the account of ${user}`),
-        );
-      }),
-    );
-};
+function balanceText(out: Output, balance: Balance, hasPending: boolean): string {
+  const lines = linesOf(balanceLines, balance).filter(([name]) => hasPending || name !== "pending");
+  const months = balance.buckets.map(({ month, points, expireTime }) => [
+    month,
+    points,
+    expireTime,
+  ]);
+  const table = months.length > 0 ? out.table(months, ["month", "points", "expires"]) : "";
+  return out.table(lines) + table;
+}

@@ -1,33 +1,19 @@
 /** The command tree: the options that all commands have, and the commands by groups. */
-import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { type Command as BaseCommand, type Option as BaseOption, Help } from "commander";
-import { addBalance, addLedger } from "./accounts.ts";
-import type { AddCommand, Runner } from "./action.ts";
-import { addBulk } from "./bulk.ts";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { bulk } from "./bulk.ts";
+import type { Commands } from "./command.ts";
 import { addCompletion } from "./completion.ts";
-import { addDoctor } from "./doctor/command.ts";
-import { addNotify, addRetract } from "./events.ts";
+import { doctor } from "./doctor/command.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
-import { addHold } from "./holds.ts";
+import { feed } from "./feed.ts";
+import { holds } from "./holds.ts";
 import { type Io, write } from "./io.ts";
-import { addLiability } from "./liability.ts";
-import { addBlock, addMuted } from "./mutes.ts";
-import { addNotification } from "./notification.ts";
-import { addNotifications } from "./notifications.ts";
-import {
-  addExtend,
-  addFreeze,
-  addGrant,
-  addRefund,
-  addRevoke,
-  addUnfreeze,
-  addUse,
-} from "./points.ts";
-import { addProgram } from "./programs.ts";
-import { addLike, addUnlike } from "./reactions.ts";
-import { checkRequiredLast } from "./required-options.ts";
-import { addReservation, addReserve } from "./reservations.ts";
-import { addVerify } from "./verify.ts";
+import { ledgers, verify } from "./ledger.ts";
+import { liabilities } from "./liability.ts";
+import { points } from "./points.ts";
+import { programs } from "./programs.ts";
+import { reservations, reserve } from "./reservations.ts";
+import { addCommands, type Runner } from "./tree.ts";
 import { version } from "./version.ts";
 
 const description = `Calls Meguri: points, reservations, bulk grants, reactions and notifications.
@@ -46,41 +32,63 @@ Without options and variables the server is http://127.0.0.1:8080 and the caller
 TLS: MEGURI_CA_FILE, MEGURI_CERT_FILE and MEGURI_KEY_FILE name files in PEM.
 More: docs/call/cli.md`;
 
-const groups: readonly (readonly [string, readonly AddCommand[]])[] = [
-  [
-    "Points:",
-    [
-      addBalance,
-      addGrant,
-      addUse,
-      addRefund,
-      addRevoke,
-      addExtend,
-      addFreeze,
-      addUnfreeze,
-      addHold,
-      addLedger,
-      addVerify,
-      addLiability,
-    ],
-  ],
-  ["Reservations:", [addReserve, addReservation]],
-  ["Bulk grants:", [addBulk]],
-  [
-    "Reactions and notifications:",
-    [
-      addLike,
-      addUnlike,
-      addNotify,
-      addRetract,
-      addNotifications,
-      addNotification,
-      addBlock,
-      addMuted,
-    ],
-  ],
-  ["Programs:", [addProgram]],
-];
+/** All commands but those about the command itself, by the headings of the help text. */
+export const groups: Readonly<Record<string, Commands>> = {
+  "Points:": {
+    ...points,
+    hold: {
+      summary: "set points aside, capture, release, show and list them",
+      description: "A hold sets points aside until they are captured or released, or time out.",
+      commands: holds,
+    },
+    ledger: {
+      summary: "list what has happened to accounts, or search it in exports",
+      description: "Lists the events of an account; exports ledgers, and searches exports.",
+      examples: ["meguri ledger alice", "meguri ledger list --help"],
+      commands: ledgers,
+    },
+    verify,
+    liability: {
+      summary: "report the points that a program owes",
+      description:
+        "A liability report says which points are outstanding at an instant, by the month in " +
+        "which they expire, and what became of points before.",
+      commands: liabilities,
+    },
+  },
+  "Reservations:": {
+    reserve,
+    reservation: {
+      summary: "list, show, cancel, move, change and retry reservations",
+      description: "Reservations are grants for a later time. meguri reserve makes one.",
+      commands: reservations,
+    },
+  },
+  "Bulk grants:": {
+    bulk: {
+      summary: "give points to many users by a sheet",
+      description:
+        "Gives points to many users by one sheet of CSV with the columns user_id, points and, " +
+        "optionally, reason. The sheet is submitted and checked, approved by another person, and " +
+        "then granted row by row.",
+      examples: [
+        "meguri bulk check spring sheet.csv",
+        "meguri bulk submit spring sheet.csv",
+        "meguri bulk approve spring",
+        "meguri bulk watch spring",
+      ],
+      commands: bulk,
+    },
+  },
+  "Reactions and notifications:": feed,
+  "Programs:": {
+    program: {
+      summary: "create, list and change programs",
+      description: "Points programs: a time zone and a lifetime of points, shared by accounts.",
+      commands: programs,
+    },
+  },
+};
 
 /** Makes the command tree, whose actions run by `inSession`. It throws what commander reports. */
 export function createProgram(io: Io, inSession: Runner): Command {
@@ -89,7 +97,7 @@ export function createProgram(io: Io, inSession: Runner): Command {
     .description(description)
     .version(version)
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true, optionDescription })
+    .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void write(io.stdout, text),
       writeErr: (text) => void write(io.stderr, text),
@@ -100,23 +108,18 @@ export function createProgram(io: Io, inSession: Runner): Command {
     })
     .addHelpText("after", notes);
   for (const option of globalOptions()) program.addOption(option);
-  for (const [group, commands] of groups) {
+  for (const [group, commands] of Object.entries(groups)) {
     program.commandsGroup(group);
-    for (const add of commands) add(program as Command, inSession);
+    addCommands(program, commands, inSession);
   }
   program.commandsGroup("Help:");
   const help = new Command("help").helpGroup("Help:").description("explain a command");
   help.argument("[command]");
   program.addHelpCommand(help);
-  addDoctor(program as Command, inSession);
-  addCompletion(program as BaseCommand, io);
-  checkRequiredLast(program as BaseCommand);
-  return program as Command;
+  addCommands(program, { doctor }, inSession);
+  addCompletion(program, io);
+  return program;
 }
-
-/** Without the default of a switch, which says nothing to a person. */
-const optionDescription = (option: BaseOption): string =>
-  new Help().optionDescription(option).replace(" (default: false)", "");
 
 const globalOptions = (): Option[] => [
   new Option("--url <urls>", "the server, or several with commas (MEGURI_URL)"),

@@ -1,136 +1,171 @@
-/** The commands about points programs. */
-import { type DescMessage, fromJsonString, type MessageShape } from "@bufbuild/protobuf";
-import { InvalidArgumentError } from "@commander-js/extra-typings";
+/** The commands about points programs, and about changes of their bulk rules. */
+import { create, toJsonString } from "@bufbuild/protobuf";
+import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import {
-  CreateProgramResponseSchema,
+  type Program_BulkRulesChange as Change,
+  Program_BulkRulesChangeSchema as ChangeSchema,
   type Program,
+  type Program_BulkRules,
   Program_BulkRulesSchema,
-  Program_NoticesSchema,
   ProgramSchema,
-  UpdateProgramResponseSchema,
+  ProgramService,
+  Program_BulkRulesChange_StateSchema as StateSchema,
 } from "@meguri/client/programs";
-import { type AddCommand, examples } from "./action.ts";
-import { counted } from "./counted.ts";
+import { type Commands, lists, says, type Values } from "./command.ts";
+import { agree, expectTerminal } from "./confirm.ts";
 import { UsageError } from "./errors.ts";
-import { readCount } from "./options.ts";
-import type { Columns } from "./output.ts";
-import { pagesOf } from "./pages.ts";
-import { aboutRules, addApproveRules, addRejectRules, addRules } from "./program-rules.ts";
+import { type ColumnPaths, columnsOf, linesOf } from "./fields.ts";
+import { write } from "./io.ts";
+import { changeReason } from "./options.ts";
+import { counted, enumName } from "./output.ts";
+import type { Session } from "./session.ts";
 
-export const addProgram: AddCommand = (parent, inSession) => {
-  const program = parent
-    .command("program")
-    .summary("create, list and change programs")
-    .description("Points programs: a time zone and a lifetime of points, shared by accounts.");
-  const commands = [addCreate, addList, addUpdate, addRules, addApproveRules, addRejectRules];
-  for (const add of commands) add(program, inSession);
-};
+const { method } = ProgramService;
 
-const addCreate: AddCommand = (parent, inSession) => {
-  parent
-    .command("create")
-    .summary("create a program")
-    .description("Creates a program. Its id and its time zone never change afterwards.")
-    .argument("<id>", "the id: lower-case letters, digits and hyphens")
-    .option("--time-zone <zone>", "where its months begin", "Asia/Tokyo")
-    .option("--lifetime-months <months>", "how long points live, 1 to 36", readCount, 12)
-    .option("--bulk-rules <json>", "limits and approvals", readJson(Program_BulkRulesSchema))
-    .addHelpText("after", examples("meguri program create shop --lifetime-months 24"))
-    .action(
-      inSession(async ({ meguri, out, call }, programId, { bulkRules, ...options }) => {
-        const rules = bulkRules && { bulkRules };
-        const answer = await meguri.programs.createProgram(
-          { programId, ...options, ...rules },
-          call,
-        );
-        await out.message(CreateProgramResponseSchema, answer, ({ program, replayed }) =>
-          replayed
-            ? `${programId} existed already: ${about(program)}`
-            : `created ${about(program)}`,
-        );
-      }),
-    );
-};
-
-const columns: Columns<Program> = {
-  program: ({ programId }) => programId,
-  zone: ({ timeZone }) => timeZone,
-  months: ({ lifetimeMonths }) => lifetimeMonths,
-  created: ({ createTime }) => createTime,
-  "reservations paused": ({ reservationPause }) => reservationPause?.time,
-};
-
-const addList: AddCommand = (parent, inSession) => {
-  parent
-    .command("list")
-    .summary("list all programs")
-    .description("Lists all programs in the order of their ids.")
-    .addHelpText("after", examples("meguri program list"))
-    .action(
-      inSession(async ({ meguri, out, call }) => {
-        const pages = pagesOf(async (page) => {
-          const answer = await meguri.programs.listPrograms(page, call);
-          return [answer.programs, answer.nextPageToken];
-        });
-        await out.list(ProgramSchema, pages, columns);
-      }),
-    );
-};
-
-const addUpdate: AddCommand = (parent, inSession) => {
-  parent
-    .command("update")
-    .summary("change a program")
-    .description(
-      "Changes a program. A longer lifetime takes effect two minutes later, a shorter one is " +
-        "refused. Notices and bulk rules are JSON as in docs/call/api, and replace those before; " +
-        "other people have to approve bulk rules.",
-    )
-    .argument("<id>", "the program")
-    .option("--lifetime-months <months>", "how long points live, up to 36", readCount)
-    .option("--notices <json>", "of what members are notified", readJson(Program_NoticesSchema))
-    .option("--bulk-rules <json>", "limits and approvals", readJson(Program_BulkRulesSchema))
-    .option("--etag <etag>", "change nothing unless `program list --json` shows this etag")
-    .addHelpText(
-      "after",
-      examples(
-        "meguri program update shop --lifetime-months 36",
-        `meguri program update shop --notices '{"expiryDays": 7}'`,
-        `meguri program update shop --bulk-rules '{"requiredApprovalCount": 2}'`,
-      ),
-    )
-    .action(
-      inSession(async ({ meguri, out, call }, programId, options) => {
-        const { etag = "", ...changes } = options;
-        const paths = ProgramSchema.fields
-          .filter(({ localName }) => localName in changes)
-          .map(({ name }) => name);
-        if (paths.length === 0) throw new UsageError("program update needs a field to change");
-        const program = { programId, ...changes, etag };
-        const request = { program, updateMask: { paths } };
-        const answer = await meguri.programs.updateProgram(request, call);
-        await out.message(
-          UpdateProgramResponseSchema,
-          answer,
-          ({ program }) =>
-            `updated ${about(program)}${"bulkRules" in changes ? aboutRules(program) : ""}`,
-        );
-      }),
-    );
-};
-
-/** Reads a message from JSON, as the API does. */
-const readJson =
-  <S extends DescMessage>(schema: S) =>
-  (text: string): MessageShape<S> => {
-    try {
-      return fromJsonString(schema, text);
-    } catch (error) {
-      throw new InvalidArgumentError((error as Error).message);
-    }
-  };
+/** The fields of a program that are to be changed. */
+const maskOf = (values: Values): string[] =>
+  ProgramSchema.fields
+    .filter(({ localName }) => localName !== "etag" && values[localName] !== undefined)
+    .map(({ name }) => name);
 
 function about(program: Program | undefined): string {
   const months = program?.lifetimeChanges.at(-1)?.lifetimeMonths ?? 0;
   return `${program?.programId}: ${program?.timeZone}, ${counted(months, "month")}\n`;
+}
+
+const rulesText = (rules: Program_BulkRules | undefined): string =>
+  rules ? toJsonString(Program_BulkRulesSchema, rules) : "";
+
+const programId = "<id> = programId: the program";
+
+const columns: ColumnPaths<Change> = [
+  "change: number, state, proposed: proposeTime, by: proposer, approved: approvals.caller",
+  "in force from: effectiveTime, ended by: end.caller",
+  {
+    before: ({ previousBulkRules }) => rulesText(previousBulkRules),
+    after: ({ bulkRules }) => rulesText(bulkRules),
+  },
+];
+
+/** The inputs and the question of a command that decides about the latest change of the rules. */
+const decision = (verb: string) => ({
+  takes: [
+    programId,
+    "--digest <digest> = digest: the digest of what was read; then it does not ask",
+    changeReason,
+  ],
+  async prepare(
+    session: Session,
+    request: { readonly programId: string; digest: string },
+    { digest }: Values,
+  ): Promise<boolean> {
+    if (digest !== undefined) return true;
+    const { meguri, out, io, call } = session;
+    const { programId } = request;
+    const { program } = await meguri.programs.getProgram({ programId }, call);
+    const change = program?.bulkRulesChange;
+    if (!change) throw new UsageError(`the bulk rules of ${programId} were never changed`);
+    request.digest = change.digest;
+    expectTerminal(session, `it needs --digest; here it is ${change.digest}`);
+    const shown = linesOf(columnsOf<Change>(ChangeSchema, columns), change);
+    await write(io.stderr, out.table([...shown, ["digest", change.digest]]));
+    return agree(session, `${verb} change ${change.number}?`, "nothing was done");
+  },
+  text: ({ program }: { readonly program?: Program | undefined }) => aboutRules(program),
+});
+
+export const programs: Commands = {
+  create: says(method.createProgram, {
+    summary: "create a program",
+    description: "Creates a program. Its id and its time zone never change afterwards.",
+    takes: [
+      "<id> = programId: the id: lower-case letters, digits and hyphens",
+      ["--time-zone <zone> = timeZone: where its months begin", { default: "Asia/Tokyo" }],
+      [
+        "--lifetime-months <months> = lifetimeMonths: how long points live, 1 to 36",
+        { default: 12 },
+      ],
+      "--bulk-rules <json> = bulkRules: limits and approvals",
+    ],
+    examples: ["meguri program create shop --lifetime-months 24"],
+    text: ({ program, replayed }, { programId }) =>
+      replayed ? `${programId} existed already: ${about(program)}` : `created ${about(program)}`,
+  }),
+
+  list: lists<Program>(method.listPrograms, {
+    summary: "list all programs",
+    description: "Lists all programs in the order of their ids.",
+    takes: [],
+    examples: ["meguri program list"],
+    columns: [
+      "program: programId, zone: timeZone, months: lifetimeMonths, created: createTime",
+      "reservations paused: reservationPause.time",
+    ],
+  }),
+
+  update: says(method.updateProgram, {
+    summary: "change a program",
+    description:
+      "Changes a program. A longer lifetime takes effect two minutes later, a shorter one is " +
+      "refused. Notices and bulk rules are JSON as in docs/api.md, and replace those before; " +
+      "other people have to approve bulk rules.",
+    takes: [
+      "<id> = program.programId: the program",
+      "--lifetime-months <months> = program.lifetimeMonths: how long points live, up to 36",
+      "--notices <json> = program.notices: of what members are notified",
+      "--bulk-rules <json> = program.bulkRules: limits and approvals",
+      "--etag <etag> = program.etag: change nothing unless `program list --json` shows this etag",
+    ],
+    examples: [
+      "meguri program update shop --lifetime-months 36",
+      `meguri program update shop --notices '{"expiryDays": 7}'`,
+      `meguri program update shop --bulk-rules '{"requiredApprovalCount": 2}'`,
+    ],
+    check: (values) => maskOf(values).length === 0 && "program update needs a field to change",
+    prepare(_, request, values) {
+      request.updateMask = create(FieldMaskSchema, { paths: maskOf(values) });
+      return true;
+    },
+    text: ({ program }, { updateMask }) => {
+      const hasRules = updateMask?.paths.includes("bulk_rules");
+      return `updated ${about(program)}${hasRules ? aboutRules(program) : ""}`;
+    },
+  }),
+
+  rules: lists<Change>(method.listBulkRulesChanges, {
+    summary: "list the changes of the bulk rules of a program",
+    description: "Lists all changes of the bulk rules, the latest first: who, when, from and to.",
+    takes: [programId],
+    examples: ["meguri program rules shop"],
+    columns,
+  }),
+
+  approve: says(method.approveBulkRules, {
+    summary: "approve bulk rules that somebody else has proposed",
+    description:
+      "Shows the latest change of the bulk rules, and asks. Without a terminal, and with " +
+      "--json, it " +
+      "needs the digest as an option. The proposer cannot approve.",
+    examples: ["MEGURI_CALLER=mika meguri program approve shop"],
+    ...decision("Approve"),
+  }),
+
+  reject: says(method.rejectBulkRules, {
+    summary: "end a change of bulk rules before it is in force",
+    description:
+      "Rejects bulk rules that are proposed, or cancels approved ones that wait. Shows them and " +
+      "asks, as program approve does.",
+    examples: ["meguri program reject shop --reason 'too high'"],
+    ...decision("Reject"),
+  }),
+};
+
+/** One line: the latest change of the rules, and its state; empty for the default rules. */
+function aboutRules(program: Program | undefined): string {
+  const change = program?.bulkRulesChange;
+  if (!change) return "";
+  const { number, state, approvals, requiredApprovalCount } = change;
+  const what = `bulk rules of ${program.programId}: change ${number}`;
+  const counts = `${approvals.length} of ${counted(requiredApprovalCount, "approval")}`;
+  return `${what} is ${enumName(StateSchema, state)}, ${counts}\n`;
 }

@@ -1,177 +1,180 @@
 /** The commands about reservations: grants for a later time. */
-import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
-import { type Command, Option } from "@commander-js/extra-typings";
 import {
-  CancelReservationResponseSchema,
-  ChangeReservationPointsResponseSchema,
-  CreateReservationResponseSchema,
-  GetReservationResponseSchema,
-  RescheduleReservationResponseSchema,
+  type CancelReservationsRequest,
+  CancelReservationsRequestSchema,
+  type CancelReservationsResponse,
+  CancelReservationsResponseSchema,
   type Reservation,
-  ReservationSchema,
-  RetryReservationResponseSchema,
+  ReservationService,
   Reservation_StateSchema as StateSchema,
 } from "@meguri/client/reservations";
-import { type AddCommand, examples } from "./action.ts";
-import { callerText } from "./callers.ts";
-import { addCancelMany } from "./cancel-reservations.ts";
-import { changeCommand, changeFields } from "./change-command.ts";
-import { counted } from "./counted.ts";
-import { UsageError } from "./errors.ts";
+import { answersOf } from "./calls.ts";
+import { type Commands, lists, runs, says, shows, type Values } from "./command.ts";
+import { agree } from "./confirm.ts";
+import { exitCodes } from "./exit-codes.ts";
 import {
-  changeReasonOption,
-  dryRunOption,
-  enumName,
-  enumOption,
-  enumValue,
-  expireMonthOption,
-  programOption,
-  readCount,
-  readPoints,
-  readTime,
+  amount,
+  change,
+  changeReason,
+  dryRun,
+  expireMonth,
+  type InputLine,
+  program,
   timeFormat,
 } from "./options.ts";
-import { type Cell, type Columns, formatTime, outcomeText } from "./output.ts";
-import { pagesOf } from "./pages.ts";
+import { counted, enumName, formatTime, line, nounFor, outcomeText } from "./output.ts";
+import type { Session } from "./session.ts";
 
-export const addReserve: AddCommand = (parent, inSession) => {
-  changeCommand(parent, "reserve", "give a user points at a later time")
-    .description(
-      "Reserves a grant: the points are granted at the time, or shortly after it, without any " +
-        "further call.",
-    )
-    .argument("<user>", "the user who gets the points")
-    .argument("<points>", "how many, 1 to 1000000000", readPoints)
-    .requiredOption("--at <time>", timeFormat, readTime)
-    .addOption(allowPastOption())
-    .option("--reservation-id <id>", "the id of the reservation; a random one by default")
-    .addOption(expireMonthOption().conflicts("expireAfter"))
-    .option(
-      "--expire-after <months>",
-      "let the points expire as if the lifetime had so many months; 1 is the month of the grant",
-      readCount,
-    )
-    .addHelpText(
-      "after",
-      examples(
-        "meguri reserve alice 50 --at 2026-12-24T09:00+09:00 --reservation-id xmas-alice",
-        "meguri reserve alice 50 --at +2h",
-      ),
-    )
-    .action(
-      inSession(async (session, userId, points, options) => {
-        const { meguri, out, call } = session;
-        const { at: executeTime, allowPast: allowPastExecuteTime } = options;
-        const reservationId = await session.chooseId("reservationId", options.reservationId);
-        // "+2h" would be another time in the next try, and so another reservation.
-        const time = timestampDate(executeTime).toISOString();
-        session.repeatWith = `--reservation-id ${reservationId} --at ${time}`;
-        const content = {
-          ...{ points, executeTime, allowPastExecuteTime },
-          expiry: expiryOf(options),
-        };
-        const request = { ...changeFields(options), userId, reservationId, ...content };
-        const answer = await meguri.reservations.createReservation(request, call);
-        await out.message(CreateReservationResponseSchema, answer, sentence(options));
-      }),
-    );
-};
+const { method } = ReservationService;
 
-const allowPastOption = () =>
-  new Option("--allow-past", "take a time of more than a day ago, which means now").default(false);
+const reservation = "<reservation-id> = reservationId: the reservation";
+const allowPast =
+  "--allow-past = allowPastExecuteTime: take a time of more than a day ago, which means now";
+const options: readonly InputLine[] = [program, changeReason, dryRun];
 
-interface ExpiryOptions {
-  readonly expireMonth?: string | undefined;
-  readonly expireAfter?: number | undefined;
-}
+export const reserve = says(method.createReservation, {
+  summary: "give a user points at a later time",
+  description:
+    "Reserves a grant: the points are granted at the time, or shortly after it, without any " +
+    "further call.",
+  takes: [
+    "<user> = userId: the user who gets the points",
+    amount,
+    ...change,
+    [`--at <time> = executeTime: ${timeFormat}`, { isRequired: true, isRepeated: true }],
+    allowPast,
+    [
+      "--reservation-id <id> = reservationId: the id of the reservation; a random one by default",
+      { orRandom: true },
+    ],
+    expireMonth,
+    [
+      "--expire-after <months> = expireAfterMonths: let the points expire as if the lifetime " +
+        "had so many months; 1 is the month of the grant",
+      { conflicts: "expireMonth" },
+    ],
+  ],
+  examples: [
+    "meguri reserve alice 50 --at 2026-12-24T09:00+09:00 --reservation-id xmas-alice",
+    "meguri reserve alice 50 --at +2h",
+  ],
+  text: sentence,
+});
 
-const expiryOf = ({ expireMonth, expireAfter }: ExpiryOptions) => {
-  if (expireMonth !== undefined) return { case: "expireMonth", value: expireMonth } as const;
-  if (expireAfter !== undefined) return { case: "expireAfterMonths", value: expireAfter } as const;
-  return { case: undefined };
-};
+const columns = [
+  "reservation: reservationId, state, user: userId, points, time: executeTime, creator, reason",
+  "cause",
+];
 
-export const addReservation: AddCommand = (parent, inSession) => {
-  const reservation = parent
-    .command("reservation")
-    .summary("list, show, cancel, move, change and retry reservations")
-    .description("Reservations are grants for a later time. meguri reserve makes one.");
-  const changes = [addCancel, addCancelMany, addReschedule, addChangePoints, addRetry];
-  for (const add of [addList, addShow, ...changes]) add(reservation, inSession);
-};
+export const reservations: Commands = {
+  list: lists<Reservation>(method.listReservations, {
+    summary: "list the reservations of a user, or those in a state",
+    description: "Lists reservations in the order of their times. A change may take a second.",
+    takes: [
+      "--user <user> = userId: those of this user",
+      "--state <state> = state: those in this state",
+      program,
+      `--since <time> = executeTimeFrom: only those at or after ${timeFormat}`,
+      "--until <time> = executeTimeBefore: only those before this time",
+    ],
+    examples: [
+      "meguri reservation list --user alice",
+      "meguri reservation list --state FAILED --program shop",
+    ],
+    check: ({ user, state }) =>
+      (user === undefined) === (state === undefined) &&
+      "reservation list needs either --user or --state",
+    columns,
+  }),
 
-const columns: Columns<Reservation> = {
-  reservation: ({ reservationId }) => reservationId,
-  state: ({ state }) => enumName(StateSchema, state),
-  user: ({ userId }) => userId,
-  points: ({ points }) => points,
-  time: ({ executeTime }) => executeTime,
-  creator: ({ creator }) => creator && callerText(creator),
-  reason: ({ reason }) => reason,
-  cause: ({ cause }) => cause,
-};
+  show: shows<Reservation>(method.getReservation, {
+    summary: "show one reservation",
+    description: "Shows a reservation, why it failed, and who changed it last.",
+    takes: [reservation, program],
+    examples: ["meguri reservation show xmas-alice"],
+    lines: [
+      ...columns,
+      { expires: expiryText },
+      "created: createTime, updated: updateTime, last change: lastChange.time",
+      "changed by: lastChange.caller, change reason: lastChange.reason, granted: grantTime",
+      "lateness ms: lateness",
+      { "ledger entry": ({ entryNumber }) => entryNumber || undefined },
+      "failure: failure.reason, message: failure.message",
+    ],
+  }),
 
-const addList: AddCommand = (parent, inSession) => {
-  parent
-    .command("list")
-    .summary("list the reservations of a user, or those in a state")
-    .description("Lists reservations in the order of their times. A change may take a second.")
-    .option("--user <user>", "those of this user")
-    .addOption(enumOption("--state <state>", "those in this state", StateSchema))
-    .addOption(programOption())
-    .option("--since <time>", `only those at or after ${timeFormat}`, readTime)
-    .option("--until <time>", "only those before this time", readTime)
-    .addHelpText(
-      "after",
-      examples(
-        "meguri reservation list --user alice",
-        "meguri reservation list --state FAILED --program shop",
-      ),
-    )
-    .action(
-      inSession(async ({ meguri, out, call }, options) => {
-        const { program: programId, user, state, since, until } = options;
-        if ((user === undefined) === (state === undefined)) {
-          throw new UsageError("reservation list needs either --user or --state");
+  cancel: says(method.cancelReservation, {
+    summary: "cancel a reservation",
+    description: "Cancels a reservation whose points are not granted yet, also a failed one.",
+    takes: [reservation, ...options],
+    examples: ["meguri reservation cancel xmas-alice --reason moved"],
+    text: sentence,
+  }),
+
+  "cancel-many": runs(CancelReservationsRequestSchema, {
+    summary: "cancel the reservations of a user, or those with a reason and a time",
+    description:
+      "Shows the reservations that it would cancel, and asks. Without a terminal it only shows " +
+      "them. With --force it cancels them at once. They are those whose points are not granted " +
+      "yet, also failed ones.",
+    takes: [
+      "--user <user> = userId: those of this user",
+      "--reason-prefix <text> = reasonFilter.reasonPrefix: those whose reason begins with this, " +
+        "of all users",
+      "--since <time> = reasonFilter.executeTimeFrom: with --reason-prefix: those at or after " +
+        `${timeFormat}`,
+      "--until <time> = reasonFilter.executeTimeBefore: with --reason-prefix: those before this " +
+        "time",
+      program,
+      changeReason,
+      "--force = force: cancel them without a question",
+    ],
+    examples: [
+      "meguri reservation cancel-many --user alice --reason 'the user left'",
+      "meguri reservation cancel-many --reason-prefix sale --since +0s --until +30d --force",
+    ],
+    check: wrongFilter,
+    async run(session, request) {
+      if (!request.force) {
+        const { count, points } = await cancelPages(session, request);
+        if (count === 0) return;
+        if (session.out.isJson || !session.io.stdin.isTTY) {
+          return session.out.note("nothing was changed; --force cancels them");
         }
-        const filter =
-          user === undefined
-            ? { case: "state" as const, value: enumValue(StateSchema, state) }
-            : { case: "userId" as const, value: user };
-        const times = {
-          ...(since && { executeTimeFrom: since }),
-          ...(until && { executeTimeBefore: until }),
-        };
-        const pages = pagesOf(async (page) => {
-          const request = { programId, filter, ...times, ...page };
-          const answer = await meguri.reservations.listReservations(request, call);
-          return [answer.reservations, answer.nextPageToken];
-        });
-        await out.list(ReservationSchema, pages, columns);
-      }),
-    );
+        const question = `Cancel ${sizeOf(count, points)}?`;
+        if (!(await agree(session, question, "not cancelled"))) return;
+      }
+      const { errors } = await cancelPages(session, { ...request, force: true });
+      if (errors > 0) session.exitCode = exitCodes.retryable;
+    },
+  }),
+
+  reschedule: says(method.rescheduleReservation, {
+    summary: "move a reservation to another time",
+    description: "Moves a reservation whose points are not granted yet. A past time means now.",
+    takes: [reservation, `<time> = executeTime: ${timeFormat}`, ...options, allowPast],
+    examples: ["meguri reservation reschedule xmas-alice +2h"],
+    text: sentence,
+  }),
+
+  "change-points": says(method.changeReservationPoints, {
+    summary: "lower or raise the points of a reservation",
+    description: "Lowers or raises the points of a reservation that are not granted yet.",
+    takes: [reservation, amount, ...options],
+    examples: ["meguri reservation change-points xmas-alice 80"],
+    text: sentence,
+  }),
+
+  retry: says(method.retryReservation, {
+    summary: "try a failed reservation again",
+    description: "Tries a failed reservation again: at once, or at its time if that is to come.",
+    takes: [reservation, ...options],
+    examples: ["meguri reservation retry xmas-alice"],
+    text: sentence,
+  }),
 };
 
-const addShow: AddCommand = (parent, inSession) => {
-  parent
-    .command("show")
-    .summary("show one reservation")
-    .description("Shows a reservation, why it failed, and who changed it last.")
-    .argument("<reservation-id>", "the reservation")
-    .addOption(programOption())
-    .addHelpText("after", examples("meguri reservation show xmas-alice"))
-    .action(
-      inSession(async ({ meguri, out, call }, reservationId, { program: programId }) => {
-        const name = { programId, reservationId };
-        const answer = await meguri.reservations.getReservation(name, call);
-        await out.message(GetReservationResponseSchema, answer, ({ reservation }) =>
-          reservation ? out.table(fields(reservation)) : "",
-        );
-      }),
-    );
-};
-
-function expiryText({ expiry }: Reservation): Cell {
+function expiryText({ expiry }: Reservation): string | undefined {
   if (expiry.case === "expireMonth") return `at the end of ${expiry.value}`;
   if (expiry.case === "expireAfterMonths") {
     return `as after a lifetime of ${counted(expiry.value, "month")}`;
@@ -179,109 +182,63 @@ function expiryText({ expiry }: Reservation): Cell {
   return undefined;
 }
 
-const fields = (reservation: Reservation): Cell[][] => [
-  ...Object.entries(columns).map(([name, cell]) => [name, cell(reservation)]),
-  ["expires", expiryText(reservation)],
-  ["created", reservation.createTime],
-  ["updated", reservation.updateTime],
-  ["last change", reservation.lastChange?.time],
-  ["changed by", reservation.lastChange?.caller && callerText(reservation.lastChange.caller)],
-  ["change reason", reservation.lastChange?.reason],
-  ["granted", reservation.grantTime],
-  ["lateness ms", reservation.lateness && durationMs(reservation.lateness)],
-  ["ledger entry", reservation.entryNumber || undefined],
-  ["failure", reservation.failure?.reason],
-  ["message", reservation.failure?.message],
-];
-
-/** A command that changes a reservation. */
-const change = (parent: Command, name: string, summary: string) =>
-  parent
-    .command(name)
-    .summary(summary)
-    .argument("<reservation-id>", "the reservation")
-    .addOption(programOption())
-    .addOption(changeReasonOption())
-    .addOption(dryRunOption());
-
-/** The fields that its request has besides the id. A reservation keeps its own cause. */
-const fieldsOf = (options: Parameters<typeof changeFields>[0]) => {
-  const { programId, reason, validateOnly } = changeFields(options);
-  return { programId, reason, validateOnly };
-};
-
-const addCancel: AddCommand = (parent, inSession) => {
-  change(parent, "cancel", "cancel a reservation")
-    .description("Cancels a reservation whose points are not granted yet, also a failed one.")
-    .addHelpText("after", examples("meguri reservation cancel xmas-alice --reason moved"))
-    .action(
-      inSession(async ({ meguri, out, call }, reservationId, options) => {
-        const request = { reservationId, ...fieldsOf(options) };
-        const answer = await meguri.reservations.cancelReservation(request, call);
-        await out.message(CancelReservationResponseSchema, answer, sentence(options));
-      }),
-    );
-};
-
-const addReschedule: AddCommand = (parent, inSession) => {
-  change(parent, "reschedule", "move a reservation to another time")
-    .description("Moves a reservation whose points are not granted yet. A past time means now.")
-    .argument("<time>", timeFormat, readTime)
-    .addOption(allowPastOption())
-    .addHelpText("after", examples("meguri reservation reschedule xmas-alice +2h"))
-    .action(
-      inSession(async ({ meguri, out, call }, reservationId, executeTime, options) => {
-        const { allowPast: allowPastExecuteTime } = options;
-        const time = { executeTime, allowPastExecuteTime };
-        const request = { reservationId, ...time, ...fieldsOf(options) };
-        const answer = await meguri.reservations.rescheduleReservation(request, call);
-        await out.message(RescheduleReservationResponseSchema, answer, sentence(options));
-      }),
-    );
-};
-
-const addChangePoints: AddCommand = (parent, inSession) => {
-  change(parent, "change-points", "lower or raise the points of a reservation")
-    .description("Lowers or raises the points of a reservation that are not granted yet.")
-    .argument("<points>", "how many, 1 to 1000000000", readPoints)
-    .addHelpText("after", examples("meguri reservation change-points xmas-alice 80"))
-    .action(
-      inSession(async ({ meguri, out, call }, reservationId, points, options) => {
-        const request = { reservationId, points, ...fieldsOf(options) };
-        const answer = await meguri.reservations.changeReservationPoints(request, call);
-        await out.message(ChangeReservationPointsResponseSchema, answer, sentence(options));
-      }),
-    );
-};
-
-const addRetry: AddCommand = (parent, inSession) => {
-  change(parent, "retry", "try a failed reservation again")
-    .description("Tries a failed reservation again: at once, or at its time if that is to come.")
-    .addHelpText("after", examples("meguri reservation retry xmas-alice"))
-    .action(
-      inSession(async ({ meguri, out, call }, reservationId, options) => {
-        const request = { reservationId, ...fieldsOf(options) };
-        const answer = await meguri.reservations.retryReservation(request, call);
-        await out.message(RetryReservationResponseSchema, answer, sentence(options));
-      }),
-    );
-};
-
-/** What the answer of a change says of the reservation. */
-const sentence =
-  ({ dryRun }: { readonly dryRun: boolean }) =>
-  ({ reservation, replayed = false }: ChangeAnswer): string =>
-    outcomeText({ dryRun, replayed }, about(reservation));
-
 interface ChangeAnswer {
   readonly reservation?: Reservation | undefined;
   /** Only the answer to a creation has it. */
   readonly replayed?: boolean;
 }
 
-function about(reservation: Reservation | undefined): string {
-  if (reservation === undefined) return "";
+/** What the answer of a change says of the reservation. */
+function sentence(answer: ChangeAnswer, request: { readonly validateOnly: boolean }): string {
+  const { reservation } = answer;
+  if (reservation === undefined) return "\n";
   const { reservationId, state, points, userId, executeTime } = reservation;
   const when = `${counted(points, "point")} for ${userId} at ${formatTime(executeTime)}`;
-  return `${enumName(StateSchema, state)}: ${when} (reservation ${reservationId})`;
+  const text = `${enumName(StateSchema, state)}: ${when} (reservation ${reservationId})`;
+  return outcomeText(request, answer, text);
+}
+
+function wrongFilter({ user, reasonPrefix, since, until }: Values): string | undefined {
+  if ((user === undefined) === (reasonPrefix === undefined)) {
+    return "reservation cancel-many needs either --user or --reason-prefix";
+  }
+  if (user !== undefined) {
+    return since || until ? "--since and --until belong to --reason-prefix" : undefined;
+  }
+  return since && until ? undefined : "--reason-prefix needs --since and --until";
+}
+
+/** Sends the request until all reservations were found, and prints each answer. */
+async function cancelPages(session: Session, request: CancelReservationsRequest) {
+  const total = { count: 0, points: 0n, errors: 0 };
+  const { cancelReservations } = ReservationService.method;
+  for await (const answer of answersOf(session, cancelReservations, request)) {
+    await session.out.message(CancelReservationsResponseSchema, answer, () =>
+      textOf(answer, request.force),
+    );
+    total.count += answer.cancelledCount;
+    total.points += answer.cancelledPoints;
+    total.errors += answer.errorCount;
+  }
+  return total;
+}
+
+const sizeOf = (count: number, points: bigint): string =>
+  `${counted(count, "reservation")} of ${counted(points, "point")}`;
+
+const skippedText = (count: number): string =>
+  `skipped ${count} that ${nounFor(count, "has", "have")} changed`;
+
+function textOf(answer: CancelReservationsResponse, isForced: boolean): string {
+  const { cancelledCount: count, cancelledPoints: points, reservationIds, errors } = answer;
+  const verb = isForced ? "cancelled" : "would cancel";
+  const unnamed = count - reservationIds.length;
+  const names = [...reservationIds, ...(unnamed > 0 ? [`and ${unnamed} more`] : [])].join(", ");
+  const lines = [
+    `${verb} ${sizeOf(count, points)}${count > 0 ? `: ${names}` : ""}`,
+    ...(answer.skippedCount > 0 ? [skippedText(answer.skippedCount)] : []),
+    ...(answer.errorCount > 0 ? [`could not cancel ${answer.errorCount}`] : []),
+    ...errors.map(({ reservationId, error }) => `${reservationId}: ${error?.message}`),
+  ];
+  return lines.map(line).join("");
 }

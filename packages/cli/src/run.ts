@@ -1,25 +1,24 @@
 /** Runs one command line: parses it, runs its action in a session, and prints its error. */
-import { Command, CommanderError } from "commander";
-import type { Runner } from "./action.ts";
+import { CommanderError } from "commander";
 import { type Problem, problemOf } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
+import type { Input } from "./inputs.ts";
 import { type Io, write } from "./io.ts";
 import { createOutput, printable } from "./output.ts";
 import { createProgram } from "./program.ts";
 import { type GlobalOptions, openSession, type Session } from "./session.ts";
+import type { Runner } from "./tree.ts";
 
 /** Returns the exit code. `argv` is without the program's name. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   let session: Session | undefined;
-  let command: Command | undefined;
-  const inSession: Runner =
-    (action) =>
-    async (...args) => {
-      command = commandOf(args);
-      const options = program.opts() as unknown as GlobalOptions;
-      session = openSession(io, createOutput(io, options.json === true), options);
-      await action(session, ...args);
-    };
+  let inputs: readonly Input[] = [];
+  const inSession: Runner = (command, action) => async () => {
+    inputs = command.inputs;
+    const options = program.opts<GlobalOptions>();
+    session = openSession(io, createOutput(io, options.json === true), options);
+    await action(session);
+  };
   const program = createProgram(io, inSession);
   try {
     await program.parseAsync(argv, { from: "user" });
@@ -30,16 +29,10 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     // A dry run has changed nothing, whatever has become of it.
     if (session && argv.includes("--dry-run")) session.repeatWith = undefined;
     if (io.signal.aborted) return await reportInterrupt(io, session);
-    return await report(io, problemOf(error, command), isJson, session);
+    return await report(io, problemOf(error, inputs), isJson, session);
   } finally {
     session?.meguri.close();
   }
-}
-
-/** Commander gives an action its command behind everything else. */
-function commandOf(args: readonly unknown[]): Command | undefined {
-  const last = args.at(-1);
-  return last instanceof Command ? last : undefined;
 }
 
 const isHelp = ({ code }: CommanderError): boolean =>

@@ -1,10 +1,9 @@
-/** What one run of a command has: the client, the output, and the ids that it has chosen. */
-import { randomUUID } from "node:crypto";
+/** What one run of a command has: the client, the output, and how it can be repeated. */
 import { readFileSync } from "node:fs";
 import { type CallOptions, createMeguri, type Meguri, type MeguriOptions } from "@meguri/client";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { type Io, write } from "./io.ts";
+import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
 /** The options that every command has. */
@@ -24,26 +23,16 @@ export interface Session {
   readonly connection: MeguriOptions & { readonly url: readonly string[] };
   /** Ends calls when the command is interrupted. */
   readonly call: CallOptions & { readonly signal: AbortSignal };
-  /**
-   * Returns the id that was given. Otherwise makes one and prints it before anything is sent, so
-   * that the command can be repeated with it.
-   */
-  chooseId(name: IdName, given: string | undefined): Promise<string>;
   /** The exit code of the command unless it throws. */
   exitCode: number;
   /** The options that repeat the command as the same call, if its arguments alone do not. */
   repeatWith: string | undefined;
 }
 
-const flags = { eventId: "event-id", holdId: "hold-id", reservationId: "reservation-id" } as const;
-
-/** An id that a caller chooses, by its name in the API. */
-type IdName = keyof typeof flags;
-
 /** Opens a session. Throws UsageError for options and files that cannot be used. */
 export function openSession(io: Io, out: Output, options: GlobalOptions): Session {
   const connection = readConnection(io.env, options);
-  const session: Session = {
+  return {
     meguri: connect(connection),
     out,
     io,
@@ -51,16 +40,7 @@ export function openSession(io: Io, out: Output, options: GlobalOptions): Sessio
     call: { signal: io.signal },
     exitCode: exitCodes.done,
     repeatWith: undefined,
-    async chooseId(name, given) {
-      if (given !== undefined) return given;
-      const id = randomUUID();
-      session.repeatWith = `--${flags[name]} ${id}`;
-      const line = out.isJson ? JSON.stringify({ [name]: id }) : `${flags[name]} ${id}`;
-      await write(io.stderr, `${line}\n`);
-      return id;
-    },
   };
-  return session;
 }
 
 function readConnection(env: NodeJS.ProcessEnv, options: GlobalOptions): Session["connection"] {

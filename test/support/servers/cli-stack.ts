@@ -1,5 +1,5 @@
 /** A server with a worker, and what tests of `meguri` expect of command lines against it. */
-import type { Command } from "@commander-js/extra-typings";
+import type { Command } from "commander";
 import { expect } from "vitest";
 import { createProgram } from "../../../packages/cli/src/program.ts";
 import { createExportFolder, type ExportFolderFixture } from "../fixtures/export-folder.ts";

@@ -1,25 +1,10 @@
 /** Compares the methods that a server serves with those that this command was built with. */
-import { type DescService, fromBinary } from "@bufbuild/protobuf";
+import { fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { CallOptions, Meguri } from "@meguri/client";
-import { BulkGrantService } from "@meguri/client/bulk-grants";
-import { HoldService } from "@meguri/client/holds";
-import { NotificationService } from "@meguri/client/notifications";
-import { PointsService } from "@meguri/client/points";
-import { ProgramService } from "@meguri/client/programs";
-import { ReactionService } from "@meguri/client/reactions";
-import { ReservationService } from "@meguri/client/reservations";
-import { CheckFailed } from "./checks.ts";
+import { services as servicesByName } from "../calls.ts";
 
-const services: readonly DescService[] = [
-  ProgramService,
-  PointsService,
-  ReservationService,
-  HoldService,
-  ReactionService,
-  NotificationService,
-  BulkGrantService,
-];
+const services = Object.values(servicesByName);
 
 /** Says which one is newer. Throws CheckFailed if the server lacks a method of this command. */
 export async function checkContract(
@@ -83,3 +68,23 @@ function listOf(methods: readonly string[]): string {
   const others = methods.length - first.length;
   return first.join(", ") + (others > 0 ? ` and ${others} more` : "");
 }
+
+/** Says what is wrong, and what to do about it. */
+export class CheckFailed extends Error {
+  override readonly name = "CheckFailed";
+  readonly advice: string;
+
+  constructor(message: string, advice: string) {
+    super(message);
+    this.advice = advice;
+  }
+}
+
+export interface Check {
+  readonly name: string;
+  /** Returns what was found. Throws CheckFailed. */
+  run(): Promise<string>;
+}
+
+/** No server decides with a clock that is off by more than this. */
+export const clockToleranceMs = 5_000;

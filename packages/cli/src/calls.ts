@@ -1,0 +1,85 @@
+/** Calls methods by their descriptors: once, page by page, or until a run has ended. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type {
+  DescMessage,
+  DescMethodUnary,
+  DescService,
+  Message,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import { BulkGrantService } from "@meguri/client/bulk-grants";
+import { HoldService } from "@meguri/client/holds";
+import { NotificationService } from "@meguri/client/notifications";
+import { PointsService } from "@meguri/client/points";
+import { ProgramService } from "@meguri/client/programs";
+import { ReactionService } from "@meguri/client/reactions";
+import { ReservationService } from "@meguri/client/reservations";
+import type { Session } from "./session.ts";
+
+/** The services that the command calls, by the names of their clients. */
+export const services = {
+  programs: ProgramService,
+  points: PointsService,
+  reservations: ReservationService,
+  holds: HoldService,
+  reactions: ReactionService,
+  notifications: NotificationService,
+  bulkGrants: BulkGrantService,
+} as const satisfies Record<string, DescService>;
+
+const clientNames = Object.keys(services) as (keyof typeof services)[];
+
+/** A client whose methods are called by their names. */
+type Client = Readonly<Record<string, (request: object, options: object) => Promise<Message>>>;
+
+/** Calls a method in a session. */
+export async function send<I extends DescMessage, O extends DescMessage>(
+  { meguri, call }: Session,
+  { parent, localName }: DescMethodUnary<I, O>,
+  request: MessageInitShape<I>,
+): Promise<MessageShape<O>> {
+  const clientName = clientNames.find((name) => services[name].typeName === parent.typeName);
+  const client = meguri[clientName ?? "points"] as unknown as Client;
+  return (await client[localName]?.(request, call)) as MessageShape<O>;
+}
+
+/** Yields the answers of a list, each with up to 200 records. */
+export async function* answersOf<I extends DescMessage, O extends DescMessage>(
+  session: Session,
+  method: DescMethodUnary<I, O>,
+  request: object,
+): AsyncGenerator<MessageShape<O>> {
+  let pageToken = "";
+  do {
+    const page: object = { ...request, pageSize: 200, pageToken };
+    const answer = await send(session, method, page as MessageInitShape<I>);
+    yield answer;
+    pageToken = (answer as unknown as { readonly nextPageToken: string }).nextPageToken;
+  } while (pageToken !== "");
+}
+
+/** Yields each record of a stream as a page of its own, so that it is printed at once. */
+export async function* singly<T>(records: AsyncIterable<T>): AsyncGenerator<readonly T[]> {
+  for await (const record of records) yield [record];
+}
+
+/** How often the progress of a run is read. */
+const pollMs = 1_000;
+
+/** Reads a run until it has ended, with a note of it before each pause. */
+export async function untilEnded<T extends { readonly state: number }>(
+  { out, call }: Session,
+  running: number,
+  noteOf: (run: T) => string,
+  started: T | undefined,
+  read: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  let run = started;
+  while (run?.state === running) {
+    await out.note(noteOf(run));
+    await sleep(pollMs, undefined, call);
+    run = await read();
+  }
+  return run;
+}
