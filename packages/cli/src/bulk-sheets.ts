@@ -16,7 +16,6 @@ import { aboutBulkGrant, commandFor, reportSubmission } from "./bulk-text.ts";
 import { createBar, follow } from "./bulk-watch.ts";
 import { runs } from "./command.ts";
 import { UsageError } from "./errors.ts";
-import { exitCodes } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
 import {
   bulkGrant,
@@ -29,7 +28,7 @@ import {
   title,
 } from "./options.ts";
 import { counted, line } from "./output.ts";
-import type { Session } from "./session.ts";
+import { conclude, type Session } from "./session.ts";
 
 export const check = runs(HeaderSchema, {
   summary: "check a sheet, and keep nothing",
@@ -53,8 +52,7 @@ export const check = runs(HeaderSchema, {
         ["line", "user", "code", "problem"],
       ),
     );
-    if (check) await out.note(checkNote(check));
-    if (check && check.problemCounts.length > 0) session.exitCode = exitCodes.refused;
+    if (check) await conclude(session, checkNote(check), check.problemCounts.length === 0);
   },
 });
 
@@ -180,12 +178,8 @@ export const digest = runs(HeaderSchema, {
     const ofSheet = digestOf(found.bulkGrant, rowsDigest);
     const isSame = ofSheet === found.bulkGrant.digest;
     await out.value({ digest: ofSheet, rowsDigest, revision, isSame }, `${ofSheet}\n`);
-    await out.note(
-      isSame
-        ? `the sheet is exactly what revision ${revision} holds`
-        : differenceText(found.bulkGrant, check),
-    );
-    if (!isSame) session.exitCode = exitCodes.refused;
+    const same = `the sheet is exactly what revision ${revision} holds`;
+    await conclude(session, isSame ? same : differenceText(found.bulkGrant, check), isSame);
   },
 });
 

@@ -38,7 +38,7 @@ export function waitsFor(bulkGrant: BulkGrant): string {
 }
 
 /** How many approvals it needs: more than at first when the rules became stricter. */
-export const neededApprovals = (bulkGrant: BulkGrant): number =>
+const neededApprovals = (bulkGrant: BulkGrant): number =>
   bulkGrant.raisedApprovalCount || bulkGrant.requiredApprovalCount;
 
 /** How many approvals it has of those that it needs, such as `1 of 2`. */
@@ -60,11 +60,11 @@ export function commandFor(
 }
 
 /** Quotes a word that a shell would not take as it is: others have chosen the ids. */
-export const shellWord = (word: string): string =>
+const shellWord = (word: string): string =>
   /^[\w.:@%+=,/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 /** The option that makes a revision of the same content. */
-export const replacedRevision = ({ revision }: Pick<BulkGrant, "revision">): string =>
+const sameContent = ({ revision }: Pick<BulkGrant, "revision">): string =>
   `--replaced-revision ${revision}`;
 
 /** The lines that say what is wrong and the next command; none while others do their work. */
@@ -113,14 +113,14 @@ function afterEnd(bulkGrant: BulkGrant): string[] {
   if (bulkGrant.reversedBulkGrantId) return [reverseAgain(bulkGrant)];
   return [
     `submit it again: ${commandFor(bulkGrant, "submit", "SHEET")}; the same sheet with ` +
-      replacedRevision(bulkGrant),
+      sameContent(bulkGrant),
   ];
 }
 
 /** A reversal has no sheet: its rows come from what was granted. */
 function reverseAgain(bulkGrant: BulkGrant): string {
   const reversed = shellWord(bulkGrant.reversedBulkGrantId);
-  const command = commandFor(bulkGrant, "reverse", reversed, replacedRevision(bulkGrant));
+  const command = commandFor(bulkGrant, "reverse", reversed, sameContent(bulkGrant));
   return `submit it again: ${command}`;
 }
 
@@ -135,7 +135,7 @@ function afterInvalid(bulkGrant: BulkGrant): string[] {
         ]
       : []),
     `correct the sheet, then: ${commandFor(bulkGrant, "submit", "SHEET")}`,
-    `if accounts or rules have changed instead, the same sheet with ${replacedRevision(bulkGrant)}`,
+    `if accounts or rules have changed instead, the same sheet with ${sameContent(bulkGrant)}`,
   ];
 }
 
@@ -196,7 +196,7 @@ export async function reportSubmission(
   { bulkGrant, replayed, revision }: Submission,
 ): Promise<boolean> {
   if (bulkGrant === undefined) return true;
-  const option = `make it the next one with: ${replacedRevision(bulkGrant)}`;
+  const option = `make it the next one with: ${sameContent(bulkGrant)}`;
   if (revision !== bulkGrant.revision) {
     return refuse(
       session,

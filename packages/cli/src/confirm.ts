@@ -1,16 +1,14 @@
 /** Asks the person at the terminal before something is done. */
 import { createInterface } from "node:readline";
 import { UsageError } from "./errors.ts";
-import { exitCodes } from "./exit-codes.ts";
 import { type Io, write } from "./io.ts";
-import type { Session } from "./session.ts";
+import { conclude, type Session } from "./session.ts";
 
-/** Says why nothing was done, and sets the exit code. */
-export async function refuse(session: Session, text: string): Promise<false> {
-  session.exitCode = exitCodes.refused;
-  await session.out.note(text);
+/** Says why nothing was done, and sets the exit code. Returns false. */
+export const refuse = async (session: Session, text: string): Promise<false> => {
+  await conclude(session, text, false);
   return false;
-}
+};
 
 /** Throws UsageError with what a command needs where it cannot ask. */
 export function expectTerminal({ io, out }: Session, needs: string): void {

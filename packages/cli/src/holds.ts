@@ -1,5 +1,10 @@
 /** The commands about holds: points that are set aside until they are captured or released. */
-import { type Hold, HoldService, Hold_StateSchema as StateSchema } from "@meguri/client/holds";
+import {
+  type Hold,
+  type HoldPointsResponse,
+  HoldService,
+  Hold_StateSchema as StateSchema,
+} from "@meguri/client/holds";
 import { ExpiredPointsPolicy } from "@meguri/client/points";
 import { type Commands, lists, says, shows } from "./command.ts";
 import { allowPartial, amount, change, eventId, program, timeFormat } from "./options.ts";
@@ -32,8 +37,7 @@ export const holds: Commands = {
       allowPartial("hold"),
       [
         "--to-current-month = expiredPointsPolicy: let points that have expired meanwhile count " +
-          "as granted when they are released; " +
-          "otherwise they expire then",
+          "as granted when they are released; otherwise they expire then",
         { on: ExpiredPointsPolicy.CURRENT_MONTH },
       ],
     ],
@@ -93,11 +97,7 @@ export const holds: Commands = {
 };
 
 /** The answer to every change of a hold. */
-interface ChangeAnswer {
-  readonly hold?: Hold | undefined;
-  readonly availablePoints: bigint;
-  readonly replayed: boolean;
-}
+type ChangeAnswer = Pick<HoldPointsResponse, "hold" | "availablePoints" | "replayed">;
 
 function sentence(answer: ChangeAnswer, request: { readonly validateOnly: boolean }): string {
   const { hold, availablePoints, replayed } = answer;

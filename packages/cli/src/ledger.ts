@@ -19,11 +19,10 @@ import {
 } from "@meguri/client/points";
 import { untilEnded } from "./calls.ts";
 import { type Commands, lists, runs } from "./command.ts";
-import { exitCodes } from "./exit-codes.ts";
 import { grep } from "./ledger-grep.ts";
 import { entryTypes, program, recordedSince, recordedUntil } from "./options.ts";
 import { type Cell, counted, enumName, nounFor } from "./output.ts";
-import type { Session } from "./session.ts";
+import { conclude, type Session } from "./session.ts";
 
 export const ledgers: Commands = {
   export: runs(ExportLedgerRequestSchema, {
@@ -62,9 +61,8 @@ export const ledgers: Commands = {
           ["user", "unreadable entry"],
         ),
       );
-      await out.note(exportNote(found));
       const isWhole = found.state === DONE && found.unreadableEntryCount === 0n;
-      if (!isWhole) session.exitCode = exitCodes.refused;
+      await conclude(session, exportNote(found), isWhole);
     },
   }),
 
@@ -130,8 +128,8 @@ async function verifyAccount(session: Session, request: VerifyAccountRequest): P
       ["field", "by the ledger", "in the account"],
     ),
   );
-  await out.note(accountNote(request.userId, answer));
-  if (differences.length > 0 && !isRepaired(answer)) session.exitCode = exitCodes.refused;
+  const agrees = differences.length === 0 || isRepaired(answer);
+  await conclude(session, accountNote(request.userId, answer), agrees);
 }
 
 const isRepaired = ({ repaired, restoredEntryNumbers }: VerifyAccountResponse): boolean =>
@@ -159,10 +157,9 @@ async function verifyProgram(
   await out.message(ProgramVerificationSchema, found, () =>
     out.table(findings(found), ["user", "field", "by the ledger", "in the account"]),
   );
-  await out.note(verificationNote(found));
   const { state, wrongAccountCount, repairedAccountCount, failedAccountCount } = found;
   const leftCount = wrongAccountCount - repairedAccountCount + failedAccountCount;
-  if (state !== State.DONE || leftCount > 0n) session.exitCode = exitCodes.refused;
+  await conclude(session, verificationNote(found), state === State.DONE && leftCount <= 0n);
 }
 
 const findings = ({ reports, failures }: ProgramVerification): Cell[][] => [

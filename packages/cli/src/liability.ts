@@ -5,14 +5,16 @@ import {
   GetLiabilityReportRequestSchema,
   GetLiabilityReportResponseSchema,
   type LiabilityReport,
+  LiabilityReportSchema,
   PointsService,
   LiabilityReport_State as State,
   LiabilityReport_StateSchema as StateSchema,
 } from "@meguri/client/points";
 import { type Commands, lists, runs, says } from "./command.ts";
-import { exitCodes } from "./exit-codes.ts";
+import { columnsOf, linesOf } from "./fields.ts";
 import { pastTimeFormat, program } from "./options.ts";
-import { type Cell, enumName, formatTime, line, type Output } from "./output.ts";
+import { enumName, formatTime, line, type Output } from "./output.ts";
+import { conclude } from "./session.ts";
 
 const { method } = PointsService;
 
@@ -46,8 +48,7 @@ export const liabilities: Commands = {
       await out.message(GetLiabilityReportResponseSchema, answer, () =>
         isDone ? (csv ? csvOf(report) : textOf(report, out)) : "",
       );
-      await out.note(about(report));
-      if (!isDone || report.failedAccountCount > 0n) session.exitCode = exitCodes.refused;
+      await conclude(session, about(report), isDone && report.failedAccountCount === 0n);
     },
   }),
 
@@ -64,23 +65,18 @@ export const liabilities: Commands = {
 };
 
 /** The sums of a report by the names of the API. */
-const sumsOf = (report: LiabilityReport): Cell[][] => [
-  ["outstanding_points", report.outstandingPoints],
-  ["still_held_points", report.stillHeldPoints],
-  ...Balance_TotalsSchema.fields.map(({ name, localName }) => [
-    name,
-    report.totals?.[localName as "issuedPoints"],
-  ]),
-  ["account_count", report.accountCount],
-  ["member_count", report.memberCount],
-  ["failed_account_count", report.failedAccountCount],
-];
+const sums = columnsOf<LiabilityReport>(LiabilityReportSchema, [
+  "outstanding_points: outstandingPoints, still_held_points: stillHeldPoints",
+  ...Balance_TotalsSchema.fields.map(({ name, localName }) => `${name}: totals.${localName}`),
+  "account_count: accountCount, member_count: memberCount",
+  "failed_account_count: failedAccountCount",
+]);
 
 function textOf(report: LiabilityReport, out: Output): string {
   const months = report.buckets.map(({ month, points, expireTime }) => [month, points, expireTime]);
   const failures = report.failures.map(({ userId, reason }) => [userId, reason]);
   return (
-    out.table(sumsOf(report)) +
+    out.table(linesOf(sums, report)) +
     out.table(months, ["month", "points", "expires"]) +
     out.table(failures, ["failed user", "reason"])
   );
@@ -94,8 +90,8 @@ function csvOf(report: LiabilityReport): string {
     month,
     expireTime && timestampDate(expireTime).toISOString(),
   ]);
-  const sums = sumsOf(report).map((cells) => [...cells, "", ""]);
-  return [["item", "value", "month", "expire_time"], ...sums, ...months]
+  const values = linesOf(sums, report).map((cells) => [...cells, "", ""]);
+  return [["item", "value", "month", "expire_time"], ...values, ...months]
     .map((cells) => `${cells.join(",")}\r\n`)
     .join("");
 }

@@ -4,7 +4,7 @@ import {
   BalanceSchema,
   EventOrigin,
   ExpiredPointsPolicy,
-  type LedgerEntry,
+  type GrantPointsResponse,
   PointsService,
 } from "@meguri/client/points";
 import { type Commands, says } from "./command.ts";
@@ -166,11 +166,7 @@ export const points: Commands = {
 };
 
 /** The answer to every change of an account. */
-interface ChangeAnswer {
-  readonly entry?: LedgerEntry | undefined;
-  readonly availablePoints: bigint;
-  readonly replayed: boolean;
-}
+type ChangeAnswer = Pick<GrantPointsResponse, "entry" | "availablePoints" | "replayed">;
 
 /** The sentence about a change. `done` says what was done with the points of the entry. */
 function changed(done: (points: string, user: string) => string) {

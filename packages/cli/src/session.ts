@@ -43,6 +43,12 @@ export function openSession(io: Io, out: Output, options: GlobalOptions): Sessio
   };
 }
 
+/** Prints a note at the end, and sets the exit code unless all is well. */
+export async function conclude(session: Session, note: string, isWell: boolean): Promise<void> {
+  await session.out.note(note);
+  if (!isWell) session.exitCode = exitCodes.refused;
+}
+
 function readConnection(env: NodeJS.ProcessEnv, options: GlobalOptions): Session["connection"] {
   const url = options.url || env.MEGURI_URL || "http://127.0.0.1:8080";
   const token = options.token || env.MEGURI_TOKEN;
