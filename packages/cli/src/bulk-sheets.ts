@@ -75,8 +75,8 @@ export const submit = runs(HeaderSchema, {
   summary: "submit a sheet, to be checked and approved",
   description:
     "Submits a sheet as a new bulk grant, or as the next revision of one that was invalid, " +
-    "rejected or cancelled, or had failures. Rows that are granted already are skipped. " +
-    "Sending the same sheet again changes nothing; of one that has ended without granting, " +
+    "rejected or cancelled, or had failures. Rows that are granted already are skipped. Sending " +
+    "the same sheet again changes nothing; of one that has ended without granting, " +
     "--replaced-revision makes the next revision.",
   takes: [
     "<id> = bulkGrantId: the id of the bulk grant, which you choose",
@@ -159,11 +159,9 @@ export const digest = runs(HeaderSchema, {
   summary: "compare a sheet with what is to be approved",
   description:
     "Computes what an approval names from a sheet that you have, and compares it with the " +
-    "current " +
-    "revision. The exit code is 0 if the sheet is exactly what the revision holds. The server " +
-    "reads the rows as it reads those of a submission, and keeps nothing. So the caller needs " +
-    "the " +
-    "scope bulk.submit beside bulk.read.",
+    "current revision. The exit code is 0 if the sheet is exactly what the revision holds. The " +
+    "server reads the rows as it reads those of a submission, and keeps nothing. So the caller " +
+    "needs the scope bulk.submit beside bulk.read.",
   takes: [bulkGrant, sheet, program],
   examples: ["meguri bulk digest spring sheet.csv"],
   async run(session, header, { file }) {

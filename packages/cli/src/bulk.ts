@@ -98,8 +98,7 @@ export const bulk: Commands = {
     summary: "write the rows that were not granted as a sheet",
     description:
       "Writes the rows that are wrong, were refused or not run as CSV, which can be corrected " +
-      "and " +
-      "submitted to the same bulk grant. The sheet is complete if the exit code is 0.",
+      "and submitted to the same bulk grant. The sheet is complete if the exit code is 0.",
     takes: [bulkGrant, program],
     examples: ["meguri bulk export-failed spring > failed.csv"],
     run: ({ meguri, io, call }, request) =>

@@ -39,9 +39,10 @@ export async function send<I extends DescMessage, O extends DescMessage>(
   { parent, localName }: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
 ): Promise<MessageShape<O>> {
-  const clientName = clientNames.find((name) => services[name].typeName === parent.typeName);
-  const client = meguri[clientName ?? "points"] as unknown as Client;
-  return (await client[localName]?.(request, call)) as MessageShape<O>;
+  const name = clientNames.find((each) => services[each].typeName === parent.typeName);
+  const method = name && (meguri[name] as unknown as Client)[localName];
+  if (!method) throw new Error(`no client of ${parent.typeName}`);
+  return (await method(request, call)) as MessageShape<O>;
 }
 
 /** Yields the answers of a list, each with up to 200 records. */

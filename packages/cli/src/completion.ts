@@ -65,7 +65,9 @@ function complete(program: Command, words: readonly string[]): Completion {
   }
   if (option !== undefined) return choices(option.argChoices);
   if (current.startsWith("-")) return optionsOf(command).map(optionCandidate);
-  if (command.commands.length > 0) return visibleCommands(command).map(commandCandidate);
+  if (command.commands.length > 0) {
+    return command.createHelp().visibleCommands(command).map(commandCandidate);
+  }
   const argument = command.registeredArguments[position];
   if (argument?.name() === "file") return "file";
   return choices(argument?.argChoices);
@@ -82,9 +84,6 @@ const optionsOf = (command: Command): Option[] => [
   ...command.options,
   ...(command.parent ? optionsOf(command.parent) : []),
 ];
-
-const visibleCommands = (command: Command): Command[] =>
-  command.createHelp().visibleCommands(command);
 
 const choices = (names: readonly string[] = []): Candidate[] =>
   names.map((name) => ({ name, description: "" }));

@@ -22,83 +22,6 @@ const { method } = NotificationService;
 const owner = "<owner> = ownerId: the user who is notified";
 const target = `<target> = targetName: ${targetHelp}`;
 
-const like = says(ReactionService.method.react, {
-  summary: "like a target as a user",
-  description:
-    "Sets a user's like. Liking twice is one like, with the latest name. The owner is notified.",
-  takes: [
-    "<user> = userId: the user who likes",
-    target,
-    ["--name <name> = displayName: the user's name as the owner sees it", { isRequired: true }],
-    "--cool-down <time> = coolDown: how long after the owner has read an earlier like nobody is " +
-      'notified; "24h" by default',
-    regroupAfter,
-  ],
-  examples: ["meguri like bao post/42 --name Bao"],
-  text: reacted("likes", "liked already"),
-});
-
-const unlike = says(ReactionService.method.unreact, {
-  summary: "take back the like of a user",
-  description: "Deletes a user's like, also from an unread notification.",
-  takes: ["<user> = userId: the user who liked", target],
-  examples: ["meguri unlike bao post/42"],
-  text: reacted("no longer likes", "did not like"),
-});
-
-const notify = says(method.notify, {
-  summary: "notify users of an event",
-  description:
-    "Notifies the owner of a target of an event, or the users that are named. Without --user the " +
-    "event has no actor, and the name is what is displayed, such as an amount.",
-  takes: [
-    "<kind> = kind: the kind of event, such as comment",
-    `--target <target> = targetName: ${targetHelp}`,
-    "--owner <users...> = ownerIds: the users who are notified; the target's owner by default",
-    "--user <user> = userId: the user who has caused the event",
-    "--name <name> = displayName: the name of this user, required with --user, or what is " +
-      "displayed of the event",
-    "--link <link> = link: where a click leads: a URL, or a path that begins with /",
-    regroupAfter,
-    eventId,
-    cause,
-  ],
-  examples: [
-    "meguri notify comment --target post/42 --user bao --name Bao --event-id comment-81",
-    "meguri notify delivery --owner alice --name '2 bowls' --link /orders/7",
-  ],
-  check: ({ target, owner, user, name }) =>
-    (!target && !owner && "notify needs --target, --owner or both") ||
-    (!!user && !name && "notify needs --name with --user: the name that owners see"),
-  text: ({ results }, _, out) =>
-    out.table(
-      results.map(({ ownerId, notified, replayed, retracted }) => [
-        ownerId,
-        retracted ? "retracted" : notified ? "unread" : "not unread",
-        replayed ? "replayed: an earlier call had notified of it" : "",
-      ]),
-    ),
-});
-
-const retract = says(method.retractEvent, {
-  summary: "take an event back",
-  description:
-    "Takes an event back that the calling service has notified of. It leaves the notification, " +
-    "read or unread, and the unread count.",
-  takes: [
-    "<event-id> = eventId: the id of the event",
-    `--target <target> = targetName: ${targetHelp}, if its owner was notified`,
-    "--owner <users...> = ownerIds: the users who were notified, if they were named",
-  ],
-  examples: ["meguri retract comment-81 --target post/42"],
-  check: ({ target, owner }) =>
-    !target && !owner && "retract needs --target, --owner or both, as notify had them",
-  text: ({ results }, _, out) =>
-    out.table(
-      results.map(({ ownerId, changed }) => [ownerId, changed ? "retracted" : "unchanged"]),
-    ),
-});
-
 const notificationColumns = [
   "time: updateTime, read: readTime, kind, target: target.targetName, actors: actorCount",
   "latest: latestActors.displayName, title: target.title, events: eventCount, id: notificationId",
@@ -108,8 +31,7 @@ const listOfNotifications = lists<Notification>(method.listNotifications, {
   summary: "list the notifications of a user, or watch the unread count",
   description:
     "Lists the notifications of a user, the latest first. With --watch it prints the unread " +
-    "count " +
-    "now and after every change, until Ctrl-C.",
+    "count now and after every change, until Ctrl-C.",
   takes: [
     owner,
     ["--unread = state: only those that are not read", { on: State.UNREAD }],
@@ -127,101 +49,169 @@ const countColumns = columnsOf<WatchUnreadCountsResponse_Update>(UpdateSchema, [
   "unseen: unreadCount.unseenNotificationCount, version: unreadCount.version",
 ]);
 
-const notifications = runs(ListNotificationsRequestSchema, {
-  ...listOfNotifications,
-  run(session, request, values) {
-    if (!values.watch) return listOfNotifications.run(session, request, values);
-    const { meguri, out, call } = session;
-    const counts = meguri.watchUnreadCounts([{ ownerId: request.ownerId }], call);
-    return out.list(UpdateSchema, singly(counts), countColumns);
-  },
-});
-
 /** The inputs and the example of a command about one notification. */
 const ofNotification = (name: string) => ({
   takes: [owner, "<notification-id> = notificationId: the notification"] as const,
   examples: [`meguri notification ${name} alice WyJhbGljZSJd`],
 });
 
-const notification: Commands = {
-  show: shows<Notification>(method.getNotification, {
-    summary: "show one notification",
-    description: "Shows a notification, unread or read.",
-    ...ofNotification("show"),
-    lines: notificationColumns,
-    more: ({ latestEvents }) =>
-      latestEvents.map(({ displayName, link }) => ["event", displayName, link]),
-  }),
-  actors: lists<Actor>(method.listNotificationActors, {
-    summary: "list who is in one notification",
-    description: "Lists the actors of a notification, newest first; of events one for each.",
-    ...ofNotification("actors"),
-    columns: ["user: userId, name: displayName"],
-  }),
-  read: says(method.markNotificationRead, {
-    summary: "mark one notification as read",
-    description: "Marks those as read who are in the notification now.",
-    ...ofNotification("read"),
-    prepare: setVersion,
-    text: marked("read", "read already"),
-  }),
-  unread: says(method.markNotificationUnread, {
-    summary: "mark one notification as unread again",
-    description: "Marks a read notification as unread again.",
-    ...ofNotification("unread"),
-    text: marked("unread again", "unread already"),
-  }),
-  dismiss: says(method.dismissNotification, {
-    summary: "dismiss one notification",
-    description: "Ends a notification, unread or read. Who comes in meanwhile stays unread.",
-    ...ofNotification("dismiss"),
-    prepare: setVersion,
-    text: marked("dismissed", "dismissed already"),
-  }),
-};
-
-const block = says(method.blockPerson, {
-  summary: "mute a person, also in what a user was notified of",
-  description: "Mutes a person for a user, and takes the person out of all notifications.",
-  takes: [owner, "<user> = userId: the person"],
-  examples: ["meguri block alice mallory"],
-  text: ({ changed }, { ownerId, userId }) =>
-    line(`${ownerId} ${changed ? "has" : "had"} blocked ${userId}`),
-});
-
-const muted = runs(ListMutedPeopleRequestSchema, {
-  summary: "list the people and targets that a user has muted",
-  description: "Lists whom and what a user has muted: the people, then the targets.",
-  takes: [owner],
-  examples: ["meguri muted alice"],
-  async run(session, { ownerId }) {
-    const { out } = session;
-    for await (const { userIds } of answersOf(session, method.listMutedPeople, { ownerId })) {
-      for (const userId of userIds) await out.value({ userId }, out.table([["person", userId]]));
-    }
-    for await (const { targets } of answersOf(session, method.listMutedTargets, { ownerId })) {
-      for (const { targetName, title } of targets) {
-        const { type = "", id = "" } = targetName ?? {};
-        const text = out.table([["target", targetText({ type, id }), title]]);
-        await out.value({ targetName: { type, id }, title }, text);
-      }
-    }
-  },
-});
-
 export const feed: Commands = {
-  like,
-  unlike,
-  notify,
-  retract,
-  notifications,
+  like: says(ReactionService.method.react, {
+    summary: "like a target as a user",
+    description:
+      "Sets a user's like. Liking twice is one like, with the latest name. The owner is notified.",
+    takes: [
+      "<user> = userId: the user who likes",
+      target,
+      ["--name <name> = displayName: the user's name as the owner sees it", { isRequired: true }],
+      "--cool-down <time> = coolDown: how long after the owner has read an earlier like nobody " +
+        'is notified; "24h" by default',
+      regroupAfter,
+    ],
+    examples: ["meguri like bao post/42 --name Bao"],
+    text: reacted("likes", "liked already"),
+  }),
+
+  unlike: says(ReactionService.method.unreact, {
+    summary: "take back the like of a user",
+    description: "Deletes a user's like, also from an unread notification.",
+    takes: ["<user> = userId: the user who liked", target],
+    examples: ["meguri unlike bao post/42"],
+    text: reacted("no longer likes", "did not like"),
+  }),
+
+  notify: says(method.notify, {
+    summary: "notify users of an event",
+    description:
+      "Notifies the owner of a target of an event, or the users that are named. Without --user " +
+      "the event has no actor, and the name is what is displayed, such as an amount.",
+    takes: [
+      "<kind> = kind: the kind of event, such as comment",
+      `--target <target> = targetName: ${targetHelp}`,
+      "--owner <users...> = ownerIds: the users who are notified; the target's owner by default",
+      "--user <user> = userId: the user who has caused the event",
+      "--name <name> = displayName: the name of this user, required with --user, or what is " +
+        "displayed of the event",
+      "--link <link> = link: where a click leads: a URL, or a path that begins with /",
+      regroupAfter,
+      eventId,
+      cause,
+    ],
+    examples: [
+      "meguri notify comment --target post/42 --user bao --name Bao --event-id comment-81",
+      "meguri notify delivery --owner alice --name '2 bowls' --link /orders/7",
+    ],
+    check: ({ target, owner, user, name }) =>
+      (!target && !owner && "notify needs --target, --owner or both") ||
+      (!!user && !name && "notify needs --name with --user: the name that owners see"),
+    text: ({ results }, _, out) =>
+      out.table(
+        results.map(({ ownerId, notified, replayed, retracted }) => [
+          ownerId,
+          retracted ? "retracted" : notified ? "unread" : "not unread",
+          replayed ? "replayed: an earlier call had notified of it" : "",
+        ]),
+      ),
+  }),
+
+  retract: says(method.retractEvent, {
+    summary: "take an event back",
+    description:
+      "Takes an event back that the calling service has notified of. It leaves the notification, " +
+      "read or unread, and the unread count.",
+    takes: [
+      "<event-id> = eventId: the id of the event",
+      `--target <target> = targetName: ${targetHelp}, if its owner was notified`,
+      "--owner <users...> = ownerIds: the users who were notified, if they were named",
+    ],
+    examples: ["meguri retract comment-81 --target post/42"],
+    check: ({ target, owner }) =>
+      !target && !owner && "retract needs --target, --owner or both, as notify had them",
+    text: ({ results }, _, out) =>
+      out.table(
+        results.map(({ ownerId, changed }) => [ownerId, changed ? "retracted" : "unchanged"]),
+      ),
+  }),
+
+  notifications: runs(ListNotificationsRequestSchema, {
+    ...listOfNotifications,
+    run(session, request, values) {
+      if (!values.watch) return listOfNotifications.run(session, request, values);
+      const { meguri, out, call } = session;
+      const counts = meguri.watchUnreadCounts([{ ownerId: request.ownerId }], call);
+      return out.list(UpdateSchema, singly(counts), countColumns);
+    },
+  }),
+
   notification: {
     summary: "show, read and dismiss one notification",
     description: "Shows and changes one notification. meguri notifications lists their ids.",
-    commands: notification,
+    commands: {
+      show: shows<Notification>(method.getNotification, {
+        summary: "show one notification",
+        description: "Shows a notification, unread or read.",
+        ...ofNotification("show"),
+        lines: notificationColumns,
+        more: ({ latestEvents }) =>
+          latestEvents.map(({ displayName, link }) => ["event", displayName, link]),
+      }),
+      actors: lists<Actor>(method.listNotificationActors, {
+        summary: "list who is in one notification",
+        description: "Lists the actors of a notification, newest first; of events one for each.",
+        ...ofNotification("actors"),
+        columns: ["user: userId, name: displayName"],
+      }),
+      read: says(method.markNotificationRead, {
+        summary: "mark one notification as read",
+        description: "Marks those as read who are in the notification now.",
+        ...ofNotification("read"),
+        prepare: setVersion,
+        text: marked("read", "read already"),
+      }),
+      unread: says(method.markNotificationUnread, {
+        summary: "mark one notification as unread again",
+        description: "Marks a read notification as unread again.",
+        ...ofNotification("unread"),
+        text: marked("unread again", "unread already"),
+      }),
+      dismiss: says(method.dismissNotification, {
+        summary: "dismiss one notification",
+        description: "Ends a notification, unread or read. Who comes in meanwhile stays unread.",
+        ...ofNotification("dismiss"),
+        prepare: setVersion,
+        text: marked("dismissed", "dismissed already"),
+      }),
+    },
   },
-  block,
-  muted,
+
+  block: says(method.blockPerson, {
+    summary: "mute a person, also in what a user was notified of",
+    description: "Mutes a person for a user, and takes the person out of all notifications.",
+    takes: [owner, "<user> = userId: the person"],
+    examples: ["meguri block alice mallory"],
+    text: ({ changed }, { ownerId, userId }) =>
+      line(`${ownerId} ${changed ? "has" : "had"} blocked ${userId}`),
+  }),
+
+  muted: runs(ListMutedPeopleRequestSchema, {
+    summary: "list the people and targets that a user has muted",
+    description: "Lists whom and what a user has muted: the people, then the targets.",
+    takes: [owner],
+    examples: ["meguri muted alice"],
+    async run(session, { ownerId }) {
+      const { out } = session;
+      for await (const { userIds } of answersOf(session, method.listMutedPeople, { ownerId })) {
+        for (const userId of userIds) await out.value({ userId }, out.table([["person", userId]]));
+      }
+      for await (const { targets } of answersOf(session, method.listMutedTargets, { ownerId })) {
+        for (const { targetName, title } of targets) {
+          const { type = "", id = "" } = targetName ?? {};
+          const text = out.table([["target", targetText({ type, id }), title]]);
+          await out.value({ targetName: { type, id }, title }, text);
+        }
+      }
+    },
+  }),
 };
 
 /** The sentence about a reaction, by whether it has changed. */

@@ -13,8 +13,8 @@ export const grep = runs(ListLedgerEntriesRequestSchema, {
   summary: "search exported ledgers",
   description:
     "Prints the lines of exported ledgers that fit all options, as they are. Reads files, or " +
-    "folders of exports, whose manifest has to list what is there; no server is called. " +
-    "Finding nothing is no error.",
+    "folders of exports, whose manifest has to list what is there; no server is called. Finding " +
+    "nothing is no error.",
   takes: [
     '<file...>: folders of exports, or files of lines (.gz or not); "-" reads lines',
     "--user <id>: only this user",

@@ -101,8 +101,7 @@ export const verify = runs(VerifyAccountRequestSchema, {
   description:
     "Compares an account with its ledger and shows what differs. Without a user it compares all " +
     "accounts of the program and waits for the end; Ctrl-C ends only the waiting. An account " +
-    "with " +
-    "a long ledger needs a longer --timeout. With --repair it sets what differs to what the " +
+    "with a long ledger needs a longer --timeout. With --repair it sets what differs to what the " +
     "ledger says, and leaves an account alone whose ledger is damaged.",
   takes: [
     "[user] = userId: the user; without one, the whole program",

@@ -143,9 +143,8 @@ export const programs: Commands = {
   approve: says(method.approveBulkRules, {
     summary: "approve bulk rules that somebody else has proposed",
     description:
-      "Shows the latest change of the bulk rules, and asks. Without a terminal, and with " +
-      "--json, it " +
-      "needs the digest as an option. The proposer cannot approve.",
+      "Shows the latest change of the bulk rules, and asks. Without a terminal, and with --json, " +
+      "it needs the digest as an option. The proposer cannot approve.",
     examples: ["MEGURI_CALLER=mika meguri program approve shop"],
     ...decision("Approve"),
   }),

@@ -49,8 +49,8 @@ export const reserve = says(method.createReservation, {
     ],
     expireMonth,
     [
-      "--expire-after <months> = expireAfterMonths: let the points expire as if the lifetime " +
-        "had so many months; 1 is the month of the grant",
+      "--expire-after <months> = expireAfterMonths: let the points expire as if the lifetime had " +
+        "so many months; 1 is the month of the grant",
       { conflicts: "expireMonth" },
     ],
   ],
