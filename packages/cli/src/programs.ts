@@ -107,7 +107,7 @@ export const programs: Commands = {
     summary: "change a program",
     description:
       "Changes a program. A longer lifetime takes effect two minutes later, a shorter one is " +
-      "refused. Notices and bulk rules are JSON as in docs/api.md, and replace those before; " +
+      "refused. Notices and bulk rules are JSON as in docs/call/api, and replace those before; " +
       "other people have to approve bulk rules.",
     takes: [
       "<id> = program.programId: the program",
