@@ -8,11 +8,9 @@ import { bulkSourceActivities } from "./bulk-grants/bulk-sources.ts";
 import { toFailure, unexpectedMessage } from "./failures.ts";
 import { purgeActivities } from "./feed/purges.ts";
 import { holdActivities } from "./holds/holds.ts";
-import { exportActivities } from "./points/exports.ts";
-import { liabilityReportActivities } from "./points/liability-reports.ts";
+import { jobActivities } from "./points/jobs.ts";
 import { monthEndActivities } from "./points/month-ends.ts";
 import { noticeActivities } from "./points/notices.ts";
-import { verificationActivities } from "./points/verifications.ts";
 import { reconcilerActivities } from "./reservations/reconciler.ts";
 import { reservationActivities } from "./reservations/reservations.ts";
 
@@ -38,9 +36,7 @@ const activities = ({ deps, ...observers }: ActivityDeps) => ({
   ...reconcilerActivities(deps, observers),
   ...monthEndActivities(deps),
   ...noticeActivities(deps),
-  ...verificationActivities(deps),
-  ...exportActivities(deps),
-  ...liabilityReportActivities(deps),
+  ...jobActivities(deps),
   ...purgeActivities(deps),
   ...bulkGrantActivities(deps, observers.onBlock),
   ...bulkSourceActivities(deps),

@@ -1,8 +1,8 @@
 /** Runs the steps of activities on many records: heartbeats, the time limit, and where to go on. */
 import { activityInfo, Context } from "@temporalio/activity";
+import { camelCased, type SnakeCased, snakeCased } from "../src/platform/contract/spelling.ts";
 import type { Milliseconds } from "../src/platform/words/units.ts";
 import { steps } from "../workflows/timing.ts";
-import { camelCased, type SnakeCased, snakeCased } from "./spelling.ts";
 
 /**
  * Runs one step: from the progress of the last heartbeat of an earlier attempt, or from `start`,

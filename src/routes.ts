@@ -24,11 +24,10 @@ import { compileRules } from "./platform/edge/validator.ts";
 import type { Authenticate } from "./platform/ports/identity.ts";
 import type { ServerStates } from "./platform/ports/server-states.ts";
 import { pointsCommands } from "./points/rpc/commands.ts";
-import { ledgerExports } from "./points/rpc/exports.ts";
-import { liabilityReports } from "./points/rpc/liability-reports.ts";
+import { programJobs } from "./points/rpc/jobs.ts";
 import { programService } from "./points/rpc/programs/service.ts";
 import { ledgers } from "./points/rpc/queries.ts";
-import { verifications } from "./points/rpc/verifications.ts";
+import { accountVerification } from "./points/rpc/verify-account.ts";
 import { balances, forecasts } from "./reservations/rpc/balances.ts";
 import { reservationService } from "./reservations/rpc/service.ts";
 
@@ -65,9 +64,8 @@ export function routes(routeDeps: RouteDeps) {
       ...holdLedger(deps),
       ...balances(deps),
       ...forecasts(deps),
-      ...verifications(deps, log),
-      ...liabilityReports(deps),
-      ...ledgerExports(deps),
+      ...accountVerification(deps, log),
+      ...programJobs(deps),
     };
     router.service(PointsService, points, options);
     router.service(ReservationService, reservationService(deps, log), options);

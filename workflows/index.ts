@@ -2,10 +2,8 @@
 import { setWorkflowOptions } from "@temporalio/workflow";
 import { purgeTarget } from "./feed/purge-target.ts";
 import { expiryNotices } from "./points/expiry-notices.ts";
-import { exportLedger } from "./points/export-ledger.ts";
-import { liabilityReport } from "./points/liability-report.ts";
+import { exportLedger, liabilityReport, verifyProgram } from "./points/jobs.ts";
 import { monthEnd } from "./points/month-end.ts";
-import { verifyProgram } from "./points/verify-program.ts";
 import { startRuns } from "./reservations/start-runs.ts";
 
 export { bulkGrant } from "./bulk-grants/bulk-grant.ts";

@@ -141,31 +141,21 @@ export const reconcilerTiming = {
   startAllRuns: inSteps,
 } as const;
 
-/** A step over a segment of the accounts, which sends heartbeats with its progress. */
-const segment = {
-  startToCloseTimeout: "5 minutes",
-  heartbeatTimeout: "30 seconds",
-  retry,
-} as const;
-
-/** The sweeps over the accounts of a program, and the purges of targets. */
+/** Month ends, notices of expiry, and the purges of targets. */
 export const sweepTiming = {
   month: short,
   shard: inSteps,
-  verifySegment: segment,
-  exportSegment: segment,
-  /** The first and the last step of an export, over all its files. */
-  exportFiles: { startToCloseTimeout: "1 hour", heartbeatTimeout: "15 seconds", retry },
-  keepPart: { startToCloseTimeout: "2 minutes", retry },
   /** A page of a purge takes about a second. After the death of a worker, it is repeated. */
   purgePage: { startToCloseTimeout: "20 seconds", retry },
 } as const;
 
-/** Reports on the liability of a program. */
-export const reportTiming = {
+/** Jobs over all accounts of a program. */
+export const jobTiming = {
   lateEntriesMs,
-  segment,
-  keep: short,
+  /** A step over a segment of the accounts, which sends heartbeats with its progress. */
+  segment: { startToCloseTimeout: "5 minutes", heartbeatTimeout: "30 seconds", retry },
+  /** The first and the last step, which an export does over all its files. */
+  whole: { startToCloseTimeout: "1 hour", heartbeatTimeout: "15 seconds", retry },
 } as const;
 
 export const bulkGrantTiming = {

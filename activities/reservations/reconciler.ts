@@ -9,6 +9,7 @@ import type { RecordName } from "../../src/due/ports/due.ts";
 import { startPendingPurges } from "../../src/feed/use-cases/reactions/purge-target.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
+import { camelCased } from "../../src/platform/contract/spelling.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { Instant } from "../../src/platform/words/month.ts";
 import type { TargetName } from "../../src/platform/words/target-name.ts";
@@ -30,7 +31,6 @@ import {
 } from "../../src/reservations/use-cases/start-all-runs.ts";
 import { syncRuns } from "../../src/reservations/use-cases/sync-runs.ts";
 import { check } from "../checks.ts";
-import { camelCased } from "../spelling.ts";
 import { heartbeatWhile, runStep } from "../steps.ts";
 
 type Started = StartCounts & ReservationsPlace;

@@ -17,7 +17,7 @@ import { requestHash } from "../../src/platform/work/idempotency.ts";
 import { pointsCommands } from "../../src/points/rpc/commands.ts";
 import { fromEntry } from "../../src/points/rpc/ledger-entries.ts";
 import { ledgers } from "../../src/points/rpc/queries.ts";
-import { verifications } from "../../src/points/rpc/verifications.ts";
+import { accountVerification } from "../../src/points/rpc/verify-account.ts";
 import type { LedgerEntry } from "../../src/points/rules/ledger.ts";
 import { balances } from "../../src/reservations/rpc/balances.ts";
 import { commit, config, deps, log, serve } from "../support/plain-way.ts";
@@ -104,7 +104,7 @@ await serve((router) => {
     ...ledgers(deps),
     ...holdLedger(deps),
     ...balances(deps),
-    ...verifications(deps, log),
+    ...accountVerification(deps, log),
   };
   router.service(PointsService, { ...service, grantPoints }, options);
 });

@@ -2,14 +2,12 @@
 
 import { asService } from "../../src/platform/words/caller.ts";
 import { monthAt, monthStart } from "../../src/platform/words/month.ts";
-import { liabilityReportWorkflowId } from "../../src/points/contract/liability-reports.ts";
+import { jobWorkflowId } from "../../src/points/contract/jobs.ts";
 import { shardCount } from "../../src/points/contract/points.ts";
 import { lifetimeAt } from "../../src/points/rules/program.ts";
-import {
-  createLiabilityReport,
-  getLiabilityReport,
-} from "../../src/points/use-cases/liability-reports.ts";
-import { reportTiming } from "../../workflows/timing.ts";
+import { getJob, startJob } from "../../src/points/use-cases/jobs/jobs.ts";
+import { liabilityReport } from "../../src/points/use-cases/jobs/liability.ts";
+import { jobTiming } from "../../workflows/timing.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { seedMonthEnd } from "../support/month-ends.ts";
 import { ofTurns, round } from "../support/numbers.ts";
@@ -50,7 +48,7 @@ export const reportRate: Benchmark = {
 async function report(
   stack: Stack,
   programId: string,
-  reportId: string,
+  jobId: string,
   accounts: number,
 ): Promise<number> {
   const { deps } = stack;
@@ -59,16 +57,17 @@ async function report(
   const second = monthAt(timeZone, now) - lifetimeAt({ timeZone, ...program }, now) + 1;
   const since = monthStart(timeZone, second);
   const start = performance.now();
-  await createLiabilityReport(deps, { programId, reportId, since, caller: asService("bench") });
+  const call = { programId, jobId, caller: asService("bench") };
+  await startJob(deps, liabilityReport, { ...call, request: { since } });
   // The dependencies of the benchmark start no workflow.
   await withTemporalClient(stack, ({ workflow }) =>
     workflow.execute("liabilityReport", {
-      workflowId: liabilityReportWorkflowId(programId, reportId),
+      workflowId: jobWorkflowId({ ...call, kind: liabilityReport.kind.name }),
       taskQueue: stack.config.taskQueue,
-      args: [{ program_id: programId, report_id: reportId }],
+      args: [{ program_id: programId, job_id: jobId }],
     }),
   );
-  const { result } = await getLiabilityReport(deps, { programId, reportId });
-  if (result?.accounts !== accounts) throw new Error(`the report has ${result?.accounts} accounts`);
-  return (performance.now() - start - reportTiming.lateEntriesMs) / 1_000;
+  const { sum } = await getJob(deps, liabilityReport, { programId, jobId });
+  if (sum.accounts !== accounts) throw new Error(`the report has ${sum.accounts} accounts`);
+  return (performance.now() - start - jobTiming.lateEntriesMs) / 1_000;
 }

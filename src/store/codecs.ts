@@ -33,7 +33,7 @@ import { type Codec, type Codecs, itemWith } from "../platform/dynamodb/codec.ts
 import type { Item } from "../platform/dynamodb/sdk/attributes.ts";
 import type { Kind, Records, Ref } from "../platform/ports/records.ts";
 import { bulkRules, earlierBulkRules, pointsWindow } from "../points/store/codecs/bulk-rules.ts";
-import { liabilityReport } from "../points/store/codecs/liability-reports.ts";
+import { job } from "../points/store/codecs/jobs.ts";
 import { account, entry, event, lease, program, testClock } from "../points/store/codecs/points.ts";
 import { readEntry } from "../points/store/ledger-items.ts";
 import { reservation } from "../reservations/store/codecs/reservations.ts";
@@ -43,7 +43,7 @@ export const codecs: Codecs = {
   account,
   entry: { ...entry, read: readEntry },
   event,
-  liabilityReport,
+  job,
   reservation,
   pendingStart,
   dueHour,

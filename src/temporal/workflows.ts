@@ -6,9 +6,7 @@ import { createHoldRuns } from "../holds/temporal/holds.ts";
 import { createLink, type TemporalOptions } from "../platform/temporal/connection.ts";
 import { isRunning } from "../platform/temporal/query-progress.ts";
 import { ensureExpiryNotices } from "../points/temporal/expiry-notices.ts";
-import { createExports } from "../points/temporal/exports.ts";
-import { createLiabilityReports } from "../points/temporal/liability-reports.ts";
-import { createVerifications } from "../points/temporal/verifications.ts";
+import { createJobRuns } from "../points/temporal/jobs.ts";
 import { createReservationRuns } from "../reservations/temporal/reservations.ts";
 import { ensureMonthEnd } from "./schedules.ts";
 import type { TemporalWorkflows } from "./temporal-workflows.ts";
@@ -27,9 +25,7 @@ export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
     isAway: link.isAway,
     ...createReservationRuns(link),
     ...createHoldRuns(link),
-    ...createVerifications(link),
-    ...createLiabilityReports(link),
-    ...createExports(link),
+    ...createJobRuns(link),
     ...createPurges(link),
     ...createBulkGrantRuns(link),
     isRunning: (workflowId) => link.call(() => isRunning(link, workflowId)),

@@ -195,9 +195,7 @@ function testCommands(mode: Mode): void {
     expect(csv).toMatch(/^bucket,\d+,\d{4}-\d\d,\d{4}-\d\d-\d\dT\d\d:00:00.000Z\r?$/m);
     const lines = (await done("liability", "list", ...own)).split("\n");
     expect(lines).toEqual(expect.arrayContaining([cells(`^${id}`, "DONE", "\\S+", "2020-01-01T")]));
-    expect(await failed(3, "liability", "show", "no", ...own)).toContain(
-      "LIABILITY_REPORT_NOT_FOUND",
-    );
+    expect(await failed(3, "liability", "show", "no", ...own)).toContain("JOB_NOT_FOUND");
   });
 
   test("holds", async () => {

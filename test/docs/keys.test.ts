@@ -11,7 +11,7 @@ import { projectRoot } from "../support/markdown.ts";
 import { storeCauses } from "../support/stored-items/causes.ts";
 import { storeEarlyExpiry } from "../support/stored-items/early-expiry.ts";
 import { storeHolds } from "../support/stored-items/holds.ts";
-import { storeLiabilityReports } from "../support/stored-items/liability-reports.ts";
+import { storeJobs } from "../support/stored-items/jobs.ts";
 import { storePoints, storePrograms, storeSnapshot } from "../support/stored-items/points.ts";
 import { createRecorder } from "../support/stored-items/recorder.ts";
 import { storeReservations } from "../support/stored-items/reservations.ts";
@@ -53,7 +53,7 @@ describe("what calls store", () => {
     await storeCauses(recorder);
     await storeEarlyExpiry(recorder);
     await storeSnapshot(recorder);
-    await storeLiabilityReports(recorder);
+    await storeJobs(recorder);
     await storeHolds(recorder);
   });
 
@@ -62,7 +62,7 @@ describe("what calls store", () => {
     ["account", "account"],
     ["ledger entry", "entry"],
     ["event key", "event"],
-    ["liability report", "liabilityReport"],
+    ["job", "job"],
     ["test clock", "testClock"],
     ["reservation", "reservation"],
     ["pending start", "pendingStart"],

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { asService } from "../../src/platform/words/caller.ts";
 import { setTime } from "../../src/platform/work/test-clock.ts";
-import type { ExportCall } from "../../src/points/ports/exports.ts";
-import { exportLedger, getLedgerExport } from "../../src/points/use-cases/export-ledger.ts";
+import { ledgerExport } from "../../src/points/use-cases/jobs/export-ledger.ts";
+import { getJob, startJob } from "../../src/points/use-cases/jobs/jobs.ts";
 import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
 import { fillLedgers, fillTable, linesByLists } from "../support/fixtures/ledgers-to-export.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
@@ -39,23 +39,25 @@ afterAll(async () => {
   await folder.delete();
 });
 
-const asked = (exportId: string): ExportCall => ({
-  ...{ programId, exportId, destination: "audit" },
-  window: { start: undefined, end },
-  caller: asService("tests"),
-});
+const window = { start: undefined, end };
 
-const done = (exportId: string) =>
+const start = (jobId: string) =>
+  startJob(stack.deps, ledgerExport, {
+    ...{ programId, jobId, caller: asService("tests") },
+    request: { destination: "audit", end },
+  });
+
+const done = (jobId: string) =>
   eventually(async () => {
-    const found = await getLedgerExport(stack.deps, { programId, exportId });
+    const found = await getJob(stack.deps, ledgerExport, { programId, jobId });
     expect(found.state).toBe("DONE");
-    return found;
+    return found.sum;
   });
 
 test("a worker that is killed in the middle leaves no line twice and none out", async () => {
   stack.proxy.faults({ delay: 1, delayMs: [200, 1_200], operations: ["Scan"] });
   const killed = await stack.startWorkerProcess();
-  await exportLedger(stack.deps, asked("killed"));
+  await start("killed");
   const files = () => readdir(join(folder.path, "shop/killed")).catch(() => []);
   await eventually(async () => expect(await files()).not.toEqual([]));
   await killed.killHard();
@@ -71,12 +73,12 @@ test("a worker that is killed in the middle leaves no line twice and none out", 
   process.kill(stopped.pid, "SIGCONT");
   const found = await done("killed");
   const { lines } = await folder.read("shop/killed");
-  expect(lines.toSorted()).toEqual(await linesByLists(stack, programId, asked("killed").window));
+  expect(lines.toSorted()).toEqual(await linesByLists(stack, programId, window));
   expect(found.entries).toBe(lines.length);
 
   // Undisturbed, the same lines are in the same order within each segment.
   stack.proxy.faults({});
-  await exportLedger(stack.deps, asked("undisturbed"));
+  await start("undisturbed");
   await done("undisturbed");
   expect((await folder.read("shop/undisturbed")).lines).toEqual(lines);
   await Promise.all([stopped.stop(), last.stop()]);

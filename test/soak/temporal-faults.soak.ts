@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { workflowTypes } from "../../src/platform/contract/workflow-types.ts";
+import { asService } from "../../src/platform/words/caller.ts";
 import { monthEndId } from "../../src/points/contract/month-ends.ts";
+import { getJob, startJob } from "../../src/points/use-cases/jobs/jobs.ts";
+import { verification } from "../../src/points/use-cases/jobs/verification.ts";
 import { fullReconcileId, reconcileId } from "../../src/reservations/contract/reconciler.ts";
 import {
   cancelReservation,
@@ -96,13 +99,15 @@ describe("while Temporal is away", () => {
   });
 
   test("calls are refused within seconds, and succeed when it is back", async () => {
-    const { workflows, programId } = stack;
+    const { deps, workflows, programId } = stack;
     await temporal.killHard();
     // Each call has a deadline, so that none waits until Temporal is back.
     const deadlines = vi.spyOn(workflows.link.connection, "withDeadline");
     const refused = { reason: "WORKFLOWS_UNAVAILABLE" };
-    await expect(workflows.startVerification(programId, false)).rejects.toMatchObject(refused);
-    await expect(workflows.verification(programId)).rejects.toMatchObject(refused);
+    const call = { programId, jobId: "away", caller: asService("tests") };
+    const verify = () => startJob(deps, verification, { ...call, request: { repair: false } });
+    await expect(verify()).rejects.toMatchObject(refused);
+    await expect(getJob(deps, verification, call)).rejects.toMatchObject(refused);
     expect(deadlines.mock.calls.length).toBeGreaterThanOrEqual(2);
     const latest = Date.now() + 3_000;
     for (const [deadline] of deadlines.mock.calls) {
@@ -110,9 +115,10 @@ describe("while Temporal is away", () => {
     }
     deadlines.mockRestore();
     await startAgain("first.db");
-    await eventually(() => workflows.startVerification(programId, false));
+    await eventually(verify);
     await eventually(async () => {
-      expect(await workflows.verification(programId)).toMatchObject({ state: "DONE", wrong: 0 });
+      const found = await getJob(deps, verification, call);
+      expect(found).toMatchObject({ state: "DONE", sum: { wrong: 0 } });
     });
   });
 });

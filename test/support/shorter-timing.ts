@@ -11,7 +11,7 @@ Object.assign(timing.pickUpTiming.files.retry, retry);
 Object.assign(timing.pickUpTiming.move.retry, retry);
 Object.assign(timing.reservationTiming.grantAgain.retry, retry);
 Object.assign(timing.changeTiming.cancellation.retry, retry);
-Object.assign(timing.reportTiming, { lateEntriesMs: 500 });
+Object.assign(timing.jobTiming, { lateEntriesMs: 500 });
 Object.assign(timing.steps, { scanLockedMs: 300 });
 Object.assign(timing.bulkGrantTiming, { lateRowsMs: 500 });
 Object.assign(timing.bulkGrantTiming.readRecord.retry, retry);

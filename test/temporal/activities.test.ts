@@ -11,9 +11,11 @@ import type { PageRequest } from "../../src/platform/ports/pages.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import { reasons } from "../../src/platform/words/reasons.ts";
-import type { VerifySegmentResult } from "../../src/points/contract/verifications.ts";
+import type { JobSegmentResult } from "../../src/points/contract/jobs.ts";
 import { noTotals } from "../../src/points/rules/ledger.ts";
+import { verification } from "../../src/points/use-cases/jobs/verification.ts";
 import type { GrantInput } from "../../src/reservations/contract/reservations.ts";
+import { jobOf } from "../support/fixtures/jobs.ts";
 import { noObservers } from "../support/fixtures/no-observers.ts";
 import { startMemoryServer } from "../support/servers/server.ts";
 
@@ -161,8 +163,13 @@ test("a verification continues after the last heartbeat, inside a ledger", async
     totals: { ...noTotals, issuedPoints: count },
     ...{ frozen: false, last: count, time: 0, oldest: 23_640 },
   };
+  // The run of the mocked activity has the lock.
+  const held = { holder: new MockActivityEnvironment().context.info.workflowExecution?.workflowId };
   const reader = {
-    get: async () => ({ value: account, version: count }),
+    get: async ({ kind }: { readonly kind: string }) =>
+      kind === "job"
+        ? { value: jobOf(verification, "p", { repair: false }), version: 1 }
+        : { value: kind === "lease" ? held : account, version: count },
     accounts: async () => ({ items: [{ programId: "p", userId: "u" }] }),
     async storedEntries(_: unknown, { size, cursor }: PageRequest) {
       const from = Number(cursor ?? 0) + 1;
@@ -177,8 +184,9 @@ test("a verification continues after the last heartbeat, inside a ledger", async
     clock: { now: async () => ({ calendar: 0, wall: 0 }) },
     reader,
   } as unknown as Deps;
-  const { verifySegment } = createActivities({ deps, ...noObservers });
-  const input = { program_id: "p", segment: 0, segments: 1 };
+  const { sweepSegment } = createActivities({ deps, ...noObservers });
+  const job = { kind: "verify-program", program_id: "p", job_id: "j" };
+  const input = { ...job, segment: 0, segments: 1 };
 
   const killed = new MockActivityEnvironment();
   const beats: unknown[] = [];
@@ -186,15 +194,15 @@ test("a verification continues after the last heartbeat, inside a ledger", async
     beats.push(JSON.parse(JSON.stringify(details)));
     if (beats.length === 10) killed.cancel("WORKER_SHUTDOWN");
   });
-  const step = (await killed.run(verifySegment, input)) as VerifySegmentResult;
-  expect(step).toMatchObject({ accounts: 0, entries: 0 });
+  const step = (await killed.run(sweepSegment, input)) as JobSegmentResult;
+  expect(step.sum).toMatchObject({ accounts: 0, entries: 0 });
   expect(step.cursor).toBeDefined();
   expect(beats).toHaveLength(10);
 
   // The result of the killed worker is lost, so the next one continues from its last heartbeat.
   const next = new MockActivityEnvironment({ heartbeatDetails: beats.at(-1) });
-  const found = (await next.run(verifySegment, input)) as VerifySegmentResult;
-  expect(found).toMatchObject({ accounts: 1, entries: count, wrong: 0 });
+  const found = (await next.run(sweepSegment, input)) as JobSegmentResult;
+  expect(found.sum).toMatchObject({ accounts: 1, entries: count, wrong: 0 });
   expect(found.cursor).toBeUndefined();
   expect(reads).toEqual(Array.from({ length: count / 500 }, (_, i) => 500 * i + 1));
 });

@@ -11,14 +11,11 @@ import {
 import { asService } from "../../src/platform/words/caller.ts";
 import { formatInstant } from "../../src/platform/words/month.ts";
 import { setTime } from "../../src/platform/work/test-clock.ts";
-import { liabilityReportWorkflowId } from "../../src/points/contract/liability-reports.ts";
 import { grantPoints } from "../../src/points/use-cases/commands.ts";
-import { exportLedger, getLedgerExport } from "../../src/points/use-cases/export-ledger.ts";
-import {
-  createLiabilityReport,
-  getLiabilityReport,
-} from "../../src/points/use-cases/liability-reports.ts";
-import { getProgramVerification, verifyProgram } from "../../src/points/use-cases/verify.ts";
+import { ledgerExport } from "../../src/points/use-cases/jobs/export-ledger.ts";
+import { getJob, startJob } from "../../src/points/use-cases/jobs/jobs.ts";
+import { liabilityReport } from "../../src/points/use-cases/jobs/liability.ts";
+import { verification } from "../../src/points/use-cases/jobs/verification.ts";
 import { rescheduleReservation } from "../../src/reservations/use-cases/commands.ts";
 import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import { steps } from "../../workflows/timing.ts";
@@ -155,22 +152,26 @@ test("a month-end sweep, a verification and a report finish all their parts", as
   expect(description.typedSearchAttributes.get(programKey)).toBe(programId);
   expect(description.typedSearchAttributes.get(stateKey)).toBe("DONE");
 
-  await verifyProgram(deps, programId, false);
-  await eventually(async () => {
-    const found = await getProgramVerification(deps, programId);
-    expect(found).toMatchObject({ state: "DONE", accounts: expired, wrong: 0 });
-  });
-
   await putUnknownItems(stack);
-  const report = { programId, reportId: "parts" };
-  await createLiabilityReport(deps, { ...report, caller: asService("tests") });
-  const run = client.workflow.getHandle(liabilityReportWorkflowId(programId, report.reportId));
-  const first = await run.describe();
-  expect(await run.result()).toMatchObject({ accounts: expired, members: 0, failed: 0 });
-  expect((await run.describe()).runId).not.toBe(first.runId);
-  const { result } = await getLiabilityReport(deps, report);
-  expect(result).toMatchObject({ accounts: expired, totals: { expiredPoints: "510" } });
+  const call = { programId, jobId: "parts", caller: asService("tests") };
+  const compared = await startJob(deps, verification, { ...call, request: { repair: false } });
+  const first = await ends(compared.workflowId);
+  expect(first.result).toMatchObject({ accounts: expired, wrong: 0 });
+  const report = await startJob(deps, liabilityReport, { ...call, request: {} });
+  const second = await ends(report.workflowId);
+  expect(second.result).toMatchObject({ accounts: expired, members: 0, failed: 0 });
+  for (const { runs } of [first, second]) expect(new Set(runs).size).toBe(2);
+  const { sum } = await getJob(deps, liabilityReport, call);
+  expect(sum).toMatchObject({ accounts: expired, totals: { expiredPoints: "510" } });
 });
+
+/** Waits for the end of a workflow; `runs` are the ids of its first and last run. */
+async function ends(workflowId: string) {
+  const handle = stack.client.workflow.getHandle(workflowId);
+  const first = await handle.describe();
+  const result = await handle.result();
+  return { result, runs: [first.runId, (await handle.describe()).runId] };
+}
 
 test("an export keeps its parts and its counts", async () => {
   const { deps, programId, client } = stack;
@@ -182,18 +183,18 @@ test("an export keeps its parts and its counts", async () => {
   await fillTable(stack, 6_000);
   await setTime(deps, Date.UTC(2027, 4, 1));
   const window = { start: undefined, end: Date.UTC(2027, 3, 20) };
-  const place = { exportId: "parts", destination: "audit" };
-  const request = { programId, ...place, window, caller: asService("tests") };
-  const { workflowId } = await exportLedger(deps, request);
+  const call = { programId, jobId: "parts", caller: asService("tests") };
+  const request = { destination: "audit", end: window.end };
+  const { workflowId } = await startJob(deps, ledgerExport, { ...call, request });
   const { runId } = await client.workflow.getHandle(workflowId).describe();
   const found = await eventually(async () => {
-    const each = await getLedgerExport(deps, request);
+    const each = await getJob(deps, ledgerExport, call);
     expect(each.state).toBe("DONE");
     return each;
   });
   expect((await client.workflow.getHandle(workflowId).describe()).runId).not.toBe(runId);
   const { manifest, lines } = await exports.read("shop/parts");
   expect(lines.toSorted()).toEqual(await linesByLists(stack, programId, window));
-  expect(found).toMatchObject({ entries: lines.length, parts: manifest.parts.length });
-  expect(found.parts).toBeGreaterThan(4);
+  expect(found.sum).toMatchObject({ entries: lines.length, parts: manifest.parts.length });
+  expect(found.sum.parts).toBeGreaterThan(4);
 });

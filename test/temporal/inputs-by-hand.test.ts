@@ -27,6 +27,7 @@ test.each(needInput.flatMap((type) => [[], [null], ["shop"]].map((args) => [type
 );
 
 const named = { program_id: "default", user_id: "aoi", points: 1 };
+const job = { program_id: "default", job_id: "j" };
 const held = { ...named, hold_id: "h" };
 const reserved = { ...named, reservation_id: "r", execute_time_at_start: "2099-01-01T00:00:00Z" };
 
@@ -38,9 +39,9 @@ const edited: readonly (readonly [string, object, string])[] = [
   ["hold", { ...held, points: undefined }, "points: must be a number"],
   ["reservation", { ...reserved, reason: 5 }, "reason: must be a string"],
   ["reservation", { ...reserved, points: undefined }, "points: must be a number"],
-  ["exportLedger", { program_id: "default", so_far: { report: 5 } }, "so_far: only a run that"],
-  ["liabilityReport", { program_id: "default", so_far: { counts: {} } }, "so_far: only a run that"],
-  ["monthEnd", { program_id: "default", so_far: { shards: 1 } }, "so_far: only a run that"],
+  ["exportLedger", { ...job, so_far: { files: 5 } }, "so_far: only a run that"],
+  ["liabilityReport", { ...job, so_far: { sum: {} } }, "so_far: only a run that"],
+  ["monthEnd", { program_id: "default", so_far: { left: 1 } }, "so_far: only a run that"],
 ];
 
 test.each(edited)("a run of %s with the edited input %j fails", async (type, input, message) => {

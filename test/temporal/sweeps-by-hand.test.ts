@@ -1,19 +1,18 @@
 /** Tests sweeps whose activities an operator completes by hand, with any answer. */
 import type { WorkflowHandle } from "@temporalio/client";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { purgeTargetId } from "../../src/feed/contract/purges.ts";
 import { deleteTarget } from "../../src/feed/use-cases/reactions/targets.ts";
 import { sealed } from "../../src/platform/contract/answers.ts";
 import { workflowTypes } from "../../src/platform/contract/workflow-types.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { setTime } from "../../src/platform/work/test-clock.ts";
-import { exportWorkflowId } from "../../src/points/contract/exports.ts";
-import { liabilityReportWorkflowId } from "../../src/points/contract/liability-reports.ts";
-import { exportLedger, getLedgerExport } from "../../src/points/use-cases/export-ledger.ts";
-import {
-  createLiabilityReport,
-  getLiabilityReport,
-} from "../../src/points/use-cases/liability-reports.ts";
+import { jobWorkflowId } from "../../src/points/contract/jobs.ts";
+import type { JobRequest } from "../../src/points/rules/jobs.ts";
+import { ledgerExport } from "../../src/points/use-cases/jobs/export-ledger.ts";
+import { getJob, type JobType, startJob } from "../../src/points/use-cases/jobs/jobs.ts";
+import { liabilityReport } from "../../src/points/use-cases/jobs/liability.ts";
+import { verification } from "../../src/points/use-cases/jobs/verification.ts";
 import { updateProgram } from "../../src/points/use-cases/programs/commands.ts";
 import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
 import { at, grantTo } from "../support/fixtures/month-ends.ts";
@@ -59,21 +58,18 @@ const nothing = { entries: 0, parts: 0, bytes: 0, unreadable: 0, unreadables: []
 const made = {
   ...{ accounts: many, members: many, entries: many, wrong: 0, reports: [], failed: 0 },
   ...{ months: { "24300": "1000000000000" }, totals: {}, failures: [], complete: nothing },
-  ...{ outstanding_points: "1000000000000", buckets: [], unreadable: 0, unreadables: [] },
   ...{ month: "1999-01", granted_up_to: "1998-10", expired: many, unchanged: 0 },
   ...{ notified: many, unaffected: 0, started: many, synced: many, restarted: 0, terminated: 0 },
 };
 
-/** The input of each sweep but those of reports, which the API starts, and its true result. */
+/** The input of each sweep but jobs, which the API starts, and its true result. */
 const startedByHand: readonly (readonly [string, object | undefined, object])[] = [
-  [workflowTypes.verifyProgram, { program_id: programId }, { accounts: accountCount, wrong: 0 }],
   [workflowTypes.expiryNotices, { program_id: programId }, { notified: accountCount, failed: 0 }],
   [workflowTypes.monthEnd, { program_id: programId }, { expired: 0, months: { month: "2027-02" } }],
   [workflowTypes.startRuns, undefined, { started: 0, failed: 0 }],
 ];
 
 const activitiesOf: Readonly<Record<string, readonly string[]>> = {
-  verifyProgram: ["verifySegment"],
   expiryNotices: ["notifyExpiring", "readAnnouncedMonth"],
   monthEnd: ["expireShard", "readMonthEnd", "recordMonthEnd"],
   startRuns: ["startAllRuns"],
@@ -121,91 +117,72 @@ test.each(startedByHand)(
   },
 );
 
-async function reportOf(reportId: string) {
-  await createLiabilityReport(stack.deps, { programId, reportId, caller });
-  return stack.client.workflow.getHandle(liabilityReportWorkflowId(programId, reportId));
+/** The request of each kind of job, and what it truly finds. */
+const jobs: readonly (readonly [JobType, JobRequest, object])[] = [
+  [verification as JobType, { repair: false }, { accounts: accountCount, wrong: 0 }],
+  [liabilityReport as JobType, {}, { accounts: accountCount, members: accountCount }],
+  [
+    ledgerExport as JobType,
+    { destination: "audit", end: at(3, 1) },
+    { entries: accountCount, unreadable: 0 },
+  ],
+];
+
+const workflowIdOf = (kind: string, jobId: string) => jobWorkflowId({ programId, kind, jobId });
+
+/** Starts a job, and waits for its end. */
+async function done(type: JobType, request: JobRequest, jobId: string) {
+  await startJob(stack.deps, type, { programId, jobId, caller, request });
+  return ended(type, jobId);
 }
 
-const storedReport = async (reportId: string) =>
-  (await getLiabilityReport(stack.deps, { programId, reportId })).result;
-
-const trueReport = { accounts: accountCount, members: accountCount, outstanding: "300" };
-
-test.each(foreign)(
-  "a liability report answered with %s has the true sums",
-  async (what, answer) => {
-    worker.answer(liabilityReportWorkflowId(programId, what), answer);
-    const run = await reportOf(what);
-    expect(await run.result()).toMatchObject({ outstanding_points: "300", accounts: accountCount });
-    expect(await storedReport(what)).toMatchObject(trueReport);
-    expect(worker.answered(run.workflowId)).toEqual(["keepLiability", "reportSegment"]);
-  },
-);
-
-test("a report that fails by an answer of another shape is made again by its call", async () => {
-  worker.answer(liabilityReportWorkflowId(programId, "failed"), forgedShape);
-  const failed = await reportOf("failed");
-  await expect(failed.result()).rejects.toMatchObject({ cause: { type: "TypeError" } });
-  worker.answer(failed.workflowId, () => null);
-  await (await reportOf("failed")).result();
-  expect(await storedReport("failed")).toMatchObject(trueReport);
-});
-
-test("a report that is doubted is made again by a reset of its run", async () => {
-  worker.answer(liabilityReportWorkflowId(programId, "doubted"), (key) =>
-    key.endsWith("reportSegment") ? sealed(key, made) : null,
-  );
-  const run = await reportOf("doubted");
-  await run.result();
-  expect((await storedReport("doubted"))?.accounts).toBeGreaterThan(many);
-  await (await resetRun(stack, run, "first")).result();
-  expect(await storedReport("doubted")).toMatchObject(trueReport);
-});
-
-const request = (exportId: string) => ({
-  ...{ programId, exportId, caller, destination: "audit" },
-  window: { start: undefined, end: at(3, 1) },
-});
-
-async function ended(exportId: string) {
-  return eventually(async () => {
-    const found = await getLedgerExport(stack.deps, { programId, exportId });
+const ended = (type: JobType, jobId: string) =>
+  eventually(async () => {
+    const found = await getJob(stack.deps, type, { programId, jobId });
     expect(found.state).not.toBe("RUNNING");
     return found;
   });
-}
 
-async function exported(exportId: string) {
-  await exportLedger(stack.deps, request(exportId));
-  return ended(exportId);
-}
+describe.each(jobs)("a job", (type, request, sum) => {
+  const { name } = type.kind;
 
-const trueExport = { state: "DONE", entries: accountCount, unreadable: 0 };
+  test.each(foreign)(`of ${name}, answered with %s, has its true sum`, async (what, answer) => {
+    const jobId = what.replaceAll(" ", "-");
+    const workflowId = workflowIdOf(name, jobId);
+    worker.answer(workflowId, answer);
+    expect(await done(type, request, jobId)).toMatchObject({ state: "DONE", sum });
+    expect(worker.answered(workflowId)).toEqual(["beginJob", "finishJob", "sweepSegment"]);
+  });
 
-test.each(foreign)("an export answered with %s has all entries", async (what, answer) => {
-  const exportId = what.replaceAll(" ", "-");
-  worker.answer(exportWorkflowId(programId, exportId), answer);
-  expect(await exported(exportId)).toMatchObject(trueExport);
-  expect((await folder.read(`${programId}/${exportId}`)).lines).toHaveLength(accountCount);
-  expect(worker.answered(exportWorkflowId(programId, exportId))).toEqual([
-    ...["exportSegment", "finishExport", "keepPart", "openExport"],
-  ]);
+  test(`of ${name} that an answer of another shape ends is done again by its call`, async () => {
+    worker.answer(workflowIdOf(name, "failed"), forgedShape);
+    expect(await done(type, request, "failed")).toMatchObject({ state: "FAILED" });
+    worker.answer(workflowIdOf(name, "failed"), () => null);
+    expect(await done(type, request, "failed")).toMatchObject({ state: "DONE", sum });
+  });
+
+  test(`of ${name} that is doubted is done again by a reset of its run`, async () => {
+    const workflowId = workflowIdOf(name, "doubted");
+    const forged = { sum: Object.fromEntries(Object.keys(sum).map((field) => [field, many])) };
+    worker.answer(workflowId, (key) => (key.endsWith("sweepSegment") ? sealed(key, forged) : null));
+    const { sum: doubted } = await done(type, request, "doubted");
+    expect(doubted).not.toMatchObject(sum);
+    if (type.kind === ledgerExport.kind) {
+      await stack.deps.exportDestinations
+        .folder("audit", { programId, exportId: "doubted" })
+        .remove("manifest.json");
+    }
+    const run = stack.client.workflow.getHandle(workflowId);
+    await (await resetRun(stack, run, "first")).result();
+    expect(await ended(type, "doubted")).toMatchObject({ state: "DONE", sum });
+  });
 });
 
-test("an export that fails by an answer of another shape is made again by its call", async () => {
-  worker.answer(exportWorkflowId(programId, "failed"), forgedShape);
-  expect(await exported("failed")).toMatchObject({ state: "FAILED" });
-  worker.answer(exportWorkflowId(programId, "failed"), () => null);
-  expect(await exported("failed")).toMatchObject(trueExport);
-});
-
-test("an export that is doubted is made again by a reset of its run", async () => {
-  const workflowId = exportWorkflowId(programId, "doubted");
-  worker.answer(workflowId, (key) => sealed(key, made));
-  expect(await exported("doubted")).toMatchObject({ state: "DONE", entries: 0 });
-  await resetRun(stack, stack.client.workflow.getHandle(workflowId), "first");
-  expect(await ended("doubted")).toMatchObject(trueExport);
-  expect((await folder.read(`${programId}/doubted`)).lines).toHaveLength(accountCount);
+test("an export whose steps are answered by hand has all lines", async () => {
+  for (const [what] of foreign) {
+    const { lines } = await folder.read(`${programId}/${what.replaceAll(" ", "-")}`);
+    expect(lines).toHaveLength(accountCount);
+  }
 });
 
 const purges = [...foreign, ["an answer of another shape", forgedShape]] as const;

@@ -7,8 +7,9 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bulkGrantWorkflowId } from "../../src/bulk-grants/contract/bulk-grants.ts";
-import { ProgramVerification_State } from "../../src/gen/meguri/points/v1/program_verification_pb.ts";
-import { verifyWorkflowId } from "../../src/points/contract/verifications.ts";
+import { ProgramJob_State } from "../../src/gen/meguri/points/v1/program_job_pb.ts";
+import { jobWorkflowId } from "../../src/points/contract/jobs.ts";
+import { verificationKind } from "../../src/points/contract/verifications.ts";
 import { reservationWorkflowId } from "../../src/reservations/contract/reservations.ts";
 import { bulkGrantId, grantCampaign } from "./demo/campaign.ts";
 import { type Embedded, startEmbedded } from "./demo/embedded.ts";
@@ -115,15 +116,18 @@ async function heldBy({ points }: Embedded, userIds: readonly string[]): Promise
   return balances.reduce((sum, { balance }) => sum + Number(balance?.availablePoints ?? 0n), 0);
 }
 
+/** The verification of all ledgers at the end. */
+const verification = { programId, jobId: "demo" };
+
 async function verify({ points }: Embedded) {
-  await points.verifyProgram({ programId });
+  await points.verifyProgram(verification);
   for (;;) {
-    const { verification } = await points.getProgramVerification({ programId });
-    if (verification?.state === ProgramVerification_State.DONE) {
-      const { accountCount: accounts, entryCount: entries } = verification;
-      return { accounts, entries, wrong: Number(verification.wrongAccountCount) };
+    const { verification: found } = await points.getProgramVerification(verification);
+    if (found?.job?.state === ProgramJob_State.DONE) {
+      const { accountCount: accounts, entryCount: entries } = found;
+      return { accounts, entries, wrong: Number(found.wrongAccountCount) };
     }
-    if (verification?.state === ProgramVerification_State.FAILED) throw new Error("verify failed");
+    if (found?.job?.state === ProgramJob_State.FAILED) throw new Error("verify failed");
     await sleep(200);
   }
 }
@@ -138,7 +142,7 @@ async function showLinks({ temporal, uiUrl, linkTo }: Embedded, userId: string):
     [bulkGrantWorkflowId(programId, bulkGrantId)]:
       "the campaign: its details, and the attempt that the killed worker has left",
     [monthEndRunId]: "the last month end: its result says what has expired",
-    [verifyWorkflowId(programId)]: "the check of all ledgers",
+    [jobWorkflowId({ ...verification, kind: verificationKind.name })]: "the check of all ledgers",
   };
   for (const [workflowId, what] of Object.entries(runs)) {
     await temporal.workflow.getHandle(workflowId).describe();

@@ -1,7 +1,7 @@
 /** The workflow that notifies the members of a program of points that expire soon. */
 import { continueAsNew, proxyActivities, setCurrentDetails } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
-import { counted, maxReports } from "../../src/platform/words/counted.ts";
+import { counted } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import {
   type ExpiryNoticesCounts,
@@ -9,9 +9,9 @@ import {
   type ExpiryNoticesResult,
   expiryNoticesIncomplete,
 } from "../../src/points/contract/notices.ts";
-import { shardCount } from "../../src/points/contract/points.ts";
+import { failedNames, shardCount } from "../../src/points/contract/points.ts";
 import { orRefusal, refuse, requireTexts } from "../failures.ts";
-import { allShards, namesOf, workOn } from "../parts.ts";
+import { allShards, sweep } from "../sweep.ts";
 import { withState } from "../sweep-state.ts";
 import { sweepTiming } from "../timing.ts";
 
@@ -37,40 +37,33 @@ async function notify(input: ExpiryNoticesInput): Promise<ExpiryNoticesResult> {
   requireTexts(input, ["program_id"]);
   const { program_id, so_far } = input;
   const { month } = so_far ?? (await orRefusal(readAnnouncedMonth({ program_id })));
-  let counts = so_far?.counts ?? nothing;
-  if (month === undefined) return ended("The program notifies nobody of points that expire now.");
-  setCurrentDetails(escapeMarkdown(reportOf(month, counts)));
-  const shards = so_far?.shards ?? allShards();
-  const left = await workOn(shards, concurrency, async (part) => {
-    const summary = `shard ${part.shard + 1} of ${shardCount}`;
-    const result = await orRefusal(
-      notifyExpiring.executeWithOptions({ summary }, [{ program_id, month, ...part }]),
-    );
-    counts = added(counts, result);
-    setCurrentDetails(escapeMarkdown(reportOf(month, counts)));
-    return result.cursor;
-  });
+  if (month === undefined) {
+    return ended(nothing, { report: "The program notifies nobody of points that expire now." });
+  }
+  const { sum, left } = await sweep(
+    so_far ?? { sum: nothing, left: allShards() },
+    concurrency,
+    (part) => {
+      const summary = `shard ${part.shard + 1} of ${shardCount}`;
+      return notifyExpiring.executeWithOptions({ summary }, [{ program_id, month, ...part }]);
+    },
+    (sum) => setCurrentDetails(escapeMarkdown(reportOf(month, sum))),
+  );
   if (left.length > 0) {
-    const so_far = { month, counts, shards: left };
-    await continueAsNew<typeof expiryNotices>({ program_id, so_far });
+    await continueAsNew<typeof expiryNotices>({ program_id, so_far: { month, sum, left } });
   }
-  const report = reportOf(month, counts);
-  if (counts.failed > 0) throw refuse(report, expiryNoticesIncomplete, [{ month, ...counts }]);
-  return ended(report);
-
-  function ended(report: string): ExpiryNoticesResult {
-    setCurrentDetails(escapeMarkdown(report));
-    const { failures: _, ...result } = counts;
-    return { ...result, ...(month !== undefined && { month }), report };
-  }
+  const report = reportOf(month, sum);
+  if (sum.failed > 0) throw refuse(report, expiryNoticesIncomplete, [{ month, ...sum }]);
+  return ended(sum, { month, report });
 }
 
-const added = (total: ExpiryNoticesCounts, next: ExpiryNoticesCounts): ExpiryNoticesCounts => ({
-  notified: total.notified + next.notified,
-  unaffected: total.unaffected + next.unaffected,
-  failed: total.failed + next.failed,
-  failures: [...total.failures, ...next.failures].slice(0, maxReports),
-});
+function ended(
+  { failures: _, ...counts }: ExpiryNoticesCounts,
+  result: Pick<ExpiryNoticesResult, "month" | "report">,
+): ExpiryNoticesResult {
+  setCurrentDetails(escapeMarkdown(result.report));
+  return { ...counts, ...result };
+}
 
 /** The month, the counts and the first accounts that failed, as an operator reads them. */
 function reportOf(month: string, counts: ExpiryNoticesCounts): string {
@@ -79,6 +72,6 @@ function reportOf(month: string, counts: ExpiryNoticesCounts): string {
     `Points that expire at the start of ${month}: ${counted(notified, "member")} notified, ` +
     `${counted(unaffected, "account")} without such points, ` +
     `${failed.toLocaleString("en")} failed` +
-    (failed > 0 ? `: ${namesOf(counts)}` : "")
+    failedNames(counts)
   );
 }

@@ -9,7 +9,7 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
-import { counted, maxReports, nounFor } from "../../src/platform/words/counted.ts";
+import { counted, nounFor } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import {
   type MonthEndCounts,
@@ -20,9 +20,9 @@ import {
   monthEndIncomplete,
   monthEndTaskQueue,
 } from "../../src/points/contract/month-ends.ts";
-import { shardCount } from "../../src/points/contract/points.ts";
+import { failedNames, namesOf, shardCount } from "../../src/points/contract/points.ts";
 import { orRefusal, refuse, requireTexts } from "../failures.ts";
-import { allShards, namesOf, workOn } from "../parts.ts";
+import { allShards, sweep } from "../sweep.ts";
 import { withState } from "../sweep-state.ts";
 import { sweepTiming } from "../timing.ts";
 
@@ -38,52 +38,41 @@ const nothing: MonthEndCounts = { expired: 0, unchanged: 0, failed: 0, failures:
  * when all shards are done and some accounts failed, so that an operator notices them.
  */
 export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
-  return withState(() => sweep(input));
+  return withState(() => expireAll(input));
 }
 
-async function sweep(input: MonthEndInput): Promise<MonthEndResult> {
+async function expireAll(input: MonthEndInput): Promise<MonthEndResult> {
   requireTexts(input, ["program_id"]);
   const { program_id, so_far } = input;
   const months = so_far?.months ?? (await orRefusal(readMonthEnd({ program_id })));
   // A run that continues another one has its values.
   if (!so_far) upsertSearchAttributes([{ key: monthKey, value: months.month }]);
-  let counts = so_far?.counts ?? nothing;
-  const shards = so_far?.shards ?? allShards();
-  const report = (progress: string) => reportOf(months, counts, progress);
-  setCurrentDetails(escapeMarkdown(report("runs")));
   // Each shard is a partition of the index, whose rate limits it. So all are processed at once, on
   // a task queue of their own.
   const taskQueue = monthEndTaskQueue(workflowInfo().taskQueue);
-  const left = await workOn(shards, shardCount, async (part) => {
-    const summary = `shard ${part.shard + 1} of ${shardCount}`;
-    const result = await orRefusal(
-      expireShard.executeWithOptions({ summary, taskQueue }, [{ program_id, ...part }]),
-    );
-    counts = added(counts, result);
-    setCurrentDetails(escapeMarkdown(report("runs")));
-    return result.cursor;
-  });
+  const { sum: counts, left } = await sweep(
+    so_far ?? { sum: nothing, left: allShards() },
+    shardCount,
+    (part) => {
+      const summary = `shard ${part.shard + 1} of ${shardCount}`;
+      return expireShard.executeWithOptions({ summary, taskQueue }, [{ program_id, ...part }]);
+    },
+    (sum) => setCurrentDetails(escapeMarkdown(reportOf(months, sum, "runs"))),
+  );
   if (left.length > 0) {
-    await continueAsNew<typeof monthEnd>({ program_id, so_far: { months, counts, shards: left } });
+    await continueAsNew<typeof monthEnd>({ program_id, so_far: { months, sum: counts, left } });
   }
   await orRefusal(recordMonthEnd({ program_id, month: months.month, failed: counts.failed }));
   const result = {
     ...counts,
     months,
-    report: report(counts.failed > 0 ? "is incomplete" : "is done"),
+    report: reportOf(months, counts, counts.failed > 0 ? "is incomplete" : "is done"),
   };
   setCurrentDetails(escapeMarkdown(result.report));
   if (counts.failed > 0) throw incomplete(result);
   const { failures: _, ...done } = result;
   return done;
 }
-
-const added = (total: MonthEndCounts, next: MonthEndCounts): MonthEndCounts => ({
-  expired: total.expired + next.expired,
-  unchanged: total.unchanged + next.unchanged,
-  failed: total.failed + next.failed,
-  failures: [...total.failures, ...next.failures].slice(0, maxReports),
-});
 
 /** The months, the counts and the first accounts that failed, as an operator reads them. */
 function reportOf(months: MonthEndMonths, counts: MonthEndCounts, progress: string): string {
@@ -93,7 +82,7 @@ function reportOf(months: MonthEndMonths, counts: MonthEndCounts, progress: stri
     `The month end of ${nameOf(months.month)} ${progress}. ` +
     `Expired what was granted up to ${nameOf(months.granted_up_to)}: ` +
     `${counted(expired, "account")}, ${number(unchanged)} unchanged, ${number(failed)} failed` +
-    (failed > 0 ? `: ${namesOf(counts)}` : "")
+    failedNames(counts)
   );
 }
 

@@ -1,4 +1,5 @@
 /** Calls methods by their descriptors: once, page by page, or until a run has ended. */
+import { type ProgramJob, ProgramJob_State } from "@meguri/client/points";
 import { setTimeout as sleep } from "node:timers/promises";
 import type {
   DescMessage,
@@ -69,15 +70,14 @@ export async function* singly<T>(records: AsyncIterable<T>): AsyncGenerator<read
 const pollMs = 1_000;
 
 /** Reads a run until it has ended, with a note of it before each pause. */
-export async function untilEnded<T extends { readonly state: number }>(
+export async function untilEnded<T extends { readonly job?: ProgramJob | undefined }>(
   { out, call }: Session,
-  running: number,
   noteOf: (run: T) => string,
   started: T | undefined,
   read: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   let run = started;
-  while (run?.state === running) {
+  while (run?.job?.state === ProgramJob_State.RUNNING) {
     await out.note(noteOf(run));
     await sleep(pollMs, undefined, call);
     run = await read();

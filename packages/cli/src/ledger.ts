@@ -1,17 +1,16 @@
 /** The commands about ledgers: what has happened, exports, and comparisons with accounts. */
 import {
   ExportLedgerRequestSchema,
-  LedgerExport_State as ExportState,
-  LedgerExport_StateSchema as ExportStateSchema,
   type LedgerEntry,
   type LedgerExport,
   LedgerExportSchema,
   ListLedgerEntriesRequest_Order as Order,
   PointsService,
+  type ProgramJob,
+  ProgramJob_State as State,
+  ProgramJob_StateSchema as StateSchema,
   type ProgramVerification,
   ProgramVerificationSchema,
-  ProgramVerification_State as State,
-  ProgramVerification_StateSchema as StateSchema,
   type VerifyAccountRequest,
   VerifyAccountRequestSchema,
   type VerifyAccountResponse,
@@ -32,7 +31,7 @@ export const ledgers: Commands = {
       "destination that the operators have configured, and waits for the end; Ctrl-C ends only " +
       "the waiting. The same command joins the same export, or shows it when it is done.",
     takes: [
-      "<id> = exportId: the id of the export, which names its folder, such as 2026-10",
+      "<id> = jobId: the id of the export, which names its folder, such as 2026-10",
       program,
       ["--to <destination> = destination: the name of the destination", { isRequired: true }],
       recordedSince,
@@ -48,12 +47,11 @@ export const ledgers: Commands = {
     ],
     async run(session, request) {
       const { meguri, out, call } = session;
-      const { programId, exportId } = request;
+      const { programId, jobId } = request;
       const { ledgerExport } = await meguri.points.exportLedger(request, call);
       const read = async () =>
-        (await meguri.points.getLedgerExport({ programId, exportId }, call)).ledgerExport;
-      const { RUNNING, DONE } = ExportState;
-      const found = await untilEnded(session, RUNNING, exportNote, ledgerExport, read);
+        (await meguri.points.getLedgerExport({ programId, jobId }, call)).ledgerExport;
+      const found = await untilEnded(session, exportNote, ledgerExport, read);
       if (found === undefined) return;
       await out.message(LedgerExportSchema, found, ({ unreadableEntries }) =>
         out.table(
@@ -61,7 +59,7 @@ export const ledgers: Commands = {
           ["user", "unreadable entry"],
         ),
       );
-      const isWhole = found.state === DONE && found.unreadableEntryCount === 0n;
+      const isWhole = found.job?.state === State.DONE && found.unreadableEntryCount === 0n;
       await conclude(session, exportNote(found), isWhole);
     },
   }),
@@ -88,10 +86,10 @@ export const ledgers: Commands = {
   }),
 };
 
-const exportNote = (found: LedgerExport): string =>
-  `${found.destination}/${found.folder}: ${enumName(ExportStateSchema, found.state)}, ` +
-  (found.state === ExportState.FAILED
-    ? `the run ${found.workflowId} in Temporal says why`
+const exportNote = ({ job, ...found }: LedgerExport): string =>
+  `${found.destination}/${found.folder}: ${stateOf(job)}, ` +
+  (job?.state === State.FAILED
+    ? `the run ${job.workflowId} in Temporal says why`
     : `${counted(found.entryCount, "entry", "entries")} in ` +
       `${counted(found.partCount, "part")}, ` +
       `${found.unreadableEntryCount} could not be read`);
@@ -107,14 +105,17 @@ export const verify = runs(VerifyAccountRequestSchema, {
     "[user] = userId: the user; without one, the whole program",
     program,
     "--repair = repair: set the accounts that differ to what their ledgers say",
+    "--id <id>: the id of the verification of a program; by default this time",
   ],
   examples: [
     "meguri verify alice",
     "meguri verify alice --repair",
     "meguri verify -p shop --repair",
   ],
-  run: (session, request, { user }) =>
-    user === undefined ? verifyProgram(session, request) : verifyAccount(session, request),
+  run: (session, request, { user, id }) =>
+    user === undefined
+      ? verifyProgram(session, request, id as string | undefined)
+      : verifyAccount(session, request),
 });
 
 async function verifyAccount(session: Session, request: VerifyAccountRequest): Promise<void> {
@@ -146,19 +147,20 @@ function accountNote(userId: string, answer: VerifyAccountResponse): string {
 async function verifyProgram(
   session: Session,
   { programId, repair }: VerifyAccountRequest,
+  jobId = new Date().toISOString(),
 ): Promise<void> {
   const { meguri, out, call } = session;
-  const { verification } = await meguri.points.verifyProgram({ programId, repair }, call);
+  const { verification } = await meguri.points.verifyProgram({ programId, jobId, repair }, call);
   const read = async () =>
-    (await meguri.points.getProgramVerification({ programId }, call)).verification;
-  const found = await untilEnded(session, State.RUNNING, verificationNote, verification, read);
+    (await meguri.points.getProgramVerification({ programId, jobId }, call)).verification;
+  const found = await untilEnded(session, verificationNote, verification, read);
   if (found === undefined) return;
   await out.message(ProgramVerificationSchema, found, () =>
     out.table(findings(found), ["user", "field", "by the ledger", "in the account"]),
   );
-  const { state, wrongAccountCount, repairedAccountCount, failedAccountCount } = found;
+  const { job, wrongAccountCount, repairedAccountCount, failedAccountCount } = found;
   const leftCount = wrongAccountCount - repairedAccountCount + failedAccountCount;
-  await conclude(session, verificationNote(found), state === State.DONE && leftCount <= 0n);
+  await conclude(session, verificationNote(found), job?.state === State.DONE && leftCount <= 0n);
 }
 
 const findings = ({ reports, failures }: ProgramVerification): Cell[][] => [
@@ -169,14 +171,16 @@ const findings = ({ reports, failures }: ProgramVerification): Cell[][] => [
 ];
 
 function verificationNote(verification: ProgramVerification): string {
-  const { programId, accountCount, repair } = verification;
+  const { job, accountCount, repair } = verification;
   const { wrongAccountCount: wrong, repairedAccountCount: repaired } = verification;
   const { failedAccountCount: failed } = verification;
-  const state = enumName(StateSchema, verification.state);
-  const compared = `${programId}: ${state}, ${counted(accountCount, "account")} compared`;
+  const compared = `${job?.programId}: ${stateOf(job)}, ${counted(accountCount, "account")} compared`;
   return repair
     ? `${compared}, ${wrong} differed, ${repaired} repaired, ` +
         `${failed} could not be compared or repaired`
     : `${compared}, ${wrong} ${nounFor(wrong, "differs", "differ")}, ` +
         `${failed} could not be compared`;
 }
+
+const stateOf = (job: ProgramJob | undefined): string =>
+  enumName(StateSchema, job?.state ?? State.UNSPECIFIED);

@@ -7,8 +7,8 @@ import {
   type LiabilityReport,
   LiabilityReportSchema,
   PointsService,
-  LiabilityReport_State as State,
-  LiabilityReport_StateSchema as StateSchema,
+  ProgramJob_State as State,
+  ProgramJob_StateSchema as StateSchema,
 } from "@meguri/client/points";
 import { type Commands, lists, runs, says } from "./command.ts";
 import { columnsOf, linesOf } from "./fields.ts";
@@ -25,7 +25,7 @@ export const liabilities: Commands = {
       "Starts a report as of this moment, and does not wait for it. Repeated with the same id it " +
       "is the same report.",
     takes: [
-      "<id> = reportId: the id of the report, such as 2026-11-30",
+      "<id> = jobId: the id of the report, such as 2026-11-30",
       program,
       `--since <time> = since: totals of what was recorded since ${pastTimeFormat}`,
     ],
@@ -37,14 +37,14 @@ export const liabilities: Commands = {
   show: runs(GetLiabilityReportRequestSchema, {
     summary: "show a liability report",
     description: "Shows a report. Until all accounts are read it has no sums.",
-    takes: ["<id> = reportId: the id of the report", program, "--csv: print it as CSV"],
+    takes: ["<id> = jobId: the id of the report", program, "--csv: print it as CSV"],
     examples: ["meguri liability show 2026-11-30", "meguri liability show 2026-11-30 --csv"],
     async run(session, request, { csv }) {
       const { meguri, out, call } = session;
       const answer = await meguri.points.getLiabilityReport(request, call);
       const { report } = answer;
       if (!report) return;
-      const isDone = report.state === State.DONE;
+      const isDone = report.job?.state === State.DONE;
       await out.message(GetLiabilityReportResponseSchema, answer, () =>
         isDone ? (csv ? csvOf(report) : textOf(report, out)) : "",
       );
@@ -58,7 +58,7 @@ export const liabilities: Commands = {
     takes: [program],
     examples: ["meguri liability list -p shop"],
     columns: [
-      "report: reportId, state, as of: asOf, since, outstanding: outstandingPoints",
+      "report: job.jobId, state: job.state, as of: asOf, since, outstanding: outstandingPoints",
       "held: stillHeldPoints, members: memberCount, failed: failedAccountCount",
     ],
   }),
@@ -99,7 +99,7 @@ function csvOf(report: LiabilityReport): string {
 /** One line: the report and its state. */
 function about(report: LiabilityReport | undefined): string {
   if (!report) return "";
-  const { programId, reportId, state, asOf } = report;
-  const name = `liability report ${reportId} of ${programId}`;
-  return `${enumName(StateSchema, state)}: ${name} as of ${formatTime(asOf)}`;
+  const { job, asOf } = report;
+  const name = `liability report ${job?.jobId} of ${job?.programId}`;
+  return `${enumName(StateSchema, job?.state ?? State.UNSPECIFIED)}: ${name} as of ${formatTime(asOf)}`;
 }

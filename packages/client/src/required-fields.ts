@@ -57,9 +57,9 @@ export interface RequiredFields {
   readonly "meguri.notifications.v1.UpdatePreferencesRequest": "preferences";
   readonly "meguri.notifications.v1.WatchUnreadCountsRequest": "watches";
   readonly "meguri.notifications.v1.WatchUnreadCountsRequest.Watch": "ownerId";
-  readonly "meguri.points.v1.CreateLiabilityReportRequest": "reportId";
+  readonly "meguri.points.v1.CreateLiabilityReportRequest": "jobId";
   readonly "meguri.points.v1.EventName": "eventId";
-  readonly "meguri.points.v1.ExportLedgerRequest": "exportId" | "destination" | "createTimeBefore";
+  readonly "meguri.points.v1.ExportLedgerRequest": "jobId" | "destination" | "createTimeBefore";
   readonly "meguri.points.v1.ExtendExpiryRequest":
     | "userId"
     | "eventId"
@@ -69,8 +69,9 @@ export interface RequiredFields {
   readonly "meguri.points.v1.GetBalanceRequest": "userId";
   readonly "meguri.points.v1.GetForecastRequest": "userId" | "time";
   readonly "meguri.points.v1.GetLedgerEntryRequest": "userId" | "key";
-  readonly "meguri.points.v1.GetLedgerExportRequest": "exportId";
-  readonly "meguri.points.v1.GetLiabilityReportRequest": "reportId";
+  readonly "meguri.points.v1.GetLedgerExportRequest": "jobId";
+  readonly "meguri.points.v1.GetLiabilityReportRequest": "jobId";
+  readonly "meguri.points.v1.GetProgramVerificationRequest": "jobId";
   readonly "meguri.points.v1.GrantPointsRequest": "userId" | "eventId" | "points";
   readonly "meguri.points.v1.ListLedgerEntriesRequest": "userId";
   readonly "meguri.points.v1.RefundPointsRequest":
@@ -82,6 +83,7 @@ export interface RequiredFields {
   readonly "meguri.points.v1.UnfreezeAccountRequest": "userId" | "eventId";
   readonly "meguri.points.v1.UsePointsRequest": "userId" | "eventId" | "points";
   readonly "meguri.points.v1.VerifyAccountRequest": "userId";
+  readonly "meguri.points.v1.VerifyProgramRequest": "jobId";
   readonly "meguri.programs.v1.ApproveBulkRulesRequest": "programId" | "digest";
   readonly "meguri.programs.v1.CreateProgramRequest": "programId";
   readonly "meguri.programs.v1.GetProgramRequest": "programId";

@@ -1,36 +1,27 @@
-/** Reads whether a workflow runs, and how far a run has come that adds up a report. */
+/** Reads whether a workflow runs, and how far it has come. */
 import { WorkflowNotFoundError } from "@temporalio/client";
 import type { Link } from "./connection.ts";
 
-/** A run, with its report so far, which is empty when the run has failed. */
-interface Progress<Report> {
-  /** When the first run of a chain has started, in ms since 1970. */
-  readonly startTime: number;
-  readonly memo: Record<string, unknown> | undefined;
-  readonly state: "RUNNING" | "DONE" | "FAILED";
-  readonly report: Report;
-}
-
-/** Returns the latest run of a workflow; undefined when Temporal has none. */
-export async function readProgress<Report>(
+/**
+ * Returns what the latest run of a workflow answers to a query, or `unknown` when no worker does;
+ * undefined when it does not run.
+ */
+export async function queryOf<T>(
   link: Link,
   workflowId: string,
   query: string,
-  empty: Report,
-): Promise<Progress<Report> | undefined> {
-  const handle = link.client.workflow.getHandle(workflowId);
+  unknown: T,
+): Promise<T | undefined> {
+  if (!(await isRunning(link, workflowId))) return undefined;
+  const { connection, client, log } = link;
   try {
-    const { status, startTime, raw, memo } = await handle.describe();
-    const first = raw.workflowExtendedInfo?.originalStartTime?.seconds;
-    const run = { startTime: first ? Number(first) * 1_000 : startTime.getTime(), memo };
-    if (status.name === "COMPLETED") {
-      return { ...run, report: (await handle.result()) as Report, state: "DONE" };
-    }
-    if (status.name !== "RUNNING") return { ...run, report: empty, state: "FAILED" };
-    return { ...run, report: await queryProgress(link, handle, query, empty), state: "RUNNING" };
+    return await connection.withDeadline(
+      Date.now() + 1_500,
+      async () => (await client.workflow.getHandle(workflowId).query(query)) as T,
+    );
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
+    log.warn({ err: error }, "no worker answered the query for a run's progress");
+    return unknown;
   }
 }
 
@@ -43,23 +34,5 @@ export async function isRunning({ client }: Link, workflowId: string): Promise<b
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
     throw error;
-  }
-}
-
-/** Only a worker answers a query; without one, returns `unknown`. */
-async function queryProgress<T>(
-  { connection, log }: Link,
-  handle: { query(name: string): Promise<unknown> },
-  query: string,
-  unknown: T,
-): Promise<T> {
-  try {
-    return await connection.withDeadline(
-      Date.now() + 1_500,
-      async () => (await handle.query(query)) as T,
-    );
-  } catch (error) {
-    log.warn({ err: error }, "no worker answered the query for a run's progress");
-    return unknown;
   }
 }

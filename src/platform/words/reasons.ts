@@ -161,23 +161,11 @@ const table = {
     meaning: "The revision of the bulk grant is still being validated, or it does not exist.",
     advice: "read it again when the bulk grant is no longer `VALIDATING`",
   },
-  VERIFICATION_NOT_FOUND: {
+  JOB_NOT_FOUND: {
     code: "NOT_FOUND",
     retryable: false,
-    meaning: "No verification of the program was started, or its report is no longer kept.",
-    advice: "call `VerifyProgram` first",
-  },
-  LIABILITY_REPORT_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
-    meaning: "The program has no liability report with this id.",
+    meaning: "The program has no verification, liability report or export with this id.",
     advice: checkIds,
-  },
-  EXPORT_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
-    meaning: "No export of the program was started with this id, or its run is no longer kept.",
-    advice: "call `ExportLedger` first; an export is complete when it has a `manifest.json`",
   },
   NOTIFICATION_NOT_FOUND: {
     code: "NOT_FOUND",

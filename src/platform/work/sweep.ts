@@ -27,7 +27,7 @@ export interface SweepPage<T, Name> extends Page<T> {
 }
 
 /** What is done with the records. `Name` identifies one as plain JSON, such as `{ userId }`. */
-interface Sweep<T, Name, Outcome, Counts> extends OutageRules<T> {
+export interface Sweep<T, Name, Outcome, Counts> extends OutageRules<T> {
   /** Reads the page at a cursor; undefined for the first page. Its error ends the sweep. */
   read(cursor: string | undefined): Promise<SweepPage<T, Name>>;
   /**

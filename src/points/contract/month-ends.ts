@@ -1,5 +1,5 @@
 /** The month-end sweep of a program, which expires what is due. */
-import type { FailedAccount, ShardLeft } from "./points.ts";
+import type { FailureCounts, ShardLeft } from "./points.ts";
 
 /** The id of a program's month-end schedule. */
 export const monthEndId = (programId: string): string => `month-end/${programId}`;
@@ -20,8 +20,8 @@ export interface MonthEndInput {
 /** What the runs before this one have done, and the shards that they have left. */
 interface MonthEndProgress {
   readonly months: MonthEndMonths;
-  readonly counts: MonthEndCounts;
-  readonly shards: readonly ShardLeft[];
+  readonly sum: MonthEndCounts;
+  readonly left: readonly ShardLeft[];
 }
 
 /** The months of a month end, such as `"2026-11"`. */
@@ -40,15 +40,11 @@ export interface MonthEndRecord extends Pick<MonthEndMonths, "month"> {
 }
 
 /** The counts of accounts. */
-export interface MonthEndCounts {
+export interface MonthEndCounts extends FailureCounts {
   /** Accounts in which points expired. */
   readonly expired: number;
   /** Accounts in which nothing was due. */
   readonly unchanged: number;
-  /** Accounts that failed, such as one that is behind its ledger. */
-  readonly failed: number;
-  /** The first 100 accounts that failed. */
-  readonly failures: readonly FailedAccount[];
 }
 
 /** Expires what is due in the accounts of one shard of a program's expiry index. */
@@ -69,7 +65,4 @@ export interface MonthEndResult extends Omit<MonthEndCounts, "failures"> {
 }
 
 /** The details of the failure of a month end in which accounts failed. */
-export interface MonthEndFailure extends MonthEndCounts {
-  readonly months: MonthEndMonths;
-  readonly report: string;
-}
+export interface MonthEndFailure extends MonthEndCounts, MonthEndResult {}

@@ -1,5 +1,5 @@
 /** The notices of points that expire soon. */
-import type { FailedAccount, ShardLeft } from "./points.ts";
+import type { FailureCounts, ShardLeft } from "./points.ts";
 
 /** The id of the schedule that notifies the members of a program of points that expire soon. */
 export const expiryNoticesId = (programId: string): string => `expiry-notices/${programId}`;
@@ -18,8 +18,8 @@ export interface ExpiryNoticesInput {
 interface ExpiryNoticesProgress {
   /** The month at whose start the points expire, such as `"2026-12"`. */
   readonly month: string;
-  readonly counts: ExpiryNoticesCounts;
-  readonly shards: readonly ShardLeft[];
+  readonly sum: ExpiryNoticesCounts;
+  readonly left: readonly ShardLeft[];
 }
 
 /** Which points members are notified of now. */
@@ -29,14 +29,11 @@ export interface AnnouncedMonth {
 }
 
 /** The counts of accounts. */
-export interface ExpiryNoticesCounts {
+export interface ExpiryNoticesCounts extends FailureCounts {
   /** Accounts with points that expire, whose owners were notified now or before. */
   readonly notified: number;
   /** Accounts of which nothing expires. */
   readonly unaffected: number;
-  readonly failed: number;
-  /** The first 100 accounts that failed. */
-  readonly failures: readonly FailedAccount[];
 }
 
 /** Notifies the owners of the accounts of one shard of a program's expiry index. */

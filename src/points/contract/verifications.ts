@@ -1,98 +1,56 @@
 /** The verification of all accounts of a program against their ledgers. */
-
-import { maxReports } from "../../platform/words/counted.ts";
+import { workflowTypes } from "../../platform/contract/workflow-types.ts";
+import { counted, nounFor } from "../../platform/words/counted.ts";
+import type { FailedAccount } from "../rules/jobs.ts";
 import type { Difference } from "../rules/rebuild.ts";
-import type { FailedAccount } from "./points.ts";
+import type { JobKind } from "./jobs.ts";
+import { failedNames } from "./points.ts";
 
-export const verifyWorkflowId = (programId: string): string => `verify-program/${programId}`;
-
-/** The query for the report of a verification so far. */
-export const reportQuery = "report";
-
-/** The number of disjoint parts of the table that a verification scans concurrently. */
-export const verifySegments = 4;
-
-/** Starts the verification of all accounts of a program. */
-export interface VerifyProgramInput {
-  readonly program_id: string;
-  /** Repairs the accounts that differ. */
-  readonly repair?: boolean;
-  /** Set by continue-as-new. */
-  readonly so_far?: VerificationProgress;
-}
-
-/** What the runs before this one have verified, and the segments that they have left. */
-interface VerificationProgress {
-  readonly report: VerificationReport;
-  readonly segments: readonly SegmentLeft[];
-}
-
-/** A segment of the table that is left, and where it continues. */
-export interface SegmentLeft {
-  readonly segment: number;
-  /** Absent at the start of the segment. */
-  readonly cursor?: string;
-}
-
-/** Verifies the accounts of one of `segments` segments of the table. */
-export interface VerifySegmentInput extends SegmentLeft {
-  readonly program_id: string;
-  readonly repair?: boolean;
-  readonly segments: number;
-}
-
-/** The report of a segment so far. At its end there is no cursor. */
-export interface VerifySegmentResult extends VerificationReport {
-  readonly cursor?: string;
-}
-
-/** The report of a verification. */
-export interface VerificationReport {
-  /** The number of accounts that were verified. */
+/** The accounts that were compared with their ledgers. */
+export interface VerifiedAccounts {
   readonly accounts: number;
   /** The number of ledger entries that were read. */
   readonly entries: number;
   /** The number of accounts that differed from their ledgers before any repair. */
   readonly wrong: number;
-  /** The number of accounts that were repaired. Absent in results of workers that repair none. */
-  readonly repaired?: number;
-  /** The first 100 accounts that differ. */
-  readonly reports: readonly AccountReport[];
+  /** The number of accounts that were repaired. */
+  readonly repaired: number;
+  /** The first 100 accounts that differed. */
+  readonly reports: readonly WrongAccount[];
   /** The number of accounts that could not be verified, or not be repaired. */
   readonly failed: number;
-  /** The first 100 accounts that could not be verified, or not be repaired. */
+  /** The first 100 of them. */
   readonly failures: readonly FailedAccount[];
 }
 
-/** The differences of one account. */
-export interface AccountReport {
-  readonly user_id: string;
+/** An account that differs from its ledger. */
+interface WrongAccount {
+  readonly userId: string;
   /** The first 20. */
   readonly differences: readonly Difference[];
   /** The number of further differences. */
   readonly unreported: number;
 }
 
-export const emptyReport: VerificationReport = {
-  accounts: 0,
-  entries: 0,
-  wrong: 0,
-  repaired: 0,
-  reports: [],
-  failed: 0,
-  failures: [],
-};
+/** Asks for a verification. */
+export type VerificationRequest = { readonly repair: boolean };
 
-/** Adds up two reports; accounts beyond the first 100 are counted, but not named. */
-export const addReports = (
-  total: VerificationReport,
-  next: VerificationReport,
-): VerificationReport => ({
-  accounts: total.accounts + next.accounts,
-  entries: total.entries + next.entries,
-  wrong: total.wrong + next.wrong,
-  repaired: (total.repaired ?? 0) + (next.repaired ?? 0),
-  reports: [...total.reports, ...next.reports].slice(0, maxReports),
-  failed: total.failed + next.failed,
-  failures: [...total.failures, ...next.failures].slice(0, maxReports),
-});
+export const verificationKind: JobKind<VerifiedAccounts, VerificationRequest> = {
+  name: "verify-program",
+  workflowType: workflowTypes.verifyProgram,
+  segments: 4,
+  nothing: {
+    ...{ accounts: 0, entries: 0, wrong: 0, repaired: 0, reports: [] },
+    ...{ failed: 0, failures: [] },
+  },
+  sentence(sum, { repair }) {
+    const { accounts, wrong, repaired, failed } = sum;
+    const verified = `Verified ${counted(accounts, "account")}; ${wrong}`;
+    const names = failedNames(sum);
+    return repair
+      ? `${verified} differed, ${repaired} repaired, ` +
+          `${failed} could not be verified or repaired${names}.`
+      : `${verified} ${nounFor(wrong, "differs", "differ")}, ` +
+          `${failed} could not be verified${names}.`;
+  },
+};

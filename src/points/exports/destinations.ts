@@ -42,7 +42,7 @@ export function createDestinations(
         throw new DomainError("PERMISSION_DENIED", message, { destination });
       }
       if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(exportId)) {
-        throw invalid("not the id of an export", "export_id");
+        throw invalid("not the id of an export", "job_id");
       }
       return createExportFolder(destination, found.store, `${programId}/${exportId}`);
     },

@@ -1,7 +1,7 @@
 /** Exports of ledgers: the configured destinations, and the form of what is written there. */
 
 import type { Window } from "../../platform/ports/pages.ts";
-import type { Caller } from "../../platform/words/caller.ts";
+import type { ExportedEntries } from "../contract/exports.ts";
 import type { LedgerEntry } from "../rules/ledger.ts";
 import type { AccountName } from "./points.ts";
 
@@ -47,52 +47,22 @@ export interface ExportFormat {
 }
 
 /** What an export consists of. */
-export interface ExportManifest extends ExportName {
+export interface ExportManifest extends ExportName, Omit<ExportedEntries, "parts" | "bytes"> {
   readonly window: ExportWindow;
+  readonly parts: readonly ExportedPart[];
+}
+
+/** A file of lines, as the manifest lists it. */
+export interface ExportedPart {
+  readonly name: string;
   readonly entries: number;
-  readonly parts: readonly {
-    readonly name: string;
-    readonly entries: number;
-    /** Compressed. */
-    readonly bytes: number;
-    readonly sha256: string;
-  }[];
-  readonly unreadable: number;
-  /** The first 100. */
-  readonly unreadables: readonly UnreadableEntry[];
+  /** Compressed. */
+  readonly bytes: number;
+  /** 64 hex digits. */
+  readonly sha256: string;
 }
 
 /** The instants between which the exported entries were recorded. */
-interface ExportWindow extends Window {
+export interface ExportWindow extends Window {
   readonly end: number;
-}
-
-/** An entry whose stored form cannot be read. */
-export interface UnreadableEntry {
-  readonly userId: string;
-  readonly number: number;
-}
-
-/** Where and what an export writes. */
-export interface ExportRequest extends ExportName {
-  readonly destination: string;
-  readonly window: ExportWindow;
-}
-
-/** A call that asks for an export. */
-export interface ExportCall extends ExportRequest {
-  readonly caller: Caller;
-}
-
-/** How far an export has come. Its caller is the one who asked for it first. */
-export interface LedgerExport extends ExportCall {
-  readonly workflowId: string;
-  readonly startTime: number;
-  readonly state: "RUNNING" | "DONE" | "FAILED";
-  readonly entries: number;
-  readonly parts: number;
-  readonly bytes: number;
-  readonly unreadable: number;
-  /** The first 100. */
-  readonly unreadables: readonly UnreadableEntry[];
 }

@@ -3,8 +3,8 @@
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { Month } from "../../platform/words/month.ts";
 import type { Account } from "../rules/account.ts";
+import type { Job } from "../rules/jobs.ts";
 import type { EntryType, LedgerEntry } from "../rules/ledger.ts";
-import type { LiabilityReport } from "../rules/liability.ts";
 import type { NumberRange } from "../rules/rebuild.ts";
 
 export { shardCount } from "../contract/points.ts";
@@ -57,8 +57,8 @@ export interface PointsReader {
     segments: number,
     page: PageRequest,
   ): Promise<Page<Account>>;
-  /** Lists the liability reports of a program by their ids. */
-  liabilityReports(programId: string, page: PageRequest): Promise<Page<LiabilityReport>>;
+  /** Lists the jobs of one kind of a program by their ids. */
+  jobs(programId: string, kind: string, page: PageRequest): Promise<Page<Job>>;
   /**
    * Lists the entries of all ledgers in `segment` of `segments` disjoint parts, those of an account
    * in the order of their numbers. Those recorded outside `window` may be among them. All parts

@@ -3,8 +3,8 @@
 import { type Ref, ref } from "../../platform/ports/records.ts";
 import type { Account } from "../rules/account.ts";
 import type { RuleChange } from "../rules/bulk-rule-changes.ts";
+import type { Job, JobName } from "../rules/jobs.ts";
 import type { EventKey, LedgerEntry } from "../rules/ledger.ts";
-import type { LiabilityReport } from "../rules/liability.ts";
 import type { Program } from "../rules/program.ts";
 
 declare module "../../platform/ports/records.ts" {
@@ -13,7 +13,7 @@ declare module "../../platform/ports/records.ts" {
     account: Account;
     entry: LedgerEntry;
     event: EventKey;
-    liabilityReport: LiabilityReport;
+    job: Job;
     /** The latest change of a program's bulk rules. */
     bulkRules: RuleChange;
     /** A change that others came after. */
@@ -28,8 +28,8 @@ export const entryRef = (programId: string, userId: string, number: number): Ref
   ref("entry", programId, userId, number);
 export const eventRef = (programId: string, userId: string, name: string): Ref<"event"> =>
   ref("event", programId, userId, name);
-export const liabilityReportRef = (programId: string, reportId: string): Ref<"liabilityReport"> =>
-  ref("liabilityReport", programId, reportId);
+export const jobRef = ({ programId, kind, jobId }: JobName): Ref<"job"> =>
+  ref("job", programId, kind, jobId);
 export const bulkRulesRef = (programId: string): Ref<"bulkRules"> => ref("bulkRules", programId);
 export const earlierBulkRulesRef = (programId: string, number: number): Ref<"earlierBulkRules"> =>
   ref("earlierBulkRules", programId, number);

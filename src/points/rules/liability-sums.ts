@@ -1,5 +1,7 @@
 /** The sums of what a program owes, over some of its accounts. */
 
+import type { FailedAccount } from "./jobs.ts";
+
 /** Sums by name, as decimals: those of many accounts may exceed the safe integers of one. */
 type Sums = Readonly<Record<string, string>>;
 
@@ -19,24 +21,9 @@ export interface Liability {
 
 export const noLiability: Liability = { accounts: 0, members: 0, months: {}, totals: {} };
 
-/** Adds two sums. Throws a SyntaxError when one contains what is no whole number. */
-export function addLiability(total: Liability, next: Liability): Liability {
-  const { held } = addSums(heldOf(total), heldOf(next));
-  return {
-    accounts: total.accounts + next.accounts,
-    members: total.members + next.members,
-    months: addSums(total.months, next.months),
-    totals: addSums(total.totals, next.totals),
-    ...(held !== undefined && { held }),
-  };
-}
-
-const heldOf = ({ held }: Liability): Sums => (held === undefined ? {} : { held });
-
-function addSums(total: Sums, next: Sums): Sums {
-  const sums = { ...total };
-  for (const [name, sum] of Object.entries(next)) {
-    sums[name] = String(BigInt(sums[name] ?? 0) + BigInt(sum));
-  }
-  return sums;
+/** A sum, and the accounts that could not be added. */
+export interface CountedLiability extends Liability {
+  readonly failed: number;
+  /** The first 100 of them. */
+  readonly failures: readonly FailedAccount[];
 }

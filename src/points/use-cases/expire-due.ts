@@ -9,11 +9,11 @@ import { withSnapshot } from "../rules/past.ts";
 import { expireForMonthEnd } from "../rules/points.ts";
 import { expiredMonth } from "../rules/program.ts";
 import {
+  type AccountsPlace,
   type DueAccountsCounts,
-  type DueAccountsPlace,
   type DueAccountsShard,
   sweepDueAccounts,
-} from "./sweep-due-accounts.ts";
+} from "./sweep-accounts.ts";
 
 /** As many as a partition of the index takes: 500 changes a second, each of about 15 ms. */
 const concurrency = 8;
@@ -28,7 +28,7 @@ const inTurn = pLimit(64);
 type ExpiredCounts = DueAccountsCounts<"expired" | "unchanged">;
 
 /** The progress within a shard, from which another call can continue. */
-export type ExpireProgress = ExpiredCounts & DueAccountsPlace;
+export type ExpireProgress = ExpiredCounts & AccountsPlace;
 
 /** The months of a month end. */
 interface Months {

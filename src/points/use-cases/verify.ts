@@ -1,7 +1,5 @@
-/** The use cases that compare accounts with their ledgers. */
+/** The use case that compares an account with its ledger. */
 
-import { DomainError } from "../../platform/words/errors.ts";
-import type { Deps, Verification } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import type { Difference } from "../rules/rebuild.ts";
 import { type RepairDeps, repairAccount } from "./repair-account.ts";
@@ -46,40 +44,4 @@ export async function verifyAccount(
     repaired,
     restoredEntryNumbers,
   };
-}
-
-/**
- * Starts the verification of a program unless one is running; with `repair` it repairs the accounts
- * that differ. Refusals: PROGRAM_NOT_FOUND, and WRONG_STATE for a repair while a run without it is
- * in progress.
- */
-export async function verifyProgram(
-  deps: Pick<Deps, "programs" | "workflows">,
-  programId: string,
-  repair: boolean,
-): Promise<Verification> {
-  await deps.programs.get(programId);
-  await deps.workflows.startVerification(programId, repair);
-  const verification = await getProgramVerification(deps, programId);
-  if (repair && !verification.repair) {
-    const message = "a verification that repairs nothing is in progress; try again after its end";
-    throw new DomainError("WRONG_STATE", message, { state: verification.state });
-  }
-  return verification;
-}
-
-/**
- * Returns the progress of the latest verification of a program. Refusals: PROGRAM_NOT_FOUND,
- * VERIFICATION_NOT_FOUND.
- */
-export async function getProgramVerification(
-  deps: Pick<Deps, "programs" | "workflows">,
-  programId: string,
-): Promise<Verification> {
-  await deps.programs.get(programId);
-  const found = await deps.workflows.verification(programId);
-  if (!found) {
-    throw new DomainError("VERIFICATION_NOT_FOUND", "this program was not verified lately");
-  }
-  return found;
 }

@@ -8,8 +8,8 @@ import { storeCampaign, storeEndedBulkGrants } from "../../support/stored-items/
 import { storeCauses } from "../../support/stored-items/causes.ts";
 import { storeEarlyExpiry } from "../../support/stored-items/early-expiry.ts";
 import { storeHolds } from "../../support/stored-items/holds.ts";
+import { storeJobs } from "../../support/stored-items/jobs.ts";
 import { storeLease } from "../../support/stored-items/leases.ts";
-import { storeLiabilityReports } from "../../support/stored-items/liability-reports.ts";
 import { storePoints, storePrograms, storeSnapshot } from "../../support/stored-items/points.ts";
 import { storeEventsAndMutes, storeReactions } from "../../support/stored-items/reactions.ts";
 import { createRecorder } from "../../support/stored-items/recorder.ts";
@@ -29,7 +29,7 @@ test("the same calls store the same items", async () => {
   await storeCauses(recorder);
   await storeEarlyExpiry(recorder);
   await storeSnapshot(recorder);
-  await storeLiabilityReports(recorder);
+  await storeJobs(recorder);
   await storeHolds(recorder);
   await expect(textOf(recorder.stored)).toMatchFileSnapshot("stored-items.txt");
 });

@@ -38,6 +38,7 @@ import { dump } from "../../support/stores/dump.ts";
 const text = (length: number) => "x".repeat(length);
 const unprintable = ["a#b", "a b", "a\n", "é", "\u0000", "巡り"];
 const badPrograms = ["A", "-a", "a_b", "a#b", "a.b", " ", "ä", text(33)];
+const badExportIds = ["", "-a", "A", "a/b", "..", ".", "a.b", "a\u0000", text(65)];
 const badIds64 = ["", text(65), ...unprintable];
 const badIds128 = ["", text(129), ...unprintable];
 const badReasons = [text(129), "あ".repeat(43)];
@@ -84,7 +85,7 @@ const bad: Record<string, readonly unknown[]> = {
   "*.execute_time_from": badTimes,
   "*.execute_time_before": badTimes,
   "*.reservation_id": badIds64,
-  "*.report_id": badIds64,
+  "*.job_id": badIds64,
   "*.since": [...badTimes, at("2099-01-01T00:00:00Z")],
   "*.hold_id": ["a/b", ...badIds64],
   "HoldPointsRequest.until": [
@@ -195,7 +196,8 @@ const bad: Record<string, readonly unknown[]> = {
   ],
   "ApprovalTier.max_total_points": [0n, ...badTotals],
   "ApprovalTier.required_approval_count": [undefined, -1, 3],
-  "*.export_id": ["", "-a", "A", "a/b", "..", ".", "a.b", "a\u0000", text(65)],
+  "ExportLedgerRequest.job_id": badExportIds,
+  "GetLedgerExportRequest.job_id": badExportIds,
   "*.destination": ["", "Audit", "a/b", "../a", text(33)],
   "ExportLedgerRequest.create_time_before": [...badTimes, undefined],
   "RefundPointsRequest.expired_points_policy": [0, 3, -1],

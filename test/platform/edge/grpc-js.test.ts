@@ -245,32 +245,45 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { differences: [], entry_count: "10", repaired: false },
   ],
   "meguri.points.v1.PointsService/VerifyProgram": [
-    {},
-    { verification: { state: "STATE_RUNNING" } },
+    { job_id: "v" },
+    { verification: { job: { state: "STATE_RUNNING" } }, replayed: false },
   ],
   "meguri.points.v1.PointsService/GetProgramVerification": [
+    { job_id: "v" },
+    { verification: { job: { program_id: "default" } } },
+  ],
+  "meguri.points.v1.PointsService/ListProgramVerifications": [
     {},
-    { verification: { program_id: "default" } },
+    { verifications: [{ job: { job_id: "v" } }] },
   ],
   "meguri.points.v1.PointsService/CreateLiabilityReport": [
-    { report_id: "2026-11", since: { seconds: 1 } },
-    { report: { state: "STATE_RUNNING", report_id: "2026-11" }, replayed: false },
+    { job_id: "2026-11", since: { seconds: 1 } },
+    { report: { job: { state: "STATE_RUNNING", job_id: "2026-11" } }, replayed: false },
   ],
   "meguri.points.v1.PointsService/GetLiabilityReport": [
-    { report_id: "2026-11" },
-    { report: { state: "STATE_RUNNING" } },
+    { job_id: "2026-11" },
+    { report: { job: { state: "STATE_RUNNING" } } },
   ],
   "meguri.points.v1.PointsService/ListLiabilityReports": [
     {},
-    { liability_reports: [{ report_id: "2026-11" }] },
+    { liability_reports: [{ job: { job_id: "2026-11" } }] },
   ],
   "meguri.points.v1.PointsService/ExportLedger": [
-    { export_id: "e", destination: "audit", create_time_before: { seconds: "1" } },
-    { ledger_export: { state: "STATE_RUNNING", folder: "default/e", entry_count: "0" } },
+    { job_id: "e", destination: "audit", create_time_before: { seconds: "1" } },
+    {
+      ledger_export: {
+        job: { state: "STATE_RUNNING" },
+        ...{ folder: "default/e", entry_count: "0" },
+      },
+    },
   ],
   "meguri.points.v1.PointsService/GetLedgerExport": [
-    { export_id: "e" },
-    { ledger_export: { workflow_id: "export-ledger/default/e" } },
+    { job_id: "e" },
+    { ledger_export: { job: { workflow_id: "export-ledger/default/e" } } },
+  ],
+  "meguri.points.v1.PointsService/ListLedgerExports": [
+    {},
+    { ledger_exports: [{ job: { job_id: "e" } }] },
   ],
   "meguri.reservations.v1.ReservationService/CreateReservation": [
     { ...reservation, ...account, points: "5", execute_time: later },

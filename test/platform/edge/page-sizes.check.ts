@@ -89,8 +89,17 @@ describe("through gRPC", () => {
       return server.programs.listBulkRulesChanges({ ...page, programId: "default" });
     },
     ListLedgerEntries: (page) => server.points.listLedgerEntries({ ...page, userId }),
+    async ListProgramVerifications(page) {
+      await server.points.verifyProgram({ jobId: "v" });
+      return server.points.listProgramVerifications(page);
+    },
+    async ListLedgerExports(page) {
+      const createTimeBefore = at("2020-01-01T00:00:00Z");
+      await server.points.exportLedger({ jobId: "e", destination: "audit", createTimeBefore });
+      return server.points.listLedgerExports(page);
+    },
     async ListLiabilityReports(page) {
-      await server.points.createLiabilityReport({ reportId: "r" });
+      await server.points.createLiabilityReport({ jobId: "r" });
       return server.points.listLiabilityReports(page);
     },
     ListReservations: (page) =>

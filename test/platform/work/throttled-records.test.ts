@@ -8,11 +8,12 @@ import { parseMonth } from "../../../src/platform/words/month.ts";
 import { shardCount } from "../../../src/points/ports/points.ts";
 import { accountRef, programRef } from "../../../src/points/ports/records.ts";
 import { expireDueInShard } from "../../../src/points/use-cases/expire-due.ts";
-import { verifySegment } from "../../../src/points/use-cases/verify-segment.ts";
+import { verification } from "../../../src/points/use-cases/jobs/verification.ts";
 import { createDueMemory } from "../../../src/reservations/use-cases/due-reads.ts";
 import { syncRuns } from "../../../src/reservations/use-cases/sync-runs.ts";
 import { createAccountFixture, grant, programId } from "../../support/fixtures/account-fixture.ts";
 import { openStore, start, submit, validate } from "../../support/fixtures/bulk-steps.ts";
+import { jobOf, makeStep } from "../../support/fixtures/jobs.ts";
 import { createReservationFixture } from "../../support/fixtures/memory-reservations.ts";
 import { idOf } from "../../support/fixtures/record-names.ts";
 import { settled } from "../../support/fixtures/settled.ts";
@@ -112,8 +113,8 @@ test("a verification", async () => {
       return Promise.reject(new DomainError("THROTTLED", "the ledger of a busy account"));
     },
   };
-  const all = { programId, segment: 0, segments: 1, repair: false };
-  expect(await soon(() => verifySegment({ ...deps, reader }, all, goOn))).toMatchObject({
+  const job = jobOf(verification, programId, { repair: false });
+  expect(await soon(() => makeStep({ ...deps, reader }, verification, job))).toMatchObject({
     accounts: 99,
     wrong: 0,
     failures: [{ userId: hot, reason: "THROTTLED" }],

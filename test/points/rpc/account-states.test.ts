@@ -43,7 +43,7 @@ describe("an unknown account", () => {
     const { points, reservations, programs } = server;
     const change = { ...account, eventId: "e" };
     const createTimeBefore = { seconds: 1n };
-    const ledgerExport = { exportId: "e", destination: "audit", createTimeBefore };
+    const ledgerExport = { jobId: "e", destination: "audit", createTimeBefore };
     const grantEvent = { origin: EventOrigin.CALLER, eventId: "g" };
     const expiredPointsPolicy = ExpiredPointsPolicy.CURRENT_MONTH;
     const calls = [
@@ -57,10 +57,12 @@ describe("an unknown account", () => {
       points.listLedgerEntries(account),
       points.getLedgerEntry({ ...account, key: { case: "number", value: 1n } }),
       points.verifyAccount(account),
-      points.verifyProgram(account),
-      points.getProgramVerification(account),
+      points.verifyProgram({ ...account, jobId: "v" }),
+      points.getProgramVerification({ ...account, jobId: "v" }),
+      points.listProgramVerifications(account),
       points.exportLedger({ ...account, ...ledgerExport }),
-      points.getLedgerExport({ ...account, exportId: "e" }),
+      points.getLedgerExport({ ...account, jobId: "e" }),
+      points.listLedgerExports(account),
       programs.getProgram(account),
       programs.updateProgram({ program: { ...account, lifetimeMonths: 12 } }),
       reservations.createReservation({

@@ -1,7 +1,7 @@
 /** Tests liability reports through the API: ids, refusals, sums and lists. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { LiabilityReport_State as State } from "../../../src/gen/meguri/points/v1/liability_report_pb.ts";
-import { keepLiability } from "../../../src/points/use-cases/liability-reports.ts";
+import { ProgramJob_State as State } from "../../../src/gen/meguri/points/v1/program_job_pb.ts";
+import { keepSum } from "../../../src/points/use-cases/jobs/jobs.ts";
 import { at, reasonOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
@@ -17,39 +17,44 @@ afterAll(() => server.stop());
 
 test("a repeated call is the same report, and starts its run until it is done", async () => {
   const { points, workflows } = server;
-  const request = { reportId: "repeated", since };
-  const started = () => workflows.calls.filter((call) => call.endsWith("default repeated")).length;
+  const request = { jobId: "repeated", since };
+  const started = () =>
+    workflows.calls.filter((call) => call === "startJob liability-report default repeated").length;
   const first = await points.createLiabilityReport(request);
   expect(first).toMatchObject({
     replayed: false,
     report: {
-      ...{ programId, reportId: "repeated", state: State.RUNNING, asOf: at(now), since },
-      caller: { service: "tests", subject: "tests" },
+      job: {
+        ...{ programId, jobId: "repeated", state: State.RUNNING, createTime: at(now) },
+        workflowId: "liability-report/default/repeated",
+        caller: { service: "tests", subject: "tests" },
+      },
+      ...{ asOf: at(now), since },
     },
   });
   const again = await points.createLiabilityReport(request);
   expect(again).toEqual({ ...first, replayed: true });
   expect(started()).toBe(2);
   const counts = { accounts: 1, members: 0, months: {}, totals: {}, failed: 0, failures: [] };
-  await keepLiability(server.deps, { programId, reportId: "repeated" }, counts);
+  await keepSum(server.deps, { programId, kind: "liability-report", jobId: "repeated" }, counts);
   const { report } = await points.createLiabilityReport(request);
-  expect(report).toMatchObject({ state: State.DONE, accountCount: 1n });
+  expect(report).toMatchObject({ job: { state: State.DONE }, accountCount: 1n });
   expect(started()).toBe(2);
 });
 
 test("refusals", async () => {
   const { points } = server;
-  await points.createLiabilityReport({ reportId: "used", since });
+  await points.createLiabilityReport({ jobId: "used", since });
   const calls = {
-    "another since": points.createLiabilityReport({ reportId: "used" }),
+    "another since": points.createLiabilityReport({ jobId: "used" }),
     "another service": server.clientsOf("shop").points.createLiabilityReport({
-      ...{ reportId: "used", since },
+      ...{ jobId: "used", since },
     }),
-    "a since that is not past": points.createLiabilityReport({ reportId: "late", since: at(now) }),
+    "a since that is not past": points.createLiabilityReport({ jobId: "late", since: at(now) }),
     "no id": points.createLiabilityReport({}),
-    "no such program": points.createLiabilityReport({ programId: "no", reportId: "r" }),
-    "no such report": points.getLiabilityReport({ reportId: "no" }),
-    "a refused report": points.getLiabilityReport({ reportId: "late" }),
+    "no such program": points.createLiabilityReport({ programId: "no", jobId: "r" }),
+    "no such report": points.getLiabilityReport({ jobId: "no" }),
+    "a refused report": points.getLiabilityReport({ jobId: "late" }),
     "the reports of no program": points.listLiabilityReports({ programId: "no" }),
     "a page of another list": points.listLiabilityReports({ pageToken: "x" }),
   };
@@ -60,19 +65,21 @@ test("refusals", async () => {
     "a since that is not past": "INVALID_REQUEST",
     "no id": "INVALID_REQUEST",
     "no such program": "PROGRAM_NOT_FOUND",
-    "no such report": "LIABILITY_REPORT_NOT_FOUND",
-    "a refused report": "LIABILITY_REPORT_NOT_FOUND",
+    "no such report": "JOB_NOT_FOUND",
+    "a refused report": "JOB_NOT_FOUND",
     "the reports of no program": "PROGRAM_NOT_FOUND",
     "a page of another list": "INVALID_REQUEST",
   });
 });
 
-test("the sums of a report that is done", async () => {
+test("the sums of a report that is done, and none before", async () => {
   const { points, deps } = server;
-  await points.createLiabilityReport({ reportId: "sums" });
-  await keepLiability(
+  const started = await points.createLiabilityReport({ jobId: "sums" });
+  expect(started.report).toMatchObject({ accountCount: 0n, buckets: [] });
+  expect(started.report?.totals).toBeUndefined();
+  await keepSum(
     deps,
-    { programId, reportId: "sums" },
+    { programId, kind: "liability-report", jobId: "sums" },
     {
       ...{ accounts: 3, members: 2 },
       months: { [12 * 2028]: "20", [12 * 2027 + 11]: "9007199254740993" },
@@ -80,9 +87,9 @@ test("the sums of a report that is done", async () => {
       ...{ failed: 1, failures: [{ userId: "bad", reason: "INTERNAL" }] },
     },
   );
-  const { report } = await points.getLiabilityReport({ reportId: "sums" });
+  const { report } = await points.getLiabilityReport({ jobId: "sums" });
   expect(report).toMatchObject({
-    ...{ state: State.DONE, asOf: at(now), endTime: at(now) },
+    ...{ job: { state: State.DONE, endTime: at(now) }, asOf: at(now) },
     ...{ accountCount: 3n, memberCount: 2n, outstandingPoints: 9007199254741013n },
     buckets: [
       { month: "2027-12", points: 9007199254740993n, expireTime: at("2028-11-30T15:00:00Z") },
@@ -98,14 +105,12 @@ test("reports are listed by their ids, page by page", async () => {
   const { points, programs } = server;
   const request = { programId: "listed" };
   await programs.createProgram({ ...request, timeZone: "UTC", lifetimeMonths: 3 });
-  for (const reportId of ["2028-02", "2027-12", "2028-01"]) {
-    await points.createLiabilityReport({ ...request, reportId });
+  for (const jobId of ["2028-02", "2027-12", "2028-01"]) {
+    await points.createLiabilityReport({ ...request, jobId });
   }
   const first = await points.listLiabilityReports({ ...request, pageSize: 2 });
   const pageToken = first.nextPageToken;
   const second = await points.listLiabilityReports({ ...request, pageSize: 2, pageToken });
-  const ids = [...first.liabilityReports, ...second.liabilityReports].map(
-    ({ reportId }) => reportId,
-  );
+  const ids = [...first.liabilityReports, ...second.liabilityReports].map(({ job }) => job?.jobId);
   expect([ids, second.nextPageToken]).toEqual([["2027-12", "2028-01", "2028-02"], ""]);
 });

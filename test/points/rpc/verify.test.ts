@@ -3,10 +3,7 @@
 import { type AttributeValue, DeleteItemCommand, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as messages from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
-import {
-  type ProgramVerification,
-  ProgramVerification_State as State,
-} from "../../../src/gen/meguri/points/v1/program_verification_pb.ts";
+import { ProgramJob_State as State } from "../../../src/gen/meguri/points/v1/program_job_pb.ts";
 import { allResponses } from "../../support/fixtures/pages.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -320,27 +317,29 @@ describe("of packed entries", () => {
   });
 });
 
-test("the verification of a program starts and can be read", async () => {
+test("the verification of a program starts, and can be read and listed", async () => {
   const { points, workflows } = server;
-  const none = points.getProgramVerification({});
-  expect(await refusalOf(none)).toMatchObject({
-    code: "NotFound",
-    reason: "VERIFICATION_NOT_FOUND",
+  const none = points.getProgramVerification({ jobId: "v" });
+  expect(await refusalOf(none)).toMatchObject({ code: "NotFound", reason: "JOB_NOT_FOUND" });
+  const { verification, replayed } = await points.verifyProgram({ jobId: "v" });
+  expect(replayed).toBe(false);
+  const workflowId = "verify-program/default/v";
+  const job = { programId: "default", jobId: "v", state: State.RUNNING, workflowId };
+  expect(verification).toMatchObject({ job, repair: false });
+  expect(workflows.calls).toContain("startJob verify-program default v");
+  expect(await points.verifyProgram({ jobId: "v" })).toMatchObject({
+    verification,
+    replayed: true,
   });
-  const { verification } = await points.verifyProgram({});
-  const running: Partial<ProgramVerification> = {
-    programId: "default",
-    state: State.RUNNING,
-    workflowId: "verify-program/default",
-  };
-  expect(verification).toMatchObject(running);
-  expect(workflows.calls).toContain("startVerification default");
-  expect((await points.getProgramVerification({})).verification).toEqual(verification);
-});
-
-test("the repair of a program is another run", async () => {
-  const { points, workflows } = server;
-  const { verification } = await points.verifyProgram({ repair: true });
-  expect(verification).toMatchObject({ state: State.RUNNING, repair: true });
-  expect(workflows.calls).toContain("startVerification default with repair");
+  const repair = points.verifyProgram({ jobId: "v", repair: true });
+  expect(await refusalOf(repair)).toMatchObject({ reason: "ID_REUSED" });
+  await points.verifyProgram({ jobId: "w", repair: true });
+  // The ids of each kind are of their own.
+  await points.createLiabilityReport({ jobId: "v" });
+  const { verifications } = await points.listProgramVerifications({});
+  expect(verifications.map((each) => [each.job?.jobId, each.repair])).toEqual([
+    ["v", false],
+    ["w", true],
+  ]);
+  expect((await points.getProgramVerification({ jobId: "v" })).verification).toEqual(verification);
 });

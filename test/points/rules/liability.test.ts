@@ -1,17 +1,9 @@
 /** Tests the sums of liability reports. */
 import { expect, test } from "vitest";
-import { asService } from "../../../src/platform/words/caller.ts";
+import { addCounts } from "../../../src/platform/words/sums.ts";
 import { type Account, emptyAccount } from "../../../src/points/rules/account.ts";
-import {
-  finishReport,
-  type LiabilityReport,
-  liabilityOf,
-} from "../../../src/points/rules/liability.ts";
-import {
-  addLiability,
-  type Liability,
-  noLiability,
-} from "../../../src/points/rules/liability-sums.ts";
+import { liabilityOf, outstandingOf } from "../../../src/points/rules/liability.ts";
+import { type Liability, noLiability } from "../../../src/points/rules/liability-sums.ts";
 
 const program = {
   programId: "p",
@@ -48,7 +40,7 @@ test("what was held in the period is a total, and what is held at its end a sum"
   const liability = liabilityOf({ ...account, totals }, before);
   expect(liability.totals).toMatchObject({ heldPoints: "4", capturedPoints: "2" });
   expect(liability.held).toBe("7");
-  expect(addLiability(addLiability(noLiability, liability), liability).held).toBe("14");
+  expect(addCounts(addCounts(noLiability, liability), liability).held).toBe("14");
   expect(liabilityOf({ ...account, slots: [0, 0], totals }, before).members).toBe(1);
 });
 
@@ -64,35 +56,23 @@ const large = (points: string): Liability => ({
 });
 
 test("sums may exceed the safe integers", () => {
-  const sum = addLiability(large("9007199254740991"), large("9007199254740993"));
+  const sum = addCounts(large("9007199254740991"), large("9007199254740993"));
   expect(sum).toEqual({ ...large("18014398509481984"), accounts: 2, members: 2 });
 });
 
 test("what is no whole number is not added", () => {
-  expect(() => addLiability(noLiability, large("NaN"))).toThrow(SyntaxError);
+  expect(() => addCounts(noLiability, large("NaN"))).toThrow(SyntaxError);
 });
 
-const report: LiabilityReport = {
-  programId: "p",
-  reportId: "r",
-  hash: "h",
-  caller: asService("tests"),
-  asOf: 1,
-};
-
-test("a result has the buckets by month, names 20 failures and is replaced", () => {
+test("the outstanding points are added up, and have their months in order", () => {
   const months = { [january]: "18014398509481984", [january - 1]: "1" };
-  const failures = Array.from({ length: 30 }, (_, i) => ({ userId: `u${i}`, reason: "INTERNAL" }));
-  const counts = { accounts: 2, members: 2, months, totals: {}, failed: 30, failures };
-  const finished = finishReport(report, program, counts, 2);
-  expect(finished.result).toEqual({
-    ...{ accounts: 2, members: 2, totals: {}, failed: 30, failures: failures.slice(0, 20) },
-    ...{ endTime: 2, outstanding: "18014398509481985" },
+  const later = { lifetimeMonths: 9, effectiveTime: 2 };
+  const lengthened = { ...program, lifetimes: [...program.lifetimes, later] };
+  expect(outstandingOf(lengthened, { months }, 1)).toEqual({
+    outstanding: 18014398509481985n,
     buckets: [
       { month: january - 1, expireTime: Date.UTC(2026, 1, 1), points: "1" },
       { month: january, expireTime: Date.UTC(2026, 2, 1), points: "18014398509481984" },
     ],
   });
-  const again = finishReport(finished, program, { ...counts, accounts: 3 }, 3);
-  expect(again.result).toEqual({ ...finished.result, accounts: 3, endTime: 3 });
 });

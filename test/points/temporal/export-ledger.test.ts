@@ -7,10 +7,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { workflowTypes } from "../../../src/platform/contract/workflow-types.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { setTime } from "../../../src/platform/work/test-clock.ts";
-import { exportWorkflowId } from "../../../src/points/contract/exports.ts";
-import type { ExportCall, LedgerExport } from "../../../src/points/ports/exports.ts";
-import { finishExport } from "../../../src/points/use-cases/export-files.ts";
-import { exportLedger, getLedgerExport } from "../../../src/points/use-cases/export-ledger.ts";
+import { exportKind } from "../../../src/points/contract/exports.ts";
+import { jobWorkflowId } from "../../../src/points/contract/jobs.ts";
+import { ledgerExport } from "../../../src/points/use-cases/jobs/export-ledger.ts";
+import { getJob, startJob } from "../../../src/points/use-cases/jobs/jobs.ts";
 import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
 import { steps } from "../../../workflows/timing.ts";
 import {
@@ -20,7 +20,6 @@ import {
 import { fillLedgers, fillTable, linesByLists } from "../../support/fixtures/ledgers-to-export.ts";
 import { showsDetails } from "../../support/fixtures/operators.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
-import { namesIn } from "../../support/servers/export-ports.ts";
 import { startWorkerStack, type WorkerStack } from "../../support/servers/worker.ts";
 import { changeItem } from "../../support/stores/change-item.ts";
 
@@ -55,25 +54,28 @@ afterAll(async () => {
   await folder.delete();
 });
 
-const request = (exportId: string, start: number | undefined, end: number): ExportCall => ({
-  caller: asService("tests"),
-  programId,
-  exportId,
-  destination: "audit",
-  window: { start, end },
+/** An export of a window. */
+const call = (jobId: string, start: number | undefined, end: number) => ({
+  ...{ caller: asService("tests"), programId, jobId },
+  request: { destination: "audit", start, end },
 });
+type Call = ReturnType<typeof call>;
 
-const ended = (exportId: string, { deps } = stack): Promise<LedgerExport> =>
+const exportIdOf = (jobId: string) => jobWorkflowId({ programId, kind: exportKind.name, jobId });
+const filesOf = (exportId: string) =>
+  stack.deps.exportDestinations.folder("audit", { programId, exportId });
+
+const ended = (jobId: string, { deps } = stack) =>
   eventually(async () => {
-    const found = await getLedgerExport(deps, { programId, exportId });
+    const found = await getJob(deps, ledgerExport, { programId, jobId });
     expect(found.state).not.toBe("RUNNING");
-    return found;
+    return { ...found, ...found.sum };
   });
 
-async function run(asked: ExportCall, by = stack): Promise<LedgerExport> {
-  const started = await exportLedger(by.deps, asked);
-  expect(started).toMatchObject({ ...asked, workflowId: `export-ledger/shop/${asked.exportId}` });
-  return ended(asked.exportId, by);
+async function run(asked: Call, by = stack) {
+  const started = await startJob(by.deps, ledgerExport, asked);
+  expect(started).toMatchObject({ ...asked, workflowId: `export-ledger/shop/${asked.jobId}` });
+  return ended(asked.jobId, by);
 }
 
 test.each([
@@ -82,7 +84,7 @@ test.each([
   ["edge", may, june],
   ["none", june + 1, july],
 ] as const)("%s: the lines are those of the lists of all accounts", async (id, start, end) => {
-  const found = await run(request(id, start, end));
+  const found = await run(call(id, start, end));
   expect(found).toMatchObject({ state: "DONE", unreadable: 0, unreadables: [] });
   const { manifest, lines, entries } = await folder.read(`shop/${id}`);
   expect(lines.toSorted()).toEqual(await linesByLists(stack, programId, { start, end }));
@@ -102,7 +104,7 @@ test("steps of one page make several parts of a segment", async () => {
   const { exportMs } = steps;
   Object.assign(steps, { exportMs: 0 });
   onTestFinished(() => void Object.assign(steps, { exportMs }));
-  const { parts } = await run(request("parts", undefined, july));
+  const { parts } = await run(call("parts", undefined, july));
   expect(parts).toBeGreaterThan(4);
   const { lines } = await folder.read("shop/parts");
   const window = { start: undefined, end: july };
@@ -111,31 +113,33 @@ test("steps of one page make several parts of a segment", async () => {
 
 test("the same call joins the export; other times or another destination are refused", async () => {
   const { deps } = stack;
-  const asked = request("june", june, july);
-  const { startTime } = await getLedgerExport(deps, asked);
-  expect(await exportLedger(deps, asked)).toMatchObject({ state: "DONE", startTime });
+  const asked = call("june", june, july);
+  const { createTime } = await getJob(deps, ledgerExport, asked);
+  const again = { state: "DONE", createTime, replayed: true };
+  expect(await startJob(deps, ledgerExport, asked)).toMatchObject(again);
   for (const [start, end] of [
     [undefined, july],
     [june, july - 1],
     [june + 1, july],
   ] as const) {
-    const other = exportLedger(deps, request("june", start, end));
+    const other = startJob(deps, ledgerExport, call("june", start, end));
     await expect(other).rejects.toMatchObject({ reason: "ID_REUSED" });
   }
-  const missing = getLedgerExport(deps, { programId, exportId: "unknown" });
-  await expect(missing).rejects.toMatchObject({ reason: "EXPORT_NOT_FOUND" });
+  const missing = getJob(deps, ledgerExport, { programId, jobId: "unknown" });
+  await expect(missing).rejects.toMatchObject({ reason: "JOB_NOT_FOUND" });
 });
 
 test("a run that was terminated is begun anew, without what it has left", async () => {
-  const asked = request("anew", june, july);
+  const asked = call("anew", june, july);
   const { client, deps } = stack;
-  await deps.workflows.startExport(asked);
-  const handle = client.workflow.getHandle(exportWorkflowId(programId, "anew"));
-  await handle.terminate("a test");
-  expect((await getLedgerExport(deps, asked)).state).toBe("FAILED");
-  const left = deps.exportDestinations.folder("audit", asked);
+  // So that the run does not end before.
+  await writeFile(join(folder.path, "shop/anew"), "a file");
+  await startJob(deps, ledgerExport, asked);
+  await client.workflow.getHandle(exportIdOf("anew")).terminate("a test");
+  await rm(join(folder.path, "shop/anew"));
+  expect((await getJob(deps, ledgerExport, asked)).state).toBe("FAILED");
   for (const name of ["part-0-000009.jsonl.gz", ".0b2f1c9e-6b4e-4f0a-9f53-0c8f2f7f3f10.part"]) {
-    await left.write(name, Buffer.from("half a li"));
+    await filesOf("anew").write(name, Buffer.from("half a li"));
   }
   expect(await run(asked)).toMatchObject({ state: "DONE" });
   const window = { start: june, end: july };
@@ -143,72 +147,44 @@ test("a run that was terminated is begun anew, without what it has left", async 
   expect(lines.toSorted()).toEqual(await linesByLists(stack, programId, window));
 });
 
-test("a complete export that Temporal has forgotten stays as it is", async () => {
+test("a complete export whose record is lost stays as it is", async () => {
   const before = await folder.read("shop/june");
-  // Another namespace: Temporal forgets a run that is deleted within half a minute.
+  // Another table, which knows nothing of it.
   const forgetful = await startWorkerStack({ programId, testClock: true, env: folder.env });
   onTestFinished(() => forgetful.stop());
   const { client, deps } = forgetful;
   await setTime(deps, july + 1_200_000);
-  const forgotten = getLedgerExport(deps, { programId, exportId: "june" });
-  await expect(forgotten).rejects.toMatchObject({ reason: "EXPORT_NOT_FOUND" });
-  expect(await run(request("june", june, july), forgetful)).toMatchObject({
+  const forgotten = getJob(deps, ledgerExport, { programId, jobId: "june" });
+  await expect(forgotten).rejects.toMatchObject({ reason: "JOB_NOT_FOUND" });
+  expect(await run(call("june", june, july), forgetful)).toMatchObject({
     state: "DONE",
     entries: before.lines.length,
     parts: before.manifest.parts.length,
   });
-  const handle = client.workflow.getHandle(exportWorkflowId(programId, "june"));
-  await showsDetails(handle, "It was complete already");
+  await showsDetails(client.workflow.getHandle(exportIdOf("june")), "It was complete already");
   expect(await folder.read("shop/june")).toEqual(before);
 });
 
 test("a manifest of other times lets the run fail", async () => {
-  const asked = request("reused", june, july);
   const { deps } = stack;
-  const other = deps.exportDestinations.folder("audit", asked);
-  const text = { ...asked, entries: 0, parts: [], unreadable: 0, unreadables: [] };
+  const text = { ...exportKind.nothing, parts: [], unreadables: [], programId, exportId: "reused" };
   const window = { start: june, end: july - 1 };
-  await other.write("manifest.json", Buffer.from(deps.exportFormat.manifest({ ...text, window })));
-  expect(await run(asked)).toMatchObject({ state: "FAILED" });
-  const handle = stack.client.workflow.getHandle(exportWorkflowId(programId, "reused"));
+  const manifest = deps.exportFormat.manifest({ ...text, window });
+  await filesOf("reused").write("manifest.json", Buffer.from(manifest));
+  expect(await run(call("reused", june, july))).toMatchObject({ state: "FAILED" });
+  const handle = stack.client.workflow.getHandle(exportIdOf("reused"));
   await expect(handle.result()).rejects.toMatchObject({ cause: { type: "ID_REUSED" } });
   expect(await readdir(join(folder.path, "shop/reused"))).toEqual(["manifest.json"]);
 });
 
-test("a run that was started by hand is checked, and the API says who has it", async () => {
-  const { client, config, deps } = stack;
-  const start = (exportId: string, end: number) =>
-    client.workflow.start(workflowTypes.exportLedger, {
-      workflowId: exportWorkflowId(programId, exportId),
-      taskQueue: config.taskQueue,
-      args: [
-        {
-          ...{ program_id: programId, export_id: exportId, destination: "audit" },
-          create_time_before: end,
-        },
-      ],
-    });
-  const early = await start("too-early", july + 1_200_000);
-  await expect(early.result()).rejects.toMatchObject({ cause: { type: "INVALID_REQUEST" } });
-  const byHand = await start("by-hand", july);
-  await byHand.result();
-  expect((await folder.read("shop/by-hand")).lines).not.toEqual([]);
-  const message = expect.stringContaining("started by hand");
-  const again = exportLedger(deps, request("by-hand", undefined, july));
-  await expect(again).rejects.toMatchObject({ reason: "ID_REUSED", message });
-  const reading = getLedgerExport(deps, { programId, exportId: "by-hand" });
-  await expect(reading).rejects.toMatchObject({ reason: "EXPORT_NOT_FOUND", message });
-});
-
-test("an export with a part that somebody has deleted gets no manifest", async () => {
-  const asked = request("deleted", june, july);
-  const { deps } = stack;
-  const opened = deps.exportDestinations.folder("audit", asked);
-  const parts = [{ name: "part-0-000001.jsonl.gz", entries: 1, bytes: 1, sha256: "0".repeat(64) }];
-  const manifest = { ...asked, entries: 1, parts, unreadable: 0, unreadables: [] };
-  const finishing = finishExport(deps, "audit", manifest);
-  await expect(finishing).rejects.toMatchObject({ reason: "WRONG_STATE", retryable: false });
-  expect(await namesIn(opened)).toEqual([]);
+test("a run that was started by hand has no record, and fails", async () => {
+  const { client, config } = stack;
+  const handle = await client.workflow.start(workflowTypes.exportLedger, {
+    workflowId: exportIdOf("by-hand"),
+    taskQueue: config.taskQueue,
+    args: [{ program_id: programId, job_id: "by-hand" }],
+  });
+  await expect(handle.result()).rejects.toMatchObject({ cause: { type: "JOB_NOT_FOUND" } });
 });
 
 test("an entry that cannot be read is named, and hides no other", async () => {
@@ -229,7 +205,7 @@ test("an entry that cannot be read is named, and hides no other", async () => {
   await damage("user-3", 4, "y");
   await damage("user-4", 4, "t");
   await damage("user-5", 1, "p");
-  const found = await run(request("damaged", undefined, july));
+  const found = await run(call("damaged", undefined, july));
   expect(found).toMatchObject({ state: "DONE", entries: whole.length - 3, unreadable: 3 });
   const unreadables = [
     { userId: "user-3", number: 4 },
@@ -241,15 +217,14 @@ test("an entry that cannot be read is named, and hides no other", async () => {
   const { manifest, lines } = await folder.read("shop/damaged");
   expect(manifest.unreadableEntries).toHaveLength(3);
   expect(whole.filter((line) => !lines.includes(line))).toHaveLength(3);
-  const handle = stack.client.workflow.getHandle(exportWorkflowId(programId, "damaged"));
+  const handle = stack.client.workflow.getHandle(exportIdOf("damaged"));
   await showsDetails(handle, "3 could not be read");
   await showsDetails(handle, "The manifest is written.");
 });
 
 test("a folder that cannot be written is tried again until it can", async () => {
-  const asked = request("blocked", june, july);
   await writeFile(join(folder.path, "shop/blocked"), "a file");
-  await exportLedger(stack.deps, asked);
+  await startJob(stack.deps, ledgerExport, call("blocked", june, july));
   await rm(join(folder.path, "shop/blocked"));
   expect(await ended("blocked")).toMatchObject({ state: "DONE" });
 });

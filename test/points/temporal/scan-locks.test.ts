@@ -1,17 +1,15 @@
 /** Tests that a report and an export wait until another one of their program has ended. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { workflowTypes } from "../../../src/platform/contract/workflow-types.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
-import { exportWorkflowId } from "../../../src/points/contract/exports.ts";
-import { liabilityReportWorkflowId } from "../../../src/points/contract/liability-reports.ts";
+import { jobWorkflowId } from "../../../src/points/contract/jobs.ts";
+import type { JobRequest } from "../../../src/points/rules/jobs.ts";
 import { lateEntriesMs } from "../../../src/points/rules/ledger.ts";
-import { exportLedger, getLedgerExport } from "../../../src/points/use-cases/export-ledger.ts";
-import {
-  createLiabilityReport,
-  getLiabilityReport,
-} from "../../../src/points/use-cases/liability-reports.ts";
+import { ledgerExport } from "../../../src/points/use-cases/jobs/export-ledger.ts";
+import { getJob, type JobType, startJob } from "../../../src/points/use-cases/jobs/jobs.ts";
+import { liabilityReport } from "../../../src/points/use-cases/jobs/liability.ts";
+import { takeScanLock } from "../../../src/points/use-cases/jobs/scan-lock.ts";
+import { verification } from "../../../src/points/use-cases/jobs/verification.ts";
 import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
-import { takeScanLock } from "../../../src/points/use-cases/scan-lock.ts";
 import {
   createExportFolder,
   type ExportFolderFixture,
@@ -25,69 +23,53 @@ const caller = asService("tests");
 
 let folder: ExportFolderFixture;
 let stack: WorkerStack;
-let end: number;
+let requests: Readonly<Record<string, JobRequest>>;
 beforeAll(async () => {
   folder = await createExportFolder([programId, otherProgram]);
   stack = await startWorkerStack({ programId, env: folder.env });
   const program = { programId: otherProgram, timeZone: "UTC", lifetimeMonths: 12 };
   await createProgram({ ...stack.deps, background: () => {} }, program);
-  end = (await stack.deps.clock.now()).calendar - lateEntriesMs - 1_000;
+  const end = (await stack.deps.clock.now()).calendar - lateEntriesMs - 1_000;
+  requests = {
+    "verify-program": { repair: false },
+    "export-ledger": { destination: "audit", end },
+  };
 });
 afterAll(async () => {
   await stack.stop();
   await folder.delete();
 });
 
-interface Scan {
-  readonly type: string;
-  workflowIdOf(programId: string, id: string): string;
-  create(programId: string, id: string): Promise<unknown>;
-  isDone(programId: string, id: string): Promise<boolean>;
-}
-
-const report: Scan = {
-  type: workflowTypes.liabilityReport,
-  workflowIdOf: liabilityReportWorkflowId,
-  create: (programId, reportId) =>
-    createLiabilityReport(stack.deps, { programId, reportId, caller }),
-  async isDone(programId, reportId) {
-    const { result } = await getLiabilityReport(stack.deps, { programId, reportId });
-    return result !== undefined;
-  },
-};
-
-const ledgerExport: Scan = {
-  type: workflowTypes.exportLedger,
-  workflowIdOf: exportWorkflowId,
-  create: (programId, exportId) =>
-    exportLedger(stack.deps, {
-      ...{ programId, exportId, caller, destination: "audit", window: { start: undefined, end } },
-    }),
-  isDone: async (programId, exportId) =>
-    (await getLedgerExport(stack.deps, { programId, exportId })).state === "DONE",
-};
+const workflowIdOf = ({ kind }: JobType, jobId: string) =>
+  jobWorkflowId({ programId, kind: kind.name, jobId });
 
 /** Starts a run that makes no progress, because no worker polls its task queue. */
-function startStuck({ type, workflowIdOf }: Scan, id: string) {
-  const workflowId = workflowIdOf(programId, id);
-  return stack.client.workflow.start(type, { workflowId, taskQueue: "nobody", args: [{}] });
+function startStuck(type: JobType, id: string) {
+  const workflowId = workflowIdOf(type, id);
+  const { workflowType } = type.kind;
+  return stack.client.workflow.start(workflowType, { workflowId, taskQueue: "nobody", args: [{}] });
 }
 
-const isDone = (scan: Scan, programId: string, id: string) =>
-  eventually(async () => expect(await scan.isDone(programId, id)).toBe(true));
+const isDone = (type: JobType, programId: string, jobId: string) =>
+  eventually(async () =>
+    expect((await getJob(stack.deps, type, { programId, jobId })).state).toBe("DONE"),
+  );
 
 test.each([
-  ["liability-report", report],
-  ["export-ledger", ledgerExport],
-] as const)("a second run of %s waits for the first one, and says so", async (kind, scan) => {
+  ["liability-report", liabilityReport as JobType],
+  ["verify-program", verification as JobType],
+  ["export-ledger", ledgerExport as JobType],
+])("a second run of %s waits for the first one, and says so", async (kind, type) => {
+  const create = (programId: string, jobId: string) =>
+    startJob(stack.deps, type, { programId, jobId, caller, request: requests[kind] ?? {} });
   // A run that has not begun to read, such as a report in its first minutes, has no lock.
-  await startStuck(scan, "sleeping");
-  const first = await startStuck(scan, "first");
+  await startStuck(type, "sleeping");
+  const first = await startStuck(type, "first");
   const held = { programId, kind, workflowId: first.workflowId };
   expect(await takeScanLock(stack.deps, held)).toBeUndefined();
 
-  await scan.create(programId, "second");
-  const second = stack.client.workflow.getHandle(scan.workflowIdOf(programId, "second"));
+  await create(programId, "second");
+  const second = stack.client.workflow.getHandle(workflowIdOf(type, "second"));
   await eventually(async () => {
     const { raw } = await second.describe();
     const failures = raw.pendingActivities?.map(({ lastFailure }) => lastFailure?.message);
@@ -95,10 +77,11 @@ test.each([
       `waits until ${kind}/shop/first has ended: one of its kind runs in a program at a time`,
     );
   });
-  await scan.create(otherProgram, "unrelated");
-  await isDone(scan, otherProgram, "unrelated");
-  expect(await scan.isDone(programId, "second")).toBe(false);
+  await create(otherProgram, "unrelated");
+  await isDone(type, otherProgram, "unrelated");
+  const waiting = await getJob(stack.deps, type, { programId, jobId: "second" });
+  expect(waiting.state).toBe("RUNNING");
 
   await first.terminate("a test");
-  await isDone(scan, programId, "second");
+  await isDone(type, programId, "second");
 });

@@ -4,7 +4,8 @@ import { DeleteItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { grantPoints } from "../../../src/points/use-cases/commands.ts";
-import { getProgramVerification, verifyProgram } from "../../../src/points/use-cases/verify.ts";
+import { getJob, startJob } from "../../../src/points/use-cases/jobs/jobs.ts";
+import { verification } from "../../../src/points/use-cases/jobs/verification.ts";
 import { showsDetails } from "../../support/fixtures/operators.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../../support/servers/worker.ts";
@@ -16,28 +17,37 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
+let count = 0;
+const verify = (repair: boolean) => {
+  count += 1;
+  const call = { programId: stack.programId, jobId: `v-${count}`, caller: asService("tests") };
+  return startJob(stack.deps, verification, { ...call, request: { repair } });
+};
+
+/** Waits for the end of the latest verification. */
 const done = () =>
   eventually(async () => {
-    const found = await getProgramVerification(stack.deps, stack.programId);
+    const name = { programId: stack.programId, jobId: `v-${count}` };
+    const { sum, ...found } = await getJob(stack.deps, verification, name);
     expect(found.state).not.toBe("RUNNING");
-    return found;
+    return { ...found, ...sum };
   });
 
-test("a program that was never verified has no verification", async () => {
-  const verification = getProgramVerification(stack.deps, stack.programId);
-  await expect(verification).rejects.toMatchObject({ reason: "VERIFICATION_NOT_FOUND" });
+test("a verification that was never asked for is not found", async () => {
+  const found = getJob(stack.deps, verification, { programId: stack.programId, jobId: "no" });
+  await expect(found).rejects.toMatchObject({ reason: "JOB_NOT_FOUND" });
 });
 
-test("is RUNNING first, and a second call joins it", async () => {
-  const { deps, programId, proxy } = stack;
-  proxy.faults({ delay: 1, delayMs: [1_500, 1_500], operations: "reads" });
-  const first = await verifyProgram(deps, programId, false);
-  expect(first).toMatchObject({ state: "RUNNING", accounts: 0, wrong: 0 });
-  expect(await verifyProgram(deps, programId, false)).toMatchObject({ startTime: first.startTime });
-  const repair = verifyProgram(deps, programId, true);
-  await expect(repair).rejects.toMatchObject({ reason: "WRONG_STATE" });
+test("is RUNNING first, and the same call joins it", async () => {
+  const { proxy } = stack;
+  proxy.faults({ delay: 1, delayMs: [1_500, 1_500], operations: ["Scan"] });
+  const first = await verify(false);
+  expect(first).toMatchObject({ state: "RUNNING", sum: { accounts: 0, wrong: 0 } });
+  count -= 1;
+  const again = { state: "RUNNING", createTime: first.createTime, replayed: true };
+  expect(await verify(false)).toMatchObject(again);
   proxy.faults({});
-  expect(await done()).toMatchObject({ state: "DONE", startTime: first.startTime });
+  expect(await done()).toMatchObject({ state: "DONE", createTime: first.createTime });
 });
 
 test("names the accounts that differ from their ledgers", async () => {
@@ -47,12 +57,8 @@ test("names the accounts that differ from their ledgers", async () => {
     const change = { programId, userId, eventId: "e", reason: "", caller: asService("tests") };
     await grantPoints(deps, { ...change, points: 7, deadline: undefined });
   }
-  const started = Date.now();
-  const first = await verifyProgram(deps, programId, false);
-  // Temporal returns the time in whole seconds.
-  expect(first.startTime).toBeGreaterThan(started - 1_000);
-  expect(first.startTime).toBeLessThanOrEqual(Date.now());
-  expect(first.workflowId).toBe(`verify-program/${programId}`);
+  const first = await verify(false);
+  expect(first.workflowId).toBe(`verify-program/${programId}/v-${count}`);
   expect(await done()).toMatchObject({
     state: "DONE",
     accounts: userIds.length,
@@ -66,12 +72,12 @@ test("names the accounts that differ from their ledgers", async () => {
     ...item,
     n: { N: "2" },
   }));
-  await verifyProgram(deps, programId, false);
+  await verify(false);
   const found = await done();
   expect(found).toMatchObject({ state: "DONE", accounts: userIds.length, wrong: 1, failed: 0 });
   const differences = [{ field: "last", expected: "1", actual: "2" }];
   expect(found.reports).toEqual([{ userId: "user-7", differences, unreported: 0 }]);
-  expect(found).toMatchObject({ repair: false, repaired: 0 });
+  expect(found).toMatchObject({ request: { repair: false }, repaired: 0 });
 
   // An account whose ledger cannot be repaired is named, and the other one is repaired.
   const remove = (pk: string, sk: string) =>
@@ -83,18 +89,18 @@ test("names the accounts that differ from their ledgers", async () => {
     );
   await remove(`A#${programId}#user-8`, "L#000000000001");
   await remove(`K#${programId}#user-8#c:e`, "K");
-  await verifyProgram(deps, programId, true);
-  const repaired = { repair: true, accounts: userIds.length - 1, wrong: 1, repaired: 1, failed: 1 };
+  const { workflowId } = await verify(true);
+  const repaired = { accounts: userIds.length - 1, wrong: 1, repaired: 1, failed: 1 };
   expect(await done()).toMatchObject({
     ...{ state: "DONE", ...repaired, reports: found.reports },
     failures: [{ userId: "user-8", reason: "LEDGER_DAMAGED" }],
   });
-  const handle = stack.client.workflow.getHandle(`verify-program/${programId}`);
+  const handle = stack.client.workflow.getHandle(workflowId);
   await showsDetails(
     handle,
     "Verified 39 accounts; 1 differed, 1 repaired, 1 could not be verified or repaired: " +
       "user-8 (LEDGER_DAMAGED).",
   );
-  await verifyProgram(deps, programId, false);
+  await verify(false);
   expect((await done()).reports.map(({ userId }) => userId)).toEqual(["user-8"]);
 });

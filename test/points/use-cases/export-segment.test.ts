@@ -3,12 +3,19 @@ import { randomBytes } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { Deps } from "../../../src/hub/deps.ts";
+import { camelCased } from "../../../src/platform/contract/spelling.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
+import { type ExportedEntries, exportKind } from "../../../src/points/contract/exports.ts";
 import type { ScannedEntry } from "../../../src/points/ports/points.ts";
-import { lateEntriesMs } from "../../../src/points/rules/ledger.ts";
-import { keepPart, openExport } from "../../../src/points/use-cases/export-files.ts";
-import { exportSegment } from "../../../src/points/use-cases/export-segment.ts";
+import {
+  type ExportedFile,
+  finishExport,
+  openExport,
+} from "../../../src/points/use-cases/jobs/export-files.ts";
+import { ledgerExport } from "../../../src/points/use-cases/jobs/export-ledger.ts";
+import { exportSegment } from "../../../src/points/use-cases/jobs/export-segment.ts";
+import { jobOf } from "../../support/fixtures/jobs.ts";
 import { createMemoryFolder, exportPorts, namesIn } from "../../support/servers/export-ports.ts";
 
 const entry = (number: number, createTime: number) => ({
@@ -36,15 +43,14 @@ function scanning(pages: readonly (readonly ScannedEntry[])[]) {
   return { deps: { ...exportPorts(), reader }, reads };
 }
 
-const request = {
-  ...{ programId: "shop", exportId: "e", destination: "audit", segment: 0, segments: 1 },
-  window: { start: 1_000, end: 9_000 },
-};
+const job = jobOf(ledgerExport, "shop", { destination: "audit", start: 1_000, end: 9_000 });
+const only = { segment: 0, segments: 1 };
+const name = { programId: "shop", exportId: job.jobId };
 
 type FileDeps = Pick<Deps, "exportDestinations">;
 
-async function linesOf({ exportDestinations }: FileDeps, name = ""): Promise<number[]> {
-  const content = await exportDestinations.folder("audit", request).read(name);
+async function linesOf({ exportDestinations }: FileDeps, file = ""): Promise<number[]> {
+  const content = await exportDestinations.folder("audit", name).read(file);
   const lines = gunzipSync(content ?? Buffer.of())
     .toString()
     .trim()
@@ -52,46 +58,46 @@ async function linesOf({ exportDestinations }: FileDeps, name = ""): Promise<num
   return lines.map((line) => Number(JSON.parse(line).entry.number));
 }
 
-const noErrors = (_: unknown, error: unknown): never => {
-  throw error;
+const noErrors = (message: string, fields: object): never => {
+  throw new Error(message, { cause: fields });
 };
 
 describe("a step", () => {
   test("writes what was recorded in the window, from its place to the end", async () => {
     const pages = [[at(1, 999), at(2, 1_000)], [at(3, 8_999), at(4, 9_000)], [at(5)]];
     const { deps, reads } = scanning(pages);
-    const found = await exportSegment(deps, request, {}, () => true, noErrors);
-    expect(found).toMatchObject({ unreadable: 0, unreadables: [], part: { entries: 3 } });
+    const found = await exportSegment(deps, job, only, {}, () => true, noErrors);
+    expect(found).toMatchObject({ unreadable: 0, unreadables: [], file: { entries: 3 } });
     expect(found.cursor).toBeUndefined();
-    expect(await linesOf(deps, found.part?.name)).toEqual([2, 3, 5]);
+    expect(await linesOf(deps, found.file?.name)).toEqual([2, 3, 5]);
     expect(reads).toEqual([0, 1, 2]);
   });
 
   test("ends where it has to, and the next one goes on there", async () => {
     const { deps } = scanning([[at(1)], [at(2)], [at(3)]]);
-    const first = await exportSegment(deps, request, {}, () => false, noErrors);
-    expect(first).toMatchObject({ cursor: "1", part: { entries: 1 } });
-    const rest = await exportSegment(deps, request, { cursor: "1" }, () => true, noErrors);
-    expect(await linesOf(deps, first.part?.name)).toEqual([1]);
-    expect(await linesOf(deps, rest.part?.name)).toEqual([2, 3]);
+    const first = await exportSegment(deps, job, only, {}, () => false, noErrors);
+    expect(first).toMatchObject({ cursor: "1", file: { entries: 1 } });
+    const rest = await exportSegment(deps, job, only, { cursor: "1" }, () => true, noErrors);
+    expect(await linesOf(deps, first.file?.name)).toEqual([1]);
+    expect(await linesOf(deps, rest.file?.name)).toEqual([2, 3]);
   });
 
   test("keeps its place while nothing was found, and then the one before the lines", async () => {
     const { deps } = scanning([[], [], [at(1)], [], [at(2)]]);
     const places: unknown[] = [];
     const keep = (place: object) => places.push(place) < 10;
-    const found = await exportSegment(deps, request, {}, keep, noErrors);
-    expect(found.part?.entries).toBe(2);
+    const found = await exportSegment(deps, job, only, {}, keep, noErrors);
+    expect(found.file?.entries).toBe(2);
     expect(places).toEqual([{ cursor: "1" }, { cursor: "2" }, { cursor: "2" }, { cursor: "2" }]);
-    const again = await exportSegment(deps, request, { cursor: "2" }, () => true, noErrors);
-    expect(await linesOf(deps, again.part?.name)).toEqual([1, 2]);
+    const again = await exportSegment(deps, job, only, { cursor: "2" }, () => true, noErrors);
+    expect(await linesOf(deps, again.file?.name)).toEqual([1, 2]);
   });
 
   test("writes no file without an entry", async () => {
     const { deps } = scanning([[], [at(1, 1)]]);
-    const found = await exportSegment(deps, request, {}, () => true, noErrors);
-    expect(found).toEqual({ unreadable: 0, unreadables: [] });
-    expect(await namesIn(deps.exportDestinations.folder("audit", request))).toEqual([]);
+    const found = await exportSegment(deps, job, only, {}, () => true, noErrors);
+    expect(found).toEqual({ ...exportKind.nothing });
+    expect(await namesIn(deps.exportDestinations.folder("audit", name))).toEqual([]);
   });
 
   test("names what cannot be read or expressed, whenever it was recorded", async () => {
@@ -101,18 +107,20 @@ describe("a step", () => {
     const errors: string[] = [];
     const found = await exportSegment(
       deps,
-      request,
+      job,
+      only,
       {},
       () => true,
-      ({ userId }, error) => {
-        errors.push(`${userId}: ${(error as Error).message}`);
+      (_, fields) => {
+        const { userId, err } = fields as { userId: string; err: Error };
+        errors.push(`${userId}: ${err.message}`);
       },
     );
     const unreadables = [
       { userId: "b", number: 8 },
       { userId: "n", number: 7 },
     ];
-    expect(found).toMatchObject({ unreadable: 2, unreadables, part: { entries: 2 } });
+    expect(found).toMatchObject({ unreadable: 2, unreadables, file: { entries: 2 } });
     expect(errors).toEqual(["b: broken", expect.stringContaining("n: the contract does not know")]);
   });
 
@@ -120,9 +128,9 @@ describe("a step", () => {
     const { deps } = scanning([[at(1)]]);
     const away = new DomainError("STORE_UNAVAILABLE", "away");
     const reader = { ...deps.reader, scannedEntries: async () => Promise.reject(away) };
-    const step = exportSegment({ ...deps, reader }, request, {}, () => true, noErrors);
+    const step = exportSegment({ ...deps, reader }, job, only, {}, () => true, noErrors);
     await expect(step).rejects.toBe(away);
-    expect(await namesIn(deps.exportDestinations.folder("audit", request))).toEqual([]);
+    expect(await namesIn(deps.exportDestinations.folder("audit", name))).toEqual([]);
   });
 });
 
@@ -148,7 +156,7 @@ describe("the steps of a process", () => {
       const limited = isLong
         ? { exportDestinations, exportFormat: { ...exportFormat, line: () => text } }
         : { exportDestinations: { folder: () => folder }, exportFormat };
-      return exportSegment({ ...limited, reader }, request, {}, () => true, noErrors);
+      return exportSegment({ ...limited, reader }, job, only, {}, () => true, noErrors);
     };
     return { step, reads, written };
   }
@@ -167,8 +175,8 @@ describe("the steps of a process", () => {
   test("share the memory of their files", async () => {
     const { step, written } = createSteps();
     const waiting = Array.from({ length: 127 }, () => step(1));
-    const { cursor, part } = await step(5, { isLong: true });
-    expect({ cursor, entries: part?.entries }).toEqual({ cursor: "2", entries: 2 });
+    const { cursor, file } = await step(5, { isLong: true });
+    expect({ cursor, entries: file?.entries }).toEqual({ cursor: "2", entries: 2 });
     written();
     await Promise.all(waiting);
     expect((await step(5, { isLong: true })).cursor).toBeUndefined();
@@ -187,23 +195,43 @@ describe("the steps of a process", () => {
 describe("a file gets its name", () => {
   test("once, however many attempts have written one or renamed it", async () => {
     const { deps } = scanning([[at(1)], [at(2)]]);
-    const step = () => exportSegment(deps, request, {}, () => true, noErrors);
+    const step = () => exportSegment(deps, job, only, {}, () => true, noErrors);
     const [killed, counted] = [await step(), await step()];
-    const name = counted.part?.name ?? "";
-    expect(killed.part?.name).not.toBe(name);
+    expect(killed.file?.name).not.toBe(counted.file?.name);
+    const files = [counted.file ?? expect.fail()];
+    for (const _ of [1, 2]) await finishExport(deps, job, counted, files);
     const part = "part-0-000001.jsonl.gz";
-    for (const _ of [1, 2]) await keepPart(deps, request, name, part);
     expect(await linesOf(deps, part)).toEqual([1, 2]);
-    const folder = deps.exportDestinations.folder("audit", request);
-    expect(await namesIn(folder)).toEqual([killed.part?.name, part]);
-    const clock = { now: async () => ({ calendar: 9_000 + lateEntriesMs }) } as Deps["clock"];
-    expect(await openExport({ ...deps, clock }, request)).toBeUndefined();
-    expect(await namesIn(folder)).toEqual([]);
+    const folder = deps.exportDestinations.folder("audit", name);
+    expect((await namesIn(folder)).toSorted()).toEqual(["manifest.json", part]);
   });
 
-  test("unless somebody has deleted it", async () => {
-    const { deps } = scanning([]);
-    const keeping = keepPart(deps, request, ".x.unfinished", "part-0-000001.jsonl.gz");
-    await expect(keeping).rejects.toMatchObject({ reason: "WRONG_STATE", retryable: false });
+  test("by its segment, and by its place there", async () => {
+    const { deps } = scanning([[at(1)]]);
+    const files: ExportedFile[] = [];
+    for (const segment of [1, 0, 1]) {
+      const { file } = await exportSegment(
+        deps,
+        job,
+        { ...only, segment },
+        {},
+        () => true,
+        noErrors,
+      );
+      files.push(file ?? expect.fail());
+    }
+    await finishExport(deps, job, camelCased<ExportedEntries>(exportKind.nothing), files);
+    const folder = deps.exportDestinations.folder("audit", name);
+    expect((await namesIn(folder)).toSorted()).toEqual([
+      "manifest.json",
+      ...["part-0-000001.jsonl.gz", "part-1-000001.jsonl.gz", "part-1-000002.jsonl.gz"],
+    ]);
+  });
+
+  test("not when a run that has ended early has left it", async () => {
+    const { deps } = scanning([[at(1)]]);
+    await exportSegment(deps, job, only, {}, () => true, noErrors);
+    expect(await openExport(deps, job)).toBeUndefined();
+    expect(await namesIn(deps.exportDestinations.folder("audit", name))).toEqual([]);
   });
 });

@@ -6,10 +6,12 @@ import type { ItemStore } from "../../../src/platform/engine/item-store.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import type { AccountName } from "../../../src/points/ports/points.ts";
 import { grantPoints } from "../../../src/points/use-cases/commands.ts";
-import { requirePast } from "../../../src/points/use-cases/export-ledger.ts";
+import { ledgerExport } from "../../../src/points/use-cases/jobs/export-ledger.ts";
 import { getPastBalance } from "../../../src/points/use-cases/past-balance.ts";
+import { jobOf } from "../../support/fixtures/jobs.ts";
 import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
 import { allItems } from "../../support/fixtures/pages.ts";
+import { exportPorts } from "../../support/servers/export-ports.ts";
 
 const minute = 60_000;
 const users = ["u", "v", "w"];
@@ -78,12 +80,13 @@ function setUp() {
 
   /** The entries of an export up to an instant; undefined if it is refused. */
   async function exportedUntil(end: number): Promise<number | undefined> {
-    const window = { start: undefined, end };
-    const isRefused = await requirePast(deps, window).then(
-      () => false,
-      () => true,
-    );
-    if (isRefused) return undefined;
+    const request = { destination: "audit", end };
+    try {
+      const job = jobOf(ledgerExport, programId, request, clock.time);
+      ledgerExport.check?.({ ...deps, ...exportPorts() }, job);
+    } catch {
+      return undefined;
+    }
     const query = { from: 1, to: 100, newestFirst: false, types: [] };
     const lists = users.map((userId) =>
       allItems((page) => deps.reader.entries({ programId, userId }, query, page), 100),

@@ -5,22 +5,16 @@ import { refundPoints } from "../../../src/holds/use-cases/refund.ts";
 import type { Deps, Reader } from "../../../src/hub/deps.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
+import { addCounts } from "../../../src/platform/words/sums.ts";
 import { shardCount } from "../../../src/points/contract/points.ts";
 import { accountRef, programRef } from "../../../src/points/ports/records.ts";
 import { type LedgerEntry, noTotals, type Totals } from "../../../src/points/rules/ledger.ts";
-import type { LiabilityResult } from "../../../src/points/rules/liability.ts";
-import { addLiability, noLiability } from "../../../src/points/rules/liability-sums.ts";
 import { grantPoints, revokePoints, usePoints } from "../../../src/points/use-cases/commands.ts";
 import { expireDueInShard } from "../../../src/points/use-cases/expire-due.ts";
-import {
-  createLiabilityReport,
-  keepLiability,
-} from "../../../src/points/use-cases/liability-reports.ts";
-import {
-  type ReportProgress,
-  reportSegment,
-} from "../../../src/points/use-cases/report-segment.ts";
+import { getJob, startJob } from "../../../src/points/use-cases/jobs/jobs.ts";
+import { liabilityReport, readOutstanding } from "../../../src/points/use-cases/jobs/liability.ts";
 import { beforeItemOf } from "../../support/fixtures/account-fixture.ts";
+import { makeSteps } from "../../support/fixtures/jobs.ts";
 import { randomFrom } from "../../support/models/random.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
@@ -165,25 +159,19 @@ function sumsOf(ledgers: ReturnType<ReturnType<typeof setUp>["entries"]>, instan
   };
 }
 
-/** Runs the segments of a report in steps of one page, each from the progress of the one before. */
-async function run(deps: Deps, reportId: string, onPage: () => Promise<void> = async () => {}) {
-  let sums = { ...noLiability, failed: 0, failures: [] as ReportProgress["failures"] };
+const create = (deps: Deps, since?: number) =>
+  startJob(deps, liabilityReport, { programId, jobId: "r", caller, request: { since } });
+
+/** Runs the segments of a report in steps of one page, each from the cursor of the one before. */
+async function run(deps: Deps, onPage: () => Promise<void> = async () => {}) {
+  const job = await getJob(deps, liabilityReport, { programId, jobId: "r" });
+  let { sum } = job;
   for (let segment = 0; segment < segments; segment++) {
-    let progress: Partial<ReportProgress> = {};
-    do {
-      await onPage();
-      const input = { programId, reportId, segment, segments, ...progress };
-      progress = JSON.parse(JSON.stringify(await reportSegment(deps, input, () => false)));
-    } while (progress.cursor !== undefined);
-    const { failed = 0, failures = [], ...liability } = progress as ReportProgress;
-    sums = {
-      ...addLiability(sums, liability),
-      failed: sums.failed + failed,
-      failures: [...sums.failures, ...failures],
-    };
+    const part = { segment, segments };
+    const found = await makeSteps(deps, liabilityReport, job, part, onPage);
+    sum = addCounts(sum, found.sum);
   }
-  const { result } = await keepLiability(deps, { programId, reportId }, sums);
-  return result as LiabilityResult;
+  return { ...sum, ...(await readOutstanding(deps, job, sum)) };
 }
 
 /** The reader with pages of 7 items. */
@@ -200,16 +188,13 @@ describe("the sums of a report are those of the ledgers", () => {
     const since = below(4) === 0 ? undefined : clock.time;
     await changes(60, 4 * day);
     clock.time += 1;
-    const report = { programId, reportId: "r", since, caller };
-    const { asOf } = await createLiabilityReport(deps, report);
+    const { createTime: asOf } = await create(deps, since);
     // No entry of this instant is written any more, as after the time that the workflow waits.
     clock.time += 1;
     const reading = { ...deps, reader: inSmallPages(deps.reader) };
     if (seed % 2 === 0) store.beforeItem = beforeItemOf("item by item");
     const writing = seed % 2 === 0 ? changes(20, 9 * day) : undefined;
-    const result = await run(reading, "r", () =>
-      writing ? Promise.resolve() : changes(2, 5 * day),
-    );
+    const result = await run(reading, () => (writing ? Promise.resolve() : changes(2, 5 * day)));
     await writing;
 
     const end = sumsOf(entries(), asOf);
@@ -233,7 +218,7 @@ describe("the sums of a report are those of the ledgers", () => {
       }));
     expect(result.buckets).toEqual(buckets);
     const outstanding = [...end.months.values()].reduce((sum, points) => sum + points, 0);
-    expect(result.outstanding).toBe(String(outstanding));
+    expect(result.outstanding).toBe(BigInt(outstanding));
     expect(result.held).toBe(end.held === 0 ? undefined : String(end.held));
   });
 });
@@ -249,24 +234,24 @@ describe("a report", () => {
     const { deps, store, clock } = setUp(1);
     for (const userId of ["ann", "bea", "cid"]) await grant(deps, userId, 10);
     clock.time += 1;
-    await createLiabilityReport(deps, { programId, reportId: "r", caller });
+    await create(deps);
     const bad = accountRef(programId, "bea");
     const { value } = (await deps.reader.get(bad)) ?? expect.fail();
     store.force(bad, { ...value, slots: [10, Number.NaN, 0] });
-    const result = await run(deps, "r");
+    const result = await run(deps);
     expect(result).toMatchObject({ accounts: 2, members: 2, failed: 1 });
     expect(result.failures).toEqual([{ userId: "bea", reason: "INTERNAL" }]);
-    expect(result.outstanding).toBe("20");
+    expect(result.outstanding).toBe(20n);
   });
 
   test("ends in an outage, and goes on from its progress", async () => {
     const { deps, clock } = setUp(1);
     for (const userId of ["ann", "bea", "cid"]) await grant(deps, userId, 10);
     clock.time += 1;
-    await createLiabilityReport(deps, { programId, reportId: "r", caller });
+    await create(deps);
     const accounts = () => Promise.reject(new DomainError("STORE_UNAVAILABLE", "away"));
     const away = { ...deps, reader: { ...deps.reader, accounts } };
-    await expect(run(away, "r")).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
-    expect(await run(deps, "r")).toMatchObject({ accounts: 3, failed: 0 });
+    await expect(run(away)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(await run(deps)).toMatchObject({ accounts: 3, failed: 0 });
   });
 });

@@ -1,6 +1,6 @@
 /** Tests that one workflow of a program and a kind has the lock, whoever asks at the same time. */
 import { expect, test } from "vitest";
-import { releaseScanLock, takeScanLock } from "../../../src/points/use-cases/scan-lock.ts";
+import { releaseScanLock, takeScanLock } from "../../../src/points/use-cases/jobs/scan-lock.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 function setUp() {
@@ -8,7 +8,7 @@ function setUp() {
   const { deps } = memoryDeps();
   const isRunning = async (workflowId: string) => running.has(workflowId);
   const workflows = { ...deps.workflows, isRunning };
-  const take = (workflowId: string, programId = "shop", kind = "export-ledger" as const) =>
+  const take = (workflowId: string, programId = "shop", kind = "export-ledger") =>
     takeScanLock({ ...deps, workflows }, { programId, kind, workflowId });
   return { running, take, deps: { ...deps, workflows } };
 }

@@ -6,11 +6,8 @@ import { DomainError } from "../../../src/platform/words/errors.ts";
 import { accountRef, entryRef, eventRef } from "../../../src/points/ports/records.ts";
 import type { Account } from "../../../src/points/rules/account.ts";
 import type { LedgerEntry } from "../../../src/points/rules/ledger.ts";
+import { verification } from "../../../src/points/use-cases/jobs/verification.ts";
 import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
-import {
-  type VerifyProgress,
-  verifySegment,
-} from "../../../src/points/use-cases/verify-segment.ts";
 import {
   account,
   createAccountFixture,
@@ -20,6 +17,7 @@ import {
   use,
   userId,
 } from "../../support/fixtures/account-fixture.ts";
+import { jobOf, makeStep, makeSteps } from "../../support/fixtures/jobs.ts";
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -276,42 +274,21 @@ test("the scan for a missing entry ends at its caller's deadline", async () => {
 
 /** Verifies a segment in its smallest steps, each from the cursor of the last one. */
 async function inSteps(deps: Deps, repair = false) {
-  const steps: VerifyProgress[] = [];
-  let cursor: string | undefined;
-  do {
-    const input = {
-      programId,
-      segment: 0,
-      segments: 1,
-      repair,
-      ...(cursor !== undefined && { cursor }),
-    };
-    const step = await verifySegment(deps, input, () => false);
-    steps.push(step);
-    cursor = step.cursor;
-  } while (cursor !== undefined);
-  const sum = (of: (step: VerifyProgress) => number) => steps.reduce((n, s) => n + of(s), 0);
-  return {
-    steps,
-    accounts: sum(({ accounts }) => accounts),
-    entries: sum(({ entries }) => entries),
-    wrong: sum(({ wrong }) => wrong),
-    repaired: sum(({ repaired }) => repaired),
-    reports: steps.flatMap(({ reports }) => reports),
-    failures: steps.flatMap(({ failures }) => failures),
-  };
+  const { steps, sum } = await makeSteps(deps, verification, asked(repair));
+  return { steps, ...sum };
 }
+
+const asked = (repair: boolean) => jobOf(verification, programId, { repair });
 
 describe("the verification of many accounts", () => {
   test.each([0, 2])("continues inside a ledger (entry %i is missing)", async (missing) => {
     const count = 5_000;
     const fixture = await longAccount(count);
     const whole = longLedger(fixture.deps, count, missing);
-    const input = { programId, segment: 0, segments: 1, repair: false };
-    const { accounts, entries, wrong, reports } = await verifySegment(
+    const { accounts, entries, wrong, reports } = await makeStep(
       whole.deps,
-      input,
-      () => true,
+      verification,
+      asked(false),
     );
     const cut = longLedger(fixture.deps, count, missing);
     const found = await inSteps(cut.deps);
@@ -413,14 +390,13 @@ describe("the verification of many accounts", () => {
     const ref = accountRef(programId, "a");
     store.force(ref, { ...((await deps.reader.get(ref))?.value as Account), frozen: true });
     const told: unknown[] = [];
-    const input = { programId, segment: 0, segments: 1, repair: true };
-    const found = await verifySegment(deps, input, () => true, {
-      onRepaired: (repaired) => told.push(repaired.differences),
+    const found = await makeStep(deps, verification, asked(true), {
+      warn: (_, fields) => told.push(fields),
     });
     const differences = [{ field: "frozen", expected: "false", actual: "true" }];
     expect(found).toMatchObject({ accounts: 2, wrong: 1, repaired: 1, failed: 0 });
     expect(found.reports).toEqual([{ userId: "a", differences, unreported: 0 }]);
-    expect(told).toEqual([differences]);
+    expect(told).toEqual([{ differences, restoredEntryNumbers: [] }]);
   });
 
   test("names an account that cannot be verified and continues; an outage ends it", async () => {
@@ -442,8 +418,7 @@ describe("the verification of many accounts", () => {
       ...deps.reader,
       storedEntries: () => Promise.reject(new DomainError("STORE_UNAVAILABLE", "away")),
     };
-    const input = { programId, segment: 0, segments: 1, repair: false };
-    const verifying = verifySegment({ ...deps, reader }, input, () => true);
+    const verifying = makeStep({ ...deps, reader }, verification, asked(false));
     await expect(verifying).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   });
 });

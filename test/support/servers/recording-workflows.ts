@@ -1,10 +1,6 @@
 /** The workflows port without Temporal: records its calls, so that a test can compare them. */
 
 import type { Workflows } from "../../../src/hub/deps.ts";
-import { emptyExport, exportWorkflowId } from "../../../src/points/contract/exports.ts";
-import { verifyWorkflowId } from "../../../src/points/contract/verifications.ts";
-import type { Verification } from "../../../src/points/ports/deps.ts";
-import type { LedgerExport } from "../../../src/points/ports/exports.ts";
 import { idOf } from "../fixtures/record-names.ts";
 
 /** `calls` has a line for each call, such as `startReservation default r-1`. */
@@ -14,8 +10,6 @@ export interface RecordingWorkflows extends Workflows {
 
 export function recordWorkflows(): RecordingWorkflows {
   const calls: string[] = [];
-  const verifications = new Map<string, Verification>();
-  const exports = new Map<string, LedgerExport>();
   return {
     calls,
     isAway: () => false,
@@ -49,36 +43,10 @@ export function recordWorkflows(): RecordingWorkflows {
     async ensureExpiryNotices({ programId, notices }) {
       calls.push(`ensureExpiryNotices ${programId} ${notices?.expiryDays ?? 0}`);
     },
-    async startVerification(programId, repair) {
-      calls.push(`startVerification ${programId}${repair ? " with repair" : ""}`);
-      verifications.set(programId, {
-        workflowId: verifyWorkflowId(programId),
-        startTime: 0,
-        state: "RUNNING",
-        repair,
-        accounts: 0,
-        entries: 0,
-        wrong: 0,
-        repaired: 0,
-        reports: [],
-        failed: 0,
-        failures: [],
-      });
+    async startJob({ name }, { programId, jobId }) {
+      calls.push(`startJob ${name} ${programId} ${jobId}`);
     },
-    verification: async (programId) => verifications.get(programId),
-    async startLiabilityReport({ programId, reportId }) {
-      calls.push(`startLiabilityReport ${programId} ${reportId}`);
-    },
-    async startExport(request) {
-      const { programId, exportId } = request;
-      const workflowId = exportWorkflowId(programId, exportId);
-      calls.push(`startExport ${programId} ${exportId}`);
-      const { unreadables: _, ...counts } = emptyExport;
-      const started = { workflowId, startTime: 0, state: "RUNNING", unreadables: [] } as const;
-      exports.set(workflowId, { ...request, ...counts, ...started });
-    },
-    ledgerExport: async ({ programId, exportId }) =>
-      exports.get(exportWorkflowId(programId, exportId)),
+    jobProgress: async ({ nothing }) => ({ isRunning: true, sum: nothing }),
     isRunning: async () => false,
     async startPurge({ type, id }, ownerId) {
       calls.push(`startPurge ${type} ${id} of ${ownerId}`);

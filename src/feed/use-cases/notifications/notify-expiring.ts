@@ -7,11 +7,11 @@ import { accountRef } from "../../../points/ports/records.ts";
 import { announcedMonth, pointsExpiringAt } from "../../../points/rules/expiry-notice.ts";
 import { expiredMonth } from "../../../points/rules/program.ts";
 import {
+  type AccountsPlace,
   type DueAccountsCounts,
-  type DueAccountsPlace,
   type DueAccountsShard,
   sweepDueAccounts,
-} from "../../../points/use-cases/sweep-due-accounts.ts";
+} from "../../../points/use-cases/sweep-accounts.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { type NotifyDeps, notifyMember } from "./notify.ts";
 
@@ -21,7 +21,7 @@ const concurrency = 32;
 type NotifiedCounts = DueAccountsCounts<"notified" | "unaffected">;
 
 /** The progress within a shard, from which another call can continue. */
-export type NotifyProgress = NotifiedCounts & DueAccountsPlace;
+export type NotifyProgress = NotifiedCounts & AccountsPlace;
 
 /**
  * Returns the month of the points that members are notified of now, if any. It reads the stored

@@ -5,7 +5,7 @@ import { pageAnswer, pageOf, query, startOf } from "../../../platform/dynamodb/s
 import { expiryIndex } from "../../../platform/dynamodb/tables.ts";
 import type { AccountName, PointsReader } from "../../ports/points.ts";
 import type { ProgramReader } from "../../ports/programs.ts";
-import { liabilityReport, reportsKey } from "../codecs/liability-reports.ts";
+import { job, jobsKey, kindPrefix } from "../codecs/jobs.ts";
 import { account, event, expiryKey, program } from "../codecs/points.ts";
 import { listEntries, listStoredEntries } from "../ledger-items.ts";
 import { scanEntries } from "./scanned-entries.ts";
@@ -77,12 +77,15 @@ export function pointsReads(
       return pageOf(Items.map(account.decode), LastEvaluatedKey);
     },
 
-    liabilityReports: (programId, page) =>
-      query(client, page, liabilityReport.decode, {
+    jobs: (programId, kind, page) =>
+      query(client, page, job.decode, {
         TableName: points,
         ConsistentRead: true,
-        KeyConditionExpression: "pk = :p",
-        ExpressionAttributeValues: { ":p": { S: reportsKey(programId) } },
+        KeyConditionExpression: "pk = :p AND begins_with(sk, :k)",
+        ExpressionAttributeValues: {
+          ":p": { S: jobsKey(programId) },
+          ":k": { S: kindPrefix(kind) },
+        },
       }),
     scannedEntries: (programId, window, segment, segments, page) =>
       scanEntries(client, points, programId, window, { segment, segments }, page),

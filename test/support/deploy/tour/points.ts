@@ -60,14 +60,16 @@ export async function tourPoints({ points }: TourClients): Promise<void> {
   await points.listLedgerEntries(account);
   await points.getLedgerEntry({ ...account, key: { case: "event", value: { eventId: "g2" } } });
   await points.verifyAccount(account);
-  await points.verifyProgram({ programId: "default" });
-  await points.getProgramVerification({ programId: "default" });
-  const report = { programId: "default", reportId: "r" };
+  const report = { programId: "default", jobId: "r" };
+  await points.verifyProgram(report);
+  await points.getProgramVerification(report);
+  await points.listProgramVerifications({ programId: "default" });
   await points.createLiabilityReport(report);
   await points.getLiabilityReport(report);
   await points.listLiabilityReports({ programId: "default" });
-  const ledger = { programId: "default", exportId: "tour" };
+  const ledger = { programId: "default", jobId: "tour" };
   const createTimeBefore = { seconds: BigInt(Math.floor(Date.now() / 1_000) - 1_200) };
   await points.exportLedger({ ...ledger, destination: "audit", createTimeBefore });
   await points.getLedgerExport(ledger);
+  await points.listLedgerExports({ programId: "default" });
 }

@@ -2,110 +2,82 @@
 // @generated from file meguri/points/v1/ledger_export.proto (package meguri.points.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Caller } from "../../access/v1/caller_pb.ts";
-import { file_meguri_access_v1_caller } from "../../access/v1/caller_pb.ts";
 import type { LedgerEntry } from "./ledger_entry_pb.ts";
 import { file_meguri_points_v1_ledger_entry } from "./ledger_entry_pb.ts";
-import type { Message, UnknownEnum } from "@bufbuild/protobuf";
+import type { ProgramJob } from "./program_job_pb.ts";
+import { file_meguri_points_v1_program_job } from "./program_job_pb.ts";
+import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file meguri/points/v1/ledger_export.proto.
  */
 export const file_meguri_points_v1_ledger_export: GenFile = /*@__PURE__*/
-  fileDesc("CiRtZWd1cmkvcG9pbnRzL3YxL2xlZGdlcl9leHBvcnQucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEi3QQKDExlZGdlckV4cG9ydBISCgpwcm9ncmFtX2lkGAEgASgJEhEKCWV4cG9ydF9pZBgCIAEoCRIzCgVzdGF0ZRgDIAEoDjIkLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRXhwb3J0LlN0YXRlEhMKC3dvcmtmbG93X2lkGAQgASgJEi4KCnN0YXJ0X3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2Rlc3RpbmF0aW9uGAYgASgJEg4KBmZvbGRlchgHIAEoCRI0ChBjcmVhdGVfdGltZV9mcm9tGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2ChJjcmVhdGVfdGltZV9iZWZvcmUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2VudHJ5X2NvdW50GAogASgDEhIKCnBhcnRfY291bnQYCyABKAMSEgoKYnl0ZV9jb3VudBgMIAEoAxIeChZ1bnJlYWRhYmxlX2VudHJ5X2NvdW50GA0gASgDEj0KEnVucmVhZGFibGVfZW50cmllcxgOIAMoCzIhLm1lZ3VyaS5wb2ludHMudjEuVW5yZWFkYWJsZUVudHJ5EigKBmNhbGxlchgPIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyIlMKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUlVOTklORxABEg4KClNUQVRFX0RPTkUQAhIQCgxTVEFURV9GQUlMRUQQAyIyCg9VbnJlYWRhYmxlRW50cnkSDwoHdXNlcl9pZBgBIAEoCRIOCgZudW1iZXIYAiABKAMiYgoNRXhwb3J0ZWRFbnRyeRISCgpwcm9ncmFtX2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSLAoFZW50cnkYAyABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5IqoDChRMZWRnZXJFeHBvcnRNYW5pZmVzdBISCgpwcm9ncmFtX2lkGAEgASgJEhEKCWV4cG9ydF9pZBgCIAEoCRI0ChBjcmVhdGVfdGltZV9mcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2ChJjcmVhdGVfdGltZV9iZWZvcmUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2VudHJ5X2NvdW50GAUgASgDEjoKBXBhcnRzGAYgAygLMisubWVndXJpLnBvaW50cy52MS5MZWRnZXJFeHBvcnRNYW5pZmVzdC5QYXJ0Eh4KFnVucmVhZGFibGVfZW50cnlfY291bnQYByABKAMSPQoSdW5yZWFkYWJsZV9lbnRyaWVzGAggAygLMiEubWVndXJpLnBvaW50cy52MS5VbnJlYWRhYmxlRW50cnkaTQoEUGFydBIMCgRuYW1lGAEgASgJEhMKC2VudHJ5X2NvdW50GAIgASgDEhIKCmJ5dGVfY291bnQYAyABKAMSDgoGc2hhMjU2GAQgASgJQi9aLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3BvaW50cy92MTtwb2ludHN2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_points_v1_ledger_entry]);
+  fileDesc("CiRtZWd1cmkvcG9pbnRzL3YxL2xlZGdlcl9leHBvcnQucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEi6AIKDExlZGdlckV4cG9ydBIpCgNqb2IYASABKAsyHC5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1Kb2ISEwoLZGVzdGluYXRpb24YAiABKAkSDgoGZm9sZGVyGAMgASgJEjQKEGNyZWF0ZV90aW1lX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKEmNyZWF0ZV90aW1lX2JlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZW50cnlfY291bnQYBiABKAMSEgoKcGFydF9jb3VudBgHIAEoAxISCgpieXRlX2NvdW50GAggASgDEh4KFnVucmVhZGFibGVfZW50cnlfY291bnQYCSABKAMSPQoSdW5yZWFkYWJsZV9lbnRyaWVzGAogAygLMiEubWVndXJpLnBvaW50cy52MS5VbnJlYWRhYmxlRW50cnkiMgoPVW5yZWFkYWJsZUVudHJ5Eg8KB3VzZXJfaWQYASABKAkSDgoGbnVtYmVyGAIgASgDImIKDUV4cG9ydGVkRW50cnkSEgoKcHJvZ3JhbV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEiwKBWVudHJ5GAMgASgLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeSKqAwoUTGVkZ2VyRXhwb3J0TWFuaWZlc3QSEgoKcHJvZ3JhbV9pZBgBIAEoCRIRCglleHBvcnRfaWQYAiABKAkSNAoQY3JlYXRlX3RpbWVfZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoSY3JlYXRlX3RpbWVfYmVmb3JlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtlbnRyeV9jb3VudBgFIAEoAxI6CgVwYXJ0cxgGIAMoCzIrLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRXhwb3J0TWFuaWZlc3QuUGFydBIeChZ1bnJlYWRhYmxlX2VudHJ5X2NvdW50GAcgASgDEj0KEnVucmVhZGFibGVfZW50cmllcxgIIAMoCzIhLm1lZ3VyaS5wb2ludHMudjEuVW5yZWFkYWJsZUVudHJ5Gk0KBFBhcnQSDAoEbmFtZRgBIAEoCRITCgtlbnRyeV9jb3VudBgCIAEoAxISCgpieXRlX2NvdW50GAMgASgDEg4KBnNoYTI1NhgEIAEoCUIvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_points_v1_ledger_entry, file_meguri_points_v1_program_job]);
 
 /**
- * LedgerExport is a run that writes the ledger entries of all accounts of a program, recorded
+ * LedgerExport is a job that writes the ledger entries of all accounts of a program, recorded
  * between two instants, to files: `part-<segment>-<number>.jsonl.gz` and, last, `manifest.json`.
  *
  * @generated from message meguri.points.v1.LedgerExport
  */
 export type LedgerExport = Message<"meguri.points.v1.LedgerExport"> & {
   /**
-   * The program whose entries are exported.
+   * What all jobs have. While it is not done, there is no manifest.
    *
-   * @generated from field: string program_id = 1;
+   * @generated from field: meguri.points.v1.ProgramJob job = 1;
    */
-  programId: string;
-
-  /**
-   * The id that the caller chose.
-   *
-   * @generated from field: string export_id = 2;
-   */
-  exportId: string;
-
-  /**
-   * The progress of the run.
-   *
-   * @generated from field: meguri.points.v1.LedgerExport.State state = 3;
-   */
-  state: LedgerExport_State;
-
-  /**
-   * The Temporal workflow of the run.
-   *
-   * @generated from field: string workflow_id = 4;
-   */
-  workflowId: string;
-
-  /**
-   * The instant at which the run started.
-   *
-   * @generated from field: google.protobuf.Timestamp start_time = 5;
-   */
-  startTime?: Timestamp | undefined;
+  job?: ProgramJob | undefined;
 
   /**
    * The destination, by its configured name.
    *
-   * @generated from field: string destination = 6;
+   * @generated from field: string destination = 2;
    */
   destination: string;
 
   /**
-   * The folder of the files in the destination, `<program_id>/<export_id>`.
+   * The folder of the files in the destination, `<program_id>/<job_id>`.
    *
-   * @generated from field: string folder = 7;
+   * @generated from field: string folder = 3;
    */
   folder: string;
 
   /**
    * The entries begin here, this instant included. Unset: with the first entry of each account.
    *
-   * @generated from field: google.protobuf.Timestamp create_time_from = 8;
+   * @generated from field: google.protobuf.Timestamp create_time_from = 4;
    */
   createTimeFrom?: Timestamp | undefined;
 
   /**
    * The entries end here, this instant excluded.
    *
-   * @generated from field: google.protobuf.Timestamp create_time_before = 9;
+   * @generated from field: google.protobuf.Timestamp create_time_before = 5;
    */
   createTimeBefore?: Timestamp | undefined;
 
   /**
    * The entries written so far.
    *
-   * @generated from field: int64 entry_count = 10;
+   * @generated from field: int64 entry_count = 6;
    */
   entryCount: bigint;
 
   /**
    * The parts written so far.
    *
-   * @generated from field: int64 part_count = 11;
+   * @generated from field: int64 part_count = 7;
    */
   partCount: bigint;
 
   /**
    * The bytes of these parts, compressed.
    *
-   * @generated from field: int64 byte_count = 12;
+   * @generated from field: int64 byte_count = 8;
    */
   byteCount: bigint;
 
@@ -113,23 +85,16 @@ export type LedgerExport = Message<"meguri.points.v1.LedgerExport"> & {
    * The entries found so far that could not be read and are in no part, those beyond
    * unreadable_entries included.
    *
-   * @generated from field: int64 unreadable_entry_count = 13;
+   * @generated from field: int64 unreadable_entry_count = 9;
    */
   unreadableEntryCount: bigint;
 
   /**
    * The first 100 entries that could not be read.
    *
-   * @generated from field: repeated meguri.points.v1.UnreadableEntry unreadable_entries = 14;
+   * @generated from field: repeated meguri.points.v1.UnreadableEntry unreadable_entries = 10;
    */
   unreadableEntries: UnreadableEntry[];
-
-  /**
-   * Who asked for it first.
-   *
-   * @generated from field: meguri.access.v1.Caller caller = 15;
-   */
-  caller?: Caller | undefined;
 };
 
 /**
@@ -138,54 +103,6 @@ export type LedgerExport = Message<"meguri.points.v1.LedgerExport"> & {
  */
 export const LedgerExportSchema: GenMessage<LedgerExport> = /*@__PURE__*/
   messageDesc(file_meguri_points_v1_ledger_export, 0);
-
-/**
- * State is the progress of a run.
- *
- * @generated from enum meguri.points.v1.LedgerExport.State
- */
-export const LedgerExport_State = {
-  /**
-   * Never occurs in an answer.
-   *
-   * @generated from enum value: STATE_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED: 0,
-
-  /**
-   * The run is in progress; its counts grow, and there is no manifest.
-   *
-   * @generated from enum value: STATE_RUNNING = 1;
-   */
-  RUNNING: 1,
-
-  /**
-   * All files are written, the manifest last; the counts are final.
-   *
-   * @generated from enum value: STATE_DONE = 2;
-   */
-  DONE: 2,
-
-  /**
-   * The run ended before all files were written. The same call starts it again.
-   *
-   * @generated from enum value: STATE_FAILED = 3;
-   */
-  FAILED: 3,
-} as const;
-
-/**
- * State is the progress of a run.
- *
- * @generated from enum meguri.points.v1.LedgerExport.State
- */
-export type LedgerExport_State = (typeof LedgerExport_State)[keyof typeof LedgerExport_State] | UnknownEnum;
-
-/**
- * Describes the enum meguri.points.v1.LedgerExport.State.
- */
-export const LedgerExport_StateSchema: GenEnum<LedgerExport_State> = /*@__PURE__*/
-  enumDesc(file_meguri_points_v1_ledger_export, 0, 0);
 
 /**
  * UnreadableEntry names an entry whose stored form this version cannot read. The worker's log has
@@ -268,7 +185,7 @@ export type LedgerExportManifest = Message<"meguri.points.v1.LedgerExportManifes
   programId: string;
 
   /**
-   * The id of the export.
+   * The job_id of the export.
    *
    * @generated from field: string export_id = 2;
    */

@@ -2,98 +2,70 @@
 // @generated from file meguri/points/v1/liability_report.proto (package meguri.points.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Caller } from "../../access/v1/caller_pb.ts";
-import { file_meguri_access_v1_caller } from "../../access/v1/caller_pb.ts";
 import type { Balance_Bucket, Balance_Totals } from "./balance_pb.ts";
 import { file_meguri_points_v1_balance } from "./balance_pb.ts";
-import type { Message, UnknownEnum } from "@bufbuild/protobuf";
+import type { FailedAccount, ProgramJob } from "./program_job_pb.ts";
+import { file_meguri_points_v1_program_job } from "./program_job_pb.ts";
+import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file meguri/points/v1/liability_report.proto.
  */
 export const file_meguri_points_v1_liability_report: GenFile = /*@__PURE__*/
-  fileDesc("CidtZWd1cmkvcG9pbnRzL3YxL2xpYWJpbGl0eV9yZXBvcnQucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEivQUKD0xpYWJpbGl0eVJlcG9ydBISCgpwcm9ncmFtX2lkGAEgASgJEhEKCXJlcG9ydF9pZBgCIAEoCRI2CgVzdGF0ZRgDIAEoDjInLm1lZ3VyaS5wb2ludHMudjEuTGlhYmlsaXR5UmVwb3J0LlN0YXRlEikKBWFzX29mGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoGY2FsbGVyGAYgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISLAoIZW5kX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWFjY291bnRfY291bnQYCCABKAMSFAoMbWVtYmVyX2NvdW50GAkgASgDEhoKEm91dHN0YW5kaW5nX3BvaW50cxgKIAEoAxIxCgdidWNrZXRzGAsgAygLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBIwCgZ0b3RhbHMYDCABKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuVG90YWxzEhwKFGZhaWxlZF9hY2NvdW50X2NvdW50GA0gASgDEkEKCGZhaWx1cmVzGA4gAygLMi8ubWVndXJpLnBvaW50cy52MS5MaWFiaWxpdHlSZXBvcnQuRmFpbGVkQWNjb3VudBIZChFzdGlsbF9oZWxkX3BvaW50cxgPIAEoAxowCg1GYWlsZWRBY2NvdW50Eg8KB3VzZXJfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIkEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUlVOTklORxABEg4KClNUQVRFX0RPTkUQAkIvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_points_v1_balance]);
+  fileDesc("CidtZWd1cmkvcG9pbnRzL3YxL2xpYWJpbGl0eV9yZXBvcnQucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEirAMKD0xpYWJpbGl0eVJlcG9ydBIpCgNqb2IYASABKAsyHC5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1Kb2ISKQoFYXNfb2YYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hY2NvdW50X2NvdW50GAQgASgDEhQKDG1lbWJlcl9jb3VudBgFIAEoAxIaChJvdXRzdGFuZGluZ19wb2ludHMYBiABKAMSMQoHYnVja2V0cxgHIAMoCzIgLm1lZ3VyaS5wb2ludHMudjEuQmFsYW5jZS5CdWNrZXQSMAoGdG90YWxzGAggASgLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLlRvdGFscxIcChRmYWlsZWRfYWNjb3VudF9jb3VudBgJIAEoAxIxCghmYWlsdXJlcxgKIAMoCzIfLm1lZ3VyaS5wb2ludHMudjEuRmFpbGVkQWNjb3VudBIZChFzdGlsbF9oZWxkX3BvaW50cxgLIAEoA0IvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_points_v1_balance, file_meguri_points_v1_program_job]);
 
 /**
  * LiabilityReport says what a program owes its members at an instant, and what became of its points
  * since an earlier one. It is the sum over the ledgers of all accounts, by the entries that were
  * recorded at as_of or before; points that had expired by then are expired, whether or not their
- * entry was written.
+ * entry was written. Before the job is done, it has no sums of points, only the accounts so far.
  *
  * @generated from message meguri.points.v1.LiabilityReport
  */
 export type LiabilityReport = Message<"meguri.points.v1.LiabilityReport"> & {
   /**
-   * The program whose accounts are added up.
+   * What all jobs have.
    *
-   * @generated from field: string program_id = 1;
+   * @generated from field: meguri.points.v1.ProgramJob job = 1;
    */
-  programId: string;
+  job?: ProgramJob | undefined;
 
   /**
-   * The id of the report, unique in the program for good.
+   * The instant of the report: that of the first call with its id, the create_time of the job.
    *
-   * @generated from field: string report_id = 2;
-   */
-  reportId: string;
-
-  /**
-   * The progress of the report.
-   *
-   * @generated from field: meguri.points.v1.LiabilityReport.State state = 3;
-   */
-  state: LiabilityReport_State;
-
-  /**
-   * The instant of the report: that of the first call with this report_id.
-   *
-   * @generated from field: google.protobuf.Timestamp as_of = 4;
+   * @generated from field: google.protobuf.Timestamp as_of = 2;
    */
   asOf?: Timestamp | undefined;
 
   /**
    * The instant after which the totals begin. Unset: they are those of all time.
    *
-   * @generated from field: google.protobuf.Timestamp since = 5;
+   * @generated from field: google.protobuf.Timestamp since = 3;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Who asked for it first.
-   *
-   * @generated from field: meguri.access.v1.Caller caller = 6;
-   */
-  caller?: Caller | undefined;
-
-  /**
-   * The instant at which the last account was read. Unset while it is STATE_RUNNING.
-   *
-   * @generated from field: google.protobuf.Timestamp end_time = 7;
-   */
-  endTime?: Timestamp | undefined;
-
-  /**
    * The accounts that there were, frozen ones included.
    *
-   * @generated from field: int64 account_count = 8;
+   * @generated from field: int64 account_count = 4;
    */
   accountCount: bigint;
 
   /**
    * The accounts that had points, held ones included.
    *
-   * @generated from field: int64 member_count = 9;
+   * @generated from field: int64 member_count = 5;
    */
   memberCount: bigint;
 
   /**
    * The points that were neither spent, revoked, expired nor held: the sum of the buckets.
    *
-   * @generated from field: int64 outstanding_points = 10;
+   * @generated from field: int64 outstanding_points = 6;
    */
   outstandingPoints: bigint;
 
@@ -101,7 +73,7 @@ export type LiabilityReport = Message<"meguri.points.v1.LiabilityReport"> & {
    * The outstanding points by the month of their grants, each with the instant at which they
    * expire by the lifetime that was in force. Oldest month first.
    *
-   * @generated from field: repeated meguri.points.v1.Balance.Bucket buckets = 11;
+   * @generated from field: repeated meguri.points.v1.Balance.Bucket buckets = 7;
    */
   buckets: Balance_Bucket[];
 
@@ -109,29 +81,29 @@ export type LiabilityReport = Message<"meguri.points.v1.LiabilityReport"> & {
    * The points that were granted, spent, expired, refunded, revoked, held, captured and released
    * after since, at as_of at the latest. The share of breakage is expired_points / issued_points.
    *
-   * @generated from field: meguri.points.v1.Balance.Totals totals = 12;
+   * @generated from field: meguri.points.v1.Balance.Totals totals = 8;
    */
   totals?: Balance_Totals | undefined;
 
   /**
    * The accounts that could not be read, and so are in no sum, those beyond failures included.
    *
-   * @generated from field: int64 failed_account_count = 13;
+   * @generated from field: int64 failed_account_count = 9;
    */
   failedAccountCount: bigint;
 
   /**
-   * The first 20 accounts that could not be read.
+   * The first 100 accounts that could not be read.
    *
-   * @generated from field: repeated meguri.points.v1.LiabilityReport.FailedAccount failures = 14;
+   * @generated from field: repeated meguri.points.v1.FailedAccount failures = 10;
    */
-  failures: LiabilityReport_FailedAccount[];
+  failures: FailedAccount[];
 
   /**
    * The points that were held: neither outstanding nor spent. They are owed, too, until they are
    * captured or expire after their release.
    *
-   * @generated from field: int64 still_held_points = 15;
+   * @generated from field: int64 still_held_points = 11;
    */
   stillHeldPoints: bigint;
 };
@@ -142,75 +114,4 @@ export type LiabilityReport = Message<"meguri.points.v1.LiabilityReport"> & {
  */
 export const LiabilityReportSchema: GenMessage<LiabilityReport> = /*@__PURE__*/
   messageDesc(file_meguri_points_v1_liability_report, 0);
-
-/**
- * FailedAccount names an account that could not be read.
- *
- * @generated from message meguri.points.v1.LiabilityReport.FailedAccount
- */
-export type LiabilityReport_FailedAccount = Message<"meguri.points.v1.LiabilityReport.FailedAccount"> & {
-  /**
-   * The user whose account it is.
-   *
-   * @generated from field: string user_id = 1;
-   */
-  userId: string;
-
-  /**
-   * The reason, as in google.rpc.ErrorInfo, such as LEDGER_DAMAGED. INTERNAL for an unexpected
-   * error, which is in the worker's log.
-   *
-   * @generated from field: string reason = 2;
-   */
-  reason: string;
-};
-
-/**
- * Describes the message meguri.points.v1.LiabilityReport.FailedAccount.
- * Use `create(LiabilityReport_FailedAccountSchema)` to create a new message.
- */
-export const LiabilityReport_FailedAccountSchema: GenMessage<LiabilityReport_FailedAccount> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_liability_report, 0, 0);
-
-/**
- * State is the progress of a report.
- *
- * @generated from enum meguri.points.v1.LiabilityReport.State
- */
-export const LiabilityReport_State = {
-  /**
-   * Never occurs in an answer.
-   *
-   * @generated from enum value: STATE_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED: 0,
-
-  /**
-   * Accounts are still being read, and the sums are not there yet; or the run has ended early, and
-   * the same CreateLiabilityReport starts it again.
-   *
-   * @generated from enum value: STATE_RUNNING = 1;
-   */
-  RUNNING: 1,
-
-  /**
-   * The sums are final and never change.
-   *
-   * @generated from enum value: STATE_DONE = 2;
-   */
-  DONE: 2,
-} as const;
-
-/**
- * State is the progress of a report.
- *
- * @generated from enum meguri.points.v1.LiabilityReport.State
- */
-export type LiabilityReport_State = (typeof LiabilityReport_State)[keyof typeof LiabilityReport_State] | UnknownEnum;
-
-/**
- * Describes the enum meguri.points.v1.LiabilityReport.State.
- */
-export const LiabilityReport_StateSchema: GenEnum<LiabilityReport_State> = /*@__PURE__*/
-  enumDesc(file_meguri_points_v1_liability_report, 0, 0);
 

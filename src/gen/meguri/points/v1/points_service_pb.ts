@@ -29,7 +29,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/points_service.proto.
  */
 export const file_meguri_points_v1_points_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVtZWd1cmkvcG9pbnRzL3YxL3BvaW50c19zZXJ2aWNlLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIvwBChJHcmFudFBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESGQoGcG9pbnRzGAQgASgDQgm6SAYiBIjqMAESGQoGcmVhc29uGAUgASgJQgm6SAZyBNjqMAESHwoMZXhwaXJlX21vbnRoGAYgASgJQgm6SAZyBIDrMAESGAoFY2F1c2UYByABKAlCCbpIBnIEiOswARIVCg12YWxpZGF0ZV9vbmx5GAggASgIIm8KE0dyYW50UG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgi8AEKEFVzZVBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESGQoGcG9pbnRzGAQgASgDQgm6SAYiBIjqMAESGQoGcmVhc29uGAUgASgJQgm6SAZyBNjqMAESFQoNYWxsb3dfcGFydGlhbBgGIAEoCBIYCgVjYXVzZRgHIAEoCUIJukgGcgSI6zABEhUKDXZhbGlkYXRlX29ubHkYCCABKAgibQoRVXNlUG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgijAMKE1JlZnVuZFBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESHwoMdXNlX2V2ZW50X2lkGAQgASgJQgm6SAZyBJjqMAESHgoGcG9pbnRzGAUgASgDQgm6SAYiBIjqMAFIAIgBARJQChVleHBpcmVkX3BvaW50c19wb2xpY3kYBiABKA4yJS5tZWd1cmkucG9pbnRzLnYxLkV4cGlyZWRQb2ludHNQb2xpY3lCCrpIB4IBBBABIAASGQoGcmVhc29uGAcgASgJQgm6SAZyBNjqMAESGAoFY2F1c2UYCCABKAlCCbpIBnIEiOswARIVCg12YWxpZGF0ZV9vbmx5GAkgASgIEh8KB2hvbGRfaWQYCiABKAlCCbpIBnIEmOswAUgBiAEBQgkKB19wb2ludHNCCgoIX2hvbGRfaWQicAoUUmVmdW5kUG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgi+wEKE1Jldm9rZVBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESOAoLZ3JhbnRfZXZlbnQYBCABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZUIGukgDyAEBEhkKBnJlYXNvbhgFIAEoCUIJukgGcgTY6jABEhgKBWNhdXNlGAYgASgJQgm6SAZyBIjrMAESFQoNdmFsaWRhdGVfb25seRgHIAEoCCJwChRSZXZva2VQb2ludHNSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkSGAoQYXZhaWxhYmxlX3BvaW50cxgCIAEoAxIQCghyZXBsYXllZBgDIAEoCCKcAgoTRXh0ZW5kRXhwaXJ5UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGwoIZXZlbnRfaWQYAyABKAlCCbpIBnIEmOowARI4CgtncmFudF9ldmVudBgEIAEoCzIbLm1lZ3VyaS5wb2ludHMudjEuRXZlbnROYW1lQga6SAPIAQESHwoMZXhwaXJlX21vbnRoGAUgASgJQgm6SAZyBPjqMAESGQoGcmVhc29uGAYgASgJQgm6SAZyBNjqMAESGAoFY2F1c2UYByABKAlCCbpIBnIEiOswARIVCg12YWxpZGF0ZV9vbmx5GAggASgIInAKFEV4dGVuZEV4cGlyeVJlc3BvbnNlEiwKBWVudHJ5GAEgASgLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeRIYChBhdmFpbGFibGVfcG9pbnRzGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIsIBChRGcmVlemVBY2NvdW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGwoIZXZlbnRfaWQYAyABKAlCCbpIBnIEmOowARIZCgZyZWFzb24YBCABKAlCCbpIBnIE2OowARIYCgVjYXVzZRgFIAEoCUIJukgGcgSI6zABEhUKDXZhbGlkYXRlX29ubHkYBiABKAgicQoVRnJlZXplQWNjb3VudFJlc3BvbnNlEiwKBWVudHJ5GAEgASgLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeRIYChBhdmFpbGFibGVfcG9pbnRzGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIsQBChZVbmZyZWV6ZUFjY291bnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESHgoHdXNlcl9pZBgCIAEoCUINukgGcgSI6jAByLsYAhIbCghldmVudF9pZBgDIAEoCUIJukgGcgSY6jABEhkKBnJlYXNvbhgEIAEoCUIJukgGcgTY6jABEhgKBWNhdXNlGAUgASgJQgm6SAZyBIjrMAESFQoNdmFsaWRhdGVfb25seRgGIAEoCCJzChdVbmZyZWV6ZUFjY291bnRSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkSGAoQYXZhaWxhYmxlX3BvaW50cxgCIAEoAxIQCghyZXBsYXllZBgDIAEoCCKmAQoRR2V0QmFsYW5jZVJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEjUKBWFzX29mGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIXCg9pbmNsdWRlX3BlbmRpbmcYBCABKAgiTwoSR2V0QmFsYW5jZVJlc3BvbnNlEioKB2JhbGFuY2UYASABKAsyGS5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2USDQoFZmluYWwYAiABKAgikAEKEkdldEZvcmVjYXN0UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISNwoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDbpICsgBAbIBBIjqMAEiQwoTR2V0Rm9yZWNhc3RSZXNwb25zZRIsCghmb3JlY2FzdBgBIAEoCzIaLm1lZ3VyaS5wb2ludHMudjEuRm9yZWNhc3QigQQKGExpc3RMZWRnZXJFbnRyaWVzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowARJJCgVvcmRlchgFIAEoDjIwLm1lZ3VyaS5wb2ludHMudjEuTGlzdExlZGdlckVudHJpZXNSZXF1ZXN0Lk9yZGVyQgi6SAWCAQIQARJGCgV0eXBlcxgGIAMoDjIiLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkuVHlwZUITukgQkgENEAsYASIHggEEEAEgABJAChBjcmVhdGVfdGltZV9mcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARJCChJjcmVhdGVfdGltZV9iZWZvcmUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABIk4KBU9yZGVyEhUKEU9SREVSX1VOU1BFQ0lGSUVEEAASFgoST1JERVJfTkVXRVNUX0ZJUlNUEAESFgoST1JERVJfT0xERVNUX0ZJUlNUEAIiZAoZTGlzdExlZGdlckVudHJpZXNSZXNwb25zZRIuCgdlbnRyaWVzGAEgAygLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkisQEKFUdldExlZGdlckVudHJ5UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGQoGbnVtYmVyGAMgASgDQge6SAQiAigBSAASLAoFZXZlbnQYBCABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZUgAQgwKA2tleRIFukgCCAEiRgoWR2V0TGVkZ2VyRW50cnlSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkiaQoUVmVyaWZ5QWNjb3VudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEg4KBnJlcGFpchgDIAEoCCK2AQoVVmVyaWZ5QWNjb3VudFJlc3BvbnNlEjEKC2RpZmZlcmVuY2VzGAEgAygLMhwubWVndXJpLnBvaW50cy52MS5EaWZmZXJlbmNlEiMKG3VucmVwb3J0ZWRfZGlmZmVyZW5jZV9jb3VudBgCIAEoAxITCgtlbnRyeV9jb3VudBgDIAEoAxIQCghyZXBhaXJlZBgEIAEoCBIeChZyZXN0b3JlZF9lbnRyeV9udW1iZXJzGAUgAygDIkkKFFZlcmlmeVByb2dyYW1SZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESDgoGcmVwYWlyGAIgASgIIlQKFVZlcmlmeVByb2dyYW1SZXNwb25zZRI7Cgx2ZXJpZmljYXRpb24YASABKAsyJS5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24iQgodR2V0UHJvZ3JhbVZlcmlmaWNhdGlvblJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYASJdCh5HZXRQcm9ncmFtVmVyaWZpY2F0aW9uUmVzcG9uc2USOwoMdmVyaWZpY2F0aW9uGAEgASgLMiUubWVndXJpLnBvaW50cy52MS5Qcm9ncmFtVmVyaWZpY2F0aW9uIpYBChxDcmVhdGVMaWFiaWxpdHlSZXBvcnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESHAoJcmVwb3J0X2lkGAIgASgJQgm6SAZyBIjqMAESNQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABImQKHUNyZWF0ZUxpYWJpbGl0eVJlcG9ydFJlc3BvbnNlEjEKBnJlcG9ydBgBIAEoCzIhLm1lZ3VyaS5wb2ludHMudjEuTGlhYmlsaXR5UmVwb3J0EhAKCHJlcGxheWVkGAIgASgIIlwKGUdldExpYWJpbGl0eVJlcG9ydFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIcCglyZXBvcnRfaWQYAiABKAlCCbpIBnIEiOowASJPChpHZXRMaWFiaWxpdHlSZXBvcnRSZXNwb25zZRIxCgZyZXBvcnQYASABKAsyIS5tZWd1cmkucG9pbnRzLnYxLkxpYWJpbGl0eVJlcG9ydCJ7ChtMaXN0TGlhYmlsaXR5UmVwb3J0c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgDIAEoCUIJukgGcgTg6jABInUKHExpc3RMaWFiaWxpdHlSZXBvcnRzUmVzcG9uc2USPAoRbGlhYmlsaXR5X3JlcG9ydHMYASADKAsyIS5tZWd1cmkucG9pbnRzLnYxLkxpYWJpbGl0eVJlcG9ydBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki/wEKE0V4cG9ydExlZGdlclJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIcCglleHBvcnRfaWQYAiABKAlCCbpIBnIEkOswARIeCgtkZXN0aW5hdGlvbhgDIAEoCUIJukgGcgTw6jABEkAKEGNyZWF0ZV90aW1lX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEkUKEmNyZWF0ZV90aW1lX2JlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDbpICsgBAbIBBIjqMAEiTQoURXhwb3J0TGVkZ2VyUmVzcG9uc2USNQoNbGVkZ2VyX2V4cG9ydBgBIAEoCzIeLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRXhwb3J0IlkKFkdldExlZGdlckV4cG9ydFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIcCglleHBvcnRfaWQYAiABKAlCCbpIBnIEkOswASJQChdHZXRMZWRnZXJFeHBvcnRSZXNwb25zZRI1Cg1sZWRnZXJfZXhwb3J0GAEgASgLMh4ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFeHBvcnQqkAEKE0V4cGlyZWRQb2ludHNQb2xpY3kSJQohRVhQSVJFRF9QT0lOVFNfUE9MSUNZX1VOU1BFQ0lGSUVEEAASKQolRVhQSVJFRF9QT0lOVFNfUE9MSUNZX09SSUdJTkFMX0VYUElSWRABEicKI0VYUElSRURfUE9JTlRTX1BPTElDWV9DVVJSRU5UX01PTlRIEAIytBIKDVBvaW50c1NlcnZpY2USbwoLR3JhbnRQb2ludHMSJC5tZWd1cmkucG9pbnRzLnYxLkdyYW50UG9pbnRzUmVxdWVzdBolLm1lZ3VyaS5wb2ludHMudjEuR3JhbnRQb2ludHNSZXNwb25zZSITkAICsrsYDHBvaW50cy5ncmFudBJnCglVc2VQb2ludHMSIi5tZWd1cmkucG9pbnRzLnYxLlVzZVBvaW50c1JlcXVlc3QaIy5tZWd1cmkucG9pbnRzLnYxLlVzZVBvaW50c1Jlc3BvbnNlIhGQAgKyuxgKcG9pbnRzLnVzZRJzCgxSZWZ1bmRQb2ludHMSJS5tZWd1cmkucG9pbnRzLnYxLlJlZnVuZFBvaW50c1JlcXVlc3QaJi5tZWd1cmkucG9pbnRzLnYxLlJlZnVuZFBvaW50c1Jlc3BvbnNlIhSQAgKyuxgNcG9pbnRzLnJlZnVuZBJzCgxSZXZva2VQb2ludHMSJS5tZWd1cmkucG9pbnRzLnYxLlJldm9rZVBvaW50c1JlcXVlc3QaJi5tZWd1cmkucG9pbnRzLnYxLlJldm9rZVBvaW50c1Jlc3BvbnNlIhSQAgKyuxgNcG9pbnRzLnJldm9rZRJyCgxFeHRlbmRFeHBpcnkSJS5tZWd1cmkucG9pbnRzLnYxLkV4dGVuZEV4cGlyeVJlcXVlc3QaJi5tZWd1cmkucG9pbnRzLnYxLkV4dGVuZEV4cGlyeVJlc3BvbnNlIhOQAgKyuxgMcG9pbnRzLmdyYW50EnYKDUZyZWV6ZUFjY291bnQSJi5tZWd1cmkucG9pbnRzLnYxLkZyZWV6ZUFjY291bnRSZXF1ZXN0GicubWVndXJpLnBvaW50cy52MS5GcmVlemVBY2NvdW50UmVzcG9uc2UiFJACArK7GA1wb2ludHMuZnJlZXplEnwKD1VuZnJlZXplQWNjb3VudBIoLm1lZ3VyaS5wb2ludHMudjEuVW5mcmVlemVBY2NvdW50UmVxdWVzdBopLm1lZ3VyaS5wb2ludHMudjEuVW5mcmVlemVBY2NvdW50UmVzcG9uc2UiFJACArK7GA1wb2ludHMuZnJlZXplEmsKCkdldEJhbGFuY2USIy5tZWd1cmkucG9pbnRzLnYxLkdldEJhbGFuY2VSZXF1ZXN0GiQubWVndXJpLnBvaW50cy52MS5HZXRCYWxhbmNlUmVzcG9uc2UiEpACAbK7GAtwb2ludHMucmVhZBJuCgtHZXRGb3JlY2FzdBIkLm1lZ3VyaS5wb2ludHMudjEuR2V0Rm9yZWNhc3RSZXF1ZXN0GiUubWVndXJpLnBvaW50cy52MS5HZXRGb3JlY2FzdFJlc3BvbnNlIhKQAgGyuxgLcG9pbnRzLnJlYWQSgAEKEUxpc3RMZWRnZXJFbnRyaWVzEioubWVndXJpLnBvaW50cy52MS5MaXN0TGVkZ2VyRW50cmllc1JlcXVlc3QaKy5tZWd1cmkucG9pbnRzLnYxLkxpc3RMZWRnZXJFbnRyaWVzUmVzcG9uc2UiEpACAbK7GAtwb2ludHMucmVhZBJ3Cg5HZXRMZWRnZXJFbnRyeRInLm1lZ3VyaS5wb2ludHMudjEuR2V0TGVkZ2VyRW50cnlSZXF1ZXN0GigubWVndXJpLnBvaW50cy52MS5HZXRMZWRnZXJFbnRyeVJlc3BvbnNlIhKQAgGyuxgLcG9pbnRzLnJlYWQSdgoNVmVyaWZ5QWNjb3VudBImLm1lZ3VyaS5wb2ludHMudjEuVmVyaWZ5QWNjb3VudFJlcXVlc3QaJy5tZWd1cmkucG9pbnRzLnYxLlZlcmlmeUFjY291bnRSZXNwb25zZSIUkAICsrsYDXBvaW50cy52ZXJpZnkSdgoNVmVyaWZ5UHJvZ3JhbRImLm1lZ3VyaS5wb2ludHMudjEuVmVyaWZ5UHJvZ3JhbVJlcXVlc3QaJy5tZWd1cmkucG9pbnRzLnYxLlZlcmlmeVByb2dyYW1SZXNwb25zZSIUkAICsrsYDXBvaW50cy52ZXJpZnkSkQEKFkdldFByb2dyYW1WZXJpZmljYXRpb24SLy5tZWd1cmkucG9pbnRzLnYxLkdldFByb2dyYW1WZXJpZmljYXRpb25SZXF1ZXN0GjAubWVndXJpLnBvaW50cy52MS5HZXRQcm9ncmFtVmVyaWZpY2F0aW9uUmVzcG9uc2UiFJACAbK7GA1wb2ludHMudmVyaWZ5Eo4BChVDcmVhdGVMaWFiaWxpdHlSZXBvcnQSLi5tZWd1cmkucG9pbnRzLnYxLkNyZWF0ZUxpYWJpbGl0eVJlcG9ydFJlcXVlc3QaLy5tZWd1cmkucG9pbnRzLnYxLkNyZWF0ZUxpYWJpbGl0eVJlcG9ydFJlc3BvbnNlIhSQAgKyuxgNcG9pbnRzLnJlcG9ydBKFAQoSR2V0TGlhYmlsaXR5UmVwb3J0EisubWVndXJpLnBvaW50cy52MS5HZXRMaWFiaWxpdHlSZXBvcnRSZXF1ZXN0GiwubWVndXJpLnBvaW50cy52MS5HZXRMaWFiaWxpdHlSZXBvcnRSZXNwb25zZSIUkAIBsrsYDXBvaW50cy5yZXBvcnQSiwEKFExpc3RMaWFiaWxpdHlSZXBvcnRzEi0ubWVndXJpLnBvaW50cy52MS5MaXN0TGlhYmlsaXR5UmVwb3J0c1JlcXVlc3QaLi5tZWd1cmkucG9pbnRzLnYxLkxpc3RMaWFiaWxpdHlSZXBvcnRzUmVzcG9uc2UiFJACAbK7GA1wb2ludHMucmVwb3J0EnMKDEV4cG9ydExlZGdlchIlLm1lZ3VyaS5wb2ludHMudjEuRXhwb3J0TGVkZ2VyUmVxdWVzdBomLm1lZ3VyaS5wb2ludHMudjEuRXhwb3J0TGVkZ2VyUmVzcG9uc2UiFJACArK7GA1wb2ludHMuZXhwb3J0EnwKD0dldExlZGdlckV4cG9ydBIoLm1lZ3VyaS5wb2ludHMudjEuR2V0TGVkZ2VyRXhwb3J0UmVxdWVzdBopLm1lZ3VyaS5wb2ludHMudjEuR2V0TGVkZ2VyRXhwb3J0UmVzcG9uc2UiFJACAbK7GA1wb2ludHMuZXhwb3J0Qi9aLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3BvaW50cy92MTtwb2ludHN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_points_v1_balance, file_meguri_points_v1_difference, file_meguri_points_v1_forecast, file_meguri_points_v1_ledger_entry, file_meguri_points_v1_ledger_export, file_meguri_points_v1_liability_report, file_meguri_points_v1_program_verification, file_meguri_rules_v1_rules]);
+  fileDesc("CiVtZWd1cmkvcG9pbnRzL3YxL3BvaW50c19zZXJ2aWNlLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIvwBChJHcmFudFBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESGQoGcG9pbnRzGAQgASgDQgm6SAYiBIjqMAESGQoGcmVhc29uGAUgASgJQgm6SAZyBNjqMAESHwoMZXhwaXJlX21vbnRoGAYgASgJQgm6SAZyBIDrMAESGAoFY2F1c2UYByABKAlCCbpIBnIEiOswARIVCg12YWxpZGF0ZV9vbmx5GAggASgIIm8KE0dyYW50UG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgi8AEKEFVzZVBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESGQoGcG9pbnRzGAQgASgDQgm6SAYiBIjqMAESGQoGcmVhc29uGAUgASgJQgm6SAZyBNjqMAESFQoNYWxsb3dfcGFydGlhbBgGIAEoCBIYCgVjYXVzZRgHIAEoCUIJukgGcgSI6zABEhUKDXZhbGlkYXRlX29ubHkYCCABKAgibQoRVXNlUG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgijAMKE1JlZnVuZFBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESHwoMdXNlX2V2ZW50X2lkGAQgASgJQgm6SAZyBJjqMAESHgoGcG9pbnRzGAUgASgDQgm6SAYiBIjqMAFIAIgBARJQChVleHBpcmVkX3BvaW50c19wb2xpY3kYBiABKA4yJS5tZWd1cmkucG9pbnRzLnYxLkV4cGlyZWRQb2ludHNQb2xpY3lCCrpIB4IBBBABIAASGQoGcmVhc29uGAcgASgJQgm6SAZyBNjqMAESGAoFY2F1c2UYCCABKAlCCbpIBnIEiOswARIVCg12YWxpZGF0ZV9vbmx5GAkgASgIEh8KB2hvbGRfaWQYCiABKAlCCbpIBnIEmOswAUgBiAEBQgkKB19wb2ludHNCCgoIX2hvbGRfaWQicAoUUmVmdW5kUG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5EhgKEGF2YWlsYWJsZV9wb2ludHMYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgi+wEKE1Jldm9rZVBvaW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhsKCGV2ZW50X2lkGAMgASgJQgm6SAZyBJjqMAESOAoLZ3JhbnRfZXZlbnQYBCABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZUIGukgDyAEBEhkKBnJlYXNvbhgFIAEoCUIJukgGcgTY6jABEhgKBWNhdXNlGAYgASgJQgm6SAZyBIjrMAESFQoNdmFsaWRhdGVfb25seRgHIAEoCCJwChRSZXZva2VQb2ludHNSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkSGAoQYXZhaWxhYmxlX3BvaW50cxgCIAEoAxIQCghyZXBsYXllZBgDIAEoCCKcAgoTRXh0ZW5kRXhwaXJ5UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGwoIZXZlbnRfaWQYAyABKAlCCbpIBnIEmOowARI4CgtncmFudF9ldmVudBgEIAEoCzIbLm1lZ3VyaS5wb2ludHMudjEuRXZlbnROYW1lQga6SAPIAQESHwoMZXhwaXJlX21vbnRoGAUgASgJQgm6SAZyBPjqMAESGQoGcmVhc29uGAYgASgJQgm6SAZyBNjqMAESGAoFY2F1c2UYByABKAlCCbpIBnIEiOswARIVCg12YWxpZGF0ZV9vbmx5GAggASgIInAKFEV4dGVuZEV4cGlyeVJlc3BvbnNlEiwKBWVudHJ5GAEgASgLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeRIYChBhdmFpbGFibGVfcG9pbnRzGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIsIBChRGcmVlemVBY2NvdW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGwoIZXZlbnRfaWQYAyABKAlCCbpIBnIEmOowARIZCgZyZWFzb24YBCABKAlCCbpIBnIE2OowARIYCgVjYXVzZRgFIAEoCUIJukgGcgSI6zABEhUKDXZhbGlkYXRlX29ubHkYBiABKAgicQoVRnJlZXplQWNjb3VudFJlc3BvbnNlEiwKBWVudHJ5GAEgASgLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeRIYChBhdmFpbGFibGVfcG9pbnRzGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIsQBChZVbmZyZWV6ZUFjY291bnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESHgoHdXNlcl9pZBgCIAEoCUINukgGcgSI6jAByLsYAhIbCghldmVudF9pZBgDIAEoCUIJukgGcgSY6jABEhkKBnJlYXNvbhgEIAEoCUIJukgGcgTY6jABEhgKBWNhdXNlGAUgASgJQgm6SAZyBIjrMAESFQoNdmFsaWRhdGVfb25seRgGIAEoCCJzChdVbmZyZWV6ZUFjY291bnRSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkSGAoQYXZhaWxhYmxlX3BvaW50cxgCIAEoAxIQCghyZXBsYXllZBgDIAEoCCKmAQoRR2V0QmFsYW5jZVJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEjUKBWFzX29mGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIXCg9pbmNsdWRlX3BlbmRpbmcYBCABKAgiTwoSR2V0QmFsYW5jZVJlc3BvbnNlEioKB2JhbGFuY2UYASABKAsyGS5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2USDQoFZmluYWwYAiABKAgikAEKEkdldEZvcmVjYXN0UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISNwoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDbpICsgBAbIBBIjqMAEiQwoTR2V0Rm9yZWNhc3RSZXNwb25zZRIsCghmb3JlY2FzdBgBIAEoCzIaLm1lZ3VyaS5wb2ludHMudjEuRm9yZWNhc3QigQQKGExpc3RMZWRnZXJFbnRyaWVzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowARJJCgVvcmRlchgFIAEoDjIwLm1lZ3VyaS5wb2ludHMudjEuTGlzdExlZGdlckVudHJpZXNSZXF1ZXN0Lk9yZGVyQgi6SAWCAQIQARJGCgV0eXBlcxgGIAMoDjIiLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkuVHlwZUITukgQkgENEAsYASIHggEEEAEgABJAChBjcmVhdGVfdGltZV9mcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARJCChJjcmVhdGVfdGltZV9iZWZvcmUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABIk4KBU9yZGVyEhUKEU9SREVSX1VOU1BFQ0lGSUVEEAASFgoST1JERVJfTkVXRVNUX0ZJUlNUEAESFgoST1JERVJfT0xERVNUX0ZJUlNUEAIiZAoZTGlzdExlZGdlckVudHJpZXNSZXNwb25zZRIuCgdlbnRyaWVzGAEgAygLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkisQEKFUdldExlZGdlckVudHJ5UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGQoGbnVtYmVyGAMgASgDQge6SAQiAigBSAASLAoFZXZlbnQYBCABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZUgAQgwKA2tleRIFukgCCAEiRgoWR2V0TGVkZ2VyRW50cnlSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkiaQoUVmVyaWZ5QWNjb3VudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEg4KBnJlcGFpchgDIAEoCCK2AQoVVmVyaWZ5QWNjb3VudFJlc3BvbnNlEjEKC2RpZmZlcmVuY2VzGAEgAygLMhwubWVndXJpLnBvaW50cy52MS5EaWZmZXJlbmNlEiMKG3VucmVwb3J0ZWRfZGlmZmVyZW5jZV9jb3VudBgCIAEoAxITCgtlbnRyeV9jb3VudBgDIAEoAxIQCghyZXBhaXJlZBgEIAEoCBIeChZyZXN0b3JlZF9lbnRyeV9udW1iZXJzGAUgAygDImQKFFZlcmlmeVByb2dyYW1SZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESGQoGam9iX2lkGAIgASgJQgm6SAZyBIjqMAESDgoGcmVwYWlyGAMgASgIImYKFVZlcmlmeVByb2dyYW1SZXNwb25zZRI7Cgx2ZXJpZmljYXRpb24YASABKAsyJS5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24SEAoIcmVwbGF5ZWQYAiABKAgiXQodR2V0UHJvZ3JhbVZlcmlmaWNhdGlvblJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIZCgZqb2JfaWQYAiABKAlCCbpIBnIEiOowASJdCh5HZXRQcm9ncmFtVmVyaWZpY2F0aW9uUmVzcG9uc2USOwoMdmVyaWZpY2F0aW9uGAEgASgLMiUubWVndXJpLnBvaW50cy52MS5Qcm9ncmFtVmVyaWZpY2F0aW9uIn8KH0xpc3RQcm9ncmFtVmVyaWZpY2F0aW9uc1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgDIAEoCUIJukgGcgTg6jABInkKIExpc3RQcm9ncmFtVmVyaWZpY2F0aW9uc1Jlc3BvbnNlEjwKDXZlcmlmaWNhdGlvbnMYASADKAsyJS5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpMBChxDcmVhdGVMaWFiaWxpdHlSZXBvcnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESGQoGam9iX2lkGAIgASgJQgm6SAZyBIjqMAESNQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABImQKHUNyZWF0ZUxpYWJpbGl0eVJlcG9ydFJlc3BvbnNlEjEKBnJlcG9ydBgBIAEoCzIhLm1lZ3VyaS5wb2ludHMudjEuTGlhYmlsaXR5UmVwb3J0EhAKCHJlcGxheWVkGAIgASgIIlkKGUdldExpYWJpbGl0eVJlcG9ydFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIZCgZqb2JfaWQYAiABKAlCCbpIBnIEiOowASJPChpHZXRMaWFiaWxpdHlSZXBvcnRSZXNwb25zZRIxCgZyZXBvcnQYASABKAsyIS5tZWd1cmkucG9pbnRzLnYxLkxpYWJpbGl0eVJlcG9ydCJ7ChtMaXN0TGlhYmlsaXR5UmVwb3J0c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgDIAEoCUIJukgGcgTg6jABInUKHExpc3RMaWFiaWxpdHlSZXBvcnRzUmVzcG9uc2USPAoRbGlhYmlsaXR5X3JlcG9ydHMYASADKAsyIS5tZWd1cmkucG9pbnRzLnYxLkxpYWJpbGl0eVJlcG9ydBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki/AEKE0V4cG9ydExlZGdlclJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIZCgZqb2JfaWQYAiABKAlCCbpIBnIEkOswARIeCgtkZXN0aW5hdGlvbhgDIAEoCUIJukgGcgTw6jABEkAKEGNyZWF0ZV90aW1lX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEkUKEmNyZWF0ZV90aW1lX2JlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDbpICsgBAbIBBIjqMAEiXwoURXhwb3J0TGVkZ2VyUmVzcG9uc2USNQoNbGVkZ2VyX2V4cG9ydBgBIAEoCzIeLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRXhwb3J0EhAKCHJlcGxheWVkGAIgASgIIlYKFkdldExlZGdlckV4cG9ydFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIZCgZqb2JfaWQYAiABKAlCCbpIBnIEkOswASJQChdHZXRMZWRnZXJFeHBvcnRSZXNwb25zZRI1Cg1sZWRnZXJfZXhwb3J0GAEgASgLMh4ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFeHBvcnQieAoYTGlzdExlZGdlckV4cG9ydHNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowASJsChlMaXN0TGVkZ2VyRXhwb3J0c1Jlc3BvbnNlEjYKDmxlZGdlcl9leHBvcnRzGAEgAygLMh4ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFeHBvcnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJKpABChNFeHBpcmVkUG9pbnRzUG9saWN5EiUKIUVYUElSRURfUE9JTlRTX1BPTElDWV9VTlNQRUNJRklFRBAAEikKJUVYUElSRURfUE9JTlRTX1BPTElDWV9PUklHSU5BTF9FWFBJUlkQARInCiNFWFBJUkVEX1BPSU5UU19QT0xJQ1lfQ1VSUkVOVF9NT05USBACMtMUCg1Qb2ludHNTZXJ2aWNlEm8KC0dyYW50UG9pbnRzEiQubWVndXJpLnBvaW50cy52MS5HcmFudFBvaW50c1JlcXVlc3QaJS5tZWd1cmkucG9pbnRzLnYxLkdyYW50UG9pbnRzUmVzcG9uc2UiE5ACArK7GAxwb2ludHMuZ3JhbnQSZwoJVXNlUG9pbnRzEiIubWVndXJpLnBvaW50cy52MS5Vc2VQb2ludHNSZXF1ZXN0GiMubWVndXJpLnBvaW50cy52MS5Vc2VQb2ludHNSZXNwb25zZSIRkAICsrsYCnBvaW50cy51c2UScwoMUmVmdW5kUG9pbnRzEiUubWVndXJpLnBvaW50cy52MS5SZWZ1bmRQb2ludHNSZXF1ZXN0GiYubWVndXJpLnBvaW50cy52MS5SZWZ1bmRQb2ludHNSZXNwb25zZSIUkAICsrsYDXBvaW50cy5yZWZ1bmQScwoMUmV2b2tlUG9pbnRzEiUubWVndXJpLnBvaW50cy52MS5SZXZva2VQb2ludHNSZXF1ZXN0GiYubWVndXJpLnBvaW50cy52MS5SZXZva2VQb2ludHNSZXNwb25zZSIUkAICsrsYDXBvaW50cy5yZXZva2UScgoMRXh0ZW5kRXhwaXJ5EiUubWVndXJpLnBvaW50cy52MS5FeHRlbmRFeHBpcnlSZXF1ZXN0GiYubWVndXJpLnBvaW50cy52MS5FeHRlbmRFeHBpcnlSZXNwb25zZSITkAICsrsYDHBvaW50cy5ncmFudBJ2Cg1GcmVlemVBY2NvdW50EiYubWVndXJpLnBvaW50cy52MS5GcmVlemVBY2NvdW50UmVxdWVzdBonLm1lZ3VyaS5wb2ludHMudjEuRnJlZXplQWNjb3VudFJlc3BvbnNlIhSQAgKyuxgNcG9pbnRzLmZyZWV6ZRJ8Cg9VbmZyZWV6ZUFjY291bnQSKC5tZWd1cmkucG9pbnRzLnYxLlVuZnJlZXplQWNjb3VudFJlcXVlc3QaKS5tZWd1cmkucG9pbnRzLnYxLlVuZnJlZXplQWNjb3VudFJlc3BvbnNlIhSQAgKyuxgNcG9pbnRzLmZyZWV6ZRJrCgpHZXRCYWxhbmNlEiMubWVndXJpLnBvaW50cy52MS5HZXRCYWxhbmNlUmVxdWVzdBokLm1lZ3VyaS5wb2ludHMudjEuR2V0QmFsYW5jZVJlc3BvbnNlIhKQAgGyuxgLcG9pbnRzLnJlYWQSbgoLR2V0Rm9yZWNhc3QSJC5tZWd1cmkucG9pbnRzLnYxLkdldEZvcmVjYXN0UmVxdWVzdBolLm1lZ3VyaS5wb2ludHMudjEuR2V0Rm9yZWNhc3RSZXNwb25zZSISkAIBsrsYC3BvaW50cy5yZWFkEoABChFMaXN0TGVkZ2VyRW50cmllcxIqLm1lZ3VyaS5wb2ludHMudjEuTGlzdExlZGdlckVudHJpZXNSZXF1ZXN0GisubWVndXJpLnBvaW50cy52MS5MaXN0TGVkZ2VyRW50cmllc1Jlc3BvbnNlIhKQAgGyuxgLcG9pbnRzLnJlYWQSdwoOR2V0TGVkZ2VyRW50cnkSJy5tZWd1cmkucG9pbnRzLnYxLkdldExlZGdlckVudHJ5UmVxdWVzdBooLm1lZ3VyaS5wb2ludHMudjEuR2V0TGVkZ2VyRW50cnlSZXNwb25zZSISkAIBsrsYC3BvaW50cy5yZWFkEnYKDVZlcmlmeUFjY291bnQSJi5tZWd1cmkucG9pbnRzLnYxLlZlcmlmeUFjY291bnRSZXF1ZXN0GicubWVndXJpLnBvaW50cy52MS5WZXJpZnlBY2NvdW50UmVzcG9uc2UiFJACArK7GA1wb2ludHMudmVyaWZ5EnYKDVZlcmlmeVByb2dyYW0SJi5tZWd1cmkucG9pbnRzLnYxLlZlcmlmeVByb2dyYW1SZXF1ZXN0GicubWVndXJpLnBvaW50cy52MS5WZXJpZnlQcm9ncmFtUmVzcG9uc2UiFJACArK7GA1wb2ludHMudmVyaWZ5EpEBChZHZXRQcm9ncmFtVmVyaWZpY2F0aW9uEi8ubWVndXJpLnBvaW50cy52MS5HZXRQcm9ncmFtVmVyaWZpY2F0aW9uUmVxdWVzdBowLm1lZ3VyaS5wb2ludHMudjEuR2V0UHJvZ3JhbVZlcmlmaWNhdGlvblJlc3BvbnNlIhSQAgGyuxgNcG9pbnRzLnZlcmlmeRKXAQoYTGlzdFByb2dyYW1WZXJpZmljYXRpb25zEjEubWVndXJpLnBvaW50cy52MS5MaXN0UHJvZ3JhbVZlcmlmaWNhdGlvbnNSZXF1ZXN0GjIubWVndXJpLnBvaW50cy52MS5MaXN0UHJvZ3JhbVZlcmlmaWNhdGlvbnNSZXNwb25zZSIUkAIBsrsYDXBvaW50cy52ZXJpZnkSjgEKFUNyZWF0ZUxpYWJpbGl0eVJlcG9ydBIuLm1lZ3VyaS5wb2ludHMudjEuQ3JlYXRlTGlhYmlsaXR5UmVwb3J0UmVxdWVzdBovLm1lZ3VyaS5wb2ludHMudjEuQ3JlYXRlTGlhYmlsaXR5UmVwb3J0UmVzcG9uc2UiFJACArK7GA1wb2ludHMucmVwb3J0EoUBChJHZXRMaWFiaWxpdHlSZXBvcnQSKy5tZWd1cmkucG9pbnRzLnYxLkdldExpYWJpbGl0eVJlcG9ydFJlcXVlc3QaLC5tZWd1cmkucG9pbnRzLnYxLkdldExpYWJpbGl0eVJlcG9ydFJlc3BvbnNlIhSQAgGyuxgNcG9pbnRzLnJlcG9ydBKLAQoUTGlzdExpYWJpbGl0eVJlcG9ydHMSLS5tZWd1cmkucG9pbnRzLnYxLkxpc3RMaWFiaWxpdHlSZXBvcnRzUmVxdWVzdBouLm1lZ3VyaS5wb2ludHMudjEuTGlzdExpYWJpbGl0eVJlcG9ydHNSZXNwb25zZSIUkAIBsrsYDXBvaW50cy5yZXBvcnQScwoMRXhwb3J0TGVkZ2VyEiUubWVndXJpLnBvaW50cy52MS5FeHBvcnRMZWRnZXJSZXF1ZXN0GiYubWVndXJpLnBvaW50cy52MS5FeHBvcnRMZWRnZXJSZXNwb25zZSIUkAICsrsYDXBvaW50cy5leHBvcnQSfAoPR2V0TGVkZ2VyRXhwb3J0EigubWVndXJpLnBvaW50cy52MS5HZXRMZWRnZXJFeHBvcnRSZXF1ZXN0GikubWVndXJpLnBvaW50cy52MS5HZXRMZWRnZXJFeHBvcnRSZXNwb25zZSIUkAIBsrsYDXBvaW50cy5leHBvcnQSggEKEUxpc3RMZWRnZXJFeHBvcnRzEioubWVndXJpLnBvaW50cy52MS5MaXN0TGVkZ2VyRXhwb3J0c1JlcXVlc3QaKy5tZWd1cmkucG9pbnRzLnYxLkxpc3RMZWRnZXJFeHBvcnRzUmVzcG9uc2UiFJACAbK7GA1wb2ludHMuZXhwb3J0Qi9aLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3BvaW50cy92MTtwb2ludHN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_points_v1_balance, file_meguri_points_v1_difference, file_meguri_points_v1_forecast, file_meguri_points_v1_ledger_entry, file_meguri_points_v1_ledger_export, file_meguri_points_v1_liability_report, file_meguri_points_v1_program_verification, file_meguri_rules_v1_rules]);
 
 /**
  * GrantPointsRequest describes a grant.
@@ -1225,9 +1225,18 @@ export type VerifyProgramRequest = Message<"meguri.points.v1.VerifyProgramReques
   programId: string;
 
   /**
+   * The id that makes the call idempotent, chosen by the caller, unique in the program for good: 1
+   * to 64 visible ASCII characters without "#". Required. Ids that begin with a date, such as
+   * "2026-11-30", are listed in the order of the dates.
+   *
+   * @generated from field: string job_id = 2;
+   */
+  jobId: string;
+
+  /**
    * Whether to repair the accounts that differ. The default false only reports.
    *
-   * @generated from field: bool repair = 2;
+   * @generated from field: bool repair = 3;
    */
   repair: boolean;
 };
@@ -1246,11 +1255,18 @@ export const VerifyProgramRequestSchema: GenMessage<VerifyProgramRequest> = /*@_
  */
 export type VerifyProgramResponse = Message<"meguri.points.v1.VerifyProgramResponse"> & {
   /**
-   * The run that was started or joined.
+   * The verification that was started, or that the first call with this job_id started.
    *
    * @generated from field: meguri.points.v1.ProgramVerification verification = 1;
    */
   verification?: ProgramVerification | undefined;
+
+  /**
+   * Whether an earlier call had started it.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
 };
 
 /**
@@ -1261,7 +1277,7 @@ export const VerifyProgramResponseSchema: GenMessage<VerifyProgramResponse> = /*
   messageDesc(file_meguri_points_v1_points_service, 25);
 
 /**
- * GetProgramVerificationRequest names the program whose verification is to be read.
+ * GetProgramVerificationRequest names the verification to be read.
  *
  * @generated from message meguri.points.v1.GetProgramVerificationRequest
  */
@@ -1272,6 +1288,13 @@ export type GetProgramVerificationRequest = Message<"meguri.points.v1.GetProgram
    * @generated from field: string program_id = 1;
    */
   programId: string;
+
+  /**
+   * The id of the verification: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string job_id = 2;
+   */
+  jobId: string;
 };
 
 /**
@@ -1288,7 +1311,7 @@ export const GetProgramVerificationRequestSchema: GenMessage<GetProgramVerificat
  */
 export type GetProgramVerificationResponse = Message<"meguri.points.v1.GetProgramVerificationResponse"> & {
   /**
-   * The newest run, with its counts so far.
+   * The verification, with its counts so far. Always set.
    *
    * @generated from field: meguri.points.v1.ProgramVerification verification = 1;
    */
@@ -1301,6 +1324,71 @@ export type GetProgramVerificationResponse = Message<"meguri.points.v1.GetProgra
  */
 export const GetProgramVerificationResponseSchema: GenMessage<GetProgramVerificationResponse> = /*@__PURE__*/
   messageDesc(file_meguri_points_v1_points_service, 27);
+
+/**
+ * ListProgramVerificationsRequest requests one page of verifications.
+ *
+ * @generated from message meguri.points.v1.ListProgramVerificationsRequest
+ */
+export type ListProgramVerificationsRequest = Message<"meguri.points.v1.ListProgramVerificationsRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The largest number of verifications in the answer, 0 or more; more than 200 counts as 200. 0
+   * means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * fields. Empty means the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message meguri.points.v1.ListProgramVerificationsRequest.
+ * Use `create(ListProgramVerificationsRequestSchema)` to create a new message.
+ */
+export const ListProgramVerificationsRequestSchema: GenMessage<ListProgramVerificationsRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_points_v1_points_service, 28);
+
+/**
+ * ListProgramVerificationsResponse answers ListProgramVerifications.
+ *
+ * @generated from message meguri.points.v1.ListProgramVerificationsResponse
+ */
+export type ListProgramVerificationsResponse = Message<"meguri.points.v1.ListProgramVerificationsResponse"> & {
+  /**
+   * The verifications in the order of their ids.
+   *
+   * @generated from field: repeated meguri.points.v1.ProgramVerification verifications = 1;
+   */
+  verifications: ProgramVerification[];
+
+  /**
+   * The opaque page_token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message meguri.points.v1.ListProgramVerificationsResponse.
+ * Use `create(ListProgramVerificationsResponseSchema)` to create a new message.
+ */
+export const ListProgramVerificationsResponseSchema: GenMessage<ListProgramVerificationsResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_points_v1_points_service, 29);
 
 /**
  * CreateLiabilityReportRequest describes a report.
@@ -1320,9 +1408,9 @@ export type CreateLiabilityReportRequest = Message<"meguri.points.v1.CreateLiabi
    * to 64 visible ASCII characters without "#". Required. Ids that begin with a date, such as
    * "2026-11-30", are listed in the order of the dates.
    *
-   * @generated from field: string report_id = 2;
+   * @generated from field: string job_id = 2;
    */
-  reportId: string;
+  jobId: string;
 
   /**
    * The totals are those of what was recorded after this instant. Absent: those of all time.
@@ -1337,7 +1425,7 @@ export type CreateLiabilityReportRequest = Message<"meguri.points.v1.CreateLiabi
  * Use `create(CreateLiabilityReportRequestSchema)` to create a new message.
  */
 export const CreateLiabilityReportRequestSchema: GenMessage<CreateLiabilityReportRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 28);
+  messageDesc(file_meguri_points_v1_points_service, 30);
 
 /**
  * CreateLiabilityReportResponse answers CreateLiabilityReport.
@@ -1346,14 +1434,14 @@ export const CreateLiabilityReportRequestSchema: GenMessage<CreateLiabilityRepor
  */
 export type CreateLiabilityReportResponse = Message<"meguri.points.v1.CreateLiabilityReportResponse"> & {
   /**
-   * The report that was started, or that the first call with this report_id started.
+   * The report that was started, or that the first call with this job_id started.
    *
    * @generated from field: meguri.points.v1.LiabilityReport report = 1;
    */
   report?: LiabilityReport | undefined;
 
   /**
-   * Whether an earlier call had created the report.
+   * Whether an earlier call had started it.
    *
    * @generated from field: bool replayed = 2;
    */
@@ -1365,7 +1453,7 @@ export type CreateLiabilityReportResponse = Message<"meguri.points.v1.CreateLiab
  * Use `create(CreateLiabilityReportResponseSchema)` to create a new message.
  */
 export const CreateLiabilityReportResponseSchema: GenMessage<CreateLiabilityReportResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 29);
+  messageDesc(file_meguri_points_v1_points_service, 31);
 
 /**
  * GetLiabilityReportRequest names the report to be read.
@@ -1383,9 +1471,9 @@ export type GetLiabilityReportRequest = Message<"meguri.points.v1.GetLiabilityRe
   /**
    * The id of the report: 1 to 64 visible ASCII characters without "#". Required.
    *
-   * @generated from field: string report_id = 2;
+   * @generated from field: string job_id = 2;
    */
-  reportId: string;
+  jobId: string;
 };
 
 /**
@@ -1393,7 +1481,7 @@ export type GetLiabilityReportRequest = Message<"meguri.points.v1.GetLiabilityRe
  * Use `create(GetLiabilityReportRequestSchema)` to create a new message.
  */
 export const GetLiabilityReportRequestSchema: GenMessage<GetLiabilityReportRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 30);
+  messageDesc(file_meguri_points_v1_points_service, 32);
 
 /**
  * GetLiabilityReportResponse answers GetLiabilityReport.
@@ -1402,7 +1490,7 @@ export const GetLiabilityReportRequestSchema: GenMessage<GetLiabilityReportReque
  */
 export type GetLiabilityReportResponse = Message<"meguri.points.v1.GetLiabilityReportResponse"> & {
   /**
-   * The report, always set.
+   * The report, with its counts so far. Always set.
    *
    * @generated from field: meguri.points.v1.LiabilityReport report = 1;
    */
@@ -1414,7 +1502,7 @@ export type GetLiabilityReportResponse = Message<"meguri.points.v1.GetLiabilityR
  * Use `create(GetLiabilityReportResponseSchema)` to create a new message.
  */
 export const GetLiabilityReportResponseSchema: GenMessage<GetLiabilityReportResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 31);
+  messageDesc(file_meguri_points_v1_points_service, 33);
 
 /**
  * ListLiabilityReportsRequest requests one page of reports.
@@ -1430,8 +1518,8 @@ export type ListLiabilityReportsRequest = Message<"meguri.points.v1.ListLiabilit
   programId: string;
 
   /**
-   * The largest number of reports in the answer, 0 or more; more than 200 counts as 200. 0 means
-   * 50.
+   * The largest number of reports in the answer, 0 or more; more than 200 counts as 200. 0
+   * means 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -1451,7 +1539,7 @@ export type ListLiabilityReportsRequest = Message<"meguri.points.v1.ListLiabilit
  * Use `create(ListLiabilityReportsRequestSchema)` to create a new message.
  */
 export const ListLiabilityReportsRequestSchema: GenMessage<ListLiabilityReportsRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 32);
+  messageDesc(file_meguri_points_v1_points_service, 34);
 
 /**
  * ListLiabilityReportsResponse answers ListLiabilityReports.
@@ -1479,7 +1567,7 @@ export type ListLiabilityReportsResponse = Message<"meguri.points.v1.ListLiabili
  * Use `create(ListLiabilityReportsResponseSchema)` to create a new message.
  */
 export const ListLiabilityReportsResponseSchema: GenMessage<ListLiabilityReportsResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 33);
+  messageDesc(file_meguri_points_v1_points_service, 35);
 
 /**
  * ExportLedgerRequest names what is exported, and where.
@@ -1495,12 +1583,13 @@ export type ExportLedgerRequest = Message<"meguri.points.v1.ExportLedgerRequest"
   programId: string;
 
   /**
-   * The id of the export in its program, which also names its folder: 1 to 64 lower-case letters,
-   * digits and hyphens. Required.
+   * The id that makes the call idempotent, chosen by the caller, unique in the program for good,
+   * which also names the folder of the export: 1 to 64 lower-case letters, digits and hyphens.
+   * Required.
    *
-   * @generated from field: string export_id = 2;
+   * @generated from field: string job_id = 2;
    */
-  exportId: string;
+  jobId: string;
 
   /**
    * The name of a destination that the operators have configured. Required.
@@ -1531,7 +1620,7 @@ export type ExportLedgerRequest = Message<"meguri.points.v1.ExportLedgerRequest"
  * Use `create(ExportLedgerRequestSchema)` to create a new message.
  */
 export const ExportLedgerRequestSchema: GenMessage<ExportLedgerRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 34);
+  messageDesc(file_meguri_points_v1_points_service, 36);
 
 /**
  * ExportLedgerResponse answers ExportLedger.
@@ -1540,11 +1629,18 @@ export const ExportLedgerRequestSchema: GenMessage<ExportLedgerRequest> = /*@__P
  */
 export type ExportLedgerResponse = Message<"meguri.points.v1.ExportLedgerResponse"> & {
   /**
-   * The export that was started or joined.
+   * The export that was started, or that the first call with this job_id started.
    *
    * @generated from field: meguri.points.v1.LedgerExport ledger_export = 1;
    */
   ledgerExport?: LedgerExport | undefined;
+
+  /**
+   * Whether an earlier call had started it.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
 };
 
 /**
@@ -1552,10 +1648,10 @@ export type ExportLedgerResponse = Message<"meguri.points.v1.ExportLedgerRespons
  * Use `create(ExportLedgerResponseSchema)` to create a new message.
  */
 export const ExportLedgerResponseSchema: GenMessage<ExportLedgerResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 35);
+  messageDesc(file_meguri_points_v1_points_service, 37);
 
 /**
- * GetLedgerExportRequest names an export.
+ * GetLedgerExportRequest names the export to be read.
  *
  * @generated from message meguri.points.v1.GetLedgerExportRequest
  */
@@ -1570,9 +1666,9 @@ export type GetLedgerExportRequest = Message<"meguri.points.v1.GetLedgerExportRe
   /**
    * The id of the export: 1 to 64 lower-case letters, digits and hyphens. Required.
    *
-   * @generated from field: string export_id = 2;
+   * @generated from field: string job_id = 2;
    */
-  exportId: string;
+  jobId: string;
 };
 
 /**
@@ -1580,7 +1676,7 @@ export type GetLedgerExportRequest = Message<"meguri.points.v1.GetLedgerExportRe
  * Use `create(GetLedgerExportRequestSchema)` to create a new message.
  */
 export const GetLedgerExportRequestSchema: GenMessage<GetLedgerExportRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 36);
+  messageDesc(file_meguri_points_v1_points_service, 38);
 
 /**
  * GetLedgerExportResponse answers GetLedgerExport.
@@ -1589,7 +1685,7 @@ export const GetLedgerExportRequestSchema: GenMessage<GetLedgerExportRequest> = 
  */
 export type GetLedgerExportResponse = Message<"meguri.points.v1.GetLedgerExportResponse"> & {
   /**
-   * The export, with its counts so far.
+   * The export, with its counts so far. Always set.
    *
    * @generated from field: meguri.points.v1.LedgerExport ledger_export = 1;
    */
@@ -1601,7 +1697,72 @@ export type GetLedgerExportResponse = Message<"meguri.points.v1.GetLedgerExportR
  * Use `create(GetLedgerExportResponseSchema)` to create a new message.
  */
 export const GetLedgerExportResponseSchema: GenMessage<GetLedgerExportResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_points_service, 37);
+  messageDesc(file_meguri_points_v1_points_service, 39);
+
+/**
+ * ListLedgerExportsRequest requests one page of exports.
+ *
+ * @generated from message meguri.points.v1.ListLedgerExportsRequest
+ */
+export type ListLedgerExportsRequest = Message<"meguri.points.v1.ListLedgerExportsRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The largest number of exports in the answer, 0 or more; more than 200 counts as 200. 0
+   * means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * fields. Empty means the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message meguri.points.v1.ListLedgerExportsRequest.
+ * Use `create(ListLedgerExportsRequestSchema)` to create a new message.
+ */
+export const ListLedgerExportsRequestSchema: GenMessage<ListLedgerExportsRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_points_v1_points_service, 40);
+
+/**
+ * ListLedgerExportsResponse answers ListLedgerExports.
+ *
+ * @generated from message meguri.points.v1.ListLedgerExportsResponse
+ */
+export type ListLedgerExportsResponse = Message<"meguri.points.v1.ListLedgerExportsResponse"> & {
+  /**
+   * The exports in the order of their ids.
+   *
+   * @generated from field: repeated meguri.points.v1.LedgerExport ledger_exports = 1;
+   */
+  ledgerExports: LedgerExport[];
+
+  /**
+   * The opaque page_token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message meguri.points.v1.ListLedgerExportsResponse.
+ * Use `create(ListLedgerExportsResponseSchema)` to create a new message.
+ */
+export const ListLedgerExportsResponseSchema: GenMessage<ListLedgerExportsResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_points_v1_points_service, 41);
 
 /**
  * ExpiredPointsPolicy selects what a refund does with points that have expired since the use, and a
@@ -1875,15 +2036,18 @@ export const PointsService: GenService<{
     output: typeof VerifyAccountResponseSchema;
   },
   /**
-   * VerifyProgram starts a workflow that compares every account of a program with its ledger, and
-   * returns at once. With repair, the workflow repairs each account that differs as VerifyAccount
-   * does; an account whose repair is refused is left as it is and named, and the run goes on.
-   * Idempotent while the workflow runs: a further call returns the same run; after its end, a call
-   * starts another one. A repaired account has no differences, so a repair that was stopped may be
-   * started again.
+   * VerifyProgram starts a job, the workflow verify-program/<program>/<job_id>, that compares every
+   * account of a program with its ledger, and returns at once. With repair, it repairs each account
+   * that differs as VerifyAccount does; an account whose repair is refused is left as it is and
+   * named, and the job goes on. A repaired account has no differences, so a repair that was stopped
+   * may be started again.
    *
-   * Refusals: PROGRAM_NOT_FOUND, WRONG_STATE (with repair, while a run without it is in progress).
-   * Retryable: STORE_UNAVAILABLE, WORKFLOWS_UNAVAILABLE.
+   * Idempotent by job_id: a call with the parameters of the first one, from the same calling service,
+   * returns the same verification, marked replayed, and starts its workflow again if that has ended
+   * before it was done.
+   *
+   * Refusals: PROGRAM_NOT_FOUND, ID_REUSED. Retryable: CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF,
+   * PROGRAM_STALE, WORKFLOWS_UNAVAILABLE.
    *
    * @generated from rpc meguri.points.v1.PointsService.VerifyProgram
    */
@@ -1893,10 +2057,10 @@ export const PointsService: GenService<{
     output: typeof VerifyProgramResponseSchema;
   },
   /**
-   * GetProgramVerification reads the newest verification of a program.
+   * GetProgramVerification reads a verification. Temporal is asked only while it is not done.
    *
-   * Refusals: PROGRAM_NOT_FOUND, VERIFICATION_NOT_FOUND (none was started, or it is no longer
-   * kept). Retryable: STORE_UNAVAILABLE, WORKFLOWS_UNAVAILABLE.
+   * Refusals: PROGRAM_NOT_FOUND, JOB_NOT_FOUND. Retryable: STORE_UNAVAILABLE,
+   * WORKFLOWS_UNAVAILABLE.
    *
    * @generated from rpc meguri.points.v1.PointsService.GetProgramVerification
    */
@@ -1906,14 +2070,27 @@ export const PointsService: GenService<{
     output: typeof GetProgramVerificationResponseSchema;
   },
   /**
-   * CreateLiabilityReport starts a workflow (liability-report/<program>/<id>) that adds up what a
-   * program owes its members at this instant, and returns at once. What is recorded later, while
-   * the workflow runs, is not in the report. The workflow begins 16 minutes later, when no entry of
-   * this instant can be added any more, and reads every item of the points table.
+   * ListProgramVerifications lists the verifications of a program in the order of their ids.
    *
-   * Idempotent by report_id: a call with the parameters of the first one, from the same calling
-   * service, returns the same report, marked replayed, and starts its workflow again if that has
-   * ended before it was done, as after a termination in Temporal.
+   * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (a page_token of another list). Retryable:
+   * STORE_UNAVAILABLE, WORKFLOWS_UNAVAILABLE.
+   *
+   * @generated from rpc meguri.points.v1.PointsService.ListProgramVerifications
+   */
+  listProgramVerifications: {
+    methodKind: "unary";
+    input: typeof ListProgramVerificationsRequestSchema;
+    output: typeof ListProgramVerificationsResponseSchema;
+  },
+  /**
+   * CreateLiabilityReport starts a job, the workflow liability-report/<program>/<job_id>, that adds up
+   * what a program owes its members at this instant, and returns at once. What is recorded later,
+   * while the workflow runs, is not in the report. The workflow begins 16 minutes later, when no entry
+   * of this instant can be added any more, and reads every item of the points table.
+   *
+   * Idempotent by job_id: a call with the parameters of the first one, from the same calling service,
+   * returns the same report, marked replayed, and starts its workflow again if that has ended before
+   * it was done, as after a termination in Temporal.
    *
    * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (a since that is not past), ID_REUSED. Retryable:
    * CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF, PROGRAM_STALE, WORKFLOWS_UNAVAILABLE.
@@ -1926,9 +2103,10 @@ export const PointsService: GenService<{
     output: typeof CreateLiabilityReportResponseSchema;
   },
   /**
-   * GetLiabilityReport reads a report.
+   * GetLiabilityReport reads a report. Temporal is asked only while it is not done.
    *
-   * Refusals: PROGRAM_NOT_FOUND, LIABILITY_REPORT_NOT_FOUND. Retryable: STORE_UNAVAILABLE.
+   * Refusals: PROGRAM_NOT_FOUND, JOB_NOT_FOUND. Retryable: STORE_UNAVAILABLE,
+   * WORKFLOWS_UNAVAILABLE.
    *
    * @generated from rpc meguri.points.v1.PointsService.GetLiabilityReport
    */
@@ -1941,7 +2119,7 @@ export const PointsService: GenService<{
    * ListLiabilityReports lists the reports of a program in the order of their ids.
    *
    * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (a page_token of another list). Retryable:
-   * STORE_UNAVAILABLE.
+   * STORE_UNAVAILABLE, WORKFLOWS_UNAVAILABLE.
    *
    * @generated from rpc meguri.points.v1.PointsService.ListLiabilityReports
    */
@@ -1951,23 +2129,23 @@ export const PointsService: GenService<{
     output: typeof ListLiabilityReportsResponseSchema;
   },
   /**
-   * ExportLedger starts a workflow that writes the ledger entries of all accounts of a program,
-   * recorded between two instants, to a destination that the operators have configured, and returns
-   * at once. There each entry is one line of JSON, an ExportedEntry, and a LedgerExportManifest is
-   * written last. An entry that cannot be read is named, and the run goes on.
+   * ExportLedger starts a job, the workflow export-ledger/<program>/<job_id>, that writes the ledger
+   * entries of all accounts of a program, recorded between two instants, to a destination that the
+   * operators have configured, and returns at once. There each entry is one line of JSON, an
+   * ExportedEntry, and a LedgerExportManifest is written last. An entry that cannot be read is named,
+   * and the job goes on.
    *
-   * Idempotent by export_id: a further call of the same calling service returns the same export,
-   * also after its end; the same id with another destination, other instants or from another
-   * service is ID_REUSED. An export that FAILED is started again and begins anew. When Temporal has
-   * forgotten the run, the manifest still counts: a further run of the same instants ends at once,
-   * and one of other instants fails.
+   * Idempotent by job_id: a call with the parameters of the first one, from the same calling service,
+   * returns the same export, marked replayed, also after its end. An export that FAILED is started
+   * again and begins anew; if its manifest is there already, it ends at once. A manifest of other
+   * instants lets it fail.
    *
    * It reads every item of the points table once, whatever is exported.
    *
    * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (no such destination, or create_time_before is not
    * after create_time_from, or less than 16 minutes ago: entries may still be recorded with such
    * times), PERMISSION_DENIED (the destination is not for this program), ID_REUSED. Retryable:
-   * STORE_UNAVAILABLE, WORKFLOWS_UNAVAILABLE, CLOCK_OFF.
+   * CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF, PROGRAM_STALE, WORKFLOWS_UNAVAILABLE.
    *
    * @generated from rpc meguri.points.v1.PointsService.ExportLedger
    */
@@ -1977,10 +2155,10 @@ export const PointsService: GenService<{
     output: typeof ExportLedgerResponseSchema;
   },
   /**
-   * GetLedgerExport reads an export by its id.
+   * GetLedgerExport reads an export. Temporal is asked only while it is not done.
    *
-   * Refusals: PROGRAM_NOT_FOUND, EXPORT_NOT_FOUND (none was started with this id, or Temporal no
-   * longer keeps its run). Retryable: STORE_UNAVAILABLE, WORKFLOWS_UNAVAILABLE.
+   * Refusals: PROGRAM_NOT_FOUND, JOB_NOT_FOUND. Retryable: STORE_UNAVAILABLE,
+   * WORKFLOWS_UNAVAILABLE.
    *
    * @generated from rpc meguri.points.v1.PointsService.GetLedgerExport
    */
@@ -1988,6 +2166,19 @@ export const PointsService: GenService<{
     methodKind: "unary";
     input: typeof GetLedgerExportRequestSchema;
     output: typeof GetLedgerExportResponseSchema;
+  },
+  /**
+   * ListLedgerExports lists the exports of a program in the order of their ids.
+   *
+   * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (a page_token of another list). Retryable:
+   * STORE_UNAVAILABLE, WORKFLOWS_UNAVAILABLE.
+   *
+   * @generated from rpc meguri.points.v1.PointsService.ListLedgerExports
+   */
+  listLedgerExports: {
+    methodKind: "unary";
+    input: typeof ListLedgerExportsRequestSchema;
+    output: typeof ListLedgerExportsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_meguri_points_v1_points_service, 0);

@@ -2,66 +2,45 @@
 // @generated from file meguri/points/v1/program_verification.proto (package meguri.points.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Difference } from "./difference_pb.ts";
 import { file_meguri_points_v1_difference } from "./difference_pb.ts";
-import type { Message, UnknownEnum } from "@bufbuild/protobuf";
+import type { FailedAccount, ProgramJob } from "./program_job_pb.ts";
+import { file_meguri_points_v1_program_job } from "./program_job_pb.ts";
+import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file meguri/points/v1/program_verification.proto.
  */
 export const file_meguri_points_v1_program_verification: GenFile = /*@__PURE__*/
-  fileDesc("CittZWd1cmkvcG9pbnRzL3YxL3Byb2dyYW1fdmVyaWZpY2F0aW9uLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIs8FChNQcm9ncmFtVmVyaWZpY2F0aW9uEhIKCnByb2dyYW1faWQYASABKAkSOgoFc3RhdGUYAiABKA4yKy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uU3RhdGUSEwoLd29ya2Zsb3dfaWQYAyABKAkSLgoKc3RhcnRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWNjb3VudF9jb3VudBgFIAEoAxITCgtlbnRyeV9jb3VudBgGIAEoAxIbChN3cm9uZ19hY2NvdW50X2NvdW50GAcgASgDEkQKB3JlcG9ydHMYCCADKAsyMy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uQWNjb3VudFJlcG9ydBIcChRmYWlsZWRfYWNjb3VudF9jb3VudBgJIAEoAxJFCghmYWlsdXJlcxgKIAMoCzIzLm1lZ3VyaS5wb2ludHMudjEuUHJvZ3JhbVZlcmlmaWNhdGlvbi5GYWlsZWRBY2NvdW50Eg4KBnJlcGFpchgLIAEoCBIeChZyZXBhaXJlZF9hY2NvdW50X2NvdW50GAwgASgDGngKDUFjY291bnRSZXBvcnQSDwoHdXNlcl9pZBgBIAEoCRIxCgtkaWZmZXJlbmNlcxgCIAMoCzIcLm1lZ3VyaS5wb2ludHMudjEuRGlmZmVyZW5jZRIjCht1bnJlcG9ydGVkX2RpZmZlcmVuY2VfY291bnQYAyABKAMaMAoNRmFpbGVkQWNjb3VudBIPCgd1c2VyX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJTCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1JVTk5JTkcQARIOCgpTVEFURV9ET05FEAISEAoMU1RBVEVfRkFJTEVEEANCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_points_v1_difference]);
+  fileDesc("CittZWd1cmkvcG9pbnRzL3YxL3Byb2dyYW1fdmVyaWZpY2F0aW9uLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIsoDChNQcm9ncmFtVmVyaWZpY2F0aW9uEikKA2pvYhgBIAEoCzIcLm1lZ3VyaS5wb2ludHMudjEuUHJvZ3JhbUpvYhIVCg1hY2NvdW50X2NvdW50GAIgASgDEhMKC2VudHJ5X2NvdW50GAMgASgDEhsKE3dyb25nX2FjY291bnRfY291bnQYBCABKAMSRAoHcmVwb3J0cxgFIAMoCzIzLm1lZ3VyaS5wb2ludHMudjEuUHJvZ3JhbVZlcmlmaWNhdGlvbi5BY2NvdW50UmVwb3J0EhwKFGZhaWxlZF9hY2NvdW50X2NvdW50GAYgASgDEjEKCGZhaWx1cmVzGAcgAygLMh8ubWVndXJpLnBvaW50cy52MS5GYWlsZWRBY2NvdW50Eg4KBnJlcGFpchgIIAEoCBIeChZyZXBhaXJlZF9hY2NvdW50X2NvdW50GAkgASgDGngKDUFjY291bnRSZXBvcnQSDwoHdXNlcl9pZBgBIAEoCRIxCgtkaWZmZXJlbmNlcxgCIAMoCzIcLm1lZ3VyaS5wb2ludHMudjEuRGlmZmVyZW5jZRIjCht1bnJlcG9ydGVkX2RpZmZlcmVuY2VfY291bnQYAyABKANCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_meguri_points_v1_difference, file_meguri_points_v1_program_job]);
 
 /**
- * ProgramVerification is a run that compares every account of a program with its ledger, and repairs
+ * ProgramVerification is a job that compares every account of a program with its ledger, and repairs
  * those that differ if that was requested.
  *
  * @generated from message meguri.points.v1.ProgramVerification
  */
 export type ProgramVerification = Message<"meguri.points.v1.ProgramVerification"> & {
   /**
-   * The program that is compared.
+   * What all jobs have.
    *
-   * @generated from field: string program_id = 1;
+   * @generated from field: meguri.points.v1.ProgramJob job = 1;
    */
-  programId: string;
-
-  /**
-   * The progress of the run.
-   *
-   * @generated from field: meguri.points.v1.ProgramVerification.State state = 2;
-   */
-  state: ProgramVerification_State;
-
-  /**
-   * The Temporal workflow of the run.
-   *
-   * @generated from field: string workflow_id = 3;
-   */
-  workflowId: string;
-
-  /**
-   * The instant at which the run started.
-   *
-   * @generated from field: google.protobuf.Timestamp start_time = 4;
-   */
-  startTime?: Timestamp | undefined;
+  job?: ProgramJob | undefined;
 
   /**
    * The accounts compared so far.
    *
-   * @generated from field: int64 account_count = 5;
+   * @generated from field: int64 account_count = 2;
    */
   accountCount: bigint;
 
   /**
    * The ledger entries read so far.
    *
-   * @generated from field: int64 entry_count = 6;
+   * @generated from field: int64 entry_count = 3;
    */
   entryCount: bigint;
 
@@ -69,14 +48,14 @@ export type ProgramVerification = Message<"meguri.points.v1.ProgramVerification"
    * The accounts found so far that did not agree with their ledger before any repair, those beyond
    * reports included. An account whose repair was refused counts as failed instead.
    *
-   * @generated from field: int64 wrong_account_count = 7;
+   * @generated from field: int64 wrong_account_count = 4;
    */
   wrongAccountCount: bigint;
 
   /**
    * The first 100 accounts found that did not agree with their ledger before any repair.
    *
-   * @generated from field: repeated meguri.points.v1.ProgramVerification.AccountReport reports = 8;
+   * @generated from field: repeated meguri.points.v1.ProgramVerification.AccountReport reports = 5;
    */
   reports: ProgramVerification_AccountReport[];
 
@@ -84,28 +63,28 @@ export type ProgramVerification = Message<"meguri.points.v1.ProgramVerification"
    * The accounts found so far that could not be compared, or with repair not be repaired, those
    * beyond failures included.
    *
-   * @generated from field: int64 failed_account_count = 9;
+   * @generated from field: int64 failed_account_count = 6;
    */
   failedAccountCount: bigint;
 
   /**
    * The first 100 accounts found that could not be compared, or with repair not be repaired.
    *
-   * @generated from field: repeated meguri.points.v1.ProgramVerification.FailedAccount failures = 10;
+   * @generated from field: repeated meguri.points.v1.FailedAccount failures = 7;
    */
-  failures: ProgramVerification_FailedAccount[];
+  failures: FailedAccount[];
 
   /**
-   * Whether the run repairs the accounts that differ.
+   * Whether the job repairs the accounts that differ.
    *
-   * @generated from field: bool repair = 11;
+   * @generated from field: bool repair = 8;
    */
   repair: boolean;
 
   /**
    * The accounts repaired so far, 0 without repair.
    *
-   * @generated from field: int64 repaired_account_count = 12;
+   * @generated from field: int64 repaired_account_count = 9;
    */
   repairedAccountCount: bigint;
 };
@@ -151,81 +130,4 @@ export type ProgramVerification_AccountReport = Message<"meguri.points.v1.Progra
  */
 export const ProgramVerification_AccountReportSchema: GenMessage<ProgramVerification_AccountReport> = /*@__PURE__*/
   messageDesc(file_meguri_points_v1_program_verification, 0, 0);
-
-/**
- * FailedAccount names an account that could not be compared, or not be repaired.
- *
- * @generated from message meguri.points.v1.ProgramVerification.FailedAccount
- */
-export type ProgramVerification_FailedAccount = Message<"meguri.points.v1.ProgramVerification.FailedAccount"> & {
-  /**
-   * The user whose account it is.
-   *
-   * @generated from field: string user_id = 1;
-   */
-  userId: string;
-
-  /**
-   * The reason, as in google.rpc.ErrorInfo, such as CONTENDED, or LEDGER_DAMAGED for a refused
-   * repair. INTERNAL for an unexpected error, which is in the worker's log.
-   *
-   * @generated from field: string reason = 2;
-   */
-  reason: string;
-};
-
-/**
- * Describes the message meguri.points.v1.ProgramVerification.FailedAccount.
- * Use `create(ProgramVerification_FailedAccountSchema)` to create a new message.
- */
-export const ProgramVerification_FailedAccountSchema: GenMessage<ProgramVerification_FailedAccount> = /*@__PURE__*/
-  messageDesc(file_meguri_points_v1_program_verification, 0, 1);
-
-/**
- * State is the progress of a run.
- *
- * @generated from enum meguri.points.v1.ProgramVerification.State
- */
-export const ProgramVerification_State = {
-  /**
-   * Never occurs in an answer.
-   *
-   * @generated from enum value: STATE_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED: 0,
-
-  /**
-   * The run is in progress; its counts grow.
-   *
-   * @generated from enum value: STATE_RUNNING = 1;
-   */
-  RUNNING: 1,
-
-  /**
-   * Every account was compared; the counts are final.
-   *
-   * @generated from enum value: STATE_DONE = 2;
-   */
-  DONE: 2,
-
-  /**
-   * The run ended before every account was compared.
-   *
-   * @generated from enum value: STATE_FAILED = 3;
-   */
-  FAILED: 3,
-} as const;
-
-/**
- * State is the progress of a run.
- *
- * @generated from enum meguri.points.v1.ProgramVerification.State
- */
-export type ProgramVerification_State = (typeof ProgramVerification_State)[keyof typeof ProgramVerification_State] | UnknownEnum;
-
-/**
- * Describes the enum meguri.points.v1.ProgramVerification.State.
- */
-export const ProgramVerification_StateSchema: GenEnum<ProgramVerification_State> = /*@__PURE__*/
-  enumDesc(file_meguri_points_v1_program_verification, 0, 0);
 

@@ -1,15 +1,15 @@
-/** The lock by which one liability report and one export of a program read accounts at a time. */
+/** The lock by which one job of each kind reads the accounts of a program at a time. */
 
-import type { LeaseHolder } from "../../platform/ports/lease.ts";
-import { leaseRef } from "../../platform/ports/records.ts";
-import { changeRecord } from "../../platform/work/change-record.ts";
-import type { Deps } from "../ports/deps.ts";
+import type { LeaseHolder } from "../../../platform/ports/lease.ts";
+import { leaseRef } from "../../../platform/ports/records.ts";
+import { changeRecord } from "../../../platform/work/change-record.ts";
+import type { Deps } from "../../ports/deps.ts";
 
 /** A workflow that reads all accounts of a program. */
-export interface ScanRun {
+interface ScanRun {
   readonly programId: string;
   /** Workflows of one kind exclude each other. */
-  readonly kind: "liability-report" | "export-ledger";
+  readonly kind: string;
   readonly workflowId: string;
 }
 

@@ -4,11 +4,15 @@ import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createGzip } from "node:zlib";
 import pLimit from "p-limit";
-import { maxReports } from "../../platform/words/counted.ts";
-import { DomainError } from "../../platform/words/errors.ts";
-import type { Deps } from "../ports/deps.ts";
-import type { ExportManifest, ExportRequest, UnreadableEntry } from "../ports/exports.ts";
-import type { ScannedEntry } from "../ports/points.ts";
+import { maxReports } from "../../../platform/words/counted.ts";
+import { DomainError } from "../../../platform/words/errors.ts";
+import type { ExportedEntries, UnreadableEntry } from "../../contract/exports.ts";
+import type { Deps } from "../../ports/deps.ts";
+import type { ExportWindow } from "../../ports/exports.ts";
+import type { ScannedEntry } from "../../ports/points.ts";
+import type { AccountsPlace } from "../sweep-accounts.ts";
+import { type ExportedFile, type ExportJob, folderOf, windowOf } from "./export-files.ts";
+import type { Segment, StepResult, Warn } from "./jobs.ts";
 
 /** The number of items of the table that one page of the scan reads. */
 const pageSize = 1_000;
@@ -29,25 +33,8 @@ let running = 0;
  */
 const inTurn = pLimit(8);
 
-/** A segment of the table. */
-interface Segment {
-  readonly segment: number;
-  readonly segments: number;
-}
-
-/** Where a segment continues. */
-export interface ExportPlace {
-  readonly cursor?: string;
-}
-
-/** What a step has written. At the end of the segment there is no cursor. */
-export interface ExportStep extends ExportPlace {
-  readonly unreadable: number;
-  /** The first 100. */
-  readonly unreadables: readonly UnreadableEntry[];
-  /** The file, under a name of this call alone; absent when no entry was found. */
-  readonly part?: ExportManifest["parts"][number];
-}
+/** What a step has written. */
+type ExportStep = StepResult<ExportedEntries> & { readonly file?: ExportedFile };
 
 /**
  * Writes the entries of a segment from a place on, until `shouldContinue` returns false. It is
@@ -71,17 +58,19 @@ export async function exportSegment(...step: Parameters<typeof writeSegment>): P
 
 async function writeSegment(
   deps: Pick<Deps, "reader" | "exportDestinations" | "exportFormat">,
-  request: ExportRequest & Segment,
-  place: ExportPlace,
-  shouldContinue: (place: ExportPlace) => boolean,
-  onUnreadable: (entry: UnreadableEntry, error: unknown) => void,
+  job: ExportJob,
+  { segment, segments }: Segment,
+  place: AccountsPlace,
+  shouldContinue: (place: AccountsPlace) => boolean,
+  warn: Warn,
 ): Promise<ExportStep> {
-  const { programId, window, segment, segments } = request;
-  const folder = deps.exportDestinations.folder(request.destination, request);
+  const { programId } = job;
+  const window = windowOf(job);
+  const folder = folderOf(deps, job);
   const lines = compressLines();
   const unreadables: UnreadableEntry[] = [];
   let { cursor } = place;
-  let unchanged = place;
+  let unchanged: AccountsPlace = place;
   const addPage = async (): Promise<number> => {
     const started = performance.now();
     const read = { size: pageSize, cursor };
@@ -95,7 +84,7 @@ async function writeSegment(
         } catch (error) {
           const unreadable = { userId: each.userId, number: each.number };
           unreadables.push(unreadable);
-          onUnreadable(unreadable, error);
+          warn("a ledger entry could not be read", { ...unreadable, err: error });
           return [];
         }
       }),
@@ -111,24 +100,25 @@ async function writeSegment(
     if (cursor === undefined || isFull || !shouldContinue(unchanged)) break;
     await sleep(tookMs);
   }
-  const step = {
+  const unread = {
     ...placeAt(cursor),
     unreadable: unreadables.length,
     unreadables: unreadables.slice(0, maxReports),
   };
-  if (lines.count === 0) return step;
+  if (lines.count === 0) return { ...unread, entries: 0, parts: 0, bytes: 0 };
   const content = await lines.end();
   const name = `.${randomUUID()}.unfinished`;
   await folder.write(name, content);
   const sha256 = createHash("sha256").update(content).digest("hex");
-  return { ...step, part: { name, entries: lines.count, bytes: content.length, sha256 } };
+  const written = { entries: lines.count, bytes: content.length };
+  return { ...unread, ...written, parts: 1, file: { segment, name, ...written, sha256 } };
 }
 
-const placeAt = (cursor: string | undefined): ExportPlace =>
+const placeAt = (cursor: string | undefined): AccountsPlace =>
   cursor === undefined ? {} : { cursor };
 
 /** Whether an entry is to be exported; what cannot be read is named, whenever it was recorded. */
-const isWithin = ({ entry }: ScannedEntry, { start, end }: ExportRequest["window"]): boolean =>
+const isWithin = ({ entry }: ScannedEntry, { start, end }: ExportWindow): boolean =>
   !entry || (entry.createTime >= (start ?? 0) && entry.createTime < end);
 
 function lineOf(

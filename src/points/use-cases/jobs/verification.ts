@@ -1,13 +1,22 @@
-/** Verifies and repairs the accounts of one segment in steps that can be interrupted. */
+/** The job that compares the accounts of a program with their ledgers, and repairs them. */
 
-import type { Page } from "../../platform/ports/pages.ts";
-import { maxReports } from "../../platform/words/counted.ts";
-import { storeOutages } from "../../platform/work/suspects.ts";
-import { sweep } from "../../platform/work/sweep.ts";
-import type { Deps, VerifiedAccounts } from "../ports/deps.ts";
-import type { Program } from "../rules/program.ts";
-import { type RepairDeps, type RepairedAccount, repairVerified } from "./repair-account.ts";
-import { type AccountProgress, type VerifiedAccount, verificationSteps } from "./verify-account.ts";
+import type { Page } from "../../../platform/ports/pages.ts";
+import { maxReports } from "../../../platform/words/counted.ts";
+import {
+  type VerificationRequest,
+  type VerifiedAccounts,
+  verificationKind,
+} from "../../contract/verifications.ts";
+import type { Deps } from "../../ports/deps.ts";
+import type { Program } from "../../rules/program.ts";
+import { type RepairDeps, repairVerified } from "../repair-account.ts";
+import { sweepAccounts } from "../sweep-accounts.ts";
+import {
+  type AccountProgress,
+  type VerifiedAccount,
+  verificationSteps,
+} from "../verify-account.ts";
+import type { JobType, Segment, Warn } from "./jobs.ts";
 
 /** The number of items of the table that one step of the scan reads. */
 const scanPage = 1_000;
@@ -54,62 +63,36 @@ interface NextAccount {
   readonly progress: AccountProgress | undefined;
 }
 
-/** One of `segments` segments of the table. */
-interface Segment {
-  readonly programId: string;
-  readonly segment: number;
-  readonly segments: number;
-  /** Whether accounts that differ are repaired. */
-  readonly repair: boolean;
-}
-
-/** Called for single accounts. */
-interface Observers {
-  onFailed?(userId: string, error: unknown): void;
-  onRepaired?(repaired: RepairedAccount): void;
-}
-
-/** What is verified so far, from which another call can continue. */
-export type VerifyProgress = VerifiedAccounts & { readonly cursor?: string };
-
 /**
- * Verifies the accounts of one segment from its cursor on, until `shouldContinue` returns false. It
- * is called after every account and every page of a ledger. The input may contain the progress so
- * far, which is added to. An account that fails, or whose repair is refused, is counted and named,
- * and the work continues with the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and the error
- * of an outage.
+ * The verification of a program: compares its accounts with their ledgers, and repairs those that
+ * differ if it is asked to. `shouldContinue` is called after every account and every page of a
+ * ledger. An account whose repair is refused is counted as failed. The step throws
+ * PROGRAM_NOT_FOUND, PROGRAM_STALE, and the error of an outage.
  */
-export async function verifySegment(
-  deps: RepairDeps,
-  input: Segment & Partial<VerifyProgress>,
-  shouldContinue: (progress: VerifyProgress) => boolean,
-  { onFailed, onRepaired }: Observers = {},
-): Promise<VerifyProgress> {
-  const { accounts = 0, entries = 0, wrong = 0, repaired = 0, reports = [] } = input;
-  const { failed = 0, failures = [] } = input;
-  return sweep(
-    {
-      read: accountReader(deps, input),
-      async process(account, checkpoint) {
-        const verified = await verifyNext(deps, account, checkpoint);
-        if (!verified || !input.repair || verified.found.differenceCount === 0) return verified;
-        const repaired = await repairNext(deps, account, verified.found);
-        if (repaired.isRepaired) onRepaired?.(repaired.found);
-        return { ...verified, isRepaired: repaired.isRepaired };
+export const verification: JobType<VerifiedAccounts, VerificationRequest> = {
+  kind: verificationKind,
+
+  step(deps, { programId, request: { repair } }, segment, start, place, shouldContinue, warn) {
+    return sweepAccounts(
+      {
+        read: accountReader(deps, programId, segment),
+        async process(account, checkpoint) {
+          const verified = await verifyNext(deps, account, checkpoint);
+          if (!verified || !repair || verified.found.differenceCount === 0) return verified;
+          const isRepaired = await repairNext(deps, account, verified.found, warn);
+          return { ...verified, isRepaired };
+        },
+        add: addAccount,
+        onFailed: (_userId, err) => warn("an account could not be verified", { err }),
+        concurrency: 1,
+        outageAfter,
       },
-      add: addAccount,
-      nameOf: ({ userId }) => ({ userId }),
-      keyOf: ({ userId }) => userId,
-      onFailed: ({ userId }, error) => onFailed?.(userId, error),
-      concurrency: 1,
-      outages: storeOutages,
-      outageAfter,
-    },
-    { accounts, entries, wrong, repaired, reports, failed, failures },
-    input,
-    shouldContinue,
-  );
-}
+      start,
+      place,
+      shouldContinue,
+    );
+  },
+};
 
 /**
  * Returns a function that reads the account at a cursor, as a page of its own, because a ledger may
@@ -117,7 +100,8 @@ export async function verifySegment(
  */
 function accountReader(
   deps: Pick<Deps, "reader" | "programs">,
-  { programId, segment, segments }: Omit<Segment, "repair">,
+  programId: string,
+  { segment, segments }: Segment,
 ): (cursor: string | undefined) => Promise<Page<NextAccount>> {
   let scanned: ScannedPage | undefined;
   return async (cursor) => {
@@ -159,10 +143,15 @@ async function repairNext(
   deps: RepairDeps,
   { program: { programId }, userId }: NextAccount,
   verified: VerifiedAccount,
-): Promise<{ readonly found: RepairedAccount; readonly isRepaired: boolean }> {
+  warn: Warn,
+): Promise<boolean> {
   const deadline = performance.now() + maxRepairMs;
-  const found = await repairVerified(deps, { programId, userId }, verified, deadline);
-  return { found, isRepaired: found.repaired || found.restoredEntryNumbers.length > 0 };
+  const name = { programId, userId };
+  const found = await repairVerified(deps, name, verified, deadline);
+  const { differences, restoredEntryNumbers, repaired } = found;
+  const isRepaired = repaired || restoredEntryNumbers.length > 0;
+  if (isRepaired) warn("an account was repaired", { differences, restoredEntryNumbers });
+  return isRepaired;
 }
 
 /** An account that was verified, and repaired if that was requested. */

@@ -1,0 +1,120 @@
+/** The activities of jobs over all accounts of a program, which are the same for all kinds. */
+import { activityInfo, log } from "@temporalio/activity";
+import type { Deps } from "../../src/hub/deps.ts";
+import { camelCased, snakeCased } from "../../src/platform/contract/spelling.ts";
+import { DomainError } from "../../src/platform/words/errors.ts";
+import type {
+  JobBegun,
+  JobEnd,
+  JobEnded,
+  JobSegmentInput,
+  JobSegmentResult,
+  JobStepInput,
+} from "../../src/points/contract/jobs.ts";
+import type { Job, JobName } from "../../src/points/rules/jobs.ts";
+import { allJobs } from "../../src/points/use-cases/jobs/all-jobs.ts";
+import {
+  type JobType,
+  keepSum,
+  readJob,
+  type StepResult,
+} from "../../src/points/use-cases/jobs/jobs.ts";
+import { releaseScanLock, takeScanLock } from "../../src/points/use-cases/jobs/scan-lock.ts";
+import type { AccountsPlace } from "../../src/points/use-cases/sweep-accounts.ts";
+import { steps } from "../../workflows/timing.ts";
+import { check } from "../checks.ts";
+import { expected } from "../reservations/until-due.ts";
+import { heartbeatWhile, runStep } from "../steps.ts";
+
+const named = { kind: "string", program_id: "string", job_id: "string" };
+
+/** Each of these activities may be repeated. */
+export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
+  async function find(input: JobStepInput): Promise<{ type: JobType; job: Job }> {
+    const type = types.find(({ kind }) => kind.name === input.kind);
+    if (!type) throw new DomainError("INVALID_REQUEST", "kind: there is no such job");
+    return { type, job: await readJob(deps, toName(input)) };
+  }
+
+  return {
+    /** Returns the request of a job, and keeps its result if it is complete already. */
+    async beginJob(input: JobStepInput): Promise<JobBegun> {
+      const { type, job } = await find(check(input, named));
+      const request = snakeCased(job.request);
+      const complete = type.begin && (await heartbeatWhile(type.begin(deps, job)));
+      if (!complete) return { request };
+      await keepSum(deps, job, complete);
+      return { request, complete: snakeCased(complete) };
+    },
+
+    /**
+     * Adds up a segment, for one step, when the run has the lock. A retry continues from the last
+     * heartbeat.
+     */
+    async sweepSegment(input: JobSegmentInput): Promise<JobSegmentResult> {
+      const fields = { ...named, segment: "number", segments: "number", cursor: "string?" };
+      const { segment, segments, cursor } = check(input, fields);
+      const { type, job } = await find(input);
+      const { programId, jobId } = job;
+      const nothing = camelCased<object>(type.kind.nothing);
+      const found = await withScanLock(deps, job, () =>
+        runStep<AccountsPlace, StepResult<object>>(
+          cursor === undefined ? {} : { cursor },
+          ({ cursor, done, ...counts }, shouldContinue) =>
+            type.step(
+              deps,
+              job,
+              { segment, segments },
+              { ...nothing, ...counts },
+              { ...(cursor !== undefined && { cursor }), ...(done && { done }) },
+              shouldContinue as (progress: object) => boolean,
+              (message, fields) => log.warn(message, { programId, jobId, ...fields }),
+            ),
+          type.makesFiles ? steps.exportMs : steps.limitMs,
+        ),
+      );
+      const { cursor: next, file, ...sum } = found;
+      return { ...(next !== undefined && { cursor: next }), ...(file && { file }), sum };
+    },
+
+    /** Completes a job, and keeps its sum as its result. */
+    async finishJob(input: JobEnd): Promise<JobEnded> {
+      const { files, ...end } = check(input, { ...named, sum: "object", files: "object" });
+      const { type, job } = await find(end);
+      const sum = camelCased<object>(end.sum);
+      const text =
+        type.finish && (await heartbeatWhile(type.finish(deps, job, sum, camelCased(files))));
+      await keepSum(deps, job, sum);
+      return text === undefined ? {} : { text };
+    },
+  };
+}
+
+const toName = ({ kind, program_id: programId, job_id: jobId }: JobStepInput): JobName => ({
+  ...{ kind, programId, jobId },
+});
+
+/**
+ * Makes a step while its workflow has the lock. While another one has it, throws a failure that
+ * Temporal retries later: operators see the id of that workflow with the pending activity. A step
+ * that fails gives the lock up, so that a run which fails again and again holds up no other one.
+ */
+async function withScanLock<T>(
+  deps: Deps,
+  { programId, kind }: JobName,
+  step: () => Promise<T>,
+): Promise<T> {
+  const { workflowExecution } = activityInfo();
+  const scan = { programId, kind, workflowId: workflowExecution?.workflowId ?? "" };
+  const other = await takeScanLock(deps, scan);
+  if (other !== undefined) {
+    const message = `waits until ${other} has ended: one of its kind runs in a program at a time`;
+    throw expected("SCAN_LOCKED", message, steps.scanLockedMs);
+  }
+  try {
+    return await step();
+  } catch (error) {
+    await releaseScanLock(deps, scan).catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,90 @@
+/** The workflows of jobs over all accounts of a program, and the kinds of jobs. */
+import type { SnakeCased } from "../../platform/contract/spelling.ts";
+import type { JobName, JobRequest } from "../rules/jobs.ts";
+
+/**
+ * A kind of job, as its workflow knows it. What crosses Temporal is spelled in snake_case. The step
+ * that reads accounts is in `use-cases/jobs`.
+ */
+export interface JobKind<Sum extends object = object, Request extends JobRequest = JobRequest> {
+  /** Names the kind in workflow ids, keys and locks. Never changes. */
+  readonly name: string;
+  readonly workflowType: string;
+  /** The number of disjoint parts of the table that are scanned concurrently. */
+  readonly segments: number;
+  /** Whether it begins when no entry of the instant of its call can be added any more. */
+  readonly waitsForEntries?: true;
+  /** The sum over no account, to which `addCounts` adds those of the steps. */
+  readonly nothing: SnakeCased<Sum>;
+  /** Says to operators what was found so far. */
+  sentence(sum: SnakeCased<Sum>, request: SnakeCased<Request>): string;
+}
+
+export const jobWorkflowId = ({ kind, programId, jobId }: JobName): string =>
+  `${kind}/${programId}/${jobId}`;
+
+/** The query for the sum so far. */
+export const jobQuery = "sum";
+
+/** Names a job, whose record has its request. */
+interface JobInput {
+  readonly program_id: string;
+  readonly job_id: string;
+}
+
+/** Starts the workflow of a job. */
+export interface JobRunInput extends JobInput {
+  /** Set by continue-as-new. */
+  readonly so_far?: JobProgress;
+}
+
+/** What the runs before this one have done, and the segments that they have left. */
+interface JobProgress {
+  readonly request: object;
+  readonly sum: object;
+  readonly files: readonly object[];
+  readonly left: readonly SegmentLeft[];
+}
+
+/** A segment of the table that is left, and where it continues. */
+export interface SegmentLeft {
+  readonly segment: number;
+  /** Absent at the start of the segment. */
+  readonly cursor?: string;
+}
+
+/** Names a job in the input of an activity. */
+export interface JobStepInput extends JobInput {
+  readonly kind: string;
+}
+
+/** How a job begins. */
+export interface JobBegun {
+  readonly request: object;
+  /** The sum of a job that was complete already. */
+  readonly complete?: object;
+}
+
+/** Reads the accounts of one of `segments` segments of the table, for one step. */
+export interface JobSegmentInput extends JobStepInput, SegmentLeft {
+  readonly segments: number;
+}
+
+/** What a step has counted. At the end of the segment there is no cursor. */
+export interface JobSegmentResult {
+  readonly cursor?: string;
+  /** A file of the step, which belongs to the job only by this answer. */
+  readonly file?: object;
+  readonly sum: object;
+}
+
+/** Keeps the result of a job. */
+export interface JobEnd extends JobStepInput {
+  readonly sum: object;
+  readonly files: readonly object[];
+}
+
+/** The rest of what operators read about a job that is done, in Markdown. */
+export interface JobEnded {
+  readonly text?: string;
+}

@@ -1,0 +1,40 @@
+/** Starts the workflows of jobs over all accounts, and reads how far they have come. */
+import { camelCased } from "../../platform/contract/spelling.ts";
+import type { Link } from "../../platform/temporal/connection.ts";
+import { queryOf } from "../../platform/temporal/query-progress.ts";
+import { programKey } from "../../platform/temporal/search-attributes.ts";
+import { displayCaller } from "../../platform/words/caller.ts";
+import { escapeMarkdown } from "../../platform/words/markdown.ts";
+import { type JobRunInput, jobQuery, jobWorkflowId } from "../contract/jobs.ts";
+import type { Workflows } from "../ports/deps.ts";
+
+type Start = (input: JobRunInput) => Promise<object>;
+
+export function createJobRuns(link: Link): Pick<Workflows, "startJob" | "jobProgress"> {
+  const { client, taskQueue } = link;
+  return {
+    async startJob({ workflowType }, job) {
+      const { programId, kind, jobId, caller } = job;
+      const summary = `${kind} ${jobId} of ${programId}, for ${displayCaller(caller)}`;
+      await link.call(() =>
+        client.workflow.start<Start>(workflowType, {
+          workflowId: jobWorkflowId(job),
+          taskQueue,
+          args: [{ program_id: programId, job_id: jobId }],
+          workflowIdConflictPolicy: "USE_EXISTING",
+          workflowIdReusePolicy: "ALLOW_DUPLICATE",
+          staticSummary: escapeMarkdown(summary),
+          // A run that continues as new loses its summary, but keeps its memo.
+          memo: { summary, request: job.request },
+          typedSearchAttributes: [{ key: programKey, value: programId }],
+        }),
+      );
+    },
+
+    async jobProgress({ nothing }, name) {
+      const workflowId = jobWorkflowId(name);
+      const found = await link.call(() => queryOf(link, workflowId, jobQuery, nothing as object));
+      return { isRunning: found !== undefined, sum: camelCased<object>(found ?? nothing) };
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/** The job that exports the ledgers of a program to files. */
+import { DomainError } from "../../../platform/words/errors.ts";
+import { type ExportedEntries, type ExportRequest, exportKind } from "../../contract/exports.ts";
+import { lateEntriesMs } from "../../rules/ledger.ts";
+import { type ExportedFile, finishExport, folderOf, openExport } from "./export-files.ts";
+import { exportSegment } from "./export-segment.ts";
+import type { JobType } from "./jobs.ts";
+
+/** Refuses, with INVALID_REQUEST, an instant at which entries may still be recorded. */
+export const ledgerExport: JobType<ExportedEntries, ExportRequest> = {
+  kind: exportKind,
+  makesFiles: true,
+
+  check(deps, job) {
+    folderOf(deps, job);
+    const { start = 0, end } = job.request;
+    if (start >= end) throw badEnd("after create_time_from");
+    if (end > job.createTime - lateEntriesMs) {
+      throw badEnd(`at least ${lateEntriesMs / 60_000} minutes ago`);
+    }
+  },
+
+  begin: openExport,
+
+  step: (deps, job, segment, _start, place, shouldContinue, warn) =>
+    exportSegment(deps, job, segment, place, shouldContinue, warn),
+
+  async finish(deps, job, sum, files) {
+    await finishExport(deps, job, sum, files as readonly ExportedFile[]);
+    return "The manifest is written.";
+  },
+};
+
+const badEnd = (message: string): DomainError =>
+  new DomainError("INVALID_REQUEST", `create_time_before has to be ${message}`, {
+    field: "create_time_before",
+  });

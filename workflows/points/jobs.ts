@@ -1,0 +1,100 @@
+/** The workflow of a job over all accounts of a program, which is the same for all kinds. */
+import {
+  continueAsNew,
+  defineQuery,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+} from "@temporalio/workflow";
+import type { Activities } from "../../activities/index.ts";
+import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { exportKind } from "../../src/points/contract/exports.ts";
+import {
+  type JobKind,
+  type JobRunInput,
+  jobQuery,
+  type SegmentLeft,
+} from "../../src/points/contract/jobs.ts";
+import { liabilityKind } from "../../src/points/contract/liability-reports.ts";
+import { verificationKind } from "../../src/points/contract/verifications.ts";
+import type { JobRequest } from "../../src/points/rules/jobs.ts";
+import { orRefusal, requireTexts } from "../failures.ts";
+import { sweep } from "../sweep.ts";
+import { jobTiming } from "../timing.ts";
+
+/** Returns the sum so far. */
+const sumSoFar = defineQuery<object>(jobQuery);
+
+const { beginJob, finishJob } = proxyActivities<Activities>(jobTiming.whole);
+const { sweepSegment } = proxyActivities<Activities>(jobTiming.segment);
+
+/**
+ * Makes the workflow of a kind: it adds up the accounts segment by segment, and keeps the sum in
+ * the record of the job. May run twice. A file belongs to the job by the answer of its step that
+ * the history has, so that an attempt that was repeated, or goes on after its time, adds no second
+ * one.
+ */
+export function jobWorkflow(kind: JobKind) {
+  return async (input: JobRunInput): Promise<object> => {
+    requireTexts(input, ["program_id", "job_id"]);
+    const { so_far, program_id, job_id } = input;
+    const name = { kind: kind.name, program_id, job_id };
+    let total = so_far?.sum ?? kind.nothing;
+    setHandler(sumSoFar, () => total);
+    let request = so_far?.request;
+    if (request === undefined) {
+      setCurrentDetails(beginning);
+      const begun = await orRefusal(beginJob(name));
+      ({ request } = begun);
+      if (begun.complete) {
+        setCurrentDetails("It was complete already.");
+        return begun.complete;
+      }
+      if (kind.waitsForEntries) {
+        setCurrentDetails(waiting);
+        await sleep(jobTiming.lateEntriesMs);
+      }
+    }
+    const asked = request as JobRequest;
+    const sentence = () => escapeMarkdown(kind.sentence(total, asked));
+    const files = [...(so_far?.files ?? [])];
+    const { sum, left } = await sweep(
+      { sum: total, left: so_far?.left ?? segmentsOf(kind) },
+      kind.segments,
+      async (part) => {
+        const { segments } = kind;
+        const step = await sweepSegment({ ...name, segments, ...part });
+        if (step.file) files.push(step.file);
+        return { ...step.sum, ...(step.cursor !== undefined && { cursor: step.cursor }) };
+      },
+      (sum) => {
+        total = sum;
+        setCurrentDetails(sentence());
+      },
+    );
+    if (left.length > 0) {
+      const so_far = { request, sum, files, left };
+      await continueAsNew<(input: JobRunInput) => Promise<object>>({ program_id, job_id, so_far });
+    }
+    const { text } = await orRefusal(finishJob({ ...name, sum, files }));
+    setCurrentDetails([sentence(), ...(text ? [text] : [])].join("\n\n"));
+    return sum;
+  };
+}
+
+const segmentsOf = ({ segments }: JobKind): SegmentLeft[] =>
+  Array.from({ length: segments }, (_, segment) => ({ segment }));
+
+const beginning =
+  "Reads what was asked for, and opens the destination of an export. While this is shown, the " +
+  "pending activity has what fails; it is tried again until it succeeds.";
+
+const waiting =
+  "Waits until no entry of the instant of the call can be added any more, " +
+  `${jobTiming.lateEntriesMs / 60_000} minutes. Then the accounts are read, ` +
+  "in turn with other jobs of this kind of the program.";
+
+export const verifyProgram = jobWorkflow(verificationKind);
+export const liabilityReport = jobWorkflow(liabilityKind);
+export const exportLedger = jobWorkflow(exportKind);
