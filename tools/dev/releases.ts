@@ -17,4 +17,4 @@ export const releases: readonly Release[] = [];
  * (test/soak/upgrade.soak.ts) starts it, and test/previous lists its stored items and histories.
  */
 export const previousCommit: string =
-  releases.at(-1)?.commit ?? "f75e0e989629a3af038d6668e819de8810c0c482";
+  releases.at(-1)?.commit ?? "84bebff627e4ca6a1b4d745c48c38fbca90301d0";
