@@ -4,9 +4,7 @@ import type { Deps } from "../../src/hub/deps.ts";
 import { camelCased, snakeCased } from "../../src/platform/contract/spelling.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type {
-  JobBegun,
   JobEnd,
-  JobEnded,
   JobSegmentInput,
   JobSegmentResult,
   JobStepInput,
@@ -38,7 +36,7 @@ export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
 
   return {
     /** Returns the request of a job, and keeps its result if it is complete already. */
-    async beginJob(input: JobStepInput): Promise<JobBegun> {
+    async beginJob(input: JobStepInput): Promise<{ request: object; complete?: object }> {
       const { type, job } = await find(check(input, named));
       const request = snakeCased(job.request);
       const complete = type.begin && (await heartbeatWhile(type.begin(deps, job)));
@@ -77,8 +75,8 @@ export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
       return { ...(next !== undefined && { cursor: next }), ...(file && { file }), sum };
     },
 
-    /** Completes a job, and keeps its sum as its result. */
-    async finishJob(input: JobEnd): Promise<JobEnded> {
+    /** Completes a job, keeps its sum, and returns what operators read besides, in Markdown. */
+    async finishJob(input: JobEnd): Promise<{ text?: string }> {
       const { files, ...end } = check(input, { ...named, sum: "object", files: "object" });
       const { type, job } = await find(end);
       const sum = camelCased<object>(end.sum);

@@ -58,13 +58,6 @@ export interface JobStepInput extends JobInput {
   readonly kind: string;
 }
 
-/** How a job begins. */
-export interface JobBegun {
-  readonly request: object;
-  /** The sum of a job that was complete already. */
-  readonly complete?: object;
-}
-
 /** Reads the accounts of one of `segments` segments of the table, for one step. */
 export interface JobSegmentInput extends JobStepInput, SegmentLeft {
   readonly segments: number;
@@ -82,9 +75,4 @@ export interface JobSegmentResult {
 export interface JobEnd extends JobStepInput {
   readonly sum: object;
   readonly files: readonly object[];
-}
-
-/** The rest of what operators read about a job that is done, in Markdown. */
-export interface JobEnded {
-  readonly text?: string;
 }

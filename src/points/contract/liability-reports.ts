@@ -1,7 +1,7 @@
 /** The report of what a program owes its members. */
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import { counted } from "../../platform/words/counted.ts";
-import { type CountedLiability, noLiability } from "../rules/liability-sums.ts";
+import type { CountedLiability } from "../rules/liability.ts";
 import type { JobKind } from "./jobs.ts";
 import { failedNames } from "./points.ts";
 
@@ -16,7 +16,7 @@ export const liabilityKind: JobKind<CountedLiability, LiabilityRequest> = {
   workflowType: workflowTypes.liabilityReport,
   segments: 16,
   waitsForEntries: true,
-  nothing: { ...noLiability, failed: 0, failures: [] },
+  nothing: { accounts: 0, members: 0, months: {}, totals: {}, failed: 0, failures: [] },
   sentence: (sum) =>
     `Read ${counted(sum.accounts, "account")}, of which ${sum.members} had points; ` +
     `${sum.failed} failed${failedNames(sum)}.`,

@@ -123,16 +123,10 @@ const toName = ({ programId, jobId }: IdOfJob): IdOfJob => ({
   jobId,
 });
 
-const states: Readonly<Record<JobRun["state"], State>> = {
-  RUNNING: State.RUNNING,
-  DONE: State.DONE,
-  FAILED: State.FAILED,
-};
-
 const fromJob = (run: JobRun): MessageInitShape<typeof ProgramJobSchema> => ({
   programId: run.programId,
   jobId: run.jobId,
-  state: states[run.state],
+  state: State[run.state],
   workflowId: run.workflowId,
   caller: fromCaller(run.caller),
   createTime: fromInstant(run.createTime),

@@ -23,20 +23,8 @@ export interface Job<Sum = object, Request extends JobRequest = JobRequest> exte
   readonly createTime: Instant;
   readonly request: Request;
   /** Absent until all accounts are read. */
-  readonly result?: JobResult<Sum> | undefined;
+  readonly result?: { readonly endTime: Instant; readonly sum: Sum } | undefined;
 }
-
-/** What a job has found. */
-interface JobResult<Sum> {
-  readonly endTime: Instant;
-  readonly sum: Sum;
-}
-
-/** Returns the job with its result, which replaces one that it has: a doubted job is done again. */
-export const finished = (job: Job, sum: object, endTime: Instant): Job => ({
-  ...job,
-  result: { endTime, sum },
-});
 
 /** An account that failed in a job, with a reason of `words/reasons.ts`. */
 export interface FailedAccount {

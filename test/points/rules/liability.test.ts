@@ -2,8 +2,12 @@
 import { expect, test } from "vitest";
 import { addCounts } from "../../../src/platform/words/sums.ts";
 import { type Account, emptyAccount } from "../../../src/points/rules/account.ts";
-import { liabilityOf, outstandingOf } from "../../../src/points/rules/liability.ts";
-import { type Liability, noLiability } from "../../../src/points/rules/liability-sums.ts";
+import {
+  type Liability,
+  liabilityOf,
+  noLiability,
+  outstandingOf,
+} from "../../../src/points/rules/liability.ts";
 
 const program = {
   programId: "p",

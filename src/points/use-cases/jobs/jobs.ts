@@ -8,7 +8,7 @@ import { requestHash } from "../../../platform/work/idempotency.ts";
 import { type JobKind, jobWorkflowId } from "../../contract/jobs.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { jobRef } from "../../ports/records.ts";
-import { finished, type Job, type JobName, type JobRequest } from "../../rules/jobs.ts";
+import type { Job, JobName, JobRequest } from "../../rules/jobs.ts";
 import type { AccountsPlace } from "../sweep-accounts.ts";
 
 /** One of `segments` disjoint parts of the table. */
@@ -139,11 +139,14 @@ export async function readJob({ reader }: Pick<Deps, "reader">, name: JobName): 
   return found.value;
 }
 
-/** Keeps the result of a job, in the place of an earlier one. Refusal: JOB_NOT_FOUND. */
+/**
+ * Keeps the result of a job, in the place of an earlier one: a doubted job is done again. Refusal:
+ * JOB_NOT_FOUND.
+ */
 export async function keepSum(deps: Pick<Deps, "engine">, name: JobName, sum: object) {
   await changeRecord(deps, { ref: jobRef(name) }, (job, { calendar }) => {
     if (!job) throw notFound();
-    return finished(job, sum, calendar);
+    return { ...job, result: { endTime: calendar, sum } };
   });
 }
 

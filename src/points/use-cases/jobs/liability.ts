@@ -8,8 +8,12 @@ import type { Deps } from "../../ports/deps.ts";
 import type { Account } from "../../rules/account.ts";
 import type { Job } from "../../rules/jobs.ts";
 import { noTotals } from "../../rules/ledger.ts";
-import { liabilityOf, outstandingOf } from "../../rules/liability.ts";
-import type { CountedLiability, Liability } from "../../rules/liability-sums.ts";
+import {
+  type CountedLiability,
+  type Liability,
+  liabilityOf,
+  outstandingOf,
+} from "../../rules/liability.ts";
 import type { Program } from "../../rules/program.ts";
 import { readPastAccount } from "../past-balance.ts";
 import { sweepAccounts } from "../sweep-accounts.ts";
