@@ -173,8 +173,7 @@ describe("the contract", () => {
 
   test("has no other field with the name of an id that depends on a role", () => {
     const known = new Set(Object.keys(rolesByName));
-    const own =
-      /^(event|use_event|export|hold|notification|report|reservation|(reversed_)?bulk_grant)_id$/;
+    const own = /^(event|use_event|hold|job|notification|reservation|(reversed_)?bulk_grant)_id$/;
     const others = rpcs
       .flatMap(({ method }) => fieldsOf(method.input).map(({ name }) => name))
       .filter((name) => /_ids?$/.test(name) && !known.has(name) && !own.test(name));
