@@ -38,7 +38,7 @@ export async function buildsOf(link: Link): Promise<Builds> {
     const { pollers } = await connection.workflowService.describeTaskQueue(request);
     const sinceSeconds = (Date.now() - silenceMs) / 1_000;
     const alive = pollers.filter((each) => Number(each.lastAccessTime?.seconds) > sinceSeconds);
-    // A Temporal of before 2025 tells no build; its workers are as good as not there.
+    // A Temporal of before 2025 reports no build ids, so its workers do not count.
     return new Set(alive.flatMap(({ deploymentOptions }) => deploymentOptions?.buildId || []));
   };
   try {

@@ -27,7 +27,7 @@ interface Finding {
   readonly check: string;
   readonly ok: boolean;
   readonly found: string;
-  /** What to do, if the check has failed. */
+  /** Advice for the operator, if the check has failed. */
   readonly advice?: string;
 }
 

@@ -15,7 +15,7 @@ import { createPastDueGrants } from "./past-due.ts";
 
 export interface Metrics {
   readonly registry: Registry;
-  /** Count and set what the activities of the worker tell of. */
+  /** The observers by which the activities of the worker count and set metrics. */
   readonly observers: Observers;
   /** Sets what a sweep of the worker has found. */
   onOverdue(found: OverdueFound): void;

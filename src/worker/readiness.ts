@@ -52,7 +52,7 @@ function silenceProblem({ silenceMs, limitMs = defaultLimitMs }: ReadinessDeps):
 }
 
 /**
- * Tells whether the SDK polls for a type of tasks of a queue, or would if it had a free slot. It
+ * Whether the SDK polls for a type of tasks of a queue, or would if it had a free slot. It
  * counts a poll until its answer, and sends it again while Temporal is away. It takes the slot
  * before the poll, so a worker whose slots are all in use has no poll.
  */

@@ -10,7 +10,7 @@ import {
 import type { Logger } from "../platform/observe/log.ts";
 import { describeError } from "../platform/ports/described-errors.ts";
 
-/** What the SDK warns of when a worker has activities only, as that of the bulk rows. */
+/** The SDK's warning for a worker that has activities only, as that of the bulk rows. */
 const noWorkflows = "No workflows registered, not polling for workflow tasks";
 
 /** Fewer tries than this have found a port that stayed free. */

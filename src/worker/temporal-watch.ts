@@ -1,4 +1,4 @@
-/** Asks Temporal regularly whether it is there, because idle polls tell only once a minute. */
+/** Asks Temporal regularly whether it is there, because idle polls end only once a minute. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NativeConnection } from "@temporalio/worker";
 import type { Milliseconds } from "../platform/words/units.ts";

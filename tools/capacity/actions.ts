@@ -8,7 +8,7 @@ import { rowsPerBlock } from "../../src/bulk-grants/rules/sheet.ts";
 import { readAheadMs } from "../../src/reservations/use-cases/due-reads.ts";
 import { reconcilerTiming, steps } from "../../workflows/timing.ts";
 
-/** What a start by a schedule costs beside the start of the run. */
+/** The actions of a start by a schedule, beside the start of the run. */
 const scheduledStart = 2;
 
 /** The bytes of a reservation's history while it sleeps (`reservation.bytes_asleep`). */

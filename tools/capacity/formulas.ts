@@ -1,4 +1,4 @@
-/** What a load needs and costs: pure formulas over measured units and list prices. */
+/** The needs and costs of a load: pure formulas over measured units and list prices. */
 import { laneCount } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import { maxRows, rowsPerBlock } from "../../src/bulk-grants/rules/sheet.ts";
 import {
@@ -38,7 +38,7 @@ export interface Load {
   readonly watchers: number;
 }
 
-/** What variables set, for the processes. */
+/** The settings of the processes, from environment variables. */
 export interface Settings {
   readonly bulkRowsPerSecond: number;
   readonly maxStreams: number;
@@ -232,7 +232,7 @@ export function temporalDollars(monthActions: number, activeGbHours: number): nu
 /** Dollars of actions at the price of the first ones, without a plan. */
 const actionDollars = (count: number): number => (count / 1e6) * prices.actionTiers[0][1];
 
-/** What the reservations of a day cost, and the same grants as rows of bulk grants. */
+/** The costs of a day's reservations, and of the same grants as rows of bulk grants. */
 export function alternatives(load: Load, settings: Settings) {
   const { reservations: count } = load;
   const units = add([costs.reserve, costs.execute]);

@@ -59,7 +59,7 @@ function numberOf(name: string, text = "0"): number {
 
 const numberByDefault = (variable: string): number => Number(defaults.get(variable));
 
-/** What the variables are by default. */
+/** The settings that follow from the defaults of the variables. */
 const settings = (announced: boolean): Settings => ({
   bulkRowsPerSecond: numberByDefault("MEGURI_BULK_ROWS_PER_SECOND"),
   maxStreams: numberByDefault("MEGURI_MAX_STREAMS"),

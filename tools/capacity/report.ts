@@ -97,7 +97,7 @@ function dollarLines(load: Load, settings: Settings): string[] {
   ];
 }
 
-/** What the grants of one moment cost in another way; nothing without reservations. */
+/** Compares the costs of a day's grants as reservations and as rows; empty without reservations. */
 function adviceLines(load: Load, settings: Settings): string[] {
   if (load.reservations === 0) return [];
   const { reserved, asleep, sheets, bulk, bulkSeconds } = alternatives(load, settings);

@@ -1,5 +1,5 @@
 /**
- * What calls cost, in DynamoDB's units. A test measures them with the ids and texts that it has;
+ * The costs of calls in DynamoDB's units. A test measures them with the ids and texts that it has;
  * longer ones cost more only above 1 KB an item. Each account and inbox is cold, as most are.
  */
 
@@ -27,8 +27,8 @@ export const costs = {
 } as const satisfies Record<string, Cost>;
 
 /**
- * What a call stores, in bytes, measured likewise: items and their entries in indexes, each with
- * the 100 bytes that DynamoDB adds.
+ * The stored bytes of a call, measured likewise: items and their entries in indexes, each with the
+ * 100 bytes that DynamoDB adds.
  */
 export const stored = {
   /** A ledger entry and an event key, kept for good. */
@@ -56,7 +56,7 @@ export const measured = {
 
 /**
  * Read units of a pass of the reconciler where nothing waits: 53 queries without a result, and a
- * read of the programs. Each further program adds 0.2, its record and its turn of the day.
+ * read of the programs. Each further program adds 0.2, its record and its daily check.
  */
 export const idlePassReads = 27.5;
 

@@ -1,4 +1,4 @@
-/** Calls of the clients, each to one of the servers, and what became of them. */
+/** Calls of the clients, each to one of the servers, and their outcomes. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConnectError } from "@connectrpc/connect";
 import { metadataOf, reasonOf } from "../../packages/client/src/errors.ts";
@@ -11,7 +11,7 @@ import type { Attempt } from "./record.ts";
 /** A server, by the service that calls it. */
 export type Server = (caller: string) => Clients;
 
-/** What a client calls by. */
+/** The means by which a client calls the servers. */
 export interface Calls {
   readonly random: () => number;
   /** Aborted when the client shall stop. */

@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomFrom } from "../../test/support/models/random.ts";
 
-/** What is done to which part of the stack, when, and for how long. */
+/** A fault of one part of the stack, with its time and length. */
 export interface Fault {
   /** From the beginning of the run. */
   readonly atMs: number;
   /** The part: `server 1`. */
   readonly part: string;
-  /** What is done to it: `killed`. */
+  /** The kind of the fault: `killed`. */
   readonly kind: string;
   readonly forMs: number;
 }
@@ -16,7 +16,7 @@ export interface Fault {
 /** Begins a fault, and returns what ends it. */
 export type Begin = () => Promise<() => Promise<void>>;
 
-/** What can be done to each part, by the part and the kind of fault. */
+/** The possible faults, by the part and the kind. */
 export type Faults = Readonly<Record<string, Readonly<Record<string, Begin>>>>;
 
 const gapMs = [3_000, 8_000] as const;

@@ -20,13 +20,13 @@ import type { Stack } from "./stack.ts";
 const pollMs = 1_000;
 const sayEveryMs = 30_000;
 
-/** What is due within this time after the faults is waited for: also the shortest holds. */
+/** Records that are due within this time after the faults, such as short holds, are awaited. */
 const soonMs = 90_000;
 
 /**
  * Waits until reservations and holds that are due soon, and bulk grants that are approved, have
- * come to their end. Returns when the time is over, too: the checks then tell what has not. Says
- * meanwhile how much is left: if that becomes less all the time, this machine was too slow.
+ * come to their end. Returns when the time is over, too: the checks then report which have not.
+ * Says meanwhile how many are left: if they become fewer all the time, this machine was too slow.
  */
 export async function settle(
   deps: Deps,
@@ -142,7 +142,7 @@ const accountPrefix = `A#${programId}#`;
 const userOf = (partition: string): string[] =>
   partition.startsWith(accountPrefix) ? [partition.slice(accountPrefix.length)] : [];
 
-/** What is stored under the ids of these records. */
+/** The stored values of these records, by id. */
 async function stored<T>(
   records: readonly { readonly id: string }[],
   read: (ids: readonly string[]) => Promise<readonly (T | undefined)[]>,

@@ -18,7 +18,7 @@ export const silencing =
   async () => {
     for (const proxy of proxies) proxy.hang();
     return async () => {
-      // What was lost on the way breaks the connections, as it does when a network is back.
+      // Lost bytes break the connections, as they do when a network is back.
       for (const proxy of proxies) {
         proxy.cut();
         proxy.restore();

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Child } from "../dev/stack/child.ts";
 import type { Faults } from "./faults.ts";
 
-/** What of a child the faults need. */
+/** The members of a child process that the faults need. */
 type Running = Pick<Child, "killHard" | "stop" | "exited"> & {
   readonly pid: number;
   readonly lastOutput?: Child["lastOutput"];
@@ -17,7 +17,7 @@ export interface Process {
   kill(): Promise<void>;
 }
 
-/** Who hears of a process that does not go on as it should. */
+/** Gets the unexpected ends and failed starts of processes. */
 export interface Observer {
   /** An end that no fault has caused. The process is started again. */
   onEnd(what: string): void;

@@ -1,4 +1,4 @@
-/** What the clients of a run have sent, and what they learned of it. */
+/** The requests that the clients of a run have sent, and their answers. */
 
 import type { Request, RequestOf } from "../../test/support/models/reactions-requests.ts";
 import type { Outcome, Attempt as Tried } from "../../test/support/models/workload-operations.ts";

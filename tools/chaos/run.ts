@@ -42,7 +42,7 @@ const minuteMs = 60_000;
 const endMs = 180_000;
 
 /**
- * What is still to be done after the last fault has this long. It takes one or two minutes, and
+ * The time limit for the work that is left after the last fault. It takes one or two minutes, and
  * several times as long where other tests keep the machine busy.
  */
 const settleMs = 480_000;
@@ -145,7 +145,7 @@ async function underFaults(
   return faults;
 }
 
-/** Starts sixteen clients, which stop when their calls are over. `onSurprise` hears of errors. */
+/** Starts sixteen clients, which stop when their calls are over. `onSurprise` gets errors. */
 export function startClients(
   { deps }: Pick<Stack, "deps">,
   record: Growing,
@@ -189,7 +189,7 @@ export const countsOf = (record: Record): Result["counts"] =>
     }),
   );
 
-/** What is wrong with a run in which so little was acknowledged that its checks show nothing. */
+/** The problems of a run with too few acknowledged changes for its checks to show anything. */
 export function wrongCounts(counts: Result["counts"]): string[] {
   const idle = Object.entries(counts).filter(([, { acknowledged }]) => acknowledged === 0);
   const { acknowledged, unknown } = sumOf(counts);

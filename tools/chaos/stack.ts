@@ -34,7 +34,7 @@ export interface Stack {
   /** The use cases of this process, which reach the store whatever faults do. */
   readonly deps: Deps;
   itemsOf(table: Table): Promise<Item[]>;
-  /** What servers and workers wanted to do, although deploy/policies do not allow it. */
+  /** The requests of servers and workers that deploy/policies do not allow. */
   denied(): string[];
   /** Lets servers and workers end what they do. */
   drain(): Promise<void>;

@@ -1,4 +1,4 @@
-/** What is wrong with a run, in so few lines that its cause is found among them. */
+/** Groups the problems of a run into so few lines that people find the cause. */
 
 /** The limit of different lines that are shown. Those beyond it are counted. */
 const mostLines = 20;

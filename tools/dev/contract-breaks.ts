@@ -58,7 +58,7 @@ export function findBreaks(folder: string, baseFolder: string): Break[] {
     .map((line) => JSON.parse(line) as Break);
 }
 
-/** What the check prints about one commit, and whether it fails. */
+/** The lines that the check prints about one commit, and whether it fails. */
 interface Review {
   readonly lines: readonly string[];
   readonly failed: boolean;

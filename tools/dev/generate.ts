@@ -86,7 +86,7 @@ function generate(into: string): void {
   execFileSync(join(bin, "buf"), args, { cwd: root, env, stdio: "inherit" });
 }
 
-/** What is written here and not by buf: documents, the dashboard, required fields; by path. */
+/** The files that buf does not write: documents, the dashboard, required fields; by path. */
 function generateOthers(): ReadonlyMap<string, string> {
   const errors = "docs/call/errors.md";
   const files = readProtos();

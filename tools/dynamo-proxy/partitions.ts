@@ -1,6 +1,6 @@
 /**
- * Limits the changes a second of each index partition. AWS throttles what exceeds the limit, and
- * the client sends it again; here it waits for its turn, so that only the rate counts.
+ * Limits the changes a second of each index partition. AWS throttles requests above the limit,
+ * and the client sends them again; here they wait, so that only the rate counts.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { actionsOf, parse, type TransactionRequest, type WireRequest } from "./wire.ts";

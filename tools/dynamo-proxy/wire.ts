@@ -98,7 +98,7 @@ function answer(status: number, content: object): Answer {
   return { status, headers, body: Buffer.from(JSON.stringify(content)) };
 }
 
-/** The error `name` with a message. Most errors spell the member `message`. */
+/** The error `name` with a message. In most errors the member's name is `message`. */
 export function errorAnswer(status: number, name: string, message: string): Answer {
   return answer(status, { __type: TYPE_PREFIX + name, message });
 }

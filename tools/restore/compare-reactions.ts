@@ -34,11 +34,11 @@ const pageSize = 1_000;
 /** A transaction writes so many groups and their inbox. */
 const maxGroups = 90;
 
-/** What lies beyond the version of an inbox. */
+/** The reactions and events of an owner that are later than the version of the inbox. */
 interface Ahead {
   /** The latest version of the owner's reactions and events. */
   version: number;
-  /** The kinds and targets of what has notified the owner, by the ids of their groups. */
+  /** The kinds and targets of those that have notified the owner, by the ids of their groups. */
   readonly groups: Map<string, { readonly target: TargetName; readonly kind: StoredKind }>;
 }
 

@@ -8,7 +8,7 @@ import { compareReactions } from "./compare-reactions.ts";
 import { compareReservations } from "./compare-reservations.ts";
 import type { CompareDeps, Finding } from "./findings.ts";
 
-/** What one pass has mended may show what another one mends; this is far more than it takes. */
+/** A repair may show a further finding in the next pass; so many passes are never needed. */
 const maxPasses = 5;
 
 /**
@@ -35,7 +35,7 @@ const isMended = ({ outcome }: Finding) => outcome === "MENDED";
 
 /**
  * The refusals of earlier passes of which this one has found nothing: a refusal may change a
- * record, as that of a reservation sets it FAILED, and only this finding tells of the lost grant.
+ * record, as that of a reservation sets it FAILED, and only this finding reports the lost grant.
  */
 function refusedBefore(left: readonly Finding[], found: readonly Finding[]): Finding[] {
   const nameOf = ({ kind, name }: Finding) => `${kind} ${name}`;

@@ -1,11 +1,11 @@
-/** What a comparison of restored tables finds, and whether it is mended. */
+/** The findings of a comparison of restored tables, and their repairs. */
 
 import type { Deps } from "../../src/hub/deps.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { RepairDeps } from "../../src/points/use-cases/repair-account.ts";
 import type { TableScan } from "../../src/store/scans.ts";
 
-/** What can be found, and what it means. docs/run/restore.md says for each what to do. */
+/** The kinds of findings and their meaning. docs/run/restore.md has the next step for each. */
 export const findingKinds = {
   ACCOUNT_DIFFERS: "the account does not agree with its ledger",
   EVENT_KEY_LOST: "a ledger entry without the key of its event",
@@ -35,7 +35,7 @@ type FindingKind = keyof typeof findingKinds;
 
 export interface Finding {
   readonly kind: FindingKind;
-  /** What it is about, by the names of the API: `shop/alice c:order-17`. */
+  /** The record, by the names of the API: `shop/alice c:order-17`. */
   readonly name: string;
   /** More about this one; may be empty. */
   readonly detail: string;
@@ -46,7 +46,7 @@ export interface Finding {
   readonly outcome: "FOUND" | "MENDED" | "REFUSED";
 }
 
-/** What every comparison needs. */
+/** The dependencies of every comparison. */
 export interface CompareDeps extends Pick<Deps, keyof RepairDeps | "historyMs">, TableScan {
   /** Whether to mend what can be mended. */
   readonly repair: boolean;

@@ -22,7 +22,7 @@ import { createTableScan } from "../../src/store/scan.ts";
 import { compareTables } from "./compare.ts";
 import { type Finding, findingKinds } from "./findings.ts";
 
-/** A server that holds the lease of the schedules beats every 10 s, and may be late. */
+/** A holder of the lease of the schedules writes a heartbeat every 10 s, and may be late. */
 const usualBeatWaitMs: Milliseconds = 25_000;
 
 /**
@@ -71,8 +71,9 @@ function lineOf({ kind, name, detail, outcome }: Finding): string {
 }
 
 /**
- * Throws when a server beats for the lease of the schedules. A restored lease may have a holder as
- * well, but nobody beats for it. Workers hold no lease, so this does not find them.
+ * Throws when a server writes heartbeats to the lease of the schedules. A restored lease may have a
+ * holder as well, but no server writes its heartbeats. Workers hold no lease, so this does not find
+ * them.
  */
 async function requireUnused({ reader }: Deps, beatWaitMs: Milliseconds): Promise<void> {
   const read = async () => (await reader.get(leaseRef("schedules")))?.value;

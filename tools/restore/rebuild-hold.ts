@@ -69,7 +69,7 @@ export function rebuildHold(
   };
 }
 
-/** What refunds have returned of a capture. */
+/** The points of a capture that refunds have returned. */
 const refundedOf = ({ event }: LedgerEntry, entries: readonly LedgerEntry[]): Points =>
   entries
     .filter(({ type }) => type === "REFUNDED")

@@ -38,7 +38,7 @@ export interface CallDeps {
   readonly tokens: TokenSource | undefined;
 }
 
-/** What has happened to a call so far. */
+/** The failed tries of a call so far. */
 interface Failures {
   retries: number;
   /** Whether it has moved to another server or connection at once. */

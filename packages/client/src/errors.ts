@@ -16,7 +16,7 @@ export type Refusal<R extends Reason> = ConnectError & {
   readonly reasonMetadata: ReasonMetadata<R>;
 };
 
-/** What is wrong with one field of a request. */
+/** The problem of one field of a request. */
 export interface FieldViolation {
   /** The path of the field in the schema's names, such as `user_id`. */
   readonly field: string;

@@ -4,7 +4,7 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "n
 import { Code, ConnectError } from "@connectrpc/connect";
 import { WrongAddress } from "./wrong-address.ts";
 
-/** What a port speaks. The version of HTTP is undefined if its answer does not say it. */
+/** The protocol of a port. The version of HTTP is undefined if its answer does not show it. */
 interface Spoken {
   readonly tls: boolean;
   readonly http: "2" | "1.1" | undefined;
@@ -13,8 +13,8 @@ interface Spoken {
 const probeMs = 1_000;
 
 /**
- * Asks a server that has answered no call what it speaks. Returns the error FAILED_PRECONDITION if
- * that is not what the client needs; undefined if it is, or if the server does not tell.
+ * Asks a server that has answered no call for its protocol. Returns the error FAILED_PRECONDITION
+ * if the client needs another one; undefined if not, or if the server does not show it.
  */
 export async function findWrongAddress(
   url: string,

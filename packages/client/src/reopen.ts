@@ -9,8 +9,8 @@ export interface WatchOptions {
 }
 
 /**
- * What a stream gives: a value, that it has nothing new, the delay in ms before the next
- * stream, or that there is none.
+ * An event of a stream: a value, a note that nothing is new, the delay in ms before the next
+ * stream, or a note that no stream follows.
  */
 export type StreamEvent<T> =
   | { readonly value: T }

@@ -10,8 +10,8 @@ import type { CallOptions, Client } from "@connectrpc/connect";
 import type { RequiredFields } from "./required-fields.ts";
 
 /**
- * What a method takes as a request of this type: a message, or its fields. Of these, a field that
- * the server refuses when it is missing has to be there, also in messages within; others may be.
+ * The argument of a method with requests of this type: a message, or its fields. A field that the
+ * server requires has to be there, also in messages within; all other fields are optional.
  */
 export type RequestOf<Desc extends DescMessage> = Init<MessageShape<Desc>>;
 

@@ -4,7 +4,7 @@ import type { Reason } from "../../../src/platform/words/reasons.ts";
 import { errorInfoOf, retryDelayMsOf } from "./errors.ts";
 import { isWrongAddress } from "./wrong-address.ts";
 
-/** What a failure allows. */
+/** The retries that a failure allows. */
 type Verdict =
   /** The server has refused the call, or the caller has made a mistake: it stays so. */
   | { readonly retry: "never" }

@@ -26,8 +26,9 @@ export interface Server {
 export interface Servers {
   /**
    * Returns the server of a key: the first in the key's order that is there and not to be skipped.
-   * Takes turns without a key. Returns a promise only while names are resolved for the first time;
-   * it rejects with UNAVAILABLE if none resolves. Throws FAILED_PRECONDITION once it is closed.
+   * Without a key, picks servers round robin. Returns a promise only while names are resolved for
+   * the first time; it rejects with UNAVAILABLE if none resolves. Throws FAILED_PRECONDITION once
+   * it is closed.
    */
   pick(key: string | undefined, skip?: ReadonlySet<Server>): Server | Promise<Server>;
   /** Connects to a server. Throws what has failed, and UNAVAILABLE after 3 s. */

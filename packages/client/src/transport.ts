@@ -70,7 +70,7 @@ export function createMeguriTransport(options: MeguriOptions): {
       const now = performance.now();
       const deadline = now + limitOf(timeoutMs ?? 0);
       const retryUntil = Math.min(deadline, now + limitOf(limitMs));
-      // An upload waits for its turn as long as it may take itself.
+      // An upload waits for a slot as long as it may take itself.
       const waitUntil = Math.min(deadline, now + limitOf(timeLimitMs ?? limitMs));
       const { isWhole } = messages;
       const ends = { deadline, retryUntil, waitUntil };

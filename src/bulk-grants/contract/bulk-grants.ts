@@ -10,13 +10,13 @@ export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): str
 /** The task queue of the activities that execute rows, beside the workers' own one. */
 export const bulkTaskQueue = (taskQueue: string): string => `${taskQueue}-bulk`;
 
-/** The number of lanes that are worked on concurrently. */
+/** The number of block ranges that are worked on concurrently. */
 const maxLanes = 4;
 
-/** A lane has at least this many blocks: each lane costs events of the history. */
+/** A range has at least this many blocks: each range costs events of the history. */
 const minBlocks = 4;
 
-/** The lanes of a bulk grant with so many blocks. */
+/** The number of ranges of a bulk grant with so many blocks. */
 export const laneCount = (blocks: number): number =>
   Math.min(maxLanes, Math.ceil(blocks / minBlocks));
 
@@ -32,7 +32,7 @@ export interface BulkGrantInput {
   readonly bulk_grant_id: string;
 }
 
-/** The blocks of a validation or a run that are left, in lanes that are worked on concurrently. */
+/** The blocks of a validation or a run that are left, in ranges that are processed concurrently. */
 export interface BlocksLeft {
   readonly step: "VALIDATE" | "RUN";
   readonly revision: number;
@@ -52,7 +52,7 @@ export interface BulkGrantRunInput extends BulkGrantInput {
   readonly left?: BlocksLeft;
 }
 
-/** What the workflow reads of the record before each step. Times are RFC 3339. */
+/** The view of the record that the workflow reads before each step. Times are RFC 3339. */
 export interface BulkGrantView extends BulkGrantInput {
   readonly step: string;
   readonly state: string;
@@ -77,9 +77,9 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly counts_final_time?: string;
   /** The first rows that are invalid or have failed. Absent when there are none. */
   readonly failed_rows?: readonly FailedRowView[];
-  /** What is waited for or was done, in words, for operators. */
+  /** The present wait or the outcome, in words, for operators. */
   readonly details: string;
-  /** What approvers read first, as lines of Markdown, while it awaits approval. */
+  /** The summary for approvers, as lines of Markdown, while it awaits approval. */
   readonly summary?: readonly string[];
   /** The announcement of the wait for approvals that is due. */
   readonly announcement?: string;

@@ -12,9 +12,9 @@ export const pickUpId = (sourceName: string): string => `pick-up/${sourceName}`;
 export interface BulkGrantFromSourceInput extends BulkGrantInput {
   /** The name of a configured source, `/`, and the path of the file in it. */
   readonly source: string;
-  /** What people call it: at most 96 bytes. */
+  /** The name for people: at most 96 bytes. */
   readonly title?: string;
-  /** What led to it, for the ledger entry of every row: at most 128 bytes. */
+  /** The cause, for the ledger entry of every row: at most 128 bytes. */
   readonly cause?: string;
   /** Who starts the run: at most 64 bytes. Not verified. Absent: the schedule or the client. */
   readonly subject?: string;
@@ -26,7 +26,7 @@ export interface BulkGrantFromSourceInput extends BulkGrantInput {
   readonly submitted?: SubmittedFromSource;
 }
 
-/** What a run has submitted from a source. */
+/** The bulk grant that a run has submitted from a source. */
 export interface SubmittedFromSource extends BulkGrantRunInput {
   /** Whether the run has the workflow id of the bulk grant, and so follows it itself. */
   readonly is_own: boolean;
@@ -52,12 +52,12 @@ export interface PickUpSheetInput extends BulkGrantInput {
   readonly start_time: string;
 }
 
-/** What a pick-up has submitted: the revision that has the content of the file. */
+/** The revision that a pick-up has submitted: it has the content of the file. */
 export interface PickedUpSheet extends BulkGrantInput {
   readonly revision: number;
 }
 
-/** What has become of a new file that was to be submitted. */
+/** The result of the submission of a new file. */
 export interface PickedUpFile {
   /** Absent when the file is not there any more. */
   readonly sheet?: PickedUpSheet;
@@ -124,7 +124,7 @@ export interface FilePlace {
   readonly place?: string;
 }
 
-/** Tells people which files of a pick-up were refused or left. */
+/** Reports which files of a pick-up were refused or left. */
 export interface PickUpReportInput {
   readonly program_id: string;
   /** The first of them. */
@@ -147,9 +147,9 @@ export interface PickUpResult {
 export interface FileWithReason {
   readonly source: string;
   readonly reason: string;
-  /** What a person has to know. */
+  /** A message for people. */
   readonly message?: string;
-  /** The address or the name of what says all that is wrong with it. */
+  /** The address or the name of the sheet with all of its problems. */
   readonly errors_at?: string;
   /** The address or the name of the file where it is now; absent when it is not moved. */
   readonly moved_to?: string;

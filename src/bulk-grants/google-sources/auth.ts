@@ -5,7 +5,7 @@ import { z } from "zod";
 
 const googleTokenUrl = "https://oauth2.googleapis.com/token";
 
-/** What is needed of the key file that the Google Cloud console makes for a service account. */
+/** The needed fields of the key file that the Google Cloud console makes for a service account. */
 const serviceAccountKey = z.object({
   type: z.literal("service_account"),
   client_email: z.string().min(1),

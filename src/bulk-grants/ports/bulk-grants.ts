@@ -24,7 +24,7 @@ export interface PendingUpload {
   readonly isDropped?: true;
 }
 
-/** What the validation found in one block. Rows have their index in the block. */
+/** The result of the validation of one block. Rows have their index in the block. */
 export interface BlockCheck {
   readonly revision: number;
   readonly alreadyGranted: readonly number[];
@@ -41,7 +41,7 @@ export interface BlockProblem extends RowProblem {
   readonly index: number;
 }
 
-/** What a run has done with one block. */
+/** The outcome of one block in a run. */
 export interface BlockOutcome {
   /** The run that has written it last. */
   readonly run: number;
@@ -125,7 +125,7 @@ export class ReportUncertain extends ReportFailed {
   override readonly name = "ReportUncertain";
 }
 
-/** What a report says. */
+/** The content of a report. */
 export interface BulkGrantReport {
   readonly kind: "OUTCOME" | "REMINDER" | Announcement;
   readonly bulkGrant: BulkGrant;
@@ -189,7 +189,7 @@ interface SourceRef {
 /** The cells of a row. */
 export type SheetCells = readonly (string | number)[];
 
-/** What is wrong with a sheet, as a sheet. One of `rows` and `csv` can be read, once. */
+/** The problems of a sheet, as a sheet. One of `rows` and `csv` can be read, once. */
 export interface ErrorSheet {
   /** The title of its tab in a spreadsheet. */
   readonly title: string;

@@ -1,4 +1,4 @@
-/** What a worker observes of bulk grants. */
+/** The census of active bulk grants, which a worker reports as metrics. */
 import type { Milliseconds } from "../../platform/words/units.ts";
 
 /** The active bulk grants of all programs. */

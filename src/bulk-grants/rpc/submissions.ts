@@ -77,7 +77,7 @@ export function bulkGrantSubmissions(
   };
 }
 
-/** What requests to submit say, besides the rows. */
+/** The fields of requests to submit, besides the rows. */
 interface Submission {
   readonly programId: string;
   readonly bulkGrantId: string;

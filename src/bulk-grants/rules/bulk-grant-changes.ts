@@ -101,7 +101,7 @@ export const campaignPoints = (
   { alreadyGrantedPoints }: CheckCounts,
 ): number => revision.totalPoints + Math.max(grantedBefore - alreadyGrantedPoints, 0);
 
-/** What the program's rules say about a revision, and what its tiers count of it. */
+/** The limits of a revision by the program's rules, and its points that the tiers count. */
 export interface ValidatedLimits {
   readonly limits: Pick<Revision, "requiredApprovalCount" | "exceededMaxTotalPoints" | "digest">;
   readonly counted?: CountedPoints;
@@ -113,7 +113,7 @@ export const hasNeverRun = ({ state, startTime }: BulkGrant): boolean =>
 
 /**
  * Ends the validation of a revision; a record in any other state does not change. `limitsOf`
- * returns what the program's rules say about the points of all revisions.
+ * returns the limits of the program's rules for the points of all revisions.
  */
 export function endValidation(
   record: BulkGrant,

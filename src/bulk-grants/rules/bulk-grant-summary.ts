@@ -1,4 +1,4 @@
-/** What people read of a revision before they approve it, and when they are warned. */
+/** The summary of a revision that its approvers read, and the conditions of its warnings. */
 
 import { skeletonOf } from "../../platform/words/display-text.ts";
 import { type Instant, type Month, monthAt } from "../../platform/words/month.ts";
@@ -28,11 +28,11 @@ export interface BulkGrantSummary {
   /** The users who get an account by this bulk grant. */
   readonly withoutAccountCount: number;
   readonly frozenCount: number;
-  /** What differs from the revision before; absent of the first one. */
+  /** The difference from the revision before; absent for the first one. */
   readonly difference?: RevisionDifference;
   /** How many other bulk grants were compared. */
   readonly comparedCount: number;
-  /** Those of them that have users of this one, the most users first. */
+  /** The compared bulk grants with users of this one, the most users first. */
   readonly overlaps: readonly Overlap[];
   /** The ids of other bulk grants whose titles look like its own; absent when there are none. */
   readonly lookAlikes?: readonly string[] | undefined;
@@ -72,7 +72,7 @@ export interface PointsRange {
   readonly rowCount: number;
 }
 
-/** What differs from the revision before. Rows are compared by their users. */
+/** The difference from the revision before. Rows are compared by their users. */
 export interface RevisionDifference {
   readonly addedCount: number;
   readonly removedCount: number;
@@ -82,7 +82,7 @@ export interface RevisionDifference {
   readonly pointsBefore: Points;
 }
 
-/** What another bulk grant of the program has in common with this one. */
+/** The users and points that another bulk grant of the program has in common with this one. */
 export interface Overlap {
   readonly bulkGrantId: string;
   /** When it was compared. In an active state, all its rows count, granted or not. */
@@ -99,12 +99,12 @@ export interface Overlap {
 /** At most so many bulk grants with a title that looks alike are named. */
 const maxLookAlikes = 5;
 
-/** What people see of a bulk grant: its title, or its id. */
+/** The name by which a bulk grant is shown: its title, or its id. */
 const shownNameOf = ({ bulkGrantId, revision }: BulkGrant): string => revision.title ?? bulkGrantId;
 
 /**
- * Returns the ids of the other bulk grants that people may take for this one: what is shown of them
- * is another text that looks alike (`skeletonOf`).
+ * Returns the ids of the other bulk grants that people may take for this one: their shown names are
+ * different texts that look alike (`skeletonOf`).
  */
 export function lookAlikesOf(bulkGrant: BulkGrant, others: readonly BulkGrant[]): string[] {
   const name = shownNameOf(bulkGrant);

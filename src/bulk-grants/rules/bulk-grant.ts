@@ -111,7 +111,7 @@ export interface Revision {
   readonly totalPoints: Points;
   /** SHA-256 of all rows in order, base64url. */
   readonly rowsDigest: string;
-  /** SHA-256 over what an approval is about, base64url: see `digestOf` of the use cases. */
+  /** SHA-256 of the fields that an approval covers, base64url: see `digestOf` of the use cases. */
   readonly digest: string;
   /** Absent: as soon as it is approved. */
   readonly executeTime?: Instant;
@@ -126,9 +126,9 @@ export interface Revision {
   /** Who started the run that submitted it from a source, unverified; absent for a call. */
   readonly starter?: Caller;
   readonly submitTime: Instant;
-  /** What people call it; absent when it has none. Not part of the content. */
+  /** The name for people; absent when it has none. Not part of the content. */
   readonly title?: string;
-  /** What led to it, for the ledger entry of every row; absent when nothing is named. */
+  /** The cause, for the ledger entry of every row; absent when none is given. */
   readonly cause?: string;
   /** The source of the rows, such as a file; absent for an upload. */
   readonly source?: string;
@@ -189,8 +189,8 @@ export const neededApprovals = ({
   raisedApprovalCount ?? revision.requiredApprovalCount;
 
 /**
- * What Slack hears of a wait for approvals, each once: that it has begun, that stricter rules have
- * raised what it needs, and how it ended.
+ * The announcements of a wait for approvals in Slack, each sent once: that it has begun, that
+ * stricter rules need more approvals, and how it ended.
  */
 export type Announcement = "WAITING" | "RAISED" | "APPROVED" | "ENDED";
 
@@ -207,7 +207,7 @@ export function dueAnnouncement(record: BulkGrant): Announcement | undefined {
   return announced === "APPROVED" ? undefined : "APPROVED";
 }
 
-/** What the workflow does next. */
+/** The next step of the workflow. */
 export type BulkGrantStep =
   | "VALIDATE"
   | "AWAIT_APPROVAL"

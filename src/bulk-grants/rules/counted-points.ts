@@ -12,7 +12,7 @@ export interface CountedPoints {
   readonly points: Points;
 }
 
-/** What a program has counted in the hours that still count: one entry for each hour and count. */
+/** The points that a program counts at present: one entry for each hour and number of approvals. */
 export interface PointsWindow {
   /** The latest hour in which something was counted; never falls, whatever the clock does. */
   readonly hour: number;
@@ -27,7 +27,7 @@ const hourMs = 3_600_000;
  */
 const countedHours = 24;
 
-/** The most approvals that a tier can need. What needs them is under no tier that asks for more. */
+/** The most approvals that a tier can need. Points that need so many are not counted. */
 const mostApprovals = 2;
 
 const emptyWindow: PointsWindow = { hour: 0, counted: [] };
@@ -55,8 +55,8 @@ const pointsUnder = ({ counted }: PointsWindow, approvalCount: number): Points =
   counted.reduce((sum, each) => sum + (each.approvalCount <= approvalCount ? each.points : 0), 0);
 
 /**
- * What is counted of so many points at the hour of the window. Undefined for none, and for points
- * that need the most approvals.
+ * The entry for so many points at the hour of the window. Undefined for none, and for points that
+ * need the most approvals.
  */
 export const countedAs = (
   { hour }: PointsWindow,

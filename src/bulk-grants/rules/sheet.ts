@@ -30,13 +30,13 @@ export const expireMonthOf = (
 /** Why a row cannot be granted, or was not. */
 export interface RowProblem {
   readonly code: RowCode;
-  /** What the code refers to: a limit, a line, points or a message. */
+  /** The limit, line, points or message that the code refers to. */
   readonly detail?: string;
 }
 
 const and = (found: string): string => (found === "" ? "" : `; ${found}`);
 
-/** What is wrong with a row, by its stable code. The text is for people; `detail` is inserted. */
+/** The problems of rows, by stable codes. The texts are for people; `detail` is inserted. */
 const texts = {
   USER_MISSING: () => "user_id: is missing",
   USER_MALFORMED: (found) => `user_id: 1 to 64 visible ASCII characters without #${and(found)}`,
@@ -89,7 +89,7 @@ export const rowsPerBlock = 250;
 /** The blocks of the largest sheet. */
 export const maxSheetBlocks = maxRows / rowsPerBlock;
 
-/** What makes a whole sheet unreadable, by its stable code. */
+/** The stable codes of the problems that make a whole sheet unreadable. */
 export type SheetCode =
   | "EMPTY"
   | "HEADER_MISSING"

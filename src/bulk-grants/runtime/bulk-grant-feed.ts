@@ -19,7 +19,7 @@ const pageSize = 200;
 
 const noProgress: BulkGrantProgress = { grantedCount: 0, grantedPoints: 0, failedCount: 0 };
 
-/** What a feed reads of the store. */
+/** The part of the reader that a feed needs. */
 export type BulkGrantSource = Pick<Reader, "get" | "blockOutcomes">;
 
 /** A bulk grant and its progress, as streams send them. */
@@ -27,7 +27,7 @@ export type BulkGrantUpdate = Extract<BulkGrantEvent, { bulkGrant: unknown }>;
 
 /** A bulk grant with open streams. */
 export interface BulkGrantFeed {
-  /** What is called after each change. */
+  /** The listeners, called after each change. */
   readonly watchers: Set<() => void>;
   /** The last one that was read: another object only if it has changed. */
   latest(): BulkGrantUpdate | undefined;

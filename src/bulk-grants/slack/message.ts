@@ -118,6 +118,6 @@ function sourcePlace({ state, revision: { source, sourceUrl: url } }: BulkGrant)
   return { name: `${name}, which moves to ${state === "INVALID" ? "failed" : "done"}`, url };
 }
 
-/** What has an address is linked by its name. */
+/** Names a file or a tab. If it has an address, the name is a link. */
 const place = (what: string, name: string, url: string | undefined): string =>
   `${what}: ${url === undefined ? escaped(name) : link(url, name)}`;

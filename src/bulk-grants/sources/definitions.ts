@@ -14,7 +14,7 @@ const pickUp = z.strictObject({
   program_id: programId,
   cron: z.string().regex(/^\S+( \S+){4}$/, "5 fields, as in 0 6 * * *"),
   time_zone: z.string().refine((name) => timeZoneOf(name) === name, "not in the IANA database"),
-  /** What names a bulk grant: the file's name, or with "content" also its content. */
+  /** The parts of a bulk grant's id: the file's name, or with "content" also its content. */
   ids: z.enum(["name", "content"]).optional(),
 });
 

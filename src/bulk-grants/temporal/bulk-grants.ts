@@ -99,7 +99,7 @@ function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartO
   };
 }
 
-/** What an operator can do. What may change is in the current details. */
+/** The fixed details of a run, with the commands of an operator. Its current details change. */
 const details = ({ programId, bulkGrantId, revision: { reversedBulkGrantId } }: BulkGrant) =>
   [
     `- bulk grant: ${escapeMarkdown(bulkGrantId)}`,

@@ -1,4 +1,4 @@
-/** What the workflow of a bulk grant does between its steps: it moves the record on and reports. */
+/** The use cases between the steps of a bulk grant's workflow: state changes and reports. */
 
 import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
@@ -54,7 +54,7 @@ function waitsUntil(bulkGrant: BulkGrant): Instant | undefined {
 type ReportDeps = Pick<Deps, "engine" | "reporter">;
 
 /**
- * Tells people what is due about the wait for approvals, at most once: after a crash while it was
+ * Sends the due announcement of the wait for approvals, at most once: after a crash while it was
  * being sent, it is lost. Throws the error of a message that was not sent.
  */
 export async function announce(

@@ -14,7 +14,7 @@ import { sheetError } from "./sheet-error.ts";
 import type { Submission } from "./submit.ts";
 import { checkBlock, countRows } from "./validate-blocks.ts";
 
-/** What is wrong with a row, or with the whole sheet. */
+/** A problem of a row, or of the whole sheet. */
 interface SheetFinding {
   /** 0 for the sum of all rows. */
   readonly line: number;
@@ -25,7 +25,7 @@ interface SheetFinding {
   readonly message: string;
 }
 
-/** What a check has found. */
+/** The result of a check. */
 export interface SheetCheck {
   readonly rowCount: number;
   /** The sum over all rows without a problem of their own. */

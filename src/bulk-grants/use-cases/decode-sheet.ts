@@ -164,7 +164,7 @@ function createLineDecoder() {
   function decoderOfLine(bytes: Buffer): TextDecoder {
     if (isUtf8(bytes)) return decoderOf("utf-8");
     const shiftJis = decoderOf("shift_jis");
-    // What is not Shift_JIS is EUC-JP without any kana, too.
+    // Bytes that are not Shift_JIS count as EUC-JP without any kana, too.
     if (isEucJp(bytes, decoded(shiftJis, bytes) === undefined ? 0 : kanaPart)) {
       throw problem("ENCODING_WRONG", `the sheet is in EUC-JP; ${saveAs}`);
     }
@@ -230,14 +230,14 @@ function firstBeyondAscii(lines: Buffer): Buffer {
   return lines.subarray(from, length < 0 ? lines.length : first + length);
 }
 
-/** What ICU's Shift_JIS, which is that of IBM, makes of three ASCII characters. */
+/** The three ASCII characters that ICU's Shift_JIS, which is that of IBM, exchanges. */
 const rotatedControls: Readonly<Record<string, string>> = {
   "\u001c": "\u001a",
   "\u007f": "\u001c",
   "\u001a": "\u007f",
 };
 
-/** Undoes this, so that a line of ASCII reads the same with and without others behind it. */
+/** Undoes this, so that a line of ASCII reads the same whatever lines follow it. */
 const withAsciiControls = (text: string): string =>
   text.replace(/\p{Cc}/gu, (control) => rotatedControls[control] ?? control);
 

@@ -24,7 +24,7 @@ type ExecuteDeps = Pick<Deps, "engine" | "programs" | "awaitRowSlot">;
 /** The bulk grant as it was when its run began. */
 type Run = BulkGrantName & Pick<BulkGrant, "revision">;
 
-/** What became of a row: the points that were granted or revoked, or why none were. */
+/** The outcome of a row: the points that were granted or revoked, or the problem. */
 type RowOutcome = { readonly points: Points } | RowProblem;
 
 /** The retryable errors that concern the account of one row. */
@@ -77,7 +77,7 @@ export const bulkGrantIdOf = ({ eventId }: EventName, userId: string): string =>
 export const rowEventKey = (programId: string, bulkGrantId: string, userId: string): Ref<"event"> =>
   eventRef(programId, userId, eventName(rowEvent(bulkGrantId, userId)));
 
-/** What the hash of a row's request covers. */
+/** The parameters that the hash of a row's request covers. */
 type RowParameters =
   | ({ readonly points: Points } & Partial<ReturnType<typeof expiryParameters>>)
   | { readonly reversedBulkGrantId: string };
@@ -160,7 +160,7 @@ async function attempt(
   return lease.decided(() => deps.engine.transact(request));
 }
 
-/** What an earlier execution has done; other points or another month are not this row. */
+/** The outcome of an earlier execution; a problem if its points or month were different. */
 function outcomeOf({ entry, hash: first }: EventKey, hash: string, row: SheetRow): RowOutcome {
   if (isSameRequest(first, hash)) return { points: entry.points };
   return entry.points === row.points

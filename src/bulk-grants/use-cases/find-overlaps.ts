@@ -67,7 +67,7 @@ export async function findOverlaps(
   return { comparedCount, overlaps: sorted(overlaps), ...lookAlikes };
 }
 
-/** Undefined for records that do not decode; what another attempt may read is thrown. */
+/** Undefined for records that do not decode. Throws retryable errors. */
 export async function unlessDamaged<T>(
   reading: Promise<T>,
   what: string,
@@ -82,7 +82,7 @@ export async function unlessDamaged<T>(
   }
 }
 
-/** What the rows of these sheets have in common with the indexed one. */
+/** The users that these sheets have in common with the indexed one. */
 async function compare(
   deps: Pick<Deps, "reader">,
   sheets: readonly ReadSheet[],

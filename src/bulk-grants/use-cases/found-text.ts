@@ -67,7 +67,7 @@ function namesIn(cell: string): string[] {
     });
 }
 
-/** What is at the start, between, and at the end. A regular expression takes quadratic time. */
+/** Splits a cell at its edges by loops, because a regular expression takes quadratic time. */
 function partsOf(cell: string): [start: string, middle: string, end: string] {
   const isEdge = (at: number) => edge.test(cell.charAt(at));
   let [from, to] = [0, cell.length];

@@ -38,8 +38,8 @@ export async function pickUpSheet(
     return { programId, bulkGrantId, revision: submitted.revision };
   } catch (error) {
     if (isGone(error)) return undefined;
-    // Some sources tell at the end of the bytes that they are those of another version, but a sheet
-    // is refused at its first line that cannot be read.
+    // Some sources report only at the end of the bytes that they belong to another version, but a
+    // sheet is refused at its first line that cannot be read.
     const isInvalid = error instanceof DomainError && error.reason === "INVALID_REQUEST";
     if (isInvalid && (await hasChanged(deps, file))) return undefined;
     throw error;

@@ -23,7 +23,7 @@ import { readBulkGrant } from "./bulk-grant-record.ts";
 import { countOutcomes } from "./run.ts";
 import { readStoredBlock } from "./stored-block.ts";
 
-/** What has become of a row. */
+/** The state of a row. */
 export type RowState = "PENDING" | "GRANTED" | "ALREADY_GRANTED" | "INVALID" | "FAILED" | "NOT_RUN";
 
 /** A row of a revision, with its state and everything that is wrong with it. */

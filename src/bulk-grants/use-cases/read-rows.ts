@@ -7,7 +7,7 @@ import { createRowCheck, type RowCells } from "./check-row.ts";
 import { readSheet, type SheetContext } from "./read-sheet.ts";
 import { sheetError } from "./sheet-error.ts";
 
-/** What a submission consists of: the bytes of a sheet in CSV, or rows. */
+/** The content of a submission: the bytes of a sheet in CSV, or rows. */
 export type SheetContent =
   | { readonly csv: AsyncIterable<Uint8Array> }
   | { readonly rows: AsyncIterable<NewRow> };

@@ -12,15 +12,15 @@ import { inSlices } from "./in-slices.ts";
 import { sheetError } from "./sheet-error.ts";
 import { createRecordSplitter, type SheetRecord } from "./split-records.ts";
 
-/** What the rows of a sheet are checked against. */
+/** The parameters by which the rows of a sheet are checked. */
 export interface SheetContext {
   readonly bulkGrantId: string;
   readonly maxPointsPerRow: number;
-  /** Takes what is to be said about a sheet that is only checked. */
+  /** Gets the findings of a sheet that is only checked. */
   readonly report?: SheetReport;
 }
 
-/** What is to be said about a sheet, besides the problems of its rows. */
+/** Gets the findings of a sheet besides the problems of its rows. */
 export interface SheetReport {
   /** A problem of the first line. The rows are checked as far as the known columns allow. */
   onHeader(problem: SheetProblem): void;
@@ -130,7 +130,7 @@ function createRowReader(header: SheetRecord, context: SheetContext) {
     expireMonth: cellOf(cells, "expire_month"),
   });
 
-  /** What is wrong with a record besides these cells. */
+  /** The problems of a record as a whole, without those of its checked cells. */
   function problemsOf({ cells, fault }: SheetRecord): RowProblem[] {
     const problems: RowProblem[] = [];
     if (fault) problems.push(faultProblem(fault));

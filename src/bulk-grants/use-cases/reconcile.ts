@@ -1,4 +1,4 @@
-/** What a pass of the reconciler does for bulk grants: runs that are missing, uploads cut off. */
+/** The pass of the reconciler for bulk grants: starts missing runs, deletes broken uploads. */
 
 import { allPages } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";

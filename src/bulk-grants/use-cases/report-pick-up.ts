@@ -1,4 +1,4 @@
-/** The use case that tells people which sheets a pick-up has refused, or has left. */
+/** The use case that reports which sheets a pick-up has refused, or has left. */
 
 import type { PickUpReport } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -8,7 +8,7 @@ const maxMessages = 5;
 
 /**
  * Sends a message for each sheet, or one for all when there are more than five. Throws the error of
- * the first message that was not sent, and then sends none of the others. Must not be repeated.
+ * the first message that was not sent, and then sends no further message. Must not be repeated.
  */
 export async function reportPickUp(
   { reporter }: Pick<Deps, "reporter">,

@@ -52,7 +52,7 @@ export const contentHashOf = ({
     ...(cause ? [cause] : []),
   ]);
 
-/** What an approval is about. `revision` is its number; times are in ms since 1970. */
+/** The fields that an approval covers. `revision` is its number; times are in ms since 1970. */
 interface Approvable
   extends Pick<
     Revision,

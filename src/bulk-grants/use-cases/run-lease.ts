@@ -14,7 +14,7 @@ const renewMs: Milliseconds = 1_250;
 /** No attempt writes anything later than this after somebody has read that the run is over. */
 export const lateRowsMs: Milliseconds = leaseMs + lateWriteMs;
 
-/** What the decision of a row needs of the lease. */
+/** The part of the lease that the decision of a row needs. */
 export type Lease = Pick<RunLease, "isHeld" | "decided">;
 
 /**

@@ -21,9 +21,9 @@ import { readStoredBlock } from "./stored-block.ts";
 import type { BlockRange, RangeProgress } from "./validate-blocks.ts";
 
 /**
- * The number of rows of a block that are executed concurrently. With four lanes and transactions of
- * 10 ms it is enough for 1,600 rows a second; more would only wait in a slow store, and the grants
- * of reservations behind them.
+ * The number of rows of a block that are executed concurrently. With four ranges of blocks and
+ * transactions of 10 ms it is enough for 1,600 rows a second; more would only wait in a slow store,
+ * and delay the grants of reservations.
  */
 const concurrency = 4;
 
@@ -41,7 +41,7 @@ type RunDeps = Pick<Deps, "engine" | "readAhead" | "reader" | "programs" | "awai
 /** A range of blocks in one run. */
 type RunRange = BlockRange & { readonly run: number };
 
-/** What the work on a range has done; the counts of all blocks are in the store. */
+/** The progress of the work on a range; the counts of all blocks are in the store. */
 export type RunProgress = RangeProgress &
   Pick<RunCounts, "grantedCount" | "grantedPoints" | "failedCount">;
 
@@ -269,7 +269,7 @@ async function keepBlockOutcome(
     grantedPoints: [...granted.values()].reduce((a, b) => a + b, before?.grantedPoints ?? 0),
     failures: problems.filter(({ index }) => !granted.has(index)),
   };
-  // What is granted only grows, so an attempt that was stopped before may know less.
+  // The number of granted rows only grows, so an attempt that was stopped before may have fewer.
   const knowsMore = (existing: BlockOutcome) =>
     existing.run > run || existing.grantedCount > corrected.grantedCount;
   await changeOutcome(deps, uploadId, block, (existing) =>

@@ -17,7 +17,7 @@ import {
 import { expireMonthOf, type SheetRow } from "../rules/sheet.ts";
 import { createSeenTexts } from "./seen-texts.ts";
 
-/** What the rows of a sheet alone say. */
+/** The part of the summary that follows from the rows of the sheet alone. */
 type RowsSummary = Pick<
   BulkGrantSummary,
   "rowCount" | "minPoints" | "medianPoints" | "maxPoints" | "largestRows" | "histogram"

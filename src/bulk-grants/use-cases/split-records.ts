@@ -11,7 +11,7 @@ export interface SheetRecord {
 
 interface RecordFault {
   readonly code: "QUOTE_NOT_CLOSED" | "CSV_MALFORMED" | "LINE_TOO_LONG";
-  /** What follows the cells before the fault, up to the end of the line. */
+  /** The text from the fault to the end of the line. */
   readonly rest: string;
 }
 

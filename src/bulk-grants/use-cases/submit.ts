@@ -29,7 +29,7 @@ type SubmitDeps = Pick<
   "engine" | "reader" | "clock" | "sheets" | "workflows" | "background" | "approvalTimes"
 >;
 
-/** What is submitted, besides the rows. */
+/** The parts of a submission besides the rows. */
 export interface Submission {
   readonly programId: string;
   readonly bulkGrantId: string;
@@ -40,9 +40,9 @@ export interface Submission {
   readonly submitter: Caller;
   /** Who started the run that submits it from a source. */
   readonly starter?: Caller | undefined;
-  /** What people call it, as `readDisplayText` has it; absent or empty for no title. */
+  /** The name for people, as `readDisplayText` has it; absent or empty for no title. */
   readonly title?: string | undefined;
-  /** What led to it, for the ledger entry of every row; absent or empty for nothing. */
+  /** The cause, for the ledger entry of every row; absent or empty for none. */
   readonly cause?: string | undefined;
   /** Where the rows come from; absent for an upload. */
   readonly source?: string;
@@ -232,8 +232,9 @@ function commit(
 }
 
 /**
- * What the rules say about a submission, and what their tiers count of it. A next revision may have
- * rows that are granted already, so only the end of its validation compares it with what counts.
+ * The limits of a submission by the program's rules, and its points that the tiers count. A later
+ * revision may have rows that are granted already, so only the end of its validation compares it
+ * with the counted points.
  */
 function limitsOf(
   { reversedBulkGrantId }: Pick<Submission, "reversedBulkGrantId">,

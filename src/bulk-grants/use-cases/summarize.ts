@@ -22,7 +22,7 @@ import { findOverlaps, type OnDamage, unlessDamaged } from "./find-overlaps.ts";
 import { createSheetIndex, type SheetIndex } from "./sheet-index.ts";
 import { rightRows } from "./stored-rows.ts";
 
-/** What the checks of the blocks have found about the accounts of all rows. */
+/** The counts of accounts that the checks of all blocks have found. */
 type AccountCounts = Pick<BulkGrantSummary, "withoutAccountCount" | "frozenCount">;
 
 /** A summary takes up to 10 MB while it is made, so only so many are made at once. */

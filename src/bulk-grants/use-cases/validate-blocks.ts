@@ -163,14 +163,14 @@ export const added = (counts: CheckCounts, found: BlockCheck): CheckCounts => ({
   alreadyGrantedPoints: counts.alreadyGrantedPoints + found.alreadyGrantedPoints,
 });
 
-/** What the rows of one block are checked for. */
+/** The fields of a revision that the checks of its rows need. */
 type CheckedSheet = BulkGrantName & {
   readonly reversedBulkGrantId?: string | undefined;
   readonly executeTime?: Instant | undefined;
   readonly expireMonth?: Month | undefined;
 };
 
-/** What a check has found, without the revision to which the rows belong. */
+/** The result of a check, without the revision to which the rows belong. */
 type FoundInBlock = Omit<BlockCheck, "revision">;
 
 /**

@@ -1,4 +1,4 @@
-/** What falls due: reservations and holds by their names, their hours, and marks of their runs. */
+/** Due reservations and holds: their names, the hours in which they fall due, and run marks. */
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 
@@ -17,14 +17,14 @@ export interface HoldName {
 /** Names a reservation or a hold. */
 export type RecordName = ReservationName | HoldName;
 
-/** The name of a record, without what else it has. */
+/** The name of a record, without its other fields. */
 export const nameOf = (record: RecordName): RecordName =>
   "holdId" in record
     ? { programId: record.programId, holdId: record.holdId }
     : { programId: record.programId, reservationId: record.reservationId };
 
 /**
- * A reservation whose run may not know what was written, or a hold about which Temporal has not
+ * A reservation whose run may not know the written change, or a hold about which Temporal has not
  * answered. The mark of a reservation is written before it. Marks are deleted after the call to
  * Temporal, so that one that is lost with its process is found.
  */

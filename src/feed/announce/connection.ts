@@ -20,7 +20,7 @@ export interface Endpoint {
 /** Gets each message. Must not throw. */
 type OnMessage = (message: Buffer, channel: Buffer) => void;
 
-/** What is to be published. */
+/** A message to be published. */
 export interface Message {
   readonly channel: string;
   readonly text: string;
@@ -56,7 +56,7 @@ export async function connect(
   client.on("error", destroy);
   const connection: Connection = {
     broken: breaking.signal,
-    // The client sends the commands of one turn together.
+    // The client sends the commands of one turn of the event loop together.
     async publish(messages) {
       await Promise.all(messages.map(({ channel, text }) => client.publish(channel, text)));
     },

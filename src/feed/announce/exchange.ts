@@ -1,4 +1,4 @@
-/** What a process tells the server of the channel, in rounds, over one connection after another. */
+/** Publishes announcements and subscribes to them in rounds, and goes on after a reconnect. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AnnouncementListener } from "../ports/announcements.ts";
 import type { Connection, Message } from "./connection.ts";
@@ -6,7 +6,7 @@ import { Outbox } from "./outbox.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 /**
- * The shortest time between the beginnings of two rounds. What comes meanwhile waits for the next
+ * The shortest time between the beginnings of two rounds. Announcements wait meanwhile for the next
  * round, so that many commits of one owner are one announcement.
  */
 const periodMs = 20;

@@ -5,7 +5,7 @@
 
 /** Gets the announcements. Its methods do not throw. */
 export interface AnnouncementListener {
-  /** What this owner has unread is said to have changed at this version of the inbox. */
+  /** The owner's unread notifications are said to have changed at this inbox version. */
   announced(ownerId: string, changeVersion: number): void;
   /** From now on this process gets the announcements of these owners, until `lost`. */
   subscribed(ownerIds: readonly string[]): void;
@@ -17,7 +17,7 @@ export interface AnnouncementListener {
 export interface Announcements {
   /** Connects, and does so again whenever the connection is lost. */
   start(listener: AnnouncementListener): void;
-  /** Tells the other processes at which version what is unread has changed, by a commit. */
+  /** Announces to the other processes that a commit has changed the unread notifications. */
   announce(ownerId: string, changeVersion: number): void;
   /** Wants the announcements of this owner, until `unsubscribe`. */
   subscribe(ownerId: string): void;

@@ -52,7 +52,7 @@ interface ReactionsName {
 /** Names the members of groups. */
 export type MembersName = ReactionsName | EventsName;
 
-/** What a member of a group is stored as. */
+/** The record of a member of a group. */
 export type MemberRecord = Reaction | Event;
 
 /** A group as a decision sees it, and the time of the decision. */

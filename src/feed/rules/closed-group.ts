@@ -72,7 +72,7 @@ export function regroup(inbox: Inbox, open: UnreadGroup, member: Parameters<type
   return { inbox: after, group, closed: close(open) };
 }
 
-/** What a read group is when it is unread again. `version` is larger than any it has had. */
+/** The unread group that a read one becomes. `version` is larger than any it has had. */
 export function toUnread(
   { readTime: _, expireTime: __, ...group }: ReadGroup,
   { version, now }: { readonly version: number; readonly now: Instant },

@@ -27,9 +27,9 @@ export interface Event extends EventsName, Member {
   readonly eventId: string;
   /** May be empty. */
   readonly link: string;
-  /** What the service has attached, at most 256 bytes. */
+  /** The data that the service has attached, at most 256 bytes. */
   readonly data: Uint8Array;
-  /** What led to it, such as the id of a post. Absent when none was given. */
+  /** The cause, such as the id of a post. Absent when none was given. */
   readonly cause?: string;
   /** The version of the actor's event before among the events of this name; 0 if there is none. */
   readonly previousVersion: number;
@@ -37,7 +37,7 @@ export interface Event extends EventsName, Member {
   readonly expireTime: Instant;
 }
 
-/** What is known of an actor with events of one name. */
+/** The record of an actor with events of one name. */
 export interface EventActor {
   /** The version of the actor's latest event. */
   readonly latestVersion: number;
@@ -96,7 +96,7 @@ export interface EventState {
   readonly actor: EventActor | undefined;
 }
 
-/** What a service reports, or Meguri itself. */
+/** An event as a service, or Meguri itself, reports it. */
 export interface NewEvent
   extends EventsName,
     Pick<Event, "service" | "eventId" | "link" | "data" | "cause"> {
@@ -106,7 +106,7 @@ export interface NewEvent
 
 /**
  * Whether an owner is notified of an event: not of what the owner has done or muted. A target is
- * muted by its own owner. `isPersonMuted` tells whether the owner has muted the actor.
+ * muted by its own owner. `isPersonMuted` says whether the owner has muted the actor.
  */
 export function notifiesOf(
   { ownerId, kind, actor }: NewEvent,

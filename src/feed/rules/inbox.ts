@@ -46,7 +46,7 @@ export interface Inbox {
   readonly mutedPeople: readonly string[];
 }
 
-/** What an owner has muted, apart from targets and people. */
+/** The mutes of an owner, apart from targets and people. */
 export interface Preferences {
   readonly allMuted: boolean;
   /** Kinds of reactions, at most 8. */
@@ -87,7 +87,7 @@ export const maxUnseen = 99;
 /** Of how many kinds the unread groups are counted by kind. */
 export const maxCountedKinds = 16;
 
-/** What the badge of an owner shows. */
+/** The numbers that the badge of an owner shows. */
 export interface Badge {
   readonly notificationCount: number;
   readonly actorCount: number;

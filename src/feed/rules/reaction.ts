@@ -55,7 +55,7 @@ export interface ReadMark {
   readonly expireTime: Instant;
 }
 
-/** What is kept of a mark, up to a version of the inbox, by which a group was read. */
+/** The read mark after a group was read, up to a version of the inbox. */
 export const markOf = (
   before: ReadMark | undefined,
   { readTime }: ReadGroup,
@@ -66,7 +66,7 @@ export const markOf = (
   expireTime: readTime + withdrawnMs,
 });
 
-/** What is kept when a group is closed: nobody comes back and begins it anew. */
+/** The read mark after a group is closed: no reaction comes back and begins it anew. */
 export const markOfClosed = (
   before: ReadMark | undefined,
   { closed }: UnreadGroup,
@@ -81,7 +81,7 @@ export const markOfClosed = (
 export const unlessWithdrawn = (reaction: ReactionState["reaction"]): Reaction | undefined =>
   reaction && "userId" in reaction ? reaction : undefined;
 
-/** What is kept of a reaction that was taken back. */
+/** Returns the record of a reaction that was taken back. */
 const withdrawnOf = (reaction: ReactionState["reaction"]): WithdrawnReaction | undefined =>
   reaction && !("userId" in reaction) ? reaction : undefined;
 

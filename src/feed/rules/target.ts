@@ -47,7 +47,7 @@ export interface Reaction {
   readonly readTime?: Instant;
 }
 
-/** What remains of a reaction that was taken back, for as long as it may matter to the next one. */
+/** The rest of a reaction that was taken back, kept for as long as the next one may need it. */
 export interface WithdrawnReaction {
   /** The place that it had in an unread group: the next reaction comes back to it. */
   readonly place?: Place;

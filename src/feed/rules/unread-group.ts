@@ -56,7 +56,7 @@ export interface UnreadGroup extends Group {
   readonly closed?: Closed;
 }
 
-/** What is known of a closed group. */
+/** The fields that only a closed group has. */
 interface Closed {
   /** The version of the last member that it has had. */
   readonly endVersion: number;
@@ -84,7 +84,7 @@ export const firstVersionOf = ({ firstMembers }: Group): number =>
 /** The version of the latest member, which is the version of the group. */
 export const versionOf = ({ latestMembers }: Group): number => (latestMembers[0] as Member).version;
 
-/** What of a group the inbox counts. */
+/** The fields of a group that the counts of the inbox depend on. */
 export const countedOf = (group: UnreadGroup | undefined) =>
   group && {
     kind: group.kind,

@@ -32,7 +32,7 @@ const pollJitter = 0.05;
  */
 export class InboxFeed {
   readonly ownerId: string;
-  /** What is called after each change. */
+  /** The listeners, called after each change. */
   readonly watchers = new Set<() => void>();
   /** The latest known one; undefined until one has been read or committed. */
   inbox: Inbox | undefined;
@@ -41,7 +41,7 @@ export class InboxFeed {
   #nextPollAt = Number.POSITIVE_INFINITY;
   /** Since when the announcements of this owner arrive; undefined while they do not. */
   #announcedSince: number | undefined;
-  /** Whether a poll has found what was committed before the announcements arrived. */
+  /** Whether a poll has read the inbox since the announcements began to arrive. */
   #isCaughtUp = false;
   #isLeftToPolls = false;
 
@@ -67,8 +67,8 @@ export class InboxFeed {
   }
 
   /**
-   * Reads the inbox. A version that is older than the one that was known before is believed: the
-   * table was restored from a backup. Throws what the reader throws.
+   * Reads the inbox. A version that is older than the known one replaces it: the table was restored
+   * from a backup. Throws what the reader throws.
    */
   async refresh(): Promise<void> {
     const known = this.inbox;

@@ -27,7 +27,7 @@ export interface HoldInput extends HoldKey {
   readonly until: string;
   /** Why the points are held. Absent when no reason was given. */
   readonly reason?: string;
-  /** What led to it. Absent when none was given. */
+  /** The cause. Absent when none was given. */
   readonly cause?: string;
   /** Who holds them, as people read it. Absent in runs that were started by hand. */
   readonly held_by?: string;

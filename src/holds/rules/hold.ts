@@ -77,11 +77,11 @@ export interface Capture {
   readonly entryNumber: number;
   /** The points of the account after the capture, and the release of the rest if there was one. */
   readonly availablePoints: number;
-  /** What refunds have returned of the points. Absent before the first. */
+  /** The points that refunds have returned. Absent before the first refund. */
   readonly refundedPoints?: Points;
 }
 
-/** The release of what was still held. */
+/** The release of the points that were still held. */
 export interface Release {
   readonly points: Points;
   readonly entryNumber: number;

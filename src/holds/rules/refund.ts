@@ -1,11 +1,11 @@
-/** What a capture of a hold has taken, and what refunds have returned of it. */
+/** The points that a capture of a hold has taken, and their refunds. */
 
 import type { Points } from "../../platform/words/units.ts";
 import { skipFirst, takeFirst } from "../../points/rules/month-changes.ts";
 import type { Spent } from "../../points/rules/refund.ts";
 import { capturedPointsOf, captureEvent, type Hold } from "./hold.ts";
 
-/** What a capture of a hold has taken. Undefined when the hold has no such capture. */
+/** The points that a capture of a hold has taken. Undefined when the hold has no such capture. */
 export function spentByCapture(held: Hold, eventId: string): Spent | undefined {
   const i = held.captures.findIndex((each) => each.eventId === eventId);
   const captured = held.captures[i];

@@ -23,10 +23,10 @@ import {
 import { type ChangedHold, changeHold, type HoldCall, putHold } from "./change-hold.ts";
 import { syncInBackground } from "./hold-runs.ts";
 
-/** What every change of a hold names. */
+/** The values that every request for a change of a hold has. */
 interface HoldRequest extends HoldCall, Annotations, Call {}
 
-/** A hold as it is now, and what a call has done. */
+/** A hold as it is now, and the change of a call. */
 export interface HoldResult {
   readonly hold: Hold;
   /** The entry of the change, by this call or an earlier one. */

@@ -5,7 +5,7 @@ import type { Hold } from "../rules/hold.ts";
 
 type SyncDeps = Pick<Deps, "engine" | "programs" | "workflows" | "clock">;
 
-/** Starts the run of a marked hold that may have none, or tells it what has changed. */
+/** Starts the run of a marked hold that may have none, or signals the change to it. */
 export async function startMarkedHold(deps: SyncDeps, hold: Hold): Promise<void> {
   const isUnchanged = hold.state === "HELD" && hold.captures.length === 0;
   if (isUnchanged) return startHoldRun(deps, hold);
@@ -21,7 +21,7 @@ export async function startHoldRun(deps: SyncDeps, hold: Hold): Promise<void> {
 }
 
 /**
- * Starts the run of a new hold, or tells the run of a hold what has changed, in the background. The
+ * Starts the run of a new hold, or signals a change to the run of a hold, in the background. The
  * hold is marked only while Temporal does not answer: before the task when the last call had no
  * answer, because tasks that wait for Temporal may be dropped or end with their process, and
  * otherwise when the task has failed.

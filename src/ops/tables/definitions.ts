@@ -8,7 +8,7 @@ import { readTemplate } from "./template.ts";
 const file = `${import.meta.dirname}/../../../deploy/tables.yaml`;
 
 export interface TableDefinition {
-  /** What creates the table, but for what DynamoDB enables afterwards. */
+  /** The input that creates the table, without the settings that DynamoDB enables afterwards. */
   readonly create: CreateTableCommandInput & { readonly TableName: string };
   /** The attribute with the time, in seconds, after which DynamoDB deletes an item. */
   readonly ttlAttribute: string | undefined;

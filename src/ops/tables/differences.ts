@@ -28,14 +28,14 @@ export interface Difference {
 export const lineOf = ({ table, part, is, shouldBe }: Difference): string =>
   `${table}: ${part} is ${is}, and should be ${shouldBe}`;
 
-/** Whether the setup creates or adds what is missing. It adds no local index to a table. */
+/** Whether the setup creates or adds the missing part. It adds no local index to a table. */
 export const isMendedBySetup = ({ part, is, shouldBe }: Difference): boolean =>
   is === "off" ? part === ttlPart : is === "missing" && !shouldBe.startsWith("local");
 
 /** The parts of a table, such as `the key`, as texts that can be compared. */
 type Parts = ReadonlyMap<string, string>;
 
-/** What is different in a table, or that it does not exist. */
+/** The differences between a table and its definition, one of them if it does not exist. */
 export function differencesOf(
   definition: TableDefinition,
   found: FoundTable | undefined,
@@ -91,7 +91,7 @@ function partsOfTable({ description, ...found }: FoundTable): Parts {
   return parts;
 }
 
-/** What keys, indexes and the time to live are. */
+/** The key, the indexes and the time to live of a table. */
 function layoutOf(description: TableDescription, ttlAttribute: string | undefined) {
   const { AttributeDefinitions: types = [], KeySchema: key } = description;
   const parts = new Map([[keyPart, keyText(key, types)]]);

@@ -3,7 +3,7 @@ import { isMap, isNode, isScalar, isSeq, parseDocument } from "yaml";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** What the functions of a template refer to. */
+/** The parameters and conditions that the functions of a template refer to. */
 interface Scope {
   readonly parameters: Values;
   readonly conditions: Values;

@@ -9,7 +9,7 @@ import { parseCallers } from "./callers-file.ts";
 import type { LimitName } from "./permissions.ts";
 import { watchFiles } from "./watch-files.ts";
 
-/** What a certificate says that the handshake has verified. */
+/** The URI and the end of a certificate that the handshake has verified. */
 interface Certificate {
   readonly uri: string;
   /** A connection may outlive the certificate. */

@@ -14,7 +14,7 @@ import {
 } from "./permissions.ts";
 
 interface ClaimsOptions {
-  /** What the names of the limits begin with in a token, such as `meguri_`. */
+  /** The prefix of the names of the limits in a token, such as `meguri_`. */
   readonly claimPrefix: string;
   /** The limits that each token has to have. */
   readonly requiredLimits: readonly LimitName[];

@@ -1,4 +1,4 @@
-/** Believes the header in which a service names itself: for servers on loopback only. */
+/** Trusts the header in which a service names itself: for servers on loopback only. */
 import type { Authenticate } from "../ports/identity.ts";
 import { asService } from "../words/caller.ts";
 import { DomainError } from "../words/errors.ts";

@@ -13,7 +13,7 @@ interface JwtOptions {
   readonly keys: { readonly jwksUrl: string } | { readonly keyFile: string };
   readonly issuer: string;
   readonly audience: string;
-  /** What the names of the claims that limit begin with. */
+  /** The prefix of the claims that contain limits. */
   readonly claimPrefix: string;
   /** The limits that each token has to have. */
   readonly requiredLimits: readonly LimitName[];

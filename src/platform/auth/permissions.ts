@@ -1,4 +1,4 @@
-/** What tokens and the callers' file say about a caller's permissions: their shape, checked. */
+/** The schema of a caller's permissions in tokens and in the callers' file. */
 import { z } from "zod";
 import type { Identity } from "../ports/identity.ts";
 import { servicePattern } from "./ids.ts";
@@ -11,7 +11,7 @@ import { servicePattern } from "./ids.ts";
 const programs = z.array(z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/));
 const prefixes = z.array(z.string().regex(servicePattern));
 
-/** What a caller may be limited to. */
+/** The names of a caller's limits. */
 export const limitNames = ["programs", "owners", "actors"] as const;
 export type LimitName = (typeof limitNames)[number];
 

@@ -7,7 +7,7 @@ import type { Milliseconds } from "../words/units.ts";
 /** How often the files are read. */
 const pollMs = 1_000;
 
-/** What files contain at present. */
+/** The present contents of files, parsed. */
 export interface Watched<T> {
   current(): T;
   /** How long ago the files were read as they are: it grows while they are bad or missing. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Report } from "./config-error.ts";
 import { file, listOf, oneOf, text, whole } from "./fields.ts";
 
-/** What a caller may be limited to. */
+/** The names of a caller's limits. */
 const limit = oneOf(["programs", "owners", "actors"]);
 type Limit = z.output<typeof limit>;
 
@@ -71,7 +71,7 @@ const only: Readonly<Record<AuthConfig["kind"], readonly Name[]>> = {
   mtls: ["MEGURI_CALLERS_FILE", "MEGURI_TLS_CLIENT_CA_FILE"],
 };
 
-/** Turns the variables into configuration. Reports those that are missing or contradict. */
+/** Turns the variables into configuration. Reports missing variables and contradictions. */
 export function readAccess(env: Env, report: Report) {
   const need = (name: Name, because: string): string => {
     const value = env[name];

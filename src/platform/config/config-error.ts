@@ -1,9 +1,9 @@
-/** What an operator has to correct before a process can start, such as its variables. */
+/** The errors that an operator has to correct before a process can start. */
 
 /** Says what is wrong with a variable. The text follows its name: `has to be a whole number`. */
 export type Report = (name: string, text: string) => void;
 
-/** What an operator has to correct. It is no bug, so it is shown without a stack. */
+/** An error that an operator has to correct. It is no bug, so it is shown without a stack. */
 export class OperatorError extends Error {
   override readonly name: string = "OperatorError";
 }
@@ -11,7 +11,7 @@ export class OperatorError extends Error {
 /** The variables are wrong. */
 export class ConfigError extends OperatorError {
   override readonly name = "ConfigError";
-  /** What is wrong with each variable, by its name. */
+  /** The problem of each wrong variable, by its name. */
   readonly problems: ReadonlyMap<string, string>;
 
   constructor(problems: ReadonlyMap<string, string>) {

@@ -13,7 +13,7 @@ import { isServiceLink, reportUnknown } from "./unknown.ts";
 /** Which process reads its variables. `setup` stands for all tools that listen on no port. */
 export type ProcessKind = "server" | "worker" | "setup";
 
-/** What only the server reads. */
+/** The variables that only the server reads. */
 const serverVariables = {
   MEGURI_PORT: port.prefault("8080"),
   MEGURI_HTTP1_PORT: port.prefault("8081"),
@@ -22,7 +22,7 @@ const serverVariables = {
   ...accessVariables,
 };
 
-/** What only the worker reads. */
+/** The variables that only the worker reads. */
 const workerVariables = {
   MEGURI_METRICS_PORT: port.prefault("8082"),
   MEGURI_WORKFLOW_BUNDLE: file.optional(),
@@ -33,7 +33,7 @@ const workerVariables = {
   MEGURI_BULK_ROWS_PER_SECOND: whole(1).prefault("100"),
 };
 
-/** What only the setup reads. */
+/** The variables that only the setup reads. */
 const setupVariables = {
   MEGURI_MANAGE_TABLES: flag.prefault("1"),
 };
@@ -88,7 +88,7 @@ export const reads = (kind: ProcessKind, name: string): boolean => !ignored[kind
 
 type Env = z.output<typeof variables>;
 
-/** Turns the variables into configuration. Reports those that contradict. */
+/** Turns the variables into configuration. Reports contradictions. */
 const toConfig = (env: Env, report: Report) => ({
   ...readAccess(env, report),
   ...readTemporal(env, report),

@@ -31,7 +31,7 @@ const onlyTls = [
   "MEGURI_TEMPORAL_API_KEY_FILE",
 ] as const;
 
-/** Turns the variables into configuration. Reports those that contradict. */
+/** Turns the variables into configuration. Reports contradictions. */
 export const readTemporal = (env: Env, report: Report) => ({
   temporalAddress: env.MEGURI_TEMPORAL_ADDRESS,
   temporalNamespace: env.MEGURI_TEMPORAL_NAMESPACE,

@@ -2,7 +2,7 @@
 import { closest } from "fastest-levenshtein";
 import type { Report } from "./config-error.ts";
 
-/** Those of the command `meguri`, which may run in the same shell. */
+/** The variables of the command `meguri`, which may run in the same shell. */
 export const commandVariables: readonly string[] = [
   "MEGURI_URL",
   "MEGURI_TOKEN",
@@ -13,8 +13,8 @@ export const commandVariables: readonly string[] = [
 ];
 
 /**
- * What Kubernetes adds to all containers of a namespace for a service named `meguri` or `meguri-…`,
- * such as MEGURI_PORT=tcp://10.0.0.1:8080. Nobody has configured that.
+ * Whether a variable is one that Kubernetes adds to all containers of a namespace for a service
+ * named `meguri` or `meguri-…`, such as MEGURI_PORT=tcp://10.0.0.1:8080. Nobody configured it.
  */
 export const isServiceLink = (name: string, value: string): boolean =>
   /^MEGURI_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_\w+)$/.test(name) ||

@@ -1,4 +1,4 @@
-/** The seals by which a workflow tells what a worker has answered from what an operator has. */
+/** The seals by which a workflow distinguishes a worker's answer from an operator's. */
 
 /** The header of an activity that has its key. */
 export const activityKeyHeader = "activity_key";

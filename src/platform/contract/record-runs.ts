@@ -1,4 +1,4 @@
-/** What each run that follows a record has: a signal and a query. */
+/** The signal and the query of each run that follows a record. */
 
 /** The signal upon which a run reads its record again. */
 export const refreshSignal = "refresh";

@@ -1,4 +1,4 @@
-/** What a codec between records and items has, and the shards of indexes. */
+/** The interface of the codecs between records and items, and the shards of indexes. */
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Loaded } from "../engine/item-store.ts";

@@ -26,7 +26,7 @@ export interface Call {
   isAdmitted: boolean;
   /** Whether a result was noted. */
   readonly hasResult: boolean;
-  /** What the call has failed with; `undefined` is a success. The call ends with it later. */
+  /** Notes the error of the call, `undefined` for a success. The call ends with it later. */
   note(error: unknown): void;
   /** Ends the call: with what was noted, or with this error. Only the first end counts. */
   end(error?: unknown): void;
@@ -44,7 +44,7 @@ export interface Calls {
 /** The call that a context belongs to, set by the listeners. */
 export const callKey = createContextKey<Call | undefined>(undefined, { description: "the call" });
 
-/** What methods that do not exist are counted as. */
+/** The name by which calls of methods that do not exist are counted. */
 const unknownMethod = "unknown";
 
 /** Further services are counted as `other`. */

@@ -1,4 +1,4 @@
-/** What handlers read from the context of a call: who calls, and the deadline. */
+/** The values that handlers read from the context of a call: its caller and its deadline. */
 import type { Socket } from "node:net";
 import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Call } from "../ports/call.ts";
@@ -63,7 +63,7 @@ export function deadlineOf(context: HandlerContext): number {
   return performance.now() + Math.min(limitMs, timeoutMs - marginMs(timeoutMs));
 }
 
-/** What a call carries beside its request; `validateOnly` is a field of some requests. */
+/** The caller and the limits of a call; `validateOnly` is a field of some requests. */
 export const callOf = (
   context: HandlerContext,
   { validateOnly = false }: { readonly validateOnly?: boolean } = {},

@@ -33,7 +33,7 @@ export function countCalls(calls: Calls, methods: Methods, handle: Handle) {
 
 const clientLeft = () => new ConnectError("the client has left", Code.Canceled);
 
-/** What connect-node refuses before it asks anybody: a path, an HTTP method, a content type. */
+/** The error of a request that connect-node refuses: its path, HTTP method or content type. */
 const refusedBy = (status: number) =>
   status === 400
     ? new DomainError("INVALID_REQUEST", "the request has a bad host")

@@ -52,8 +52,8 @@ export function toConnectError(error: unknown): ConnectError {
 }
 
 /**
- * What a refusal takes in the trailers of gRPC at most, in bytes. Many clients take 8 KiB of
- * metadata and say RESOURCE_EXHAUSTED for more, which callers repeat.
+ * The most bytes of a refusal in the trailers of gRPC. Many clients take 8 KiB of metadata and
+ * fail with RESOURCE_EXHAUSTED for more, and their callers send the call again.
  */
 const maxTrailerBytes = 4_096;
 

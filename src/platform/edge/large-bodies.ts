@@ -31,7 +31,7 @@ export function requireOneLongValue(method: DescMethod, message: Uint8Array, isJ
 
 /**
  * The bytes of the longest text or bytes among the fields of a Protobuf message. Stops when the
- * others have more than the default limit.
+ * other fields have more than the default limit.
  */
 function longestScalar({ input }: DescMethod, message: Uint8Array): number {
   const scalars = new Set(
@@ -50,7 +50,7 @@ function longestScalar({ input }: DescMethod, message: Uint8Array): number {
       if (isScalar) longest = Math.max(longest, reader.pos - start);
     }
   } catch {
-    // What is no message is left to the parser, which stops where the reader has stopped.
+    // The parser refuses invalid bytes. It stops where the reader has stopped.
     return message.byteLength;
   }
   return longest;

@@ -25,7 +25,7 @@ export interface ReceivedBytes {
   end(): void;
 }
 
-/** Returns a function that starts to count for a call. Tells `onHold` of all changes. */
+/** Returns a function that starts to count for a call. Reports all changes to `onHold`. */
 export function createByteBudget(
   limits: ByteLimits = defaultLimits,
   onHold: (bytes: number) => void = () => {},

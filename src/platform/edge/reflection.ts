@@ -13,7 +13,7 @@ const defaultIdleMs = 30_000;
 /** A request of either version: their fields are the same. */
 type Request = v1.ServerReflectionRequest | v1alpha.ServerReflectionRequest;
 
-/** What a response of either version has. */
+/** The answer in a response of either version. */
 type Answer =
   | { case: "listServicesResponse"; value: { service: { name: string }[] } }
   | { case: "fileDescriptorResponse"; value: { fileDescriptorProto: Uint8Array[] } }

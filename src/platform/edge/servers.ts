@@ -26,7 +26,7 @@ const http1Options: http.ServerOptions = {
 
 const handshakeTimeoutMs = 10_000;
 
-/** What a port takes. */
+/** The limits of the connections to a port. */
 export interface ConnectionLimits {
   /** The most connections at a time. Further ones are closed at once. */
   readonly maxConnections: number;

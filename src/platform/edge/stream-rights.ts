@@ -50,13 +50,13 @@ function createCheck(
   return async () => {
     try {
       const identity = await values.get(authenticateAgainKey)();
-      // Those that verify return the same object as long as nothing has changed.
+      // Authenticators return the same object as long as nothing has changed.
       if (identity === known) return;
       requireScope(identity, method);
       for (const request of requests) await requireLimits(identity, method, request, owners);
       known = identity;
     } catch (error) {
-      // What may pass, such as a store that does not answer, takes no right away.
+      // A transient error, such as that of a store that does not answer, takes no right away.
       if (!(error instanceof DomainError && error.retryable)) throw error;
     }
   };

@@ -54,7 +54,7 @@ function textOf(bytes: Uint8Array): string {
   return text;
 }
 
-/** What a decoder writes for bytes that are not UTF-8; a request may also have it. */
+/** The character that a decoder writes for bytes that are not UTF-8; requests may contain it. */
 const replacement = "\ufffd";
 const replacementBytes = [...Buffer.from(replacement)];
 

@@ -5,7 +5,7 @@ import { parseTraceparent, runInSpan, type Span, SpanKind, startSpan } from "../
 import { type Call, callKey } from "./calls.ts";
 import { toConnectError } from "./errors.ts";
 
-/** What OpenTelemetry's conventions count as errors of a server; others are its answers. */
+/** The codes that OpenTelemetry's conventions count as errors of a server. */
 const serverErrors: ReadonlySet<Code> = new Set([
   Code.Unknown,
   Code.DeadlineExceeded,

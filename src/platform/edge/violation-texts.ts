@@ -26,8 +26,8 @@ import { mostListed } from "../words/counted.ts";
 const predefinedRules = rulesFile.extensions;
 
 /**
- * What the value of a field may be, such as "1 to 1,000,000,000"; empty when it may be anything.
- * Knows the rules that the protos use, which a test checks.
+ * The text of a field's rules, such as "1 to 1,000,000,000"; empty when it has none. Knows the
+ * rules that the protos use, which a test checks.
  */
 export function allowedText(field: DescField): string {
   if (!hasOption(field, validate.field)) return "";
@@ -35,8 +35,8 @@ export function allowedText(field: DescField): string {
 }
 
 /**
- * What is wrong with the fields of a message: each field with all that it may be, and once. Names
- * as many as a refusal does.
+ * The violations of a message: each wrong field once, with all of its rules. Has as many fields as
+ * a refusal names.
  */
 export function describeViolations<D extends DescMessage>(
   schema: D,
@@ -75,7 +75,7 @@ function violationText({ field, rule, ruleId, message }: Violation, value: unkno
   return text || "is not allowed";
 }
 
-/** What each item of a list may be. */
+/** The text of the rules for the items of a list. */
 function itemText(field: DescField): string {
   const { type } = getOption(field, validate.field);
   if (type.case !== "repeated" || !type.value.items) return "";

@@ -33,7 +33,7 @@ class Unread extends Error {
   }
 }
 
-/** What has to be read before a call can be decided. */
+/** The records and the lookup that have to be read before a call can be decided. */
 interface Needed extends Pick<Unread, "refs" | "lookup"> {
   readonly pending: Pending;
 }
@@ -80,7 +80,7 @@ export interface Batch {
   readonly writes: readonly Write[];
   /** Calls that did not fit, or that have to be the first of the next batch. */
   readonly left: readonly Pending[];
-  /** What has to be read before the calls can be decided. No call is decided then. */
+  /** The reads that the calls need before their decisions. If any, no call is decided. */
   readonly needed: readonly Needed[];
 }
 
@@ -117,7 +117,7 @@ export function decide(
       needed.push({ pending, refs, lookup });
       continue;
     }
-    // What later calls need can be read together with what an earlier one needs.
+    // The records of later calls can be read together with those of an earlier one.
     if (needed.length > 0) continue;
     const { outcome, own } = decided;
     let count = 0;

@@ -1,4 +1,4 @@
-/** What one queue knows of other processes that write its records, and its pauses for them. */
+/** Detects that other processes write the records of a queue, and pauses the queue for them. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Milliseconds } from "../words/units.ts";
 
@@ -18,7 +18,7 @@ const turnMs = 1_200;
 /** A longer commit counts as one of this time in the average. */
 const longCommitMs = 200;
 
-/** What the queues of one engine share to measure their pauses. */
+/** The values by which all queues of one engine measure their pauses. */
 export interface Pace {
   /** In [0, 1). */
   readonly random: () => number;
@@ -58,7 +58,7 @@ export class Contention {
   }
 
   /**
-   * Waits after a commit. Leaves the next turns on a contended key to other processes, each of
+   * Waits after a commit. Leaves the next commits on a contended key to other processes, each of
    * which reads and commits: without this pause a call costs more than 1.5 times as many write
    * units. Pauses on any key after many commits in a short time.
    */

@@ -21,7 +21,7 @@ import { KeyQueue, type QueueContext } from "./key-queue.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { throttledMs } from "./store-requests.ts";
 
-/** What the engine depends on. `random` returns numbers in [0, 1). */
+/** The dependencies of the engine. `random` returns numbers in [0, 1). */
 interface EngineDeps {
   readonly store: ItemStore;
   readonly clock: Clock;
@@ -121,7 +121,7 @@ export class CommitEngine implements Engine {
       const queue = this.#queueOf(nameOf(key));
       const records = loaded.slice(read, read + readSet.length);
       read += readSet.length;
-      // What the calls of a queue that is being served need, they have read themselves.
+      // The calls of a queue that is being served read their records themselves.
       if (queue.isServing) continue;
       queue.records.keep(readSet, records, at);
       queue.idleSince = performance.now();

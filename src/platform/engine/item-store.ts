@@ -1,4 +1,4 @@
-/** What the commit engine needs from a store: reads, transactions and the size of a transaction. */
+/** The store of the commit engine: its reads, its transactions and the size of a transaction. */
 
 import type { ClockReading } from "../ports/clock-reading.ts";
 import type { Kind, Records, Ref } from "../ports/records.ts";

@@ -19,7 +19,7 @@ const longQueue = 16;
 /** How often a batch reads lookups, of records that keep changing. */
 const maxLookupReads = 4;
 
-/** What the queues of one engine share. */
+/** The dependencies that all queues of one engine share. */
 export interface QueueContext {
   readonly store: ItemStore;
   readonly clock: Clock;
@@ -237,7 +237,7 @@ export class KeyQueue {
     // The next batch is sent before the answers of this one are written: a hot key needs both.
     if (this.#calls.length > 0) setImmediate(deliver, batch);
     else deliver(batch);
-    // Other processes write in the turns that this one leaves to them.
+    // Other processes write during the pauses of this one.
     if (this.#contention.isContended) this.records.clear();
     await this.#contention.endTurn();
   }

@@ -18,16 +18,16 @@ interface LookupsDeps {
   readonly readAtomically: (refs: readonly Ref[]) => Promise<boolean>;
 }
 
-/** What was read for the lookup of a name. */
+/** The reading of a lookup, with the name of the lookup. */
 interface Named {
   readonly name: string;
   readonly reading: Reading<unknown>;
 }
 
 /**
- * Reads lookups, and keeps the results across version conflicts: a lookup tells by its name and by
- * `holds` whether a result is still right, so that a result which took a second is not lost when
- * something else has changed meanwhile.
+ * Reads lookups, and keeps the results across version conflicts. The name of a lookup and its
+ * `holds` decide whether a result is still right, so that a result which took a second is not lost
+ * when another record has changed meanwhile.
  */
 export class Lookups {
   readonly #deps: LookupsDeps;

@@ -30,7 +30,7 @@ export class RecordCache {
     this.#store = store;
   }
 
-  /** What the next batch is decided on. */
+  /** The records on which the next batch is decided. */
   get snapshot(): Snapshot {
     return this.#records;
   }
@@ -105,7 +105,7 @@ export class RecordCache {
     return true;
   }
 
-  /** What has to be read together before these outcomes may be delivered. */
+  /** The records that have to be read together before these outcomes may be delivered. */
   toValidate(outcomes: readonly Outcome[]): Ref[] {
     return toValidate(outcomes, this.#records, this.#validated);
   }

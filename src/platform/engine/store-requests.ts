@@ -17,14 +17,14 @@ export const throttledMs = 150;
 /** Why the store does not serve a request: it throttles a key, or it gives no answer. */
 export type Trouble = Extract<Reason, "THROTTLED" | "STORE_UNAVAILABLE">;
 
-/** The trouble that an error of a read tells of, if any. */
+/** The trouble behind an error of a read, if any. */
 export function troubleOf(error: unknown): Trouble | undefined {
   if (!(error instanceof DomainError)) return undefined;
   const { reason } = error;
   return reason === "THROTTLED" || reason === "STORE_UNAVAILABLE" ? reason : undefined;
 }
 
-/** What the result of a commit is counted as. An error that is no result counts as `refused`. */
+/** The label that counts each result of a commit. An error without a result is `refused`. */
 const countedAs = {
   committed: "committed",
   failed: "conflict",
@@ -49,7 +49,7 @@ export class StoreRequests {
     this.#results = results;
   }
 
-  /** Waits for the result of a request. `isAnswer` tells whether the store has answered. */
+  /** Waits for the result of a request. `isAnswer` decides whether the store has answered. */
   async watch<T>(request: Promise<T>, isAnswer: (result: T) => boolean = () => true): Promise<T> {
     const sent = performance.now();
     this.#silentSince ??= sent;

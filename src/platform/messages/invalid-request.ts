@@ -2,7 +2,7 @@
 import { listed, mostListed } from "../words/counted.ts";
 import { DomainError } from "../words/errors.ts";
 
-/** What is wrong with one field of a request, by its path in the schema's names. */
+/** The problem of one field of a request; `field` is its path in the schema's names. */
 export interface FieldViolation {
   readonly field: string;
   readonly description: string;

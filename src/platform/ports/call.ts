@@ -1,4 +1,4 @@
-/** What a call carries beside its request. */
+/** The values that a call carries beside its request. */
 import type { Caller } from "../words/caller.ts";
 
 /** When a call has to end, and whether it may change anything. */
@@ -9,7 +9,7 @@ export interface CallLimits {
   readonly validateOnly?: boolean | undefined;
 }
 
-/** What every call of a service carries beside its request. */
+/** The values that every call of a service carries beside its request. */
 export interface Call extends CallLimits {
   readonly caller: Caller;
 }

@@ -12,7 +12,7 @@ export interface Workflows {
   isAway(): boolean;
 }
 
-/** What all use cases have. A use case takes the ones that it uses. */
+/** The dependencies of all use cases. A use case takes the ones that it uses. */
 export interface Deps {
   readonly engine: Engine;
   readonly readAhead: ReadAhead;

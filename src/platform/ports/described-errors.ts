@@ -5,7 +5,7 @@ import { DomainError } from "../words/errors.ts";
 /** An error whose message names nobody. */
 export class LoggableError extends Error {}
 
-/** What a log may say of an error whose message may quote people. */
+/** The parts of an error that a log may contain although its message may quote people. */
 interface DescribedError {
   /** The reason, the type of a failure, or the name of the error. */
   readonly type: string;

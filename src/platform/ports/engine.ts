@@ -49,8 +49,8 @@ export interface Transaction {
 }
 
 /**
- * A read of what no single record has, such as a count of many records. By lookups a feature tells
- * the engine how to read what only this feature knows.
+ * A read of data that no single record has, such as a count of many records. With lookups a feature
+ * gives the engine a way to read data that only this feature knows.
  */
 export interface Lookup<T> {
   /** The results of lookups of one name may replace each other, as long as they hold. */
@@ -69,7 +69,7 @@ export interface Lookup<T> {
   read(): Promise<Reading<T> | undefined>;
 }
 
-/** What a lookup has read. */
+/** The result of a lookup, with the records that it depends on. */
 export interface Reading<T> {
   readonly result: T;
   /** The engine uses the result only if these records still have these values at one moment. */

@@ -16,7 +16,7 @@ export interface Identity {
   readonly actorPrefixes?: readonly string[];
 }
 
-/** What a call brings along to show who calls. */
+/** The header and the connection by which a caller identifies itself. */
 export interface Credentials {
   /** Returns a header of the call, by its name in lower case. */
   header(name: string): string | null;
@@ -24,13 +24,13 @@ export interface Credentials {
   readonly socket: Socket | undefined;
 }
 
-/** Finds out who calls. Throws UNAUTHENTICATED. */
+/** Identifies the caller. Throws UNAUTHENTICATED. */
 export type Authenticate = (credentials: Credentials) => Identity | Promise<Identity>;
 
 /** An `Authenticate` that holds resources, such as watched files. */
 export interface Authenticator {
   readonly authenticate: Authenticate;
-  /** How long ago what callers are verified by was read or fetched. */
+  /** The age of the keys or the file that callers are verified by. */
   ageMs(): Milliseconds;
   close(): void;
 }

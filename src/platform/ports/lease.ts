@@ -1,6 +1,6 @@
 /** Work that one process at a time does. */
 
-/** What a process holds while it does this work. */
+/** The lease that a process holds while it does this work. */
 export interface Lease {
   /**
    * Waits until this process holds the lease. The signal aborts when it does so no more. Undefined

@@ -7,7 +7,7 @@
  */
 export type ServerState = "STARTING" | "SERVING" | "DRAINING";
 
-/** The state of this process, for what tells clients and operators about it. */
+/** The state of this process, for the endpoints that report it to clients and operators. */
 export interface ServerStates {
   readonly current: ServerState;
   /**

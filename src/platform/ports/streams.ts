@@ -1,4 +1,4 @@
-/** What all server streams have in common. */
+/** The types that all server streams have in common. */
 import type { Milliseconds } from "../words/units.ts";
 
 /** The call that opens a stream. */

@@ -55,7 +55,7 @@ export interface StoreTallies {
   readonly targetSamples: Counter<"target_type" | "target_hash">;
 }
 
-/** What the commit engine has done, and what waits in it. */
+/** The counts of the commit engine: its commits, and the calls that wait in it. */
 export interface CommitTallies {
   /** The attempts of transactions. */
   readonly results: Counter<"result">;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a page answers with. */
+/** The answer of a page. */
 export interface Answer {
   readonly status: number;
   /** Plain text if absent. */

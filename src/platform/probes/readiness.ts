@@ -53,7 +53,7 @@ async function answerOf(read: Promise<unknown>): Promise<void> {
   }
 }
 
-/** What is wrong; undefined if the check passes. The store's own messages are only logged. */
+/** The problem of a check; undefined if it passes. The store's messages are only logged. */
 async function problemOf(run: () => Promise<unknown>, log: Logger): Promise<string | undefined> {
   const timer = new AbortController();
   const timeIsUp = sleep(limitMs, `no answer within ${limitMs} ms`, timer);

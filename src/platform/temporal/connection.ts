@@ -54,7 +54,7 @@ export interface Link {
 
 /**
  * Half of the requests about schedules that Temporal Cloud takes from all processes of a namespace,
- * so that a setup, and a program that is created, have their turns beside the server that ensures
+ * so that a setup, and a program that is created, can send theirs beside the server that ensures
  * the schedules.
  */
 export const scheduleRequestsPerSecond = 5;

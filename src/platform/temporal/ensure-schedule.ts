@@ -49,7 +49,7 @@ export async function ensureSchedule(
   await restartMisplacedRuns(link, found);
 }
 
-/** Sends a request about a schedule when it is its turn. */
+/** Sends a request about a schedule when the earlier requests have ended. */
 async function send<T>(link: Link, request: () => Promise<T>): Promise<T> {
   await link.scheduleTurn();
   return link.call(request, timeoutMs);

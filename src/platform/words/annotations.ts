@@ -3,7 +3,7 @@
 export interface Annotations {
   /** Why points change. May be empty. */
   readonly reason: string;
-  /** What led to the change, such as the id of an order or a campaign. Absent if none was given. */
+  /** The cause of the change, such as the id of an order or a campaign. Absent if not given. */
   readonly cause?: string | undefined;
 }
 

@@ -2,12 +2,12 @@
 import { withoutControls } from "./controls.ts";
 
 /**
- * What begins or ends emphasis, code, links, images, HTML, strikethrough and entities. An
- * underscore within a word, as in ACCOUNT_FROZEN, does none of it.
+ * The characters that begin or end emphasis, code, links, images, HTML, strikethrough and entities.
+ * An underscore within a word, as in ACCOUNT_FROZEN, does none of it.
  */
 const markup = /[\\`*[\]<>&~]|(?<![a-z0-9])_|_(?![a-z0-9])/gi;
 
-/** What some renderers turn into links although it has no markup. */
+/** The characters by which some renderers make links of texts without markup. */
 const addresses = /:(?=\/\/)|(?<=\bwww)\./gi;
 
 /**

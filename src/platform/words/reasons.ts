@@ -20,7 +20,7 @@ export type StatusCode =
  */
 export type ValueType = "int64" | "integer" | "text";
 
-/** What a reason means to callers, to the wire and to Temporal. */
+/** The properties of a reason for callers, for the wire and for Temporal. */
 interface ReasonEntry {
   readonly code: StatusCode;
   /**
@@ -32,9 +32,9 @@ interface ReasonEntry {
   readonly retryDelayMs?: Milliseconds;
   /** The metadata of its ErrorInfo, by name. The docs and the client's types follow from it. */
   readonly metadata?: Readonly<Record<string, ValueType | `${ValueType}?`>>;
-  /** What has happened. A sentence in markdown, for the docs. */
+  /** The meaning as a sentence in markdown, for the docs. */
   readonly meaning: string;
-  /** What the caller does next. In markdown, for the docs: it follows "yes" or "no". */
+  /** The caller's next step, in markdown, for the docs: it follows "yes" or "no". */
   readonly advice: string;
 }
 

@@ -21,7 +21,7 @@ export function requestHash(
   return `1:${createHash("sha256").update(text).digest("base64url")}`;
 }
 
-/** What is stored of a request that may have been any of these. A hash contains no space. */
+/** The stored text of a request with one of these hashes. A hash contains no space. */
 export const oneOf = (hashes: readonly string[]): string => hashes.join(" ");
 
 /** Whether a request is the one that is stored. */

@@ -1,4 +1,4 @@
-/** A lease in the store. Its holder is seen by its beat, so that no clocks are compared. */
+/** A lease in the store. Its holder writes heartbeats, so that no clocks are compared. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../observe/log.ts";
@@ -10,9 +10,9 @@ import type { Milliseconds } from "../words/units.ts";
 type StoreDeps = Pick<Deps, "engine" | "reader">;
 
 interface LeaseTiming {
-  /** How often a holder beats, and the other processes look. */
+  /** The interval in which a holder writes its heartbeat, and the other processes read it. */
   readonly beatMs: Milliseconds;
-  /** A holder that has not beaten for this time is taken for dead. */
+  /** A holder without a heartbeat for this time is taken for dead. */
   readonly deadMs: Milliseconds;
 }
 
@@ -20,8 +20,9 @@ const usual: LeaseTiming = { beatMs: 10_000, deadMs: 30_000 };
 
 /**
  * Creates the lease of this name, as one process holds it. The process that starts last takes it
- * from its holder, because it may have a newer version or configuration; it waits for a beat before
- * it holds it, in which the holder stops. Later, any other process replaces a holder that dies.
+ * from its holder, because it may have a newer version or configuration; it waits one heartbeat
+ * interval before it holds the lease, so that the holder stops meanwhile. Later, any other process
+ * replaces a holder that dies.
  *
  * Two processes may hold it for a moment when one of them is slow, so the work has to stand that.
  */
@@ -51,7 +52,7 @@ export function createLease(
     return record.isFree() || record.unchangedMs() >= deadMs ? record.replace() : false;
   }
 
-  /** Beats until another process has taken the lease, or this one has released it. */
+  /** Writes heartbeats until another process has taken the lease, or this one has released it. */
   async function keep(hold: AbortController): Promise<void> {
     for (;;) {
       await pause();

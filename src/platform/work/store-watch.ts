@@ -12,7 +12,7 @@ const checkMs = 1_000;
 /** After so long without a throttled request the store is back: below its limit it still dips. */
 const calmMs = 10_000;
 
-/** What one kind of trouble is called in the log. */
+/** The log messages of one kind of trouble. */
 interface Texts {
   readonly begins: string;
   readonly ends: string;

@@ -1,4 +1,4 @@
-/** Tells an outage, which concerns all records of a sweep, from records that fail by themselves. */
+/** Distinguishes an outage, which concerns all records of a sweep, from failures of one record. */
 import { DomainError } from "../words/errors.ts";
 import type { Reason } from "../words/reasons.ts";
 
@@ -12,13 +12,13 @@ export const storeOutages: ReadonlySet<Reason> = new Set([
 export const isStoreOutage = (error: unknown): error is DomainError =>
   error instanceof DomainError && storeOutages.has(error.reason);
 
-/** What counts as an outage. */
+/** The rules by which failures count as an outage. */
 export interface OutageRules<T> {
   /** The reasons of an outage. */
   readonly outages: ReadonlySet<Reason>;
   /** So many keys that fail with such a reason, without a success in between, are an outage. */
   readonly outageAfter: number;
-  /** What the store throttles as one, such as an account: records of one key fail together. */
+  /** The key that the store throttles, such as an account: its records fail together. */
   keyOf(record: T): string;
 }
 

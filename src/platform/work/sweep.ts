@@ -22,11 +22,11 @@ export interface SweepCounts<Name> {
 
 /** A page of a sweep. */
 export interface SweepPage<T, Name> extends Page<T> {
-  /** What could not be read, which counts as failed. The sweep goes on behind it. */
+  /** The record that could not be read. It counts as failed, and the sweep goes on behind it. */
   readonly unread?: { readonly name: Name; readonly error: unknown };
 }
 
-/** What is done with the records. `Name` identifies one as plain JSON, such as `{ userId }`. */
+/** The steps of a sweep. `Name` identifies a record as plain JSON, such as `{ userId }`. */
 export interface Sweep<T, Name, Outcome, Counts> extends OutageRules<T> {
   /** Reads the page at a cursor; undefined for the first page. Its error ends the sweep. */
   read(cursor: string | undefined): Promise<SweepPage<T, Name>>;
@@ -69,7 +69,7 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
   #page: SweepPage<T, Name> = { items: [] };
   /** The records of the page that are done or have failed by themselves. */
   #ended: Set<T>;
-  /** The progress before the first suspect, if that is on an earlier page. */
+  /** The progress before the first unconfirmed failure, if that is on an earlier page. */
   #before: (Counts & SweepPlace<Name>) | undefined;
   #isStopped = false;
   /** The names of the records of the first page that are done. */
@@ -172,7 +172,7 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
     return !this.#isStopped;
   }
 
-  /** Decides of each suspect whether it has failed. Throws the error of an outage. */
+  /** Decides each unconfirmed failure. Throws the error of an outage. */
   async #settle(): Promise<void> {
     await this.#processAll(this.#suspects.lastChance());
     for (const [record, error] of this.#suspects.end()) this.#fail(record, error);

@@ -46,7 +46,7 @@ export interface ReservationInput extends ReservationKey {
   readonly expire_after_months?: number;
   /** Why it was reserved. Absent when no reason was given. */
   readonly reason?: string;
-  /** What led to it. Absent when none was given. */
+  /** The cause. Absent when none was given. */
   readonly cause?: string;
   /** Who reserved it, as people read it. Absent in runs that are started by hand. */
   readonly reserved_by?: string;
@@ -103,7 +103,7 @@ interface ReservationResult {
   readonly step: "DONE";
   readonly execute_time: string;
   readonly grant_time: string;
-  /** How late the points were granted, spelled as Protobuf JSON spells it, such as "0.019s". */
+  /** How late the points were granted, in the format of Protobuf JSON, such as "0.019s". */
   readonly lateness: string;
   readonly points: Points;
   /** The points of the account after the grant. */

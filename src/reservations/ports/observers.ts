@@ -1,4 +1,4 @@
-/** What a worker observes of grants at their times. */
+/** The observers of grants at their times, by which a worker reports metrics. */
 
 import type { ReservationName } from "../../due/ports/due.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
@@ -7,9 +7,9 @@ import type { LatenessCause, Reservation } from "../rules/reservation.ts";
 /** Called with the cause of its lateness, if the reservation was granted just now. */
 export type OnDone = (reservation: Reservation, cause: LatenessCause | undefined) => void;
 
-/** What a sweep over overdue reservations and holds has found. */
+/** The findings of a sweep over overdue reservations and holds. */
 export interface OverdueFound {
-  /** The number of those that were executed. */
+  /** The number of records that were executed. */
   readonly overdue: number;
   /** How long the oldest one was overdue when it was found, or fails. */
   readonly oldestMs: Milliseconds;

@@ -6,7 +6,7 @@ import type { Reservation } from "../rules/reservation.ts";
 
 /** Which reservations to list: those due in the window and, if given, with such a reason. */
 export interface ReservationFilter extends Window {
-  /** What the reason begins with. Absent or empty for any reason. */
+  /** The prefix of the reason. Absent or empty for any reason. */
   readonly reasonPrefix?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What an account will hold at a later instant, by its buckets and its reservations. */
+/** Forecasts the points of an account at a later instant, by its buckets and reservations. */
 
 import { DomainError } from "../../platform/words/errors.ts";
 import { type Instant, type Month, monthAt } from "../../platform/words/month.ts";
@@ -21,7 +21,7 @@ export interface ForecastChange {
   readonly availablePoints: number;
 }
 
-/** What an account holds at `time`, if nobody uses, grants or cancels anything before. */
+/** The points of an account at `time`, if nobody uses, grants or cancels points before. */
 export interface Forecast {
   readonly time: Instant;
   readonly availablePoints: number;

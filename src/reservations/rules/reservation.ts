@@ -253,7 +253,7 @@ export function complete(
 export const latenessOf = ({ grant }: Pick<Reservation, "grant">): Milliseconds =>
   grant ? Math.max(0, grant.time - grant.dueSince) : 0;
 
-/** What a late grant waited for beside its execute time. */
+/** The cause of a late grant. */
 export type LatenessCause = "due" | "paused" | "retried";
 
 /**

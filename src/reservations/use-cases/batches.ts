@@ -1,4 +1,4 @@
-/** Does the items of a batch side by side, each with a result of its own. */
+/** Processes the items of a batch concurrently, each with a result of its own. */
 import pLimit from "p-limit";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Reason } from "../../platform/words/reasons.ts";
@@ -15,7 +15,7 @@ export interface ItemError {
   readonly retryable: boolean;
 }
 
-/** What became of one item of a batch. */
+/** The result of one item of a batch. */
 export type ItemResult<R> = { readonly done: R } | { readonly error: ItemError };
 
 /** Logs an item that failed with an unexpected error. */

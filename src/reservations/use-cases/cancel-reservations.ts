@@ -43,7 +43,7 @@ interface ReservationError {
   readonly error: ItemError;
 }
 
-/** What one call has done. With a cursor, there may be more to cancel. */
+/** The result of one call. With a cursor, there may be more to cancel. */
 interface CancelResult {
   /** The reservations that the call has cancelled or, without `force`, would cancel. */
   readonly cancelled: readonly Reservation[];

@@ -28,7 +28,7 @@ import { changeReservation } from "./change-reservation.ts";
 import { type ReservationCall, type VisibleReservation, visible } from "./visible-reservation.ts";
 import { writeMarked } from "./workflow-runs.ts";
 
-/** What a caller reserves. */
+/** A reservation as a caller requests it. */
 interface NewReservation extends Annotations {
   readonly reservationId: string;
   readonly userId: string;
@@ -41,7 +41,7 @@ interface NewReservation extends Annotations {
 /** A reservation, and whether an earlier call had created it. */
 type CreatedReservation = VisibleReservation & { readonly replayed: boolean };
 
-/** What requests with an execute time say of it. */
+/** The option of requests with an execute time. */
 interface PastTimes {
   /** Whether the execute time may be more than a day ago. */
   readonly allowPastExecuteTime?: boolean | undefined;

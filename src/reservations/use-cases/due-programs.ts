@@ -20,13 +20,13 @@ const pageSize = 1_000;
 
 type OnFailed = (programId: string, error: unknown) => void;
 
-/** What was marked in an hour is written by then, whatever the clock of its process. */
+/** Records whose hour is marked are written within this time, whatever their process's clock. */
 const graceMs = 5 * minuteMs;
 
-/** How long the turn of a program lasts each day: longer than the pauses between most passes. */
+/** The minutes a day in which a program is read: longer than the pauses between most passes. */
 const turnMinutes = 10;
 
-/** Between the turns of two programs: a prime, so that the turns are spread over the day. */
+/** The minutes between two programs: a prime, so that the programs are spread over the day. */
 const apartMinutes = 61;
 
 /**
@@ -60,7 +60,7 @@ export async function restoreDueHours(
     try {
       const isDue = await hasDue({ reader }, programId, wall).catch((error) => {
         onFailed(programId, error);
-        // What can be read may be due beside what cannot.
+        // Other records of the program may be readable and due.
         return !isStoreOutage(error);
       });
       if (isDue) await dueHours.mark(programId, wall, undefined);

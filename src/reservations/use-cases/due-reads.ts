@@ -14,13 +14,13 @@ export const readAheadMs = 10_000;
 /** A failure is forgotten so long after it was tried again at the earliest. */
 const keptMs = 60_000;
 
-/** What the sweeps of a process remember of each other. */
+/** The memory that the sweeps of a process share. */
 export interface DueMemory {
   /** The programs that have something due, and when they were read. */
   programs: { readonly readAt: Instant; readonly ids: readonly string[] } | undefined;
   /** By shard, when something in it may be overdue. */
   readonly nextReads: Map<string, Instant>;
-  /** By program, where its next turn begins. */
+  /** By program, where its next sweep begins. */
   readonly places: Map<string, { readonly shards: typeof allShards; readonly cursor: string }>;
   /** By the name of a record or a program: since when it fails, and until when it is left alone. */
   readonly failures: Map<string, { readonly since: Instant; readonly until: Instant }>;

@@ -32,7 +32,7 @@ export interface Attempt {
   readonly resetTime?: Instant | undefined;
 }
 
-/** What an attempt has done, or what follows from the record. */
+/** The outcome of an attempt, or the outcome that the record has already. */
 export type Execution =
   | Granted
   | { readonly outcome: "WAIT" | "CANCELLED" | "FAILED"; readonly reservation: Reservation }

@@ -25,7 +25,7 @@ import { startMarked } from "./workflow-runs.ts";
 /** How long after its time a reservation is executed, and a hold released, without its run. */
 const overdueMs = 1_000;
 
-/** For so long after its time, a grant that this process holds has its turn in its activity. */
+/** For so long after its time, a grant that this process holds is left to its activity. */
 const heldMs = 30_000;
 
 /** How soon it is looked for again, as its activity may fail. */
@@ -37,12 +37,12 @@ const programsAtOnce = 8;
 /** How many overdue records of a program are executed at once. */
 const recordsAtOnce = 16;
 
-/** What has failed is left alone for so long, and costs no other record its time. */
+/** A record that failed is left alone for so long, and costs no other record its time. */
 const againMs = 15_000;
 
 /**
- * The turn of a program in a sweep. The next sweep goes on where it ended, so that no program waits
- * for one with very many records.
+ * The time for one program in a sweep. The next sweep goes on where it ended, so that no program
+ * waits for one with very many records.
  */
 const turnMs = 2_000;
 
@@ -58,7 +58,7 @@ interface OverdueCounts extends SweepCounts<RecordName>, OverdueFound {
   readonly released: number;
 }
 
-/** What a sweep over overdue records tells of. */
+/** The observers of a sweep over overdue records. */
 interface OverdueObservers {
   /** Called for every reservation that was granted. */
   readonly onDone: OnDone;
@@ -228,7 +228,7 @@ function fromAnywhere<T>(items: readonly T[]): readonly T[] {
   return [...items.slice(start), ...items.slice(0, start)];
 }
 
-/** What one overdue record adds to the counts. */
+/** The counts that one overdue record adds. */
 type Executed = Partial<Pick<OverdueCounts, "overdue" | "granted" | "refused" | "released">>;
 
 /** Returns how an overdue record is executed. */
@@ -240,7 +240,7 @@ function overdueExecution(
   return async (record) => {
     if ("holdId" in record) {
       const { hold, entry } = await timeOutHold(brief, record);
-      // What is left out costs nothing but the view in Temporal, and would delay notifications.
+      // Without this signal only the view in Temporal is old, and notifications are not delayed.
       if (entry && !deps.workflows.isAway()) deps.background(() => startMarked(deps, hold));
       return { overdue: 1, released: entry ? 1 : 0 };
     }

@@ -18,7 +18,7 @@ async function syncRun(deps: SyncDeps, record: Reservation): Promise<void> {
   else if (record.state === "CANCELLED") await deps.workflows.cancelReservationRun(record);
 }
 
-/** Starts the run of a marked record that may have none, or tells it what has changed. */
+/** Starts the run of a marked record that may have none, or signals the change to it. */
 export function startMarked(deps: SyncDeps, record: Reservation | Hold): Promise<void> {
   if ("holdId" in record) return startMarkedHold(deps, record);
   // As it was created.
@@ -55,7 +55,7 @@ export async function writeMarked<W extends Written>(
   return written;
 }
 
-/** What a call has written, or has found written. */
+/** The record that a call has written, or has found written. */
 interface Written {
   readonly record: Reservation;
   readonly isChanged: boolean;

@@ -12,7 +12,7 @@ interface Granted {
   readonly entry: Entry;
 }
 
-/** What is wrong with the bulk grants. */
+/** The problems of the bulk grants. */
 export function wrongBulkGrants(
   records: readonly BulkRecord[],
   state: Pick<State, "time" | "ledgers" | "bulkGrants">,

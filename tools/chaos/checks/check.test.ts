@@ -10,7 +10,7 @@ import { parseEventName as named } from "../../../src/points/rules/ledger.ts";
 import { check } from "./check.ts";
 import { answered, found, type Run, recordedRun, refused, unanswered } from "./recorded-run.ts";
 
-/** What parts of a run become, by their paths: a value, a copy of another part, or nothing. */
+/** The changes of a run, by path: a value, a copy of another part, or `gone`. */
 type Changes = Readonly<Record<string, unknown>>;
 type Part = Record<string, unknown> | unknown[] | Map<string, unknown>;
 
@@ -82,7 +82,7 @@ test.each(rightRuns)("a run %s passes", async (_, changes) => {
   expect(check(run.record, run.state)).toEqual([]);
 });
 
-/** What a check says, what was changed, and what other checks say of that, too. */
+/** The report of a check, the changes that cause it, and the report of other checks. */
 type Case = [wrong: RegExp, spoil: Changes | ((run: Run) => unknown), also?: RegExp];
 
 const ofPointsAndPrograms: Case[] = [

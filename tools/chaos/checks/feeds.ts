@@ -8,7 +8,7 @@ import type { RequestOf } from "../../../test/support/models/reactions-requests.
 import { endingOf, type ReactionRecord, type Record } from "../record.ts";
 import type { State } from "./state.ts";
 
-/** What is wrong with the feeds. */
+/** The problems of the feeds. */
 export const wrongFeeds = (
   { reactions, events, reads }: Pick<Record, "reactions" | "events" | "reads">,
   { tables }: Pick<State, "tables">,

@@ -2,7 +2,7 @@
 import { endingOf, type ProgramRecord } from "../record.ts";
 import type { State } from "./state.ts";
 
-/** What is wrong with the programs. */
+/** The problems of the programs. */
 export const wrongPrograms = (
   records: readonly ProgramRecord[],
   { programs }: Pick<State, "programs">,

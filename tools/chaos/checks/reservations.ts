@@ -15,7 +15,7 @@ import { allEntries, type Entry, type State, type StoredReservation } from "./st
 /** The entries of a reservation, with the users to whom they belong. */
 type Granted = readonly { readonly userId: string; readonly entry: Entry }[];
 
-/** What is wrong with the reservations. */
+/** The problems of the reservations. */
 export function wrongReservations(
   records: readonly ReservationRecord[],
   state: Pick<State, "time" | "ledgers" | "reservations">,

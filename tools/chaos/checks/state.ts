@@ -1,4 +1,4 @@
-/** What is stored when a run is over and everything that was sent has been done. */
+/** The stored state when a run is over and all requests have been processed. */
 import type { Action, BulkGrant } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import type { Hold } from "../../../src/holds/rules/hold.ts";
 import type { LedgerEntry } from "../../../src/points/rules/ledger.ts";
@@ -15,7 +15,7 @@ export interface State {
   readonly time: number;
   /** By user, all entries in order. */
   readonly ledgers: ReadonlyMap<string, readonly Entry[]>;
-  /** What differs between accounts and their ledgers. */
+  /** The differences between accounts and their ledgers. */
   readonly differences: readonly string[];
   readonly holds: ReadonlyMap<string, Hold>;
   /** By user, the points that the account holds. */

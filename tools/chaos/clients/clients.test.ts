@@ -57,7 +57,7 @@ test("sixteen clients without faults: everything is right", async () => {
   });
   over.abort();
   await Promise.all(clients.map(({ ended }) => ended));
-  // What becomes due after this moment is not done.
+  // Records that become due after this moment are not processed.
   const time = Date.now();
   await work(record);
   const { deps, store } = server;

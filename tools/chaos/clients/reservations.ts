@@ -14,7 +14,7 @@ import type {
 } from "../record.ts";
 import { accounts } from "./points.ts";
 
-/** So many reservations of a client are changed by turns. */
+/** The most open reservations of a client, which it changes in random order. */
 const mostOpen = 8;
 const pauseMs = 600;
 const hourMs = 3_600_000;

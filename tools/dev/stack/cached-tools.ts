@@ -17,7 +17,7 @@ const MAX_SOCKET_PATH = 103;
 /** A program that says nothing for so long says no version. */
 const VERSION_TIMEOUT_MS = 30_000;
 
-/** Gets the lines that tell people what is going on. */
+/** Gets lines about the progress, for people. */
 export type Progress = (line: string) => void;
 
 const quiet: Progress = () => {};
@@ -26,7 +26,7 @@ const quiet: Progress = () => {};
 type CachedFile = {
   /** Its name: of a tool, that of its executable. */
   readonly command: string;
-  /** What people call it. */
+  /** The name for people. */
   readonly title: string;
   /** The name of its folder in the cache, which differs from that of other versions. */
   readonly folder: string;

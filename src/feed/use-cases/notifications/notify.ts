@@ -50,7 +50,7 @@ export type NotifyDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "hist
 interface EventInput {
   /** Unique for the owner and the calling service, until twice `historyMs` after the event. */
   readonly eventId: string;
-  /** What the event is about; required without `ownerIds`. */
+  /** The target of the event; required without `ownerIds`. */
   readonly target?: TargetName | undefined;
   /** The kind as callers name it. */
   readonly kind: string;
@@ -58,7 +58,7 @@ interface EventInput {
   readonly actor: Actor;
   readonly link?: string;
   readonly data?: Uint8Array;
-  /** What led to it, such as the id of a post. Absent when none was given. */
+  /** The cause, such as the id of a post. Absent when none was given. */
   readonly cause?: string;
   /** The owners to be notified; without any, the owner of the target. */
   readonly ownerIds?: readonly string[];
@@ -68,7 +68,7 @@ interface EventInput {
   readonly deadline?: number | undefined;
 }
 
-/** What has become of an event for one owner. */
+/** The state of an event for one owner. */
 interface NotifyResult {
   readonly ownerId: string;
   /** Whether the event is in an unread group now. */
@@ -113,7 +113,7 @@ export async function notify(
   });
 }
 
-/** What the hash of a reported event covers. */
+/** The fields that the hash of a reported event covers. */
 interface HashedEvent extends Pick<Event, "userId" | "displayName" | "link" | "data" | "cause"> {
   readonly target: TargetName | undefined;
   /** As callers name it. */
@@ -209,7 +209,7 @@ function isInUnread(tx: Transaction, name: EventsName, version: number): boolean
   return isInOpen || closedRefAt(tx, name, version) !== undefined;
 }
 
-/** What is true now of an event that an earlier call has reported. */
+/** The present state of an event that an earlier call has reported. */
 function replay(
   { hash, retracted }: NotifiedEvent,
   requestedHash: string,
@@ -248,16 +248,16 @@ function noteOwner(tx: Transaction, { ownerId, target, kind }: EventsName): void
 /** An unread group takes in notices for so long, so that news do not bring an old one up. */
 const noticeRegroupMs: Milliseconds = 30 * 24 * 3_600_000;
 
-/** What Meguri itself notifies a member of a program of. */
+/** A notice of Meguri itself to a member of a program. */
 interface MemberNotice {
   readonly programId: string;
   readonly userId: string;
   readonly kind: "points-expiring" | "points-granted";
   /** Unique for the member. No caller's event has it, because Meguri's own have no service. */
   readonly eventId: string;
-  /** What is displayed: the number of points. */
+  /** The displayed text: the number of points. */
   readonly label: string;
-  /** What led to it. Absent when nothing is named. */
+  /** The cause. Absent when none is given. */
   readonly cause?: string;
 }
 

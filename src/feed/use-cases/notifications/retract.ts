@@ -29,7 +29,7 @@ interface RetractInput {
   readonly deadline?: number | undefined;
 }
 
-/** What has become of the event of one owner. */
+/** The result of a retraction for one owner. */
 interface RetractResult {
   readonly ownerId: string;
   /** Whether the call changed anything. */

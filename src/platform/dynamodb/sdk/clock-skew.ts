@@ -14,7 +14,7 @@ export interface SkewEstimator extends ClockSkew {
   observe(date: number, sent: ClockReading, received: ClockReading): void;
 }
 
-/** What the store's clock may show in addition to a local clock, in ms. */
+/** The range of the difference between the store's clock and a local clock, in ms. */
 interface Bounds {
   readonly lower: number;
   readonly upper: number;
@@ -22,7 +22,7 @@ interface Bounds {
 
 const unknown: Bounds = { lower: Number.NEGATIVE_INFINITY, upper: Number.POSITIVE_INFINITY };
 
-/** No faster does a clock drift whose frequency NTP adjusts (500 ppm). */
+/** The fastest drift of a clock whose frequency NTP adjusts (500 ppm). */
 const driftRate = 0.0005;
 
 /** A wall clock that gained more on the monotonic one was set forward, or had run in a suspend. */
@@ -37,7 +37,7 @@ const outlierMs = 5_000;
 /** Creates an estimator that reads the clocks of this machine with `readClocks`. */
 export function createSkewEstimator(readClocks: () => ClockReading): SkewEstimator {
   let known = unknown;
-  /** What the last response has shown, if it contradicts what is known. */
+  /** The bounds of the last response, if they contradict the known ones. */
   let doubt: Bounds | undefined;
   let last: ClockReading = readClocks();
 
@@ -86,14 +86,14 @@ const faded = ({ lower, upper }: Bounds, passedMs: Milliseconds): Bounds => ({
   upper: upper + driftRate * passedMs,
 });
 
-/** What is within both bounds; undefined if they contradict each other. */
+/** The range that both bounds allow; undefined if they contradict each other. */
 function common(one: Bounds, other: Bounds): Bounds | undefined {
   const lower = Math.max(one.lower, other.lower);
   const upper = Math.min(one.upper, other.upper);
   return lower <= upper ? { lower, upper } : undefined;
 }
 
-/** What to add to the wall clock by these bounds; docs/decisions/0016. */
+/** The correction of the wall clock that follows from these bounds; docs/decisions/0016. */
 const correctionOf = ({ lower, upper }: Bounds): Milliseconds =>
   Math.floor(upper < -allowanceMs ? lower : Math.max(lower, -allowanceMs));
 

@@ -49,7 +49,7 @@ const reads = /^(TransactGetItems|GetItem|BatchGetItem|Query|Scan)Command$/;
 /** The codes of an item of a cancelled transaction that another request has changed. */
 const conflictCodes: readonly unknown[] = ["ConditionalCheckFailed", "TransactionConflict"];
 
-/** The names of errors that tell of other requests for the same items. */
+/** The names of errors whose cause is other requests for the same items. */
 const conflictErrors: readonly unknown[] = [
   "ConditionalCheckFailedException",
   "TransactionConflictException",

@@ -1,4 +1,4 @@
-/** What requests ask for, and what the errors of requests that were throttled look like. */
+/** Reads the partitions that a request names, and recognises the errors of throttling. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Item } from "./attributes.ts";
 
@@ -41,7 +41,7 @@ interface Unprocessed {
   readonly UnprocessedItems?: Batch;
 }
 
-/** What the SDK says of a request that has failed. */
+/** The fields of the SDK's error for a request that has failed. */
 export interface Failure {
   readonly name?: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
@@ -52,7 +52,7 @@ export interface Failure {
 export const isThrottled = ({ name, CancellationReasons = [] }: Failure): boolean =>
   throttleErrors.has(name ?? "") || CancellationReasons.some(({ Code }) => throttleCodes.has(Code));
 
-/** What a batch has left undone, because DynamoDB throttles it; undefined if nothing. */
+/** The part of a batch that DynamoDB has throttled and not processed; undefined if none. */
 export function unprocessed(output: unknown): Batch | undefined {
   const { UnprocessedKeys, UnprocessedItems } = output as Unprocessed;
   const left = UnprocessedKeys ?? UnprocessedItems;

@@ -11,7 +11,7 @@
  * - the date of signatures, which it corrects by the store's clock
  * - answers that are errors or not JSON
  *
- * What the client's own middleware counts and traces, it counts and traces here, too.
+ * The client's own middleware that counts and traces requests runs here, too.
  */
 import {
   type DynamoDBClient,

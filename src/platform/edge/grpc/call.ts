@@ -1,4 +1,4 @@
-/** What the headers of a gRPC call say, and its context for interceptors and handlers. */
+/** Reads the headers of a gRPC call, and makes its context for interceptors and handlers. */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { Code, ConnectError, createContextValues, type HandlerContext } from "@connectrpc/connect";
@@ -12,7 +12,7 @@ import type { ServedMethod } from "./methods.ts";
 /** The smallest message that is compressed, in bytes; that of Connect. */
 export const compressMinBytes = 1_024;
 
-/** What the headers of a request say about its time and its messages. */
+/** The timeout and the compression that the headers of a request announce. */
 export interface Announced {
   readonly timeout: ReturnType<typeof parseTimeout>;
   /** The time that the call has by its own header, in ms; undefined without a valid one. */

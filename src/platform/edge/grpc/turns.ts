@@ -1,4 +1,4 @@
-/** Begins the calls of all connections by turns, so that one connection's burst delays no other. */
+/** Begins the calls of all connections round robin: one connection's burst delays no other. */
 import type { Http2Session, ServerHttp2Stream } from "node:http2";
 
 /**
@@ -16,7 +16,7 @@ export function byTurns<Rest extends unknown[]>(
   begin: (stream: ServerHttp2Stream, ...rest: Rest) => void,
   callsPerTurn = defaultCallsPerTurn,
 ): (stream: ServerHttp2Stream, ...rest: Rest) => void {
-  /** The calls that wait, by their connection; the one whose turn is next is first. */
+  /** The calls that wait, by their connection; the connection that is served next is first. */
   const waiting = new Map<Http2Session | undefined, [ServerHttp2Stream, ...Rest][]>();
   let left = callsPerTurn;
   let isScheduled = false;
