@@ -47,7 +47,7 @@ export async function untilAnswered(
   }
 }
 
-/** Who has not answered, if it may answer the same step later. */
+/** The service that has not answered, if it may answer the same step later. */
 function silentOne(error: unknown): string | undefined {
   if (error instanceof SchedulesMissing) return "Temporal";
   if (!(error instanceof DomainError)) return isTransient(error) ? "the store" : undefined;

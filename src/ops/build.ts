@@ -10,7 +10,7 @@ import { bundleWorkflows } from "../worker/bundle.ts";
 
 const root = `${import.meta.dirname}/../..`;
 
-/** These find files of their own beside them, or are shared with those that do. */
+/** Packages that load files beside their own code, or that such packages share. */
 const external = [/^@temporalio\//, "@grpc/grpc-js"];
 
 /** Writes `server.js`, `worker.js` and `workflows.js` into a folder below the project's root. */

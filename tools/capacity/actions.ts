@@ -16,9 +16,9 @@ export const reservationBytesAsleep = 968;
 
 /** The actions of one run, from its start to its end. */
 export const actions = {
-  /** One that sleeps until its time. */
+  /** A reservation that sleeps until its time. */
   reservation: 2,
-  /** Those of them that come when it is due. */
+  /** The actions of a reservation that come when it is due. */
   reservationDue: 1,
   cancelledReservation: 4,
   /** One that waits until a call approves it, without the steps over its blocks. */

@@ -87,7 +87,7 @@ export const assumed = {
   provisionedShare: 0.6,
 } as const;
 
-/** Limits that others set. */
+/** Limits of DynamoDB, Temporal and other services. */
 export const limits = {
   partitionWrites: 1_000,
   partitionReads: 3_000,

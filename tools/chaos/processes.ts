@@ -49,7 +49,7 @@ export async function startProcess(
   const { startsAgain = true, retryMs = 500, giveUpMs = defaultGiveUpMs } = options;
   const over = new AbortController();
   const isOver = () => over.signal.aborted;
-  /** Those whose end is no surprise. */
+  /** The processes whose end is expected. */
   const killed = new WeakSet<Running>();
   let running = await start();
   let restarting: Promise<void> | undefined;

@@ -38,7 +38,7 @@ const maxGroups = 90;
 interface Ahead {
   /** The latest version of the owner's reactions and events. */
   version: number;
-  /** The kinds and targets of those that have notified the owner, by the ids of their groups. */
+  /** The kinds and targets of these notifications, by the ids of their groups. */
   readonly groups: Map<string, { readonly target: TargetName; readonly kind: StoredKind }>;
 }
 
@@ -51,7 +51,7 @@ interface Versioned {
   readonly notified: boolean;
 }
 
-/** Compares all targets, reactions and events. What is later than its inbox is notified again. */
+/** Compares all targets, reactions and events. Notifies owners of those that their inboxes lack. */
 export async function compareReactions(deps: CompareDeps): Promise<void> {
   const ahead = new Map<string, Ahead>();
   await scanTable(deps, ["target", "reaction", "notificationEvent"], async (records) => {

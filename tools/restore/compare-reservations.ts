@@ -112,8 +112,8 @@ function completeRecord({ engine }: CompareDeps, reservation: Reservation): Prom
 }
 
 /**
- * Reports a grant whose reservation does not exist, and writes its record again as DONE. What only
- * the record had is taken from the grant: it was created, due and granted at the same time.
+ * Reports a grant whose reservation does not exist, and writes its record again as DONE. The fields
+ * that only the record had follow from the grant: it was created, due and granted at the same time.
  */
 export function recreateReservation(
   deps: CompareDeps,

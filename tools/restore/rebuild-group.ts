@@ -57,7 +57,7 @@ function withMember(
   return { ...joined, actorCount: (group?.actorCount ?? 0) + (isNew ? 1 : 0) };
 }
 
-/** The stored group with the members of the rebuilt one. What was looked up about it is old. */
+/** The stored group with the members of the rebuilt one. Earlier lookups of it are outdated. */
 export const withMembersOf = (
   stored: UnreadGroup,
   rebuilt: UnreadGroup,

@@ -135,7 +135,7 @@ export interface BlocksResult {
   readonly failed_rows?: readonly FailedRowView[];
 }
 
-/** Who changes a bulk grant by an Update: a name is required, because others depend on it. */
+/** The input of an Update of a bulk grant. A name is required, because approvals depend on it. */
 export type BulkChangeInput = ChangeInput & Required<Pick<ChangeInput, "subject">>;
 
 /** A bulk grant after an update. */

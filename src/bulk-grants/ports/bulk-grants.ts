@@ -216,7 +216,7 @@ export interface PickUpSource {
 
 /** Rows that come as bytes of CSV. */
 export interface OpenSource {
-  /** Who submits what comes from this source. */
+  /** The caller that submits the sheets of this source. */
   readonly identity: string;
   readonly csv: AsyncIterable<Uint8Array>;
   /** Where people find the sheet in a browser, also after a move; absent without an address. */

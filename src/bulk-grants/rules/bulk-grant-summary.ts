@@ -174,7 +174,7 @@ export function grantedPointsExpireTime(
 /** A warning names a bulk grant that has at least this part of the users. */
 const warnedPart = 0.1;
 
-/** Returns the overlaps of which people are warned. What was taken back is none of them. */
+/** Returns the overlaps of which people are warned. A reversed bulk grant is none of them. */
 export const warnedOverlaps = ({ overlaps, rowCount }: BulkGrantSummary): Overlap[] =>
   overlaps.filter(
     ({ sameUserCount, reversalId }) =>

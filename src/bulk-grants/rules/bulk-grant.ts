@@ -87,7 +87,7 @@ export interface BulkGrant extends BulkGrantName {
   readonly failedRowsAt?: SheetPlace;
   /** How far the report of the last outcome has come. */
   readonly report?: "SENDING" | "SENT" | "FAILED";
-  /** Who did what, the latest 20, oldest first. */
+  /** The latest 20 actions, oldest first. */
   readonly actions: readonly Action[];
   /** The number of all actions so far. Each is a record of its own, too, numbered from 1. */
   readonly actionCount: number;
@@ -157,7 +157,7 @@ export interface RunCounts {
   readonly problemCounts: Readonly<Partial<Record<RowCode, number>>>;
 }
 
-/** Who did what, when and why; the reason may be empty. */
+/** An action on a bulk grant: its kind, caller, time and reason, which may be empty. */
 export interface Action extends Approval {
   readonly action: ActionName;
   readonly revision: number;

@@ -41,7 +41,8 @@ export function windowAt(window: PointsWindow = emptyWindow, now: Instant): Poin
 /**
  * How many approvals so many more points need: the fewest for which they and all that is counted
  * under as many approvals or fewer are within a tier. So twenty sheets just below a tier are one
- * sheet above it. Nothing more, such as a reversal, needs nobody on account of others.
+ * sheet above it. A revision without further points, such as a reversal, needs no approval for the
+ * counted ones.
  */
 export function approvalsWithin(rules: BulkRules, window: PointsWindow, points: Points): number {
   let needed = approvalsFor(rules, points);

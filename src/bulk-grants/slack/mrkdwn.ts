@@ -5,7 +5,7 @@ import { displayCaller } from "../../platform/words/caller.ts";
 import { counted } from "../../platform/words/counted.ts";
 import type { Instant } from "../../platform/words/month.ts";
 
-/** Who did something and, if there is a reason, why. */
+/** The caller of an action and, if there is one, the reason. */
 export const who = ({ caller, reason }: Approval): string =>
   `${escaped(displayCaller(caller))}${reason ? `: ${escaped(reason)}` : ""}`;
 

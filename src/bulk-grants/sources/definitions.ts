@@ -20,7 +20,7 @@ const pickUp = z.strictObject({
 
 /** The fields of a source beside those of its type. */
 const source = {
-  /** Who submits what comes from the source. It is a caller, so it never approves that. */
+  /** The caller that submits the sheets of the source, and so never approves them. */
   identity: z.string().regex(/^[!-"$-~]{1,64}$/, "1 to 64 visible ASCII characters without #"),
   pick_up: pickUp.optional(),
 };

@@ -19,7 +19,7 @@ import { readRules } from "./counted-points.ts";
 
 type CommandDeps = Pick<Deps, "engine" | "workflows" | "background">;
 
-/** Who changes which bulk grant, and why. */
+/** A change of a bulk grant: its name, the caller and the reason. */
 export type BulkGrantChange = BulkGrantName &
   ChangeRequest & { readonly deadline?: number | undefined };
 

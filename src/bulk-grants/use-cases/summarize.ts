@@ -30,8 +30,8 @@ const limit = pLimit(2);
 
 /**
  * Makes and keeps the summary of the current revision, unless it is kept already: an attempt that
- * Temporal had given up must not change what people have read. What other revisions and bulk grants
- * have in common with it is left out where their records are damaged.
+ * Temporal had given up must not change what people have read. Other revisions and bulk grants
+ * whose records are damaged are left out of the comparison.
  */
 export async function keepSummary(
   deps: Pick<Deps, "engine" | "reader">,

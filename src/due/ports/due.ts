@@ -43,9 +43,9 @@ export interface DueHour {
 /** The due hours that this process has written. */
 export interface DueHours {
   /**
-   * Writes the hour in which something falls due, before that is written, so that the sweeps of
-   * workers know of which programs to read it. What is due already falls into the current hour.
-   * `deadline` is that of the caller, in `performance.now()` milliseconds. Throws
+   * Writes the hour in which a record falls due, before the record is written, so that the sweeps
+   * of workers know which programs to read. A record that is due already falls into the current
+   * hour. `deadline` is the caller's, in `performance.now()` milliseconds. Throws
    * STORE_UNAVAILABLE.
    */
   mark(programId: string, time: Instant, deadline: number | undefined): Promise<void>;

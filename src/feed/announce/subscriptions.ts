@@ -5,7 +5,7 @@ const batchSize = 500;
 
 /** Owners whose subscriptions change together. */
 interface Batch {
-  /** All of them, also those of whom nothing has to be changed. */
+  /** All owners, also those without a change. */
   readonly ownerIds: readonly string[];
   readonly added: readonly string[];
   readonly removed: readonly string[];

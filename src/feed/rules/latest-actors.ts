@@ -22,7 +22,7 @@ export interface LatestActors {
 /** How many people a summary names of each kind. */
 export const summaryActors = 3;
 
-/** Three more are kept, so that those who follow are known when some of the latest ones leave. */
+/** Three more people are kept, so that the next ones are known when some of the latest leave. */
 export const keptActors = 2 * summaryActors;
 
 /** The latest people of one kind; empty if none are known. */

@@ -67,11 +67,11 @@ const countActors = (members: readonly Member[]): number =>
   new Set(members.map(({ userId }) => userId)).size;
 
 /**
- * Marks a group as read up to `version`. What is read keeps the name of the group: members who
- * joined later become a new unread group, which begins after `version`, and for which it may need
- * their split (`needsSplit`). A version beyond the inbox counts as its own,
- * because a table that was restored from a backup must not refuse every client. Changes nothing
- * when no member had joined by then.
+ * Marks a group as read up to `version`. The read group keeps the name: members who joined later
+ * become a new unread group, which begins after `version`, and for which it may need their split
+ * (`needsSplit`). A version beyond the inbox counts as the version of the inbox, because a table
+ * that was restored from a backup must not refuse every client. Changes nothing when no member had
+ * joined by then.
  */
 export function markRead(
   { inbox, group }: Omit<ReadState, "read">,

@@ -116,8 +116,8 @@ interface NewReaction {
 /**
  * Adds a reaction to a state without an active one. It is counted, and it notifies the owner unless
  * it is silent, the owner's own or muted, or the owner has read an earlier one of this person a
- * short while ago. Who has left an unread group comes back to the own place there. Refusal:
- * LIMIT_EXCEEDED for the seventeenth kind.
+ * short while ago. A person who has left an unread group comes back to the same place there.
+ * Refusal: LIMIT_EXCEEDED for the seventeenth kind.
  */
 export function react(
   state: ReactionState,

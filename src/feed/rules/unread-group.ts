@@ -61,8 +61,8 @@ interface Closed {
   /** The version of the last member that it has had. */
   readonly endVersion: number;
   /**
-   * Whether it was read, and is unread again. Its counts are those of history: who had taken a
-   * reaction back meanwhile is still counted.
+   * Whether it was read, and is unread again. Its counts are those of history: people who have
+   * taken a reaction back meanwhile still count.
    */
   readonly wasRead: boolean;
 }

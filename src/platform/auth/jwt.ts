@@ -9,7 +9,7 @@ import { fileKeys, type Keys, remoteKeys } from "./jwt-keys.ts";
 import type { LimitName } from "./permissions.ts";
 
 interface JwtOptions {
-  /** Where the public keys are. */
+  /** The URL or the file of the public keys. */
   readonly keys: { readonly jwksUrl: string } | { readonly keyFile: string };
   readonly issuer: string;
   readonly audience: string;

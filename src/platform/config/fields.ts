@@ -1,4 +1,4 @@
-/** The forms of values. What is wrong is said without the value, which may be a secret. */
+/** The forms of values. Error messages leave out the value, which may be a secret. */
 import { accessSync, constants, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";

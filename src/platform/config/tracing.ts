@@ -15,7 +15,7 @@ export type SamplerName = (typeof samplers)[number];
 
 const count = whole(1);
 
-/** The exporter reads the others, which are for the endpoint only, such as its headers. */
+/** The exporter reads its further variables itself, such as the headers for the endpoint. */
 export const tracingVariables = {
   OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
   OTEL_TRACES_SAMPLER: oneOf(samplers).prefault("parentbased_always_on"),

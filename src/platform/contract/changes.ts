@@ -10,7 +10,7 @@ export interface ChangeView {
   readonly reason: string;
 }
 
-/** Who makes a change by an Update, and why. The caller's service is always "temporal". */
+/** The person and the reason of a change by an Update. The caller's service is "temporal". */
 export interface ChangeInput {
   /** The name of the operator, at most 64 bytes. It is not verified. */
   readonly subject?: string;

@@ -93,8 +93,8 @@ const maxPublicStreams = 16;
 
 /**
  * Lets everybody in, because the standard services need no caller. Their streams are counted by
- * connection: strangers with many of them do not take the places of others. Refusal:
- * TOO_MANY_STREAMS.
+ * connection: a client with many streams leaves the quota of other connections free.
+ * Refusal: TOO_MANY_STREAMS.
  */
 export function admitAnyone(): Gate {
   const streams = new Quota<Socket | undefined>({ perHolder: maxPublicStreams });
@@ -137,7 +137,7 @@ function hold<H>(
 const onEnd = ({ signal }: HandlerContext, release: () => void): void =>
   signal.addEventListener("abort", release, { once: true });
 
-/** Bounds the memory. A service that was quiet longer than so many others has its full burst. */
+/** Bounds the memory. A service that was quiet longer than this many has its full burst. */
 const maxServices = 10_000;
 
 /**

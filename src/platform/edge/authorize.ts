@@ -16,7 +16,7 @@ import { toProgramId } from "../words/program-ids.ts";
 import type { TargetName } from "../words/target-name.ts";
 import { identityOf } from "./context.ts";
 
-/** The fields that name something in a request, and the fields that lead to others. */
+/** The fields that name something in a request, and the fields that lead to such fields. */
 interface NamingFields {
   readonly named: readonly { readonly field: DescField; readonly role: Role }[];
   readonly nested: readonly DescField[];

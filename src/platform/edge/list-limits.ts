@@ -4,7 +4,7 @@ import * as validate from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.
 import { invalid } from "../messages/invalid-request.ts";
 import { allowedText } from "./violation-texts.ts";
 
-/** The lists in a message that have a rule of their length, and the fields that lead to others. */
+/** The lists in a message with a rule of their length, and the fields that lead to such lists. */
 interface Lists {
   readonly limited: readonly { readonly field: DescField; readonly maxItems: bigint }[];
   readonly nested: readonly (DescField & { readonly message: DescMessage })[];

@@ -28,7 +28,7 @@ const tcpKeepAliveMs = 60_000;
 
 /**
  * In this time the rest of an answered request may come, and the client may read the answer and
- * close the connection. What is closed before is reset, and a slow client loses the answer.
+ * close the connection. A connection closed before is reset, and a slow client loses the answer.
  */
 const lingerMs = 5_000;
 

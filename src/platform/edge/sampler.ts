@@ -1,6 +1,6 @@
 /** Decides which successful calls are logged. */
 
-/** So many calls a second are all logged, and of the others one in `sampleEvery`. */
+/** The calls a second that are all logged; of further calls, one in `sampleEvery` is logged. */
 const allPerSecond = 50;
 const sampleEvery = 100;
 

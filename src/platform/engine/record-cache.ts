@@ -133,10 +133,10 @@ const namesOf = (refs: readonly Ref[]): string[] => refs.map(nameOf);
  * nothing, such as a refusal, is valid if all records that it has read had these versions at one
  * moment since the call arrived. Several plain reads do not show one moment: they may see half of a
  * transaction, so that the retry of a use would see the account after the use, but not the event
- * key that makes it a replay. What an earlier call of the batch has changed counts as read: the
- * conditions of the transaction show that the version before this change is the latest, but not
- * that the other records were read since. A call that has read a single record needs any read of
- * it since it arrived.
+ * key that makes it a replay. A record that an earlier call of the batch has changed counts as
+ * read: the conditions of the transaction show that the version before this change is the latest,
+ * but not that the other records were read since. A call that has read a single record needs any
+ * read of it since it arrived.
  */
 export function toValidate(
   outcomes: readonly Outcome[],

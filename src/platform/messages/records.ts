@@ -38,7 +38,7 @@ type Value<T> = T extends bigint | Timestamp | Duration
           ? RecordOf<T>
           : T;
 
-/** A record of which a message is made. What the message has no field for is left out. */
+/** A record of which a message is made. Values without a field of the message are left out. */
 type RecordOf<M extends Message> = {
   readonly [K in Exclude<keyof M, "$typeName" | "$unknown">]?: Value<M[K]> | undefined;
 };

@@ -72,7 +72,7 @@ function createSampler(name: SamplerName, ratio: number): Sampler {
   }
 }
 
-/** Passes the SDK's warnings on. What it says less loudly is dropped. */
+/** Passes the SDK's warnings on. Drops its messages of lower levels. */
 function warnSeldom(log: Logger) {
   let quietUntil = Number.NEGATIVE_INFINITY;
   const warn = (reason: string) => {

@@ -13,7 +13,7 @@ interface DescribedError {
   readonly code?: string | number;
   /** The message of an error whose texts name nobody. */
   readonly text?: string;
-  /** Where it arose. */
+  /** The stack frames where it arose. */
   readonly at: readonly string[];
 }
 

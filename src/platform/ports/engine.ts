@@ -85,8 +85,8 @@ export interface TransactionRequest<R> extends CallLimits {
   /** Calls with the same key are decided one after another and may share a transaction. */
   readonly key: Ref;
   /**
-   * Read before the decision, unless this process has just committed them. What the decision gets
-   * beside them costs it another read.
+   * Read before the decision, unless this process has just committed them. Further records
+   * that the decision gets cost it another read.
    */
   readonly readSet: readonly Ref[];
   /** Taken as absent without a read; a failed condition or the read validation corrects it. */

@@ -51,7 +51,7 @@ export interface StoreTallies {
   readonly units: Counter<"table" | "kind">;
   /** The attempts that were throttled. */
   readonly throttles: Counter<"table">;
-  /** One in ten of those for the records of targets; the 100 targets with the latest samples. */
+  /** One in ten throttled attempts for records of targets; the 100 targets with the latest ones. */
   readonly targetSamples: Counter<"target_type" | "target_hash">;
 }
 

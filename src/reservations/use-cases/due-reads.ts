@@ -43,7 +43,7 @@ type ReadShard<T> = (
 /**
  * Returns the programs that have something due, and reads of their shards, which return what a
  * sweep executes now: `timesOf` says since when a record is overdue, and from when on a sweep
- * executes it. What is written less than 10 s before its time may be found 10 s later.
+ * executes it. A record that is written less than 10 s before its time may be found 10 s later.
  */
 export function dueReads(
   { reader }: Pick<Deps, "reader">,

@@ -263,8 +263,8 @@ interface MemberNotice {
 
 /**
  * Notifies a member of a program once for each `eventId`, whatever the label is the next time: the
- * points of an account may change between two runs. What the member has muted is no error. Throws
- * retryable errors only.
+ * points of an account may change between two runs. A notice that the member has muted is no error.
+ * Throws retryable errors only.
  */
 export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Promise<void> {
   const { programId, userId: ownerId, eventId, label: displayName, cause } = notice;

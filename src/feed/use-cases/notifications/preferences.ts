@@ -22,7 +22,7 @@ export async function preferencesOf(
 }
 
 /**
- * Changes some preferences of an owner. What is unread already stays unread. An update that changes
+ * Changes some preferences of an owner. Unread notifications stay unread. An update that changes
  * nothing is accepted with any etag, so that it can be sent again after an ambiguous result.
  * Refusal: ETAG_MISMATCH for an etag that is not the present one.
  */

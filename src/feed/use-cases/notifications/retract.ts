@@ -37,8 +37,8 @@ interface RetractResult {
 }
 
 /**
- * Takes an event of the calling service back from owners, each by a transaction of its own: from
- * the unread or the read group that it is in. Refusals: EVENT_NOT_FOUND if the service has notified
+ * Retracts an event of the calling service for owners, each by a transaction of its own: from the
+ * unread or the read group that it is in. Refusals: EVENT_NOT_FOUND if the service has notified
  * none of the owners of it, TARGET_NOT_FOUND.
  */
 export async function retractEvent(

@@ -17,7 +17,7 @@ import { useThinTransport } from "./thin-transport.ts";
 import { createThrottleCounts, type TargetOf } from "./throttle-counts.ts";
 import { traceRequests } from "./trace-requests.ts";
 
-/** Where DynamoDB is, and by which code requests of hot paths go there. */
+/** The address of DynamoDB, and the transport for the requests of hot paths. */
 interface DynamoConfig {
   /** Undefined: AWS in this region. */
   readonly endpoint: string | undefined;

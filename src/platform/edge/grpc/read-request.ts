@@ -22,7 +22,7 @@ interface Body {
 
 const kindTexts = { unary: "unary", server_streaming: "server-streaming" } as const;
 
-/** Reads the message of the request. What cannot be read is an INVALID_REQUEST. */
+/** Reads the message of the request. An unreadable message is an INVALID_REQUEST. */
 export async function readRequest(
   method: ServedMethod,
   body: Body,
