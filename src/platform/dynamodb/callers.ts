@@ -1,27 +1,30 @@
 /** How callers and approvals are stored: the subject only where it is not the service. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Approval, Caller } from "../words/caller.ts";
-import { type Item, N, S, text } from "./sdk/attributes.ts";
+import { type Field, field, type Type, text } from "./fields.ts";
+import { N, S } from "./sdk/attributes.ts";
 
-/** The attribute `name` has the service; `name` and an "s" has the subject if it differs. */
-export const encodeCaller = (name: string, { service, subject }: Caller): Item => ({
-  [name]: S(service),
-  ...(subject !== service && { [`${name}s`]: S(subject) }),
-});
-
-/** An item with the service only has the service as its subject, too. */
-export function decodeCaller(item: Item, name: string): Caller {
-  const service = text(item, name);
-  return { service, subject: item[`${name}s`] ? text(item, `${name}s`) : service };
+/** The attribute has the service; the one with an "s" behind its name the subject if it differs. */
+export function caller(attribute: string): Field<Caller> {
+  const [service, subject] = [field(attribute, text), field(`${attribute}s`, text)];
+  return {
+    attribute,
+    put(value, item) {
+      service.put(value.service, item);
+      if (value.subject !== value.service) subject.put(value.subject, item);
+    },
+    get: (item) => ({
+      service: service.get(item),
+      subject: (item[subject.attribute] === undefined ? service : subject).get(item),
+    }),
+  };
 }
 
-export const encodeApproval = (approval: Approval): AttributeValue => encodeActed(approval, []);
-
-export function decodeApproval({
-  L: [service, time, reason, subject] = [],
-}: AttributeValue): Approval {
-  return decodeActed(service, time, reason, subject);
-}
+export const approval: Type<Approval> = {
+  encode: (value) => encodeActed(value, []),
+  decode: ({ L: [service, time, reason, subject] = [] }) =>
+    decodeActed(service, time, reason, subject),
+};
 
 /**
  * A list of service, time, reason, `further` values, the subject if it is not the service or
@@ -39,16 +42,18 @@ export const encodeActed = (
   ],
 });
 
+/** Undefined unless the values are those of an approval. */
 export function decodeActed(
-  caller: AttributeValue | undefined,
+  service: AttributeValue | undefined,
   time: AttributeValue | undefined,
   reason: AttributeValue | undefined,
   subject: AttributeValue | undefined,
-): Approval {
-  const service = caller?.S ?? "";
+): Approval | undefined {
+  if (service?.S === undefined || time?.N === undefined || reason?.S === undefined)
+    return undefined;
   return {
-    caller: { service, subject: subject?.S ?? service },
-    time: Number(time?.N),
-    reason: reason?.S ?? "",
+    caller: { service: service.S, subject: subject?.S ?? service.S },
+    time: Number(time.N),
+    reason: reason.S,
   };
 }

@@ -1,6 +1,6 @@
 /** The interface of the codecs between records and items, and the shards of indexes. */
 
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Loaded } from "../engine/item-store.ts";
 import type { Kind, Records, Ref } from "../ports/records.ts";
 import type { DomainError } from "../words/errors.ts";
@@ -18,8 +18,8 @@ export interface Codec<K extends Kind> {
   readonly plainWrites?: true;
   /** The primary key of the record. */
   key(id: string): Item;
-  /** All attributes but key and version. */
-  encode(value: Records[K], id: string): Item;
+  /** All attributes but key and version, in a new item. */
+  encode(value: Records[K]): Item;
   decode(item: Item): Records[K];
   /** Reads a record that may share its item with others, which no key finds. */
   readonly read?: (client: DynamoDBClient, tableName: string, ref: Ref) => Promise<Loaded>;
@@ -32,7 +32,12 @@ export type Codecs = { readonly [K in Kind]: Codec<K> };
 
 /** The item of a record with its key and version. */
 export function itemWith(codec: Codec<Kind>, id: string, value: Records[Kind], v: number): Item {
-  return { ...codec.key(id), ...codec.encode(value as never, id), v: N(v) };
+  const item = codec.encode(value as never);
+  const { pk, sk } = codec.key(id);
+  item.pk = pk as AttributeValue;
+  if (sk) item.sk = sk;
+  item.v = N(v);
+  return item;
 }
 
 export const versionOf = (item: Item): number => num(item, "v");

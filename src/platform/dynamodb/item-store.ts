@@ -106,9 +106,7 @@ function toLoaded<K extends Kind>(
   item: Item | undefined,
 ): Loaded {
   if (!item) return { value: undefined, version: 0 };
-  const codec = codecs[ref.kind];
-  const whole = { ...item, ...codec.key(ref.id) };
-  return { value: codec.decode(whole), version: versionOf(item) };
+  return { value: codecs[ref.kind].decode(item), version: versionOf(item) };
 }
 
 interface Commit {

@@ -73,7 +73,7 @@ export function pack(writes: readonly Write[]): Packing["items"] {
 
 const itemOf = ({ ref, value, next }: Write): Item => ({
   ...codec.key(ref.id),
-  ...codec.encode(value as LedgerEntry, ref.id),
+  ...codec.encode(value as LedgerEntry),
   v: N(next),
 });
 
@@ -86,8 +86,8 @@ export function packedItem(whole: Item, further: readonly Write[]): Item {
   return further.length > 0 ? { ...item, l: { L: further.map(packed) } } : item;
 }
 
-const packed = ({ ref, value }: Write): AttributeValue => ({
-  M: codec.encode(value as LedgerEntry, ref.id),
+const packed = ({ value }: Write): AttributeValue => ({
+  M: codec.encode(value as LedgerEntry),
 });
 
 /** Reads one entry, wherever it is packed. */

@@ -1,47 +1,38 @@
 /** How actions are stored: in a bulk grant, and as items of their own. */
-import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import {
-  decodeActed,
-  decodeCaller,
-  encodeActed,
-  encodeCaller,
-} from "../../../platform/dynamodb/callers.ts";
-import type { Codec } from "../../../platform/dynamodb/codec.ts";
-import { N, num, S, text } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { caller, decodeActed, encodeActed } from "../../../platform/dynamodb/callers.ts";
+import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
+import { field, maybe, number, oneOf, type Type, text } from "../../../platform/dynamodb/fields.ts";
+import { N, S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import type { Action, ActionName } from "../../rules/bulk-grant.ts";
 import { numberedKey } from "./bulk-keys.ts";
 
 /** An action as an item of its own. */
-export const bulkAction: Codec<"bulkAction"> = {
+export const bulkAction = defineRecord<"bulkAction">({
   table: "bulk",
   key: (id) => numberedKey("A", id),
-  encode: ({ action, revision, caller, starter, time, reason }) => ({
-    y: S(action),
-    n: N(revision),
-    ...encodeCaller("w", caller),
-    ...(starter && encodeCaller("b", starter)),
-    t: N(time),
-    r: S(reason),
-  }),
-  decode: (item) => ({
-    action: text(item, "y") as ActionName,
-    revision: num(item, "n"),
-    caller: decodeCaller(item, "w"),
-    ...(item.b && { starter: decodeCaller(item, "b") }),
-    time: num(item, "t"),
-    reason: text(item, "r"),
-  }),
+  fields: {
+    action: field("y", oneOf<ActionName>()),
+    revision: field("n", number),
+    caller: caller("w"),
+    starter: maybe(caller("b")),
+    time: field("t", number),
+    reason: field("r", text),
+  },
+});
+
+export const action: Type<Action> = {
+  encode: ({ action, revision, starter, ...approval }) =>
+    encodeActed(approval, [S(action), N(revision)], starter && [starter.service, starter.subject]),
+  decode({ L: values = [] }) {
+    const [service, time, reason, name, revision, subject, startedBy, startedFor] = values;
+    const acted = decodeActed(service, time, reason, subject);
+    return (
+      acted && {
+        ...acted,
+        action: name?.S as ActionName,
+        revision: Number(revision?.N),
+        ...(startedBy && { starter: { service: startedBy.S ?? "", subject: startedFor?.S ?? "" } }),
+      }
+    );
+  },
 };
-
-export const encodeAction = ({ action, revision, starter, ...approval }: Action): AttributeValue =>
-  encodeActed(approval, [S(action), N(revision)], starter && [starter.service, starter.subject]);
-
-export function decodeAction(value: AttributeValue): Action {
-  const [service, time, reason, action, revision, subject, startedBy, startedFor] = value.L ?? [];
-  return {
-    ...decodeActed(service, time, reason, subject),
-    action: action?.S as ActionName,
-    revision: Number(revision?.N),
-    ...(startedBy && { starter: { service: startedBy.S ?? "", subject: startedFor?.S ?? "" } }),
-  };
-}

@@ -1,14 +1,18 @@
 /** How the rows of an upload, and what is wrong with them, are stored. */
-import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import {
+  field,
+  list,
+  map,
+  number,
+  oneOf,
+  optional,
+  text,
+} from "../../../platform/dynamodb/fields.ts";
 import {
   type Item,
-  N,
-  num,
   numbers,
   nums,
-  S,
   strings,
-  text,
   texts,
 } from "../../../platform/dynamodb/sdk/attributes.ts";
 import type { BlockProblem } from "../../ports/bulk-grants.ts";
@@ -28,54 +32,37 @@ export const encodeRows = (rows: readonly SheetRow[]): Item => ({
   ...(rows.some(({ expireMonth }) => expireMonth) && {
     m: strings(rows.map(({ expireMonth = "" }) => expireMonth)),
   }),
-  e: { L: rows.flatMap(encodeExtras) },
+  e: {
+    L: rows.flatMap((row, index) =>
+      row.rawPoints === undefined && !row.problems ? [] : extras.encode({ ...row, index }),
+    ),
+  },
 });
 
 export function decodeRows(item: Item): SheetRow[] {
   const [lines, users] = [nums(item, "l"), texts(item, "u")];
   const [points, reasons] = [nums(item, "p"), texts(item, "t")];
   const months = item.m ? texts(item, "m") : [];
-  const extras = new Map((item.e?.L ?? []).map(({ M = {} }) => [num(M, "i"), decodeExtras(M)]));
+  const stored = optional("e", list(extras)).get(item) ?? [];
+  const more = new Map(stored.map(({ index, ...extra }) => [index, extra]));
   return lines.map((line, i) => ({
     line,
     userId: users[i] ?? "",
     points: points[i] ?? 0,
     reason: reasons[i] ?? "",
     ...(months[i] && { expireMonth: months[i] }),
-    ...extras.get(i),
+    ...more.get(i),
   }));
 }
 
-function encodeExtras({ rawPoints, problems }: SheetRow, index: number): AttributeValue[] {
-  if (rawPoints === undefined && !problems) return [];
-  const attributes = {
-    i: N(index),
-    ...(rawPoints !== undefined && { x: S(rawPoints) }),
-    ...(problems && { e: { L: problems.map((problem) => ({ M: itemOf(problem) })) } }),
-  };
-  return [{ M: attributes }];
-}
+const problemFields = { code: field("c", oneOf<RowCode>()), detail: optional("d", text) };
 
-const decodeExtras = (item: Item): Pick<SheetRow, "rawPoints" | "problems"> => ({
-  ...(item.x && { rawPoints: text(item, "x") }),
-  ...(item.e && { problems: (item.e.L ?? []).map(({ M = {} }) => problemIn(M)) }),
+/** What a row has beside the values in lists, by the index of the row. */
+const extras = map<Pick<SheetRow, "rawPoints" | "problems"> & { readonly index: number }>({
+  index: field("i", number),
+  rawPoints: optional("x", text),
+  problems: optional("e", list(map<RowProblem>(problemFields))),
 });
 
-export const encodeProblem = ({ index, ...problem }: BlockProblem): AttributeValue => ({
-  M: { i: N(index), ...itemOf(problem) },
-});
-
-export const decodeProblem = ({ M = {} }: AttributeValue): BlockProblem => ({
-  index: num(M, "i"),
-  ...problemIn(M),
-});
-
-const itemOf = ({ code, detail }: RowProblem): Item => ({
-  c: S(code),
-  ...(detail !== undefined && { d: S(detail) }),
-});
-
-const problemIn = (item: Item): RowProblem => ({
-  code: text(item, "c") as RowCode,
-  ...(item.d && { detail: text(item, "d") }),
-});
+/** A problem of a row, by the index of the row in its block. */
+export const blockProblem = map<BlockProblem>({ index: field("i", number), ...problemFields });

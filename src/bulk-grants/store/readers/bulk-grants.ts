@@ -12,8 +12,8 @@ import { activeIndex, byStateIndex, byTimeIndex } from "../../../platform/dynamo
 import type { Window } from "../../../platform/ports/pages.ts";
 import type { ProgramReader } from "../../../points/ports/programs.ts";
 import {
+  bulkRules,
   bulkRulesKey,
-  decodeChange,
   ruleChangeRange,
 } from "../../../points/store/codecs/bulk-rules.ts";
 import type { BulkGrantReader, Numbered } from "../../ports/bulk-grants.ts";
@@ -94,7 +94,7 @@ export function bulkGrantReads(
       }),
 
     ruleChanges: (programId, page) =>
-      query(client, page, decodeChange, {
+      query(client, page, bulkRules.decode, {
         TableName: bulk,
         ConsistentRead: true,
         ScanIndexForward: false,

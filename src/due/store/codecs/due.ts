@@ -1,13 +1,10 @@
 /** How marks and due hours are stored. */
 import { type Codec, shardOf } from "../../../platform/dynamodb/codec.ts";
+import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
+import { numberOf, partOf } from "../../../platform/dynamodb/fields.ts";
 import { N, num, parts, S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
-import {
-  type DueHour,
-  dueHourShardCount,
-  markShardCount,
-  type PendingStart,
-} from "../../ports/due.ts";
+import { dueHourShardCount, markShardCount, type PendingStart } from "../../ports/due.ts";
 
 /** The partition of the pending starts of a shard. */
 export const pendingStartsKey = (shard: number) => S(`S#${shard}`);
@@ -30,7 +27,7 @@ export const pendingStart: Codec<"pendingStart"> = {
 /** The partition of the due hours of a shard. */
 export const dueHoursKey = (shard: number) => S(`D#${shard}`);
 
-export const dueHour: Codec<"dueHour"> = {
+export const dueHour = defineRecord<"dueHour">({
   table: "points",
   // One that is written again is deleted again, and a deletion has its version.
   plainWrites: true,
@@ -39,9 +36,5 @@ export const dueHour: Codec<"dueHour"> = {
     const sk = S(`${timeKey(Number(hour))}#${programId}`);
     return { pk: dueHoursKey(shardOf(programId, dueHourShardCount)), sk };
   },
-  encode: () => ({}),
-  decode: (item): DueHour => {
-    const [hour, programId] = parts(item, "sk") as [string, string];
-    return { programId, hour: Number(hour) };
-  },
-};
+  fields: { programId: partOf("sk", 1), hour: numberOf("sk", 0) },
+});

@@ -1,101 +1,77 @@
 /** How holds are stored: in the table of reservations, whose indexes they share. */
 
-import { decodeCaller, encodeCaller } from "../../../platform/dynamodb/callers.ts";
-import { type Codec, shardOf } from "../../../platform/dynamodb/codec.ts";
+import { caller } from "../../../platform/dynamodb/callers.ts";
+import { shardOf } from "../../../platform/dynamodb/codec.ts";
+import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
 import {
-  type Item,
-  N,
-  num,
-  numbers,
-  nums,
-  parts,
-  S,
+  either,
+  field,
+  list,
+  map,
+  number,
+  numberOf,
+  oneOf,
+  optional,
+  partOf,
   text,
-} from "../../../platform/dynamodb/sdk/attributes.ts";
+  tuple,
+  unless,
+  unlessEmpty,
+} from "../../../platform/dynamodb/fields.ts";
+import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
-import { decodeChanges, encodeChanges } from "../../../points/store/codecs/points.ts";
+import { monthChanges } from "../../../points/store/codecs/points.ts";
 import { heldShardCount } from "../../ports/holds.ts";
-import type { Capture, Hold, HoldState } from "../../rules/hold.ts";
+import type { Capture, Hold, HoldState, Release } from "../../rules/hold.ts";
 
-export const hold: Codec<"hold"> = {
+export const hold = defineRecord<"hold">({
   table: "reservations",
   // No program id has an upper-case letter, so this is the key of no reservation.
   key: (id) => ({ pk: S(`H#${id}`) }),
-  encode: (value) => ({
+  fields: {
+    programId: partOf("pk", 1),
+    holdId: partOf("pk", 2),
+    userId: field("u", text),
+    months: field("g", monthChanges),
+    until: numberOf("ix", 0),
+    expiredPointsPolicy: either("z", "CURRENT_MONTH", "ORIGINAL_EXPIRY"),
+    reason: unless("", "r", text),
+    cause: optional("o", text),
+    creator: caller("w"),
+    hash: field("h", text),
+    state: field("s", oneOf<HoldState>()),
+    createTime: field("c", number),
+    updateTime: field("m", number),
+    heldTime: field("t", number),
+    entryNumber: field("n", number),
+    availablePoints: field("b", number),
+    captures: unlessEmpty(
+      "k",
+      list(
+        map<Capture>({
+          eventId: field("e", text),
+          hash: field("h", text),
+          points: field("p", number),
+          time: field("t", number),
+          entryNumber: field("n", number),
+          availablePoints: field("b", number),
+          refundedPoints: optional("f", number),
+        }),
+      ),
+    ),
+    release: optional(
+      "e",
+      tuple<Release>({ points: number, entryNumber: number, availablePoints: number }),
+    ),
+  },
+  derived: (value) => ({
     iu: S(holdsOfUserKey(value)),
     ...(value.state === "HELD" && {
       is: S(heldKey(value.programId, shardOf(value.holdId, heldShardCount))),
     }),
     ix: S(untilKey(value)),
-    u: S(value.userId),
-    g: numbers(encodeChanges(value.months)),
-    ...encodeCaller("w", value.creator),
-    h: S(value.hash),
-    s: S(value.state),
-    c: N(value.createTime),
-    m: N(value.updateTime),
-    t: N(value.heldTime),
-    n: N(value.entryNumber),
-    b: N(value.availablePoints),
-    ...(value.expiredPointsPolicy === "CURRENT_MONTH" && { z: { BOOL: true } }),
-    ...(value.reason !== "" && { r: S(value.reason) }),
-    ...(value.cause && { o: S(value.cause) }),
-    ...(value.captures.length > 0 && { k: { L: value.captures.map(encodeCapture) } }),
-    ...(value.release && { e: numbers(toNumbers(value.release)) }),
   }),
-  decode: (item) => {
-    const [, programId, holdId] = parts(item, "pk") as [string, string, string];
-    const [points = 0, entryNumber = 0, availablePoints = 0] = nums(item, "e");
-    return {
-      programId,
-      holdId,
-      userId: text(item, "u"),
-      months: decodeChanges(nums(item, "g")),
-      until: Number(parts(item, "ix")[0]),
-      expiredPointsPolicy: item.z ? "CURRENT_MONTH" : "ORIGINAL_EXPIRY",
-      reason: text(item, "r"),
-      creator: decodeCaller(item, "w"),
-      hash: text(item, "h"),
-      state: text(item, "s") as HoldState,
-      createTime: num(item, "c"),
-      updateTime: num(item, "m"),
-      heldTime: num(item, "t"),
-      entryNumber: num(item, "n"),
-      availablePoints: num(item, "b"),
-      ...(item.o && { cause: text(item, "o") }),
-      captures: (item.k?.L ?? []).map((each) => decodeCapture(each.M ?? {})),
-      ...(item.e && { release: { points, entryNumber, availablePoints } }),
-    };
-  },
-};
-
-const toNumbers = ({ points, entryNumber, availablePoints }: NonNullable<Hold["release"]>) => [
-  points,
-  entryNumber,
-  availablePoints,
-];
-
-const encodeCapture = (value: Capture) => ({
-  M: {
-    e: S(value.eventId),
-    h: S(value.hash),
-    p: N(value.points),
-    t: N(value.time),
-    n: N(value.entryNumber),
-    b: N(value.availablePoints),
-    ...(value.refundedPoints && { f: N(value.refundedPoints) }),
-  },
-});
-
-const decodeCapture = (item: Item): Capture => ({
-  eventId: text(item, "e"),
-  hash: text(item, "h"),
-  points: num(item, "p"),
-  time: num(item, "t"),
-  entryNumber: num(item, "n"),
-  availablePoints: num(item, "b"),
-  ...(item.f && { refundedPoints: num(item, "f") }),
 });
 
 /**

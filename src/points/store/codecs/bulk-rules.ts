@@ -1,12 +1,20 @@
 /** How the changes of a program's bulk rules, and the points that its tiers count, are stored. */
 
-import {
-  decodeApproval,
-  decodeCaller,
-  encodeApproval,
-  encodeCaller,
-} from "../../../platform/dynamodb/callers.ts";
+import { approval, caller } from "../../../platform/dynamodb/callers.ts";
 import type { Codec } from "../../../platform/dynamodb/codec.ts";
+import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
+import {
+  type Field,
+  type Fields,
+  field,
+  list,
+  maybe,
+  number,
+  oneOf,
+  optional,
+  text,
+  unlessEmpty,
+} from "../../../platform/dynamodb/fields.ts";
 import {
   type Item,
   N,
@@ -15,9 +23,6 @@ import {
   nums,
   pad,
   S,
-  strings,
-  text,
-  texts,
 } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { inBatches } from "../../../platform/ports/pages.ts";
 import type { RuleChange, RuleChangeEnd } from "../../rules/bulk-rule-changes.ts";
@@ -32,80 +37,73 @@ const latestKey = S("R");
 const earlierKey = (number: number) => S(`H#${pad(number, 12)}`);
 export const ruleChangeRange: Item = { ":from": earlierKey(0), ":to": latestKey };
 
-export const bulkRules: Codec<"bulkRules"> = {
-  table: "bulk",
-  key: (programId) => ({ pk: bulkRulesKey(programId), sk: latestKey }),
-  encode: encodeChange,
-  decode: decodeChange,
+/** Caps, approvals above the tiers, delay, points and approvals of each tier; sources apart. */
+function rules(attribute: string): Field<BulkRules> {
+  const limits = field(attribute, list(number));
+  const sources = unlessEmpty(`${attribute}s`, list(text));
+  return {
+    attribute,
+    put(value, item) {
+      const { maxPointsPerRow, maxTotalPoints, requiredApprovalCount, loweringDelayMs } = value;
+      const tiers = value.tiers.flatMap((tier) => [
+        tier.maxTotalPoints,
+        tier.requiredApprovalCount,
+      ]);
+      const first = [maxPointsPerRow, maxTotalPoints, requiredApprovalCount, loweringDelayMs];
+      limits.put([...first, ...tiers], item);
+      sources.put(value.sources, item);
+    },
+    get(item) {
+      const [maxPointsPerRow = 0, maxTotalPoints = 0, approvals = 0, delay = 0, ...rest] =
+        limits.get(item);
+      const tiers = inBatches(rest, 2).map(([maxTotalPoints = 0, requiredApprovalCount = 0]) => ({
+        maxTotalPoints,
+        requiredApprovalCount,
+      }));
+      return {
+        ...{ maxPointsPerRow, maxTotalPoints, tiers, requiredApprovalCount: approvals },
+        ...{ sources: sources.get(item), loweringDelayMs: delay },
+      };
+    },
+  };
+}
+
+const endState = field("x", oneOf<RuleChangeEnd["state"]>());
+const ended = field("xa", approval);
+
+const fields: Fields<RuleChange> = {
+  number: field("n", number),
+  from: rules("f"),
+  to: rules("t"),
+  proposer: caller("w"),
+  proposeTime: field("p", number),
+  requiredApprovalCount: field("q", number),
+  approvals: field("a", list(approval)),
+  effectiveTime: optional("e", number),
+  end: maybe({
+    attribute: "x",
+    put(end, item) {
+      endState.put(end.state, item);
+      ended.put(end, item);
+    },
+    get: (item) => ({ state: endState.get(item), ...ended.get(item) }),
+  }),
 };
 
-export const earlierBulkRules: Codec<"earlierBulkRules"> = {
+export const bulkRules = defineRecord<"bulkRules">({
+  table: "bulk",
+  key: (programId) => ({ pk: bulkRulesKey(programId), sk: latestKey }),
+  fields,
+});
+
+export const earlierBulkRules = defineRecord<"earlierBulkRules">({
   table: "bulk",
   key: (id) => {
     const [programId = "", number] = id.split("#");
     return { pk: bulkRulesKey(programId), sk: earlierKey(Number(number)) };
   },
-  encode: encodeChange,
-  decode: decodeChange,
-};
-
-function encodeChange(change: RuleChange): Item {
-  const { effectiveTime, end } = change;
-  return {
-    n: N(change.number),
-    ...encodeRules("f", change.from),
-    ...encodeRules("t", change.to),
-    ...encodeCaller("w", change.proposer),
-    p: N(change.proposeTime),
-    q: N(change.requiredApprovalCount),
-    a: { L: change.approvals.map(encodeApproval) },
-    ...(effectiveTime !== undefined && { e: N(effectiveTime) }),
-    ...(end && { x: S(end.state), xa: encodeApproval(end) }),
-  };
-}
-
-export function decodeChange(item: Item): RuleChange {
-  const state = text(item, "x") as RuleChangeEnd["state"];
-  return {
-    number: num(item, "n"),
-    from: decodeRules(item, "f"),
-    to: decodeRules(item, "t"),
-    proposer: decodeCaller(item, "w"),
-    proposeTime: num(item, "p"),
-    requiredApprovalCount: num(item, "q"),
-    approvals: (item.a?.L ?? []).map(decodeApproval),
-    ...(item.e && { effectiveTime: num(item, "e") }),
-    ...(item.xa && { end: { state, ...decodeApproval(item.xa) } }),
-  };
-}
-
-/** Caps, approvals above the tiers, delay, points and approvals of each tier; sources apart. */
-const encodeRules = (name: string, rules: BulkRules): Item => ({
-  [name]: numbers([
-    rules.maxPointsPerRow,
-    rules.maxTotalPoints,
-    rules.requiredApprovalCount,
-    rules.loweringDelayMs,
-    ...rules.tiers.flatMap(({ maxTotalPoints, requiredApprovalCount }) => [
-      maxTotalPoints,
-      requiredApprovalCount,
-    ]),
-  ]),
-  ...(rules.sources.length > 0 && { [`${name}s`]: strings(rules.sources) }),
+  fields,
 });
-
-function decodeRules(item: Item, name: string): BulkRules {
-  const [maxPointsPerRow = 0, maxTotalPoints = 0, approvals = 0, loweringDelayMs = 0, ...rest] =
-    nums(item, name);
-  const tiers = inBatches(rest, 2).map(([maxTotalPoints = 0, requiredApprovalCount = 0]) => ({
-    maxTotalPoints,
-    requiredApprovalCount,
-  }));
-  return {
-    ...{ maxPointsPerRow, maxTotalPoints, tiers, requiredApprovalCount: approvals },
-    ...{ sources: texts(item, `${name}s`), loweringDelayMs },
-  };
-}
 
 export const pointsWindow: Codec<"pointsWindow"> = {
   table: "bulk",

@@ -1,23 +1,35 @@
 /** How programs, accounts, ledger entries, event keys and the test clock are stored. */
 
-import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { decodeCaller, encodeCaller } from "../../../platform/dynamodb/callers.ts";
-import { type Codec, shardOf } from "../../../platform/dynamodb/codec.ts";
+import { caller } from "../../../platform/dynamodb/callers.ts";
+import { shardOf } from "../../../platform/dynamodb/codec.ts";
+import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
 import {
-  type Item,
-  N,
-  num,
-  numbers,
-  nums,
+  as,
+  bool,
+  type Fields,
+  field,
+  flag,
+  flat,
+  group,
+  inKey,
+  list,
+  maybe,
+  number,
+  numberOf,
+  oneOf,
   optional,
-  pad,
-  parts,
-  S,
+  partOf,
+  type Type,
   text,
-} from "../../../platform/dynamodb/sdk/attributes.ts";
+  unless,
+  unlessEmpty,
+  unlessSame,
+} from "../../../platform/dynamodb/fields.ts";
+import { pad, S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { shardCount } from "../../contract/points.ts";
 import {
   type EntryType,
+  type EventName,
   eventName,
   type LedgerEntry,
   type MonthChange,
@@ -25,223 +37,166 @@ import {
   type Snapshot,
   type Totals,
 } from "../../rules/ledger.ts";
+import type {
+  LifetimeChange,
+  MonthEnd,
+  ProgramNotices,
+  ReservationPause,
+} from "../../rules/program.ts";
 
-export const program: Codec<"program"> = {
+export const program = defineRecord<"program">({
   table: "points",
   key: (id) => ({ pk: S("P"), sk: S(id) }),
-  encode: (value) => {
-    const { reservationPause: pause, resumeTime, notices, monthEnd } = value;
-    return {
-      z: S(value.timeZone),
-      l: numbers(value.lifetimes.flatMap((each) => [each.lifetimeMonths, each.effectiveTime])),
-      t: N(value.createTime),
-      ...(pause && { pt: N(pause.time), ...encodeCaller("pw", pause.caller) }),
-      ...(pause?.reason && { pr: S(pause.reason) }),
-      ...(resumeTime !== undefined && { pe: N(resumeTime) }),
-      ...(notices && { ne: N(notices.expiryDays), ng: { BOOL: notices.reservedGrants } }),
-      ...(monthEnd && { me: N(monthEnd.month), mf: N(monthEnd.failedCount) }),
-    };
+  fields: {
+    programId: partOf("sk", 0),
+    timeZone: field("z", text),
+    lifetimes: field("l", flat<LifetimeChange>({ lifetimeMonths: number, effectiveTime: number })),
+    createTime: field("t", number),
+    reservationPause: maybe(
+      group<ReservationPause>({
+        time: field("pt", number),
+        caller: caller("pw"),
+        reason: unless("", "pr", text),
+      }),
+    ),
+    resumeTime: optional("pe", number),
+    notices: maybe(
+      group<ProgramNotices>({ expiryDays: field("ne", number), reservedGrants: field("ng", bool) }),
+    ),
+    monthEnd: maybe(
+      group<MonthEnd>({ month: field("me", number), failedCount: field("mf", number) }),
+    ),
   },
-  decode: (item) => {
-    const pause = {
-      time: num(item, "pt"),
-      caller: decodeCaller(item, "pw"),
-      reason: text(item, "pr"),
-    };
-    const notices = { expiryDays: num(item, "ne"), reservedGrants: item.ng?.BOOL === true };
-    const monthEnd = { month: num(item, "me"), failedCount: num(item, "mf") };
-    const flat = nums(item, "l");
-    const lifetimes = [];
-    for (let i = 0; i < flat.length; i += 2) {
-      lifetimes.push({ lifetimeMonths: flat[i] as number, effectiveTime: flat[i + 1] as number });
-    }
-    return {
-      programId: text(item, "sk"),
-      timeZone: text(item, "z"),
-      lifetimes,
-      createTime: num(item, "t"),
-      ...(item.pt && { reservationPause: pause }),
-      ...(item.pe && { resumeTime: num(item, "pe") }),
-      ...(item.ne && { notices }),
-      ...(item.me && { monthEnd }),
-    };
-  },
-};
+});
 
-/** The totals in their stored order, by names without the unit, which entries have, too. */
-const totalNames = [
-  "issued",
-  "used",
-  "expired",
-  "refunded",
-  "revoked",
-  "held",
-  "captured",
-  "released",
-] as const;
+/** The totals in their stored order. Those of holds are left out where nothing was ever held. */
+const totals: Type<Totals> = as(list(number), toStoredTotals, toTotals);
 
-/** The number of totals that an account without holds has. */
-const totalsWithoutHolds = 5;
-
-const totalOf = (name: (typeof totalNames)[number]) => `${name}Points` as const;
-
-function encodeTotals(totals: Totals): AttributeValue {
-  const count = totals.heldPoints > 0 ? totalNames.length : totalsWithoutHolds;
-  return numbers(totalNames.slice(0, count).map((name) => totals[totalOf(name)]));
+function toStoredTotals(value: Totals): readonly number[] {
+  const { issuedPoints, usedPoints, expiredPoints, refundedPoints, revokedPoints } = value;
+  const first = [issuedPoints, usedPoints, expiredPoints, refundedPoints, revokedPoints];
+  const { heldPoints, capturedPoints, releasedPoints } = value;
+  return heldPoints > 0 ? [...first, heldPoints, capturedPoints, releasedPoints] : first;
 }
 
-function decodeTotals(stored: readonly number[]): Totals {
-  const totals = stored.length === totalsWithoutHolds ? [...stored, 0, 0, 0] : stored;
-  return Object.fromEntries(totalNames.map((name, i) => [totalOf(name), totals[i]])) as never;
+function toTotals(stored: readonly number[]): Totals {
+  const [issuedPoints = 0, usedPoints = 0, expiredPoints = 0, refundedPoints = 0] = stored;
+  const [revokedPoints = 0, heldPoints = 0, capturedPoints = 0, releasedPoints = 0] =
+    stored.slice(4);
+  return {
+    issuedPoints,
+    usedPoints,
+    expiredPoints,
+    refundedPoints,
+    revokedPoints,
+    heldPoints,
+    capturedPoints,
+    releasedPoints,
+  };
 }
 
-export const account: Codec<"account"> = {
+export const account = defineRecord<"account">({
   table: "points",
   key: (id) => ({ pk: S(`A#${id}`), sk: S("A") }),
-  encode: (value) => ({
-    m: N(value.month),
-    s: numbers(value.slots),
-    T: encodeTotals(value.totals),
-    n: N(value.last),
-    t: N(value.time),
-    ...(value.frozen && { f: { BOOL: true } }),
-    ...(value.oldest !== undefined && {
-      xp: S(expiryKey(value.programId, shardOf(value.userId, shardCount))),
-      xm: N(value.oldest),
-    }),
-  }),
-  decode: (item) => {
-    const [, programId, userId] = parts(item, "pk") as [string, string, string];
-    const oldest = optional(item, "xm");
-    return {
-      programId,
-      userId,
-      month: num(item, "m"),
-      slots: nums(item, "s"),
-      totals: decodeTotals(nums(item, "T")),
-      frozen: item.f?.BOOL === true,
-      last: num(item, "n"),
-      time: num(item, "t"),
-      ...(oldest !== undefined && { oldest }),
-    };
+  fields: {
+    programId: partOf("pk", 1),
+    userId: partOf("pk", 2),
+    month: field("m", number),
+    slots: field("s", list(number)),
+    totals: field("T", totals),
+    frozen: flag("f"),
+    last: field("n", number),
+    time: field("t", number),
+    oldest: optional("xm", number),
   },
-};
+  derived: ({ programId, userId, oldest }) =>
+    oldest === undefined ? {} : { xp: S(expiryKey(programId, shardOf(userId, shardCount))) },
+});
 
 /** The hash key of the expiry index. */
 export const expiryKey = (programId: string, shard: number): string => `${programId}#${shard}`;
 
-const ledgerKey = (number: number): string => `L#${pad(number, 12)}`;
-
-export const entry: Codec<"entry"> = {
-  table: "points",
-  key: (id) => {
-    const at = id.lastIndexOf("#");
-    return { pk: S(`A#${id.slice(0, at)}`), sk: S(ledgerKey(Number(id.slice(at + 1)))) };
-  },
-  encode: (value) => ({
-    e: S(eventName(value.event)),
-    ...encodeEntry(value),
-    ...(value.snapshot && encodeSnapshot(value.snapshot)),
-  }),
-  decode: (item) => ({
-    ...decodeEntry(item, Number(text(item, "sk").slice(2)), text(item, "e")),
-    ...(item.st && { snapshot: decodeSnapshot(item) }),
-  }),
-};
-
-export const event: Codec<"event"> = {
-  table: "points",
-  key: (id) => ({ pk: S(`K#${id}`), sk: S("K") }),
-  encode: (value) => ({
-    h: S(value.hash),
-    n: N(value.entry.number),
-    B: N(value.availablePoints),
-    ...(value.reversedPoints > 0 && { u: N(value.reversedPoints) }),
-    ...encodeEntry(value.entry),
-  }),
-  decode: (item) => ({
-    hash: text(item, "h"),
-    availablePoints: num(item, "B"),
-    reversedPoints: num(item, "u"),
-    entry: decodeEntry(item, num(item, "n"), parts(item, "pk").at(-1) as string),
-  }),
-};
-
-function encodeEntry(value: LedgerEntry): Item {
-  return {
-    y: S(value.type),
-    t: N(value.createTime),
-    p: N(value.points),
-    b: N(value.availablePoints),
-    ...encodeCaller("w", value.caller),
-    ...(value.effectiveTime !== value.createTime && { T: N(value.effectiveTime) }),
-    ...(value.changes.length > 0 && { c: numbers(encodeChanges(value.changes)) }),
-    ...(value.total && { a: S(value.total.replace("Points", "")) }),
-    ...(value.frozen && { f: { BOOL: true } }),
-    ...(value.reason !== "" && { r: S(value.reason) }),
-    ...(value.cause && { o: S(value.cause) }),
-    ...(value.expireTime !== undefined && { x: N(value.expireTime) }),
-    ...(value.relatedEvent && { d: S(eventName(value.relatedEvent)) }),
-  };
-}
-
-function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
-  const createTime = num(item, "t");
-  const expireTime = optional(item, "x");
-  const total = text(item, "a") as (typeof totalNames)[number] | "";
-  return {
-    number,
-    type: text(item, "y") as EntryType,
-    event: parseEventName(name),
-    createTime,
-    effectiveTime: optional(item, "T") ?? createTime,
-    points: num(item, "p"),
-    changes: decodeChanges(nums(item, "c")),
-    ...(total !== "" && { total: totalOf(total) }),
-    frozen: item.f?.BOOL === true,
-    availablePoints: num(item, "b"),
-    reason: text(item, "r"),
-    ...(item.o && { cause: text(item, "o") }),
-    caller: decodeCaller(item, "w"),
-    ...(expireTime !== undefined && { expireTime }),
-    ...(item.d && { relatedEvent: parseEventName(text(item, "d")) }),
-  };
-}
-
-const encodeSnapshot = ({ months, totals }: Snapshot): Item => ({
-  st: encodeTotals(totals),
-  ...(months.length > 0 && { sm: numbers(encodeChanges(months)) }),
-});
-
-const decodeSnapshot = (item: Item): Snapshot => ({
-  months: decodeChanges(nums(item, "sm")),
-  totals: decodeTotals(nums(item, "st")),
-});
+export const monthChanges: Type<readonly MonthChange[]> = as(list(number), toDeltas, toChanges);
 
 /** The first month, then one delta for each month: shorter than a month and points for each. */
-export function encodeChanges(changes: readonly MonthChange[]): number[] {
+function toDeltas(changes: readonly MonthChange[]): number[] {
   const first = (changes[0] as MonthChange).month;
   const deltas = Array<number>((changes.at(-1) as MonthChange).month - first + 1).fill(0);
   for (const { month, points } of changes) deltas[month - first] = points;
   return [first, ...deltas];
 }
 
-export function decodeChanges([first = 0, ...deltas]: number[]): MonthChange[] {
+function toChanges([first = 0, ...deltas]: readonly number[]): readonly MonthChange[] {
   return deltas
     .map((points, i) => ({ month: first + i, points }))
     .filter(({ points }) => points !== 0);
 }
 
-export const testClock: Codec<"testClock"> = {
-  table: "points",
-  key: () => ({ pk: S("C"), sk: S("C") }),
-  encode: ({ time }) => ({ t: N(time) }),
-  decode: (item) => ({ time: num(item, "t") }),
+/** A total by its name without the unit. */
+const totalName: Type<keyof Totals> = as(
+  text,
+  (total) => total.replace("Points", ""),
+  (name) => `${name}Points` as keyof Totals,
+);
+
+const eventText: Type<EventName> = as(text, eventName, parseEventName);
+
+/** What an entry stores wherever it is stored: in a ledger, and on the key of its event. */
+const entryFields: Omit<Fields<LedgerEntry>, "number" | "event" | "snapshot"> = {
+  type: field("y", oneOf<EntryType>()),
+  createTime: field("t", number),
+  effectiveTime: unlessSame("T", "t"),
+  points: field("p", number),
+  changes: unlessEmpty("c", monthChanges),
+  total: optional("a", totalName),
+  frozen: flag("f"),
+  availablePoints: field("b", number),
+  reason: unless("", "r", text),
+  cause: optional("o", text),
+  caller: caller("w"),
+  expireTime: optional("x", number),
+  relatedEvent: optional("d", eventText),
 };
 
-export const lease: Codec<"lease"> = {
+export const entry = defineRecord<"entry">({
+  table: "points",
+  key: (id) => {
+    const at = id.lastIndexOf("#");
+    return { pk: S(`A#${id.slice(0, at)}`), sk: S(`L#${pad(Number(id.slice(at + 1)), 12)}`) };
+  },
+  fields: {
+    number: numberOf("sk", 1),
+    event: field("e", eventText),
+    ...entryFields,
+    snapshot: maybe(
+      group<Snapshot>({ totals: field("st", totals), months: unlessEmpty("sm", monthChanges) }),
+    ),
+  },
+});
+
+export const event = defineRecord<"event">({
+  table: "points",
+  key: (id) => ({ pk: S(`K#${id}`), sk: S("K") }),
+  fields: {
+    hash: field("h", text),
+    availablePoints: field("B", number),
+    reversedPoints: unless(0, "u", number),
+    entry: group<Omit<LedgerEntry, "snapshot">>({
+      number: field("n", number),
+      event: inKey("pk", (key) => parseEventName(key.slice(key.lastIndexOf("#") + 1))),
+      ...entryFields,
+    }),
+  },
+});
+
+export const testClock = defineRecord<"testClock">({
+  table: "points",
+  key: () => ({ pk: S("C"), sk: S("C") }),
+  fields: { time: field("t", number) },
+});
+
+export const lease = defineRecord<"lease">({
   table: "points",
   key: (name) => ({ pk: S(`H#${name}`), sk: S("H") }),
-  encode: ({ holder, beat }) => ({ h: S(holder), b: N(beat) }),
-  decode: (item) => ({ holder: text(item, "h"), beat: num(item, "b") }),
-};
+  fields: { holder: field("h", text), beat: field("b", number) },
+});

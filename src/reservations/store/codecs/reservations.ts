@@ -1,112 +1,108 @@
 /** How reservations are stored. */
 
-import { decodeCaller, encodeCaller } from "../../../platform/dynamodb/callers.ts";
-import { type Codec, shardOf } from "../../../platform/dynamodb/codec.ts";
-import { type Item, N, num, parts, S, text } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { caller } from "../../../platform/dynamodb/callers.ts";
+import { shardOf } from "../../../platform/dynamodb/codec.ts";
+import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
+import {
+  type Field,
+  field,
+  group,
+  maybe,
+  number,
+  numberOf,
+  oneOf,
+  optional,
+  partOf,
+  type Type,
+  text,
+  unless,
+} from "../../../platform/dynamodb/fields.ts";
+import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
-import type { Caller } from "../../../platform/words/caller.ts";
 import type { Reason } from "../../../platform/words/reasons.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
 import { shardCount } from "../../../points/ports/points.ts";
 import type { EarlyExpiry } from "../../../points/rules/early-expiry.ts";
-import type { Reservation, ReservationState } from "../../rules/reservation.ts";
+import type { Reservation, ReservationChange, ReservationState } from "../../rules/reservation.ts";
 
-export const reservation: Codec<"reservation"> = {
+const expiryFields = group<EarlyExpiry>({
+  expireMonth: optional("em", number),
+  expireAfterMonths: optional("ea", number),
+});
+
+/** An early expiry has either attribute. */
+const expiry: Field<EarlyExpiry | undefined> = {
+  ...maybe(expiryFields),
+  get: (item) => (item.em || item.ea ? expiryFields.get(item) : undefined),
+};
+
+/** The 24 bytes of trace and span. The version is 00, and the flag that of a recorded span. */
+const traceparent: Type<string> = {
+  encode: (value) => ({ B: Buffer.from(value.slice(3, -3).replace("-", ""), "hex") }),
+  decode({ B: bytes }) {
+    if (!bytes) return undefined;
+    const ids = Buffer.from(bytes).toString("hex");
+    return `00-${ids.slice(0, 32)}-${ids.slice(32)}-01`;
+  },
+};
+
+const [creator, changer] = [caller("w"), caller("mw")];
+
+/** The last change. Its caller is stored only where it is not the creator, which is put before. */
+const lastChange = group<ReservationChange>({
+  time: field("mt", number),
+  caller: {
+    attribute: "mw",
+    put(value, item) {
+      const { service, subject } = creator.get(item);
+      if (value.service !== service || value.subject !== subject) changer.put(value, item);
+    },
+    get: (item) => (item.mw ? changer : creator).get(item),
+  },
+  reason: unless("", "mr", text),
+});
+
+export const reservation = defineRecord<"reservation">({
   table: "reservations",
   // A reservation is never deleted, so that a creation that arrives late finds it.
   plainWrites: true,
   key: (id) => ({ pk: S(id) }),
-  encode: (value) => ({
+  fields: {
+    programId: partOf("pk", 0),
+    reservationId: partOf("pk", 1),
+    userId: field("u", text),
+    points: field("p", number),
+    reason: unless("", "r", text),
+    cause: optional("o", text),
+    creator,
+    hash: field("h", text),
+    executeTime: numberOf("ix", 0),
+    expiry,
+    state: field("s", oneOf<ReservationState>()),
+    createTime: field("c", number),
+    updateTime: field("m", number),
+    grant: maybe(
+      group<NonNullable<Reservation["grant"]>>({
+        time: field("d", number),
+        entryNumber: field("n", number),
+        dueSince: field("ds", number),
+      }),
+    ),
+    failure: maybe(
+      group<NonNullable<Reservation["failure"]>>({
+        reason: field("fr", oneOf<Reason>()),
+        message: field("fm", text),
+      }),
+    ),
+    traceparent: optional("tp", traceparent),
+    lastChange: maybe(lastChange),
+  },
+  derived: (value) => ({
     iu: S(userKey(value, value.state)),
     is: S(stateKey(value, shardOf(value.reservationId, shardCount))),
     ix: S(`${timeKey(value.executeTime)}#${value.reservationId}`),
-    u: S(value.userId),
-    p: N(value.points),
-    ...encodeCaller("w", value.creator),
-    h: S(value.hash),
-    s: S(value.state),
-    c: N(value.createTime),
-    m: N(value.updateTime),
-    ...(value.reason !== "" && { r: S(value.reason) }),
-    ...(value.cause && { o: S(value.cause) }),
-    ...(value.expiry && encodeExpiry(value.expiry)),
-    ...(value.grant && encodeGrant(value.grant)),
-    ...(value.failure && { fr: S(value.failure.reason), fm: S(value.failure.message) }),
-    ...(value.traceparent && { tp: encodeTraceparent(value.traceparent) }),
-    ...(value.lastChange && encodeChange(value.lastChange, value.creator)),
   }),
-  decode: (item) => {
-    const [programId, reservationId] = parts(item, "pk") as [string, string];
-    const grant = {
-      time: num(item, "d"),
-      entryNumber: num(item, "n"),
-      dueSince: num(item, "ds"),
-    };
-    const failure = { reason: text(item, "fr") as Reason, message: text(item, "fm") };
-    return {
-      programId,
-      reservationId,
-      userId: text(item, "u"),
-      points: num(item, "p"),
-      reason: text(item, "r"),
-      ...(item.o && { cause: text(item, "o") }),
-      creator: decodeCaller(item, "w"),
-      hash: text(item, "h"),
-      executeTime: Number(parts(item, "ix")[0]),
-      ...((item.em || item.ea) && { expiry: decodeExpiry(item) }),
-      state: text(item, "s") as ReservationState,
-      createTime: num(item, "c"),
-      updateTime: num(item, "m"),
-      ...(item.d && { grant }),
-      ...(item.fr && { failure }),
-      ...(item.tp?.B && { traceparent: decodeTraceparent(item.tp.B) }),
-      ...(item.mt && { lastChange: decodeChange(item) }),
-    };
-  },
-};
-
-const encodeExpiry = ({ expireMonth, expireAfterMonths }: EarlyExpiry): Item => ({
-  ...(expireMonth !== undefined && { em: N(expireMonth) }),
-  ...(expireAfterMonths !== undefined && { ea: N(expireAfterMonths) }),
 });
-
-const decodeExpiry = (item: Item): EarlyExpiry =>
-  item.em ? { expireMonth: num(item, "em") } : { expireAfterMonths: num(item, "ea") };
-
-const encodeGrant = ({ time, entryNumber, dueSince }: NonNullable<Reservation["grant"]>) => ({
-  d: N(time),
-  n: N(entryNumber),
-  ds: N(dueSince),
-});
-
-/** The 24 bytes of trace and span. The version is 00, and the flag that of a recorded span. */
-const encodeTraceparent = (traceparent: string) => ({
-  B: Buffer.from(traceparent.slice(3, -3).replace("-", ""), "hex"),
-});
-
-function decodeTraceparent(bytes: Uint8Array): string {
-  const ids = Buffer.from(bytes).toString("hex");
-  return `00-${ids.slice(0, 32)}-${ids.slice(32)}-01`;
-}
-
-/** The caller is stored only where it is not the creator, and the reason only where it is given. */
-const encodeChange = (
-  { caller, time, reason }: NonNullable<Reservation["lastChange"]>,
-  creator: Caller,
-) => ({
-  mt: N(time),
-  ...(!isSameCaller(caller, creator) && encodeCaller("mw", caller)),
-  ...(reason !== "" && { mr: S(reason) }),
-});
-
-const decodeChange = (item: Item): NonNullable<Reservation["lastChange"]> => ({
-  caller: decodeCaller(item, item.mw ? "mw" : "w"),
-  time: num(item, "mt"),
-  reason: text(item, "mr"),
-});
-
-const isSameCaller = (a: Caller, b: Caller): boolean =>
-  a.service === b.service && a.subject === b.subject;
 
 /**
  * The hash key of the user index. Each state has a key of its own, by its first letter, so that
