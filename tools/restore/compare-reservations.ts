@@ -1,6 +1,7 @@
 /** Compares the records of reservations with the event keys of their grants. */
 
 import type { Ref } from "../../src/platform/ports/records.ts";
+import { annotationsOf } from "../../src/platform/words/annotations.ts";
 import { counted } from "../../src/platform/words/counted.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { AccountName } from "../../src/points/ports/points.ts";
@@ -120,7 +121,7 @@ export function recreateReservation(
   { programId, userId }: AccountName,
   { entry, hash }: EventKey,
 ): Promise<void> {
-  const { event, points, reason, cause, caller, createTime, number } = entry;
+  const { event, points, caller, createTime, number } = entry;
   const reservationId = event.eventId;
   const ref = reservationRef(programId, reservationId);
   const finding = {
@@ -137,8 +138,15 @@ export function recreateReservation(
       decide(tx) {
         if (tx.get(ref)) return;
         tx.put(ref, {
-          ...{ programId, reservationId, userId, points, reason, creator: caller, hash },
-          ...(cause && { cause }),
+          ...{
+            programId,
+            reservationId,
+            userId,
+            points,
+            ...annotationsOf(entry),
+            creator: caller,
+            hash,
+          },
           ...{ state: "DONE", createTime, updateTime: createTime, executeTime: createTime },
           grant: { time: createTime, entryNumber: number, dueSince: createTime },
         });

@@ -3,6 +3,7 @@
 import { bulkGrantIdOf, rowHash } from "../../src/bulk-grants/use-cases/execute-row.ts";
 import { captureIdOf, holdIdOf } from "../../src/holds/rules/hold.ts";
 import type { Deps } from "../../src/hub/deps.ts";
+import { annotationsOf } from "../../src/platform/words/annotations.ts";
 import { noCaller } from "../../src/platform/words/caller.ts";
 import { monthAt } from "../../src/platform/words/month.ts";
 import { oneOf, requestHash } from "../../src/platform/work/idempotency.ts";
@@ -66,7 +67,7 @@ async function hashOf(
   { programId, userId }: AccountName,
   entry: LedgerEntry,
 ): Promise<string> {
-  const { event, type, points, reason, cause, caller, relatedEvent } = entry;
+  const { event, type, points, caller, relatedEvent } = entry;
   const withExpiry = async (hash: (expiry: Expiry) => string) =>
     oneOf((await expiriesOf(deps, programId, entry)).map(hash));
   if (event.origin === "r") {
@@ -78,7 +79,7 @@ async function hashOf(
     return rowHash({ reversedBulkGrantId: bulkGrantIdOf(relatedEvent ?? event, userId) });
   }
   const hash = (operation: string, parameters: Parameters<typeof requestHash>[2]) =>
-    requestHash(operation, caller, { ...parameters, reason, cause });
+    requestHash(operation, caller, { ...parameters, ...annotationsOf(entry) });
   switch (type) {
     case "ISSUED":
       return withExpiry((expiry) => hash("grant", { points, ...expiry }));

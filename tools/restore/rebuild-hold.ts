@@ -8,6 +8,7 @@ import {
   type HoldState,
   longestHoldMs,
 } from "../../src/holds/rules/hold.ts";
+import { annotationsOf } from "../../src/platform/words/annotations.ts";
 import { noCaller } from "../../src/platform/words/caller.ts";
 import type { Points } from "../../src/platform/words/units.ts";
 import { oneOf, requestHash } from "../../src/platform/work/idempotency.ts";
@@ -100,7 +101,7 @@ function stateOf(
 const recordOf = ({ programId, holdId, userId }: LedgerHold, held: LedgerEntry): Hold => ({
   ...{ programId, holdId, userId, months: [], until: held.createTime + longestHoldMs },
   ...{ expiredPointsPolicy: "ORIGINAL_EXPIRY", hash: unknownHash(holdId), state: "HELD" },
-  ...{ reason: held.reason, ...(held.cause && { cause: held.cause }), creator: held.caller },
+  ...{ ...annotationsOf(held), creator: held.caller },
   ...{ createTime: held.createTime, updateTime: held.createTime, heldTime: held.createTime },
   ...{ entryNumber: held.number, availablePoints: held.availablePoints, captures: [] },
 });
@@ -111,9 +112,9 @@ const recordOf = ({ programId, holdId, userId }: LedgerHold, held: LedgerEntry):
  * captures follow or not.
  */
 function captureOf(holdId: string, entry: LedgerEntry, left: Points, last: LedgerEntry): Capture {
-  const { points, reason, cause, caller, number, createTime, event } = entry;
+  const { points, caller, number, createTime, event } = entry;
   const hash = (parameters: { readonly points?: Points; readonly moreFollow: boolean }) =>
-    requestHash("capture", caller, { ...parameters, reason, cause });
+    requestHash("capture", caller, { ...parameters, ...annotationsOf(entry) });
   const requests = [true, false].flatMap((moreFollow) => [{ points, moreFollow }, { moreFollow }]);
   const hasReleased = last !== entry;
   return {

@@ -1,5 +1,6 @@
 /** How holds are stored: in the table of reservations, whose indexes they share. */
 
+import { annotations } from "../../../platform/dynamodb/annotations.ts";
 import { caller } from "../../../platform/dynamodb/callers.ts";
 import { shardOf } from "../../../platform/dynamodb/codec.ts";
 import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
@@ -15,7 +16,6 @@ import {
   partOf,
   text,
   tuple,
-  unless,
   unlessEmpty,
 } from "../../../platform/dynamodb/fields.ts";
 import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
@@ -36,8 +36,7 @@ export const hold = defineRecord<"hold">({
     months: field("g", monthChanges),
     until: numberOf("ix", 0),
     expiredPointsPolicy: either("z", "CURRENT_MONTH", "ORIGINAL_EXPIRY"),
-    reason: unless("", "r", text),
-    cause: optional("o", text),
+    ...annotations,
     creator: caller("w"),
     hash: field("h", text),
     state: field("s", oneOf<HoldState>()),

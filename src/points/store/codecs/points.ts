@@ -1,5 +1,6 @@
 /** How programs, accounts, ledger entries, event keys and the test clock are stored. */
 
+import { annotations } from "../../../platform/dynamodb/annotations.ts";
 import { caller } from "../../../platform/dynamodb/callers.ts";
 import { shardOf } from "../../../platform/dynamodb/codec.ts";
 import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
@@ -151,8 +152,7 @@ const entryFields: Omit<Fields<LedgerEntry>, "number" | "event" | "snapshot"> = 
   total: optional("a", totalName),
   frozen: flag("f"),
   availablePoints: field("b", number),
-  reason: unless("", "r", text),
-  cause: optional("o", text),
+  ...annotations,
   caller: caller("w"),
   expireTime: optional("x", number),
   relatedEvent: optional("d", eventText),

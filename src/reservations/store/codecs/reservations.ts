@@ -1,5 +1,6 @@
 /** How reservations are stored. */
 
+import { annotations } from "../../../platform/dynamodb/annotations.ts";
 import { caller } from "../../../platform/dynamodb/callers.ts";
 import { shardOf } from "../../../platform/dynamodb/codec.ts";
 import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
@@ -72,8 +73,7 @@ export const reservation = defineRecord<"reservation">({
     reservationId: partOf("pk", 1),
     userId: field("u", text),
     points: field("p", number),
-    reason: unless("", "r", text),
-    cause: optional("o", text),
+    ...annotations,
     creator,
     hash: field("h", text),
     executeTime: numberOf("ix", 0),
