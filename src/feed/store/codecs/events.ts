@@ -1,15 +1,20 @@
 /** How events, their actors and their owners are stored, and the keys of notified events. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Codec } from "../../../platform/dynamodb/codec.ts";
+import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
 import {
-  type Item,
-  N,
-  num,
-  pad,
-  parts,
-  S,
+  as,
+  type Field,
+  field,
+  flag,
+  group,
+  inKey,
+  number,
+  optional,
+  partOf,
   text,
-} from "../../../platform/dynamodb/sdk/attributes.ts";
+  unless,
+} from "../../../platform/dynamodb/fields.ts";
+import { type Item, N, pad, S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { EventsName } from "../../rules/event.ts";
 import { noActor } from "../../rules/target.ts";
@@ -24,7 +29,8 @@ export const eventsKey = ({ ownerId, target: { type, id }, kind }: EventsName): 
 const partitionPrefix = "V#";
 
 /** Whether an item of the index by version is an event, not a reaction. */
-export const isEventItem = (item: Item): boolean => text(item, "pk").startsWith(partitionPrefix);
+export const isEventItem = (item: Item): boolean =>
+  item.pk?.S?.startsWith(partitionPrefix) === true;
 
 /** The sort key of an actor's event of this version. */
 export const eventSortKey = (userId: string, version: number): AttributeValue =>
@@ -34,116 +40,99 @@ const actorKey = (userId: string): string => userId || noActorKey;
 
 const ttl = (expireTime: number) => N(Math.ceil(expireTime / 1_000));
 
-export const notificationEvent: Codec<"notificationEvent"> = {
+/** The actor, whose event has its version behind it. */
+function actorOf(sortKey: string): string {
+  const person = sortKey.slice(0, sortKey.lastIndexOf("#"));
+  return person === noActorKey ? noActor : person;
+}
+
+const data: Field<Uint8Array> = {
+  attribute: "b",
+  put(value, item) {
+    if (value.length > 0) item.b = { B: value };
+  },
+  get: (item) => Uint8Array.from(item.b?.B ?? []),
+};
+
+export const notificationEvent = defineRecord<"notificationEvent">({
   table: "reactions",
   key: (id) => {
     const { name, userId, rest } = split(id);
     return { pk: eventsKey(name), sk: eventSortKey(userId, Number(rest)) };
   },
-  encode: (value) => ({
-    a: S(value.displayName),
-    n: N(value.version),
+  fields: {
+    ownerId: partOf("pk", 1),
+    target: group<TargetName>({ type: partOf("pk", 2), id: partOf("pk", 3) }),
+    kind: partOf("pk", 4),
+    userId: inKey("sk", actorOf),
+    displayName: field("a", text),
+    service: unless("", "s", text),
+    eventId: field("i", text),
+    link: unless("", "u", text),
+    data,
+    cause: optional("o", text),
+    version: field("n", number),
+    previousVersion: unless(0, "p", number),
     // Without `t` an item is not in the index by person, which lists reactions only.
-    w: N(value.createTime),
-    i: S(value.eventId),
-    ...(value.previousVersion > 0 && { p: N(value.previousVersion) }),
-    ...(value.service !== "" && { s: S(value.service) }),
-    ...(value.link !== "" && { u: S(value.link) }),
-    ...(value.data.length > 0 && { b: { B: value.data } }),
-    ...(value.cause && { o: S(value.cause) }),
-    x: N(value.expireTime),
-    ttl: ttl(value.expireTime),
-  }),
-  decode: (item) => {
-    const [, ownerId, type, id, kind] = parts(item, "pk") as [
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
-    const sort = text(item, "sk");
-    const person = sort.slice(0, sort.lastIndexOf("#"));
-    return {
-      ownerId,
-      target: { type, id },
-      kind,
-      userId: person === noActorKey ? noActor : person,
-      displayName: text(item, "a"),
-      service: text(item, "s"),
-      eventId: text(item, "i"),
-      link: text(item, "u"),
-      data: Uint8Array.from(item.b?.B ?? []),
-      ...(item.o && { cause: text(item, "o") }),
-      version: num(item, "n"),
-      previousVersion: num(item, "p"),
-      createTime: num(item, "w"),
-      expireTime: num(item, "x"),
-    };
+    createTime: field("w", number),
+    expireTime: field("x", number),
   },
-};
+  derived: ({ expireTime }) => ({ ttl: ttl(expireTime) }),
+});
 
-export const eventActor: Codec<"eventActor"> = {
+export const eventActor = defineRecord<"eventActor">({
   table: "reactions",
   key: (id) => {
     const { name, userId } = split(id);
     return { pk: eventsKey(name), sk: S(actorKey(userId)) };
   },
-  encode: ({ latestVersion, expireTime }) => ({
-    l: N(latestVersion),
-    x: N(expireTime),
-    ttl: ttl(expireTime),
-  }),
-  decode: (item) => ({ latestVersion: num(item, "l"), expireTime: num(item, "x") }),
-};
+  fields: { latestVersion: field("l", number), expireTime: field("x", number) },
+  derived: ({ expireTime }) => ({ ttl: ttl(expireTime) }),
+});
 
 /** The partition of the owners who were notified of events about a target. */
 export const eventOwnersKey = ({ type, id }: TargetName): AttributeValue => S(`W#${type}#${id}`);
 
-export const eventOwner: Codec<"eventOwner"> = {
+export const eventOwner = defineRecord<"eventOwner">({
   table: "reactions",
   key: (name) => {
     const [type, id, ownerId, kind] = name.split("#") as [string, string, string, string];
     return { pk: eventOwnersKey({ type, id }), sk: S(`${ownerId}#${kind}`) };
   },
-  encode: () => ({}),
-  decode: (item) => {
-    const [, type, id] = parts(item, "pk") as [string, string, string];
-    const [ownerId, kind] = parts(item, "sk") as [string, string];
-    return { ownerId, target: { type, id }, kind };
+  fields: {
+    ownerId: partOf("sk", 0),
+    target: group<TargetName>({ type: partOf("pk", 1), id: partOf("pk", 2) }),
+    kind: partOf("sk", 1),
   },
-};
+});
+
+const targetName = as(
+  text,
+  ({ type, id }: TargetName) => `${type}#${id}`,
+  (stored): TargetName => {
+    const [type = "", id = ""] = stored.split("#");
+    return { type, id };
+  },
+);
 
 /** An event that a service has reported by Notify; of Meguri's own events the service is empty. */
-export const notifiedEvent: Codec<"notifiedEvent"> = {
+export const notifiedEvent = defineRecord<"notifiedEvent">({
   table: "notifications",
   key: (name) => {
     const [ownerId, service, eventId] = name.split("#") as [string, string, string];
     return { pk: S(`E#${ownerId}#${service}`), sk: S(eventId) };
   },
-  encode: ({ target: { type, id }, ...value }) => ({
-    h: S(value.hash),
-    ...(value.userId !== noActor && { a: S(value.userId) }),
-    k: S(value.kind),
-    t: S(`${type}#${id}`),
-    ...(value.version > 0 && { n: N(value.version) }),
-    ...(value.retracted && { r: { BOOL: true } }),
-    x: N(value.expireTime),
-    ttl: ttl(value.expireTime),
-  }),
-  decode: (item) => {
-    const [type, id] = parts(item, "t") as [string, string];
-    return {
-      hash: text(item, "h"),
-      userId: text(item, "a"),
-      kind: text(item, "k"),
-      target: { type, id },
-      version: num(item, "n"),
-      retracted: item.r !== undefined,
-      expireTime: num(item, "x"),
-    };
+  fields: {
+    hash: field("h", text),
+    target: field("t", targetName),
+    kind: field("k", text),
+    userId: unless(noActor, "a", text),
+    version: unless(0, "n", number),
+    retracted: flag("r"),
+    expireTime: field("x", number),
   },
-};
+  derived: ({ expireTime }) => ({ ttl: ttl(expireTime) }),
+});
 
 /** The name, the actor and what follows in the id of a record of events. */
 function split(id: string) {

@@ -1,6 +1,8 @@
 /** How inboxes, unread groups and read groups are stored. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Codec } from "../../../platform/dynamodb/codec.ts";
+import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
+import { field, group, number, partOf } from "../../../platform/dynamodb/fields.ts";
 import {
   N,
   num,
@@ -135,52 +137,45 @@ export const closedGroups: Codec<"closedGroups"> = {
 };
 
 /** When an owner has last read reactions of one kind to one target. */
-export const readMark: Codec<"readMark"> = {
+export const readMark = defineRecord<"readMark">({
   table: "notifications",
   key: (id) => {
     const [ownerId, name] = split(id);
     return { pk: inboxKey(ownerId), sk: S(`R#${name}`) };
   },
-  encode: (value) => ({
-    n: N(value.version),
-    d: N(value.readTime),
-    ttl: N(Math.ceil(value.expireTime / 1_000)),
-    x: N(value.expireTime),
-  }),
-  decode: (item) => ({
-    version: num(item, "n"),
-    readTime: num(item, "d"),
-    expireTime: num(item, "x"),
-  }),
-};
+  fields: {
+    version: field("n", number),
+    readTime: field("d", number),
+    expireTime: field("x", number),
+  },
+  derived: ({ expireTime }) => ({ ttl: N(Math.ceil(expireTime / 1_000)) }),
+});
 
 /** A muted person of an owner, so that they can be listed: the inbox has only hashes. */
-export const mutedPerson: Codec<"mutedPerson"> = {
+export const mutedPerson = defineRecord<"mutedPerson">({
   table: "notifications",
   key: (id) => {
     const [ownerId, userId] = split(id);
     return { pk: mutedPeopleKey(ownerId), sk: S(userId) };
   },
-  encode: (value) => ({ t: N(value.time) }),
-  decode: (item) => ({ userId: text(item, "sk"), time: num(item, "t") }),
-};
+  fields: { userId: partOf("sk", 0), time: field("t", number) },
+});
 
 /** The partition of the people whom an owner has muted. */
 export const mutedPeopleKey = (ownerId: string): AttributeValue => S(`M#${ownerId}`);
 
 /** A muted target of an owner, so that they can be listed: reactions read it from the target. */
-export const mutedTarget: Codec<"mutedTarget"> = {
+export const mutedTarget = defineRecord<"mutedTarget">({
   table: "notifications",
   key: (name) => {
     const [ownerId, target] = split(name);
     return { pk: mutedTargetsKey(ownerId), sk: S(target) };
   },
-  encode: (value) => ({ t: N(value.time) }),
-  decode: (item) => {
-    const [type, id] = parts(item, "sk") as [string, string];
-    return { target: { type, id }, time: num(item, "t") };
+  fields: {
+    target: group({ type: partOf("sk", 0), id: partOf("sk", 1) }),
+    time: field("t", number),
   },
-};
+});
 
 /** The partition of the targets that an owner has muted. */
 export const mutedTargetsKey = (ownerId: string): AttributeValue => S(`T#${ownerId}`);
