@@ -1,5 +1,5 @@
 /** Calls methods by their descriptors: once, page by page, or until a run has ended. */
-import { type ProgramJob, ProgramJob_State } from "@meguri/client/points";
+
 import { setTimeout as sleep } from "node:timers/promises";
 import type {
   DescMessage,
@@ -12,7 +12,7 @@ import type {
 import { BulkGrantService } from "@meguri/client/bulk-grants";
 import { HoldService } from "@meguri/client/holds";
 import { NotificationService } from "@meguri/client/notifications";
-import { PointsService } from "@meguri/client/points";
+import { PointsService, type ProgramJob, ProgramJob_State } from "@meguri/client/points";
 import { ProgramService } from "@meguri/client/programs";
 import { ReactionService } from "@meguri/client/reactions";
 import { ReservationService } from "@meguri/client/reservations";

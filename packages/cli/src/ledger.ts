@@ -7,10 +7,10 @@ import {
   ListLedgerEntriesRequest_Order as Order,
   PointsService,
   type ProgramJob,
-  ProgramJob_State as State,
-  ProgramJob_StateSchema as StateSchema,
   type ProgramVerification,
   ProgramVerificationSchema,
+  ProgramJob_State as State,
+  ProgramJob_StateSchema as StateSchema,
   type VerifyAccountRequest,
   VerifyAccountRequestSchema,
   type VerifyAccountResponse,
@@ -174,7 +174,8 @@ function verificationNote(verification: ProgramVerification): string {
   const { job, accountCount, repair } = verification;
   const { wrongAccountCount: wrong, repairedAccountCount: repaired } = verification;
   const { failedAccountCount: failed } = verification;
-  const compared = `${job?.programId}: ${stateOf(job)}, ${counted(accountCount, "account")} compared`;
+  const accounts = counted(accountCount, "account");
+  const compared = `${job?.programId}: ${stateOf(job)}, ${accounts} compared`;
   return repair
     ? `${compared}, ${wrong} differed, ${repaired} repaired, ` +
         `${failed} could not be compared or repaired`

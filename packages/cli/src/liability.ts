@@ -101,5 +101,6 @@ function about(report: LiabilityReport | undefined): string {
   if (!report) return "";
   const { job, asOf } = report;
   const name = `liability report ${job?.jobId} of ${job?.programId}`;
-  return `${enumName(StateSchema, job?.state ?? State.UNSPECIFIED)}: ${name} as of ${formatTime(asOf)}`;
+  const state = enumName(StateSchema, job?.state ?? State.UNSPECIFIED);
+  return `${state}: ${name} as of ${formatTime(asOf)}`;
 }

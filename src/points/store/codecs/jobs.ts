@@ -1,36 +1,37 @@
 /** How jobs are stored: what their kinds ask and find, as JSON. */
-import { decodeCaller, encodeCaller } from "../../../platform/dynamodb/callers.ts";
-import type { Codec } from "../../../platform/dynamodb/codec.ts";
-import { N, num, parts, S, text } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { caller } from "../../../platform/dynamodb/callers.ts";
+import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
+import {
+  as,
+  field,
+  group,
+  maybe,
+  number,
+  partOf,
+  text,
+} from "../../../platform/dynamodb/fields.ts";
+import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
 
 /** The partition of a program's jobs, and the prefix of the sort keys of one kind. */
 export const jobsKey = (programId: string): string => `O#${programId}`;
 export const kindPrefix = (kind: string): string => `${kind}#`;
 
-export const job: Codec<"job"> = {
+const json = as(text, JSON.stringify, JSON.parse);
+
+export const job = defineRecord<"job">({
   table: "points",
   key(id) {
     const [programId = "", kind = "", jobId] = id.split("#");
     return { pk: S(jobsKey(programId)), sk: S(`${kindPrefix(kind)}${jobId}`) };
   },
-  encode: ({ createTime, hash, caller, request, result }) => ({
-    t: N(createTime),
-    h: S(hash),
-    ...encodeCaller("w", caller),
-    q: S(JSON.stringify(request)),
-    ...(result && { d: N(result.endTime), r: S(JSON.stringify(result.sum)) }),
-  }),
-  decode(item) {
-    const [kind = "", jobId = ""] = parts(item, "sk");
-    return {
-      programId: parts(item, "pk")[1] as string,
-      kind,
-      jobId,
-      hash: text(item, "h"),
-      caller: decodeCaller(item, "w"),
-      createTime: num(item, "t"),
-      request: JSON.parse(text(item, "q")),
-      ...(item.d && { result: { endTime: num(item, "d"), sum: JSON.parse(text(item, "r")) } }),
-    };
+  fields: {
+    programId: partOf("pk", 1),
+    kind: partOf("sk", 0),
+    jobId: partOf("sk", 1),
+    hash: field("h", text),
+    caller: caller("w"),
+    createTime: field("t", number),
+    request: field("q", json),
+    result: maybe(group({ endTime: field("d", number), sum: field("r", json) })),
   },
-};
+});
