@@ -17,4 +17,4 @@ export const releases: readonly Release[] = [];
  * (test/soak/upgrade.soak.ts) starts it, and test/previous lists its stored items and histories.
  */
 export const previousCommit: string =
-  releases.at(-1)?.commit ?? "84bebff627e4ca6a1b4d745c48c38fbca90301d0";
+  releases.at(-1)?.commit ?? "2019d5e546f7a1a012800ab4eebef0d149433ccc";
