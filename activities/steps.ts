@@ -1,6 +1,6 @@
 /** Runs the steps of activities on many records: heartbeats, the time limit, and where to go on. */
 import { activityInfo, Context } from "@temporalio/activity";
-import { camelCased, type SnakeCased, snakeCased } from "../src/platform/contract/spelling.ts";
+import { camelCased, type SnakeCased, snakeCased } from "../src/platform/contract/payload-names.ts";
 import type { Milliseconds } from "../src/platform/words/units.ts";
 import { steps } from "../workflows/timing.ts";
 

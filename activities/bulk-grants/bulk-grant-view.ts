@@ -11,7 +11,7 @@ import {
   dueAnnouncement,
   neededApprovals,
   type RunCounts,
-  type SheetPlace,
+  type SheetAddress,
 } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import {
   type BulkGrantSummary,
@@ -23,9 +23,9 @@ import { rowsPerBlock } from "../../src/bulk-grants/rules/sheet.ts";
 import type { Advanced } from "../../src/bulk-grants/use-cases/advance.ts";
 import type { FailedLine, ProblemCounts } from "../../src/bulk-grants/use-cases/first-failures.ts";
 import { displayCaller } from "../../src/platform/words/caller.ts";
-import { counted } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { formatInstant, formatMonth, type Instant } from "../../src/platform/words/month.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 
 /** What is read beside the record. */
 interface Beside {
@@ -94,7 +94,7 @@ function summaryLines(
   const largest = largestRows.map(({ userId, points }) => `${userId} ${number(points)}`);
   const ranges = histogram.map(
     (range) =>
-      `${counted(range.rowCount, "row")} of ${number(range.minPoints)} ` +
+      `${quantity(range.rowCount, "row")} of ${number(range.minPoints)} ` +
       `to ${number(range.maxPoints)}`,
   );
   return [
@@ -107,7 +107,7 @@ function summaryLines(
       `median ${number(medianPoints)}; largest: ${escapeMarkdown(largest.join(", "))}`,
     `rows by their points: ${ranges.join(", ")}`,
     ...reasonLines(summary),
-    `accounts: ${counted(summary.withoutAccountCount, "user")} without one, ` +
+    `accounts: ${quantity(summary.withoutAccountCount, "user")} without one, ` +
       `${number(summary.frozenCount)} frozen`,
     ...(pointsExpireTime === undefined
       ? []
@@ -115,7 +115,7 @@ function summaryLines(
     ...monthLines(summary),
     ...(difference
       ? [
-          `since the revision before: ${counted(difference.addedCount, "user")} added, ` +
+          `since the revision before: ${quantity(difference.addedCount, "user")} added, ` +
             `${number(difference.removedCount)} removed, ` +
             `${number(difference.changedCount)} changed`,
         ]
@@ -124,13 +124,13 @@ function summaryLines(
 }
 
 const warning = (overlap: Overlap, rowCount: number, timeZone: string): string =>
-  `**warning**: ${number(overlap.sameUserCount)} of ${counted(rowCount, "user")} also in ` +
+  `**warning**: ${number(overlap.sameUserCount)} of ${quantity(rowCount, "user")} also in ` +
   `${escapeMarkdown(overlap.bulkGrantId)} (${overlap.state}, ` +
   `${formatInstant(overlap.time, timeZone)}), ` +
   `${number(overlap.samePointsCount)} with the same points`;
 
 const sum = (of: Pick<ReasonTotal, "rowCount" | "points">) =>
-  `${counted(of.rowCount, "row")}, ${counted(of.points, "point")}`;
+  `${quantity(of.rowCount, "row")}, ${quantity(of.points, "point")}`;
 
 /** The rows and points by their month of expiry, if any have one. */
 const monthLines = ({ expireMonths = [] }: BulkGrantSummary): string[] =>
@@ -145,7 +145,7 @@ function reasonLines({ reasons, otherReasons }: BulkGrantSummary): string[] {
   return [
     ...reasons.map((of) => `reason ${escapeMarkdown(of.reason) || "(none)"}: ${sum(of)}`),
     ...(otherReasons
-      ? [`${counted(otherReasons.reasonCount, "other reason")}: ${sum(otherReasons)}`]
+      ? [`${quantity(otherReasons.reasonCount, "other reason")}: ${sum(otherReasons)}`]
       : []),
   ];
 }
@@ -153,7 +153,7 @@ function reasonLines({ reasons, otherReasons }: BulkGrantSummary): string[] {
 const number = (value: number) => value.toLocaleString("en");
 
 /** Where people find a file or a tab: its address, or else its name. */
-export const addressOf = ({ name, url }: SheetPlace): string => url ?? name;
+export const addressOf = ({ name, url }: SheetAddress): string => url ?? name;
 
 export const toCounts = (
   { checked }: BulkGrant,
@@ -247,13 +247,13 @@ const invalidityOf = ({ checked, revision: { exceededMaxTotalPoints } }: BulkGra
   [
     checked && checked.invalidCount > 0 && invalidText(checked.invalidCount),
     exceededMaxTotalPoints !== undefined &&
-      `The program allows at most ${counted(exceededMaxTotalPoints, "point")} in all.`,
+      `The program allows at most ${quantity(exceededMaxTotalPoints, "point")} in all.`,
   ]
     .filter(Boolean)
     .join(" ");
 
 const invalidText = (count: number) =>
-  `${counted(count, "row")} ${count === 1 ? "is" : "are"} invalid.`;
+  `${quantity(count, "row")} ${count === 1 ? "is" : "are"} invalid.`;
 
 const byOf = ({ caller, reason }: Action): string =>
   escapeMarkdown(`by ${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`);

@@ -2,7 +2,7 @@
 import { activityInfo } from "@temporalio/activity";
 import { bulkGrantWorkflowId } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import type {
-  FilePlace,
+  FileAddress,
   MoveFileInput,
   NewFiles,
   NewFilesInput,
@@ -86,7 +86,7 @@ export function bulkSourceActivities(deps: Deps) {
     },
 
     /** Writes what is wrong with a file that was refused. Returns where. */
-    async writeRefusal(input: WriteRefusalInput): Promise<FilePlace> {
+    async writeRefusal(input: WriteRefusalInput): Promise<FileAddress> {
       const { program_id, bulk_grant_id, source, reason, message } = check(input, refusalFields);
       const sheet = { programId: program_id, bulkGrantId: bulk_grant_id, source, reason, message };
       const place = addressOf(await heartbeatWhile(writeRefusal(deps, sheet)));
@@ -106,7 +106,7 @@ export function bulkSourceActivities(deps: Deps) {
     },
 
     /** Moves a file. Returns where it is then, unless it is not there any more. */
-    async moveFile(input: MoveFileInput): Promise<FilePlace> {
+    async moveFile(input: MoveFileInput): Promise<FileAddress> {
       const { source, to, program_id, bulk_grant_id } = check(input, moveFields);
       const bulkGrant =
         bulk_grant_id === undefined

@@ -1,7 +1,7 @@
 /** The activities of jobs over all accounts of a program, which are the same for all kinds. */
 import { activityInfo, log } from "@temporalio/activity";
 import type { Deps } from "../../src/hub/deps.ts";
-import { camelCased, snakeCased } from "../../src/platform/contract/spelling.ts";
+import { camelCased, snakeCased } from "../../src/platform/contract/payload-names.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type {
   JobEnd,
@@ -18,7 +18,7 @@ import {
   type StepResult,
 } from "../../src/points/use-cases/jobs/jobs.ts";
 import { releaseScanLock, takeScanLock } from "../../src/points/use-cases/jobs/scan-lock.ts";
-import type { AccountsPlace } from "../../src/points/use-cases/sweep-accounts.ts";
+import type { AccountsCursor } from "../../src/points/use-cases/sweep-accounts.ts";
 import { steps } from "../../workflows/timing.ts";
 import { check } from "../checks.ts";
 import { expected } from "../reservations/until-due.ts";
@@ -56,7 +56,7 @@ export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
       const { programId, jobId } = job;
       const nothing = camelCased<object>(type.kind.nothing);
       const found = await withScanLock(deps, job, () =>
-        runStep<AccountsPlace, StepResult<object>>(
+        runStep<AccountsCursor, StepResult<object>>(
           cursor === undefined ? {} : { cursor },
           ({ cursor, done, ...counts }, shouldContinue) =>
             type.step(

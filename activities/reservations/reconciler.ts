@@ -9,7 +9,7 @@ import type { RecordName } from "../../src/due/ports/due.ts";
 import { startPendingPurges } from "../../src/feed/use-cases/reactions/purge-target.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
-import { camelCased } from "../../src/platform/contract/spelling.ts";
+import { camelCased } from "../../src/platform/contract/payload-names.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { Instant } from "../../src/platform/words/month.ts";
 import type { TargetName } from "../../src/platform/words/target-name.ts";
@@ -25,7 +25,7 @@ import type {
 import { endDueHours, restoreDueHours } from "../../src/reservations/use-cases/due-programs.ts";
 import { countPausedReservations } from "../../src/reservations/use-cases/pause.ts";
 import {
-  type ReservationsPlace,
+  type ReservationsCursor,
   type StartCounts,
   startAllRuns,
 } from "../../src/reservations/use-cases/start-all-runs.ts";
@@ -33,7 +33,7 @@ import { syncRuns } from "../../src/reservations/use-cases/sync-runs.ts";
 import { check } from "../checks.ts";
 import { heartbeatWhile, runStep } from "../steps.ts";
 
-type Started = StartCounts & ReservationsPlace;
+type Started = StartCounts & ReservationsCursor;
 
 /** Each of these activities may be repeated. */
 export function reconcilerActivities(deps: Deps, observers: Observers) {

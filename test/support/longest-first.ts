@@ -50,13 +50,13 @@ export const longFiles: readonly string[] = [
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const placeOf = ({ moduleId, project }: TestSpecification) => {
+    const positionOf = ({ moduleId, project }: TestSpecification) => {
       const place = longFiles.indexOf(relative(project.config.root, moduleId));
       return place < 0 ? longFiles.length : place;
     };
     // Project by project, because a process that is shared serves only one of them.
     return [...Map.groupBy(sorted, ({ project }) => project).values()].flatMap((some) =>
-      some.sort((a, b) => placeOf(a) - placeOf(b)),
+      some.sort((a, b) => positionOf(a) - positionOf(b)),
     );
   }
 }

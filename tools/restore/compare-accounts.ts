@@ -1,7 +1,7 @@
 /** Compares each account with its ledger, and its ledger with the keys of its events. */
 
-import { counted } from "../../src/platform/words/counted.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 import type { AccountName } from "../../src/points/ports/points.ts";
 import { accountRef, entryRef, eventRef, programRef } from "../../src/points/ports/records.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../src/points/rules/ledger.ts";
@@ -151,7 +151,7 @@ async function compareReversed(
   // A lost key that was rebuilt has what the ledger says already.
   const stored = byKey === byLedger ? byKey : (await deps.reader.get(ref))?.value.reversedPoints;
   if (stored === undefined || stored === byLedger) return;
-  const detail = `${counted(byLedger, "point")} reversed by the ledger, not ${stored}`;
+  const detail = `${quantity(byLedger, "point")} reversed by the ledger, not ${stored}`;
   const name = `${textOf(account)} ${event}`;
   await found(deps, { kind: "EVENT_KEY_DIFFERS", name, detail }, async () => {
     if (byLedger < stored) await requireAgreement(deps, account);
@@ -182,7 +182,7 @@ export async function compareLateKey(
   if (await deps.reader.get(number)) return;
   const ref = keyOf(account, entry);
   const name = `${textOf(account)} ${eventName(entry.event)}`;
-  const detail = `${entry.type} ${counted(entry.points, "point")} as entry ${entry.number}`;
+  const detail = `${entry.type} ${quantity(entry.points, "point")} as entry ${entry.number}`;
   await found(deps, { kind: "LEDGER_ENTRY_LOST", name, detail }, () =>
     deps.engine.transact({
       key: accountRef(programId, userId),

@@ -9,8 +9,8 @@ import {
 import { rowsPerBlock, type SheetRow } from "../../src/bulk-grants/rules/sheet.ts";
 import { executeRow, rowEventKey } from "../../src/bulk-grants/use-cases/execute-row.ts";
 import { readStoredBlock } from "../../src/bulk-grants/use-cases/stored-block.ts";
-import { counted } from "../../src/platform/words/counted.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 import { programRef } from "../../src/points/ports/records.ts";
 import { bulkGrantOf, foundKey, type GrantedRows } from "./compare-points.ts";
 import { type CompareDeps, found } from "./findings.ts";
@@ -109,7 +109,7 @@ async function compareBlock(
     before.has(index) || (outcome !== undefined && !failed.has(index));
   for (const [index, row] of rows.entries()) {
     if (keys[index] || !isRecorded(index)) continue;
-    const detail = `${counted(row.points, "point")} for ${row.userId}`;
+    const detail = `${quantity(row.points, "point")} for ${row.userId}`;
     await found(deps, { kind: "BULK_ROW_GRANT_LOST", name, detail }, () =>
       grantAgain(deps, bulkGrant, row),
     );
@@ -158,7 +158,7 @@ async function nameUnknownRows(
       const { programId, bulkGrantId } = bulkGrantOf(key);
       const known = users.get(bulkGrantRef(programId, bulkGrantId).id);
       if (!known || known.has(key.userId)) continue;
-      const detail = `${counted(key.key.entry.points, "point")} for ${key.userId}`;
+      const detail = `${quantity(key.key.entry.points, "point")} for ${key.userId}`;
       await found(deps, { kind: "BULK_ROW_LOST", name: `${programId}/${bulkGrantId}`, detail });
     }
   });

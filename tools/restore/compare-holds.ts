@@ -9,7 +9,7 @@ import {
   pointsOf,
 } from "../../src/holds/rules/hold.ts";
 import { inBatches } from "../../src/platform/ports/pages.ts";
-import { counted } from "../../src/platform/words/counted.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 import { changeRecord } from "../../src/platform/work/change-record.ts";
 import type { AccountName } from "../../src/points/ports/points.ts";
 import { entryRef, programRef } from "../../src/points/ports/records.ts";
@@ -132,6 +132,6 @@ async function deleteRecord(deps: CompareDeps, hold: Hold): Promise<void> {
 function textOf(hold: Hold): string {
   const [left, captured] = [leftPointsOf(hold), capturedPointsOf(hold)];
   const refunded = hold.captures.reduce((total, each) => total + (each.refundedPoints ?? 0), 0);
-  const held = `${left} of ${counted(pointsOf(hold), "point")} held`;
+  const held = `${left} of ${quantity(pointsOf(hold), "point")} held`;
   return `${hold.state}, ${held}, ${captured} captured, ${refunded} refunded`;
 }

@@ -13,7 +13,7 @@ import { emptyInbox, type Inbox, replaceGroup } from "../../src/feed/rules/inbox
 import { isEventKind, kindName } from "../../src/feed/rules/kinds.ts";
 import { isDeleted } from "../../src/feed/rules/target.ts";
 import {
-  countedOf,
+  inboxCountsOf,
   type Member,
   type UnreadGroup,
   versionOf,
@@ -21,8 +21,8 @@ import {
 import { putUnread, refOfGroup } from "../../src/feed/use-cases/notifications/closed-groups.ts";
 import { allPages } from "../../src/platform/ports/pages.ts";
 import type { Ref } from "../../src/platform/ports/records.ts";
-import { counted } from "../../src/platform/words/counted.ts";
 import type { Instant } from "../../src/platform/words/month.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 import type { Scanned } from "../../src/store/scans.ts";
 import { type CompareDeps, found } from "./findings.ts";
 import { isSameGroup, rebuildGroup, withMembersOf } from "./rebuild-group.ts";
@@ -63,7 +63,7 @@ async function compareGroups(
     if (rebuilt && isSameGroup(group, rebuilt)) continue;
     const { kind, target, memberCount } = group;
     const name = `${ownerId} ${kindName(kind)} ${target.type}/${target.id}`;
-    const detail = `${counted(rebuilt?.memberCount ?? 0, "member")}, not ${memberCount}`;
+    const detail = `${quantity(rebuilt?.memberCount ?? 0, "member")}, not ${memberCount}`;
     await found(deps, { kind: "NOTIFICATION_DIFFERS", name, detail }, () =>
       replace(deps, ownerId, group, rebuilt),
     );
@@ -87,7 +87,11 @@ function replace(
       const before = tx.get(ref);
       if (!before) return;
       const after = rebuilt && withMembersOf(before, rebuilt, wall);
-      const counts = replaceGroup(tx.get(inbox) ?? emptyInbox, countedOf(before), countedOf(after));
+      const counts = replaceGroup(
+        tx.get(inbox) ?? emptyInbox,
+        inboxCountsOf(before),
+        inboxCountsOf(after),
+      );
       tx.put(inbox, counts);
       putUnread(tx, ownerId, before, after, counts.version);
     },
@@ -150,8 +154,8 @@ async function compareInbox(deps: CompareDeps, ownerId: string, inbox: Inbox): P
 }
 
 const countsOf = ({ notificationCount, closedCount, actorCount }: Inbox): string =>
-  `${counted(notificationCount, "notification")} (${closedCount} closed) of ` +
-  counted(actorCount, "person", "people");
+  `${quantity(notificationCount, "notification")} (${closedCount} closed) of ` +
+  quantity(actorCount, "person", "people");
 
 /** The next version of an inbox, in which exactly these groups are counted. */
 function countAgain(inbox: Inbox, groups: readonly UnreadGroup[]): Inbox {
@@ -160,6 +164,6 @@ function countAgain(inbox: Inbox, groups: readonly UnreadGroup[]): Inbox {
   const empty: Inbox = { ...inbox, ...none, unseen: [], olderUnseenCount: 0 };
   const counted = groups
     .toSorted((a, b) => versionOf(a) - versionOf(b))
-    .reduce<Inbox>((sum, group) => replaceGroup(sum, undefined, countedOf(group)), empty);
+    .reduce<Inbox>((sum, group) => replaceGroup(sum, undefined, inboxCountsOf(group)), empty);
   return { ...counted, version, changeVersion: version };
 }

@@ -18,7 +18,7 @@ import {
 } from "../../src/feed/rules/kinds.ts";
 import { unlessWithdrawn } from "../../src/feed/rules/reaction.ts";
 import { isDeleted, type Target } from "../../src/feed/rules/target.ts";
-import { countedOf } from "../../src/feed/rules/unread-group.ts";
+import { inboxCountsOf } from "../../src/feed/rules/unread-group.ts";
 import { putUnread } from "../../src/feed/use-cases/notifications/closed-groups.ts";
 import { eventHash } from "../../src/feed/use-cases/notifications/notify.ts";
 import { allPages } from "../../src/platform/ports/pages.ts";
@@ -211,7 +211,7 @@ async function beginGroups(
         return group && !tx.get(groupRef) ? [group] : [];
       });
       const after = begun.reduce<Inbox>(
-        (inbox, group) => replaceGroup(inbox, undefined, countedOf(group)),
+        (inbox, group) => replaceGroup(inbox, undefined, inboxCountsOf(group)),
         before,
       );
       const version = Math.max(after.version, to.version);

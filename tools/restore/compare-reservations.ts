@@ -2,8 +2,8 @@
 
 import type { Ref } from "../../src/platform/ports/records.ts";
 import { annotationsOf } from "../../src/platform/words/annotations.ts";
-import { counted } from "../../src/platform/words/counted.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 import type { AccountName } from "../../src/points/ports/points.ts";
 import { accountRef, eventRef, programRef } from "../../src/points/ports/records.ts";
 import { type EventKey, eventName } from "../../src/points/rules/ledger.ts";
@@ -33,7 +33,7 @@ export function compareReservations(deps: CompareDeps): Promise<void> {
     for (const [i, reservation] of reservations.entries()) {
       if (!programs[i]) {
         const { state, points } = reservation;
-        const detail = `${state}, ${counted(points, "point")} for ${reservation.userId}`;
+        const detail = `${state}, ${quantity(points, "point")} for ${reservation.userId}`;
         await found(deps, { kind: "PROGRAM_LOST", name: textOf(reservation), detail });
         continue;
       }
@@ -55,7 +55,7 @@ async function compareReservation(
 ): Promise<void> {
   const { state, points, userId } = reservation;
   const name = textOf(reservation);
-  const detail = `${counted(points, "point")} for ${userId}`;
+  const detail = `${quantity(points, "point")} for ${userId}`;
   if (state === "DONE" && !key) {
     const finding = { kind: "RESERVATION_GRANT_LOST", name, detail } as const;
     return found(deps, finding, () => grantAgain(deps, reservation));
@@ -127,7 +127,7 @@ export function recreateReservation(
   const finding = {
     kind: "RESERVATION_LOST",
     name: `${programId}/${reservationId}`,
-    detail: `${counted(points, "point")} for ${userId}`,
+    detail: `${quantity(points, "point")} for ${userId}`,
   } as const;
   return found(deps, finding, () =>
     deps.engine.transact({

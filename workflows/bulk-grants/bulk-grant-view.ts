@@ -10,8 +10,8 @@ import type { BulkGrantCounts, BulkGrantView } from "../../src/bulk-grants/contr
 import type { ChangeView } from "../../src/platform/contract/changes.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
 import { displayCaller } from "../../src/platform/words/caller.ts";
-import { counted } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 import { createPace } from "./bulk-pace.ts";
 
 const programKey = defineSearchAttributeKey(searchAttributes.program, "KEYWORD");
@@ -66,7 +66,7 @@ const badOutcomes: ReadonlySet<string> = new Set(["INVALID", "DONE_WITH_FAILURES
 function outcomeOf({ state, row_count, counts }: BulkGrantView): string {
   const { invalid_count, failed_count } = counts;
   const [count, what] = state === "INVALID" ? [invalid_count, "invalid"] : [failed_count, "failed"];
-  return `${state}, ${number(count)} of ${counted(row_count, "row")} ${what}`;
+  return `${state}, ${number(count)} of ${quantity(row_count, "row")} ${what}`;
 }
 
 const textOf = (attributes: Readonly<Record<string, unknown>>) => JSON.stringify(attributes);
@@ -95,7 +95,7 @@ function markdownOf(view: BulkGrantView, label: string, pace: readonly string[])
     `- digest: \`${view.digest}\``,
     ...(title === undefined ? [] : [`- title: ${escapeMarkdown(title)}`]),
     ...(cause === undefined ? [] : [`- cause: ${escapeMarkdown(cause)}`]),
-    `- in all: ${counted(view.total_points, "point")}, ${counted(view.row_count, "row")}`,
+    `- in all: ${quantity(view.total_points, "point")}, ${quantity(view.row_count, "row")}`,
     ...(view.summary ?? []).map((line) => `- ${line}`),
     `- submitted by: ${escapeMarkdown(displayCaller(submitter) + from)}`,
     ...(starter ? [`- started by: ${escapeMarkdown(displayCaller(starter))}`] : []),

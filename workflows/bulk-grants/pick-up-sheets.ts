@@ -23,8 +23,8 @@ import {
   type WriteRefusalInput,
 } from "../../src/bulk-grants/contract/sheet-sources.ts";
 import { withoutControls } from "../../src/platform/words/controls.ts";
-import { counted } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 import { orRefusal, refusalOf, refuse, requireTexts } from "../failures.ts";
 import { pickUpTiming, pollTiming } from "../timing.ts";
 
@@ -262,7 +262,7 @@ function reportOf(
   spell: (text: string) => string,
 ): string {
   const { length: taken } = submitted;
-  const takenFiles = counted(taken, "file");
+  const takenFiles = quantity(taken, "file");
   const numbers = `${takenFiles} submitted, ${failed.length} failed, ${left.length} left.`;
   const lists = [failed, left].map((files) => [
     ...files.slice(0, maxNamed).map((file) => `- ${spell(textOf(file))}`),

@@ -3,8 +3,8 @@ import { defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes } from "@temporalio/workflow";
 import type { HoldInput, HoldStep } from "../../src/holds/contract/holds.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
-import { counted } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 import { byOf } from "../change-text.ts";
 
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
@@ -21,7 +21,7 @@ export function upsertEnd(state: HoldStep["state"]): void {
 export function detailsOf(input: HoldInput, step: HoldStep): string {
   const { user_id, points, reason = "", cause, held_by = "" } = input;
   return [
-    `${escapeMarkdown(`${counted(points, "point")} of ${user_id}`)}. ${stateOf(step)}`,
+    `${escapeMarkdown(`${quantity(points, "point")} of ${user_id}`)}. ${stateOf(step)}`,
     [
       `- reason: ${escapeMarkdown(reason) || "none given"}`,
       ...(cause ? [`- cause: ${escapeMarkdown(cause)}`] : []),

@@ -1,8 +1,8 @@
 /** The workflow that notifies the members of a program of points that expire soon. */
 import { continueAsNew, proxyActivities, setCurrentDetails } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
-import { counted } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 import {
   type ExpiryNoticesCounts,
   type ExpiryNoticesInput,
@@ -69,8 +69,8 @@ function ended(
 function reportOf(month: string, counts: ExpiryNoticesCounts): string {
   const { notified, unaffected, failed } = counts;
   return (
-    `Points that expire at the start of ${month}: ${counted(notified, "member")} notified, ` +
-    `${counted(unaffected, "account")} without such points, ` +
+    `Points that expire at the start of ${month}: ${quantity(notified, "member")} notified, ` +
+    `${quantity(unaffected, "account")} without such points, ` +
     `${failed.toLocaleString("en")} failed` +
     failedNames(counts)
   );

@@ -9,8 +9,8 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
-import { counted, nounFor } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { nounFor, quantity } from "../../src/platform/words/quantities.ts";
 import {
   type MonthEndCounts,
   type MonthEndFailure,
@@ -81,7 +81,7 @@ function reportOf(months: MonthEndMonths, counts: MonthEndCounts, progress: stri
   return (
     `The month end of ${nameOf(months.month)} ${progress}. ` +
     `Expired what was granted up to ${nameOf(months.granted_up_to)}: ` +
-    `${counted(expired, "account")}, ${number(unchanged)} unchanged, ${number(failed)} failed` +
+    `${quantity(expired, "account")}, ${number(unchanged)} unchanged, ${number(failed)} failed` +
     failedNames(counts)
   );
 }
@@ -94,7 +94,7 @@ function nameOf(month: MonthEndMonths["month"]): string {
 
 function incomplete(result: MonthEndFailure) {
   const message =
-    `could not expire what is due in ${counted(result.failed, "account")}, ` +
+    `could not expire what is due in ${quantity(result.failed, "account")}, ` +
     `${nounFor(result.failed, "which is", "which are")} left to the next run: ` +
     namesOf(result);
   return refuse(message, monthEndIncomplete, [result]);

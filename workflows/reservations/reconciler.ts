@@ -8,8 +8,8 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
-import { counted } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 import type { ReconcilerInput, SyncCounts } from "../../src/reservations/contract/reconciler.ts";
 import { reconcilerTiming } from "../timing.ts";
 
@@ -52,7 +52,7 @@ const describePass = (start: number, counts: SyncCounts | undefined): string =>
 function describeRuns(counts: SyncCounts | undefined): string {
   if (!counts) return "Runs could not be checked.";
   return (
-    `Runs: ${counted(counts.synced, "change")} sent again, ${counts.restarted} started again, ` +
+    `Runs: ${quantity(counts.synced, "change")} sent again, ${counts.restarted} started again, ` +
     `${counts.terminated} terminated, ${counts.failed} failed.`
   );
 }
@@ -61,7 +61,7 @@ function describeRuns(counts: SyncCounts | undefined): string {
 function describeBehind({ behind = [], behind_count: count = 0 }: SyncCounts): string {
   if (count === 0) return " No month end is behind.";
   const names = behind.map(
-    ({ program_id, months }) => `${program_id} (${counted(months, "month")})`,
+    ({ program_id, months }) => `${program_id} (${quantity(months, "month")})`,
   );
   const rest = count > names.length ? ` and ${count - names.length} more` : "";
   return ` Month ends are behind in ${names.join(", ")}${rest}.`;

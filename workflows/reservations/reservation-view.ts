@@ -3,8 +3,8 @@ import { defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 import type { ChangeView } from "../../src/platform/contract/changes.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
-import { counted } from "../../src/platform/words/counted.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { quantity } from "../../src/platform/words/quantities.ts";
 import type { Points } from "../../src/platform/words/units.ts";
 import {
   isFinal,
@@ -63,7 +63,7 @@ export function showDetails(
   step: ReservationStep,
   executeTime: string,
 ): void {
-  const what = escapeMarkdown(`${counted(input.points, "point")} for ${input.user_id}`);
+  const what = escapeMarkdown(`${quantity(input.points, "point")} for ${input.user_id}`);
   run.showDetails(`${what}. ${detailsOf(step, run, executeTime)}`, [
     ...originOf(input),
     ...(isFinal(step) ? [] : [howToEnd]),
@@ -138,7 +138,8 @@ function detailsOf(step: ReservationStep, run: Run, executeTime: string): string
     case "DONE":
       return (
         `Granted at ${step.grant_time}, ${step.lateness} late: ` +
-        `${counted(step.available_points, "point")} available, ledger entry ${step.entry_number}.` +
+        `${quantity(step.available_points, "point")} available, ` +
+        `ledger entry ${step.entry_number}.` +
         (run.isCancelRequested() ? " The requested cancellation came too late." : "")
       );
     case "CANCELLED":

@@ -32,7 +32,7 @@ import {
   timeFormat,
   title,
 } from "./options.ts";
-import { counted, line, printable } from "./output.ts";
+import { line, printable, quantity } from "./output.ts";
 import type { Session } from "./session.ts";
 
 export const approve = says(BulkGrantService.method.approveBulkGrant, {
@@ -92,9 +92,9 @@ const stepsBefore = async (session: Session, bulkGrant: BulkGrant): Promise<stri
 const questionOf = ({ reversedBulkGrantId, totalPoints }: BulkGrant): string =>
   reversedBulkGrantId
     ? printable(
-        `Approve to take back up to ${counted(totalPoints, "point")} of ${reversedBulkGrantId}?`,
+        `Approve to take back up to ${quantity(totalPoints, "point")} of ${reversedBulkGrantId}?`,
       )
-    : `Approve ${counted(totalPoints, "point")}?`;
+    : `Approve ${quantity(totalPoints, "point")}?`;
 
 export const reverse = runs(ReverseBulkGrantRequestSchema, {
   summary: "take back what a bulk grant has granted",
@@ -121,7 +121,7 @@ export const reverse = runs(ReverseBulkGrantRequestSchema, {
     if (!out.isJson) await write(io.stderr, out.table(linesOf(reversedFacts, reversed)));
     if (!force) {
       expectTerminal(session, "bulk reverse needs --force");
-      const question = `Take back up to ${counted(grantedPoints(reversed), "point")}?`;
+      const question = `Take back up to ${quantity(grantedPoints(reversed), "point")}?`;
       if (!(await agree(session, question, "not submitted"))) return;
     }
     // "+2h" would be another time in the next try, and so another content.

@@ -27,7 +27,7 @@ import {
   timeFormat,
   title,
 } from "./options.ts";
-import { counted, line } from "./output.ts";
+import { line, quantity } from "./output.ts";
 import { conclude, type Session } from "./session.ts";
 
 export const check = runs(HeaderSchema, {
@@ -59,9 +59,9 @@ export const check = runs(HeaderSchema, {
 function checkNote({ rowCount, totalPoints, alreadyGrantedCount, ...check }: SheetCheck): string {
   const counts = check.problemCounts.map(({ code, rowCount }) => `${rowCount} × ${code}`);
   return [
-    `${counted(rowCount, "row")}, ${counted(totalPoints, "point")}`,
+    `${quantity(rowCount, "row")}, ${quantity(totalPoints, "point")}`,
     ...(alreadyGrantedCount > 0
-      ? [`${counted(alreadyGrantedCount, "row is", "rows are")} granted already`]
+      ? [`${quantity(alreadyGrantedCount, "row is", "rows are")} granted already`]
       : []),
     ...(check.trimmedUserIdCount > 0
       ? [`blanks taken away from user ids: ${check.trimmedUserIdCount}`]
@@ -116,7 +116,7 @@ export async function upload(
   if (file === "-" && io.stdin.isTTY) await out.note("type the sheet; Ctrl-D ends it");
   const csv = await readSheet(io, file);
   if (!out.isTerminal) {
-    await out.note(`uploading ${counted(csv.length, "byte")}`);
+    await out.note(`uploading ${quantity(csv.length, "byte")}`);
     return await meguri.uploadBulkGrant(header, { csv }, call);
   }
   const bar = createBar(io, "{bar} {value} of {total} bytes uploaded");
@@ -214,7 +214,7 @@ function differenceText(bulkGrant: BulkGrant, check: SheetCheck): string {
   }
   return (
     `the sheet is not what revision ${bulkGrant.revision} holds: it has ` +
-    `${counted(check.rowCount, "row")} and ${counted(check.totalPoints, "point")}, ` +
+    `${quantity(check.rowCount, "row")} and ${quantity(check.totalPoints, "point")}, ` +
     `the revision ${bulkGrant.rowCount} and ${bulkGrant.totalPoints}`
   );
 }

@@ -24,11 +24,11 @@ import { bulkGrant, program } from "./options.ts";
 import {
   type Cell,
   type Columns,
-  counted,
   enumName,
   formatTime,
   nounFor,
   type Output,
+  quantity,
 } from "./output.ts";
 import type { Session } from "./session.ts";
 
@@ -169,7 +169,7 @@ export const summaryCells = (summary: BulkGrantSummary): [name: string, value: C
   ...summary.overlaps
     .filter(({ warned }) => !warned)
     .map((overlap): [string, Cell] => ["overlap", overlapText(overlap, summary)]),
-  ["compared with", counted(summary.comparedCount, "other bulk grant")],
+  ["compared with", quantity(summary.comparedCount, "other bulk grant")],
   ...summary.overlaps
     .filter(({ warned }) => warned)
     .map((overlap): [string, Cell] => ["WARNING", overlapText(overlap, summary)]),

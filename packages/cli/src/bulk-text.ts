@@ -7,7 +7,7 @@ import {
   BulkGrant_State as State,
 } from "@meguri/client/bulk-grants";
 import { refuse } from "./confirm.ts";
-import { callerText, counted, enumName, formatTime, printable } from "./output.ts";
+import { callerText, enumName, formatTime, printable, quantity } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** The state, with the changes that are under way. */
@@ -21,7 +21,7 @@ export function stateText({ state, pause, cancelRequest }: BulkGrant): string {
 export function aboutBulkGrant(bulkGrant: BulkGrant | undefined): string {
   if (bulkGrant === undefined) return "";
   const { bulkGrantId, title, revision, rowCount, totalPoints } = bulkGrant;
-  const size = `${counted(rowCount, "row")}, ${counted(totalPoints, "point")}`;
+  const size = `${quantity(rowCount, "row")}, ${quantity(totalPoints, "point")}`;
   const what = `${size}${title && ` (${title})`}`;
   return printable(`${bulkGrantId}: ${stateText(bulkGrant)}, revision ${revision}, ${what}`);
 }
@@ -47,7 +47,7 @@ export const approvalCounts = (bulkGrant: BulkGrant): string =>
 
 /** The approvals that are missing, such as `2 approvals`. */
 const missingApprovals = (bulkGrant: BulkGrant): string =>
-  counted(neededApprovals(bulkGrant) - bulkGrant.approvals.length, "approval");
+  quantity(neededApprovals(bulkGrant) - bulkGrant.approvals.length, "approval");
 
 /** A command line about a bulk grant, which can be pasted into a shell. */
 export function commandFor(
@@ -130,7 +130,7 @@ function afterInvalid(bulkGrant: BulkGrant): string[] {
   return [
     ...(exceededMaxTotalPoints > 0n
       ? [
-          `the sum is ${counted(totalPoints, "point")}, and the program allows ` +
+          `the sum is ${quantity(totalPoints, "point")}, and the program allows ` +
             `${exceededMaxTotalPoints}`,
         ]
       : []),
@@ -160,7 +160,7 @@ function endOf({ actions, result, countsFinalTime }: BulkGrant): string {
   const verb = end.type === ActionType.REJECT ? "rejected" : "cancelled";
   const reason = end.reason === "" ? "without a reason" : end.reason;
   const granted = result
-    ? `; ${counted(result.grantedCount, "row was", "rows were")} granted before`
+    ? `; ${quantity(result.grantedCount, "row was", "rows were")} granted before`
     : "";
   const final = countsFinalTime
     ? `; this count is final at ${formatTime(countsFinalTime)}, a row may be granted until then`

@@ -8,7 +8,7 @@ import {
 import { ExpiredPointsPolicy } from "@meguri/client/points";
 import { type Commands, lists, says, shows } from "./command.ts";
 import { allowPartial, amount, change, eventId, program, timeFormat } from "./options.ts";
-import { counted, enumName, formatTime, outcomeText } from "./output.ts";
+import { enumName, formatTime, outcomeText, quantity } from "./output.ts";
 
 const { method } = HoldService;
 
@@ -78,7 +78,7 @@ export const holds: Commands = {
     more: ({ captures }) =>
       captures.map(({ eventId, points, refundedPoints, createTime }) => {
         const refunded = refundedPoints > 0n ? `, ${refundedPoints} refunded` : "";
-        const what = `${counted(points, "point")}${refunded}`;
+        const what = `${quantity(points, "point")}${refunded}`;
         return ["capture", `${what}, event ${eventId}, ${formatTime(createTime)}`];
       }),
   }),
@@ -109,7 +109,7 @@ function sentence(answer: ChangeAnswer, request: { readonly validateOnly: boolea
 function about(hold: Hold | undefined): string {
   if (hold === undefined) return "";
   const { holdId, state, points, capturedPoints, releasedPoints, userId, until } = hold;
-  const what = `${counted(points, "point")} of ${userId} until ${formatTime(until)}`;
+  const what = `${quantity(points, "point")} of ${userId} until ${formatTime(until)}`;
   const parts = `${capturedPoints} captured, ${releasedPoints} released`;
   return `${enumName(StateSchema, state)}: ${what}, ${parts} (hold ${holdId})`;
 }

@@ -5,7 +5,7 @@ import { runs } from "./command.ts";
 import { type ExportedLine, entriesIn, filesOf } from "./exported-files.ts";
 import { write } from "./io.ts";
 import { entryTypes, recordedSince, recordedUntil } from "./options.ts";
-import { counted, printable } from "./output.ts";
+import { printable, quantity } from "./output.ts";
 
 type Test = (line: ExportedLine) => boolean;
 
@@ -46,7 +46,7 @@ export const grep = runs(ListLedgerEntriesRequestSchema, {
     for (const path of paths) {
       const { files, unreadable } = await filesOf(path);
       if (unreadable > 0) {
-        const entries = counted(unreadable, "entry", "entries");
+        const entries = quantity(unreadable, "entry", "entries");
         await out.note(`${path}: ${entries} could not be exported`);
       }
       for (const file of files) {

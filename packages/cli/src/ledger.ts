@@ -20,7 +20,7 @@ import { untilEnded } from "./calls.ts";
 import { type Commands, lists, runs } from "./command.ts";
 import { grep } from "./ledger-grep.ts";
 import { entryTypes, program, recordedSince, recordedUntil } from "./options.ts";
-import { type Cell, counted, enumName, nounFor } from "./output.ts";
+import { type Cell, enumName, nounFor, quantity } from "./output.ts";
 import { conclude, type Session } from "./session.ts";
 
 export const ledgers: Commands = {
@@ -90,8 +90,8 @@ const exportNote = ({ job, ...found }: LedgerExport): string =>
   `${found.destination}/${found.folder}: ${stateOf(job)}, ` +
   (job?.state === State.FAILED
     ? `the run ${job.workflowId} in Temporal says why`
-    : `${counted(found.entryCount, "entry", "entries")} in ` +
-      `${counted(found.partCount, "part")}, ` +
+    : `${quantity(found.entryCount, "entry", "entries")} in ` +
+      `${quantity(found.partCount, "part")}, ` +
       `${found.unreadableEntryCount} could not be read`);
 
 export const verify = runs(VerifyAccountRequestSchema, {
@@ -138,10 +138,10 @@ const isRepaired = ({ repaired, restoredEntryNumbers }: VerifyAccountResponse): 
 function accountNote(userId: string, answer: VerifyAccountResponse): string {
   const { differences, unreportedDifferenceCount, entryCount } = answer;
   const count = BigInt(differences.length) + unreportedDifferenceCount;
-  const entries = counted(entryCount, "entry", "entries");
+  const entries = quantity(entryCount, "entry", "entries");
   if (count === 0n) return `${userId}: agrees with the ${entries} of the ledger`;
   const next = isRepaired(answer) ? "repaired" : "meguri verify --repair corrects the account";
-  return `${userId}: ${counted(count, "difference")} in ${entries}; ${next}`;
+  return `${userId}: ${quantity(count, "difference")} in ${entries}; ${next}`;
 }
 
 async function verifyProgram(
@@ -174,7 +174,7 @@ function verificationNote(verification: ProgramVerification): string {
   const { job, accountCount, repair } = verification;
   const { wrongAccountCount: wrong, repairedAccountCount: repaired } = verification;
   const { failedAccountCount: failed } = verification;
-  const accounts = counted(accountCount, "account");
+  const accounts = quantity(accountCount, "account");
   const compared = `${job?.programId}: ${stateOf(job)}, ${accounts} compared`;
   return repair
     ? `${compared}, ${wrong} differed, ${repaired} repaired, ` +

@@ -177,5 +177,5 @@ export const callerText = ({
 export const nounFor = (count: number | bigint, thing: string, things = `${thing}s`): string =>
   BigInt(count) === 1n ? thing : things;
 
-export const counted = (count: number | bigint, thing: string, things?: string): string =>
+export const quantity = (count: number | bigint, thing: string, things?: string): string =>
   `${count} ${nounFor(count, thing, things)}`;

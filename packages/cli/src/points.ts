@@ -21,7 +21,7 @@ import {
   program,
   readMonth,
 } from "./options.ts";
-import { counted, type Output, outcomeText } from "./output.ts";
+import { type Output, outcomeText, quantity } from "./output.ts";
 
 const { method } = PointsService;
 
@@ -172,7 +172,7 @@ type ChangeAnswer = Pick<GrantPointsResponse, "entry" | "availablePoints" | "rep
 function changed(done: (points: string, user: string) => string) {
   return (answer: ChangeAnswer, request: { userId: string; validateOnly: boolean }): string => {
     const { entry, availablePoints } = answer;
-    const what = done(counted(entry?.points ?? 0n, "point"), request.userId);
+    const what = done(quantity(entry?.points ?? 0n, "point"), request.userId);
     const text = `${what} (event ${entry?.event?.eventId}), balance ${availablePoints}`;
     return outcomeText(request, answer, text);
   };

@@ -17,7 +17,7 @@ import { UsageError } from "./errors.ts";
 import { type ColumnPaths, columnsOf, linesOf } from "./fields.ts";
 import { write } from "./io.ts";
 import { changeReason } from "./options.ts";
-import { counted, enumName } from "./output.ts";
+import { enumName, quantity } from "./output.ts";
 import type { Session } from "./session.ts";
 
 const { method } = ProgramService;
@@ -30,7 +30,7 @@ const maskOf = (values: Values): string[] =>
 
 function about(program: Program | undefined): string {
   const months = program?.lifetimeChanges.at(-1)?.lifetimeMonths ?? 0;
-  return `${program?.programId}: ${program?.timeZone}, ${counted(months, "month")}\n`;
+  return `${program?.programId}: ${program?.timeZone}, ${quantity(months, "month")}\n`;
 }
 
 const rulesText = (rules: Program_BulkRules | undefined): string =>
@@ -165,6 +165,6 @@ function aboutRules(program: Program | undefined): string {
   if (!change) return "";
   const { number, state, approvals, requiredApprovalCount } = change;
   const what = `bulk rules of ${program.programId}: change ${number}`;
-  const counts = `${approvals.length} of ${counted(requiredApprovalCount, "approval")}`;
+  const counts = `${approvals.length} of ${quantity(requiredApprovalCount, "approval")}`;
   return `${what} is ${enumName(StateSchema, state)}, ${counts}\n`;
 }

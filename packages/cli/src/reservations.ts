@@ -22,7 +22,7 @@ import {
   program,
   timeFormat,
 } from "./options.ts";
-import { counted, enumName, formatTime, line, nounFor, outcomeText } from "./output.ts";
+import { enumName, formatTime, line, nounFor, outcomeText, quantity } from "./output.ts";
 import type { Session } from "./session.ts";
 
 const { method } = ReservationService;
@@ -177,7 +177,7 @@ export const reservations: Commands = {
 function expiryText({ expiry }: Reservation): string | undefined {
   if (expiry.case === "expireMonth") return `at the end of ${expiry.value}`;
   if (expiry.case === "expireAfterMonths") {
-    return `as after a lifetime of ${counted(expiry.value, "month")}`;
+    return `as after a lifetime of ${quantity(expiry.value, "month")}`;
   }
   return undefined;
 }
@@ -193,7 +193,7 @@ function sentence(answer: ChangeAnswer, request: { readonly validateOnly: boolea
   const { reservation } = answer;
   if (reservation === undefined) return "\n";
   const { reservationId, state, points, userId, executeTime } = reservation;
-  const when = `${counted(points, "point")} for ${userId} at ${formatTime(executeTime)}`;
+  const when = `${quantity(points, "point")} for ${userId} at ${formatTime(executeTime)}`;
   const text = `${enumName(StateSchema, state)}: ${when} (reservation ${reservationId})`;
   return outcomeText(request, answer, text);
 }
@@ -224,7 +224,7 @@ async function cancelPages(session: Session, request: CancelReservationsRequest)
 }
 
 const sizeOf = (count: number, points: bigint): string =>
-  `${counted(count, "reservation")} of ${counted(points, "point")}`;
+  `${quantity(count, "reservation")} of ${quantity(points, "point")}`;
 
 const skippedText = (count: number): string =>
   `skipped ${count} that ${nounFor(count, "has", "have")} changed`;

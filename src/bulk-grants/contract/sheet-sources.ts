@@ -119,7 +119,7 @@ export interface WriteRefusalInput extends BulkGrantInput {
 }
 
 /** The address or the name of a file that was moved or written. */
-export interface FilePlace {
+export interface FileAddress {
   /** Absent when the file to be moved is not there any more. */
   readonly place?: string;
 }

@@ -1,7 +1,7 @@
 /** Writes what is wrong with a file of Google Drive to a file in the folder `failed`. */
 import { buffer } from "node:stream/consumers";
 import type { ErrorSheet } from "../ports/bulk-grants.ts";
-import type { SheetPlace } from "../rules/bulk-grant.ts";
+import type { SheetAddress } from "../rules/bulk-grant.ts";
 import { errorsName } from "../sources/files.ts";
 import { answerOf } from "./auth.ts";
 import { childrenNamed, type DriveFolder, sharedDrives, subfolder } from "./drive-folder.ts";
@@ -13,7 +13,7 @@ export async function writeErrorsFile(
   folder: DriveFolder,
   path: string,
   { csv }: ErrorSheet,
-): Promise<SheetPlace> {
+): Promise<SheetAddress> {
   const name = errorsName(path);
   const fileId = await errorsFile(folder, name);
   const { webViewLink } = await answerOf(

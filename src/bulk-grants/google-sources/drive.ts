@@ -3,7 +3,7 @@
 import type { Page } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { ErrorSheet } from "../ports/bulk-grants.ts";
-import type { SheetPlace } from "../rules/bulk-grant.ts";
+import type { SheetAddress } from "../rules/bulk-grant.ts";
 import type { DefinitionOf } from "../sources/definitions.ts";
 import { type Folder, namesIn } from "../sources/files.ts";
 import type { FaultyFile, OpenFile, Source, SourceFile, VersionedFile } from "../sources/source.ts";
@@ -98,7 +98,7 @@ async function moveFile(
   folder: DriveFolder,
   file: SourceFile,
   to: Folder,
-): Promise<SheetPlace | undefined> {
+): Promise<SheetAddress | undefined> {
   const { drive, folderId } = folder;
   const found = await sheetsOf(folder, file);
   const [first] = found;
@@ -134,7 +134,7 @@ async function writeErrors(
   folder: DriveFolder,
   file: FaultyFile,
   errors: ErrorSheet,
-): Promise<SheetPlace> {
+): Promise<SheetAddress> {
   const spreadsheetId =
     file.url === undefined ? await idIn(folder, file) : spreadsheetIdIn(file.url);
   if (spreadsheetId === undefined) return writeErrorsFile(folder, file.path, errors);

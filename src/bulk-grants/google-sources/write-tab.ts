@@ -1,6 +1,6 @@
 /** Writes what is wrong with a sheet to a new tab of a spreadsheet. */
 import type { ErrorSheet, SheetCells } from "../ports/bulk-grants.ts";
-import type { SheetPlace } from "../rules/bulk-grant.ts";
+import type { SheetAddress } from "../rules/bulk-grant.ts";
 import { answerOf } from "./auth.ts";
 import { type SpreadsheetRef, spreadsheetUrl, tabNamed, tabRange } from "./tabs.ts";
 
@@ -19,7 +19,7 @@ const smallestGrid = { rowCount: 1, columnCount: 1 };
 export async function writeTab(
   spreadsheet: SpreadsheetRef,
   { title, rows }: ErrorSheet,
-): Promise<SheetPlace> {
+): Promise<SheetAddress> {
   const sheetId = await replaceTab(spreadsheet, title);
   let written = 0;
   for await (const chunk of inChunks(rows)) {

@@ -11,7 +11,7 @@ import type {
   BulkGrant,
   BulkGrantName,
   BulkGrantState,
-  SheetPlace,
+  SheetAddress,
 } from "../rules/bulk-grant.ts";
 import type { BulkGrantSummary } from "../rules/bulk-grant-summary.ts";
 import type { RowProblem, SheetRow } from "../rules/sheet.ts";
@@ -172,12 +172,12 @@ export interface BulkSources {
    * Moves a file to `done/` or `failed/`, and returns where it is then. One that is not there any
    * more needs no move.
    */
-  move(source: string, to: "done" | "failed"): Promise<SheetPlace | undefined>;
+  move(source: string, to: "done" | "failed"): Promise<SheetAddress | undefined>;
   /**
    * Writes what is wrong with a sheet where people find it, and returns where: a tab of the
    * spreadsheet, or `failed/<name>.errors.csv`, which is written again. May be repeated.
    */
-  writeErrors(sheet: SourceRef, errors: ErrorSheet): Promise<SheetPlace>;
+  writeErrors(sheet: SourceRef, errors: ErrorSheet): Promise<SheetAddress>;
 }
 
 /** A sheet of a source, and its address, if it is known. */

@@ -3,7 +3,7 @@
 import { type Ref, ref } from "../../platform/ports/records.ts";
 import type { Action, BulkGrant, Revision } from "../rules/bulk-grant.ts";
 import type { BulkGrantSummary } from "../rules/bulk-grant-summary.ts";
-import type { PointsWindow } from "../rules/counted-points.ts";
+import type { PointsWindow } from "../rules/tier-points.ts";
 import type { BlockCheck, BlockOutcome, PendingUpload } from "./bulk-grants.ts";
 
 declare module "../../platform/ports/records.ts" {

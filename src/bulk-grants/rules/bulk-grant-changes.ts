@@ -16,7 +16,7 @@ import {
   type Revision,
   type RunCounts,
 } from "./bulk-grant.ts";
-import type { CountedPoints } from "./counted-points.ts";
+import type { TierPoints } from "./tier-points.ts";
 
 /** The states in which a new revision can be submitted. */
 const replaceable: ReadonlySet<BulkGrantState> = new Set([
@@ -104,7 +104,7 @@ export const campaignPoints = (
 /** The limits of a revision by the program's rules, and its points that the tiers count. */
 export interface ValidatedLimits {
   readonly limits: Pick<Revision, "requiredApprovalCount" | "exceededMaxTotalPoints" | "digest">;
-  readonly counted?: CountedPoints;
+  readonly tierPoints?: TierPoints;
 }
 
 /** Whether the current revision has ended and none of its rows was sent to be granted. */
@@ -123,13 +123,13 @@ export function endValidation(
   now: Instant,
 ): BulkGrant {
   if (record.state !== "VALIDATING" || record.revision.number !== revision) return record;
-  const { limits, counted } = limitsOf();
-  const { counted: _, ...rest } = record;
+  const { limits, tierPoints } = limitsOf();
+  const { tierPoints: _, ...rest } = record;
   const isValid = checked.invalidCount === 0 && limits.exceededMaxTotalPoints === undefined;
   const approved = limits.requiredApprovalCount === 0 ? "APPROVED" : "AWAITING_APPROVAL";
   return {
     ...rest,
-    ...(counted && { counted }),
+    ...(tierPoints && { tierPoints }),
     revision: { ...record.revision, ...limits },
     checked,
     state: isValid ? approved : "INVALID",

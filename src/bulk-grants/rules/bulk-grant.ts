@@ -2,8 +2,8 @@
 import type { Approval, Caller } from "../../platform/words/caller.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
-import type { CountedPoints } from "./counted-points.ts";
 import type { RowCode } from "./sheet.ts";
+import type { TierPoints } from "./tier-points.ts";
 
 /** A state, as it is stored and as readers get it. */
 export type BulkGrantState =
@@ -59,7 +59,7 @@ export interface BulkGrant extends BulkGrantName {
   /** How many approvals it needs since the rules became stricter while it waited. */
   readonly raisedApprovalCount?: number;
   /** The points of the current revision that the program's tiers count; absent for none. */
-  readonly counted?: CountedPoints;
+  readonly tierPoints?: TierPoints;
   /** When the submitter is reminded, and when the bulk grant is cancelled without approvals. */
   readonly remindTime: Instant;
   readonly expireTime: Instant;
@@ -82,9 +82,9 @@ export interface BulkGrant extends BulkGrantName {
    */
   readonly countsFinalTime?: Instant;
   /** Where the sheet is since a pick-up has moved it; absent when it is where it was. */
-  readonly movedTo?: SheetPlace;
+  readonly movedTo?: SheetAddress;
   /** Where the source has the rows that were not granted; absent before they are written. */
-  readonly failedRowsAt?: SheetPlace;
+  readonly failedRowsAt?: SheetAddress;
   /** How far the report of the last outcome has come. */
   readonly report?: "SENDING" | "SENT" | "FAILED";
   /** The latest 20 actions, oldest first. */
@@ -94,7 +94,7 @@ export interface BulkGrant extends BulkGrantName {
 }
 
 /** Where people find a file or a tab. */
-export interface SheetPlace {
+export interface SheetAddress {
   /** The path of a file, as a source string has it, or the title of a tab. */
   readonly name: string;
   /** Absent when it has no address. */

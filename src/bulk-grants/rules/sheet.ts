@@ -1,6 +1,7 @@
 /** The rows of a bulk grant's sheet, and what can be wrong with a row. */
-import { nounFor } from "../../platform/words/counted.ts";
+
 import { type Month, parseMonth } from "../../platform/words/month.ts";
+import { nounFor } from "../../platform/words/quantities.ts";
 import { maxPoints, type Points } from "../../platform/words/units.ts";
 
 /** One row of a sheet. */

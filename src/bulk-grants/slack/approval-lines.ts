@@ -1,6 +1,6 @@
 /** Writes in Slack's mrkdwn what approvers have to know of a bulk grant that awaits approval. */
 
-import { counted, nounFor } from "../../platform/words/counted.ts";
+import { nounFor, quantity } from "../../platform/words/quantities.ts";
 import { type BulkGrant, neededApprovals } from "../rules/bulk-grant.ts";
 import {
   type BulkGrantSummary,
@@ -37,7 +37,7 @@ export function summaryLines(summary: BulkGrantSummary, revision: number): strin
 function differenceLine(difference: RevisionDifference, revision: number): string {
   const { addedCount, removedCount, changedCount, pointsBefore } = difference;
   return (
-    `Replaces revision ${revision - 1}: ${counted(addedCount, "user")} added, ` +
+    `Replaces revision ${revision - 1}: ${quantity(addedCount, "user")} added, ` +
     `${count(removedCount)} removed, ${count(changedCount)} changed; it had ${points(pointsBefore)}`
   );
 }
@@ -45,7 +45,7 @@ function differenceLine(difference: RevisionDifference, revision: number): strin
 function warning(overlap: Overlap, rowCount: number): string {
   const { bulkGrantId, sameUserCount, samePointsCount, state, time } = overlap;
   return (
-    `:warning: ${count(sameUserCount)} of ${counted(rowCount, "user")} ` +
+    `:warning: ${count(sameUserCount)} of ${quantity(rowCount, "user")} ` +
     `${nounFor(sameUserCount, "is", "are")} in \`${escaped(bulkGrantId)}\` as well ` +
     `(${state}, ${dateOf(time)}), ` +
     `${count(samePointsCount)} with the same points`
@@ -57,7 +57,7 @@ export function waitLines(record: BulkGrant): string[] {
   const { programId, bulkGrantId, approvals, revision } = record;
   const command = `meguri bulk approve ${shellWord(bulkGrantId)} --program ${programId}`;
   return [
-    `${approvals.length} of ${counted(neededApprovals(record), "approval")}; ` +
+    `${approvals.length} of ${quantity(neededApprovals(record), "approval")}; ` +
       `expires ${dateOf(record.expireTime)}`,
     `Digest: \`${revision.digest}\``,
     `Approve: \`${escaped(command)}\``,

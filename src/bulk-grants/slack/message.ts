@@ -100,7 +100,7 @@ const endingLine = ({ action, ...approval }: Action): string =>
 
 function linksLine({ bulkGrant }: BulkGrantReport, workflowUrl: string): string {
   const { movedTo, failedRowsAt } = bulkGrant;
-  const { name, url } = movedTo ?? sourcePlace(bulkGrant);
+  const { name, url } = movedTo ?? sourceAddress(bulkGrant);
   return [
     link(workflowUrl, "Workflow"),
     ...(name === undefined ? [] : [place("Source", name, url)]),
@@ -112,7 +112,7 @@ function linksLine({ bulkGrant }: BulkGrantReport, workflowUrl: string): string 
  * Where a sheet is that no pick-up has moved. One with a version is about to be moved: a path would
  * lead to nothing soon, while an address stays the same.
  */
-function sourcePlace({ state, revision: { source, sourceUrl: url } }: BulkGrant) {
+function sourceAddress({ state, revision: { source, sourceUrl: url } }: BulkGrant) {
   const name = source && withoutVersion(source);
   if (name === source || url !== undefined) return { name, url };
   return { name: `${name}, which moves to ${state === "INVALID" ? "failed" : "done"}`, url };

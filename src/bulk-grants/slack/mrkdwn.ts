@@ -2,16 +2,16 @@
 
 import type { Approval } from "../../platform/words/caller.ts";
 import { displayCaller } from "../../platform/words/caller.ts";
-import { counted } from "../../platform/words/counted.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import { quantity } from "../../platform/words/quantities.ts";
 
 /** The caller of an action and, if there is one, the reason. */
 export const who = ({ caller, reason }: Approval): string =>
   `${escaped(displayCaller(caller))}${reason ? `: ${escaped(reason)}` : ""}`;
 
-export const rows = (count: number): string => counted(count, "row");
+export const rows = (count: number): string => quantity(count, "row");
 
-export const points = (count: number): string => counted(count, "point");
+export const points = (count: number): string => quantity(count, "point");
 
 /** Slack shows the time in each reader's zone. */
 export function dateOf(time: Instant): string {

@@ -1,7 +1,7 @@
 /** Writes in Slack's mrkdwn what has become of a change of a program's bulk rules. */
 
 import { displayCaller } from "../../platform/words/caller.ts";
-import { counted } from "../../platform/words/counted.ts";
+import { quantity } from "../../platform/words/quantities.ts";
 import type { RuleChangeReport } from "../../points/ports/programs.ts";
 import { type RuleChangeState, ruleChangeState } from "../../points/rules/bulk-rule-changes.ts";
 import { type BulkRules, isLowering } from "../../points/rules/bulk-rules.ts";
@@ -29,7 +29,7 @@ export function ruleChangeMessage({ programId, change, time }: RuleChangeReport)
     ...(isLowering(from, to) ? ["It lowers the rules."] : []),
     `Proposed by ${escaped(displayCaller(change.proposer))}`,
     ...approvals.map((approval) => `Approved by ${who(approval)}`),
-    ...(isOpen ? [`${approvals.length} of ${counted(requiredApprovalCount, "approval")}`] : []),
+    ...(isOpen ? [`${approvals.length} of ${quantity(requiredApprovalCount, "approval")}`] : []),
     ...(state === "WAITING" && effectiveTime !== undefined
       ? [`In force from ${dateOf(effectiveTime)}, unless somebody cancels it`]
       : []),

@@ -1,7 +1,7 @@
 /** A folder or a prefix of a bucket as a source of rows. */
 import { basename } from "node:path/posix";
 import { createObjectStore } from "../../platform/objects/create-store.ts";
-import type { SheetPlace } from "../rules/bulk-grant.ts";
+import type { SheetAddress } from "../rules/bulk-grant.ts";
 import type { DefinitionOf } from "./definitions.ts";
 import { errorsName, isPickedUp, namesIn, newFilesPageSize, noSuchFile } from "./files.ts";
 import type { Source, VersionedFile } from "./source.ts";
@@ -9,7 +9,7 @@ import type { Source, VersionedFile } from "./source.ts";
 /** Serves the objects of a place. New ones are the `*.csv` objects directly in it. */
 export function createObjectSource(definition: DefinitionOf<"folder" | "s3">): Source {
   const store = createObjectStore(definition, "source");
-  const placeOf = (name: string): SheetPlace => ({ name, url: store.urlOf(name) });
+  const placeOf = (name: string): SheetAddress => ({ name, url: store.urlOf(name) });
   return {
     async open({ path, version }) {
       const csv = await store.open(path, version);

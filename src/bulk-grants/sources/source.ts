@@ -3,7 +3,7 @@
 import type { VersionedPath } from "../../platform/objects/object-store.ts";
 import type { Page } from "../../platform/ports/pages.ts";
 import type { ErrorSheet } from "../ports/bulk-grants.ts";
-import type { SheetPlace } from "../rules/bulk-grant.ts";
+import type { SheetAddress } from "../rules/bulk-grant.ts";
 import type { Folder } from "./files.ts";
 
 /**
@@ -28,12 +28,12 @@ export interface Source {
    * not there any more, or has another version, so that two pick-ups may overlap. Returns where
    * the file is then; names of places are paths in the source.
    */
-  move(file: SourceFile, to: Folder): Promise<SheetPlace | undefined>;
+  move(file: SourceFile, to: Folder): Promise<SheetAddress | undefined>;
   /**
    * Writes what is wrong with the sheet of a file, which may have been moved: to a tab of the
    * spreadsheet, or to a file in `failed`, which replaces that of an earlier failure.
    */
-  writeErrors(file: FaultyFile, errors: ErrorSheet): Promise<SheetPlace>;
+  writeErrors(file: FaultyFile, errors: ErrorSheet): Promise<SheetAddress>;
 }
 
 /** The bytes of a file. */

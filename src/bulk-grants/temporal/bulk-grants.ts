@@ -11,8 +11,8 @@ import {
   programKey,
   stateKey,
 } from "../../platform/temporal/search-attributes.ts";
-import { counted } from "../../platform/words/counted.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
+import { quantity } from "../../platform/words/quantities.ts";
 import {
   type BulkGrantInput,
   bulkGrantWorkflowId,
@@ -76,8 +76,8 @@ function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartO
   const { title, totalPoints, rowCount, executeTime, submitter, reversedBulkGrantId } = revision;
   const verb = reversedBulkGrantId === undefined ? "grant" : "revoke";
   const named = title === undefined ? "" : `${title}: `;
-  const sum = counted(totalPoints, "point");
-  const summary = `${named}${verb} ${sum} in ${counted(rowCount, "row")}`;
+  const sum = quantity(totalPoints, "point");
+  const summary = `${named}${verb} ${sum} in ${quantity(rowCount, "row")}`;
   return {
     workflowId: bulkGrantWorkflowId(programId, bulkGrantId),
     taskQueue,

@@ -8,7 +8,7 @@ import type { Deps } from "../ports/deps.ts";
 import { bulkActionRef, bulkGrantRef } from "../ports/records.ts";
 import type { BulkGrant, BulkGrantName } from "../rules/bulk-grant.ts";
 import { hasNeverRun } from "../rules/bulk-grant-changes.ts";
-import { putCounted, tierRefs } from "./counted-points.ts";
+import { putTierPoints, tierRefs } from "./tier-points.ts";
 
 /** Reads a bulk grant, strongly consistent. Refusal: BULK_GRANT_NOT_FOUND. */
 export async function readBulkGrant(
@@ -41,8 +41,8 @@ export function changeBulkGrant(
       if (!before) throw bulkGrantNotFound(bulkGrantId);
       const changed = change(before, now.wall, tx);
       if (changed === before) return { record: before, isChanged: false, now };
-      const { counted: _, ...uncounted } = changed;
-      const record = hasNeverRun(changed) ? uncounted : changed;
+      const { tierPoints: _, ...withoutTierPoints } = changed;
+      const record = hasNeverRun(changed) ? withoutTierPoints : changed;
       putBulkGrant(tx, before, record, now.wall);
       return { record, isChanged: true, now };
     },
@@ -57,7 +57,7 @@ export function putBulkGrant(
   now: Instant,
 ): void {
   const { programId, bulkGrantId, actions, actionCount } = record;
-  putCounted(tx, before, record, now);
+  putTierPoints(tx, before, record, now);
   tx.put(bulkGrantRef(programId, bulkGrantId), record);
   const newActions = actions.slice(actions.length - (actionCount - (before?.actionCount ?? 0)));
   for (const [i, action] of newActions.entries()) {

@@ -15,7 +15,7 @@ import {
   retry,
 } from "../rules/bulk-grant-changes.ts";
 import { changeBulkGrant } from "./bulk-grant-record.ts";
-import { readRules } from "./counted-points.ts";
+import { readRules } from "./tier-points.ts";
 
 type CommandDeps = Pick<Deps, "engine" | "workflows" | "background">;
 

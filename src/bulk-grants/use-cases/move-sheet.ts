@@ -1,7 +1,7 @@
 /** The use case that moves a sheet out of the way of the next pick-up. */
 
 import type { Deps } from "../ports/deps.ts";
-import type { BulkGrantName, SheetPlace } from "../rules/bulk-grant.ts";
+import type { BulkGrantName, SheetAddress } from "../rules/bulk-grant.ts";
 import { changeBulkGrant } from "./bulk-grant-record.ts";
 
 /** A sheet of a source, and the bulk grant to which it was submitted, if it was. */
@@ -18,7 +18,7 @@ interface MovedSheet {
 export async function moveSheet(
   deps: Pick<Deps, "engine" | "bulkSources">,
   { source, to, bulkGrant }: MovedSheet,
-): Promise<SheetPlace | undefined> {
+): Promise<SheetAddress | undefined> {
   const movedTo = await deps.bulkSources.move(source, to);
   if (movedTo && bulkGrant) {
     await changeBulkGrant(deps, bulkGrant, (record) =>

@@ -1,7 +1,8 @@
 /** Reads the rows of a sheet in CSV, with what is wrong with each of them. */
-import { listed } from "../../platform/words/counted.ts";
+
 import { cutToBytes } from "../../platform/words/display-text.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import { listed } from "../../platform/words/quantities.ts";
 import type { RowProblem, SheetCode, SheetProblem, SheetRow } from "../rules/sheet.ts";
 import { maxRows, problemText } from "../rules/sheet.ts";
 import { createRowCheck, type RowCells } from "./check-row.ts";

@@ -16,13 +16,13 @@ import {
 } from "../ports/records.ts";
 import type { BulkGrant, Revision } from "../rules/bulk-grant.ts";
 import { submit } from "../rules/bulk-grant-changes.ts";
-import { approvalsWithin, countedAs } from "../rules/counted-points.ts";
 import { rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
+import { approvalsWithin, tierPointsOf } from "../rules/tier-points.ts";
 import { putBulkGrant } from "./bulk-grant-record.ts";
-import { readTiers, type Tiers, tierRefs } from "./counted-points.ts";
 import { dropUpload, startUpload } from "./pending-uploads.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";
 import { contentHashOf, createRowsDigest, digestOf } from "./rows-digest.ts";
+import { readTiers, type Tiers, tierRefs } from "./tier-points.ts";
 
 type SubmitDeps = Pick<
   Deps,
@@ -177,7 +177,7 @@ function commit(
     decide(tx, { wall }) {
       const existing = tx.get(ref);
       const first = tx.get(content)?.bulkGrantId ?? bulkGrantId;
-      const { limits, counted } = limitsOf(
+      const { limits, tierPoints } = limitsOf(
         submission,
         existing,
         totalPoints,
@@ -215,7 +215,7 @@ function commit(
         const replayed = submitted.revision.uploadId !== uploadId;
         return { bulkGrant: submitted, revision: tx.get(same)?.revision ?? number, replayed };
       }
-      const bulkGrant = { ...submitted, ...(counted && { counted }) };
+      const bulkGrant = { ...submitted, ...(tierPoints && { tierPoints }) };
       const pending = tx.get(upload);
       if (!pending || pending.isDropped) {
         throw new DomainError("DEADLINE", "the upload took too long, and its rows were deleted");
@@ -253,7 +253,7 @@ function limitsOf(
     requiredApprovalCount,
     ...(totalPoints > maxTotalPoints && { exceededMaxTotalPoints: maxTotalPoints }),
   };
-  return { limits, counted: countedAs(window, requiredApprovalCount, totalPoints) };
+  return { limits, tierPoints: tierPointsOf(window, requiredApprovalCount, totalPoints) };
 }
 
 const hasGranted = (existing: BulkGrant | undefined): boolean =>

@@ -19,15 +19,15 @@ import {
   endValidation,
   type ValidatedLimits,
 } from "../rules/bulk-grant-changes.ts";
-import { approvalsWithin, countedAs } from "../rules/counted-points.ts";
 import { expireMonthOf, maxSheetBlocks, rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
+import { approvalsWithin, tierPointsOf } from "../rules/tier-points.ts";
 import { changeBulkGrant, readBulkGrant } from "./bulk-grant-record.ts";
 import { idForm } from "./check-row.ts";
-import { readTiers } from "./counted-points.ts";
 import { hashOfRow, rowEventKey } from "./execute-row.ts";
 import type { OnDamage } from "./find-overlaps.ts";
 import { digestOf } from "./rows-digest.ts";
 import { keepSummary } from "./summarize.ts";
+import { readTiers } from "./tier-points.ts";
 
 /** A range of blocks of a revision, from `from` up to, not including, `to`. */
 export interface BlockRange extends BulkGrantName {
@@ -145,14 +145,14 @@ function limitsOf(
   const isOverCap = points !== revision.totalPoints && points > rules.maxTotalPoints;
   const exceededMaxTotalPoints =
     revision.exceededMaxTotalPoints ?? (isOverCap ? rules.maxTotalPoints : undefined);
-  const counted = countedAs(window, requiredApprovalCount, newPoints);
+  const tierPoints = tierPointsOf(window, requiredApprovalCount, newPoints);
   return {
     limits: {
       requiredApprovalCount,
       digest,
       ...(exceededMaxTotalPoints !== undefined && { exceededMaxTotalPoints }),
     },
-    ...(counted && { counted }),
+    ...(tierPoints && { tierPoints }),
   };
 }
 

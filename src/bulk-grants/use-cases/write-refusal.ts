@@ -3,7 +3,7 @@
 import { DomainError } from "../../platform/words/errors.ts";
 import type { SheetCells } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { BulkGrantName, SheetPlace } from "../rules/bulk-grant.ts";
+import type { BulkGrantName, SheetAddress } from "../rules/bulk-grant.ts";
 import { checkSheet } from "./check-sheet.ts";
 import { bulkGrantIdIn } from "./read-sheet.ts";
 import { errorSheet } from "./write-sheet.ts";
@@ -24,7 +24,7 @@ const header = ["line", "user_id", "error_code", "error"];
 export async function writeRefusal(
   deps: Pick<Deps, "reader" | "clock" | "bulkSources">,
   sheet: RefusedSheet,
-): Promise<SheetPlace> {
+): Promise<SheetAddress> {
   const { bulkGrantId, source, reason, message } = sheet;
   const found = await problemsOf(deps, sheet);
   const rows = found.length > 0 ? found : [["", "", reason, message]];

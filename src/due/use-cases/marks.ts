@@ -36,7 +36,7 @@ export function markStart(
 }
 
 /** Deletes the mark of a call, unless another call has marked the record since. */
-export function withdrawMark(
+export function removeMark(
   { engine }: Pick<Deps, "engine">,
   { ref, version }: Pick<StartMark, "ref" | "version">,
 ): Promise<void> {

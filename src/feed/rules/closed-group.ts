@@ -6,7 +6,7 @@ import { type Inbox, replaceGroup } from "./inbox.ts";
 import type { StoredKind } from "./kinds.ts";
 import { countedAnew } from "./recent-members.ts";
 import {
-  countedOf,
+  inboxCountsOf,
   join,
   type Member,
   type ReadGroup,
@@ -68,7 +68,7 @@ export const close = (group: UnreadGroup): UnreadGroup => ({
 export function regroup(inbox: Inbox, open: UnreadGroup, member: Parameters<typeof join>[1]) {
   const group = join(undefined, member);
   const counted = { ...inbox, closedCount: inbox.closedCount + 1 };
-  const after = replaceGroup(counted, undefined, countedOf(group));
+  const after = replaceGroup(counted, undefined, inboxCountsOf(group));
   return { inbox: after, group, closed: close(open) };
 }
 

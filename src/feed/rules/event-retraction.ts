@@ -4,9 +4,9 @@ import type { Instant } from "../../platform/words/month.ts";
 import { type Event, type EventActor, type EventState, isOnlyOfActor, unlink } from "./event.ts";
 import { replaceGroup, withReadChange } from "./inbox.ts";
 import {
-  countedOf,
   type Ends,
   type Group,
+  inboxCountsOf,
   leave,
   type ReadGroup,
   removeMember,
@@ -41,7 +41,7 @@ export function retract(
   const links = unlink(event, state.actor, next);
   if (isWithin(group, version)) {
     const after = withActors(group, leave(group, event, now, refill), event, next);
-    const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(after));
+    const nextInbox = replaceGroup(inbox, inboxCountsOf(group), inboxCountsOf(after));
     return { ...links, inbox: nextInbox, group: after, read };
   }
   const nextInbox = read ? withReadChange(inbox) : { ...inbox, version: inbox.version + 1 };

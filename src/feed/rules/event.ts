@@ -7,7 +7,7 @@ import { isTooOld, regroup } from "./closed-group.ts";
 import { type Inbox, isKindMuted, replaceGroup } from "./inbox.ts";
 import type { StoredKind } from "./kinds.ts";
 import type { Target } from "./target.ts";
-import { type Actor, countedOf, join, type Member, type UnreadGroup } from "./unread-group.ts";
+import { type Actor, inboxCountsOf, join, type Member, type UnreadGroup } from "./unread-group.ts";
 
 /** Names the events of one kind about one target of which one owner is notified. */
 export interface EventsName {
@@ -154,6 +154,6 @@ export function addEvent(
   const joined = join(group, event);
   const isNew = !group || countsActor(event, group.generation);
   const after = { ...joined, actorCount: (group?.actorCount ?? 0) + (isNew ? 1 : 0) };
-  const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(after));
+  const nextInbox = replaceGroup(inbox, inboxCountsOf(group), inboxCountsOf(after));
   return { ...next, inbox: nextInbox, group: after };
 }

@@ -140,8 +140,8 @@ export const withReadChange = (inbox: Inbox): Inbox => {
 };
 
 /**
- * A group of a kind without a number gets one only while no unread group is uncounted: otherwise it
- * might be one of several of its kind.
+ * A group of a kind without a number gets one only while no unread group is uncounted: otherwise
+ * it might be one of several of its kind.
  */
 function replaceKind(
   { kindCounts, notificationCount }: Inbox,

@@ -6,10 +6,10 @@ import { type Inbox, replaceGroup } from "./inbox.ts";
 import { withoutRead } from "./recent-members.ts";
 import {
   allShown,
-  countedOf,
   type Ends,
   firstVersionOf,
   type Group,
+  inboxCountsOf,
   type Member,
   memberOf,
   type ReadGroup,
@@ -85,7 +85,7 @@ export function markRead(
   const times = { readTime: now, expireTime: now + keptMs };
   if (!divides(group, version)) {
     const read = { ...name, memberCount, actorCount, firstMembers, latestMembers, ...times };
-    return { inbox: replaceGroup(inbox, countedOf(group), undefined), group: undefined, read };
+    return { inbox: replaceGroup(inbox, inboxCountsOf(group), undefined), group: undefined, read };
   }
   const split = found ?? shownSplit(group, version);
   if (!split) throw new Error("a mark that divides a group needs the split of its members");
@@ -110,7 +110,7 @@ export function markRead(
     latestMembers: latestRead.slice(0, shownLatest).map(memberOf),
     ...times,
   };
-  const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(unread));
+  const nextInbox = replaceGroup(inbox, inboxCountsOf(group), inboxCountsOf(unread));
   return { inbox: nextInbox, group: unread, read };
 }
 

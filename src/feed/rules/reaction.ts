@@ -9,7 +9,7 @@ import type { ReactionKind, StoredKind } from "./kinds.ts";
 import { type LatestActor, latestOf, withActor, withoutActor } from "./latest-actors.ts";
 import {
   countOf,
-  type Place,
+  type Position,
   type Reaction,
   type Target,
   type WithdrawnReaction,
@@ -17,9 +17,9 @@ import {
 import {
   type Actor,
   comeBack,
-  countedOf,
   type Ends,
-  hasPlace,
+  hasPosition,
+  inboxCountsOf,
   isMember,
   join,
   leave,
@@ -89,10 +89,13 @@ const withdrawnOf = (reaction: ReactionState["reaction"]): WithdrawnReaction | u
  * The place to which the next reaction of a person comes back, unless it is kept out. Without an
  * unread group, this needs what the owner has read last.
  */
-export function placeOf({ group, reaction }: ReactionState, readMark: () => ReadMark | undefined) {
+export function positionOf(
+  { group, reaction }: ReactionState,
+  readMark: () => ReadMark | undefined,
+) {
   const place = withdrawnOf(reaction)?.place;
   if (!place) return undefined;
-  if (group) return hasPlace(group, place) ? place : undefined;
+  if (group) return hasPosition(group, place) ? place : undefined;
   if (place.generation === undefined) return undefined;
   const generation = Math.max(place.generation, (readMark()?.version ?? 0) + 1);
   return place.version >= generation ? { ...place, generation } : undefined;
@@ -107,8 +110,8 @@ interface NewReaction {
   readonly coolDownMs: Milliseconds;
   /** When the owner has read the reactions that an exclusive one replaces. */
   readonly replacedReadTime?: Instant | undefined;
-  /** The place to which it comes back (`placeOf`). */
-  readonly place?: Place | undefined;
+  /** The place to which it comes back (`positionOf`). */
+  readonly place?: Position | undefined;
   /** An open group that began longer ago is closed, and another one begins. */
   readonly regroupAfterMs?: Milliseconds | undefined;
 }
@@ -159,7 +162,7 @@ export function react(
   const joined = place
     ? comeBack(group, reaction, { ...place, leaveCount: inbox.version + 1 })
     : join(group, reaction);
-  const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(joined));
+  const nextInbox = replaceGroup(inbox, inboxCountsOf(group), inboxCountsOf(joined));
   return { target: counted, inbox: nextInbox, group: joined, reaction };
 }
 
@@ -178,7 +181,7 @@ export function rename(
   if (!isMember(group, reaction)) {
     return { ...state, inbox: { ...inbox, version: inbox.version + 1 }, reaction: renamed };
   }
-  const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(group));
+  const nextInbox = replaceGroup(inbox, inboxCountsOf(group), inboxCountsOf(group));
   const nextGroup = withName(group, renamed, now);
   return { ...state, inbox: nextInbox, group: nextGroup, reaction: renamed };
 }
@@ -218,7 +221,7 @@ export function withdraw(
   const counted = withCount(target, kind, countOf(target, kind) - 1, { known, time: now });
   if (isMember(group, reaction)) {
     const remaining = leave(group, reaction, now, refill);
-    const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(remaining));
+    const nextInbox = replaceGroup(inbox, inboxCountsOf(group), inboxCountsOf(remaining));
     const { version } = reaction;
     const place = group.closed ? { version } : { version, generation: group.generation };
     const { readTime } = reaction;

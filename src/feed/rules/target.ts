@@ -50,7 +50,7 @@ export interface Reaction {
 /** The rest of a reaction that was taken back, kept for as long as the next one may need it. */
 export interface WithdrawnReaction {
   /** The place that it had in an unread group: the next reaction comes back to it. */
-  readonly place?: Place;
+  readonly place?: Position;
   /** When the owner has read it, or an earlier one. */
   readonly readTime?: Instant;
   /** From this instant on, the record may be deleted. */
@@ -58,7 +58,7 @@ export interface WithdrawnReaction {
 }
 
 /** The place of a member in an unread group. */
-export interface Place {
+export interface Position {
   /** The version of the member. */
   readonly version: number;
   /** The generation of an open group, which begins anew with the member if it has ended. */

@@ -4,7 +4,7 @@ import type { Instant } from "../../platform/words/month.ts";
 import type { TargetName } from "../../platform/words/target-name.ts";
 import type { StoredKind } from "./kinds.ts";
 import { beginRecent, type Recent, withChanged, withJoined } from "./recent-members.ts";
-import type { Place, Reaction } from "./target.ts";
+import type { Position, Reaction } from "./target.ts";
 
 /** A person who reacts. The name is for display only. */
 export interface Actor {
@@ -85,7 +85,7 @@ export const firstVersionOf = ({ firstMembers }: Group): number =>
 export const versionOf = ({ latestMembers }: Group): number => (latestMembers[0] as Member).version;
 
 /** The fields of a group that the counts of the inbox depend on. */
-export const countedOf = (group: UnreadGroup | undefined) =>
+export const inboxCountsOf = (group: UnreadGroup | undefined) =>
   group && {
     kind: group.kind,
     version: versionOf(group),
@@ -133,7 +133,7 @@ function begin(name: Pick<Group, "kind" | "target" | "generation">, member: Memb
  * Whether somebody who has left comes back to the own place. Into a large group only recent members
  * do: a query for older ones could miss one whose transaction is still being applied.
  */
-export const hasPlace = (group: UnreadGroup, { version }: Place): boolean =>
+export const hasPosition = (group: UnreadGroup, { version }: Position): boolean =>
   isInRange(group, version) && version > group.recent.after;
 
 /** Whether a group has the notified reaction, or the event, of a version. */
@@ -147,7 +147,7 @@ const isInRange = ({ generation, closed }: UnreadGroup, version: number): boolea
 export function comeBack(
   group: UnreadGroup | undefined,
   { target, kind, ...coming }: Member & Pick<Group, "target" | "kind">,
-  { generation, leaveCount }: Pick<Place, "generation"> & { readonly leaveCount: number },
+  { generation, leaveCount }: Pick<Position, "generation"> & { readonly leaveCount: number },
 ): UnreadGroup {
   const member = memberOf(coming);
   const leaves = { leaveCount, leaveTime: member.createTime };

@@ -2,9 +2,9 @@
 
 import { type Annotations, annotationsOf } from "../../platform/words/annotations.ts";
 import { type Caller, noCaller } from "../../platform/words/caller.ts";
-import { nounFor } from "../../platform/words/counted.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import { nounFor } from "../../platform/words/quantities.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
 import { availablePointsOf } from "../../points/rules/account.ts";
 import {

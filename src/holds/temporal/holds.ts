@@ -12,9 +12,9 @@ import {
 } from "../../platform/temporal/search-attributes.ts";
 import { unlessEnded } from "../../platform/temporal/unless-ended.ts";
 import { displayCaller } from "../../platform/words/caller.ts";
-import { counted } from "../../platform/words/counted.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { formatInstant } from "../../platform/words/month.ts";
+import { quantity } from "../../platform/words/quantities.ts";
 import { type HoldInput, holdWorkflowId } from "../contract/holds.ts";
 import type { Workflows } from "../ports/deps.ts";
 import { type Hold, pointsOf } from "../rules/hold.ts";
@@ -70,7 +70,7 @@ function startOptions({ taskQueue }: Link, hold: Hold, timeZone: string) {
     args: [input],
     // A run that has not begun shows only these, and what else was held as its input.
     staticSummary: escapeMarkdown(
-      `${counted(points, "point")} of ${userId}, held until ${input.until}`,
+      `${quantity(points, "point")} of ${userId}, held until ${input.until}`,
     ),
     staticDetails: "**Request Cancellation** releases the points, **Terminate** does not.",
     // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.

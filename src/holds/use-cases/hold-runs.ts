@@ -1,5 +1,5 @@
 /** Brings the workflow run of a hold in line with its record. */
-import { markStart, withdrawMark } from "../../due/use-cases/marks.ts";
+import { markStart, removeMark } from "../../due/use-cases/marks.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Hold } from "../rules/hold.ts";
 
@@ -40,6 +40,6 @@ export async function syncInBackground(
       mark ??= await markStart(deps, hold);
       throw error;
     }
-    if (mark) await withdrawMark(deps, mark);
+    if (mark) await removeMark(deps, mark);
   });
 }

@@ -24,6 +24,7 @@ export const approval: Type<Approval> = {
   encode: (value) => encodeActed(value, []),
   decode: ({ L: [service, time, reason, subject] = [] }) =>
     decodeActed(service, time, reason, subject),
+  none: () => decodeActed(),
 };
 
 /**
@@ -42,18 +43,16 @@ export const encodeActed = (
   ],
 });
 
-/** Undefined unless the values are those of an approval. */
 export function decodeActed(
-  service: AttributeValue | undefined,
-  time: AttributeValue | undefined,
-  reason: AttributeValue | undefined,
-  subject: AttributeValue | undefined,
-): Approval | undefined {
-  if (service?.S === undefined || time?.N === undefined || reason?.S === undefined)
-    return undefined;
+  service?: AttributeValue,
+  time?: AttributeValue,
+  reason?: AttributeValue,
+  subject?: AttributeValue,
+): Approval {
+  const { S: name = "" } = service ?? {};
   return {
-    caller: { service: service.S, subject: subject?.S ?? service.S },
-    time: Number(time.N),
-    reason: reason.S,
+    caller: { service: name, subject: subject?.S ?? name },
+    time: Number(time?.N ?? 0),
+    reason: reason?.S ?? "",
   };
 }

@@ -7,6 +7,11 @@ export interface Type<T> {
   readonly encode: (value: T) => AttributeValue;
   /** Undefined for a stored value of another type. */
   readonly decode: (stored: AttributeValue) => T | undefined;
+  /**
+   * The value of an attribute that is missing, or of another type: 0, an empty text or list. One
+   * damaged item must not keep a page of others from being read; what reads it compares.
+   */
+  readonly none: () => T;
 }
 
 /** How a property of a record is stored, mostly as one attribute. */
@@ -16,7 +21,7 @@ export interface Field<T> {
   readonly isOptional?: true;
   /** Sets the attributes of a value. */
   readonly put: (value: T, item: Item) => void;
-  /** Reads the value. Throws a TypeError if attributes are missing, or are of another type. */
+  /** Reads the value. */
   readonly get: (item: Item) => T;
 }
 
@@ -27,13 +32,15 @@ export type Fields<T> = {
     : Field<T[P]>;
 };
 
-/** Returns what was decoded. Throws a TypeError, INTERNAL for callers, if nothing was. */
-function present<T>(value: T | undefined, name: string | number): T {
-  if (value === undefined) throw new TypeError(`stored ${name} is missing or of another type`);
-  return value;
-}
+/** Decodes what may be missing. */
+const decoded = <T>({ decode, none }: Type<T>, stored: AttributeValue | undefined): T =>
+  (stored && decode(stored)) ?? none();
 
-export const text: Type<string> = { encode: S, decode: ({ S: value }) => value };
+export const text: Type<string> = {
+  encode: S,
+  decode: ({ S: value }) => value,
+  none: () => "",
+};
 
 /** One of some texts. A text that is not known, such as one of a later version, is kept. */
 export const oneOf = <T extends string>(): Type<T> => text as unknown as Type<T>;
@@ -41,37 +48,42 @@ export const oneOf = <T extends string>(): Type<T> => text as unknown as Type<T>
 export const number: Type<number> = {
   encode: N,
   decode: ({ N: value }) => (value === undefined ? undefined : Number(value)),
+  none: () => 0,
 };
 
 /** A number as a text of digits, of which DynamoDB keeps 38. */
 export const digits: Type<string> = {
   encode: (value) => ({ N: value }),
   decode: ({ N: value }) => value,
+  none: () => "0",
 };
 
 export const bool: Type<boolean> = {
   encode: (value) => ({ BOOL: value }),
   decode: ({ BOOL: value }) => value,
+  none: () => false,
 };
 
 /** True. What is not true has no attribute. */
-export const yes = bool as Type<true>;
+export const yes = bool as unknown as Type<true>;
 
-export const list = <T>({ encode, decode }: Type<T>): Type<readonly T[]> => ({
-  encode: (values) => ({ L: values.map(encode) }),
-  decode: ({ L: values }) => values?.map((value, i) => present(decode(value), i)),
+export const list = <T>(type: Type<T>): Type<readonly T[]> => ({
+  encode: (values) => ({ L: values.map(type.encode) }),
+  decode: ({ L: values }) => values?.map((value) => decoded(type, value)),
+  none: () => [],
 });
 
 /** Values of one type by names. */
-export const byName = <T>({ encode, decode }: Type<T>): Type<Readonly<Record<string, T>>> => ({
+export const byName = <T>(type: Type<T>): Type<Readonly<Record<string, T>>> => ({
   encode: (values) => ({
-    M: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, encode(value)])),
+    M: Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, type.encode(value)]),
+    ),
   }),
   decode: ({ M: values }) =>
     values &&
-    Object.fromEntries(
-      Object.entries(values).map(([name, value]) => [name, present(decode(value), name)]),
-    ),
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, decoded(type, value)])),
+  none: () => ({}),
 });
 
 /** A map with attributes of its own. */
@@ -84,6 +96,7 @@ export function map<T extends object>(fields: Fields<T>): Type<T> {
       return { M: item };
     },
     decode: ({ M: item }) => item && get(item),
+    none: () => get({}),
   };
 }
 
@@ -107,25 +120,27 @@ export function tuple<T extends object>(types: Types<T>, required = Object.keys(
       return { L: values };
     },
     decode: ({ L: values }: AttributeValue) => values && get(values as unknown as Item),
+    none: () => get({}),
   };
 }
 
 /** Objects as one list of the properties of all. */
 export const flat = <T extends object>(types: Types<T>): Type<readonly T[]> => {
-  const { size, encode, decode } = tuple<T>(types);
+  const { size, encode, ...type } = tuple<T>(types);
   return {
     encode: (values) => ({ L: values.flatMap((value) => encode(value).L) }),
     decode: ({ L: all }) =>
       all &&
       Array.from({ length: all.length / size }, (_, i) =>
-        present(decode({ L: all.slice(size * i, size * (i + 1)) }), i),
+        decoded<T>({ encode, ...type }, { L: all.slice(size * i, size * (i + 1)) }),
       ),
+    none: () => [],
   };
 };
 
 /** Values that are stored in another form. */
 export const as = <T, F>(
-  { encode, decode }: Type<F>,
+  { encode, decode, none }: Type<F>,
   to: (value: T) => F,
   from: (stored: F) => T,
 ): Type<T> => ({
@@ -134,18 +149,16 @@ export const as = <T, F>(
     const found = decode(stored);
     return found === undefined ? undefined : from(found);
   },
+  none: () => from(none()),
 });
 
 /** A property that a record always has. */
-export const field = <T>(attribute: string, { encode, decode }: Type<T>): Field<T> => ({
+export const field = <T>(attribute: string, type: Type<T>): Field<T> => ({
   attribute,
   put(value, item) {
-    item[attribute] = encode(value);
+    item[attribute] = type.encode(value);
   },
-  get(item) {
-    const stored = item[attribute];
-    return present(stored && decode(stored), attribute);
-  },
+  get: (item) => decoded(type, item[attribute]),
 });
 
 /** A property that may be absent. */
@@ -216,26 +229,23 @@ export const numberAt = (attribute: string, index: number): Field<number> => ({
     values[index] = N(value);
     item[attribute] = { L: values };
   },
-  get(item) {
-    const value = item[attribute]?.L?.[index];
-    return present(value && number.decode(value), attribute);
-  },
+  get: (item) => decoded(number, item[attribute]?.L?.[index]),
 });
 
 /** A property that keys contain, which the record makes of it: it is only read here. */
 export const inKey = <T>(attribute: string, read: (key: string) => T): Field<T> => ({
   attribute,
   put: () => undefined,
-  get: (item) => read(present(item[attribute]?.S, attribute)),
+  get: (item) => read(item[attribute]?.S ?? ""),
 });
 
 /** A part of a key, whose parts are joined by `#`. */
 export const partOf = <T extends string = string>(attribute: string, index: number): Field<T> =>
-  inKey(attribute, (key) => present(key.split("#")[index] as T | undefined, attribute));
+  inKey(attribute, (key) => (key.split("#")[index] ?? "") as T);
 
 /** A part of a key that is a number. */
 export const numberOf = (attribute: string, index: number): Field<number> =>
-  inKey(attribute, (key) => Number(present(key.split("#")[index], attribute)));
+  inKey(attribute, (key) => Number(key.split("#")[index]));
 
 /** The fields of an object. The first one must not be optional. */
 export function group<T extends object>(fields: Fields<T>): Field<T> {

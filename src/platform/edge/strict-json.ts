@@ -97,7 +97,7 @@ const isObject = (value: unknown): value is JsonFields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Where a value is: its path, empty for the request itself, and the numbers from there on. */
-interface Place {
+interface FieldPath {
   readonly path: string;
   readonly numbers: Iterator<string, string>;
 }
@@ -109,7 +109,7 @@ interface Place {
 function exactMessage(
   message: DescMessage,
   json: JsonFields,
-  { path, numbers }: Place,
+  { path, numbers }: FieldPath,
 ): JsonFields {
   const prefix = path && `${path}.`;
   const fields = fieldsOf(message);
@@ -165,14 +165,14 @@ function fieldsOf(message: DescMessage): ReadonlyMap<string, Known> {
 
 const fieldsByMessage = new WeakMap<DescMessage, ReadonlyMap<string, Known>>();
 
-function exactList(known: Known, value: unknown, { path, numbers }: Place): unknown {
+function exactList(known: Known, value: unknown, { path, numbers }: FieldPath): unknown {
   if (!Array.isArray(value)) throw refused(path, "has to be an array");
   const items = value.map((item, i) => exactOne(known, item, { path: `${path}[${i}]`, numbers }));
   return items.some((item, i) => item !== value[i]) ? items : value;
 }
 
 /** Checks a value of a field, or an item of it. */
-function exactOne({ field, form }: Known, value: unknown, place: Place): unknown {
+function exactOne({ field, form }: Known, value: unknown, place: FieldPath): unknown {
   if (!form && field.message) {
     if (!isObject(value)) throw refused(place.path, "has to be a JSON object");
     return exactMessage(field.message, value, place);
@@ -186,7 +186,7 @@ function exactOne({ field, form }: Known, value: unknown, place: Place): unknown
 interface Form {
   readonly text: string;
   /** The same value, or one that Protobuf-ES reads as what it says; undefined when it is wrong. */
-  readonly exact: (value: unknown, numbers: Place["numbers"]) => unknown;
+  readonly exact: (value: unknown, numbers: FieldPath["numbers"]) => unknown;
 }
 
 function formOf({ message, enum: named, scalar }: DescField): Form | undefined {

@@ -20,7 +20,7 @@ import type { Violation } from "@bufbuild/protovalidate";
 import * as validate from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_meguri_rules_v1_rules as rulesFile } from "../../gen/meguri/rules/v1/rules_pb.ts";
 import type { FieldViolation } from "../messages/invalid-request.ts";
-import { mostListed } from "../words/counted.ts";
+import { mostListed } from "../words/quantities.ts";
 
 /** The rules that many fields share. Each has a message, which says what a field may be. */
 const predefinedRules = rulesFile.extensions;

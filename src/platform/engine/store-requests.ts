@@ -25,7 +25,7 @@ export function troubleOf(error: unknown): Trouble | undefined {
 }
 
 /** The label that counts each result of a commit. An error without a result is `refused`. */
-const countedAs = {
+const tierPointsOf = {
   committed: "committed",
   failed: "conflict",
   conflict: "conflict",
@@ -94,7 +94,7 @@ export class StoreRequests {
   async #count(attempt: Promise<CommitResult>): Promise<CommitResult> {
     try {
       const result = await attempt;
-      this.#results.inc({ result: countedAs[result.kind] });
+      this.#results.inc({ result: tierPointsOf[result.kind] });
       return result;
     } catch (error) {
       this.#results.inc({ result: "refused" });

@@ -1,6 +1,7 @@
 /** The refusal of a request whose fields break a rule. */
-import { listed, mostListed } from "../words/counted.ts";
+
 import { DomainError } from "../words/errors.ts";
+import { listed, mostListed } from "../words/quantities.ts";
 
 /** The problem of one field of a request; `field` is its path in the schema's names. */
 export interface FieldViolation {

@@ -1,12 +1,12 @@
 /** Makes the object store of a definition. */
-import type { PlaceOf } from "./definitions.ts";
+import type { LocationOf } from "./definitions.ts";
 import { createFolderStore } from "./folder.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { createS3Store } from "./s3.ts";
 
 /** `kind` says what the place is to its users, in messages and as the field of details. */
 export function createObjectStore(
-  definition: PlaceOf<"folder" | "s3">,
+  definition: LocationOf<"folder" | "s3">,
   kind: "source" | "destination",
 ): ObjectStore {
   return definition.type === "folder"

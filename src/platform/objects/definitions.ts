@@ -36,7 +36,7 @@ export const s3 = z.strictObject({
 });
 
 /** The fields of an object store of one type. */
-export type PlaceOf<T extends "folder" | "s3"> = Extract<
+export type LocationOf<T extends "folder" | "s3"> = Extract<
   z.output<typeof folder> | z.output<typeof s3>,
   { readonly type: T }
 >;

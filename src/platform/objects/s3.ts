@@ -11,7 +11,7 @@ import {
   S3Client,
   S3ServiceException,
 } from "@aws-sdk/client-s3";
-import type { PlaceOf } from "./definitions.ts";
+import type { LocationOf } from "./definitions.ts";
 import type { ListedObject, ObjectStore } from "./object-store.ts";
 import { isPlainPath, otherVersion, versionOfText } from "./paths.ts";
 
@@ -26,7 +26,7 @@ interface Bucket {
  * there whole or not at all; a move is a copy and a deletion, so that it may leave the first path
  * behind. The credentials are those that the SDK finds.
  */
-export function createS3Store(definition: PlaceOf<"s3">): ObjectStore {
+export function createS3Store(definition: LocationOf<"s3">): ObjectStore {
   const { bucket, prefix, region, endpoint, force_path_style: forcePathStyle } = definition;
   const client = new S3Client({
     region,

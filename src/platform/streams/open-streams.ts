@@ -2,8 +2,8 @@
 import type { StreamCall, StreamEnd, Streams } from "../ports/streams.ts";
 import { DomainError } from "../words/errors.ts";
 import type { Milliseconds } from "../words/units.ts";
-import { Places } from "./places.ts";
 import { Stream } from "./stream.ts";
+import { StreamSlots } from "./stream-slots.ts";
 
 /** In this time load balancers leave a draining server out. */
 const leftOutMs = 1_000;
@@ -16,27 +16,27 @@ const leastReturnMs = 4_000;
 const returnsPerSecond = 500;
 
 export class OpenStreams<E> implements Streams {
-  readonly #places: Places;
-  /** The open streams, and what gives the places of each back. */
+  readonly #slots: StreamSlots;
+  /** The open streams, and what gives the slots of each back. */
   readonly #streams = new Map<Stream<E>, () => void>();
   #isDraining = false;
 
-  constructor(maxPlaces: number) {
-    this.#places = new Places(maxPlaces);
+  constructor(maxSlots: number) {
+    this.#slots = new StreamSlots(maxSlots);
   }
 
   /**
-   * Yields the messages of a new stream, which takes so many places of its service, until it ends
+   * Yields the messages of a new stream, which takes so many slots of its service, until it ends
    * or the signal of the call is aborted. `begin` adds its watches; what it throws ends the stream.
    * Throws TOO_MANY_STREAMS and DRAINING.
    */
   async *open(
     { service, signal }: StreamCall,
-    places: number,
+    slots: number,
     begin: (stream: Stream<E>) => Promise<void>,
   ): AsyncGenerator<E | StreamEnd, void> {
     if (signal.aborted) return;
-    const stream = this.#add(service, places);
+    const stream = this.#add(service, slots);
     // Closes the stream even while its consumer is blocked in a write and does not return here.
     const close = () => this.#remove(stream);
     signal.addEventListener("abort", close, { once: true });
@@ -66,11 +66,11 @@ export class OpenStreams<E> implements Streams {
     return [leftOutMs, leftOutMs + Math.max(leastReturnMs, returnMs)];
   }
 
-  #add(service: string, places: number): Stream<E> {
+  #add(service: string, slots: number): Stream<E> {
     if (this.#isDraining) {
       throw new DomainError("DRAINING", "this server is about to stop; try another");
     }
-    const giveBack = this.#places.take(service, places);
+    const giveBack = this.#slots.take(service, slots);
     const stream = new Stream<E>();
     this.#streams.set(stream, giveBack);
     return stream;

@@ -1,5 +1,5 @@
 /** Adds up what the steps of long work have counted. */
-import { maxReports } from "./counted.ts";
+import { maxReports } from "./quantities.ts";
 
 /**
  * Returns the sum of two counts of the same form: numbers are added, and so are whole numbers as

@@ -1,12 +1,12 @@
 /** Processes many records, page by page: one that fails is named, and only an outage ends it. */
 
 import type { Page } from "../ports/pages.ts";
-import { maxReports } from "../words/counted.ts";
 import { DomainError } from "../words/errors.ts";
-import { type OutageRules, Suspects } from "./suspects.ts";
+import { maxReports } from "../words/quantities.ts";
+import { type OutageRules, UnconfirmedFailures } from "./unconfirmed-failures.ts";
 
 /** The place at which a sweep continues. Heartbeats contain it as JSON, so no name may change. */
-export interface SweepPlace<Name> {
+export interface SweepCursor<Name> {
   /** The cursor of the page; absent for the first one. */
   readonly cursor?: string;
   /** The records of that page that are done, when an outage ended a sweep within the page. */
@@ -48,29 +48,29 @@ export interface Sweep<T, Name, Outcome, Counts> extends OutageRules<T> {
  * it is called with the progress before the outage, and then the error is thrown.
  *
  * A record that fails with the reason of an outage is processed once more when another one has
- * succeeded (see `Suspects`). Until it is done, or has failed by itself, the progress stays before
- * it, so that no record counts as failed for an outage.
+ * succeeded (see `UnconfirmedFailures`). Until it is done, or has failed by itself, the progress
+ * stays before it, so that no record counts as failed for an outage.
  */
 export function sweep<T, Name extends object, Outcome, Counts extends SweepCounts<Name>>(
   work: Sweep<T, Name, Outcome, Counts>,
   start: Counts,
-  place: SweepPlace<Name>,
-  shouldContinue: (progress: Counts & SweepPlace<Name>) => boolean,
+  place: SweepCursor<Name>,
+  shouldContinue: (progress: Counts & SweepCursor<Name>) => boolean,
 ): Promise<Counts & { readonly cursor?: string }> {
   return new Sweeping(work, start, place, shouldContinue).run();
 }
 
 class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>> {
   readonly #work: Sweep<T, Name, Outcome, Counts>;
-  readonly #shouldContinue: (progress: Counts & SweepPlace<Name>) => boolean;
-  readonly #suspects: Suspects<T>;
+  readonly #shouldContinue: (progress: Counts & SweepCursor<Name>) => boolean;
+  readonly #unconfirmed: UnconfirmedFailures<T>;
   #counts: Counts;
   #cursor: string | undefined;
   #page: SweepPage<T, Name> = { items: [] };
   /** The records of the page that are done or have failed by themselves. */
   #ended: Set<T>;
   /** The progress before the first unconfirmed failure, if that is on an earlier page. */
-  #before: (Counts & SweepPlace<Name>) | undefined;
+  #before: (Counts & SweepCursor<Name>) | undefined;
   #isStopped = false;
   /** The names of the records of the first page that are done. */
   readonly #past: Set<string>;
@@ -78,12 +78,12 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
   constructor(
     work: Sweep<T, Name, Outcome, Counts>,
     start: Counts,
-    { cursor, done = [] }: SweepPlace<Name>,
-    shouldContinue: (progress: Counts & SweepPlace<Name>) => boolean,
+    { cursor, done = [] }: SweepCursor<Name>,
+    shouldContinue: (progress: Counts & SweepCursor<Name>) => boolean,
   ) {
     this.#work = work;
     this.#shouldContinue = shouldContinue;
-    this.#suspects = new Suspects(work);
+    this.#unconfirmed = new UnconfirmedFailures(work);
     this.#counts = start;
     this.#cursor = cursor;
     this.#ended = new Set();
@@ -104,7 +104,7 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
           this.#cursor = undefined;
           return this.#progress();
         }
-        if (this.#suspects.size > 0) this.#before ??= this.#progressWithin();
+        if (this.#unconfirmed.size > 0) this.#before ??= this.#progressWithin();
         this.#cursor = this.#page.cursor;
         if (this.#report()) continue;
         await this.#settle();
@@ -153,16 +153,16 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
       const outcome = await this.#work.process(record, checkpoint);
       this.#counts = this.#work.add(this.#counts, outcome);
     } catch (error) {
-      if (this.#suspects.areMadeBy(error)) {
-        this.#suspects.add(record, error);
+      if (this.#unconfirmed.areMadeBy(error)) {
+        this.#unconfirmed.add(record, error);
         return [];
       }
       this.#fail(record, error);
     }
     this.#ended.add(record);
-    const { failed, again } = this.#suspects.succeeded(record);
+    const { failed, again } = this.#unconfirmed.succeeded(record);
     for (const [other, error] of failed) this.#fail(other, error);
-    if (this.#suspects.size === 0) this.#before = undefined;
+    if (this.#unconfirmed.size === 0) this.#before = undefined;
     return again;
   }
 
@@ -174,8 +174,8 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
 
   /** Decides each unconfirmed failure. Throws the error of an outage. */
   async #settle(): Promise<void> {
-    await this.#processAll(this.#suspects.lastChance());
-    for (const [record, error] of this.#suspects.end()) this.#fail(record, error);
+    await this.#processAll(this.#unconfirmed.lastChance());
+    for (const [record, error] of this.#unconfirmed.end()) this.#fail(record, error);
   }
 
   #fail(record: T, error: unknown): void {
@@ -202,7 +202,7 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
     return { ...this.#counts, ...(this.#cursor !== undefined && { cursor: this.#cursor }) };
   }
 
-  #progressWithin(): Counts & SweepPlace<Name> {
+  #progressWithin(): Counts & SweepCursor<Name> {
     const ended = this.#page.items.filter((record) => this.#ended.has(record));
     const done = ended.map(this.#work.nameOf);
     return { ...this.#progress(), ...(done.length > 0 && { done }) };

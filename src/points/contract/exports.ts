@@ -1,6 +1,6 @@
 /** The export of a program's ledger entries to files. */
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
-import { counted } from "../../platform/words/counted.ts";
+import { quantity } from "../../platform/words/quantities.ts";
 import type { JobKind } from "./jobs.ts";
 
 /** Which entries are exported, and where to. */
@@ -43,8 +43,8 @@ export const exportKind: JobKind<ExportedEntries, ExportRequest> = {
       .map(({ user_id, number }) => `${user_id} ${number}`);
     const names = named.length > 0 ? `: ${named.join(", ")}` : "";
     return (
-      `Exported ${counted(entries, "entry", "entries")} in ${counted(parts, "part")} of ` +
-      `${counted(bytes, "byte")} to ${destination}; ${unreadable} could not be read${names}.`
+      `Exported ${quantity(entries, "entry", "entries")} in ${quantity(parts, "part")} of ` +
+      `${quantity(bytes, "byte")} to ${destination}; ${unreadable} could not be read${names}.`
     );
   },
 };

@@ -1,5 +1,5 @@
 /** The workflows of jobs over all accounts of a program, and the kinds of jobs. */
-import type { SnakeCased } from "../../platform/contract/spelling.ts";
+import type { SnakeCased } from "../../platform/contract/payload-names.ts";
 import type { JobName, JobRequest } from "../rules/jobs.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** The report of what a program owes its members. */
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
-import { counted } from "../../platform/words/counted.ts";
+import { quantity } from "../../platform/words/quantities.ts";
 import type { CountedLiability } from "../rules/liability.ts";
 import type { JobKind } from "./jobs.ts";
 import { failedNames } from "./points.ts";
@@ -18,6 +18,6 @@ export const liabilityKind: JobKind<CountedLiability, LiabilityRequest> = {
   waitsForEntries: true,
   nothing: { accounts: 0, members: 0, months: {}, totals: {}, failed: 0, failures: [] },
   sentence: (sum) =>
-    `Read ${counted(sum.accounts, "account")}, of which ${sum.members} had points; ` +
+    `Read ${quantity(sum.accounts, "account")}, of which ${sum.members} had points; ` +
     `${sum.failed} failed${failedNames(sum)}.`,
 };

@@ -1,5 +1,5 @@
 /** What all workflows over the accounts of a program share. */
-import type { SnakeCased } from "../../platform/contract/spelling.ts";
+import type { SnakeCased } from "../../platform/contract/payload-names.ts";
 import type { FailedAccount as Failed } from "../rules/jobs.ts";
 
 /** The number of shards of a program's expiry index. */

@@ -1,6 +1,6 @@
 /** The verification of all accounts of a program against their ledgers. */
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
-import { counted, nounFor } from "../../platform/words/counted.ts";
+import { nounFor, quantity } from "../../platform/words/quantities.ts";
 import type { FailedAccount } from "../rules/jobs.ts";
 import type { Difference } from "../rules/rebuild.ts";
 import type { JobKind } from "./jobs.ts";
@@ -45,7 +45,7 @@ export const verificationKind: JobKind<VerifiedAccounts, VerificationRequest> = 
   },
   sentence(sum, { repair }) {
     const { accounts, wrong, repaired, failed } = sum;
-    const verified = `Verified ${counted(accounts, "account")}; ${wrong}`;
+    const verified = `Verified ${quantity(accounts, "account")}; ${wrong}`;
     const names = failedNames(sum);
     return repair
       ? `${verified} differed, ${repaired} repaired, ` +

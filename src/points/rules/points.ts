@@ -2,9 +2,9 @@
 
 import type { Annotations } from "../../platform/words/annotations.ts";
 import type { Caller } from "../../platform/words/caller.ts";
-import { nounFor } from "../../platform/words/counted.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { formatMonth, type Instant, type Month } from "../../platform/words/month.ts";
+import { nounFor } from "../../platform/words/quantities.ts";
 import type { Points } from "../../platform/words/units.ts";
 import type { Account } from "./account.ts";
 import {

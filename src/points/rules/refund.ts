@@ -1,8 +1,8 @@
 /** The rule of refunds: what a use or a capture has taken returns, at most once in sum. */
 
-import { nounFor } from "../../platform/words/counted.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import { nounFor } from "../../platform/words/quantities.ts";
 import type { Points } from "../../platform/words/units.ts";
 import type { EventKey, EventName, MonthChange } from "./ledger.ts";
 import { negative, skipFirst, sum, takeFirst } from "./month-changes.ts";

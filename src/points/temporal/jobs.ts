@@ -1,5 +1,5 @@
 /** Starts the workflows of jobs over all accounts, and reads how far they have come. */
-import { camelCased } from "../../platform/contract/spelling.ts";
+import { camelCased } from "../../platform/contract/payload-names.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { queryOf } from "../../platform/temporal/query-progress.ts";
 import { programKey } from "../../platform/temporal/search-attributes.ts";

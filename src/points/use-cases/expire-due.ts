@@ -9,7 +9,7 @@ import { withSnapshot } from "../rules/past.ts";
 import { expireForMonthEnd } from "../rules/points.ts";
 import { expiredMonth } from "../rules/program.ts";
 import {
-  type AccountsPlace,
+  type AccountsCursor,
   type DueAccountsCounts,
   type DueAccountsShard,
   sweepDueAccounts,
@@ -28,7 +28,7 @@ const inTurn = pLimit(64);
 type ExpiredCounts = DueAccountsCounts<"expired" | "unchanged">;
 
 /** The progress within a shard, from which another call can continue. */
-export type ExpireProgress = ExpiredCounts & AccountsPlace;
+export type ExpireProgress = ExpiredCounts & AccountsCursor;
 
 /** The months of a month end. */
 interface Months {

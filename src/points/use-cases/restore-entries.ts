@@ -1,8 +1,8 @@
 /** Restores missing ledger entries from the copies on their event keys. */
 
 import { allPages } from "../../platform/ports/pages.ts";
-import { nounFor } from "../../platform/words/counted.ts";
 import { DomainError } from "../../platform/words/errors.ts";
+import { nounFor } from "../../platform/words/quantities.ts";
 import { requireTime } from "../../platform/work/deadlines.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";

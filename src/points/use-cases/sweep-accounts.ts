@@ -1,7 +1,12 @@
 /** Sweeps the accounts of a program, or those of one shard of its expiry index. */
 import type { Month } from "../../platform/words/month.ts";
-import { storeOutages } from "../../platform/work/suspects.ts";
-import { type Sweep, type SweepCounts, type SweepPlace, sweep } from "../../platform/work/sweep.ts";
+import {
+  type Sweep,
+  type SweepCounts,
+  type SweepCursor,
+  sweep,
+} from "../../platform/work/sweep.ts";
+import { storeOutages } from "../../platform/work/unconfirmed-failures.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 
@@ -11,7 +16,7 @@ interface NamedAccount {
 }
 
 /** The place of an account sweep from which another call can continue. */
-export type AccountsPlace = SweepPlace<NamedAccount>;
+export type AccountsCursor = SweepCursor<NamedAccount>;
 
 /** What is done with each account. */
 interface AccountsWork<T, Outcome, Counts>
@@ -33,8 +38,8 @@ export const sweepAccounts = <
 >(
   { onFailed, ...work }: AccountsWork<T, Outcome, Counts>,
   start: Counts,
-  place: AccountsPlace,
-  shouldContinue: (progress: Counts & AccountsPlace) => boolean,
+  place: AccountsCursor,
+  shouldContinue: (progress: Counts & AccountsCursor) => boolean,
 ): Promise<Counts & { readonly cursor?: string }> =>
   sweep(
     {
@@ -77,8 +82,8 @@ export const sweepDueAccounts = <Outcome extends string, Counts extends DueAccou
   { reader }: Pick<Deps, "reader">,
   { programId, shard, month, ...work }: DueAccountsWork<Outcome>,
   start: Counts,
-  place: AccountsPlace,
-  shouldContinue: (progress: Counts & AccountsPlace) => boolean,
+  place: AccountsCursor,
+  shouldContinue: (progress: Counts & AccountsCursor) => boolean,
 ): Promise<Counts & { readonly cursor?: string }> =>
   sweepAccounts(
     {

@@ -22,7 +22,7 @@ const maxComparisons = 20;
 const maxConfirmedRanges = 50;
 
 /** The sum of a ledger so far, and the cursor of its next page. */
-interface Place {
+interface LedgerPosition {
   readonly sum: LedgerSum;
   readonly cursor?: string;
 }
@@ -36,9 +36,9 @@ export interface AccountProgress {
   readonly version: number;
   /** The number of this comparison, from 1. */
   readonly comparison: number;
-  readonly place: Place;
+  readonly place: LedgerPosition;
   /** The last place up to which the ledger has no fault. The next comparison starts there. */
-  readonly sound: Place;
+  readonly sound: LedgerPosition;
 }
 
 /** The result of the verification of an account. */

@@ -16,9 +16,9 @@ import {
 } from "../../platform/temporal/search-attributes.ts";
 import { unlessEnded } from "../../platform/temporal/unless-ended.ts";
 import { displayCaller } from "../../platform/words/caller.ts";
-import { counted } from "../../platform/words/counted.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { formatInstant, formatMonth } from "../../platform/words/month.ts";
+import { quantity } from "../../platform/words/quantities.ts";
 import {
   drawLeadMs,
   type ReservationInput,
@@ -158,7 +158,7 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
     args: [input],
     // A run that has not begun shows only these, and what else was reserved as its input.
     staticSummary: escapeMarkdown(
-      `${counted(points, "point")} for ${userId}, reserved for ${input.execute_time_at_start}`,
+      `${quantity(points, "point")} for ${userId}, reserved for ${input.execute_time_at_start}`,
     ),
     staticDetails: "**Request Cancellation** cancels it, **Terminate** does not.",
     // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.

@@ -5,8 +5,8 @@ import { heldShardCount } from "../../holds/ports/holds.ts";
 import type { Hold } from "../../holds/rules/hold.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
-import { isStoreOutage } from "../../platform/work/suspects.ts";
 import type { SweepPage } from "../../platform/work/sweep.ts";
+import { isStoreOutage } from "../../platform/work/unconfirmed-failures.ts";
 import { shardCount } from "../../points/ports/points.ts";
 import type { Program } from "../../points/rules/program.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -44,7 +44,7 @@ type ShardReader = Pick<Deps["reader"], "pendingInShard" | "heldInShard">;
 const everything: Window = { start: undefined, end: undefined };
 
 /** A place in the records. Cursors contain it as JSON. */
-interface ShardPlace {
+interface ShardCursor {
   readonly programId: string;
   /** The index of the shard. */
   readonly shard: number;
@@ -84,16 +84,16 @@ export function recordPages(
   let programs: readonly Program[] | undefined;
   /** The reads that have begun, by their cursors, and the place where the next one begins. */
   const reads = new Map<string, Promise<Page<DueRecord>>>();
-  let ahead: ShardPlace | undefined;
+  let ahead: ShardCursor | undefined;
 
   /** The place after a shard: its next shard, or the first one of the next program. */
-  function nextPlace({ programId, shard }: ShardPlace): ShardPlace | undefined {
+  function cursorAfter({ programId, shard }: ShardCursor): ShardCursor | undefined {
     return shard + 1 < shards.length
       ? { programId, shard: shard + 1 }
-      : firstPlace(programs?.find((each) => each.programId > programId));
+      : firstCursor(programs?.find((each) => each.programId > programId));
   }
 
-  function beginRead(place: ShardPlace): void {
+  function beginRead(place: ShardCursor): void {
     const { programId, after } = place;
     const shard = shards[place.shard] as Shard;
     const program = programs?.find((each) => each.programId === programId);
@@ -110,21 +110,21 @@ export function recordPages(
   return async (cursor) => {
     const isFirst = programs === undefined;
     programs ??= await selection.programs();
-    const place = cursor === undefined ? firstPlace(programs[0]) : placeAt(cursor);
+    const place = cursor === undefined ? firstCursor(programs[0]) : cursorAt(cursor);
     if (!place) return { items: [] };
-    if (isFirst) ahead = nextPlace(place);
+    if (isFirst) ahead = cursorAfter(place);
     const key = JSON.stringify(place);
     if (!reads.has(key)) beginRead(place);
     while (reads.size < shardsAtOnce && ahead) {
       beginRead(ahead);
-      ahead = nextPlace(ahead);
+      ahead = cursorAfter(ahead);
     }
     const read = reads.get(key) as Promise<Page<DueRecord>>;
     reads.delete(key);
     const page: RecordPage = await read.catch((error) =>
       unreadPage(place.programId, shards[place.shard] as Shard, error),
     );
-    const next = page.cursor === undefined ? nextPlace(place) : { ...place, after: page.cursor };
+    const next = page.cursor === undefined ? cursorAfter(place) : { ...place, after: page.cursor };
     return {
       items: page.items,
       ...(page.unread && { unread: page.unread }),
@@ -168,7 +168,7 @@ function unreadPage(programId: string, { state, shard }: Shard, error: unknown):
   return { items: [], unread: { name, error } };
 }
 
-const placeAt = (cursor: string): ShardPlace => JSON.parse(cursor);
+const cursorAt = (cursor: string): ShardCursor => JSON.parse(cursor);
 
-const firstPlace = (program: Program | undefined): ShardPlace | undefined =>
+const firstCursor = (program: Program | undefined): ShardCursor | undefined =>
   program && { programId: program.programId, shard: 0 };

@@ -5,7 +5,7 @@ import { dueHourRef } from "../../due/ports/records.ts";
 import { allPages } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
-import { isStoreOutage } from "../../platform/work/suspects.ts";
+import { isStoreOutage } from "../../platform/work/unconfirmed-failures.ts";
 import { programRef } from "../../points/ports/records.ts";
 import type { Program } from "../../points/rules/program.ts";
 import { readAllPrograms } from "../../points/use-cases/programs/queries.ts";

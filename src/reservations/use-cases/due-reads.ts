@@ -2,7 +2,7 @@
 import type { Hold } from "../../holds/rules/hold.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
-import { isStoreOutage } from "../../platform/work/suspects.ts";
+import { isStoreOutage } from "../../platform/work/unconfirmed-failures.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Reservation } from "../rules/reservation.ts";
 import type { allShards } from "./all-reservations.ts";

@@ -4,8 +4,8 @@ import type { RecordName } from "../../due/ports/due.ts";
 import { nameOf } from "../../due/ports/due.ts";
 import type { Hold } from "../../holds/rules/hold.ts";
 import { failingSoon } from "../../platform/work/failing-soon.ts";
-import { storeOutages } from "../../platform/work/suspects.ts";
-import { type SweepCounts, type SweepPlace, sweep } from "../../platform/work/sweep.ts";
+import { type SweepCounts, type SweepCursor, sweep } from "../../platform/work/sweep.ts";
+import { storeOutages } from "../../platform/work/unconfirmed-failures.ts";
 import { readAllPrograms } from "../../points/use-cases/programs/queries.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Reservation } from "../rules/reservation.ts";
@@ -24,7 +24,7 @@ export interface StartCounts extends SweepCounts<RecordName> {
 }
 
 /** The place at which a sweep over reservations continues. */
-export type ReservationsPlace = SweepPlace<RecordName>;
+export type ReservationsCursor = SweepCursor<RecordName>;
 
 /** Temporal or the store is away: the sweep continues when they are back. */
 const outages = new Set([...storeOutages, "WORKFLOWS_UNAVAILABLE" as const]);
@@ -36,8 +36,8 @@ const outages = new Set([...storeOutages, "WORKFLOWS_UNAVAILABLE" as const]);
  */
 export function startAllRuns(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs" | "dueHours" | "workflows">,
-  from: StartCounts & ReservationsPlace,
-  shouldContinue: (progress: StartCounts & ReservationsPlace) => boolean,
+  from: StartCounts & ReservationsCursor,
+  shouldContinue: (progress: StartCounts & ReservationsCursor) => boolean,
   onFailed: (name: RecordName, error: unknown) => void,
 ): Promise<StartCounts & { readonly cursor?: string }> {
   const { cursor: _, done: __, ...counts } = from;

@@ -1,7 +1,7 @@
 /** Brings the workflow run of a reservation or a hold in line with its record. */
 
 import type { ReservationName } from "../../due/ports/due.ts";
-import { markStart, withdrawMark } from "../../due/use-cases/marks.ts";
+import { markStart, removeMark } from "../../due/use-cases/marks.ts";
 import type { Hold } from "../../holds/rules/hold.ts";
 import { startHoldRun, startMarkedHold } from "../../holds/use-cases/hold-runs.ts";
 import type { CallLimits } from "../../platform/ports/call.ts";
@@ -42,7 +42,7 @@ export async function writeMarked<W extends Written>(
   } catch (error) {
     // A refusal has written nothing. The mark of an earlier call is still needed.
     const isRefusal = error instanceof DomainError && !error.retryable;
-    if (isRefusal && !mark.wasMarked) deps.background(() => withdrawMark(deps, mark));
+    if (isRefusal && !mark.wasMarked) deps.background(() => removeMark(deps, mark));
     throw error;
   }
   const { record, isChanged } = written;
@@ -50,7 +50,7 @@ export async function writeMarked<W extends Written>(
   const isInLine = !isChanged && !mark.wasMarked;
   deps.background(async () => {
     if (!isInLine) await startMarked(deps, record);
-    await withdrawMark(deps, mark);
+    await removeMark(deps, mark);
   });
   return written;
 }

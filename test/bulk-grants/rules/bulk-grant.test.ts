@@ -284,14 +284,14 @@ describe("endValidation", () => {
 
   test("limits of all revisions replace those of the submission", () => {
     const limits = { requiredApprovalCount: 2, digest: "digest-2" };
-    const counted = { hour: 1, approvalCount: 1, points: 50 };
-    const none = { ...validating({ requiredApprovalCount: 0 }), counted };
+    const tierPoints = { hour: 1, approvalCount: 1, points: 50 };
+    const none = { ...validating({ requiredApprovalCount: 0 }), tierPoints };
     const ended = endValidation(none, 1, valid, () => ({ limits }), now);
     expect(ended).toMatchObject({ state: "AWAITING_APPROVAL", revision: limits });
-    expect(ended).not.toHaveProperty("counted");
-    const capped = { limits: { ...limits, exceededMaxTotalPoints: 50 }, counted };
+    expect(ended).not.toHaveProperty("tierPoints");
+    const capped = { limits: { ...limits, exceededMaxTotalPoints: 50 }, tierPoints };
     const invalid = endValidation(validating({}), 1, valid, () => capped, now);
-    expect(invalid).toMatchObject({ state: "INVALID", counted });
+    expect(invalid).toMatchObject({ state: "INVALID", tierPoints });
   });
 
   test("a valid sheet awaits its approvals; one that needs none is approved", () => {

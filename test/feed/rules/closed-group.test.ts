@@ -8,8 +8,8 @@ import {
   toUnread,
 } from "../../../src/feed/rules/closed-group.ts";
 import {
-  countedOf,
-  hasPlace,
+  hasPosition,
+  inboxCountsOf,
   isMember,
   join,
   leave,
@@ -48,7 +48,7 @@ test("a closed group has the members up to its last one, also after that one has
   expect(isIn(closed)).toEqual([false, true, true, false]);
   const left = leave(closed, { version: 7 }, 0) as UnreadGroup;
   expect(isIn(left)).toEqual([false, true, true, false]);
-  expect(countedOf(left)).toMatchObject({ isClosed: true, version: 5 });
+  expect(inboxCountsOf(left)).toMatchObject({ isClosed: true, version: 5 });
 });
 
 test("a version is found in the closed group of its kind", () => {
@@ -78,7 +78,7 @@ test("members come back into a small group that is unread again, not into a larg
     const read = { ...group, readTime: 1, expireTime: 2 };
     const again = toUnread(read, { version: 99, now: 5 });
     expect(again).toMatchObject({ closed: { wasRead: true, endVersion: all.length } });
-    return [1, all.length, all.length + 1].map((version) => hasPlace(again, { version }));
+    return [1, all.length, all.length + 1].map((version) => hasPosition(again, { version }));
   });
   expect(places).toEqual([
     [true, true, false],

@@ -1,6 +1,6 @@
 /** Tests how the progress of use cases is spelled in what crosses Temporal. */
 import { expect, test } from "vitest";
-import { camelCased, snakeCased } from "../../../src/platform/contract/spelling.ts";
+import { camelCased, snakeCased } from "../../../src/platform/contract/payload-names.ts";
 
 const progress = {
   oldestMs: 1,

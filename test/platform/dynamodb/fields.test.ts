@@ -33,7 +33,8 @@ import { type Item, N, numbers, S } from "../../../src/platform/dynamodb/sdk/att
 const stored = <T>(name: string, { put, get }: Field<T>, value: T, item: Item) =>
   [name, { put: (into: Item) => put(value, into), get, value, item }] as const;
 
-const damaged = <T>(name: string, { get }: Field<T>, item: Item) => [name, get, item] as const;
+const damaged = <T>(name: string, { get }: Field<T>, item: Item, none: T) =>
+  [name, get, item, none] as const;
 
 interface Pair {
   readonly name: string;
@@ -122,21 +123,21 @@ describe("a field", () => {
 });
 
 test.each([
-  damaged("no attribute", field("a", text), {}),
-  damaged("a number for a text", field("a", text), { a: N(1) }),
-  damaged("a text for a number", field("a", number), { a: S("1") }),
-  damaged("an optional one of another type", optional("a", number), { a: S("1") }),
-  damaged("a usual one of another type", unless("", "a", text), { a: N(1) }),
-  damaged("a text for a list", unlessEmpty("a", list(text)), { a: S("x") }),
-  damaged("a value of a list", field("a", list(number)), { a: { L: [S("x")] } }),
-  damaged("a value by its name", field("a", byName(number)), { a: { M: { x: S("x") } } }),
-  damaged("a field of a map", field("a", map(fields)), { a: { M: {} } }),
-  damaged("a part of a tuple", field("a", pair), { a: { L: [S("x")] } }),
-  damaged("a part of a group", maybe(parts), { a: S("x"), b: S("x") }),
-  damaged("a caller", caller("a"), {}),
-  damaged("an approval", field("a", approval), { a: { L: [S("s")] } }),
-  damaged("a number in a list", second, { a: numbers([1]) }),
-  damaged("a part of a key", partOf("pk", 1), { pk: S("A") }),
-])("%s that is missing or of another type is refused", (_, get, item) => {
-  expect(() => get(item)).toThrow(TypeError);
+  damaged("no attribute", field("a", text), {}, ""),
+  damaged("a number for a text", field("a", text), { a: N(1) }, ""),
+  damaged("a text for a number", field("a", number), { a: S("1") }, 0),
+  damaged("an optional one of another type", optional("a", number), { a: S("1") }, 0),
+  damaged("a usual one of another type", unless("", "a", text), { a: N(1) }, ""),
+  damaged("a text for a list", unlessEmpty("a", list(text)), { a: S("x") }, []),
+  damaged("a value of a list", field("a", list(number)), { a: { L: [S("x"), N(1)] } }, [0, 1]),
+  damaged("a value by its name", field("a", byName(number)), { a: { M: { x: S("x") } } }, { x: 0 }),
+  damaged("a field of a map", field("a", map(fields)), { a: { M: {} } }, { name: "" }),
+  damaged("a part of a tuple", field("a", pair), { a: { L: [S("x")] } }, { name: "x", count: 0 }),
+  damaged("another form", field("a", length), {}, 0),
+  damaged("a part of a group", maybe(parts), { a: S("x"), b: S("x") }, { name: "x", count: 0 }),
+  damaged("a caller", caller("a"), {}, { service: "", subject: "" }),
+  damaged("a number in a list", second, { a: numbers([1]) }, 0),
+  damaged("a part of a key", partOf("pk", 1), { pk: S("A") }, ""),
+])("%s that is missing or of another type reads as none", (_, get, item, none) => {
+  expect(get(item)).toEqual(none);
 });

@@ -1,6 +1,6 @@
 /** Tests the sum of what the steps of long work have counted. */
 import { expect, test } from "vitest";
-import { maxReports } from "../../../src/platform/words/counted.ts";
+import { maxReports } from "../../../src/platform/words/quantities.ts";
 import { addCounts } from "../../../src/platform/words/sums.ts";
 
 test("numbers, decimals, lists and objects are added, whichever of them has the name", () => {

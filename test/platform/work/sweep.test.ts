@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import type { Reason } from "../../../src/platform/words/reasons.ts";
-import { storeOutages } from "../../../src/platform/work/suspects.ts";
-import { type SweepCounts, type SweepPlace, sweep } from "../../../src/platform/work/sweep.ts";
+import { type SweepCounts, type SweepCursor, sweep } from "../../../src/platform/work/sweep.ts";
+import { storeOutages } from "../../../src/platform/work/unconfirmed-failures.ts";
 import { randomFrom } from "../../support/models/random.ts";
 import { assertSeeds } from "../../support/models/seeded.ts";
 
@@ -18,7 +18,7 @@ interface Counts extends SweepCounts<Name> {
   readonly odd: number;
 }
 
-type Progress = Counts & SweepPlace<Name>;
+type Progress = Counts & SweepCursor<Name>;
 
 interface Options {
   readonly count: number;

@@ -1,7 +1,7 @@
 /** Tests that the largest result of a job fits into one item. */
 import { expect, test } from "vitest";
 import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
-import { maxReports } from "../../../src/platform/words/counted.ts";
+import { maxReports } from "../../../src/platform/words/quantities.ts";
 import { jobRef } from "../../../src/points/ports/records.ts";
 import { verification } from "../../../src/points/use-cases/jobs/verification.ts";
 import { toItem } from "../../../src/store/codecs.ts";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { camelCased } from "../../../src/platform/contract/spelling.ts";
+import { camelCased } from "../../../src/platform/contract/payload-names.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { type ExportedEntries, exportKind } from "../../../src/points/contract/exports.ts";

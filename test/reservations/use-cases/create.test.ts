@@ -1,6 +1,6 @@
 /** Tests that a reservation has its run wherever the process that creates it ends. */
 import { expect, test } from "vitest";
-import { markStart, withdrawMark } from "../../../src/due/use-cases/marks.ts";
+import { markStart, removeMark } from "../../../src/due/use-cases/marks.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import type { ItemStore } from "../../../src/platform/engine/item-store.ts";
@@ -161,9 +161,9 @@ test("two calls of one id in one batch have a mark each", async () => {
   const name = { programId, reservationId: "r" };
   const [first, second] = await Promise.all([markStart(deps, name), markStart(deps, name)]);
   expect(second.version).toBeGreaterThan(first.version);
-  await withdrawMark(deps, first);
+  await removeMark(deps, first);
   expect(await markedIds(deps, programId)).toEqual(["r"]);
-  await withdrawMark(deps, second);
+  await removeMark(deps, second);
   expect(await markedIds(deps, programId)).toEqual([]);
 });
 

@@ -28,7 +28,7 @@ export function createRecords(tables: ReadonlyMap<string, Table>) {
   const refs = new Map<Table, Map<string, Ref>>();
   const decoded = new WeakMap<Item, readonly Stored[]>();
 
-  const placeOf = (ref: Ref) => {
+  const positionOf = (ref: Ref) => {
     const { table: name, key } = codecOf(ref.kind);
     const table = tables.get(name) as Table;
     return { table, key: keyOf(key(ref.id), table.primary.keys) };
@@ -36,7 +36,7 @@ export function createRecords(tables: ReadonlyMap<string, Table>) {
 
   function know(read: readonly Ref[]): void {
     for (const ref of read) {
-      const { table, key } = placeOf(ref);
+      const { table, key } = positionOf(ref);
       const known = refs.get(table);
       if (known) known.set(key, ref);
       else refs.set(table, new Map([[key, ref]]));
@@ -66,12 +66,12 @@ export function createRecords(tables: ReadonlyMap<string, Table>) {
 
   const put = (ref: Ref, item: Item) => {
     know([ref]);
-    placeOf(ref).table.put(copyOf(item));
+    positionOf(ref).table.put(copyOf(item));
   };
 
   /** Stores the packed entries of the item that has this one each by itself. */
   function unpack(ref: Ref): void {
-    const { table, key } = placeOf(ref);
+    const { table, key } = positionOf(ref);
     const hash = codecOf(ref.kind).key(ref.id).pk?.S ?? "";
     const entries = table.primary.partitions.get(hash) ?? [];
     const packing = entries.findLast(({ row }) => row.key <= key)?.row;
@@ -95,7 +95,7 @@ export function createRecords(tables: ReadonlyMap<string, Table>) {
 
     force<K extends Kind>(ref: Ref<K>, value: Records[K] | undefined): void {
       if (ref.kind === "entry") unpack(ref);
-      const { table, key } = placeOf(ref);
+      const { table, key } = positionOf(ref);
       const found = table.rows.get(key);
       if (value === undefined) table.delete(key);
       else {

@@ -1,4 +1,5 @@
 /** How actions are stored: in a bulk grant, and as items of their own. */
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { caller, decodeActed, encodeActed } from "../../../platform/dynamodb/callers.ts";
 import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
 import { field, maybe, number, oneOf, type Type, text } from "../../../platform/dynamodb/fields.ts";
@@ -23,16 +24,16 @@ export const bulkAction = defineRecord<"bulkAction">({
 export const action: Type<Action> = {
   encode: ({ action, revision, starter, ...approval }) =>
     encodeActed(approval, [S(action), N(revision)], starter && [starter.service, starter.subject]),
-  decode({ L: values = [] }) {
-    const [service, time, reason, name, revision, subject, startedBy, startedFor] = values;
-    const acted = decodeActed(service, time, reason, subject);
-    return (
-      acted && {
-        ...acted,
-        action: name?.S as ActionName,
-        revision: Number(revision?.N),
-        ...(startedBy && { starter: { service: startedBy.S ?? "", subject: startedFor?.S ?? "" } }),
-      }
-    );
-  },
+  decode: ({ L: values = [] }) => decodeAction(values),
+  none: () => decodeAction([]),
 };
+
+function decodeAction(values: readonly AttributeValue[]): Action {
+  const [service, time, reason, name, revision, subject, startedBy, startedFor] = values;
+  return {
+    ...decodeActed(service, time, reason, subject),
+    action: name?.S as ActionName,
+    revision: Number(revision?.N),
+    ...(startedBy && { starter: { service: startedBy.S ?? "", subject: startedFor?.S ?? "" } }),
+  };
+}

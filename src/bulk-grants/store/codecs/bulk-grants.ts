@@ -30,9 +30,9 @@ import {
   type CheckCounts,
   type Revision,
   type RunCounts,
-  type SheetPlace,
+  type SheetAddress,
 } from "../../rules/bulk-grant.ts";
-import type { CountedPoints } from "../../rules/counted-points.ts";
+import type { TierPoints } from "../../rules/tier-points.ts";
 import { action } from "./bulk-grant-actions.ts";
 import { numberedKey } from "./bulk-keys.ts";
 import { blockProblem } from "./bulk-rows.ts";
@@ -76,7 +76,7 @@ const nameFields: Fields<BulkGrantName> = {
 export const bulkGrantNameOf = group(nameFields).get;
 
 /** The name and, if there is one, the address. */
-const place = tuple<SheetPlace>({ name: text, url: text }, 1);
+const place = tuple<SheetAddress>({ name: text, url: text }, 1);
 
 export const bulkGrant = defineRecord<"bulkGrant">({
   table: "bulk",
@@ -98,9 +98,9 @@ export const bulkGrant = defineRecord<"bulkGrant">({
     ),
     approvals: field("a", list(approval)),
     raisedApprovalCount: optional("ra", number),
-    counted: optional(
+    tierPoints: optional(
       "k",
-      tuple<CountedPoints>({ hour: number, approvalCount: number, points: number }),
+      tuple<TierPoints>({ hour: number, approvalCount: number, points: number }),
     ),
     remindTime: field("rt", number),
     reminded: optional("rd", yes),

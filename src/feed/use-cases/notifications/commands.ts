@@ -29,8 +29,8 @@ import { markRead, needsSplit } from "../../rules/notification.ts";
 import { markOf } from "../../rules/reaction.ts";
 import type { Target } from "../../rules/target.ts";
 import {
-  countedOf,
   firstVersionOf,
+  inboxCountsOf,
   type ReadGroup,
   type UnreadGroup,
 } from "../../rules/unread-group.ts";
@@ -155,7 +155,7 @@ export async function markNotificationUnread(
       }
       const version = inbox.version + 1;
       const unread = toUnread(read, { version, now });
-      const after = replaceGroup(inbox, undefined, countedOf(unread));
+      const after = replaceGroup(inbox, undefined, inboxCountsOf(unread));
       tx.delete(readRef);
       tx.put(refs.inbox, after);
       putUnread(tx, ownerId, undefined, unread, version);

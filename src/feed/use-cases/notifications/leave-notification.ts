@@ -20,7 +20,7 @@ import { emptyInbox, type Inbox, replaceGroup, withReadChange } from "../../rule
 import { unlessWithdrawn } from "../../rules/reaction.ts";
 import type { Reaction } from "../../rules/target.ts";
 import {
-  countedOf,
+  inboxCountsOf,
   isMember,
   leave,
   type Member,
@@ -105,7 +105,7 @@ function leaveUnread(
   const refill = refillOf(tx, reader, { ref, group, now }, member.version);
   const remaining = leave(group, member, now, refill);
   const before = tx.get(refs.inbox) ?? emptyInbox;
-  const inbox = replaceGroup(before, countedOf(group), countedOf(remaining));
+  const inbox = replaceGroup(before, inboxCountsOf(group), inboxCountsOf(remaining));
   tx.put(refs.inbox, inbox);
   if ("userId" in member) tx.put(refs.reaction, { ...member, notified: false });
   putUnread(tx, ownerOfGroup(refs.read), group, remaining, inbox.version);

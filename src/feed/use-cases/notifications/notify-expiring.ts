@@ -7,7 +7,7 @@ import { accountRef } from "../../../points/ports/records.ts";
 import { announcedMonth, pointsExpiringAt } from "../../../points/rules/expiry-notice.ts";
 import { expiredMonth } from "../../../points/rules/program.ts";
 import {
-  type AccountsPlace,
+  type AccountsCursor,
   type DueAccountsCounts,
   type DueAccountsShard,
   sweepDueAccounts,
@@ -21,7 +21,7 @@ const concurrency = 32;
 type NotifiedCounts = DueAccountsCounts<"notified" | "unaffected">;
 
 /** The progress within a shard, from which another call can continue. */
-export type NotifyProgress = NotifiedCounts & AccountsPlace;
+export type NotifyProgress = NotifiedCounts & AccountsCursor;
 
 /**
  * Returns the month of the points that members are notified of now, if any. It reads the stored

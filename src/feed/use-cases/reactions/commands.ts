@@ -21,7 +21,7 @@ import { isMember } from "../../rules/unread-group.ts";
 import { closedRefOf, regroupAfterOf } from "../notifications/closed-groups.ts";
 import { isPersonMuted } from "../notifications/muted-people.ts";
 import { refillOf } from "../notifications/refill.ts";
-import { putState, readPlace, readState, refsOf } from "./reaction-records.ts";
+import { putState, readPosition, readState, refsOf } from "./reaction-records.ts";
 
 type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts">;
 
@@ -89,7 +89,7 @@ export async function react(deps: ReactionDeps, given: ReactInput): Promise<Reac
         const taken = takeBack(tx, deps, ownerId, name, wall);
         return taken?.reaction?.readTime ?? 0;
       });
-      const { before, place } = readPlace(tx, refs, closedRefOf(tx, { ...input, ownerId }));
+      const { before, place } = readPosition(tx, refs, closedRefOf(tx, { ...input, ownerId }));
       const active = unlessWithdrawn(before.reaction);
       let after = before;
       if (active) {

@@ -6,7 +6,7 @@ import type { Deps } from "../../ports/deps.ts";
 import { closedGroupsRef, inboxRef, unreadGroupRef } from "../../ports/records.ts";
 import type { EventsName } from "../../rules/event.ts";
 import { type Inbox, replaceGroup } from "../../rules/inbox.ts";
-import { countedOf } from "../../rules/unread-group.ts";
+import { inboxCountsOf } from "../../rules/unread-group.ts";
 import { closedRefsOf, putUnread } from "../notifications/closed-groups.ts";
 
 /** Ends an owner's unread groups of one kind of events about a deleted target. */
@@ -43,7 +43,7 @@ export function endUnreadGroups(
   for (const group of tx.getAll(groupRefs)) {
     const inbox = group && (changed ?? tx.get(ref));
     if (!inbox) continue;
-    changed = replaceGroup(inbox, countedOf(group), undefined);
+    changed = replaceGroup(inbox, inboxCountsOf(group), undefined);
     putUnread(tx, ownerId, group, undefined, changed.version);
   }
   if (changed) tx.put(ref, changed);

@@ -16,11 +16,11 @@ import { emptyInbox } from "../../rules/inbox.ts";
 import type { StoredKind } from "../../rules/kinds.ts";
 import {
   markOfClosed,
-  placeOf,
+  positionOf,
   type ReactionState,
   unlessWithdrawn,
 } from "../../rules/reaction.ts";
-import { type Place, requireActive } from "../../rules/target.ts";
+import { type Position, requireActive } from "../../rules/target.ts";
 import { putUnread } from "../notifications/closed-groups.ts";
 
 /** Names one person's reaction, or event, of one kind about one target. */
@@ -53,18 +53,18 @@ export const readState = (tx: Transaction, refs: ReactionRefs): ReactionState =>
  * The state before a person's next reaction, and the place to which it comes back: in the closed
  * group, or else in the open one.
  */
-export function readPlace(
+export function readPosition(
   tx: Transaction,
   refs: ReactionRefs,
   closedRef: Ref<"unreadGroup"> | undefined,
-): { readonly before: ReactionState; readonly place: Place | undefined } {
+): { readonly before: ReactionState; readonly place: Position | undefined } {
   if (closedRef) {
     const before = readState(tx, { ...refs, group: closedRef });
-    const place = placeOf(before, () => undefined);
+    const place = positionOf(before, () => undefined);
     if (place || unlessWithdrawn(before.reaction)) return { before, place };
   }
   const before = readState(tx, refs);
-  return { before, place: placeOf(before, () => tx.get(refs.readMark)) };
+  return { before, place: positionOf(before, () => tx.get(refs.readMark)) };
 }
 
 /** Puts what differs between two states. New records begin with a version of the inbox. */

@@ -16,7 +16,7 @@ const throttleCodes: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** A table of a request, and the partition that it asks for if that is known. */
-export interface Place {
+export interface Partition {
   readonly table: string;
   readonly pk: string | undefined;
 }
@@ -59,22 +59,26 @@ export function unprocessed(output: unknown): Batch | undefined {
   return left && Object.keys(left).length > 0 ? left : undefined;
 }
 
-/** The places that DynamoDB has throttled. */
+/** The partitions that DynamoDB has throttled. */
 export function throttledOf(
   { name, CancellationReasons = [] }: Failure,
   input: RequestInput,
-): readonly Place[] {
-  const places = placesOf(input);
-  if (throttleErrors.has(name ?? "")) return places;
-  return places.filter((_, i) => throttleCodes.has(CancellationReasons[i]?.Code));
+): readonly Partition[] {
+  const partitions = partitionsOf(input);
+  if (throttleErrors.has(name ?? "")) return partitions;
+  return partitions.filter((_, i) => throttleCodes.has(CancellationReasons[i]?.Code));
 }
 
-/** The places of a request; of a transaction, one for each of its actions. */
-export function placesOf({ TransactItems, RequestItems, ...single }: RequestInput): Place[] {
+/** The partitions of a request; of a transaction, one for each of its actions. */
+export function partitionsOf({
+  TransactItems,
+  RequestItems,
+  ...single
+}: RequestInput): Partition[] {
   if (TransactItems) {
-    return TransactItems.map((action) => placeOf(Object.values(action)[0] as Keyed));
+    return TransactItems.map((action) => partitionOf(Object.values(action)[0] as Keyed));
   }
-  if (!RequestItems) return [placeOf(single)];
+  if (!RequestItems) return [partitionOf(single)];
   return Object.entries(RequestItems).flatMap(([table, asked]) => {
     const keys = "Keys" in asked ? (asked.Keys ?? []) : [];
     return [{ table, pk: undefined }, ...keys.map((key) => ({ table, pk: key.pk?.S }))];
@@ -89,7 +93,7 @@ export function tablesOf({ TableName = "", TransactItems, RequestItems }: Reques
   return [...new Set(tables)];
 }
 
-function placeOf({ TableName = "", Key, Item, ExpressionAttributeValues }: Keyed): Place {
+function partitionOf({ TableName = "", Key, Item, ExpressionAttributeValues }: Keyed): Partition {
   // In queries `:p` is the partition.
   const pk = (Key ?? Item)?.pk ?? ExpressionAttributeValues?.[":p"];
   return { table: TableName, pk: pk?.S };

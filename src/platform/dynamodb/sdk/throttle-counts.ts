@@ -5,8 +5,8 @@ import type { StoreTallies } from "../../ports/tallies.ts";
 import type { TargetName } from "../../words/target-name.ts";
 import {
   type Failure,
-  type Place,
-  placesOf,
+  type Partition,
+  partitionsOf,
   type RequestInput,
   throttledOf,
   unprocessed,
@@ -44,11 +44,11 @@ export function createThrottleCounts(
     targetSamples.remove(oldest);
   }
 
-  function count(places: readonly Place[]): void {
-    for (const table of new Set(places.map((place) => place.table))) {
+  function count(partitions: readonly Partition[]): void {
+    for (const table of new Set(partitions.map((partition) => partition.table))) {
       throttles.inc({ table });
     }
-    const targets = places.flatMap(({ pk }) => (pk && targetOf(pk)) || []);
+    const targets = partitions.flatMap(({ pk }) => (pk && targetOf(pk)) || []);
     const different = new Map(targets.map((target) => [`${target.type}#${target.id}`, target]));
     for (const target of different.values()) sample(target);
   }
@@ -60,7 +60,7 @@ export function createThrottleCounts(
         try {
           const result = await next(args);
           const left = unprocessed(result.output);
-          if (left) count(placesOf({ RequestItems: left }));
+          if (left) count(partitionsOf({ RequestItems: left }));
           return result;
         } catch (error) {
           count(throttledOf(error as Failure, input));

@@ -108,19 +108,19 @@ export const earlierBulkRules = defineRecord<"earlierBulkRules">({
 export const pointsWindow: Codec<"pointsWindow"> = {
   table: "bulk",
   key: (programId) => ({ pk: S(`N#${programId}`), sk: S("N") }),
-  encode: ({ hour, counted }) => ({
+  encode: ({ hour, tierPoints }) => ({
     h: N(hour),
-    c: numbers(counted.flatMap((each) => [hour - each.hour, each.approvalCount, each.points])),
+    c: numbers(tierPoints.flatMap((each) => [hour - each.hour, each.approvalCount, each.points])),
   }),
   decode: (item) => {
     const hour = num(item, "h");
-    const counted = inBatches(nums(item, "c"), 3).map(
+    const tierPoints = inBatches(nums(item, "c"), 3).map(
       ([hours = 0, approvalCount = 0, points = 0]) => ({
         hour: hour - hours,
         approvalCount,
         points,
       }),
     );
-    return { hour, counted };
+    return { hour, tierPoints };
   },
 };

@@ -80,10 +80,11 @@ function toStoredTotals(value: Totals): readonly number[] {
   return heldPoints > 0 ? [...first, heldPoints, capturedPoints, releasedPoints] : first;
 }
 
+/** Totals that are missing are no numbers, so that whatever adds them up fails. */
 function toTotals(stored: readonly number[]): Totals {
-  const [issuedPoints = 0, usedPoints = 0, expiredPoints = 0, refundedPoints = 0] = stored;
-  const [revokedPoints = 0, heldPoints = 0, capturedPoints = 0, releasedPoints = 0] =
-    stored.slice(4);
+  const [issuedPoints = Number.NaN, usedPoints = Number.NaN, expiredPoints = Number.NaN] = stored;
+  const [refundedPoints = Number.NaN, revokedPoints = Number.NaN] = stored.slice(3);
+  const [heldPoints = 0, capturedPoints = 0, releasedPoints = 0] = stored.slice(5);
   return {
     issuedPoints,
     usedPoints,

@@ -41,6 +41,15 @@ export async function scanEntries(
   return pageOf(Items.flatMap(entriesOf), LastEvaluatedKey);
 }
 
+/** What every entry has. The codec reads what is missing as 0 or as empty. */
+const required = [
+  ["e", "S"],
+  ["y", "S"],
+  ["t", "N"],
+  ["p", "N"],
+  ["b", "N"],
+] as const;
+
 /** The entries of an item. Each is decoded alone, so that one that is damaged hides no other. */
 function entriesOf(item: Item): ScannedEntry[] {
   const [, programId, userId = ""] = parts(item, "pk");
@@ -49,6 +58,8 @@ function entriesOf(item: Item): ScannedEntry[] {
   return [item, ...packed].map((attributes, i) => {
     const number = first + i;
     try {
+      const missing = required.filter(([name, type]) => attributes?.[name]?.[type] === undefined);
+      if (missing.length > 0) throw new Error(`attributes are missing: ${missing.join(", ")}`);
       const key = entry.key(`${programId}#${userId}#${number}`);
       return { userId, number, entry: entry.decode({ ...attributes, ...key }) };
     } catch (error) {

@@ -4,13 +4,13 @@ import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createGzip } from "node:zlib";
 import pLimit from "p-limit";
-import { maxReports } from "../../../platform/words/counted.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
+import { maxReports } from "../../../platform/words/quantities.ts";
 import type { ExportedEntries, UnreadableEntry } from "../../contract/exports.ts";
 import type { Deps } from "../../ports/deps.ts";
 import type { ExportWindow } from "../../ports/exports.ts";
 import type { ScannedEntry } from "../../ports/points.ts";
-import type { AccountsPlace } from "../sweep-accounts.ts";
+import type { AccountsCursor } from "../sweep-accounts.ts";
 import { type ExportedFile, type ExportJob, folderOf, windowOf } from "./export-files.ts";
 import type { Segment, StepResult, Warn } from "./jobs.ts";
 
@@ -60,8 +60,8 @@ async function writeSegment(
   deps: Pick<Deps, "reader" | "exportDestinations" | "exportFormat">,
   job: ExportJob,
   { segment, segments }: Segment,
-  place: AccountsPlace,
-  shouldContinue: (place: AccountsPlace) => boolean,
+  place: AccountsCursor,
+  shouldContinue: (place: AccountsCursor) => boolean,
   warn: Warn,
 ): Promise<ExportStep> {
   const { programId } = job;
@@ -70,7 +70,7 @@ async function writeSegment(
   const lines = compressLines();
   const unreadables: UnreadableEntry[] = [];
   let { cursor } = place;
-  let unchanged: AccountsPlace = place;
+  let unchanged: AccountsCursor = place;
   const addPage = async (): Promise<number> => {
     const started = performance.now();
     const read = { size: pageSize, cursor };
@@ -114,7 +114,7 @@ async function writeSegment(
   return { ...unread, ...written, parts: 1, file: { segment, name, ...written, sha256 } };
 }
 
-const placeAt = (cursor: string | undefined): AccountsPlace =>
+const placeAt = (cursor: string | undefined): AccountsCursor =>
   cursor === undefined ? {} : { cursor };
 
 /** Whether an entry is to be exported; what cannot be read is named, whenever it was recorded. */

@@ -9,7 +9,7 @@ import { type JobKind, jobWorkflowId } from "../../contract/jobs.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { jobRef } from "../../ports/records.ts";
 import type { Job, JobName, JobRequest } from "../../rules/jobs.ts";
-import type { AccountsPlace } from "../sweep-accounts.ts";
+import type { AccountsCursor } from "../sweep-accounts.ts";
 
 /** One of `segments` disjoint parts of the table. */
 export interface Segment {
@@ -44,8 +44,8 @@ export interface JobType<Sum extends object = object, Request extends JobRequest
     job: Job<Sum, Request>,
     segment: Segment,
     start: Sum,
-    place: AccountsPlace,
-    shouldContinue: (progress: Partial<Sum> & AccountsPlace) => boolean,
+    place: AccountsCursor,
+    shouldContinue: (progress: Partial<Sum> & AccountsCursor) => boolean,
     warn: Warn,
   ): Promise<StepResult<Sum>>;
   /** Whether a step makes a file, so that it takes longer, and there are fewer of them. */

@@ -1,7 +1,7 @@
 /** The job that compares the accounts of a program with their ledgers, and repairs them. */
 
 import type { Page } from "../../../platform/ports/pages.ts";
-import { maxReports } from "../../../platform/words/counted.ts";
+import { maxReports } from "../../../platform/words/quantities.ts";
 import {
   type VerificationRequest,
   type VerifiedAccounts,
@@ -37,7 +37,7 @@ const maxRepairMs = 120_000;
  * The place at which a segment continues: the beginning of a page, or an account of the page.
  * Cursors contain it as JSON, so its property names do not change.
  */
-interface SegmentPlace {
+interface SegmentCursor {
   /** The reader's cursor of the page; undefined for the first one. */
   readonly scan?: string | undefined;
   readonly userId?: string;
@@ -175,11 +175,11 @@ function addAccount(tally: VerifiedAccounts, verified: VerifiedNext | undefined)
   return { ...tally, accounts, entries, wrong: tally.wrong + 1, repaired, reports };
 }
 
-const cursorOf = (place: SegmentPlace): string => JSON.stringify(place);
+const cursorOf = (place: SegmentCursor): string => JSON.stringify(place);
 
 /** Parses a cursor. Between two pages it is the reader's own cursor, without a `userId`. */
-function placeOf(cursor: string | undefined): SegmentPlace {
+function placeOf(cursor: string | undefined): SegmentCursor {
   if (cursor === undefined) return {};
-  const place = JSON.parse(cursor) as SegmentPlace;
+  const place = JSON.parse(cursor) as SegmentCursor;
   return typeof place.userId === "string" ? place : { scan: cursor };
 }

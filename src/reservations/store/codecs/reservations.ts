@@ -45,6 +45,7 @@ const traceparent: Type<string> = {
     const ids = Buffer.from(bytes).toString("hex");
     return `00-${ids.slice(0, 32)}-${ids.slice(32)}-01`;
   },
+  none: () => "",
 };
 
 const [creator, changer] = [caller("w"), caller("mw")];

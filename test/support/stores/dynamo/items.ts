@@ -112,7 +112,7 @@ export function keyOf(item: Item, { hash, range }: Keys): string {
  * The place of an item, or of its keys, in an index; undefined if it is not in it. The order of
  * equal sort keys is that of a hash, as in DynamoDB, so that nobody depends on it.
  */
-export function placeOf(item: Item, { keys: { range }, kind }: Index, key: string) {
+export function positionOf(item: Item, { keys: { range }, kind }: Index, key: string) {
   const tie = kind === "primary" ? key : `${hashOf(key)} ${key}`;
   if (range === undefined) return { sort: "", tie };
   const { S, N } = item[range] ?? {};
@@ -148,7 +148,7 @@ export function orderOf(text: string): string {
 
 function entryOf(row: Row, index: Index): { hash: string; entry: Entry } | undefined {
   const hash = row.item[index.keys.hash]?.S;
-  const place = hash === undefined ? undefined : placeOf(row.item, index, row.key);
+  const place = hash === undefined ? undefined : positionOf(row.item, index, row.key);
   return hash !== undefined && place ? { hash, entry: { ...place, row } } : undefined;
 }
 

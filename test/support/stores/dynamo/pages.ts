@@ -24,7 +24,7 @@ import {
   keyOf,
   orderOf,
   type Place,
-  placeOf,
+  positionOf,
   type Row,
   type Sort,
   type Table,
@@ -150,7 +150,7 @@ function startPlace(table: Table, index: Index, start: Item): Place {
   if (given.length !== names.size || !given.every((name) => names.has(name))) {
     throw invalid("the provided starting key is invalid");
   }
-  return placeOf(start, index, keyOf(start, table.primary.keys)) ?? { sort: "", tie: "" };
+  return positionOf(start, index, keyOf(start, table.primary.keys)) ?? { sort: "", tie: "" };
 }
 
 /** Which sort keys are before a range, and which are behind it. */

@@ -5,7 +5,7 @@ import type { Points } from "../../platform/words/units.ts";
 import { approvalsFor, type BulkRules } from "../../points/rules/bulk-rules.ts";
 
 /** The points of a revision that are counted, by the hour and by the approvals that it needs. */
-export interface CountedPoints {
+export interface TierPoints {
   /** Hours since 1970. */
   readonly hour: number;
   readonly approvalCount: number;
@@ -16,7 +16,7 @@ export interface CountedPoints {
 export interface PointsWindow {
   /** The latest hour in which something was counted; never falls, whatever the clock does. */
   readonly hour: number;
-  readonly counted: readonly CountedPoints[];
+  readonly tierPoints: readonly TierPoints[];
 }
 
 const hourMs = 3_600_000;
@@ -30,12 +30,12 @@ const countedHours = 24;
 /** The most approvals that a tier can need. Points that need so many are not counted. */
 const mostApprovals = 2;
 
-const emptyWindow: PointsWindow = { hour: 0, counted: [] };
+const emptyWindow: PointsWindow = { hour: 0, tierPoints: [] };
 
 /** Returns the window at `now`, without the hours that do not count any more. */
 export function windowAt(window: PointsWindow = emptyWindow, now: Instant): PointsWindow {
   const hour = Math.max(window.hour, Math.floor(now / hourMs));
-  return { hour, counted: window.counted.filter((each) => each.hour > hour - countedHours) };
+  return { hour, tierPoints: window.tierPoints.filter((each) => each.hour > hour - countedHours) };
 }
 
 /**
@@ -52,44 +52,47 @@ export function approvalsWithin(rules: BulkRules, window: PointsWindow, points: 
 }
 
 /** The points that are counted under so many approvals or fewer. */
-const pointsUnder = ({ counted }: PointsWindow, approvalCount: number): Points =>
-  counted.reduce((sum, each) => sum + (each.approvalCount <= approvalCount ? each.points : 0), 0);
+const pointsUnder = ({ tierPoints }: PointsWindow, approvalCount: number): Points =>
+  tierPoints.reduce(
+    (sum, each) => sum + (each.approvalCount <= approvalCount ? each.points : 0),
+    0,
+  );
 
 /**
  * The entry for so many points at the hour of the window. Undefined for none, and for points that
  * need the most approvals.
  */
-export const countedAs = (
+export const tierPointsOf = (
   { hour }: PointsWindow,
   approvalCount: number,
   points: Points,
-): CountedPoints | undefined =>
+): TierPoints | undefined =>
   approvalCount < mostApprovals && points > 0 ? { hour, approvalCount, points } : undefined;
 
 /** Adds points to a window; nothing where their hour does not count any more. */
-export function count(window: PointsWindow, more: CountedPoints): PointsWindow {
+export function count(window: PointsWindow, more: TierPoints): PointsWindow {
   if (more.hour <= window.hour - countedHours) return window;
-  const same = window.counted.find(isOfSame(more));
-  const others = window.counted.filter((each) => each !== same);
+  const same = window.tierPoints.find(isOfSame(more));
+  const others = window.tierPoints.filter((each) => each !== same);
   const points = (same?.points ?? 0) + more.points;
-  return { ...window, counted: points > 0 ? [...others, { ...more, points }] : others };
+  return { ...window, tierPoints: points > 0 ? [...others, { ...more, points }] : others };
 }
 
 /** Takes back what was counted. */
-export const uncount = (window: PointsWindow, counted: CountedPoints): PointsWindow =>
-  window.counted.some(isOfSame(counted))
-    ? count(window, { ...counted, points: -counted.points })
+export const uncount = (window: PointsWindow, tierPoints: TierPoints): PointsWindow =>
+  window.tierPoints.some(isOfSame(tierPoints))
+    ? count(window, { ...tierPoints, points: -tierPoints.points })
     : window;
 
 /** Takes back what a run has counted besides the points that it has granted. */
 export const keepGranted = (
   window: PointsWindow,
-  counted: CountedPoints,
+  tierPoints: TierPoints,
   grantedPoints: Points,
 ): PointsWindow =>
-  uncount(window, { ...counted, points: Math.max(counted.points - grantedPoints, 0) });
+  uncount(window, { ...tierPoints, points: Math.max(tierPoints.points - grantedPoints, 0) });
 
 const isOfSame =
-  ({ hour, approvalCount }: CountedPoints) =>
-  (each: CountedPoints): boolean =>
+  ({ hour, approvalCount }: TierPoints) =>
+  (each: TierPoints): boolean =>
     each.hour === hour && each.approvalCount === approvalCount;

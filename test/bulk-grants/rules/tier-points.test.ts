@@ -3,13 +3,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   approvalsWithin,
-  type CountedPoints,
   count,
-  countedAs,
   type PointsWindow,
+  type TierPoints,
+  tierPointsOf,
   uncount,
   windowAt,
-} from "../../../src/bulk-grants/rules/counted-points.ts";
+} from "../../../src/bulk-grants/rules/tier-points.ts";
 import { approvalsFor, defaultBulkRules } from "../../../src/points/rules/bulk-rules.ts";
 
 const hourMs = 3_600_000;
@@ -27,9 +27,9 @@ const rules = {
 function submit(program: { window: PointsWindow | undefined }, points: number, now: number) {
   const window = windowAt(program.window, now);
   const needed = approvalsWithin(rules, window, points);
-  const counted = countedAs(window, needed, points);
-  program.window = counted ? count(window, counted) : window;
-  return { needed, counted };
+  const tierPoints = tierPointsOf(window, needed, points);
+  program.window = tierPoints ? count(window, tierPoints) : window;
+  return { needed, tierPoints };
 }
 
 describe("the points of a day", () => {
@@ -48,23 +48,23 @@ describe("the points of a day", () => {
   });
 
   test("beyond a tier that was lowered leave what grants nothing as it is", () => {
-    const counted = [{ hour: 0, approvalCount: 0, points: 101 }];
-    const needed = [0, 1].map((points) => approvalsWithin(rules, { hour: 0, counted }, points));
+    const tierPoints = [{ hour: 0, approvalCount: 0, points: 101 }];
+    const needed = [0, 1].map((points) => approvalsWithin(rules, { hour: 0, tierPoints }, points));
     expect(needed).toEqual([0, 1]);
   });
 
   test("are free again when they are taken back, but not twice", () => {
     const program = { window: undefined as PointsWindow | undefined };
-    const { counted } = submit(program, 100, t0);
-    const taken = uncount(program.window as PointsWindow, counted as CountedPoints);
-    expect(taken.counted).toEqual([]);
-    expect(uncount(taken, counted as CountedPoints)).toBe(taken);
+    const { tierPoints } = submit(program, 100, t0);
+    const taken = uncount(program.window as PointsWindow, tierPoints as TierPoints);
+    expect(taken.tierPoints).toEqual([]);
+    expect(uncount(taken, tierPoints as TierPoints)).toBe(taken);
   });
 
   test("fit into 1 KB: at most one entry for each hour and number of approvals", () => {
     const program = { window: undefined as PointsWindow | undefined };
     for (let i = 0; i < 500; i++) submit(program, (i % 200) + 1, t0 + i * (hourMs / 7));
-    expect(program.window?.counted.length).toBeLessThanOrEqual(48);
+    expect(program.window?.tierPoints.length).toBeLessThanOrEqual(48);
   });
 });
 
@@ -79,28 +79,28 @@ test("random submissions, give-backs and clocks agree with a list of all that ca
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60 }), (events) => {
       const program = { window: undefined as PointsWindow | undefined };
-      const all: { counted: CountedPoints | undefined; isBack: boolean }[] = [];
+      const all: { tierPoints: TierPoints | undefined; isBack: boolean }[] = [];
       let [now, latestHour] = [t0, 0];
       for (const { points, takesBack, passesMs } of events) {
         now += passesMs;
         latestHour = Math.max(latestHour, Math.floor(now / hourMs));
         const back = takesBack === null ? undefined : all[takesBack];
-        if (back?.counted && !back.isBack && program.window) {
+        if (back?.tierPoints && !back.isBack && program.window) {
           back.isBack = true;
-          program.window = uncount(windowAt(program.window, now), back.counted);
+          program.window = uncount(windowAt(program.window, now), back.tierPoints);
         }
-        const live = all.flatMap(({ counted, isBack }) =>
-          counted && !isBack && counted.hour > latestHour - 24 ? [counted] : [],
+        const live = all.flatMap(({ tierPoints, isBack }) =>
+          tierPoints && !isBack && tierPoints.hour > latestHour - 24 ? [tierPoints] : [],
         );
         const expected = [0, 1, 2].find((needed) => {
           const others = live.filter(({ approvalCount }) => approvalCount <= needed);
           const sum = others.reduce((total, each) => total + each.points, points);
           return approvalsFor(rules, sum) <= needed;
         });
-        const { needed, counted } = submit(program, points, now);
+        const { needed, tierPoints } = submit(program, points, now);
         expect(needed).toBe(expected);
-        expect(counted?.hour ?? latestHour).toBe(latestHour);
-        all.push({ counted, isBack: false });
+        expect(tierPoints?.hour ?? latestHour).toBe(latestHour);
+        all.push({ tierPoints, isBack: false });
       }
     }),
     { seed: 24, numRuns: 300 },

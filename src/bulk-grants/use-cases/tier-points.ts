@@ -7,13 +7,7 @@ import { rulesAt } from "../../points/rules/bulk-rule-changes.ts";
 import type { BulkRules } from "../../points/rules/bulk-rules.ts";
 import { pointsWindowRef } from "../ports/records.ts";
 import type { BulkGrant } from "../rules/bulk-grant.ts";
-import {
-  count,
-  keepGranted,
-  type PointsWindow,
-  uncount,
-  windowAt,
-} from "../rules/counted-points.ts";
+import { count, keepGranted, type PointsWindow, uncount, windowAt } from "../rules/tier-points.ts";
 
 /** The rules in force, and the points that their tiers count. */
 export interface Tiers {
@@ -21,7 +15,7 @@ export interface Tiers {
   readonly window: PointsWindow;
 }
 
-/** The records that `readTiers` and `putCounted` need. */
+/** The records that `readTiers` and `putTierPoints` need. */
 export const tierRefs = (programId: string) => [
   bulkRulesRef(programId),
   pointsWindowRef(programId),
@@ -57,23 +51,23 @@ function readBeside(
   now: Instant,
 ): PointsWindow {
   const window = windowAt(tx.get(pointsWindowRef(programId)), now);
-  if (!of?.counted) return window;
+  if (!of?.tierPoints) return window;
   return of.revision.number === number
-    ? uncount(window, of.counted)
-    : keepGranted(window, of.counted, of.result?.grantedPoints ?? 0);
+    ? uncount(window, of.tierPoints)
+    : keepGranted(window, of.tierPoints, of.result?.grantedPoints ?? 0);
 }
 
 /** Counts what a change of a bulk grant counts. */
-export function putCounted(
+export function putTierPoints(
   tx: Transaction,
   before: BulkGrant | undefined,
   after: BulkGrant,
   now: Instant,
 ): void {
-  const { programId, counted, revision } = after;
+  const { programId, tierPoints, revision } = after;
   const isSameRevision = before?.revision.number === revision.number;
-  if (isSameRevision && before.counted === counted) return;
-  if (!before?.counted && !counted) return;
+  if (isSameRevision && before.tierPoints === tierPoints) return;
+  if (!before?.tierPoints && !tierPoints) return;
   const beside = readBeside(tx, programId, before, revision.number, now);
-  tx.put(pointsWindowRef(programId), counted ? count(beside, counted) : beside);
+  tx.put(pointsWindowRef(programId), tierPoints ? count(beside, tierPoints) : beside);
 }

@@ -22,7 +22,7 @@ export interface OutageRules<T> {
   keyOf(record: T): string;
 }
 
-interface Suspect {
+interface UnconfirmedFailure {
   readonly error: DomainError;
   /** Whether another failure of the record is its own, because others have succeeded meanwhile. */
   readonly isRetried: boolean;
@@ -35,16 +35,16 @@ interface Suspect {
  * succeeded since it failed before, has failed by itself; so has one that is throttled, because the
  * commit engine has tried it several times.
  */
-export class Suspects<T> {
+export class UnconfirmedFailures<T> {
   readonly #rules: OutageRules<T>;
-  readonly #suspects = new Map<T, Suspect>();
+  readonly #unconfirmed = new Map<T, UnconfirmedFailure>();
 
   constructor(rules: OutageRules<T>) {
     this.#rules = rules;
   }
 
   get size(): number {
-    return this.#suspects.size;
+    return this.#unconfirmed.size;
   }
 
   /** Whether the error may be that of an outage. */
@@ -54,10 +54,10 @@ export class Suspects<T> {
 
   /** Adds a failure. Throws it if it is that of an outage. */
   add(record: T, error: DomainError): void {
-    const isRetried = this.#suspects.get(record)?.isRetried ?? false;
+    const isRetried = this.#unconfirmed.get(record)?.isRetried ?? false;
     const isFinal = isRetried || error.reason === "THROTTLED";
-    this.#suspects.set(record, { error, isRetried: false, isFinal });
-    const failed = [...this.#suspects].filter(([, suspect]) => !suspect.isRetried);
+    this.#unconfirmed.set(record, { error, isRetried: false, isFinal });
+    const failed = [...this.#unconfirmed].filter(([, failure]) => !failure.isRetried);
     if (this.#keyCount(failed) >= this.#rules.outageAfter) throw error;
   }
 
@@ -66,15 +66,15 @@ export class Suspects<T> {
    * by themselves, and those that are to be processed again.
    */
   succeeded(record: T): { failed: [T, DomainError][]; again: T[] } {
-    this.#suspects.delete(record);
+    this.#unconfirmed.delete(record);
     const failed: [T, DomainError][] = [];
     const again: T[] = [];
-    for (const [other, suspect] of this.#suspects) {
-      if (suspect.isFinal) {
-        this.#suspects.delete(other);
-        failed.push([other, suspect.error]);
-      } else if (!suspect.isRetried) {
-        this.#suspects.set(other, { ...suspect, isRetried: true });
+    for (const [other, failure] of this.#unconfirmed) {
+      if (failure.isFinal) {
+        this.#unconfirmed.delete(other);
+        failed.push([other, failure.error]);
+      } else if (!failure.isRetried) {
+        this.#unconfirmed.set(other, { ...failure, isRetried: true });
         again.push(other);
       }
     }
@@ -84,9 +84,9 @@ export class Suspects<T> {
   /** Before the end, when no other record is left: returns those that are processed once more. */
   lastChance(): T[] {
     const again: T[] = [];
-    for (const [record, suspect] of this.#suspects) {
-      if (suspect.isFinal) continue;
-      this.#suspects.set(record, { ...suspect, isRetried: true });
+    for (const [record, failure] of this.#unconfirmed) {
+      if (failure.isFinal) continue;
+      this.#unconfirmed.set(record, { ...failure, isRetried: true });
       again.push(record);
     }
     return again;
@@ -97,8 +97,8 @@ export class Suspects<T> {
    * more have failed, or if the clock is off. Throttling is no outage here.
    */
   end(): [T, DomainError][] {
-    const left = [...this.#suspects];
-    this.#suspects.clear();
+    const left = [...this.#unconfirmed];
+    this.#unconfirmed.clear();
     const failed = left.filter(([, { error }]) => error.reason !== "THROTTLED");
     const [first] = failed;
     const isOutage = this.#keyCount(failed) > 1 || first?.[1].error.reason === "CLOCK_OFF";
@@ -106,7 +106,7 @@ export class Suspects<T> {
     return left.map(([record, { error }]) => [record, error]);
   }
 
-  #keyCount(suspects: readonly (readonly [T, Suspect])[]): number {
-    return new Set(suspects.map(([record]) => this.#rules.keyOf(record))).size;
+  #keyCount(unconfirmed: readonly (readonly [T, UnconfirmedFailure])[]): number {
+    return new Set(unconfirmed.map(([record]) => this.#rules.keyOf(record))).size;
   }
 }

@@ -4,7 +4,7 @@
 export const nounFor = (count: number, thing: string, things = `${thing}s`): string =>
   count === 1 ? thing : things;
 
-export const counted = (count: number, thing: string, things?: string): string =>
+export const quantity = (count: number, thing: string, things?: string): string =>
   `${count.toLocaleString("en")} ${nounFor(count, thing, things)}`;
 
 /** Joins texts; of many the first ten. */

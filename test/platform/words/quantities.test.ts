@@ -1,6 +1,6 @@
 /** Tests how numbers of things are written for people. */
 import { expect, test } from "vitest";
-import { counted, nounFor } from "../../../src/platform/words/counted.ts";
+import { nounFor, quantity } from "../../../src/platform/words/quantities.ts";
 
 test.each([
   [0, "0 rows"],
@@ -8,11 +8,11 @@ test.each([
   [2, "2 rows"],
   [1_500, "1,500 rows"],
 ])("%i is written as %s", (count, text) => {
-  expect(counted(count, "row")).toBe(text);
+  expect(quantity(count, "row")).toBe(text);
 });
 
 test("a thing may have another plural", () => {
-  expect([0, 1, 2].map((count) => counted(count, "entry", "entries"))).toEqual([
+  expect([0, 1, 2].map((count) => quantity(count, "entry", "entries"))).toEqual([
     "0 entries",
     "1 entry",
     "2 entries",
