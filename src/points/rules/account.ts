@@ -63,9 +63,11 @@ interface ExpireDueResult {
  * whose points have expired, oldest first, and lays the ring out again when the lifetime has grown.
  * The ring never rotates back, neither when the clock runs back nor on a server whose zone data
  * begin the month later. Returns the same account when nothing changes. Throws PROGRAM_STALE when
- * the ring is longer than the program's lifetime.
+ * the ring is longer than the program's lifetime, and a TypeError for a damaged account, so that
+ * only a repair changes it.
  */
 export function expireDue(account: Account, program: Program, now: Instant): ExpireDueResult {
+  if (isDamaged(account)) throw new TypeError("the stored account is damaged");
   const time = Math.max(now, account.time);
   const month = Math.max(monthAt(program.timeZone, time), account.month);
   const lifetime = lifetimeAt(program, time);
@@ -90,6 +92,10 @@ export function expireDue(account: Account, program: Program, now: Instant): Exp
   for (const bucket of buckets(current)) slots[slotOf(bucket.month, lifetime)] = bucket.points;
   return { account: { ...current, month, slots, time }, entries };
 }
+
+/** Whether a stored attribute of the account was missing or of another type. */
+export const isDamaged = ({ month, slots, totals, last, time }: Account): boolean =>
+  Number.isNaN(month + last + time + (slots[0] ?? 0) + totals.issuedPoints);
 
 /**
  * The EXPIRED entry of a month's points. `suffix` distinguishes the event id from that of the first

@@ -3,7 +3,14 @@
 import type { Instant } from "../../platform/words/month.ts";
 import { formatMonth, monthAt } from "../../platform/words/month.ts";
 import type { Account } from "./account.ts";
-import { availablePointsOf, buckets, emptyAccount, expireDue, slotOf } from "./account.ts";
+import {
+  availablePointsOf,
+  buckets,
+  emptyAccount,
+  expireDue,
+  isDamaged,
+  slotOf,
+} from "./account.ts";
 import { type LedgerEntry, noTotals, type Snapshot, type Totals } from "./ledger.ts";
 import type { Program } from "./program.ts";
 import { lifetimeAt } from "./program.ts";
@@ -222,8 +229,14 @@ function differencesOf(
       actual: actual.get(field) ?? "0",
     }))
     .filter((difference) => difference.expected !== difference.actual);
-  return [...different, ...boundDifferences(account, rebuilt)];
+  return [...different, ...timeDifferences(account, sum), ...boundDifferences(account, rebuilt)];
 }
+
+/** The time of a decision is mostly not that of an entry, but it is one. */
+const timeDifferences = ({ time }: Account, sum: LedgerSum): Difference[] =>
+  Math.abs(time) <= maxTime
+    ? []
+    : [{ field: "time", expected: String(sum.time), actual: String(time) }];
 
 /** The sweep finds an account by `oldest`, so it must not be later than the oldest month. */
 function boundDifferences({ oldest }: Account, rebuilt: Account | undefined): Difference[] {
@@ -256,11 +269,14 @@ function fieldsOf(stored: Account, program: Program, now: Instant): Map<string, 
 
 /**
  * Returns the account at `now`. A damaged account that cannot be rotated is returned as stored: its
- * ring is longer than the program's lifetime, or its month or time is not a valid number.
+ * ring is longer than the program's lifetime, its month or time is not a valid number, or an
+ * attribute was missing.
  */
 function rotated(account: Account, program: Program, now: Instant) {
   const { month, time, slots } = account;
-  const isDamaged = !Number.isSafeInteger(month) || !(Math.abs(time) <= maxTime);
+  const isInvalid = !Number.isSafeInteger(month) || !(Math.abs(time) <= maxTime);
   const isTooLong = slots.length > lifetimeAt(program, now);
-  return isDamaged || isTooLong ? { account, entries: [] } : expireDue(account, program, now);
+  return isInvalid || isTooLong || isDamaged(account)
+    ? { account, entries: [] }
+    : expireDue(account, program, now);
 }

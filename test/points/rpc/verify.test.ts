@@ -49,6 +49,9 @@ async function newAccount(changes: readonly number[] = [100, -30, 20]) {
     tamper: (sk: string, path: string, value: AttributeValue) => set(keyOf(sk), path, value),
     tamperKey: (event: string, path: string, value: AttributeValue) =>
       set(eventKey(event), path, value),
+    /** Removes one attribute of the item of the account without the server. */
+    removeAttribute: (name: string) =>
+      changeItem(dynamo, TableName, keyOf("A"), ({ [name]: _, ...item }) => item),
     remove: (sk: string) => dynamo.send(new DeleteItemCommand({ TableName, Key: keyOf(sk) })),
     removeKey: (event: string) =>
       dynamo.send(new DeleteItemCommand({ TableName, Key: eventKey(event) })),
@@ -158,6 +161,22 @@ test("an account that is gone is rebuilt", async () => {
   const again = await server.points.grantPoints({ userId, eventId: "e1", points: 100n });
   expect(again.replayed).toBe(true);
 });
+
+test.each(["m", "s", "T", "n", "t"])(
+  "an account without the attribute %s is reported and repaired",
+  async (attribute) => {
+    const { removeAttribute, verify, available, dump } = await newAccount();
+    const [whole] = await dump();
+    await removeAttribute(attribute);
+    await expect(available()).rejects.toThrow("internal error");
+    const { lines } = await verify();
+    expect(lines).not.toEqual([]);
+    expect(await verify(true)).toEqual(found(lines, { repaired: true }));
+    expect(await dump()).toContainEqual({ ...whole, v: { N: "4" } });
+    expect(await verify()).toEqual(found([]));
+    expect(await available()).toBe(90);
+  },
+);
 
 test("a missing entry is restored from its event key: 1,070 stay 1,070", async () => {
   const { points } = server;

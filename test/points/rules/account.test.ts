@@ -1,4 +1,5 @@
 /** Tests the ring of an account: expiry, lengthening, the sweep, and zone data that differ. */
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DomainError } from "../../../src/platform/words/errors.ts";
@@ -154,6 +155,18 @@ describe("expiring what is due", () => {
   test("an account with nothing due is returned as it is", () => {
     const { of, ledger } = grantEach(3, 1);
     expect(expireDue(ledger.account, of, day("2026-01-31")).account).toBe(ledger.account);
+  });
+
+  test.each([
+    { month: Number.NaN },
+    { slots: [Number.NaN] },
+    { totals: { ...noTotals, issuedPoints: Number.NaN } },
+    { last: Number.NaN },
+    { time: Number.NaN },
+  ])("an account whose stored item lacked an attribute is refused: %o", (damage) => {
+    const { of, ledger } = grantEach(3, 1);
+    const damaged = { ...ledger.account, ...damage };
+    expect(() => expireDue(damaged, of, day("2026-01-31"))).toThrow(TypeError);
   });
 
   test("an account whose ring is longer than the lifetime is refused", () => {

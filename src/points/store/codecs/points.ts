@@ -19,6 +19,7 @@ import {
   numberOf,
   oneOf,
   optional,
+  orElse,
   partOf,
   type Type,
   text,
@@ -97,18 +98,26 @@ function toTotals(stored: readonly number[]): Totals {
   };
 }
 
+/**
+ * A number of an account. One that is missing or of another type is read as NaN, because a scan has
+ * to find the account, and its repair to read it. `expireDue` refuses it to every other use.
+ */
+const accountNumber = (attribute: string) => orElse(Number.NaN, field(attribute, number));
+
+const damagedTotals = toTotals(Array<number>(8).fill(Number.NaN));
+
 export const account = defineRecord<"account">({
   table: "points",
   key: (id) => ({ pk: S(`A#${id}`), sk: S("A") }),
   fields: {
     programId: partOf("pk", 1),
     userId: partOf("pk", 2),
-    month: field("m", number),
-    slots: field("s", list(number)),
-    totals: field("T", totals),
+    month: accountNumber("m"),
+    slots: orElse([Number.NaN], field("s", list(number))),
+    totals: orElse(damagedTotals, field("T", totals)),
     frozen: flag("f"),
-    last: field("n", number),
-    time: field("t", number),
+    last: accountNumber("n"),
+    time: accountNumber("t"),
     oldest: optional("xm", number),
   },
   derived: ({ programId, userId, oldest }) =>
