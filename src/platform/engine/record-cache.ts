@@ -58,19 +58,21 @@ export class RecordCache {
   }
 
   /**
-   * After failed conditions: keeps the records as they were found. A record that no call has named,
+   * After failed conditions: keeps the records as they were found. A record that was not known,
    * which a decision put as a new one, exists only when all else is out of date, too. Returns
    * whether all that was found are records that calls expected to be absent, as replays find them.
    */
   keepFound(calls: readonly Pending[], found: ReadonlyMap<Ref, Loaded>, at: number): boolean {
     const absent = new Set(calls.flatMap(({ request }) => namesOf(request.expectAbsent)));
     const shared = new Set(namesOf(readsOf(calls)));
-    const isNamed = (name: string) => shared.has(name) || absent.has(name);
+    // A decision may have read a record that an earlier call had named, and that is kept since.
+    const isKnown = (name: string) =>
+      shared.has(name) || absent.has(name) || this.#records.has(name);
     const names = namesOf([...found.keys()]);
-    if (!names.some(isNamed)) this.#records.clear();
+    if (!names.some(isKnown)) this.#records.clear();
     for (const [ref, loaded] of found) {
       const name = nameOf(ref);
-      if (isNamed(name)) this.#records.set(name, { ...loaded, ref, at });
+      if (isKnown(name)) this.#records.set(name, { ...loaded, ref, at });
     }
     return names.every((name) => absent.has(name) && !shared.has(name));
   }

@@ -52,6 +52,26 @@ test("one that another process changes before the commit is decided on again", a
   expect(commits).toBe(2);
 });
 
+test("a cached one that has changed together with a named one is decided on as found", async () => {
+  const { deps, store } = setUp();
+  const second = rest[0] as Ref<"inbox">;
+  await deps.engine.transact({
+    key: first,
+    readSet: [first, second],
+    expectAbsent: [],
+    deadline: undefined,
+    decide(tx) {
+      tx.put(first, inboxAt(2));
+      tx.put(second, inboxAt(3));
+    },
+  });
+  for (const ref of [first, second]) store.force(ref, inboxAt(10));
+  store.resetStats();
+  expect(await sum(deps)).toBe(23);
+  // The first commit finds both as they are now.
+  expect(store.stats.commits).toBe(2);
+});
+
 test("calls that wait together see each other's writes to them", async () => {
   const { deps, store } = setUp();
   let decisions = 0;
