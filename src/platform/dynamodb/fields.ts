@@ -186,19 +186,6 @@ export function unless<T>(usual: T, attribute: string, type: Type<T>): Field<T> 
   };
 }
 
-/** A property that is read as `fallback` where its attributes are missing or of another type. */
-export const orElse = <T>(fallback: T, { get, ...rest }: Field<T>): Field<T> => ({
-  ...rest,
-  get(item) {
-    try {
-      return get(item);
-    } catch (error) {
-      if (error instanceof TypeError) return fallback;
-      throw error;
-    }
-  },
-});
-
 /** A list that is stored only where it has values. */
 export function unlessEmpty<T>(attribute: string, type: Type<readonly T[]>): Field<readonly T[]> {
   const { put, get } = field(attribute, type);

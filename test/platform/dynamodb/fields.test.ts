@@ -20,7 +20,6 @@ import {
   numberAt,
   numberOf,
   optional,
-  orElse,
   partOf,
   text,
   tuple,
@@ -112,14 +111,6 @@ describe("a field", () => {
     put(2, other);
     expect([same, other]).toEqual([{ t: N(1) }, { t: N(1), a: N(2) }]);
     expect([same, other].map(get)).toEqual([1, 2]);
-  });
-
-  test("reads another value where its own is missing or of another type, if it has one", () => {
-    const { put, get } = orElse(-1, field("a", number));
-    const item: Item = {};
-    put(7, item);
-    expect(item).toEqual({ a: N(7) });
-    expect([item, {}, { a: S("x") }].map(get)).toEqual([7, -1, -1]);
   });
 
   test("reads parts of keys, which it does not write", () => {

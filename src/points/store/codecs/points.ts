@@ -19,7 +19,6 @@ import {
   numberOf,
   oneOf,
   optional,
-  orElse,
   partOf,
   type Type,
   text,
@@ -102,9 +101,9 @@ function toTotals(stored: readonly number[]): Totals {
  * A number of an account. One that is missing or of another type is read as NaN, because a scan has
  * to find the account, and its repair to read it. `expireDue` refuses it to every other use.
  */
-const accountNumber = (attribute: string) => orElse(Number.NaN, field(attribute, number));
+const accountNumber: Type<number> = { ...number, none: () => Number.NaN };
 
-const damagedTotals = toTotals(Array<number>(8).fill(Number.NaN));
+const slots: Type<readonly number[]> = { ...list(accountNumber), none: () => [Number.NaN] };
 
 export const account = defineRecord<"account">({
   table: "points",
@@ -112,12 +111,12 @@ export const account = defineRecord<"account">({
   fields: {
     programId: partOf("pk", 1),
     userId: partOf("pk", 2),
-    month: accountNumber("m"),
-    slots: orElse([Number.NaN], field("s", list(number))),
-    totals: orElse(damagedTotals, field("T", totals)),
+    month: field("m", accountNumber),
+    slots: field("s", slots),
+    totals: field("T", totals),
     frozen: flag("f"),
-    last: accountNumber("n"),
-    time: accountNumber("t"),
+    last: field("n", accountNumber),
+    time: field("t", accountNumber),
     oldest: optional("xm", number),
   },
   derived: ({ programId, userId, oldest }) =>
