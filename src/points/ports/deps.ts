@@ -19,8 +19,12 @@ export interface Workflows extends platform.Workflows {
    * schedule that exists notifies nobody.
    */
   ensureExpiryNotices(program: Program): Promise<void>;
-  /** Starts the workflow of a job unless it is running. */
-  startJob(kind: JobKind, job: Job): Promise<void>;
+  /**
+   * Starts the workflow of a job unless it is running. One that has completed is started again only
+   * if the job still has no result, as in a table that was restored from a backup: a verification
+   * that has repaired accounts would find nothing the second time.
+   */
+  startJob(kind: JobKind, job: Job, hasResult: () => Promise<boolean>): Promise<void>;
   /** Whether the workflow of a job is running, and its sum so far. */
   jobProgress(
     kind: JobKind,

@@ -4,7 +4,7 @@ import { DeleteItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { grantPoints } from "../../../src/points/use-cases/commands.ts";
-import { getJob, startJob } from "../../../src/points/use-cases/jobs/jobs.ts";
+import { getJob, readJob, startJob } from "../../../src/points/use-cases/jobs/jobs.ts";
 import { verification } from "../../../src/points/use-cases/jobs/verification.ts";
 import { showsDetails } from "../../support/fixtures/operators.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
@@ -48,6 +48,32 @@ test("is RUNNING first, and the same call joins it", async () => {
   expect(await verify(false)).toMatchObject(again);
   proxy.faults({});
   expect(await done()).toMatchObject({ state: "DONE", createTime: first.createTime });
+});
+
+test("a run that has completed is begun again only without its result", async () => {
+  const { deps, programId, clients, config } = stack;
+  await verify(false);
+  const first = await done();
+  const name = { programId, jobId: `v-${count}`, kind: verification.kind.name };
+  const key = { pk: { S: `O#${programId}` }, sk: { S: `${name.kind}#${name.jobId}` } };
+  const handle = stack.client.workflow.getHandle(first.workflowId);
+  const runId = async () => (await handle.describe()).runId;
+  const before = await runId();
+  // As a call that has read the record just before its result was kept.
+  const { result: _, ...asked } = await readJob(deps, name);
+  await deps.workflows.startJob(verification.kind, asked, async () => true);
+  expect(await runId()).toBe(before);
+
+  await changeItem(
+    clients.retrying,
+    `${config.tablePrefix}points`,
+    key,
+    ({ d, r, ...item }) => item,
+  );
+  count -= 1;
+  await verify(false);
+  expect(await done()).toMatchObject({ state: "DONE", accounts: first.accounts });
+  expect(await runId()).not.toBe(before);
 });
 
 test("names the accounts that differ from their ledgers", async () => {

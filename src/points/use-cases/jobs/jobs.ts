@@ -104,7 +104,10 @@ export async function startJob<Sum extends object, Request extends JobRequest>(
   if (record.hash !== hash) {
     throw new DomainError("ID_REUSED", "this job_id was used for another request");
   }
-  if (!record.result) await deps.workflows.startJob(type.kind, record);
+  if (!record.result) {
+    const hasResult = async () => (await readJob(deps, record)).result !== undefined;
+    await deps.workflows.startJob(type.kind, record, hasResult);
+  }
   return { ...(await runOf(deps, type, record)), replayed: !isChanged };
 }
 
