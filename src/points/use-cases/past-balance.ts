@@ -58,7 +58,8 @@ export async function readPastAccount(
   asOf: Instant,
   deadline?: number,
 ): Promise<Account> {
-  if (asOf >= account.time) return expireDue(account, programAsOf(program, asOf), asOf).account;
+  // Not ">=": the time of a damaged account is NaN, and the account has to be refused.
+  if (!(asOf < account.time)) return expireDue(account, programAsOf(program, asOf), asOf).account;
   const entries = await entriesUpTo(deps, account, account.last, asOf, deadline);
   return accountByEntries(program, account.userId, entries, asOf);
 }
