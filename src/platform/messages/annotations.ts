@@ -1,13 +1,10 @@
 /** Maps the annotations of a change between messages, where an absent text is empty, and values. */
-import type { Annotations } from "../words/annotations.ts";
+import type { AllAnnotations, Annotations } from "../words/annotations.ts";
 
 /** The fields of a message that has annotations. */
-export interface AnnotationsMessage {
-  readonly reason: string;
-  readonly cause: string;
-}
+export type AnnotationsMessage = { readonly [Name in keyof AllAnnotations]: string };
 
-export const toAnnotations = ({ reason, cause }: AnnotationsMessage): Annotations => ({
+export const toAnnotations = ({ reason, cause }: AnnotationsMessage): AllAnnotations => ({
   reason,
   cause: cause || undefined,
 });

@@ -7,5 +7,11 @@ export interface Annotations {
   readonly cause?: string | undefined;
 }
 
+/** The same with every annotation named, so that the compiler finds where one is left out. */
+export type AllAnnotations = { readonly [Name in keyof Required<Annotations>]: Annotations[Name] };
+
 /** Only the annotations of a value that has them among other fields. */
-export const annotationsOf = ({ reason, cause }: Annotations): Annotations => ({ reason, cause });
+export const annotationsOf = ({ reason, cause }: Annotations): AllAnnotations => ({
+  reason,
+  cause,
+});
