@@ -21,7 +21,6 @@ import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { apiReference } from "./api-reference.ts";
 import { dashboardJson } from "./dashboard.ts";
 import { withReasonsTable } from "./reasons-table.ts";
-import { requiredFieldsSource } from "./required-fields.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const protos = join(root, ".cache", "protos");
@@ -87,9 +86,11 @@ function generate(into: string): void {
 }
 
 /** The files that buf does not write: documents, the dashboard, required fields; by path. */
-function generateOthers(): ReadonlyMap<string, string> {
+async function generateOthers(): Promise<ReadonlyMap<string, string>> {
   const errors = "docs/call/errors.md";
   const files = readProtos();
+  // It validates by src/gen, which has a new rule only when buf has written it.
+  const { requiredFieldsSource } = await import("./required-fields.ts");
   return new Map([
     ...[...apiReference(files)].map(([name, text]) => [`${reference}/${name}`, text] as const),
     ["packages/client/src/required-fields.ts", requiredFieldsSource(files)],
@@ -114,8 +115,8 @@ function listFiles(folder: string): string[] {
 }
 
 /** The files that differ from generated ones: changed, missing or superfluous. */
-function staleFiles(): string[] {
-  const others = generateOthers();
+async function staleFiles(): Promise<string[]> {
+  const others = await generateOthers();
   const stale = [...others].filter(([name, text]) => readText(join(root, name)) !== text);
   const pages = listFiles(join(root, reference)).map((name) => `${reference}/${name}`);
   const superfluous = pages.filter((name) => !others.has(name));
@@ -140,7 +141,7 @@ function staleCode(): string[] {
 
 fetchProtos();
 if (process.argv.includes("--check")) {
-  const stale = staleFiles();
+  const stale = await staleFiles();
   if (stale.length > 0) {
     console.error("these files are not as generated; run `npm run generate`:");
     for (const name of stale) console.error(`  ${name}`);
@@ -149,5 +150,5 @@ if (process.argv.includes("--check")) {
 } else if (!process.argv.includes("--fetch")) {
   generate(root);
   fs.mkdirSync(join(root, reference), { recursive: true });
-  for (const [name, text] of generateOthers()) fs.writeFileSync(join(root, name), text);
+  for (const [name, text] of await generateOthers()) fs.writeFileSync(join(root, name), text);
 }
