@@ -31,7 +31,7 @@ import { accountVerification } from "./points/rpc/verify-account.ts";
 import { balances, forecasts } from "./reservations/rpc/balances.ts";
 import { reservationService } from "./reservations/rpc/service.ts";
 
-/** What the services depend on. */
+/** The dependencies of the services. */
 interface RouteDeps {
   readonly deps: Deps;
   readonly log: Logger;

@@ -123,7 +123,7 @@ const observeDone =
     );
   };
 
-/** What is special about the worker of the workflows and of the activities that people wait for. */
+/** The options of the worker of the workflows and of the activities that people wait for. */
 const mainOptions = ({ config, bundle }: Pick<WorkerDeps, "config" | "bundle">) =>
   ({
     taskQueue: config.taskQueue,

@@ -9,7 +9,7 @@ export interface Part {
   readonly cursor?: string;
 }
 
-/** What a sweep has found, and the parts that it has left: a run hands it to the next one. */
+/** The sum of a sweep, and the parts that it has left: a run hands both to the next one. */
 interface SweepState<P, Sum> {
   readonly sum: Sum;
   readonly left: readonly P[];

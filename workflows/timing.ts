@@ -172,7 +172,7 @@ export const bulkGrantTiming = {
   end: { startToCloseTimeout: "10 minutes", heartbeatTimeout: "15 seconds", retry },
   /** A cancelled run is counted after this time, when no attempt at its rows writes any more. */
   lateRowsMs: 10_000,
-  /** What people get may fail: the bulk grant goes on without it. */
+  /** A report to people may fail: the bulk grant goes on without it. */
   report: { startToCloseTimeout: "5 minutes", retry: { ...retry, maximumAttempts: 5 } },
 } as const;
 

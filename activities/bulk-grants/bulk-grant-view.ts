@@ -27,7 +27,7 @@ import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { formatInstant, formatMonth, type Instant } from "../../src/platform/words/month.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
 
-/** What is read beside the record. */
+/** The values that are read beside the record. */
 interface Beside {
   /** Of the run so far; undefined before the first one. */
   readonly counts: RunCounts | undefined;
@@ -176,7 +176,7 @@ export const toStatus = ({ state, revision, approvals }: BulkGrant): BulkGrantSt
   approvers: approvals.map(({ caller }) => caller),
 });
 
-/** What is waited for or was done, and what people can do now, as Markdown. */
+/** The current wait or the last action, and what people can do now, as Markdown. */
 function detailsOf(bulkGrant: BulkGrant, timeZone: string): string {
   const { state, revision, approvals, pause, cancelRequest } = bulkGrant;
   const at = (time: number) => formatInstant(time, timeZone);

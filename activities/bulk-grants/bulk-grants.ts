@@ -167,7 +167,7 @@ async function readView(deps: Deps, input: BulkGrantInput): Promise<BulkGrantVie
   return toView(advanced, beside);
 }
 
-/** What the run has done so far. */
+/** The progress of the run so far. */
 async function progressOf(
   deps: Pick<Deps, "reader">,
   bulkGrant: BulkGrant,

@@ -12,7 +12,7 @@ import {
 } from "../../src/reservations/rules/reservation.ts";
 import type { Execution } from "../../src/reservations/use-cases/execute.ts";
 
-/** What a step needs beside what the attempt has done. */
+/** The context of a step, beside the outcome of the attempt. */
 interface Read {
   readonly timeZone: string;
   /** The run that reads the step. */

@@ -118,7 +118,7 @@ export function reservationActivities(
       return toRetry(error);
     }
     const step = await attemptInTurn(input);
-    // What follows the completion takes four fifths of the CPU time of a grant.
+    // The work after the completion takes four fifths of the CPU time of a grant.
     const { currentAttemptScheduledTimestampMs: begun, startToCloseTimeoutMs } = activityInfo();
     await turns.untilAllEnded(begun + startToCloseTimeoutMs - completionMs - Date.now());
     return step;

@@ -1,4 +1,4 @@
-/** What a worker observes of the work of its activities. */
+/** The observers of the work that a worker's activities do. */
 import type { BlockOutcome } from "../bulk-grants/ports/bulk-grants.ts";
 import type { BulkGrantCensus } from "../bulk-grants/ports/observers.ts";
 import type { MonthEndCensus } from "../points/ports/observers.ts";

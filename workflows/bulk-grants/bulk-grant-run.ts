@@ -1,4 +1,4 @@
-/** What callers and operators request of a bulk grant's run: signal, updates, cancellation. */
+/** The requests to a bulk grant's run: signal, updates, cancellation. */
 import {
   CancellationScope,
   condition,
@@ -114,7 +114,7 @@ export function createBulkRun(key: BulkGrantInput): BulkRun {
   };
 }
 
-/** What follows from the record, and what it says. */
+/** The fields of a view that follow from the record alone: the step, the state and the details. */
 const changedPart = ({ step, state, details }: BulkGrantView) => ({ step, state, details });
 
 /** Cancels the bulk grant, unless it has ended already. */

@@ -1,4 +1,4 @@
-/** What operators see of a bulk grant's run: current details and search attributes. */
+/** The view that operators have of a bulk grant's run: current details and search attributes. */
 import { defineSearchAttributeKey } from "@temporalio/common";
 import {
   setCurrentDetails,

@@ -151,7 +151,7 @@ export async function followBulkGrant(
   }
 }
 
-/** What follows, as the store has it. */
+/** The next step, as the store has it. */
 const seen = (ask: () => Promise<BulkGrantView>): Promise<BulkGrantView> => orRefusal(ask());
 
 /** Tells people something. What cannot be sent is left out. */

@@ -1,4 +1,4 @@
-/** What operators see of a run of a hold: current details, and a search attribute at the end. */
+/** The view that operators have of a hold's run: current details, at the end a search attribute. */
 import { defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes } from "@temporalio/workflow";
 import type { HoldInput, HoldStep } from "../../src/holds/contract/holds.ts";

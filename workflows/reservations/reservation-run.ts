@@ -1,4 +1,4 @@
-/** What callers and operators request of a run of a reservation: signal, updates, cancellation. */
+/** The requests to a run of a reservation: signal, updates, cancellation. */
 import {
   CancellationScope,
   condition,

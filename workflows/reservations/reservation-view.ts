@@ -1,4 +1,4 @@
-/** What operators see of a run of a reservation: current details and search attributes. */
+/** The view that operators have of a reservation's run: current details and search attributes. */
 import { defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 import type { ChangeView } from "../../src/platform/contract/changes.ts";
@@ -24,7 +24,7 @@ export interface View {
   show(step: ReservationStep): void;
 }
 
-/** What the list of workflows shows of a run. */
+/** The values of a run that the list of workflows shows. */
 interface Listed {
   readonly state: string | undefined;
   readonly reason: string | undefined;
@@ -119,7 +119,7 @@ function upsertChanges(before: AtStart, after: Listed): void {
   if (changes.length > 0) upsertSearchAttributes(changes);
 }
 
-/** What the run waits for or does, as Markdown. */
+/** The current wait or work of the run, as Markdown. */
 function detailsOf(step: ReservationStep, run: Run, executeTime: string): string {
   switch (step.step) {
     case "WAIT":
@@ -173,7 +173,7 @@ const howToEnd =
 const lastChange = (change: ChangeView | undefined) =>
   change ? ` Changed last ${byOf(change)}.` : "";
 
-/** What an operator does about a failed reservation. */
+/** The advice to an operator about a failed reservation. */
 function adviceFor({ reason, message, retry_refusal }: FailedStep): string {
   if (retry_refusal === undefined) {
     return (

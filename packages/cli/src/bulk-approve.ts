@@ -83,7 +83,7 @@ const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
   "reverses: reversedBulkGrantId, same content as: sameContentBulkGrantId",
 ]);
 
-/** What a person does with a bulk grant that cannot be approved. */
+/** The next steps of a person with a bulk grant that cannot be approved. */
 const stepsBefore = async (session: Session, bulkGrant: BulkGrant): Promise<string[]> =>
   bulkGrant.state === State.VALIDATING
     ? [`wait until it is checked: ${commandFor(bulkGrant, "watch")}`]
@@ -136,7 +136,7 @@ export const reverse = runs(ReverseBulkGrantRequestSchema, {
   },
 });
 
-/** What the current revision and, of its rows, the earlier ones have granted. */
+/** The points that the current revision and, of its rows, the earlier ones have granted. */
 const grantedPoints = ({ bulkGrant, progress }: GetBulkGrantResponse): bigint =>
   (bulkGrant?.alreadyGrantedPoints ?? 0n) + (progress?.grantedPoints ?? 0n);
 

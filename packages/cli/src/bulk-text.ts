@@ -26,7 +26,7 @@ export function aboutBulkGrant(bulkGrant: BulkGrant | undefined): string {
   return printable(`${bulkGrantId}: ${stateText(bulkGrant)}, revision ${revision}, ${what}`);
 }
 
-/** What has to happen before it goes on; empty when nothing does. */
+/** The event that has to happen before the bulk grant goes on; empty when none has to. */
 export function waitsFor(bulkGrant: BulkGrant): string {
   const { state, pause, executeTime, expireTime } = bulkGrant;
   if (pause) return "its pause to end";
@@ -172,7 +172,7 @@ function endOf({ actions, result, countsFinalTime }: BulkGrant): string {
 const submitterOf = ({ submitter }: BulkGrant): string =>
   submitter ? callerText(submitter) : "the submitter";
 
-/** What a submission answers. */
+/** The answer of a submission. */
 interface Submission {
   readonly bulkGrant?: BulkGrant | undefined;
   readonly replayed: boolean;

@@ -8,7 +8,7 @@ interface Candidate {
   readonly description: string;
 }
 
-/** What may follow: candidates, or the name of a file. */
+/** The possible next words: candidates, or the name of a file. */
 type Completion = readonly Candidate[] | "file";
 
 /** Adds the command that prints a script, and the hidden one that the scripts call. */
@@ -45,7 +45,7 @@ export function addCompletion(program: Command, io: Io): void {
 /** Loaded when it is needed, because no other command does. */
 const tabtab = async () => (await import("@pnpm/tabtab")).default;
 
-/** What may be the last of the words; the words before it are complete. */
+/** The candidates for the last of the words; the words before it are complete. */
 function complete(program: Command, words: readonly string[]): Completion {
   const current = words.at(-1) ?? "";
   let command = program;

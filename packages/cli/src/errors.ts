@@ -1,4 +1,4 @@
-/** What an error means to the person or script that has called the command. */
+/** The message and exit code of an error, for the person or script that has called the command. */
 import {
   Code,
   ConnectError,

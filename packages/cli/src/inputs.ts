@@ -7,7 +7,7 @@ export interface Input extends InputDetails {
   /** As commander has them, such as `--event-id <id>`. */
   readonly flags: string;
   readonly help: string;
-  /** What is typed, such as `event-id`. */
+  /** The name as it is typed, such as `event-id`. */
   readonly name: string;
   /** The name of its value, such as `eventId`. */
   readonly key: string;

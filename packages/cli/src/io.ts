@@ -1,4 +1,4 @@
-/** What a command reads and writes: the streams, the environment and the signal of its process. */
+/** The input and output of a command: the streams, environment and signal of its process. */
 
 /** A stream of output. On a terminal it has a width. */
 type OutputStream = NodeJS.WritableStream & {

@@ -10,7 +10,7 @@ import { Temporal } from "temporal-polyfill";
  */
 export type InputLine = string | readonly [line: string, details: InputDetails];
 
-/** What the type of its field does not say of an input. */
+/** The properties of an input that the type of its field does not have. */
 export interface InputDetails {
   readonly default?: string | number | undefined;
   /** Whether an option has to be given. */

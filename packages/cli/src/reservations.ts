@@ -188,7 +188,7 @@ interface ChangeAnswer {
   readonly replayed?: boolean;
 }
 
-/** What the answer of a change says of the reservation. */
+/** The sentence about the reservation in the answer of a change. */
 function sentence(answer: ChangeAnswer, request: { readonly validateOnly: boolean }): string {
   const { reservation } = answer;
   if (reservation === undefined) return "\n";

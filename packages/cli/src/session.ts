@@ -1,4 +1,4 @@
-/** What one run of a command has: the client, the output, and how it can be repeated. */
+/** The session of one run of a command: the client, the output, and how it can be repeated. */
 import { readFileSync } from "node:fs";
 import { type CallOptions, createMeguri, type Meguri, type MeguriOptions } from "@meguri/client";
 import { UsageError } from "./errors.ts";

@@ -2,7 +2,7 @@
 import type { FieldViolation } from "@meguri/client";
 import type { Input } from "./inputs.ts";
 
-/** What is wrong with a field, by the names of the inputs that have set it. */
+/** The violation of a field, by the names of the inputs that have set it. */
 export function inTypedNames(
   { field, description }: FieldViolation,
   inputs: readonly Input[],

@@ -82,7 +82,7 @@ interface OlderEvents {
   readonly latest: readonly MemberRecord[];
 }
 
-/** What is found of both sides of a version among the events up to the boundary. */
+/** The members found on both sides of a version among the events up to the boundary. */
 async function readOlder(
   queries: MemberQueries,
   name: EventsName,

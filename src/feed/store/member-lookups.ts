@@ -39,7 +39,7 @@ interface WantedEnds {
   readonly latest: boolean;
 }
 
-/** What was found, and whether people who join later leave it as it is. */
+/** The members found, and whether people who join later leave the result as it is. */
 type Found<T> = T & { readonly lasts: boolean };
 
 /** Looks up both sides of a version that divides the members of a group. */
@@ -95,7 +95,7 @@ function lookUpReadEnds({
   };
 }
 
-/** What has to be unchanged if these members are to be as they were read. */
+/** The records that have to be unchanged if these members are to be as they were read. */
 export function toValidate(members: readonly MemberRecord[]) {
   const different = new Map(members.map((value) => [value.version, value]));
   return [...different.values()].map((value) => ({ ref: memberRefOf(value), value }));
@@ -162,8 +162,8 @@ class GroupQueries {
   }
 
   /**
-   * What has to be unchanged. A member who has left or taken another name a moment ago may have
-   * been found as before, because the transaction writes the reaction after the group.
+   * The records that have to be unchanged. A member who has left or taken another name a moment
+   * ago may have been found as before, because the transaction writes the reaction after the group.
    */
   get toValidate() {
     return this.#hasLeavers ? toValidate(this.#found) : [];

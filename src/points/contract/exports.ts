@@ -12,7 +12,7 @@ export type ExportRequest = {
   readonly end: number;
 };
 
-/** What was exported. */
+/** The size of an export: its entries, its files and their bytes. */
 export interface ExportedEntries {
   readonly entries: number;
   readonly parts: number;

@@ -38,7 +38,7 @@ export interface JobRunInput extends JobInput {
   readonly so_far?: JobProgress;
 }
 
-/** What the runs before this one have done, and the segments that they have left. */
+/** The results of the runs before this one, and the segments that they have left. */
 interface JobProgress {
   readonly request: object;
   readonly sum: object;
@@ -63,7 +63,7 @@ export interface JobSegmentInput extends JobStepInput, SegmentLeft {
   readonly segments: number;
 }
 
-/** What a step has counted. At the end of the segment there is no cursor. */
+/** The sum of a step. At the end of the segment there is no cursor. */
 export interface JobSegmentResult {
   readonly cursor?: string;
   /** A file of the step, which belongs to the job only by this answer. */

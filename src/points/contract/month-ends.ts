@@ -17,7 +17,7 @@ export interface MonthEndInput {
   readonly so_far?: MonthEndProgress;
 }
 
-/** What the runs before this one have done, and the shards that they have left. */
+/** The results of the runs before this one, and the shards that they have left. */
 interface MonthEndProgress {
   readonly months: MonthEndMonths;
   readonly sum: MonthEndCounts;
@@ -32,7 +32,7 @@ export interface MonthEndMonths {
   readonly granted_up_to: string;
 }
 
-/** What is kept of a month end when all shards are done. */
+/** The record of a month end when all shards are done. */
 export interface MonthEndRecord extends Pick<MonthEndMonths, "month"> {
   readonly program_id: string;
   /** How many accounts have failed. */

@@ -14,7 +14,7 @@ export interface ExpiryNoticesInput {
   readonly so_far?: ExpiryNoticesProgress;
 }
 
-/** What the runs before this one have done, and the shards that they have left. */
+/** The results of the runs before this one, and the shards that they have left. */
 interface ExpiryNoticesProgress {
   /** The month at whose start the points expire, such as `"2026-12"`. */
   readonly month: string;

@@ -1,4 +1,4 @@
-/** What all workflows over the accounts of a program share. */
+/** The parts that all workflows over the accounts of a program share. */
 import type { SnakeCased } from "../../platform/contract/payload-names.ts";
 import type { FailedAccount as Failed } from "../rules/jobs.ts";
 

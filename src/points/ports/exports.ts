@@ -46,7 +46,7 @@ export interface ExportFormat {
   readManifest(text: string): ExportManifest;
 }
 
-/** What an export consists of. */
+/** The manifest of an export, which lists its parts. */
 export interface ExportManifest extends ExportName, Omit<ExportedEntries, "parts" | "bytes"> {
   readonly window: ExportWindow;
   readonly parts: readonly ExportedPart[];

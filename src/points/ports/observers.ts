@@ -1,4 +1,4 @@
-/** What a worker observes of month ends. */
+/** The figures of month ends that a worker observes. */
 
 /** How far the month ends of all programs are, by program. */
 export interface MonthEndCensus {

@@ -21,7 +21,7 @@ export interface RuleReporter {
   sendRuleChange(report: RuleChangeReport): Promise<void>;
 }
 
-/** What a report says about a change of bulk rules, and the time for which its state holds. */
+/** The content of a report on a change of bulk rules, and the time for which its state holds. */
 export interface RuleChangeReport {
   readonly programId: string;
   readonly change: RuleChange;

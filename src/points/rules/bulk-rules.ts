@@ -2,7 +2,7 @@
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
 
-/** What bulk grants of a program may grant, and how many people have to approve them. */
+/** The limits of a program's bulk grants, and how many people have to approve them. */
 export interface BulkRules {
   /** The most points of one row, 1 to 1,000,000,000. */
   readonly maxPointsPerRow: number;

@@ -2,7 +2,7 @@
 import type { Caller } from "../../platform/words/caller.ts";
 import type { Instant } from "../../platform/words/month.ts";
 
-/** What a call asks of a job. Its hash makes calls with the same id comparable. */
+/** The fields of a call that starts a job. Their hash makes calls with the same id comparable. */
 export type JobRequest = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Names a job. The ids of each kind of a program are of their own. */

@@ -39,7 +39,7 @@ export interface LedgerEntry extends Annotations {
   readonly snapshot?: Snapshot;
 }
 
-/** What the entries up to one of them add up to. */
+/** The sums of the entries up to one of them. */
 export interface Snapshot {
   /** The points by month of grant, oldest first, without months of 0 points. */
   readonly months: readonly MonthChange[];
@@ -73,7 +73,7 @@ export interface EventName {
 }
 
 /**
- * What chose an event id: `c` the caller, `r` a reservation, `b` a bulk grant, `h` a hold, `x` a
+ * The origin of an event id: `c` the caller, `r` a reservation, `b` a bulk grant, `h` a hold, `x` a
  * month end.
  */
 export type Origin = "c" | "r" | "b" | "h" | "x";

@@ -1,4 +1,4 @@
-/** What a program owes its members: the sum over its accounts at an instant, and since another. */
+/** The liability of a program: sums over its accounts at an instant, and since another one. */
 
 import type { Instant, Month } from "../../platform/words/month.ts";
 import type { Account } from "./account.ts";
@@ -20,7 +20,7 @@ export interface Liability {
   readonly members: number;
   /** The outstanding points by month of grant: the number of the month. */
   readonly months: Sums;
-  /** What became of points in the period, by the names of `Totals`. */
+  /** The points changed in the period, by the names of `Totals`. */
   readonly totals: Sums;
   /** The points that are held, which are in no month; absent when there are none. */
   readonly held?: string;

@@ -35,7 +35,7 @@ export interface State {
   readonly now: Instant;
 }
 
-/** What identifies and describes a change. */
+/** The event and the caller of a change, and its annotations. */
 export interface Event extends Annotations {
   readonly event: EventName;
   readonly caller: Caller;
@@ -265,7 +265,7 @@ function expireAtOnce(
 }
 
 /**
- * What is left of a grant or an extension in its month, if anything: min(points − reversed so far,
+ * The points left of a grant or an extension in its month, if any: min(points − reversed so far,
  * points of that month). The last change of an extension is the month to which it has moved points.
  */
 function leftOf(program: Program, account: Account, granted: EventKey): MonthChange[] {

@@ -31,7 +31,7 @@ export interface MonthEnd {
   readonly failedCount: number;
 }
 
-/** What a program notifies its members of. */
+/** The notifications that a program sends to its members. */
 export interface ProgramNotices {
   /** How many days before points expire their owner is notified: 1 to 27, or 0 for never. */
   readonly expiryDays: number;

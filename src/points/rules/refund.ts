@@ -16,7 +16,7 @@ import {
   withRestored,
 } from "./points.ts";
 
-/** What a use, or a capture of a hold, has taken for good. */
+/** The points that a use, or a capture of a hold, has taken for good. */
 export interface Spent {
   readonly event: EventName;
   /** Oldest month first. */
@@ -26,7 +26,7 @@ export interface Spent {
   readonly refundedPoints: Points;
 }
 
-/** What a use has taken. */
+/** The points that a use has taken. */
 export const spentByUse = ({ entry, reversedPoints }: EventKey): Spent => ({
   event: entry.event,
   months: entry.changes.map(negative),

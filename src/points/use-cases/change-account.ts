@@ -36,7 +36,7 @@ interface AccountChange {
   readonly input: ChangeInput;
   readonly operation: string;
   readonly parameters: Parameters<typeof requestHash>[2];
-  /** What the decision reads besides the account. */
+  /** The records that the decision reads besides the account. */
   readonly reads?: readonly Ref[];
   decide(state: State, event: Event, tx: Transaction): Change;
 }

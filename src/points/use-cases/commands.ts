@@ -66,7 +66,7 @@ export function usePoints(
   });
 }
 
-/** What a refund returns, of a use or of a capture of a hold. */
+/** The points that a refund returns, of a use or of a capture of a hold. */
 export interface RefundInput extends ChangeInput {
   /** Of the use, or with a hold of its capture. */
   readonly useEventId: string;

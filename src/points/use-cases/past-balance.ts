@@ -139,7 +139,7 @@ async function requireCommitted(
     readSet: [account],
     expectAbsent: [entry],
     deadline,
-    // What a decision reads is read at one moment if it is more than one record.
+    // The records of a decision are read at one moment if there is more than one.
     decide: (tx) => [tx.get(account), tx.get(entry)],
   });
   if (!(await reader.get(entry))) throw ledgerDamaged(number);

@@ -18,7 +18,7 @@ interface NamedAccount {
 /** The place of an account sweep from which another call can continue. */
 export type AccountsCursor = SweepCursor<NamedAccount>;
 
-/** What is done with each account. */
+/** The work on each account. */
 interface AccountsWork<T, Outcome, Counts>
   extends Pick<
     Sweep<T, NamedAccount, Outcome, Counts>,

@@ -57,7 +57,7 @@ export function decodeRows(item: Item): SheetRow[] {
 
 const problemFields = { code: field("c", oneOf<RowCode>()), detail: optional("d", text) };
 
-/** What a row has beside the values in lists, by the index of the row. */
+/** The values of a row beside those in lists, by the index of the row. */
 const extras = map<Pick<SheetRow, "rawPoints" | "problems"> & { readonly index: number }>({
   index: field("i", number),
   rawPoints: optional("x", text),

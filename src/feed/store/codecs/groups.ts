@@ -53,7 +53,7 @@ function decodeMembers(
   return members;
 }
 
-/** What later joins and leaves need to know of an unread group. */
+/** The attributes of an unread group that later joins and leaves need. */
 export function encodeChanges({ generation, recent, leaveCount, leaveTime }: UnreadGroup): Item {
   const { after, count, middle, lateCount, middleTime } = recent;
   const leaves = leaveCount > 0 ? [leaveCount, leaveTime] : [];

@@ -15,10 +15,10 @@ import type { Target } from "../../rules/target.ts";
 /** Counts, title, link and latest people take so many bytes at most, so that 1 KB has room. */
 const roomBytes = 812;
 
-/** What a count takes beside the name of its kind. */
+/** The bytes of a count beside the name of its kind. */
 const countBytes = 10;
 
-/** What shares the item with the latest people. */
+/** The fields of a target whose attributes share the item with the latest people. */
 type Beside = Pick<Target, "counts" | "title" | "link">;
 
 /**

@@ -91,7 +91,7 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
   };
 }
 
-/** What the caller decides about which change of the rules. */
+/** The decision of the caller, and the change of the rules that it is about. */
 const toDecision = (
   { programId, digest, reason }: ApproveBulkRulesRequest | RejectBulkRulesRequest,
   context: HandlerContext,

@@ -151,7 +151,7 @@ const totalName: Type<keyof Totals> = as(
 
 const eventText: Type<EventName> = as(text, eventName, parseEventName);
 
-/** What an entry stores wherever it is stored: in a ledger, and on the key of its event. */
+/** The fields of an entry wherever it is stored: in a ledger, and on the key of its event. */
 const entryFields: Omit<Fields<LedgerEntry>, "number" | "event" | "snapshot"> = {
   type: field("y", oneOf<EntryType>()),
   createTime: field("t", number),

@@ -77,7 +77,7 @@ function readManifest(exportFormat: ExportFormat, content: Uint8Array): ExportMa
   try {
     return exportFormat.readManifest(Buffer.from(content).toString());
   } catch {
-    // What cannot be read is somebody else's, and its text is kept out of the history.
+    // A file that cannot be read is somebody else's, and its text is kept out of the history.
     throw notOurs();
   }
 }

@@ -33,7 +33,7 @@ let running = 0;
  */
 const inTurn = pLimit(8);
 
-/** What a step has written. */
+/** The result of a step: the counts of the entries, and the file with them. */
 type ExportStep = StepResult<ExportedEntries> & { readonly file?: ExportedFile };
 
 /**
@@ -140,7 +140,7 @@ function compressLines() {
   });
   const compressed = {
     count: 0,
-    /** What is compressed so far; some of the last lines are still on their way. */
+    /** The bytes compressed so far; some of the last lines are still on their way. */
     bytes: 0,
     async add(lines: readonly string[]): Promise<void> {
       if (lines.length === 0) return;

@@ -17,7 +17,7 @@ export interface Segment {
   readonly segments: number;
 }
 
-/** What a step has found. At the end of the segment there is no cursor. */
+/** The result of a step. At the end of the segment there is no cursor. */
 export type StepResult<Sum> = Sum & {
   readonly cursor?: string;
   /** A file that the step has written, which belongs to the job when the step has ended. */
@@ -74,7 +74,7 @@ export interface JobRun<Sum = object, Request extends JobRequest = JobRequest>
   extends Job<Sum, Request> {
   readonly workflowId: string;
   readonly state: "RUNNING" | "DONE" | "FAILED";
-  /** What was found so far. */
+  /** The sum of what the steps have found so far. */
   readonly sum: Sum;
 }
 
