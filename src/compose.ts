@@ -237,7 +237,10 @@ export function compose(
 
 const clientsOf = ({ dynamoEndpoint, region, dynamoTransport }: Config): Clients =>
   createClients({
-    ...{ endpoint: dynamoEndpoint, region, transport: dynamoTransport, targetOf },
+    endpoint: dynamoEndpoint,
+    region,
+    transport: dynamoTransport,
+    targetOf,
   });
 
 /** Reads the file of the authorities once: a new one needs a new process. */

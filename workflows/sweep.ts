@@ -6,7 +6,7 @@ import { orRefusal } from "./failures.ts";
 
 /** A part of long work, and the cursor of its next step. */
 export interface Part {
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** The sum of a sweep, and the parts that it has left: a run hands both to the next one. */

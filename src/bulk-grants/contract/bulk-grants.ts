@@ -49,7 +49,7 @@ export interface BlockLane {
 /** The input of a run that may continue another one. */
 export interface BulkGrantRunInput extends BulkGrantInput {
   /** Set by continue-as-new. */
-  readonly left?: BlocksLeft;
+  readonly left?: BlocksLeft | undefined;
 }
 
 /** The view of the record that the workflow reads before each step. Times are RFC 3339. */
@@ -63,28 +63,28 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly row_count: number;
   readonly total_points: Points;
   readonly submitter: Caller;
-  readonly starter?: Caller;
-  readonly title?: string;
-  readonly cause?: string;
-  readonly source?: string;
+  readonly starter?: Caller | undefined;
+  readonly title?: string | undefined;
+  readonly cause?: string | undefined;
+  readonly source?: string | undefined;
   /** The address or the name of what has the rows that were not granted, once it is written. */
-  readonly failed_rows_at?: string;
-  readonly execute_time?: string;
+  readonly failed_rows_at?: string | undefined;
+  readonly execute_time?: string | undefined;
   readonly required_approval_count: number;
   readonly approvals: readonly ChangeView[];
   readonly counts: BulkGrantCounts;
   /** Of a cancelled run: until when its counts may change. Absent when they are final. */
-  readonly counts_final_time?: string;
+  readonly counts_final_time?: string | undefined;
   /** The first rows that are invalid or have failed. Absent when there are none. */
-  readonly failed_rows?: readonly FailedRowView[];
+  readonly failed_rows?: readonly FailedRowView[] | undefined;
   /** The present wait or the outcome, in words, for operators. */
   readonly details: string;
   /** The summary for approvers, as lines of Markdown, while it awaits approval. */
-  readonly summary?: readonly string[];
+  readonly summary?: readonly string[] | undefined;
   /** The announcement of the wait for approvals that is due. */
-  readonly announcement?: string;
+  readonly announcement?: string | undefined;
   /** How long to wait until the next step; absent when only a refresh ends the wait. */
-  readonly wait_ms?: Milliseconds;
+  readonly wait_ms?: Milliseconds | undefined;
 }
 
 /** A row by its line in the sheet, whose user only the store has, and the codes of its problems. */
@@ -112,7 +112,7 @@ export interface BulkGrantResult extends BulkGrantInput {
   readonly digest: string;
   readonly counts: BulkGrantCounts;
   /** Of a cancelled run: until when its counts may change. Absent when they are final. */
-  readonly counts_final_time?: string;
+  readonly counts_final_time?: string | undefined;
 }
 
 /** Validates or executes a range of blocks: from `from` up to, not including, `to`. */
@@ -126,13 +126,13 @@ export interface BlocksInput extends BulkGrantInput {
 /** The progress in a range of blocks. */
 export interface BlocksResult {
   /** The next block; absent when the range is done. */
-  readonly next?: number;
+  readonly next?: number | undefined;
   /** True when the record does not want the range to be worked on any more. */
-  readonly stopped?: boolean;
+  readonly stopped?: boolean | undefined;
   /** The counts of the whole run so far; absent after a validation. */
-  readonly counts?: BulkGrantCounts;
+  readonly counts?: BulkGrantCounts | undefined;
   /** The first rows that have failed so far. Absent when there are none. */
-  readonly failed_rows?: readonly FailedRowView[];
+  readonly failed_rows?: readonly FailedRowView[] | undefined;
 }
 
 /** The input of an Update of a bulk grant. A name is required, because approvals depend on it. */

@@ -13,17 +13,17 @@ export interface BulkGrantFromSourceInput extends BulkGrantInput {
   /** The name of a configured source, `/`, and the path of the file in it. */
   readonly source: string;
   /** The name for people: at most 96 bytes. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** The cause, for the ledger entry of every row: at most 128 bytes. */
-  readonly cause?: string;
+  readonly cause?: string | undefined;
   /** Who starts the run: at most 64 bytes. Not verified. Absent: the schedule or the client. */
-  readonly subject?: string;
+  readonly subject?: string | undefined;
   /** RFC 3339 with a zone. Absent: as soon as it is approved. */
-  readonly execute_time?: string;
+  readonly execute_time?: string | undefined;
   /** Such as 2026-11: at whose end the points expire of rows without a month of their own. */
-  readonly expire_month?: string;
+  readonly expire_month?: string | undefined;
   /** Set by continue-as-new: what was submitted. */
-  readonly submitted?: SubmittedFromSource;
+  readonly submitted?: SubmittedFromSource | undefined;
 }
 
 /** The bulk grant that a run has submitted from a source. */
@@ -35,11 +35,11 @@ export interface SubmittedFromSource extends BulkGrantRunInput {
 /** The input of the activity that submits a sheet from a source. */
 export interface SubmitFromSourceInput extends BulkGrantInput {
   readonly source: string;
-  readonly title?: string;
-  readonly cause?: string;
-  readonly subject?: string;
-  readonly execute_time?: string;
-  readonly expire_month?: string;
+  readonly title?: string | undefined;
+  readonly cause?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly execute_time?: string | undefined;
+  readonly expire_month?: string | undefined;
   /** RFC 3339: the instant whose day `{date}` stands for. */
   readonly start_time: string;
 }
@@ -60,7 +60,7 @@ export interface PickedUpSheet extends BulkGrantInput {
 /** The result of the submission of a new file. */
 export interface PickedUpFile {
   /** Absent when the file is not there any more. */
-  readonly sheet?: PickedUpSheet;
+  readonly sheet?: PickedUpSheet | undefined;
 }
 
 /** Starts a pick-up of new files. */
@@ -68,9 +68,9 @@ export interface PickUpInput {
   readonly source_name: string;
   readonly program_id: string;
   /** Set by continue-as-new: the files so far. */
-  readonly so_far?: PickUpResult;
+  readonly so_far?: PickUpResult | undefined;
   /** Set by continue-as-new: files that an earlier pick-up has left and reported. */
-  readonly known?: readonly string[];
+  readonly known?: readonly string[] | undefined;
 }
 
 /** The detail of the failure of a pick-up: what the next one need not report again. */
@@ -86,13 +86,13 @@ export const pickUpIncomplete = "PICK_UP_INCOMPLETE";
 export interface NewFilesInput {
   readonly source_name: string;
   /** Of the page before; absent for the first page. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** A page of new files, at most 100. The last page has no cursor. */
 export interface NewFiles {
   readonly files: readonly PickUpFile[];
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** A new file of a source, the bulk grant of its name, and its title. */
@@ -106,7 +106,7 @@ export interface PickUpFile {
 export interface MoveFileInput {
   readonly program_id: string;
   /** The bulk grant to which it was submitted; absent when it was refused. */
-  readonly bulk_grant_id?: string;
+  readonly bulk_grant_id?: string | undefined;
   readonly source: string;
   readonly to: "done" | "failed";
 }
@@ -121,7 +121,7 @@ export interface WriteRefusalInput extends BulkGrantInput {
 /** The address or the name of a file that was moved or written. */
 export interface FileAddress {
   /** Absent when the file to be moved is not there any more. */
-  readonly place?: string;
+  readonly place?: string | undefined;
 }
 
 /** Reports which files of a pick-up were refused or left. */
@@ -148,9 +148,9 @@ export interface FileWithReason {
   readonly source: string;
   readonly reason: string;
   /** A message for people. */
-  readonly message?: string;
+  readonly message?: string | undefined;
   /** The address or the name of the sheet with all of its problems. */
-  readonly errors_at?: string;
+  readonly errors_at?: string | undefined;
   /** The address or the name of the file where it is now; absent when it is not moved. */
-  readonly moved_to?: string;
+  readonly moved_to?: string | undefined;
 }

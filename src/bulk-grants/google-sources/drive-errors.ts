@@ -28,7 +28,7 @@ export async function writeErrorsFile(
       folder.rootUrl === undefined ? {} : { rootUrl: folder.rootUrl },
     ),
   );
-  return { name: `failed/${name}`, ...(webViewLink && { url: webViewLink }) };
+  return { name: `failed/${name}`, url: webViewLink || undefined };
 }
 
 /** The id of the file, which is made when it is missing; of two that were made, the older one's. */

@@ -87,7 +87,7 @@ async function listNew(
 ): Promise<Page<VersionedFile>> {
   const { files = [], nextPageToken } = await readChildren(folder, "", pageToken);
   const items = await versionsOf(folder, files, quietSince);
-  return { items, ...(nextPageToken && { cursor: nextPageToken }) };
+  return { items, cursor: nextPageToken || undefined };
 }
 
 /**
@@ -139,7 +139,7 @@ async function writeErrors(
     file.url === undefined ? await idIn(folder, file) : spreadsheetIdIn(file.url);
   if (spreadsheetId === undefined) return writeErrorsFile(folder, file.path, errors);
   const { name, url } = await writeTab({ api: folder.sheets, spreadsheetId }, errors);
-  return { name: `${file.path}/${name}`, ...(url && { url }) };
+  return { name: `${file.path}/${name}`, url };
 }
 
 /** The id of a spreadsheet that is still in the folder. */

@@ -21,7 +21,7 @@ export interface PendingUpload {
   readonly uploadId: string;
   readonly startTime: Instant;
   /** Its rows are being deleted, so it can become no revision any more. */
-  readonly isDropped?: true;
+  readonly isDropped?: true | undefined;
 }
 
 /** The result of the validation of one block. Rows have their index in the block. */
@@ -130,7 +130,7 @@ export interface BulkGrantReport {
   readonly kind: "OUTCOME" | "REMINDER" | Announcement;
   readonly bulkGrant: BulkGrant;
   /** Of a wait that has begun. */
-  readonly summary?: BulkGrantSummary;
+  readonly summary?: BulkGrantSummary | undefined;
   readonly workflowId: string;
 }
 
@@ -148,11 +148,11 @@ export interface PickUpReport {
 export interface RefusedSheet {
   readonly source: string;
   readonly reason: string;
-  readonly message?: string;
+  readonly message?: string | undefined;
   /** The address or the name of what says all that is wrong with it. */
-  readonly errorsAt?: string;
+  readonly errorsAt?: string | undefined;
   /** The address or the name of the sheet where it is now; absent when it is not moved. */
-  readonly movedTo?: string;
+  readonly movedTo?: string | undefined;
 }
 
 /** The configured places from which rows come, by name. */

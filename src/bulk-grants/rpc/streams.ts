@@ -53,5 +53,5 @@ function fromEvent(
   if (!("end" in event)) return { content: { case: "update", value: fromWithProgress(event) } };
   const cause = causes[event.end];
   const reopenDelay = "reopenDelayMs" in event ? durationFromMs(event.reopenDelayMs) : undefined;
-  return { content: { case: "end", value: { cause, ...(reopenDelay && { reopenDelay }) } } };
+  return { content: { case: "end", value: { cause, reopenDelay } } };
 }

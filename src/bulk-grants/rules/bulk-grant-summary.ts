@@ -18,9 +18,9 @@ export interface BulkGrantSummary {
   /** The reasons with the most points, at most `maxReasons`. */
   readonly reasons: readonly ReasonTotal[];
   /** All other reasons; absent when there are none. */
-  readonly otherReasons?: ReasonsTotal;
+  readonly otherReasons?: ReasonsTotal | undefined;
   /** The rows by their month of expiry, the earliest first; absent when no row has one. */
-  readonly expireMonths?: readonly MonthTotal[];
+  readonly expireMonths?: readonly MonthTotal[] | undefined;
   /** The rows with the most points, at most `maxLargestRows`. */
   readonly largestRows: readonly UserPoints[];
   /** How many rows have points in each range that has any, by rising points. */
@@ -29,7 +29,7 @@ export interface BulkGrantSummary {
   readonly withoutAccountCount: number;
   readonly frozenCount: number;
   /** The difference from the revision before; absent for the first one. */
-  readonly difference?: RevisionDifference;
+  readonly difference?: RevisionDifference | undefined;
   /** How many other bulk grants were compared. */
   readonly comparedCount: number;
   /** The compared bulk grants with users of this one, the most users first. */
@@ -93,7 +93,7 @@ export interface Overlap {
   /** The users who have the same points in both. */
   readonly samePointsCount: number;
   /** A reversal of it that has ended. */
-  readonly reversalId?: string;
+  readonly reversalId?: string | undefined;
 }
 
 /** At most so many bulk grants with a title that looks alike are named. */

@@ -51,42 +51,42 @@ export interface BulkGrant extends BulkGrantName {
   readonly createTime: Instant;
   readonly updateTime: Instant;
   /** The points that earlier revisions have granted; absent when they have granted none. */
-  readonly grantedBefore?: number;
+  readonly grantedBefore?: number | undefined;
   /** The result of the validation; absent in VALIDATING. */
-  readonly checked?: CheckCounts;
+  readonly checked?: CheckCounts | undefined;
   /** The approvals of the current revision. */
   readonly approvals: readonly Approval[];
   /** How many approvals it needs since the rules became stricter while it waited. */
-  readonly raisedApprovalCount?: number;
+  readonly raisedApprovalCount?: number | undefined;
   /** The points of the current revision that the program's tiers count; absent for none. */
-  readonly tierPoints?: TierPoints;
+  readonly tierPoints?: TierPoints | undefined;
   /** When the submitter is reminded, and when the bulk grant is cancelled without approvals. */
   readonly remindTime: Instant;
   readonly expireTime: Instant;
-  readonly reminded?: true;
+  readonly reminded?: true | undefined;
   /** The last announcement of the current revision's wait for approvals. */
-  readonly announced?: Announcement;
+  readonly announced?: Announcement | undefined;
   /** Present while no further row is executed. */
-  readonly pause?: Action;
+  readonly pause?: Action | undefined;
   /** Present when it is to be cancelled as soon as the rows under way are done. */
-  readonly cancelRequest?: Action;
+  readonly cancelRequest?: Action | undefined;
   /** The number of runs over the rows so far: 1 for the first, one more for each retry. */
   readonly run: number;
-  readonly startTime?: Instant;
-  readonly endTime?: Instant;
+  readonly startTime?: Instant | undefined;
+  readonly endTime?: Instant | undefined;
   /** The result of the run; absent before the first one has ended. */
-  readonly result?: RunCounts;
+  readonly result?: RunCounts | undefined;
   /**
    * When the result of a cancelled run is counted again: until then the store may accept a row that
    * was under way. Absent: the result is final.
    */
-  readonly countsFinalTime?: Instant;
+  readonly countsFinalTime?: Instant | undefined;
   /** Where the sheet is since a pick-up has moved it; absent when it is where it was. */
-  readonly movedTo?: SheetAddress;
+  readonly movedTo?: SheetAddress | undefined;
   /** Where the source has the rows that were not granted; absent before they are written. */
-  readonly failedRowsAt?: SheetAddress;
+  readonly failedRowsAt?: SheetAddress | undefined;
   /** How far the report of the last outcome has come. */
-  readonly report?: "SENDING" | "SENT" | "FAILED";
+  readonly report?: "SENDING" | "SENT" | "FAILED" | undefined;
   /** The latest 20 actions, oldest first. */
   readonly actions: readonly Action[];
   /** The number of all actions so far. Each is a record of its own, too, numbered from 1. */
@@ -114,30 +114,30 @@ export interface Revision {
   /** SHA-256 of the fields that an approval covers, base64url: see `digestOf` of the use cases. */
   readonly digest: string;
   /** Absent: as soon as it is approved. */
-  readonly executeTime?: Instant;
+  readonly executeTime?: Instant | undefined;
   /** At whose end the points expire of rows without a month of their own; absent without one. */
-  readonly expireMonth?: Month;
+  readonly expireMonth?: Month | undefined;
   /** Whether rows have a month of their own. */
-  readonly hasExpireMonths?: true;
+  readonly hasExpireMonths?: true | undefined;
   readonly requiredApprovalCount: number;
   /** The cap of the program on the sum, when the sum exceeds it. */
-  readonly exceededMaxTotalPoints?: Points;
+  readonly exceededMaxTotalPoints?: Points | undefined;
   readonly submitter: Caller;
   /** Who started the run that submitted it from a source, unverified; absent for a call. */
-  readonly starter?: Caller;
+  readonly starter?: Caller | undefined;
   readonly submitTime: Instant;
   /** The name for people; absent when it has none. Not part of the content. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** The cause, for the ledger entry of every row; absent when none is given. */
-  readonly cause?: string;
+  readonly cause?: string | undefined;
   /** The source of the rows, such as a file; absent for an upload. */
-  readonly source?: string;
+  readonly source?: string | undefined;
   /** Where people find the source in a browser, also after a move; absent without an address. */
-  readonly sourceUrl?: string;
+  readonly sourceUrl?: string | undefined;
   /** The bulk grant whose grants are revoked; absent for one that grants. */
-  readonly reversedBulkGrantId?: string;
+  readonly reversedBulkGrantId?: string | undefined;
   /** Another bulk grant of the program with the same rows. */
-  readonly sameContentBulkGrantId?: string;
+  readonly sameContentBulkGrantId?: string | undefined;
 }
 
 /** The counts of a validation. */
@@ -162,7 +162,7 @@ export interface Action extends Approval {
   readonly action: ActionName;
   readonly revision: number;
   /** Of a SUBMIT: the starter of the revision. */
-  readonly starter?: Caller;
+  readonly starter?: Caller | undefined;
 }
 
 export type ActionName =

@@ -14,11 +14,11 @@ export interface SheetRow {
   readonly points: Points;
   readonly reason: string;
   /** At whose end its points expire, as in the sheet. Absent for that of the bulk grant, if any. */
-  readonly expireMonth?: string;
+  readonly expireMonth?: string | undefined;
   /** The malformed points as in the sheet, cut to 256 bytes. */
-  readonly rawPoints?: string;
+  readonly rawPoints?: string | undefined;
   /** Everything that is wrong with the row itself. Absent when nothing is. */
-  readonly problems?: readonly RowProblem[];
+  readonly problems?: readonly RowProblem[] | undefined;
 }
 
 /** The month at whose end the points of a row expire; undefined for the whole lifetime. */
@@ -32,7 +32,7 @@ export const expireMonthOf = (
 export interface RowProblem {
   readonly code: RowCode;
   /** The limit, line, points or message that the code refers to. */
-  readonly detail?: string;
+  readonly detail?: string | undefined;
 }
 
 const and = (found: string): string => (found === "" ? "" : `; ${found}`);

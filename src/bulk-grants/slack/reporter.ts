@@ -69,7 +69,9 @@ export function createSlackReporter(options: {
       }
     };
     await pRetry(attempt, {
-      ...{ retries, minTimeout: minDelayMs, factor: 2 },
+      retries,
+      minTimeout: minDelayMs,
+      factor: 2,
       shouldRetry: ({ error }) => error instanceof TemporarilyUnsent,
     });
   }

@@ -23,7 +23,7 @@ export interface Advanced {
   readonly bulkGrant: BulkGrant;
   readonly step: BulkGrantStep;
   /** How long nothing has to be done, unless the record changes. Absent: until it changes. */
-  readonly waitMs?: Milliseconds;
+  readonly waitMs?: Milliseconds | undefined;
 }
 
 /**
@@ -39,7 +39,11 @@ export async function advanceBulkGrant(
   );
   const until = waitsUntil(bulkGrant);
   const step = nextStep(bulkGrant, now.wall);
-  return { bulkGrant, step, ...(until !== undefined && { waitMs: Math.max(until - now.wall, 0) }) };
+  return {
+    bulkGrant,
+    step,
+    waitMs: until === undefined ? undefined : Math.max(until - now.wall, 0),
+  };
 }
 
 /** Until when nothing has to be done. */

@@ -69,15 +69,15 @@ export function createRowCheck(maxPointsPerRow: number) {
     ];
     const points = pointsOf(rawPoints);
     if (problems.length === 0) {
-      return { line, userId, points, reason, ...(expireMonth && { expireMonth }) };
+      return { line, userId, points, reason, expireMonth: expireMonth || undefined };
     }
     return {
       line,
       userId: cutToBytes(userId, maxMalformedBytes),
       points,
       reason: cutToBytes(reason, maxMalformedBytes),
-      ...(expireMonth && { expireMonth: cutToBytes(expireMonth, maxMonthBytes).trim() }),
-      ...(points === 0 && { rawPoints: cutToBytes(rawPoints, maxMalformedBytes) }),
+      expireMonth: cutToBytes(expireMonth, maxMonthBytes).trim() || undefined,
+      rawPoints: points === 0 ? cutToBytes(rawPoints, maxMalformedBytes) : undefined,
       problems,
     };
   };

@@ -40,7 +40,7 @@ export interface SheetCheck {
   /** The first 1,000. */
   readonly problems: readonly SheetFinding[];
   /** Another bulk grant of the program with the same rows. */
-  readonly sameContentBulkGrantId?: string;
+  readonly sameContentBulkGrantId?: string | undefined;
 }
 
 /** Further problems are counted, but not named. */
@@ -99,7 +99,11 @@ export async function checkSheet(
   const [first] = await deps.reader.many([bulkContentRef(programId, rowsDigest)]);
   return {
     rowsDigest,
-    ...{ rowCount, totalPoints, invalidCount, alreadyGrantedCount, trimmedUserIdCount },
+    rowCount,
+    totalPoints,
+    invalidCount,
+    alreadyGrantedCount,
+    trimmedUserIdCount,
     ...findings.result(),
     ...(first &&
       first.bulkGrantId !== bulkGrantId && { sameContentBulkGrantId: first.bulkGrantId }),

@@ -62,7 +62,7 @@ export async function findOverlaps(
     comparedCount += 1;
     const reversalId = reversals.get(other.bulkGrantId);
     if (common.sameUserCount === 0) continue;
-    overlaps.push({ ...about(other), ...common, ...(reversalId && { reversalId }) });
+    overlaps.push({ ...about(other), ...common, reversalId });
   }
   return { comparedCount, overlaps: sorted(overlaps), ...lookAlikes };
 }
@@ -101,7 +101,8 @@ const sorted = (overlaps: readonly Overlap[]): Overlap[] =>
   overlaps.toSorted((a, b) => b.sameUserCount - a.sameUserCount);
 
 const about = ({ bulkGrantId, state, startTime, revision }: BulkGrant) => ({
-  ...{ bulkGrantId, state },
+  bulkGrantId,
+  state,
   time: startTime ?? revision.executeTime ?? revision.submitTime,
 });
 

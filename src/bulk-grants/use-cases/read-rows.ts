@@ -18,7 +18,7 @@ export interface NewRow {
   readonly points: Points;
   readonly reason: string;
   /** Absent or empty for that of the bulk grant, if any. */
-  readonly expireMonth?: string;
+  readonly expireMonth?: string | undefined;
 }
 
 /** Yields the rows as they arrive. Refusals: those of `readSheet` and `readNewRows`. */

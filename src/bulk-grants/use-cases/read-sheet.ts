@@ -18,7 +18,7 @@ export interface SheetContext {
   readonly bulkGrantId: string;
   readonly maxPointsPerRow: number;
   /** Gets the findings of a sheet that is only checked. */
-  readonly report?: SheetReport;
+  readonly report?: SheetReport | undefined;
 }
 
 /** Gets the findings of a sheet besides the problems of its rows. */
@@ -156,7 +156,7 @@ function createRowReader(header: SheetRecord, context: SheetContext) {
 
 const faultProblem = ({ code, rest }: NonNullable<SheetRecord["fault"]>): RowProblem => ({
   code,
-  ...(rest !== "" && { detail: foundText(rest) }),
+  detail: rest === "" ? undefined : foundText(rest),
 });
 
 /** Finds the columns. Refuses the sheet for all that is wrong with them, or reports that. */

@@ -129,7 +129,10 @@ export function createSheetIndex(
         },
         result: () => ({
           addedCount: count - sameUserCount,
-          ...{ removedCount, changedCount, rowCountBefore, pointsBefore },
+          removedCount,
+          changedCount,
+          rowCountBefore,
+          pointsBefore,
         }),
       };
     },

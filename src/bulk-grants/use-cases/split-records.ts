@@ -6,7 +6,7 @@ export interface SheetRecord {
   readonly line: number;
   readonly cells: readonly string[];
   /** Why it cannot be read. Then `cells` has those before the fault. */
-  readonly fault?: RecordFault;
+  readonly fault?: RecordFault | undefined;
 }
 
 interface RecordFault {
@@ -41,7 +41,7 @@ export function createRecordSplitter() {
 
   function record(cells: readonly string[], fault?: RecordFault): SheetRecord {
     line += 1;
-    return { line, cells, ...(fault && { fault }) };
+    return { line, cells, fault };
   }
 
   function* giveUp(): Generator<SheetRecord> {
@@ -97,7 +97,7 @@ export function createRecordSplitter() {
 /** The cells of a text, and what follows them if it is no cell: a fault, or an open quote. */
 interface ReadCells {
   readonly cells: readonly string[];
-  readonly rest?: string;
+  readonly rest?: string | undefined;
   readonly isOpen: boolean;
 }
 

@@ -63,10 +63,10 @@ async function summarize(
   const hasMonths = months.some(({ expireMonth }) => expireMonth !== undefined);
   return {
     ...index.summary(),
-    ...(hasMonths && { expireMonths: months.slice(0, maxExpireMonths) }),
+    expireMonths: hasMonths ? months.slice(0, maxExpireMonths) : undefined,
     ...(await reasonsOf(deps, revision.uploadId, index)),
     ...accounts,
-    ...(difference && { difference }),
+    difference,
     ...(await findOverlaps(deps, bulkGrant, index, onDamage)),
   };
 }
@@ -84,7 +84,7 @@ async function reasonsOf(
       return { reason: rows[firstRow % rowsPerBlock]?.reason ?? "", rowCount, points };
     }),
   );
-  return { reasons, ...(others.reasonCount > 0 && { otherReasons: others }) };
+  return { reasons, otherReasons: others.reasonCount > 0 ? others : undefined };
 }
 
 async function differenceOf(
@@ -121,7 +121,7 @@ export interface ReadSummary {
    * When the points of the current revision expire, if they are granted now or at its execute time;
    * absent for a reversal.
    */
-  readonly expireTime?: Instant;
+  readonly expireTime?: Instant | undefined;
 }
 
 /**
@@ -142,5 +142,5 @@ export async function getSummary(
   const program = await getProgram(deps, name.programId);
   const { calendar } = await deps.clock.now();
   const expireTime = grantedPointsExpireTime(bulkGrant, program, calendar);
-  return { ...read, ...(expireTime !== undefined && { expireTime }) };
+  return { ...read, expireTime };
 }

@@ -30,7 +30,7 @@ export interface Event extends EventsName, Member {
   /** The data that the service has attached, at most 256 bytes. */
   readonly data: Uint8Array;
   /** The cause, such as the id of a post. Absent when none was given. */
-  readonly cause?: string;
+  readonly cause?: string | undefined;
   /** The version of the actor's event before among the events of this name; 0 if there is none. */
   readonly previousVersion: number;
   /** From this instant on, its record may be deleted. */
@@ -92,7 +92,7 @@ export interface EventState {
   /** The owner's unread group of these events: the open one, or that of the event. */
   readonly group: UnreadGroup | undefined;
   /** The group that was the owner's open one until `group` began. */
-  readonly closed?: UnreadGroup;
+  readonly closed?: UnreadGroup | undefined;
   readonly actor: EventActor | undefined;
 }
 

@@ -14,14 +14,14 @@ export interface Target extends TargetName {
   /** The number of reactions and events by kind. */
   readonly counts: KindCounts;
   /** Who has reacted last; absent until somebody does, and in a tombstone. */
-  readonly latest?: LatestActors;
+  readonly latest?: LatestActors | undefined;
   /** While it is true, new reactions do not notify the owner. */
   readonly muted: boolean;
   readonly createTime: Instant;
   /** When title, link, mute or deletion last changed. */
   readonly updateTime: Instant;
   /** Set on a tombstone, which is never registered again. */
-  readonly deleteTime?: Instant;
+  readonly deleteTime?: Instant | undefined;
 }
 
 /** A deleted target whose purge has not ended. */
@@ -44,15 +44,15 @@ export interface Reaction {
   readonly notified: boolean;
   readonly createTime: Instant;
   /** When the owner has read an earlier reaction of the person, in whose place this one came. */
-  readonly readTime?: Instant;
+  readonly readTime?: Instant | undefined;
 }
 
 /** The rest of a reaction that was taken back, kept for as long as the next one may need it. */
 export interface WithdrawnReaction {
   /** The place that it had in an unread group: the next reaction comes back to it. */
-  readonly place?: Position;
+  readonly place?: Position | undefined;
   /** When the owner has read it, or an earlier one. */
-  readonly readTime?: Instant;
+  readonly readTime?: Instant | undefined;
   /** From this instant on, the record may be deleted. */
   readonly expireTime: Instant;
 }
@@ -62,7 +62,7 @@ export interface Position {
   /** The version of the member. */
   readonly version: number;
   /** The generation of an open group, which begins anew with the member if it has ended. */
-  readonly generation?: number;
+  readonly generation?: number | undefined;
 }
 
 /** In the place of a user id: all events without an actor are one member. */

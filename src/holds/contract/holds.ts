@@ -26,11 +26,11 @@ export interface HoldInput extends HoldKey {
   /** RFC 3339, in the zone of the program. Operators read it; the run goes by the record. */
   readonly until: string;
   /** Why the points are held. Absent when no reason was given. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** The cause. Absent when none was given. */
-  readonly cause?: string;
+  readonly cause?: string | undefined;
   /** Who holds them, as people read it. Absent in runs that were started by hand. */
-  readonly held_by?: string;
+  readonly held_by?: string | undefined;
 }
 
 /** A hold as its run shows it. All states but HELD end the run. */
@@ -42,5 +42,5 @@ export interface HoldStep {
   /** The points that were given back. 0 while the hold is HELD. */
   readonly released_points: Points;
   /** Who released it. Absent in other states. */
-  readonly release?: ChangeView;
+  readonly release?: ChangeView | undefined;
 }

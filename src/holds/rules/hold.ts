@@ -63,7 +63,7 @@ export interface Hold extends Annotations {
   /** In their order. */
   readonly captures: readonly Capture[];
   /** The RELEASED entry. Absent while the hold is HELD, and when all of it was captured. */
-  readonly release?: Release;
+  readonly release?: Release | undefined;
 }
 
 /** A capture of a hold. */
@@ -78,7 +78,7 @@ export interface Capture {
   /** The points of the account after the capture, and the release of the rest if there was one. */
   readonly availablePoints: number;
   /** The points that refunds have returned. Absent before the first refund. */
-  readonly refundedPoints?: Points;
+  readonly refundedPoints?: Points | undefined;
 }
 
 /** The release of the points that were still held. */
@@ -161,7 +161,9 @@ export function hold(
   const before = requireNotFrozen(state);
   const months = drained(before.account, points, allowPartial);
   const { account, entries, entry } = withEntry(state, before, {
-    ...{ event: holdEvent(holdId), caller, ...why },
+    event: holdEvent(holdId),
+    caller,
+    ...why,
     type: "HELD",
     points: sum(months),
     changes: months.map(negative),
@@ -169,9 +171,18 @@ export function hold(
   if (account.totals.heldPoints > maxBalance) throw aboveLimit();
   const { programId, userId } = account;
   return {
-    ...{ account, entries, entry },
+    account,
+    entries,
+    entry,
     hold: {
-      ...{ programId, holdId, userId, months, until, expiredPointsPolicy, hash, ...why },
+      programId,
+      holdId,
+      userId,
+      months,
+      until,
+      expiredPointsPolicy,
+      hash,
+      ...why,
       creator: caller,
       state: "HELD",
       createTime: wall,
@@ -214,7 +225,9 @@ export function capture(
     });
   }
   const captured = withEntry(state, requireNotFrozen(state), {
-    ...{ event: captureEvent(held.holdId, eventId), caller, ...annotationsOf(request) },
+    event: captureEvent(held.holdId, eventId),
+    caller,
+    ...annotationsOf(request),
     type: "CAPTURED",
     points: taken,
     changes: [],
@@ -229,10 +242,12 @@ export function capture(
   const availablePoints = availablePointsOf(account);
   const each = { eventId, hash, points: taken, time: wall, entryNumber, availablePoints };
   return {
-    ...{ account, entries, entry },
+    account,
+    entries,
+    entry,
     hold: {
       ...held,
-      ...(rest && { release: rest.release }),
+      release: rest?.release,
       state: isEnd ? "CAPTURED" : "HELD",
       updateTime: wall,
       captures: [...held.captures, each],
@@ -272,7 +287,9 @@ function ended(
     request,
   );
   return {
-    ...{ account, entries, entry },
+    account,
+    entries,
+    entry,
     hold: { ...held, state: end, updateTime: request.wall, release },
   };
 }
@@ -289,7 +306,9 @@ function withReleased(
   request: Request,
 ): Change & { readonly release: Release } {
   const released = {
-    ...{ event: releaseEvent(held.holdId), caller: request.caller, ...annotationsOf(request) },
+    event: releaseEvent(held.holdId),
+    caller: request.caller,
+    ...annotationsOf(request),
     type: "RELEASED",
     relatedEvent: holdEvent(held.holdId),
   } as const;
@@ -298,10 +317,8 @@ function withReleased(
   const change = withRestored(state, before, released, left, held.expiredPointsPolicy);
   const { account, entries, entry } = change;
   const availablePoints = availablePointsOf(account);
-  return {
-    ...{ account, entries, entry },
-    release: { points: entry.points, entryNumber: entry.number, availablePoints },
-  };
+  const release = { points: entry.points, entryNumber: entry.number, availablePoints };
+  return { account, entries, entry, release };
 }
 
 function requireHeld({ state }: Hold, verb: string): void {

@@ -60,8 +60,8 @@ function startOptions({ taskQueue }: Link, hold: Hold, timeZone: string) {
     user_id: userId,
     points,
     until: formatInstant(until, timeZone),
-    ...(reason && { reason }),
-    ...(cause && { cause }),
+    reason: reason || undefined,
+    cause: cause || undefined,
     held_by: displayCaller(creator),
   };
   const options: WorkflowStartOptions<Start> = {

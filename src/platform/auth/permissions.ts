@@ -38,7 +38,7 @@ export const missingLimit = (
 /** The permissions in the form that the interceptors use. */
 export const toPermissions = (given: Permissions): Omit<Identity, "caller"> => ({
   scopes: new Set(given.scopes),
-  ...(given.programs && { programIds: new Set(given.programs) }),
-  ...(given.owners && { ownerPrefixes: given.owners }),
-  ...(given.actors && { actorPrefixes: given.actors }),
+  programIds: given.programs && new Set(given.programs),
+  ownerPrefixes: given.owners,
+  actorPrefixes: given.actors,
 });

@@ -20,7 +20,7 @@ type ListRequest = { pageSize?: number; pageToken: string };
 interface RequestedPage {
   readonly page: PageRequest;
   /** The token of the page after `page`; empty at the end of the list. */
-  next(page: { readonly cursor?: string }): string;
+  next(page: { readonly cursor?: string | undefined }): string;
 }
 
 /**

@@ -22,6 +22,9 @@ export const toOptionalInstant = (time: Timestamp | undefined, field: string) =>
 
 export const fromInstant = (time: Instant): Timestamp => timestampFromMs(time);
 
+export const fromOptionalInstant = (time: Instant | undefined): Timestamp | undefined =>
+  time === undefined ? undefined : fromInstant(time);
+
 /** An int64 as a number. Refuses values above 2^53 - 1, which a number cannot hold exactly. */
 export function toSafeInteger(value: bigint, field: string): number {
   const number = Number(value);

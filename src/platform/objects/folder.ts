@@ -58,7 +58,7 @@ export function createFolderStore(root: string, kind: string): ObjectStore {
       const last = page.at(-1);
       return {
         items: listed.filter((each) => each !== undefined),
-        ...(last !== undefined && names.length > page.length && { cursor: last }),
+        cursor: names.length > page.length ? last : undefined,
       };
     },
     put: (path, { bytes }) => inFolderOf(path, (file) => replaceFile(file, bytes)),

@@ -52,8 +52,11 @@ export function createS3Store(definition: LocationOf<"s3">): ObjectStore {
       const within = folder === "" ? prefix : `${prefix}${folder}/`;
       // The delimiter leaves out what is in folders below.
       const command = new ListObjectsV2Command({
-        ...{ Bucket: bucket, Prefix: within, Delimiter: "/" },
-        ...{ MaxKeys: size, ContinuationToken: cursor },
+        Bucket: bucket,
+        Prefix: within,
+        Delimiter: "/",
+        MaxKeys: size,
+        ContinuationToken: cursor,
       });
       const { Contents = [], NextContinuationToken: next } = await client.send(command);
       const items = Contents.map(
@@ -64,7 +67,7 @@ export function createS3Store(definition: LocationOf<"s3">): ObjectStore {
         }),
       );
       const wanted = items.filter(({ name }) => isWanted(name));
-      return { items: wanted, ...(next !== undefined && { cursor: next }) };
+      return { items: wanted, cursor: next };
     },
     async put(path, { bytes, type }) {
       // S3 has to know the length.

@@ -9,11 +9,11 @@ export interface Identity {
   /** The scopes that the caller has, as methods name them. */
   readonly scopes: ReadonlySet<string> | "all";
   /** The programs that the caller may name. */
-  readonly programIds?: ReadonlySet<string>;
+  readonly programIds?: ReadonlySet<string> | undefined;
   /** The ids of owners that the caller may name begin with one of these. */
-  readonly ownerPrefixes?: readonly string[];
+  readonly ownerPrefixes?: readonly string[] | undefined;
   /** The ids of the people who react, or of whose events are reported, begin with one of these. */
-  readonly actorPrefixes?: readonly string[];
+  readonly actorPrefixes?: readonly string[] | undefined;
 }
 
 /** The header and the connection by which a caller identifies itself. */

@@ -4,7 +4,7 @@ import type { Instant } from "../words/month.ts";
 /** A page of a list and the cursor of the next page. The last page has no cursor. */
 export interface Page<T> {
   readonly items: readonly T[];
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** A request for a page. */

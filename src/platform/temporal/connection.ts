@@ -101,7 +101,13 @@ export function createLink(options: TemporalOptions): Link {
   const pace = { limit: 1, interval: 1_000 / scheduleRequestsPerSecond };
   const scheduleTurn = pThrottle(pace)(async () => {});
   return {
-    ...{ connection, client, namespace, taskQueue, log, call, scheduleTurn },
+    connection,
+    client,
+    namespace,
+    taskQueue,
+    log,
+    call,
+    scheduleTurn,
     isAway: () => isAway,
   };
 }

@@ -5,7 +5,7 @@ interface SourceString {
   readonly name: string;
   readonly path: string;
   /** The first 12 hex digits of a SHA-256; absent when any content will do. */
-  readonly version?: string;
+  readonly version?: string | undefined;
 }
 
 const form = /^(?<name>[^/]+)\/(?<path>.+?)(#(?<version>[0-9a-f]{12}))?$/s;
@@ -13,7 +13,7 @@ const form = /^(?<name>[^/]+)\/(?<path>.+?)(#(?<version>[0-9a-f]{12}))?$/s;
 /** Separates the parts; undefined when it is none. A `#` elsewhere is in the path. */
 export function parseSource(source: string): SourceString | undefined {
   const { name = "", path = "", version } = form.exec(source)?.groups ?? {};
-  return name ? { name, path, ...(version !== undefined && { version }) } : undefined;
+  return name ? { name, path, version } : undefined;
 }
 
 /** The source string as people read it. */

@@ -34,5 +34,5 @@ export async function fullPage<T, R>(
     next = taken.length < shown.length ? cursorAfter(taken.at(-1) as R) : found.cursor;
     if (next === undefined || items.length === size) break;
   }
-  return { items, ...(next !== undefined && { cursor: next }) };
+  return { items, cursor: next };
 }

@@ -8,9 +8,9 @@ import { type OutageRules, UnconfirmedFailures } from "./unconfirmed-failures.ts
 /** The place at which a sweep continues. Heartbeats contain it as JSON, so no name may change. */
 export interface SweepCursor<Name> {
   /** The cursor of the page; absent for the first one. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** The records of that page that are done, when an outage ended a sweep within the page. */
-  readonly done?: readonly Name[];
+  readonly done?: readonly Name[] | undefined;
 }
 
 /** The counts of every sweep, as plain JSON. */
@@ -23,7 +23,7 @@ export interface SweepCounts<Name> {
 /** A page of a sweep. */
 export interface SweepPage<T, Name> extends Page<T> {
   /** The record that could not be read. It counts as failed, and the sweep goes on behind it. */
-  readonly unread?: { readonly name: Name; readonly error: unknown };
+  readonly unread?: { readonly name: Name; readonly error: unknown } | undefined;
 }
 
 /** The steps of a sweep. `Name` identifies a record as plain JSON, such as `{ userId }`. */
@@ -56,7 +56,7 @@ export function sweep<T, Name extends object, Outcome, Counts extends SweepCount
   start: Counts,
   place: SweepCursor<Name>,
   shouldContinue: (progress: Counts & SweepCursor<Name>) => boolean,
-): Promise<Counts & { readonly cursor?: string }> {
+): Promise<Counts & { readonly cursor?: string | undefined }> {
   return new Sweeping(work, start, place, shouldContinue).run();
 }
 
@@ -90,7 +90,7 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
     this.#past = new Set(done.map((name) => JSON.stringify(name)));
   }
 
-  async run(): Promise<Counts & { readonly cursor?: string }> {
+  async run(): Promise<Counts & { readonly cursor?: string | undefined }> {
     for (;;) {
       await this.#readPage();
       try {
@@ -198,13 +198,13 @@ class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>
     return this.#shouldContinue(this.#before ?? this.#progress());
   }
 
-  #progress(): Counts & { readonly cursor?: string } {
-    return { ...this.#counts, ...(this.#cursor !== undefined && { cursor: this.#cursor }) };
+  #progress(): Counts & { readonly cursor?: string | undefined } {
+    return { ...this.#counts, cursor: this.#cursor };
   }
 
   #progressWithin(): Counts & SweepCursor<Name> {
     const ended = this.#page.items.filter((record) => this.#ended.has(record));
     const done = ended.map(this.#work.nameOf);
-    return { ...this.#progress(), ...(done.length > 0 && { done }) };
+    return { ...this.#progress(), done: done.length > 0 ? done : undefined };
   }
 }

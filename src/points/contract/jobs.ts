@@ -13,7 +13,7 @@ export interface JobKind<Sum extends object = object, Request extends JobRequest
   /** The number of disjoint parts of the table that are scanned concurrently. */
   readonly segments: number;
   /** Whether it begins when no entry of the instant of its call can be added any more. */
-  readonly waitsForEntries?: true;
+  readonly waitsForEntries?: true | undefined;
   /** The sum over no account, to which `addCounts` adds those of the steps. */
   readonly nothing: SnakeCased<Sum>;
   /** Says to operators what was found so far. */
@@ -35,7 +35,7 @@ interface JobInput {
 /** Starts the workflow of a job. */
 export interface JobRunInput extends JobInput {
   /** Set by continue-as-new. */
-  readonly so_far?: JobProgress;
+  readonly so_far?: JobProgress | undefined;
 }
 
 /** The results of the runs before this one, and the segments that they have left. */
@@ -50,7 +50,7 @@ interface JobProgress {
 export interface SegmentLeft {
   readonly segment: number;
   /** Absent at the start of the segment. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** Names a job in the input of an activity. */
@@ -65,9 +65,9 @@ export interface JobSegmentInput extends JobStepInput, SegmentLeft {
 
 /** The sum of a step. At the end of the segment there is no cursor. */
 export interface JobSegmentResult {
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** A file of the step, which belongs to the job only by this answer. */
-  readonly file?: object;
+  readonly file?: object | undefined;
   readonly sum: object;
 }
 

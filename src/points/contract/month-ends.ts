@@ -54,7 +54,7 @@ export interface ExpireShardInput extends ShardLeft {
 
 /** The progress within a shard. At its end there is no cursor. */
 export interface ExpireShardResult extends MonthEndCounts {
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** The result of a month-end sweep. */

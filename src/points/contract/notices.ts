@@ -44,7 +44,7 @@ export interface NotifyShardInput extends ShardLeft {
 
 /** The progress within a shard. At its end there is no cursor. */
 export interface NotifyShardResult extends ExpiryNoticesCounts {
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** The result of a run. */

@@ -9,7 +9,7 @@ export const shardCount = 16;
 export interface ShardLeft {
   readonly shard: number;
   /** Absent at the start of the shard. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** An account that failed in work on many accounts. The next run tries it again. */

@@ -40,8 +40,13 @@ export const verificationKind: JobKind<VerifiedAccounts, VerificationRequest> = 
   workflowType: workflowTypes.verifyProgram,
   segments: 4,
   nothing: {
-    ...{ accounts: 0, entries: 0, wrong: 0, repaired: 0, reports: [] },
-    ...{ failed: 0, failures: [] },
+    accounts: 0,
+    entries: 0,
+    wrong: 0,
+    repaired: 0,
+    reports: [],
+    failed: 0,
+    failures: [],
   },
   sentence(sum, { repair }) {
     const { accounts, wrong, repaired, failed } = sum;

@@ -5,7 +5,7 @@ import {
   ExportedEntrySchema,
   LedgerExportManifestSchema,
 } from "../../gen/meguri/points/v1/ledger_export_pb.ts";
-import { fromInstant } from "../../platform/messages/scalars.ts";
+import { fromInstant, fromOptionalInstant } from "../../platform/messages/scalars.ts";
 import type { ExportFormat } from "../ports/exports.ts";
 import { fromEntry } from "./ledger-entries.ts";
 
@@ -26,7 +26,7 @@ export const exportFormat: ExportFormat = {
     const message = create(LedgerExportManifestSchema, {
       programId,
       exportId,
-      ...(start !== undefined && { createTimeFrom: fromInstant(start) }),
+      createTimeFrom: fromOptionalInstant(start),
       createTimeBefore: fromInstant(end),
       entryCount: BigInt(manifest.entries),
       parts: parts.map(({ name, entries, bytes, sha256 }) => ({

@@ -18,7 +18,12 @@ import type { ProgramVerificationSchema } from "../../gen/meguri/points/v1/progr
 import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
 import { fromCaller } from "../../platform/messages/callers.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
-import { fromInstant, toInstant, toOptionalInstant } from "../../platform/messages/scalars.ts";
+import {
+  fromInstant,
+  fromOptionalInstant,
+  toInstant,
+  toOptionalInstant,
+} from "../../platform/messages/scalars.ts";
 import { formatMonth } from "../../platform/words/month.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -130,7 +135,7 @@ const fromJob = (run: JobRun): MessageInitShape<typeof ProgramJobSchema> => ({
   workflowId: run.workflowId,
   caller: fromCaller(run.caller),
   createTime: fromInstant(run.createTime),
-  ...(run.result && { endTime: fromInstant(run.result.endTime) }),
+  endTime: fromOptionalInstant(run.result?.endTime),
 });
 
 type Run<T> = T extends JobType<infer Sum, infer Request> ? JobRun<Sum, Request> : never;
@@ -164,7 +169,7 @@ async function fromReport(
   const report = {
     job: fromJob(run),
     asOf: fromInstant(createTime),
-    ...(request.since !== undefined && { since: fromInstant(request.since) }),
+    since: fromOptionalInstant(request.since),
     accountCount: BigInt(sum.accounts),
     memberCount: BigInt(sum.members),
     failedAccountCount: BigInt(sum.failed),
@@ -195,7 +200,7 @@ function fromExport(run: Run<typeof ledgerExport>): MessageInitShape<typeof Ledg
     job: fromJob(run),
     destination: request.destination,
     folder: `${run.programId}/${run.jobId}`,
-    ...(request.start !== undefined && { createTimeFrom: fromInstant(request.start) }),
+    createTimeFrom: fromOptionalInstant(request.start),
     createTimeBefore: fromInstant(request.end),
     entryCount: BigInt(sum.entries),
     partCount: BigInt(sum.parts),

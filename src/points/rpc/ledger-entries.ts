@@ -9,7 +9,7 @@ import {
 } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import { fromAnnotations } from "../../platform/messages/annotations.ts";
 import { fromCaller } from "../../platform/messages/callers.ts";
-import { fromInstant } from "../../platform/messages/scalars.ts";
+import { fromInstant, fromOptionalInstant } from "../../platform/messages/scalars.ts";
 import { formatMonth } from "../../platform/words/month.ts";
 import type { EntryType, LedgerEntry, EventName as Name, Origin } from "../rules/ledger.ts";
 
@@ -55,7 +55,6 @@ export const toEntryTypes = (types: readonly Type[]): EntryType[] =>
 
 export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEntrySchema> {
   const { expireTime, relatedEvent } = entry;
-  const caller = fromCaller(entry.caller);
   return {
     number: BigInt(entry.number),
     type: types[entry.type],
@@ -68,10 +67,10 @@ export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEnt
       points: BigInt(points),
     })),
     ...fromAnnotations(entry),
-    ...(caller && { caller }),
+    caller: fromCaller(entry.caller),
     availablePoints: BigInt(entry.availablePoints),
-    ...(expireTime !== undefined && { expireTime: fromInstant(expireTime) }),
-    ...(relatedEvent && { relatedEvent: fromEventName(relatedEvent) }),
+    expireTime: fromOptionalInstant(expireTime),
+    relatedEvent: relatedEvent && fromEventName(relatedEvent),
   };
 }
 

@@ -26,9 +26,9 @@ export interface RuleChange {
   readonly requiredApprovalCount: number;
   readonly approvals: readonly Approval[];
   /** From when on it is in force; absent while approvals are missing. */
-  readonly effectiveTime?: Instant;
+  readonly effectiveTime?: Instant | undefined;
   /** Present when it never takes effect: by whom it was ended, when and why. */
-  readonly end?: RuleChangeEnd;
+  readonly end?: RuleChangeEnd | undefined;
 }
 
 /** The end of a change that never takes effect; the reason may be empty. */
@@ -67,7 +67,7 @@ const isOpen = (change: RuleChange, now: Instant): boolean =>
 /** A proposal, and what becomes of the change before it. */
 export interface Proposed {
   readonly latest: RuleChange;
-  readonly earlier?: RuleChange;
+  readonly earlier?: RuleChange | undefined;
 }
 
 /**
@@ -86,19 +86,30 @@ export function proposeRules(
   if (isSameRules(to, from) || (open && isSameRules(to, open.to))) return undefined;
   const requiredApprovalCount = strictestApprovals(from);
   const latest: RuleChange = {
-    ...{ number: (before?.number ?? 0) + 1, from, to, proposer, proposeTime: now },
-    ...{ requiredApprovalCount, approvals: [] },
-    ...(requiredApprovalCount === 0 && { effectiveTime: now }),
+    number: (before?.number ?? 0) + 1,
+    from,
+    to,
+    proposer,
+    proposeTime: now,
+    requiredApprovalCount,
+    approvals: [],
+    effectiveTime: requiredApprovalCount === 0 ? now : undefined,
   };
   const end = { state: "REPLACED", caller: proposer, time: now, reason: "" } as const;
   const earlier = open ? { ...open, end } : before;
-  return { latest, ...(earlier && { earlier }) };
+  return { latest, earlier };
 }
 
 /** The rules that a program is created with are in force at once: nobody has points in it yet. */
 export const firstRules = (to: BulkRules, proposer: Caller, now: Instant): RuleChange => ({
-  ...{ number: 0, from: defaultBulkRules, to, proposer, proposeTime: now },
-  ...{ requiredApprovalCount: 0, approvals: [], effectiveTime: now },
+  number: 0,
+  from: defaultBulkRules,
+  to,
+  proposer,
+  proposeTime: now,
+  requiredApprovalCount: 0,
+  approvals: [],
+  effectiveTime: now,
 });
 
 /** Who decides about a change, and why; the reason may be empty. */

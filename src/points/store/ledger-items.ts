@@ -163,7 +163,7 @@ export async function listEntries(
   let key: Item | undefined;
   do {
     const input = { TableName, ...range, ScanIndexForward: !newestFirst, Limit: limit };
-    const command = new QueryCommand({ ...input, ...(key && { ExclusiveStartKey: key }) });
+    const command = new QueryCommand({ ...input, ExclusiveStartKey: key });
     const { Items = [], LastEvaluatedKey } = await orUnavailable(client.send(command));
     const read = Items.flatMap(packedEntries);
     found.push(...read.filter(({ entry: { number } }) => number >= first && number <= last));

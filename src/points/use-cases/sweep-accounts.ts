@@ -40,7 +40,7 @@ export const sweepAccounts = <
   start: Counts,
   place: AccountsCursor,
   shouldContinue: (progress: Counts & AccountsCursor) => boolean,
-): Promise<Counts & { readonly cursor?: string }> =>
+): Promise<Counts & { readonly cursor?: string | undefined }> =>
   sweep(
     {
       ...work,
@@ -84,7 +84,7 @@ export const sweepDueAccounts = <Outcome extends string, Counts extends DueAccou
   start: Counts,
   place: AccountsCursor,
   shouldContinue: (progress: Counts & AccountsCursor) => boolean,
-): Promise<Counts & { readonly cursor?: string }> =>
+): Promise<Counts & { readonly cursor?: string | undefined }> =>
   sweepAccounts(
     {
       ...work,

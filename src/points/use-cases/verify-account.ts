@@ -24,7 +24,7 @@ const maxConfirmedRanges = 50;
 /** The sum of a ledger so far, and the cursor of its next page. */
 interface LedgerPosition {
   readonly sum: LedgerSum;
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /**
@@ -164,7 +164,7 @@ async function* addLedger(
     for (const entry of entries) addEntry(sum, entry);
     const isLast = page.cursor === undefined || entries.length < page.items.length;
     if (isLast) return { ...progress, place: { sum } };
-    const place = { sum, ...(page.cursor !== undefined && { cursor: page.cursor }) };
+    const place = { sum, cursor: page.cursor };
     progress = { ...progress, place, ...(sum.faultCount === 0 && { sound: place }) };
     yield progress;
   }

@@ -28,7 +28,7 @@ export interface StartCounts {
 
 /** The counts of a sweep that starts runs so far. At its end there is no cursor. */
 export interface StartProgress extends StartCounts {
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** A program whose month ends are behind. */
@@ -47,6 +47,6 @@ export interface SyncCounts {
   readonly terminated: number;
   readonly failed: number;
   /** At most 20, the worst first. Absent when they could not be read. */
-  readonly behind?: readonly MonthEndsBehind[];
-  readonly behind_count?: number;
+  readonly behind?: readonly MonthEndsBehind[] | undefined;
+  readonly behind_count?: number | undefined;
 }

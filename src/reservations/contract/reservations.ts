@@ -41,17 +41,17 @@ export interface ReservationInput extends ReservationKey {
   /** RFC 3339, in the zone of the program. The record may have another one by now. */
   readonly execute_time_at_start: string;
   /** When the points expire, such as 2026-11, if that was reserved. */
-  readonly expire_month?: string;
+  readonly expire_month?: string | undefined;
   /** As if the lifetime had so many months, if that was reserved. */
-  readonly expire_after_months?: number;
+  readonly expire_after_months?: number | undefined;
   /** Why it was reserved. Absent when no reason was given. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** The cause. Absent when none was given. */
-  readonly cause?: string;
+  readonly cause?: string | undefined;
   /** Who reserved it, as people read it. Absent in runs that are started by hand. */
-  readonly reserved_by?: string;
+  readonly reserved_by?: string | undefined;
   /** The header `traceparent` of the call that reserved. Absent where that call was not traced. */
-  readonly traceparent?: string;
+  readonly traceparent?: string | undefined;
 }
 
 /** The input of the activities that grant a reservation. It is stored until the execute time. */
@@ -74,9 +74,9 @@ export type ReservationStep =
       readonly step: "WAIT";
       readonly execute_time: string;
       /** The points that are reserved. Absent where the record has not been read. */
-      readonly points?: Points;
+      readonly points?: Points | undefined;
       /** The last change. Absent when there was none. */
-      readonly last_change?: ChangeView;
+      readonly last_change?: ChangeView | undefined;
     }
   | { readonly step: "PAUSED"; readonly pause: ChangeView }
   | { readonly step: "RETRY"; readonly reason: string; readonly message: string }
@@ -89,7 +89,7 @@ export type ReservationStep =
       /** The run that has read this. A run that was reset finds the id of another run here. */
       readonly run_id: string;
       /** Why a retry is refused. Absent when it is not. */
-      readonly retry_refusal?: string;
+      readonly retry_refusal?: string | undefined;
     };
 
 /** A step that ends the run. */
@@ -115,7 +115,7 @@ interface ReservationResult {
 export interface RescheduleInput extends ChangeInput {
   readonly execute_time: string;
   /** Whether the time may be more than a day ago. */
-  readonly allow_past_execute_time?: boolean;
+  readonly allow_past_execute_time?: boolean | undefined;
 }
 
 /** The argument of the `change_points` update. */

@@ -57,7 +57,7 @@ function fromBalance(balance: Balance): MessageInitShape<typeof BalanceSchema> {
   return {
     availablePoints: BigInt(availablePoints),
     buckets,
-    ...(oldest && { nextExpiring: oldest }),
+    nextExpiring: oldest,
     totals: {
       issuedPoints: BigInt(totals.issuedPoints),
       usedPoints: BigInt(totals.usedPoints),

@@ -33,7 +33,7 @@ export interface Reservation extends Annotations {
   readonly hash: string;
   readonly executeTime: Instant;
   /** Absent for points that last for the whole lifetime. */
-  readonly expiry?: EarlyExpiry;
+  readonly expiry?: EarlyExpiry | undefined;
   readonly state: ReservationState;
   readonly createTime: Instant;
   readonly updateTime: Instant;
@@ -45,14 +45,14 @@ export interface Reservation extends Annotations {
     readonly dueSince: Instant;
   };
   /** Why the last grant was refused. It stays when the failed reservation is cancelled. */
-  readonly failure?: { readonly reason: Reason; readonly message: string };
+  readonly failure?: { readonly reason: Reason; readonly message: string } | undefined;
   /** The last reschedule, change of the points, cancel or retry. Absent when there was none. */
-  readonly lastChange?: ReservationChange;
+  readonly lastChange?: ReservationChange | undefined;
   /**
    * The header `traceparent` of the span of the call that reserved. Absent where that call was not
    * recorded.
    */
-  readonly traceparent?: string;
+  readonly traceparent?: string | undefined;
 }
 
 /** Who changes a reservation, and why; the reason may be empty. */

@@ -145,12 +145,12 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
     user_id: userId,
     points,
     execute_time_at_start: formatInstant(executeTime, timeZone),
-    ...(expireMonth !== undefined && { expire_month: formatMonth(expireMonth) }),
-    ...(expireAfterMonths !== undefined && { expire_after_months: expireAfterMonths }),
-    ...(reason && { reason }),
-    ...(cause && { cause }),
+    expire_month: expireMonth === undefined ? undefined : formatMonth(expireMonth),
+    expire_after_months: expireAfterMonths,
+    reason: reason || undefined,
+    cause: cause || undefined,
     reserved_by: displayCaller(creator),
-    ...(traceparent && { traceparent }),
+    traceparent,
   };
   const options: WorkflowStartOptions<Start> = {
     workflowId: reservationWorkflowId(programId, reservationId),

@@ -127,8 +127,8 @@ export function recordPages(
     const next = page.cursor === undefined ? cursorAfter(place) : { ...place, after: page.cursor };
     return {
       items: page.items,
-      ...(page.unread && { unread: page.unread }),
-      ...(next && { cursor: JSON.stringify(next) }),
+      unread: page.unread,
+      cursor: next && JSON.stringify(next),
     };
   };
 }

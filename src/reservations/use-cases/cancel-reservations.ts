@@ -50,7 +50,7 @@ interface CancelResult {
   /** How many were granted, cancelled or moved out of the window before the call reached them. */
   readonly skipped: number;
   readonly errors: readonly ReservationError[];
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 type CancelDeps = Pick<

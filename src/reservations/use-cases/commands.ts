@@ -94,11 +94,11 @@ export async function createReservation(
           creator: caller,
           hash,
           executeTime,
-          ...(expiry && { expiry }),
+          expiry,
           state: "PENDING",
           createTime: wall,
           updateTime: wall,
-          ...(traceparent && { traceparent }),
+          traceparent,
         },
     );
   const { record, isChanged, now } = await (validateOnly
@@ -125,7 +125,7 @@ async function checkNew(
     const { wall, calendar } = await clock.now();
     checkExecuteTime(executeTime, wall);
     if (!allowPastExecuteTime) checkNotLongPast(executeTime, wall);
-    checkExpiry(program, { executeTime, ...(expiry && { expiry }) }, calendar);
+    checkExpiry(program, { executeTime, expiry }, calendar);
   } catch (error) {
     if (!(await reader.get(ref))) throw error;
   }

@@ -28,7 +28,7 @@ export async function notifyGranted(
       kind: "points-granted",
       eventId: `r.${programId}.${reservationId}`,
       label: String(points),
-      ...(cause && { cause }),
+      cause,
     });
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;

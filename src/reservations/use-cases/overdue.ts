@@ -208,8 +208,13 @@ function leavingAlone({ failures }: DueMemory, wall: Instant, observers: Overdue
 }
 
 const nothing: OverdueCounts = {
-  ...{ overdue: 0, oldestMs: 0, granted: 0, refused: 0, released: 0 },
-  ...{ failed: 0, failures: [] },
+  overdue: 0,
+  oldestMs: 0,
+  granted: 0,
+  refused: 0,
+  released: 0,
+  failed: 0,
+  failures: [],
 };
 
 export const sumOf = (a: OverdueCounts, b: OverdueCounts): OverdueCounts => ({

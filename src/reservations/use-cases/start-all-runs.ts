@@ -39,7 +39,7 @@ export function startAllRuns(
   from: StartCounts & ReservationsCursor,
   shouldContinue: (progress: StartCounts & ReservationsCursor) => boolean,
   onFailed: (name: RecordName, error: unknown) => void,
-): Promise<StartCounts & { readonly cursor?: string }> {
+): Promise<StartCounts & { readonly cursor?: string | undefined }> {
   const { cursor: _, done: __, ...counts } = from;
   const brief = failingSoon(deps);
   return sweep<Reservation | Hold, RecordName, void, StartCounts>(

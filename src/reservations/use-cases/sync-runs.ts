@@ -92,7 +92,7 @@ async function* pendingStarts(
   onUnread: (shard: number, error: unknown) => void,
 ): AsyncGenerator<Marked, void> {
   async function read(shard: number, after?: string): Promise<Page<Marked>> {
-    let rest: { cursor?: string } = {};
+    let rest: { cursor?: string | undefined } = {};
     try {
       const page = { size: recordPageSize, cursor: after };
       const { items, ...others } = await reader.pendingStarts(shard, page);

@@ -257,7 +257,10 @@ describe("shouldContinue", () => {
       onFailed: () => expect.unreachable("none should fail"),
       ...{ concurrency: 1, outages: storeOutages, outageAfter: 1 },
     };
-    let latest: SweepCounts<Name> & { readonly parts: number; readonly cursor?: string };
+    let latest: SweepCounts<Name> & {
+      readonly parts: number;
+      readonly cursor?: string | undefined;
+    };
     latest = { parts: 0, failed: 0, failures: [] };
     do {
       const { cursor, ...counts } = latest;

@@ -22,7 +22,7 @@ export function events(deps: Deps): Handlers {
         actor: { userId, displayName },
         link,
         data,
-        ...(cause && { cause }),
+        cause,
         ownerIds,
         regroupAfterMs: regroupAfter && toMilliseconds(regroupAfter, "regroup_after"),
         caller: callerOf(context),

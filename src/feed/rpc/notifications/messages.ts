@@ -7,7 +7,7 @@ import {
   type UnreadCountSchema,
 } from "../../../gen/meguri/notifications/v1/notification_pb.ts";
 import type { ActorSchema } from "../../../gen/meguri/reactions/v1/actor_pb.ts";
-import { fromInstant } from "../../../platform/messages/scalars.ts";
+import { fromInstant, fromOptionalInstant } from "../../../platform/messages/scalars.ts";
 import type { Event } from "../../rules/event.ts";
 import { isEventKind, kindName, type StoredKind } from "../../rules/kinds.ts";
 import type { Member } from "../../rules/unread-group.ts";
@@ -80,7 +80,7 @@ export function fromNotification(
   const [latest] = latestMembers as [Member];
   return {
     notificationId: encodeId(notification.id),
-    ...(notification.target && { target: fromTarget(notification.target) }),
+    target: notification.target && fromTarget(notification.target),
     kind,
     type: types[notification.type],
     actorCount: BigInt(notification.actorCount),
@@ -92,7 +92,7 @@ export function fromNotification(
     createTime: fromInstant(first.createTime),
     updateTime: fromInstant(latest.createTime),
     seen,
-    ...(readTime !== undefined && { readTime: fromInstant(readTime) }),
-    ...(expireTime !== undefined && { expireTime: fromInstant(expireTime) }),
+    readTime: fromOptionalInstant(readTime),
+    expireTime: fromOptionalInstant(expireTime),
   };
 }

@@ -79,7 +79,7 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
       const { changed, inbox } = await markNotificationRead(deps, input);
       const read = await readNotification(deps, name);
       const notification = read && fromNotification(read);
-      return { changed, unreadCount: fromInbox(inbox), ...(notification && { notification }) };
+      return { changed, unreadCount: fromInbox(inbox), notification };
     },
 
     async markAllNotificationsRead(request, context) {

@@ -4,7 +4,7 @@ import type {
   TargetSchema,
   TargetName as WireName,
 } from "../../../gen/meguri/reactions/v1/target_pb.ts";
-import { fromInstant } from "../../../platform/messages/scalars.ts";
+import { fromInstant, fromOptionalInstant } from "../../../platform/messages/scalars.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
 import { defaultKind, type ReactionKind } from "../../rules/kinds.ts";
 import type { Target } from "../../rules/target.ts";
@@ -28,6 +28,6 @@ export function fromTarget(target: Target): MessageInitShape<typeof TargetSchema
     muted,
     createTime: fromInstant(createTime),
     updateTime: fromInstant(updateTime),
-    ...(deleteTime !== undefined && { deleteTime: fromInstant(deleteTime) }),
+    deleteTime: fromOptionalInstant(deleteTime),
   };
 }

@@ -99,7 +99,8 @@ async function groupsBefore(
   );
   const items = sorted.filter((each) => versionOf(each) >= Math.max(0, ...limits)).slice(0, size);
   const hasMore = items.length < sorted.length || limits.length > 0;
-  return { items, ...(hasMore && { cursor: String(versionOf(items.at(-1) as ListedGroup)) }) };
+  const cursor = hasMore ? String(versionOf(items.at(-1) as ListedGroup)) : undefined;
+  return { items, cursor };
 }
 
 function toVersion(cursor: string | undefined): number | undefined {

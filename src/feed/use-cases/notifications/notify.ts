@@ -56,12 +56,12 @@ interface EventInput {
   readonly kind: string;
   /** Without a user id: an event without an actor, whose name is what is displayed. */
   readonly actor: Actor;
-  readonly link?: string;
-  readonly data?: Uint8Array;
+  readonly link?: string | undefined;
+  readonly data?: Uint8Array | undefined;
   /** The cause, such as the id of a post. Absent when none was given. */
-  readonly cause?: string;
+  readonly cause?: string | undefined;
   /** The owners to be notified; without any, the owner of the target. */
-  readonly ownerIds?: readonly string[];
+  readonly ownerIds?: readonly string[] | undefined;
   readonly caller: Caller;
   /** An unread notification that began longer ago takes it in no more: another one begins. */
   readonly regroupAfterMs?: Milliseconds | undefined;
@@ -83,7 +83,7 @@ interface OwnedEvent {
   readonly event: NewEvent;
   readonly hash: string;
   /** Registered with the event if it does not exist yet. */
-  readonly newTarget?: Omit<Target, "createTime" | "updateTime">;
+  readonly newTarget?: Omit<Target, "createTime" | "updateTime"> | undefined;
   readonly regroupAfterMs?: Milliseconds | undefined;
   readonly deadline?: number | undefined;
 }
@@ -104,7 +104,7 @@ export async function notify(
   const { userId } = input.actor;
   const displayName = readDisplayText(input.actor.displayName, maxDisplayNameBytes, "display_name");
   const actor = { userId, displayName };
-  const content = { link, data, ...(cause && { cause }) };
+  const content = { link, data, cause: cause || undefined };
   const hash = hashOf(caller, { target, kind: input.kind, ...actor, ...content });
   const reported = { kind, actor, service: caller.service, eventId, ...content };
   return forEachOwner(await ownersOf(deps, target, ownerIds), (ownerId) => {
@@ -133,7 +133,7 @@ export function eventHash(event: HashedEvent & Pick<Event, "service">): string {
   const { service, target, kind, userId, displayName, link, data, cause } = event;
   const name = kindName(kind);
   if (service === noCaller.service && target) return noticeHash(target, name);
-  const content = { link, data, ...(cause && { cause }) };
+  const content = { link, data, cause: cause || undefined };
   return hashOf(asService(service), { target, kind: name, userId, displayName, ...content });
 }
 
@@ -258,7 +258,7 @@ interface MemberNotice {
   /** The displayed text: the number of points. */
   readonly label: string;
   /** The cause. Absent when none is given. */
-  readonly cause?: string;
+  readonly cause?: string | undefined;
 }
 
 /**
@@ -272,7 +272,7 @@ export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Prom
   const kind = eventKind(notice.kind);
   const hash = noticeHash(target, notice.kind);
   const actor = { userId: noActor, displayName };
-  const content = { link: "", data: new Uint8Array(), ...(cause && { cause }) };
+  const content = { link: "", data: new Uint8Array(), cause: cause || undefined };
   const event = { ownerId, target, kind, actor, service: noCaller.service, eventId, ...content };
   const newTarget = { ...target, ownerId, title: "", link: "", counts: {}, muted: false };
   await notifyOwner(deps, { event, hash, newTarget, regroupAfterMs: noticeRegroupMs });

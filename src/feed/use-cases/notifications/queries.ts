@@ -38,8 +38,8 @@ export interface Notification {
   readonly version: number;
   /** Whether the owner has seen it. A read one counts as seen. */
   readonly seen: boolean;
-  readonly readTime?: Instant;
-  readonly expireTime?: Instant;
+  readonly readTime?: Instant | undefined;
+  readonly expireTime?: Instant | undefined;
 }
 
 /**

@@ -32,12 +32,12 @@ interface Plan {
   /** As its group the closed one with the event, if it is in one, or else the open one. */
   readonly refs: ReturnType<typeof eventRefsOf>;
   /** The list of the closed groups about the target, if the owner has any. */
-  readonly closedGroups?: Ref<"closedGroups">;
+  readonly closedGroups?: Ref<"closedGroups"> | undefined;
   readonly event: Ref<"notificationEvent">;
   /** The next event of the actor, if there is one. */
-  readonly next?: Ref<"notificationEvent">;
+  readonly next?: Ref<"notificationEvent"> | undefined;
   /** The read group with the event, if it is in one. */
-  readonly read?: Ref<"readGroup">;
+  readonly read?: Ref<"readGroup"> | undefined;
   /** Whether the event is in no group: it was dismissed, or has expired. */
   readonly isInNone: boolean;
 }
@@ -97,10 +97,10 @@ export async function planToTakeBack(
   return {
     name,
     refs,
-    ...(closedGroups && { closedGroups }),
+    closedGroups,
     event: notificationEventRef(name, userId, version),
-    ...(next && { next: notificationEventRef(name, userId, next.version) }),
-    ...(isRead && { read: readGroupRef(ownerId, target, kind, read.generation) }),
+    next: next && notificationEventRef(name, userId, next.version),
+    read: isRead ? readGroupRef(ownerId, target, kind, read.generation) : undefined,
     isInNone,
   };
 }

@@ -39,9 +39,9 @@ export interface ReactionInput {
 interface ReactInput extends ReactionInput {
   readonly displayName: string;
   /** Whether it replaces the person's reactions of other kinds to the target. */
-  readonly exclusive?: boolean;
+  readonly exclusive?: boolean | undefined;
   /** Whether the owner is not notified. */
-  readonly suppressNotification?: boolean;
+  readonly suppressNotification?: boolean | undefined;
   /** For so long after the owner has read a reaction of the person, this one does not notify. */
   readonly coolDownMs?: Milliseconds | undefined;
   /** An unread notification that began longer ago takes it in no more: another one begins. */
@@ -56,7 +56,7 @@ export interface ReactionResult {
 }
 
 /** The result of a transaction, and the inbox if it has changed. */
-type Changed = ReactionResult & { readonly inbox?: Inbox };
+type Changed = ReactionResult & { readonly inbox?: Inbox | undefined };
 
 /**
  * Sets a reaction: writes it, its count, the unread group and the inbox by one transaction. An
@@ -109,7 +109,7 @@ export async function react(deps: ReactionDeps, given: ReactInput): Promise<Reac
       if (after !== before) putState(tx, refs, before, after, wall);
       const reactionCount = countOf(after.target, kind);
       const changed = after.inbox !== first.inbox;
-      return { changed, reactionCount, ...(changed && { inbox: after.inbox }) };
+      return { changed, reactionCount, inbox: changed ? after.inbox : undefined };
     },
   });
   return publish(deps, ownerId, changed);
@@ -156,7 +156,7 @@ export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise
       const after = takeBack(tx, deps, ownerId, input, wall);
       const { target, inbox } = after ?? readState(tx, refs);
       const reactionCount = countOf(target, input.kind);
-      return { changed: after !== undefined, reactionCount, ...(after && { inbox }) };
+      return { changed: after !== undefined, reactionCount, inbox: after && inbox };
     },
   });
   return publish(deps, ownerId, changed);

@@ -13,7 +13,9 @@ export function holdReads(client: DynamoDBClient, tableName: TableName): HoldRea
   return {
     holdsOfUser: (name, page) =>
       query(client, page, hold.decode, {
-        ...{ TableName, IndexName: byUserIndex, ScanIndexForward: false },
+        TableName,
+        IndexName: byUserIndex,
+        ScanIndexForward: false,
         KeyConditionExpression: "iu = :h",
         ExpressionAttributeValues: { ":h": S(holdsOfUserKey(name)) },
       }),
@@ -25,7 +27,8 @@ export function holdReads(client: DynamoDBClient, tableName: TableName): HoldRea
 
     heldInShard: (programId, shard, window, page) =>
       query(client, page, hold.decode, {
-        ...{ TableName, IndexName: byStateIndex },
+        TableName,
+        IndexName: byStateIndex,
         ...inTimeWindow("is", heldKey(programId, shard), window),
       }),
   };

@@ -102,7 +102,10 @@ export async function finishExport(
     });
   const manifest = `${deps.exportFormat.manifest({
     ...nameOf(job),
-    ...{ window: windowOf(job), entries, unreadable, unreadables },
+    window: windowOf(job),
+    entries,
+    unreadable,
+    unreadables,
     parts: parts.map(({ written: _, ...part }) => part),
   })}\n`;
   const complete = await folder.read(manifestName);

@@ -34,7 +34,7 @@ let running = 0;
 const inTurn = pLimit(8);
 
 /** The result of a step: the counts of the entries, and the file with them. */
-type ExportStep = StepResult<ExportedEntries> & { readonly file?: ExportedFile };
+type ExportStep = StepResult<ExportedEntries> & { readonly file?: ExportedFile | undefined };
 
 /**
  * Writes the entries of a segment from a place on, until `shouldContinue` returns false. It is

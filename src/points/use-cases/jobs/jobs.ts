@@ -19,9 +19,9 @@ export interface Segment {
 
 /** The result of a step. At the end of the segment there is no cursor. */
 export type StepResult<Sum> = Sum & {
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** A file that the step has written, which belongs to the job when the step has ended. */
-  readonly file?: object;
+  readonly file?: object | undefined;
 };
 
 /** Logs what has happened to a single account or entry. */
@@ -49,7 +49,7 @@ export interface JobType<Sum extends object = object, Request extends JobRequest
     warn: Warn,
   ): Promise<StepResult<Sum>>;
   /** Whether a step makes a file, so that it takes longer, and there are fewer of them. */
-  readonly makesFiles?: true;
+  readonly makesFiles?: true | undefined;
   /** Completes the job, and returns the rest of what operators read, in Markdown. */
   finish?(
     deps: Deps,

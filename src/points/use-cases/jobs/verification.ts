@@ -40,9 +40,9 @@ const maxRepairMs = 120_000;
 interface SegmentCursor {
   /** The reader's cursor of the page; undefined for the first one. */
   readonly scan?: string | undefined;
-  readonly userId?: string;
+  readonly userId?: string | undefined;
   /** The progress within the account. */
-  readonly progress?: AccountProgress;
+  readonly progress?: AccountProgress | undefined;
 }
 
 /** A page of the scan. */
@@ -120,7 +120,7 @@ function accountReader(
     const next = following === undefined ? scanned.next : cursorOf({ scan, userId: following });
     const from = userId === at ? progress : undefined;
     const items = userId === undefined ? [] : [{ program, userId, scan, progress: from }];
-    return { items, ...(next !== undefined && { cursor: next }) };
+    return { items, cursor: next };
   };
 }
 
@@ -158,7 +158,7 @@ async function repairNext(
 interface VerifiedNext {
   readonly userId: string;
   readonly found: VerifiedAccount;
-  readonly isRepaired?: boolean;
+  readonly isRepaired?: boolean | undefined;
 }
 
 function addAccount(tally: VerifiedAccounts, verified: VerifiedNext | undefined): VerifiedAccounts {

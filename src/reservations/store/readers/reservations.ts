@@ -37,7 +37,7 @@ export function reservationReads(client: DynamoDBClient, tableName: TableName): 
         ),
       );
       const { items, cursor: last } = merged(states, size);
-      return { items, ...(last !== undefined && { cursor: cursorInList(name, last) }) };
+      return { items, cursor: last === undefined ? undefined : cursorInList(name, last) };
     },
 
     reservationsOfUserInState: (name, state, window, page) =>
@@ -95,7 +95,7 @@ function merged(shards: readonly ShardRecords[], size: number): Page<Reservation
     .filter(({ sort }, i, all) => sort !== all[i - 1]?.sort);
   const found = records.slice(0, size);
   const cursor = records.length > size ? found.at(-1)?.sort : complete;
-  return { items: found.map(({ record }) => record), ...(cursor !== undefined && { cursor }) };
+  return { items: found.map(({ record }) => record), cursor };
 }
 
 /**
