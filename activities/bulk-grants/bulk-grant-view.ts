@@ -60,12 +60,12 @@ export function toView(
     row_count: revision.rowCount,
     total_points: revision.totalPoints,
     submitter: revision.submitter,
-    ...(starter && { starter }),
-    ...(title !== undefined && { title }),
-    ...(cause !== undefined && { cause }),
-    ...(source !== undefined && { source }),
-    ...(failedRowsAt && { failed_rows_at: addressOf(failedRowsAt) }),
-    ...(executeTime !== undefined && { execute_time: formatInstant(executeTime, timeZone) }),
+    starter,
+    title,
+    cause,
+    source,
+    failed_rows_at: failedRowsAt && addressOf(failedRowsAt),
+    execute_time: executeTime === undefined ? undefined : formatInstant(executeTime, timeZone),
     required_approval_count: neededApprovals(bulkGrant),
     approvals: approvals.map(({ caller, time, reason }) => ({
       caller,
@@ -73,14 +73,13 @@ export function toView(
       reason,
     })),
     counts: toCounts(bulkGrant, counts, invalidCounts),
-    ...(countsFinalTime !== undefined && {
-      counts_final_time: formatInstant(countsFinalTime, timeZone),
-    }),
-    ...(failedLines.length > 0 && { failed_rows: failedLines }),
+    counts_final_time:
+      countsFinalTime === undefined ? undefined : formatInstant(countsFinalTime, timeZone),
+    failed_rows: failedLines.length > 0 ? failedLines : undefined,
     details: detailsOf(bulkGrant, timeZone),
-    ...(summary && { summary: summaryLines(summary, pointsExpireTime, timeZone) }),
-    ...(announcement && { announcement }),
-    ...(waitMs !== undefined && { wait_ms: waitMs }),
+    summary: summary && summaryLines(summary, pointsExpireTime, timeZone),
+    announcement,
+    wait_ms: waitMs,
   };
 }
 

@@ -104,8 +104,7 @@ export function bulkGrantActivities(deps: Deps, onBlock: Observers["onBlock"]) {
           ),
       );
       const progress = await progressOf(deps, await readBulkGrant(deps, name));
-      const at = { ...(next !== undefined && { next }), ...(stopped && { stopped }) };
-      return { ...at, ...progress };
+      return { next, stopped, ...progress };
     },
 
     /** Ends a run, or counts a cancelled one again, and returns what follows. */
@@ -160,7 +159,10 @@ async function readView(deps: Deps, input: BulkGrantInput): Promise<BulkGrantVie
   const failedLines = await failedLinesOf(deps, bulkGrant, counts);
   const now = summary && (await deps.clock.now());
   const beside = {
-    ...{ counts, failedLines, summary, timeZone: program.timeZone },
+    counts,
+    failedLines,
+    summary,
+    timeZone: program.timeZone,
     pointsExpireTime: now && grantedPointsExpireTime(bulkGrant, program, now.calendar),
     invalidCounts: bulkGrant.state === "INVALID" ? await countInvalid(deps, bulkGrant) : {},
   };
@@ -176,7 +178,7 @@ async function progressOf(
   const failedLines = await failedLinesOf(deps, bulkGrant, counts);
   return {
     counts: toCounts(bulkGrant, counts),
-    ...(failedLines.length > 0 && { failed_rows: failedLines }),
+    failed_rows: failedLines.length > 0 ? failedLines : undefined,
   };
 }
 

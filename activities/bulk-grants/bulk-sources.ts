@@ -44,13 +44,12 @@ export function bulkSourceActivities(deps: Deps) {
         programId: program_id,
         bulkGrantId: bulk_grant_id,
         source: dated(source),
-        ...(title !== undefined && { title: dated(title) }),
-        ...(cause !== undefined && { cause: checkedText("cause", dated(cause), maxCauseBytes) }),
+        title: title && dated(title),
+        cause: cause && checkedText("cause", dated(cause), maxCauseBytes),
         starter: await starterOfRun(subject && checkedText("subject", subject, maxNameBytes)),
-        ...(execute_time !== undefined && {
-          executeTime: toInstant("execute_time", execute_time),
-        }),
-        ...(expire_month !== undefined && { expireMonth: toMonth(expire_month) }),
+        executeTime:
+          execute_time === undefined ? undefined : toInstant("execute_time", execute_time),
+        expireMonth: expire_month === undefined ? undefined : toMonth(expire_month),
       };
       await heartbeatWhile(submitFromSource(deps, submission));
       const workflowId = bulkGrantWorkflowId(program_id, bulk_grant_id);
@@ -97,8 +96,8 @@ export function bulkSourceActivities(deps: Deps) {
     async reportPickUp({ program_id, files, more_count }: PickUpReportInput): Promise<void> {
       const sheets = files.map(({ errors_at, moved_to, ...file }) => ({
         ...file,
-        ...(errors_at !== undefined && { errorsAt: errors_at }),
-        ...(moved_to !== undefined && { movedTo: moved_to }),
+        errorsAt: errors_at,
+        movedTo: moved_to,
       }));
       const workflowId = activityInfo().workflowExecution?.workflowId ?? "";
       const report = { programId: program_id, sheets, moreCount: more_count, workflowId };

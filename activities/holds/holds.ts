@@ -21,7 +21,7 @@ export function holdActivities(deps: Deps) {
       until: formatInstant(hold.until, timeZone),
       captured_points: capturedPointsOf(hold),
       released_points: hold.release?.points ?? 0,
-      ...(release && { release }),
+      release,
     };
   }
 

@@ -57,14 +57,14 @@ export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
       const nothing = camelCased<object>(type.kind.nothing);
       const found = await withScanLock(deps, job, () =>
         runStep<AccountsCursor, StepResult<object>>(
-          cursor === undefined ? {} : { cursor },
+          { cursor },
           ({ cursor, done, ...counts }, shouldContinue) =>
             type.step(
               deps,
               job,
               { segment, segments },
               { ...nothing, ...counts },
-              { ...(cursor !== undefined && { cursor }), ...(done && { done }) },
+              { cursor, done },
               shouldContinue as (progress: object) => boolean,
               (message, fields) => log.warn(message, { programId, jobId, ...fields }),
             ),
@@ -72,7 +72,7 @@ export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
         ),
       );
       const { cursor: next, file, ...sum } = found;
-      return { ...(next !== undefined && { cursor: next }), ...(file && { file }), sum };
+      return { cursor: next, file, sum };
     },
 
     /** Completes a job, keeps its sum, and returns what operators read besides, in Markdown. */
@@ -89,7 +89,9 @@ export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
 }
 
 const toName = ({ kind, program_id: programId, job_id: jobId }: JobStepInput): JobName => ({
-  ...{ kind, programId, jobId },
+  kind,
+  programId,
+  jobId,
 });
 
 /**

@@ -37,7 +37,7 @@ export function toStep(execution: Execution, read: Read): ReservationStep {
         step: "WAIT",
         execute_time: at(finite(executeTime)),
         points,
-        ...(lastChange && { last_change: toChange(lastChange) }),
+        last_change: lastChange && toChange(lastChange),
       };
     case "PAUSED":
       return { step: "PAUSED", pause: toChange(execution.pause) };
@@ -58,7 +58,7 @@ export function toStep(execution: Execution, read: Read): ReservationStep {
         step: "FAILED",
         ...failureOf(reservation),
         run_id: runId,
-        ...(retryRefusal !== undefined && { retry_refusal: retryRefusal }),
+        retry_refusal: retryRefusal,
       };
   }
 }

@@ -38,7 +38,9 @@ export const notDue = (executeTime: string, waitMs: Milliseconds): ApplicationFa
  */
 export function expected(type: string, message: string, waitMs?: Milliseconds): ApplicationFailure {
   const failure = ApplicationFailure.create({
-    ...{ type, message, category: ApplicationFailureCategory.BENIGN },
+    type,
+    message,
+    category: ApplicationFailureCategory.BENIGN,
     ...(waitMs !== undefined && { nextRetryDelay: waitMs }),
   });
   failure.stack = "";

@@ -49,7 +49,7 @@ export async function bulkGrantFromSource(
   const continueWith = (left?: BlocksLeft) =>
     continueAsNew<typeof bulkGrantFromSource>({
       ...input,
-      submitted: { ...key, is_own, ...(left && { left }) },
+      submitted: { ...key, is_own, left },
     });
   if (!is_own) {
     setCurrentDetails(
@@ -74,11 +74,11 @@ function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
         program_id,
         bulk_grant_id,
         source,
-        ...(title !== undefined && { title }),
-        ...(cause !== undefined && { cause }),
-        ...(subject !== undefined && { subject }),
-        ...(execute_time !== undefined && { execute_time }),
-        ...(expire_month !== undefined && { expire_month }),
+        title,
+        cause,
+        subject,
+        execute_time,
+        expire_month,
         start_time: start.toISOString(),
       }),
     ),

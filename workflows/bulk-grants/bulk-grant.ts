@@ -36,9 +36,7 @@ export async function bulkGrant(input: BulkGrantRunInput): Promise<BulkGrantResu
   const key: BulkGrantInput = { program_id, bulk_grant_id };
   const run = createBulkRun(key);
   return CancellationScope.nonCancellable(() =>
-    followBulkGrant(run, input.left, (left) =>
-      continueAsNew<typeof bulkGrant>({ ...key, ...(left && { left }) }),
-    ),
+    followBulkGrant(run, input.left, (left) => continueAsNew<typeof bulkGrant>({ ...key, left })),
   );
 }
 
@@ -185,7 +183,7 @@ export const resultOf = (view: BulkGrantView): BulkGrantResult => ({
   revision: view.revision,
   digest: view.digest,
   counts: view.counts,
-  ...(view.counts_final_time !== undefined && { counts_final_time: view.counts_final_time }),
+  counts_final_time: view.counts_final_time,
 });
 
 /** The blocks that a step of the view has to work on: those of `left`, if they are of this step. */

@@ -209,8 +209,7 @@ async function failed(
   errorsAt: string | undefined,
 ): Promise<Partial<PickUpResult>> {
   const { movedTo, left = [] } = await moveAway({ ...of, source: file.source, to: "failed" });
-  const errors = errorsAt === undefined ? {} : { errors_at: errorsAt };
-  return { failed: [{ ...file, ...errors, ...(movedTo && { moved_to: movedTo }) }], left };
+  return { failed: [{ ...file, errors_at: errorsAt, moved_to: movedTo }], left };
 }
 
 /**
@@ -251,7 +250,7 @@ async function moveAway(input: MoveFileInput): Promise<Moved> {
   } catch (error) {
     if (isCancellation(error)) throw error;
     const message = refusalOf(error)?.message;
-    const file = { source: input.source, reason: "NOT_MOVED", ...(message && { message }) };
+    const file = { source: input.source, reason: "NOT_MOVED", message: message || undefined };
     return { left: [file] };
   }
 }

@@ -66,7 +66,7 @@ export function jobWorkflow(kind: JobKind) {
         const { segments } = kind;
         const step = await sweepSegment({ ...name, segments, ...part });
         if (step.file) files.push(step.file);
-        return { ...step.sum, ...(step.cursor !== undefined && { cursor: step.cursor }) };
+        return { ...step.sum, cursor: step.cursor };
       },
       (sum) => {
         total = sum;

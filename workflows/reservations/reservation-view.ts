@@ -48,7 +48,9 @@ export function createView(input: ReservationInput, run: Run): View {
       const { state, reason } = stateOf(step);
       const next = {
         state: isPlain(listed, state) ? undefined : state,
-        ...{ reason, points, executeTime: new Date(executeTime) },
+        reason,
+        points,
+        executeTime: new Date(executeTime),
       };
       upsertChanges(listed, next);
       listed = next;

@@ -58,7 +58,7 @@ export const show = runs(GetBulkGrantRequestSchema, {
     }
     const document = {
       ...(jsonOf(GetBulkGrantResponseSchema, answer) as object),
-      ...(summary && { summary: jsonOf(BulkGrantSummarySchema, summary) }),
+      summary: summary && jsonOf(BulkGrantSummarySchema, summary),
       revisions: revisions.map((revision) => jsonOf(BulkGrantRevisionSchema, revision)),
       actions: actions.map((action) => jsonOf(BulkGrant_ActionSchema, action)),
     };
