@@ -72,7 +72,7 @@ export function submit(
   const grantedBefore = (existing?.grantedBefore ?? 0) + (existing?.result?.grantedPoints ?? 0);
   return {
     ...name,
-    grantedBefore: grantedBefore || undefined,
+    ...(grantedBefore > 0 && { grantedBefore }),
     state: "VALIDATING",
     revision: { ...revision, number, digest: digestOf(number) },
     createTime: existing?.createTime ?? time,
@@ -85,7 +85,7 @@ export function submit(
       action: "SUBMIT",
       revision: number,
       caller,
-      starter,
+      ...(starter && { starter }),
       time,
       reason: "",
     }),
@@ -104,7 +104,7 @@ export const campaignPoints = (
 /** The limits of a revision by the program's rules, and its points that the tiers count. */
 export interface ValidatedLimits {
   readonly limits: Pick<Revision, "requiredApprovalCount" | "exceededMaxTotalPoints" | "digest">;
-  readonly tierPoints?: TierPoints | undefined;
+  readonly tierPoints?: TierPoints;
 }
 
 /** Whether the current revision has ended and none of its rows was sent to be granted. */
@@ -129,7 +129,7 @@ export function endValidation(
   const approved = limits.requiredApprovalCount === 0 ? "APPROVED" : "AWAITING_APPROVAL";
   return {
     ...rest,
-    tierPoints,
+    ...(tierPoints && { tierPoints }),
     revision: { ...record.revision, ...limits },
     checked,
     state: isValid ? approved : "INVALID",
@@ -169,7 +169,7 @@ export function approve(
   const required = Math.max(revision.requiredApprovalCount, requiredNow);
   return {
     ...acted({ ...rest, revision, approvals: all }, "APPROVE", request, now),
-    raisedApprovalCount: required > revision.requiredApprovalCount ? required : undefined,
+    ...(required > revision.requiredApprovalCount && { raisedApprovalCount: required }),
     ...(all.length >= required && { state: "APPROVED" }),
   };
 }

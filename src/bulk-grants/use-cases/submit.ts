@@ -45,7 +45,7 @@ export interface Submission {
   /** The cause, for the ledger entry of every row; absent or empty for none. */
   readonly cause?: string | undefined;
   /** Where the rows come from; absent for an upload. */
-  readonly source?: string | undefined;
+  readonly source?: string;
   /** Where people find the source in a browser. */
   readonly sourceUrl?: string | undefined;
   /**
@@ -54,7 +54,7 @@ export interface Submission {
    */
   readonly replacedRevision?: number | undefined;
   /** The bulk grant whose grants the rows revoke. */
-  readonly reversedBulkGrantId?: string | undefined;
+  readonly reversedBulkGrantId?: string;
 }
 
 /** A bulk grant as it is after a submission. */
@@ -152,7 +152,7 @@ async function storeRows(
   }
   if (block.length > 0) await putBlock();
   const rowsDigest = digest.digest();
-  return { rowCount, totalPoints, rowsDigest, hasExpireMonths: hasExpireMonths || undefined };
+  return { rowCount, totalPoints, rowsDigest, ...(hasExpireMonths && { hasExpireMonths }) };
 }
 
 /** Writes the revision, unless there is one with its content. The last step of a submission. */
@@ -187,15 +187,15 @@ function commit(
         ...stored,
         ...limits,
         submitter,
-        starter,
+        ...(starter && { starter }),
         submitTime: wall,
-        executeTime,
-        expireMonth,
-        title: title || undefined,
-        cause: cause || undefined,
-        source,
-        sourceUrl,
-        reversedBulkGrantId,
+        ...(executeTime !== undefined && { executeTime }),
+        ...(expireMonth !== undefined && { expireMonth }),
+        ...(title && { title }),
+        ...(cause && { cause }),
+        ...(source !== undefined && { source }),
+        ...(sourceUrl !== undefined && { sourceUrl }),
+        ...(reversedBulkGrantId !== undefined && { reversedBulkGrantId }),
         ...(first !== bulkGrantId &&
           reversedBulkGrantId === undefined && { sameContentBulkGrantId: first }),
       };
@@ -215,7 +215,7 @@ function commit(
         const replayed = submitted.revision.uploadId !== uploadId;
         return { bulkGrant: submitted, revision: tx.get(same)?.revision ?? number, replayed };
       }
-      const bulkGrant = { ...submitted, tierPoints };
+      const bulkGrant = { ...submitted, ...(tierPoints && { tierPoints }) };
       const pending = tx.get(upload);
       if (!pending || pending.isDropped) {
         throw new DomainError("DEADLINE", "the upload took too long, and its rows were deleted");
@@ -251,7 +251,7 @@ function limitsOf(
     : approvalsWithin(rules, window, totalPoints);
   const limits = {
     requiredApprovalCount,
-    exceededMaxTotalPoints: totalPoints > maxTotalPoints ? maxTotalPoints : undefined,
+    ...(totalPoints > maxTotalPoints && { exceededMaxTotalPoints: maxTotalPoints }),
   };
   return { limits, tierPoints: tierPointsOf(window, requiredApprovalCount, totalPoints) };
 }

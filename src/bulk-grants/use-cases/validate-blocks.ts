@@ -38,9 +38,9 @@ export interface BlockRange extends BulkGrantName {
 
 /** How far the work on a range has come; without `next` the range is done. */
 export interface RangeProgress {
-  readonly next?: number | undefined;
+  readonly next?: number;
   /** The record does not want the range to be worked on any more. */
-  readonly stopped?: true | undefined;
+  readonly stopped?: true;
 }
 
 /** Checks the blocks of a range and stores what it finds, until `shouldContinue` returns false. */
@@ -147,8 +147,12 @@ function limitsOf(
     revision.exceededMaxTotalPoints ?? (isOverCap ? rules.maxTotalPoints : undefined);
   const tierPoints = tierPointsOf(window, requiredApprovalCount, newPoints);
   return {
-    limits: { requiredApprovalCount, digest, exceededMaxTotalPoints },
-    tierPoints,
+    limits: {
+      requiredApprovalCount,
+      digest,
+      ...(exceededMaxTotalPoints !== undefined && { exceededMaxTotalPoints }),
+    },
+    ...(tierPoints && { tierPoints }),
   };
 }
 

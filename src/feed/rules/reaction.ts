@@ -42,7 +42,7 @@ export interface ReactionState {
   readonly group: UnreadGroup | undefined;
   readonly reaction: Reaction | WithdrawnReaction | undefined;
   /** The group that was the owner's open one until `group` began. */
-  readonly closed?: UnreadGroup | undefined;
+  readonly closed?: UnreadGroup;
 }
 
 /** Up to where the open groups of one kind and target have ended, and when one was read last. */
@@ -148,7 +148,7 @@ export function react(
     version,
     notified,
     createTime: now,
-    readTime,
+    ...(readTime !== undefined && { readTime }),
   };
   const known = withActor(latestOf(target.latest, kind), reaction, {
     count: count - 1,
@@ -225,7 +225,7 @@ export function withdraw(
     const { version } = reaction;
     const place = group.closed ? { version } : { version, generation: group.generation };
     const { readTime } = reaction;
-    const kept = { place, readTime };
+    const kept = { place, ...(readTime !== undefined && { readTime }) };
     const withdrawn = { ...kept, expireTime: now + withdrawnMs };
     return { target: counted, inbox: nextInbox, group: remaining, reaction: withdrawn };
   }

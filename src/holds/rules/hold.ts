@@ -247,7 +247,7 @@ export function capture(
     entry,
     hold: {
       ...held,
-      release: rest?.release,
+      ...(rest && { release: rest.release }),
       state: isEnd ? "CAPTURED" : "HELD",
       updateTime: wall,
       captures: [...held.captures, each],

@@ -78,7 +78,7 @@ export type Answer =
   /** Submitted: the revision that has the content, and whether it had it before. */
   | { readonly head: Head; readonly revision?: number; readonly replayed?: boolean }
   | { readonly head: Head; readonly step: string }
-  | ({ readonly next?: number | undefined } & Partial<RunCounts>)
+  | ({ readonly next?: number } & Partial<RunCounts>)
   | { readonly done: true };
 
 export const programId = "p";

@@ -104,7 +104,7 @@ export async function notify(
   const { userId } = input.actor;
   const displayName = readDisplayText(input.actor.displayName, maxDisplayNameBytes, "display_name");
   const actor = { userId, displayName };
-  const content = { link, data, cause: cause || undefined };
+  const content = { link, data, ...(cause && { cause }) };
   const hash = hashOf(caller, { target, kind: input.kind, ...actor, ...content });
   const reported = { kind, actor, service: caller.service, eventId, ...content };
   return forEachOwner(await ownersOf(deps, target, ownerIds), (ownerId) => {
@@ -133,7 +133,7 @@ export function eventHash(event: HashedEvent & Pick<Event, "service">): string {
   const { service, target, kind, userId, displayName, link, data, cause } = event;
   const name = kindName(kind);
   if (service === noCaller.service && target) return noticeHash(target, name);
-  const content = { link, data, cause: cause || undefined };
+  const content = { link, data, cause };
   return hashOf(asService(service), { target, kind: name, userId, displayName, ...content });
 }
 
@@ -272,7 +272,7 @@ export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Prom
   const kind = eventKind(notice.kind);
   const hash = noticeHash(target, notice.kind);
   const actor = { userId: noActor, displayName };
-  const content = { link: "", data: new Uint8Array(), cause: cause || undefined };
+  const content = { link: "", data: new Uint8Array(), ...(cause && { cause }) };
   const event = { ownerId, target, kind, actor, service: noCaller.service, eventId, ...content };
   const newTarget = { ...target, ownerId, title: "", link: "", counts: {}, muted: false };
   await notifyOwner(deps, { event, hash, newTarget, regroupAfterMs: noticeRegroupMs });
