@@ -22,6 +22,9 @@ import { reservationIdOf, reserveAndKill } from "./demo/reserve.ts";
 const defaultFile = `${import.meta.dirname}/../../examples/purchases.csv`;
 const reserved = 20;
 
+/** The verification of all ledgers at the end. */
+const verification = { programId, jobId: "demo" };
+
 const started = performance.now();
 let stack: Embedded | undefined;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -115,9 +118,6 @@ async function heldBy({ points }: Embedded, userIds: readonly string[]): Promise
   );
   return balances.reduce((sum, { balance }) => sum + Number(balance?.availablePoints ?? 0n), 0);
 }
-
-/** The verification of all ledgers at the end. */
-const verification = { programId, jobId: "demo" };
 
 async function verify({ points }: Embedded) {
   await points.verifyProgram(verification);
