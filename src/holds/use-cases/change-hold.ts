@@ -5,9 +5,9 @@ import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import { DomainError } from "../../platform/words/errors.ts";
-import { accountRef, entryRef } from "../../points/ports/records.ts";
-import { withSnapshot } from "../../points/rules/past.ts";
+import { accountRef } from "../../points/ports/records.ts";
 import type { State } from "../../points/rules/points.ts";
+import { putEntries } from "../../points/use-cases/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
 import { holdRef } from "../ports/records.ts";
 import type { Hold, HoldChange } from "../rules/hold.ts";
@@ -56,8 +56,7 @@ export type ChangedHold = Pick<HoldChange, "hold"> & Partial<Pick<HoldChange, "e
 export function putHold(tx: Transaction, { account, entries, hold }: HoldChange): void {
   const { programId, userId } = account;
   tx.put(accountRef(programId, userId), account);
-  const stored = withSnapshot(account, entries);
-  for (const each of stored) tx.put(entryRef(programId, userId, each.number), each);
+  putEntries(tx, account, entries);
   tx.put(holdRef(hold), hold);
 }
 

@@ -5,7 +5,7 @@ import { type Annotations, annotationsOf } from "../../platform/words/annotation
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
-import { isSameRequest, requestHash } from "../../platform/work/idempotency.ts";
+import { requestHash, requireSameRequest } from "../../platform/work/idempotency.ts";
 import { accountRef, entryRef } from "../../points/ports/records.ts";
 import type { LedgerEntry } from "../../points/rules/ledger.ts";
 import type { ExpiredPointsPolicy } from "../../points/rules/points.ts";
@@ -76,8 +76,10 @@ export async function holdPoints(
     validateOnly,
     decide(tx, now): ChangedHold {
       const existing = tx.get(ref);
-      if (existing && existing.hash !== hash) throw idReused("hold_id");
-      if (existing) return { hold: existing };
+      if (existing) {
+        requireSameRequest(existing.hash, hash, "hold_id");
+        return { hold: existing };
+      }
       const program = deps.programs.current(programId);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
       const change = hold(state, { ...input, hash, wall: now.wall }, points, allowPartial);
@@ -110,10 +112,12 @@ export async function capturePoints(
   const hash = requestHash("capture", caller, { points, moreFollow, ...annotationsOf(input) });
   const changed = await changeHold(deps, input, (state, held, { wall }) => {
     const earlier = captureOf(held, eventId);
-    if (earlier && !isSameRequest(earlier.hash, hash)) {
-      throw idReused("event_id", { number: String(earlier.entryNumber) });
+    if (earlier) {
+      const metadata = { number: String(earlier.entryNumber) };
+      requireSameRequest(earlier.hash, hash, "event_id", metadata);
+      return undefined;
     }
-    return earlier ? undefined : capture(state, held, { ...input, hash, wall }, points, moreFollow);
+    return capture(state, held, { ...input, hash, wall }, points, moreFollow);
   });
   await refreshRun(deps, input, changed);
   return resultOf(deps, changed, captureOf(changed.hold, eventId) as Capture);
@@ -160,6 +164,3 @@ async function resultOf(
 
 const captureOf = ({ captures }: Hold, eventId: string): Capture | undefined =>
   captures.find((each) => each.eventId === eventId);
-
-const idReused = (field: string, metadata?: { readonly number: string }) =>
-  new DomainError("ID_REUSED", `this ${field} was used for another request`, metadata);

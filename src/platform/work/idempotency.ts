@@ -1,6 +1,7 @@
 /** The hash that makes requests with the same id comparable. */
 import { createHash } from "node:crypto";
 import type { Caller } from "../words/caller.ts";
+import { DomainError } from "../words/errors.ts";
 
 /**
  * Returns the hash of a request: two requests with the same id are the same if their hashes are
@@ -27,6 +28,17 @@ export const oneOf = (hashes: readonly string[]): string => hashes.join(" ");
 /** Whether a request is the one that is stored. */
 export const isSameRequest = (stored: string, hash: string): boolean =>
   stored.split(" ").includes(hash);
+
+/** Throws ID_REUSED, which names the field of the id, unless the request is the stored one. */
+export function requireSameRequest(
+  stored: string,
+  hash: string,
+  field: string,
+  metadata?: { readonly number: string },
+): void {
+  if (isSameRequest(stored, hash)) return;
+  throw new DomainError("ID_REUSED", `this ${field} was used for another request`, metadata);
+}
 
 /** A parameter of a request. */
 type Parameter = string | number | boolean | undefined;

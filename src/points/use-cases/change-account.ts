@@ -4,12 +4,11 @@ import type { Call } from "../../platform/ports/call.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import type { Ref } from "../../platform/ports/records.ts";
 import { type Annotations, annotationsOf } from "../../platform/words/annotations.ts";
-import { DomainError } from "../../platform/words/errors.ts";
-import { isSameRequest, requestHash } from "../../platform/work/idempotency.ts";
+import { requestHash, requireSameRequest } from "../../platform/work/idempotency.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef, eventRef } from "../ports/records.ts";
-import { availablePointsOf } from "../rules/account.ts";
+import { type Account, availablePointsOf } from "../rules/account.ts";
 import { type EventKey, type EventName, eventName, type LedgerEntry } from "../rules/ledger.ts";
 import { withSnapshot } from "../rules/past.ts";
 import type { Change, Event, State } from "../rules/points.ts";
@@ -86,20 +85,26 @@ export function putChange(
   const { account, entries, entry } = change;
   const { programId, userId } = account;
   tx.put(accountRef(programId, userId), account);
-  const stored = withSnapshot(account, entries);
-  for (const each of stored) tx.put(entryRef(programId, userId, each.number), each);
+  putEntries(tx, account, entries);
   const availablePoints = availablePointsOf(account);
   tx.put(eventKey, { hash, entry, availablePoints, reversedPoints: 0 });
   return { entry, availablePoints, replayed: false };
 }
 
+/** Puts the entries that have led to an account; one may get a snapshot (`withSnapshot`). */
+export function putEntries(
+  tx: Transaction,
+  account: Account,
+  entries: readonly LedgerEntry[],
+): void {
+  const { programId, userId } = account;
+  const stored = withSnapshot(account, entries);
+  for (const each of stored) tx.put(entryRef(programId, userId, each.number), each);
+}
+
 /** Returns the first result of an event. Throws ID_REUSED when its request was another one. */
 export function replayedResult(existing: EventKey, hash: string): ChangeResult {
   const { entry, availablePoints } = existing;
-  if (!isSameRequest(existing.hash, hash)) {
-    throw new DomainError("ID_REUSED", "this event_id was used for another request", {
-      number: String(entry.number),
-    });
-  }
+  requireSameRequest(existing.hash, hash, "event_id", { number: String(entry.number) });
   return { entry, availablePoints, replayed: true };
 }

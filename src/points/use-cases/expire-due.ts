@@ -4,10 +4,10 @@ import { type Month, monthAt } from "../../platform/words/month.ts";
 import { failingSoon } from "../../platform/work/failing-soon.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
-import { accountRef, entryRef } from "../ports/records.ts";
-import { withSnapshot } from "../rules/past.ts";
+import { accountRef } from "../ports/records.ts";
 import { expireForMonthEnd } from "../rules/points.ts";
 import { expiredMonth } from "../rules/program.ts";
+import { putEntries } from "./change-account.ts";
 import {
   type AccountsCursor,
   type DueAccountsCounts,
@@ -101,8 +101,7 @@ async function expireDueInAccount(
       const program = deps.programs.current(programId);
       const { account: changed, entries } = expireForMonthEnd(account, program, now.calendar);
       if (entries.length > 0 || changed.oldest !== account.oldest) tx.put(ref, changed);
-      const stored = withSnapshot(changed, entries);
-      for (const entry of stored) tx.put(entryRef(programId, userId, entry.number), entry);
+      putEntries(tx, changed, entries);
       return entries.length > 0 ? "expired" : "unchanged";
     },
   });

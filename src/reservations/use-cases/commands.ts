@@ -3,11 +3,10 @@
 import type { Call } from "../../platform/ports/call.ts";
 import type { Ref } from "../../platform/ports/records.ts";
 import { type Annotations, annotationsOf } from "../../platform/words/annotations.ts";
-import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
-import { requestHash } from "../../platform/work/idempotency.ts";
+import { requestHash, requireSameRequest } from "../../platform/work/idempotency.ts";
 import { type EarlyExpiry, expiryParameters } from "../../points/rules/early-expiry.ts";
 import type { Program } from "../../points/rules/program.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -104,9 +103,7 @@ export async function createReservation(
   const { record, isChanged, now } = await (validateOnly
     ? write()
     : writeMarked(deps, input, write));
-  if (record.hash !== hash) {
-    throw new DomainError("ID_REUSED", "this reservation_id was used for another request");
-  }
+  requireSameRequest(record.hash, hash, "reservation_id");
   return { ...visible(record, now.wall), replayed: !isChanged };
 }
 

@@ -1,10 +1,10 @@
 /** The use cases that start, finish and read jobs of every kind, and what a kind consists of. */
 import pLimit from "p-limit";
+import type { Call } from "../../../platform/ports/call.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
-import type { Caller } from "../../../platform/words/caller.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
-import { requestHash } from "../../../platform/work/idempotency.ts";
+import { requestHash, requireSameRequest } from "../../../platform/work/idempotency.ts";
 import { type JobKind, jobWorkflowId } from "../../contract/jobs.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { jobRef } from "../../ports/records.ts";
@@ -63,10 +63,8 @@ export interface JobType<Sum extends object = object, Request extends JobRequest
 export type IdOfJob = Pick<JobName, "programId" | "jobId">;
 
 /** A call that asks for a job. */
-interface JobCall<Request> extends IdOfJob {
+interface JobCall<Request> extends IdOfJob, Omit<Call, "validateOnly"> {
   readonly request: Request;
-  readonly caller: Caller;
-  readonly deadline?: number | undefined;
 }
 
 /** A job and how far it has come. */
@@ -101,9 +99,7 @@ export async function startJob<Sum extends object, Request extends JobRequest>(
       return job;
     },
   );
-  if (record.hash !== hash) {
-    throw new DomainError("ID_REUSED", "this job_id was used for another request");
-  }
+  requireSameRequest(record.hash, hash, "job_id");
   if (!record.result) {
     const hasResult = async () => (await readJob(deps, record)).result !== undefined;
     await deps.workflows.startJob(type.kind, record, hasResult);
