@@ -12,10 +12,16 @@ import type {
 import { BulkGrantService } from "@meguri/client/bulk-grants";
 import { HoldService } from "@meguri/client/holds";
 import { NotificationService } from "@meguri/client/notifications";
-import { PointsService, type ProgramJob, ProgramJob_State } from "@meguri/client/points";
+import {
+  PointsService,
+  type ProgramJob,
+  ProgramJob_State,
+  ProgramJob_StateSchema,
+} from "@meguri/client/points";
 import { ProgramService } from "@meguri/client/programs";
 import { ReactionService } from "@meguri/client/reactions";
 import { ReservationService } from "@meguri/client/reservations";
+import { enumName } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** The services that the command calls, by the names of their clients. */
@@ -84,3 +90,7 @@ export async function untilEnded<T extends { readonly job?: ProgramJob | undefin
   }
   return run;
 }
+
+/** The state of a job as people read it. */
+export const jobState = (job: ProgramJob | undefined): string =>
+  enumName(ProgramJob_StateSchema, job?.state ?? ProgramJob_State.UNSPECIFIED);

@@ -6,21 +6,19 @@ import {
   LedgerExportSchema,
   ListLedgerEntriesRequest_Order as Order,
   PointsService,
-  type ProgramJob,
   type ProgramVerification,
   ProgramVerificationSchema,
   ProgramJob_State as State,
-  ProgramJob_StateSchema as StateSchema,
   type VerifyAccountRequest,
   VerifyAccountRequestSchema,
   type VerifyAccountResponse,
   VerifyAccountResponseSchema,
 } from "@meguri/client/points";
-import { untilEnded } from "./calls.ts";
+import { jobState, untilEnded } from "./calls.ts";
 import { type Commands, lists, runs } from "./command.ts";
 import { grep } from "./ledger-grep.ts";
 import { entryTypes, program, recordedSince, recordedUntil } from "./options.ts";
-import { type Cell, enumName, nounFor, quantity } from "./output.ts";
+import { type Cell, nounFor, quantity } from "./output.ts";
 import { conclude, type Session } from "./session.ts";
 
 export const ledgers: Commands = {
@@ -87,7 +85,7 @@ export const ledgers: Commands = {
 };
 
 const exportNote = ({ job, ...found }: LedgerExport): string =>
-  `${found.destination}/${found.folder}: ${stateOf(job)}, ` +
+  `${found.destination}/${found.folder}: ${jobState(job)}, ` +
   (job?.state === State.FAILED
     ? `the run ${job.workflowId} in Temporal says why`
     : `${quantity(found.entryCount, "entry", "entries")} in ` +
@@ -175,13 +173,10 @@ function verificationNote(verification: ProgramVerification): string {
   const { wrongAccountCount: wrong, repairedAccountCount: repaired } = verification;
   const { failedAccountCount: failed } = verification;
   const accounts = quantity(accountCount, "account");
-  const compared = `${job?.programId}: ${stateOf(job)}, ${accounts} compared`;
+  const compared = `${job?.programId}: ${jobState(job)}, ${accounts} compared`;
   return repair
     ? `${compared}, ${wrong} differed, ${repaired} repaired, ` +
         `${failed} could not be compared or repaired`
     : `${compared}, ${wrong} ${nounFor(wrong, "differs", "differ")}, ` +
         `${failed} could not be compared`;
 }
-
-const stateOf = (job: ProgramJob | undefined): string =>
-  enumName(StateSchema, job?.state ?? State.UNSPECIFIED);

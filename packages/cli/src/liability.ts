@@ -8,12 +8,12 @@ import {
   LiabilityReportSchema,
   PointsService,
   ProgramJob_State as State,
-  ProgramJob_StateSchema as StateSchema,
 } from "@meguri/client/points";
+import { jobState } from "./calls.ts";
 import { type Commands, lists, runs, says } from "./command.ts";
 import { columnsOf, linesOf } from "./fields.ts";
 import { pastTimeFormat, program } from "./options.ts";
-import { enumName, formatTime, line, type Output } from "./output.ts";
+import { formatTime, line, type Output } from "./output.ts";
 import { conclude } from "./session.ts";
 
 const { method } = PointsService;
@@ -101,6 +101,5 @@ function about(report: LiabilityReport | undefined): string {
   if (!report) return "";
   const { job, asOf } = report;
   const name = `liability report ${job?.jobId} of ${job?.programId}`;
-  const state = enumName(StateSchema, job?.state ?? State.UNSPECIFIED);
-  return `${state}: ${name} as of ${formatTime(asOf)}`;
+  return `${jobState(job)}: ${name} as of ${formatTime(asOf)}`;
 }

@@ -6,9 +6,10 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type GetLedgerEntryRequest,
   type PointsService,
-  ExpiredPointsPolicy as Policy,
+  ExpiredPointsPolicySchema as PolicySchema,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { invalid } from "../../platform/messages/invalid-request.ts";
+import { toEnumName } from "../../platform/messages/records.ts";
 import { toSafeInteger } from "../../platform/messages/scalars.ts";
 import { toAccount } from "../../points/rpc/accounts.ts";
 import { fromChange, toChange } from "../../points/rpc/commands.ts";
@@ -33,17 +34,13 @@ export function holdLedger(deps: Deps): Pick<ServiceImpl<typeof PointsService>, 
         useEventId,
         holdId,
         points: points === undefined ? undefined : toSafeInteger(points, "points"),
-        expiredPointsPolicy: policies[expiredPointsPolicy as keyof typeof policies],
+        // The schema requires the field, so it is set.
+        expiredPointsPolicy: toEnumName(PolicySchema, expiredPointsPolicy) as ExpiredPointsPolicy,
       };
       return fromChange(await refundPoints(deps, input));
     },
   };
 }
-
-const policies = {
-  [Policy.ORIGINAL_EXPIRY]: "ORIGINAL_EXPIRY",
-  [Policy.CURRENT_MONTH]: "CURRENT_MONTH",
-} as const satisfies Record<number, ExpiredPointsPolicy>;
 
 const maxSafe = BigInt(Number.MAX_SAFE_INTEGER);
 

@@ -126,13 +126,14 @@ export function tuple<T extends object>(types: Types<T>, required = Object.keys(
 
 /** Objects as one list of the properties of all. */
 export const flat = <T extends object>(types: Types<T>): Type<readonly T[]> => {
-  const { size, encode, ...type } = tuple<T>(types);
+  const type = tuple<T>(types);
+  const { size } = type;
   return {
-    encode: (values) => ({ L: values.flatMap((value) => encode(value).L) }),
+    encode: (values) => ({ L: values.flatMap((value) => type.encode(value).L) }),
     decode: ({ L: all }) =>
       all &&
       Array.from({ length: all.length / size }, (_, i) =>
-        decoded<T>({ encode, ...type }, { L: all.slice(size * i, size * (i + 1)) }),
+        decoded<T>(type, { L: all.slice(size * i, size * (i + 1)) }),
       ),
     none: () => [],
   };

@@ -10,14 +10,11 @@ import {
   ListProgramVerificationsRequestSchema,
   type PointsService,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import {
-  type ProgramJobSchema,
-  ProgramJob_State as State,
-} from "../../gen/meguri/points/v1/program_job_pb.ts";
+import { ProgramJobSchema } from "../../gen/meguri/points/v1/program_job_pb.ts";
 import type { ProgramVerificationSchema } from "../../gen/meguri/points/v1/program_verification_pb.ts";
-import { callerOf, deadlineOf } from "../../platform/edge/context.ts";
-import { fromCaller } from "../../platform/messages/callers.ts";
+import { callOf } from "../../platform/edge/context.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
+import { fromRecord } from "../../platform/messages/records.ts";
 import {
   fromInstant,
   fromOptionalInstant,
@@ -100,8 +97,7 @@ function jobsOf<Sum extends object, Request extends JobRequest, Message>(
       const { replayed, ...run } = await startJob(deps, type, {
         ...toName(name),
         request,
-        caller: callerOf(context),
-        deadline: deadlineOf(context),
+        ...callOf(context),
       });
       return { found: await toMessage(run), replayed };
     },
@@ -128,15 +124,8 @@ const toName = ({ programId, jobId }: IdOfJob): IdOfJob => ({
   jobId,
 });
 
-const fromJob = (run: JobRun): MessageInitShape<typeof ProgramJobSchema> => ({
-  programId: run.programId,
-  jobId: run.jobId,
-  state: State[run.state],
-  workflowId: run.workflowId,
-  caller: fromCaller(run.caller),
-  createTime: fromInstant(run.createTime),
-  endTime: fromOptionalInstant(run.result?.endTime),
-});
+const fromJob = (run: JobRun): MessageInitShape<typeof ProgramJobSchema> =>
+  fromRecord(ProgramJobSchema, { ...run, endTime: run.result?.endTime });
 
 type Run<T> = T extends JobType<infer Sum, infer Request> ? JobRun<Sum, Request> : never;
 
