@@ -6,7 +6,7 @@ import { reconcileId } from "../../src/reservations/contract/reconciler.ts";
 import { reservationLead } from "../../src/reservations/contract/reservations.ts";
 import { rescheduleReservation } from "../../src/reservations/use-cases/commands.ts";
 import { getReservation } from "../../src/reservations/use-cases/queries.ts";
-import { change, reserve, reserveAndBegin } from "../support/fixtures/reservations.ts";
+import { change, reserveAndBegin } from "../support/fixtures/reservations.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { type AlertStack, startAlertStack } from "../support/servers/alerts.ts";
 
@@ -140,7 +140,8 @@ test("alerts follow the faults", async () => {
     void move(`later-${moves % 20}`);
   });
   proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
-  await reserve(stack.deps, stack.programId, { id: "late" });
+  // Begun by the test: the paused reconciler would not start it again after a start without answer.
+  await reserveAndBegin(stack, { id: "late" });
   await become(true, "MeguriStoreAway", "MeguriGrantsPastDue", "MeguriNoSweep", ...ofErrors);
   proxy.faults({});
 
