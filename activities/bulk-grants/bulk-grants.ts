@@ -8,11 +8,7 @@ import type {
   BulkGrantStatus,
   BulkGrantView,
 } from "../../src/bulk-grants/contract/bulk-grants.ts";
-import type {
-  BulkGrant,
-  BulkGrantName,
-  RunCounts,
-} from "../../src/bulk-grants/rules/bulk-grant.ts";
+import type { BulkGrant, BulkGrantName } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import { grantedPointsExpireTime } from "../../src/bulk-grants/rules/bulk-grant-summary.ts";
 import {
   advanceBulkGrant,
@@ -30,11 +26,7 @@ import {
   resumeBulkGrant,
   retryBulkGrant,
 } from "../../src/bulk-grants/use-cases/commands.ts";
-import {
-  countInvalid,
-  type FailedLine,
-  firstFailures,
-} from "../../src/bulk-grants/use-cases/first-failures.ts";
+import { countInvalid, firstFailures } from "../../src/bulk-grants/use-cases/first-failures.ts";
 import {
   countOutcomes,
   finishRun,
@@ -52,7 +44,7 @@ import { bulkGrantTiming } from "../../workflows/timing.ts";
 import { check } from "../checks.ts";
 import { fromTemporal } from "../operators.ts";
 import { heartbeatWhile, runStep } from "../steps.ts";
-import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
+import { type RowsSoFar, rowLines, toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 
 /** The number of failed rows that operators see. All are in the export of failed rows. */
 const maxFailedLines = 20;
@@ -103,8 +95,14 @@ export function bulkGrantActivities(deps: Deps, onBlock: Observers["onBlock"]) {
             onBlock,
           ),
       );
-      const progress = await progressOf(deps, await readBulkGrant(deps, name));
-      return { next, stopped, ...progress };
+      const bulkGrant = await readBulkGrant(deps, name);
+      const found = await rowsSoFar(deps, bulkGrant);
+      return {
+        next,
+        stopped,
+        counts: toCounts(bulkGrant, found),
+        rows: rowLines(bulkGrant, found),
+      };
     },
 
     /** Ends a run, or counts a cancelled one again, and returns what follows. */
@@ -150,46 +148,29 @@ async function readView(deps: Deps, input: BulkGrantInput): Promise<BulkGrantVie
   const advanced = await advanceBulkGrant(deps, name);
   const { bulkGrant } = advanced;
   const program = await deps.programs.get(bulkGrant.programId);
-  const counts =
-    bulkGrant.state === "RUNNING" ? await countOutcomes(deps, bulkGrant) : bulkGrant.result;
   const summary =
     bulkGrant.state === "AWAITING_APPROVAL"
       ? await readSummary(deps, name, bulkGrant.revision.number)
       : undefined;
-  const failedLines = await failedLinesOf(deps, bulkGrant, counts);
   const now = summary && (await deps.clock.now());
-  const beside = {
-    counts,
-    failedLines,
+  return toView(advanced, {
+    ...(await rowsSoFar(deps, bulkGrant)),
     summary,
     timeZone: program.timeZone,
     pointsExpireTime: now && grantedPointsExpireTime(bulkGrant, program, now.calendar),
-    invalidCounts: bulkGrant.state === "INVALID" ? await countInvalid(deps, bulkGrant) : {},
-  };
-  return toView(advanced, beside);
+  });
 }
 
-/** The progress of the run so far. */
-async function progressOf(
-  deps: Pick<Deps, "reader">,
-  bulkGrant: BulkGrant,
-): Promise<Pick<BlocksResult, "counts" | "failed_rows">> {
-  const counts = await countOutcomes(deps, bulkGrant);
-  const failedLines = await failedLinesOf(deps, bulkGrant, counts);
+/** Reads no row when nothing is invalid or has failed. */
+async function rowsSoFar(deps: Pick<Deps, "reader">, bulkGrant: BulkGrant): Promise<RowsSoFar> {
+  const { state, result } = bulkGrant;
+  const counts = state === "RUNNING" ? await countOutcomes(deps, bulkGrant) : result;
+  const hasFailed = state === "INVALID" || (counts?.failedCount ?? 0) > 0;
   return {
-    counts: toCounts(bulkGrant, counts),
-    failed_rows: failedLines.length > 0 ? failedLines : undefined,
+    counts,
+    failedLines: hasFailed ? await firstFailures(deps, bulkGrant, maxFailedLines) : [],
+    invalidCounts: state === "INVALID" ? await countInvalid(deps, bulkGrant) : {},
   };
-}
-
-/** Reads nothing when nothing is invalid or has failed. */
-async function failedLinesOf(
-  deps: Pick<Deps, "reader">,
-  bulkGrant: BulkGrant,
-  counts: RunCounts | undefined,
-): Promise<readonly FailedLine[]> {
-  const hasFailed = bulkGrant.state === "INVALID" || (counts?.failedCount ?? 0) > 0;
-  return hasFailed ? firstFailures(deps, bulkGrant, maxFailedLines) : [];
 }
 
 /** The activities of the Updates: each changes the record as the RPC of the same name does. */

@@ -13,6 +13,7 @@ import type {
   SubmittedFromSource,
   WriteRefusalInput,
 } from "../../src/bulk-grants/contract/sheet-sources.ts";
+import { addressOf } from "../../src/bulk-grants/rules/bulk-grant-text.ts";
 import { moveSheet } from "../../src/bulk-grants/use-cases/move-sheet.ts";
 import { pickUpSheet } from "../../src/bulk-grants/use-cases/pick-up-sheet.ts";
 import { reportPickUp } from "../../src/bulk-grants/use-cases/report-pick-up.ts";
@@ -26,7 +27,6 @@ import { formatInstant, isMonth, type Month, parseMonth } from "../../src/platfo
 import { check } from "../checks.ts";
 import { starterOfRun } from "../operators.ts";
 import { heartbeatWhile } from "../steps.ts";
-import { addressOf } from "./bulk-grant-view.ts";
 
 /** Each of these activities may be repeated, except for the report. */
 export function bulkSourceActivities(deps: Deps) {

@@ -73,8 +73,8 @@ function testCommands(mode: Mode): void {
     if (isTerminal) expect(watch.stdout).toMatch(/█ 2 of 2 rows, 1 failed.*, DONE_WITH_FAILURES/);
     else expect(watch.stdout).toMatch(/\tDONE_WITH_FAILURES\t2\t1\t100\t1\t\S+\t\S+\n$/);
     const said = watch.stdout + watch.stderr;
-    expect(said).toContain("failed: 1 × ACCOUNT_FROZEN\n");
-    expect(said).toContain(`run these rows again: meguri bulk retry ${id}\n`);
+    expect(said).toContain("Done, and rows failed: 1 × ACCOUNT_FROZEN.\n");
+    expect(said).toContain(`Run these rows again: meguri bulk retry ${id}\n`);
 
     expect((await done("bulk", "rows", id, "--state", "FAILED")).split("\n")).toEqual(
       expect.arrayContaining([cells("^3", `${id}-b`, "50", "FAILED", "ACCOUNT_FROZEN")]),
@@ -91,7 +91,9 @@ function testCommands(mode: Mode): void {
     const title = "夏の特典";
     await eventually(async () =>
       expect((await done("bulk", "list", "--state", "DONE")).split("\n")).toEqual(
-        expect.arrayContaining([cells(`^${id}`, "DONE", "2", "150", "rin", "\\S+", "-", title)]),
+        expect.arrayContaining([
+          cells(`^${id}`, "DONE", "2", "150", "rin", "\\S+", title, "Done: each row was granted."),
+        ]),
       ),
     );
     expect((await done("bulk", "show", id)).split("\n")).toEqual(
@@ -133,7 +135,7 @@ function testCommands(mode: Mode): void {
     const submit = ["bulk", "submit", id, file];
     const wrong = await failed(1, ...submit, "--wait");
     expect(wrong).toContain(`line 2, ${id}-a: ACCOUNT_FROZEN: `);
-    expect(wrong).toContain(`correct the sheet, then: meguri bulk submit ${id} SHEET\n`);
+    expect(wrong).toContain(`Submit a corrected sheet: meguri bulk submit ${id} SHEET\n`);
 
     await stack.server.points.unfreezeAccount({ userId: `${id}-a`, eventId: "unfreeze" });
     const option = "--replaced-revision 1";

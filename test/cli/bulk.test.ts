@@ -10,6 +10,7 @@ import { createRowRate } from "../../packages/cli/src/row-rate.ts";
 import { run } from "../../packages/cli/src/run.ts";
 import { advanceBulkGrant } from "../../src/bulk-grants/use-cases/advance.ts";
 import { finishRun } from "../../src/bulk-grants/use-cases/run.ts";
+import { formatInstant } from "../../src/platform/words/month.ts";
 import { completeCheck, grantRows, submitLines } from "../support/fixtures/bulk-grant-calls.ts";
 import { enforceRules } from "../support/fixtures/bulk-rules.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
@@ -45,13 +46,14 @@ test("of a wrong sheet a watch shows the first rows, and nothing acts on a termi
   const { code, stderr } = await meguri("bulk", "watch", bulkGrantId);
   expect(code).toBe(1);
   const said = linesOf(stderr);
-  expect(said).toHaveLength(9);
+  expect(said).toHaveLength(10);
   expect(said[1]).toMatch(/^line 3, .*u0.*: USER_MALFORMED: .*; POINTS_MALFORMED: /);
   for (const control of ["\u001b", "\u202e"]) expect(stderr).not.toContain(control);
   expect(said.slice(6)).toEqual([
     "and 2 more rows",
-    "correct the sheet, then: meguri bulk submit 'a;reboot' SHEET",
-    "if accounts or rules have changed instead, the same sheet with --replaced-revision 1",
+    "7 rows are invalid.",
+    "Submit a corrected sheet: meguri bulk submit 'a;reboot' SHEET",
+    "Or the same one again: meguri bulk submit 'a;reboot' SHEET --replaced-revision 1",
   ]);
 });
 
@@ -62,7 +64,7 @@ test("a sum above the cap is said with the cap", async () => {
   await submitLines(server, { programId, bulkGrantId: "much" }, "a,6,");
   await completeCheck(server, "much", programId);
   const { stderr } = await meguri("bulk", "watch", "much", "--program", programId);
-  expect(stderr).toContain("the sum is 6 points, and the program allows 5\n");
+  expect(stderr).toContain("The sum is 6 points, and the program allows 5 points.\n");
   expect(stderr).toContain("meguri bulk submit much SHEET --program capped\n");
 });
 
@@ -73,18 +75,16 @@ test("who has ended a bulk grant, and why, is said by watch and by the same shee
   await completeCheck(server, bulkGrantId);
   await mika.rejectBulkGrant({ bulkGrantId, reason: "wrong month" });
   expect((await meguri("bulk", "watch", bulkGrantId)).stderr).toContain(
-    "rejected by mika: wrong month\n" +
-      "submit it again: meguri bulk submit ended SHEET; " +
-      "the same sheet with --replaced-revision 1\n",
+    "Rejected by mika (wrong month).\n" +
+      "Submit a corrected sheet: meguri bulk submit ended SHEET\n" +
+      "Or the same one again: meguri bulk submit ended SHEET --replaced-revision 1\n",
   );
   expect((await meguri("bulk", "show", bulkGrantId)).stdout).toMatch(
     /^action\t\S+\t1\tREJECT\tmika\twrong month$/m,
   );
   await submitLines(server, { bulkGrantId, replacedRevision: 1 }, "a,1,");
   await mika.cancelBulkGrant({ bulkGrantId });
-  expect((await meguri("bulk", "show", bulkGrantId)).stderr).toContain(
-    "cancelled by mika: without a reason\n",
-  );
+  expect((await meguri("bulk", "show", bulkGrantId)).stderr).toContain("Cancelled by mika.\n");
 });
 
 test("of a run that was cancelled, it is said when the count is final", async () => {
@@ -100,8 +100,8 @@ test("of a run that was cancelled, it is said when the count is final", async ()
   const { stdout, stderr } = await meguri("bulk", "show", bulkGrantId);
   expect(stdout).toContain(`fact\tcounts final\t${time}\n`);
   expect(stderr).toContain(
-    "0 rows were granted before; " +
-      `this count is final at ${time}, a row may be granted until then\n`,
+    `The counts are final at ${formatInstant(countsFinalTime, "Asia/Tokyo")}; ` +
+      "a row may be granted until then.\n",
   );
 });
 
@@ -112,14 +112,14 @@ test("what awaits approval is listed with what it waits for and by whom", async 
   expect(stdout).toBe("");
   const list = await meguri("bulk", "list", "--state", "AWAITING_APPROVAL");
   expect(list.stdout).toMatch(
-    /^waits\tAWAITING_APPROVAL\t2\t3\ttests\t\S+\t1 approval until \S+\t夏$/m,
+    /^waits\tAWAITING_APPROVAL\t2\t3\ttests\t\S+\t夏\tWaits for 1 approval until /m,
   );
   const { stdout: shown, stderr } = await meguri("bulk", "show", "waits");
   expect(shown).toMatch(/^fact\tapprovals\t0 of 1$/m);
   expect(shown).toMatch(/^revision\t1\t\S+\ttests\t2\t3\t-\t夏\t-\t-\t-$/m);
   expect(shown).toMatch(/^action\t\S+\t1\tSUBMIT\ttests\t-$/m);
-  expect(stderr).toBe(
-    "waits for 1 approval of 1, by anybody but tests: meguri bulk approve waits\n",
+  expect(stderr).toMatch(
+    /^Waits for 1 approval until \S+, by anybody but tests: meguri bulk approve waits\n$/,
   );
 });
 
@@ -132,7 +132,7 @@ test("stricter rules show in what it waits for", async () => {
   await enforceRules(server.deps, "default", { requiredApprovalCount: 1 });
   const { stdout, stderr } = await meguri("bulk", "show", bulkGrantId);
   expect(stdout).toMatch(/^fact\tapprovals\t1 of 2$/m);
-  expect(stderr).toContain("waits for 1 approval of 2, by anybody but tests");
+  expect(stderr).toContain("Waits for 1 approval until ");
 });
 
 test("a diff has the rows that were added, removed and changed", async () => {
@@ -172,9 +172,9 @@ test("the same sheet of a run with failures names the retry, of a done one nothi
   expect(answer.stderr).toMatch(/^granted points\t2$/m);
   const watch = await meguri("bulk", "watch", bulkGrantId);
   expect(watch.stderr).toContain(
-    "failed: 1 × ACCOUNT_FROZEN\n" +
-      "run these rows again: meguri bulk retry failures\n" +
-      "or correct them: meguri bulk export-failed failures > failed.csv, then " +
+    "Done, and rows failed: 1 × ACCOUNT_FROZEN.\n" +
+      "Run these rows again: meguri bulk retry failures\n" +
+      "Or correct them: meguri bulk export-failed failures > failed.csv, then " +
       "meguri bulk submit failures failed.csv\n",
   );
   const { stdout: shown } = await meguri("bulk", "show", bulkGrantId);
@@ -202,8 +202,8 @@ test("a reversal that was rejected is submitted again without a sheet", async ()
   await server.clientsOf("mika").bulkGrants.rejectBulkGrant({ bulkGrantId: "back" });
   const { stderr } = await meguri("bulk", "show", "back");
   expect(linesOf(stderr)).toEqual([
-    "rejected by mika: without a reason",
-    "submit it again: meguri bulk reverse back forth --replaced-revision 1",
+    "Rejected by mika.",
+    "Submit it again: meguri bulk reverse back forth --replaced-revision 1",
   ]);
 });
 

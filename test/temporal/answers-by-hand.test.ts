@@ -44,8 +44,8 @@ afterAll(async () => {
 const made = {
   ...{ program_id: "sheets", bulk_grant_id: "another", source: "nightly/another.csv" },
   ...{ step: "END", state: "DONE", revision: 7, digest: "d", run: 9, is_own: true },
-  ...{ block_count: 0, row_count: 9, total_points: 90, required_approval_count: 0 },
-  ...{ submitter: asService("nobody"), approvals: [], approvers: [], details: "", files: [] },
+  ...{ block_count: 0, row_count: 9, total_points: 90 },
+  ...{ submitter: asService("nobody"), facts: [], rows: [], approvers: [], details: "", files: [] },
   ...{ place: "nightly/done/another.csv", execute_time: "2099-01-01T00:00:00Z" },
   counts: { granted_count: 9, granted_points: 90, failed_count: 0, problem_counts: {} },
 };

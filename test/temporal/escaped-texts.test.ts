@@ -31,7 +31,7 @@ const bulkGrant = {
   ...{ programId: "default", bulkGrantId: id, state: "AWAITING_APPROVAL", run: 0, approvals: [] },
   ...{ expireTime: 0, actions: [] },
   revision: {
-    ...{ number: 1, title: reason, totalPoints: 1, rowCount: 1, submitter },
+    ...{ number: 1, digest: "d", title: reason, totalPoints: 1, rowCount: 1, submitter },
     requiredApprovalCount: 1,
   },
 };
@@ -68,7 +68,7 @@ test("of a bulk grant, and its current details", async () => {
   const cancelled = {
     ...bulkGrant,
     state: "CANCELLED",
-    actions: [{ caller: asService("desk"), reason }],
+    actions: [{ action: "CANCEL", caller: asService("desk"), reason }],
   };
   const summary = {
     largestRows: [{ userId: id, points: 5 }],
@@ -76,7 +76,7 @@ test("of a bulk grant, and its current details", async () => {
     reasons: [{ reason, rowCount: 1, points: 5 }],
     overlaps: [{ bulkGrantId: id, state: "DONE", time: 0, sameUserCount: 1, samePointsCount: 1 }],
     lookAlikes: [id],
-    rowCount: 1,
+    ...{ rowCount: 1, comparedCount: 1 },
     withoutAccountCount: 0,
     frozenCount: 0,
   };
@@ -88,15 +88,15 @@ test("of a bulk grant, and its current details", async () => {
     invalidCounts: {},
     timeZone: "UTC",
   });
-  expect(view.details).toBe(`Cancelled by desk (${escapedReason}).`);
-  expect(view.summary?.join("\n")).toContain(
-    `1 of 1 user also in ${escapedId} (DONE, 1970-01-01T00:00:00+00:00)`,
+  expect(view.details).toContain(`Cancelled by desk (${escapedReason}).`);
+  const facts = view.facts.join("\n");
+  expect(facts).toContain(`1 of 1 user is in \`${id}\` as well (DONE, 1970-01-01T00:00:00+00:00)`);
+  expect(facts).toContain(
+    `- **warning**: the title looks like that of \`${id}\`, which is another`,
   );
-  expect(view.summary?.[0]).toBe(
-    `**warning**: the title looks like that of ${escapedId}, which is another one`,
-  );
-  expect(view.summary?.join("\n")).toContain(`reason ${escapedReason}: 1 row, 5 points`);
-  expect(view.summary?.join("\n")).toContain(`largest: ${escapedId} 5`);
+  expect(facts).toContain(`- title: ${escapedReason}\n`);
+  expect(facts).toContain(`- reason: ${escapedReason}: 1 row, 5 points`);
+  expect(facts).toContain(`- largest rows: \`${id}\` 5`);
 });
 
 test("of the purge of a target", async () => {

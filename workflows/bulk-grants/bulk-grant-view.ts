@@ -6,10 +6,8 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from "@temporalio/workflow";
-import type { BulkGrantCounts, BulkGrantView } from "../../src/bulk-grants/contract/bulk-grants.ts";
-import type { ChangeView } from "../../src/platform/contract/changes.ts";
+import type { BulkGrantView } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
-import { displayCaller } from "../../src/platform/words/caller.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
 import { createPace } from "./bulk-pace.ts";
@@ -66,7 +64,7 @@ const badOutcomes: ReadonlySet<string> = new Set(["INVALID", "DONE_WITH_FAILURES
 function outcomeOf({ state, row_count, counts }: BulkGrantView): string {
   const { invalid_count, failed_count } = counts;
   const [count, what] = state === "INVALID" ? [invalid_count, "invalid"] : [failed_count, "failed"];
-  return `${state}, ${number(count)} of ${quantity(row_count, "row")} ${what}`;
+  return `${state}, ${count.toLocaleString("en")} of ${quantity(row_count, "row")} ${what}`;
 }
 
 const textOf = (attributes: Readonly<Record<string, unknown>>) => JSON.stringify(attributes);
@@ -85,68 +83,14 @@ function labelOf({ step, state }: BulkGrantView, rowsRun: boolean): string {
   return step === "FINISH" && state === "RUNNING" ? "CANCELLING" : state;
 }
 
-/** The state, what is waited for, the digest, people and counts, as an operator reads them. */
-function markdownOf(view: BulkGrantView, label: string, pace: readonly string[]): string {
-  const { details, title, cause, source, submitter, starter, approvals, counts } = view;
-  const from = source === undefined ? "" : ` from ${source}`;
-  return [
-    `**${label}**: ${details}`,
+/** The view as an operator reads it. */
+const markdownOf = (view: BulkGrantView, label: string, pace: readonly string[]): string =>
+  [
+    `**${label}**: ${view.details}`,
     "",
-    `- digest: \`${view.digest}\``,
-    ...(title === undefined ? [] : [`- title: ${escapeMarkdown(title)}`]),
-    ...(cause === undefined ? [] : [`- cause: ${escapeMarkdown(cause)}`]),
-    `- in all: ${quantity(view.total_points, "point")}, ${quantity(view.row_count, "row")}`,
-    ...(view.summary ?? []).map((line) => `- ${line}`),
-    `- submitted by: ${escapeMarkdown(displayCaller(submitter) + from)}`,
-    ...(starter ? [`- started by: ${escapeMarkdown(displayCaller(starter))}`] : []),
-    `- ${approvedBy(view)}`,
-    ...approvals.map(approvalLine),
-    ...(view.execute_time === undefined ? [] : [`- not before: ${view.execute_time}`]),
-    ...countLines(counts),
+    ...view.facts,
+    ...view.rows,
     ...pace,
-    ...failedLines(view),
     // The Web UI cuts the last line, so it is one that the title of the page has as well.
     `- bulk grant: ${escapeMarkdown(view.bulk_grant_id)}, revision ${view.revision}`,
   ].join("\n");
-}
-
-function approvedBy({ approvals, required_approval_count: required }: BulkGrantView): string {
-  if (required === 0) return "approved by: not required";
-  if (approvals.length > 0) return `approved by ${approvals.length} of ${required}:`;
-  return `approved by: nobody yet${required > 1 ? ` (${required} are required)` : ""}`;
-}
-
-/** Who approved, when, and the note that the person has left. */
-const approvalLine = ({ caller, time, reason }: ChangeView) =>
-  `  - ${escapeMarkdown(displayCaller(caller))} at ${time}` +
-  (reason === "" ? "" : `: ${escapeMarkdown(reason)}`);
-
-/** The first rows that are invalid or have failed: by line, because a user is personal. */
-function failedLines({ failed_rows = [], counts }: BulkGrantView): string[] {
-  const more = counts.failed_count + counts.invalid_count - failed_rows.length;
-  const lines = failed_rows.map(
-    ({ line, codes }) => `  - line ${line}: ${escapeMarkdown(codes.join(", "))}`,
-  );
-  return [
-    ...(lines.length > 0 ? ["- first of the rows that cannot be granted:"] : []),
-    ...lines,
-    ...(lines.length > 0 && more > 0 ? [`  - and ${number(more)} more`] : []),
-  ];
-}
-
-function countLines(counts: BulkGrantCounts): string[] {
-  const rows: [string, number][] = [
-    ["granted", counts.granted_count],
-    ["already granted before", counts.already_granted_count],
-    ["failed", counts.failed_count],
-    ["invalid", counts.invalid_count],
-    ["not run", counts.not_run_count],
-  ];
-  const codes = Object.entries(counts.problem_counts);
-  return [
-    `- rows: ${rows.map(([name, count]) => `${number(count)} ${name}`).join(", ")}`,
-    ...codes.map(([code, count]) => `  - ${escapeMarkdown(code)}: ${number(count)}`),
-  ];
-}
-
-const number = (value: number) => value.toLocaleString("en");

@@ -140,9 +140,9 @@ export async function followBulkGrant(
     const { runBlocks, validateBlocks } = onBlocks(summary);
     const activity = step === "RUN" ? runBlocks : validateBlocks;
     const result = await orRefusal(activity(input));
-    if (result.counts) {
-      const { counts, failed_rows } = result;
-      view = { ...view, counts, ...(failed_rows && { failed_rows }) };
+    const { counts, rows } = result;
+    if (counts && rows) {
+      view = { ...view, counts, rows };
       run.show(view);
     }
     return result;

@@ -14,8 +14,7 @@ import { readSummary, summaryCells } from "./bulk-show.ts";
 import {
   aboutBulkGrant,
   approvalCounts,
-  commandFor,
-  nextSteps,
+  detailsOf,
   reportSubmission,
   stateText,
 } from "./bulk-text.ts";
@@ -33,7 +32,6 @@ import {
   title,
 } from "./options.ts";
 import { line, printable, quantity } from "./output.ts";
-import type { Session } from "./session.ts";
 
 export const approve = says(BulkGrantService.method.approveBulkGrant, {
   summary: "approve a bulk grant of somebody else",
@@ -55,7 +53,7 @@ export const approve = says(BulkGrantService.method.approveBulkGrant, {
     if (bulkGrant === undefined) return false;
     if (!out.isJson) {
       const summary = await readSummary(session, bulkGrant);
-      const lines = [...linesOf(facts, bulkGrant), ...(summary ? summaryCells(summary) : [])];
+      const lines = [...linesOf(facts, bulkGrant), ...summaryCells(summary)];
       await write(io.stderr, out.table([...lines, ["digest", bulkGrant.digest]]));
     }
     if (values.digest !== undefined) return true;
@@ -65,7 +63,7 @@ export const approve = says(BulkGrantService.method.approveBulkGrant, {
       return agree(session, questionOf(bulkGrant), "not approved");
     }
     await out.note(`a bulk grant that is ${stateText(bulkGrant)} cannot be approved`);
-    for (const step of await stepsBefore(session, bulkGrant)) await out.note(step);
+    for (const line of await detailsOf(session, bulkGrant)) await out.note(line);
     return refuse(session, "not approved");
   },
   text: ({ bulkGrant }) => line(aboutBulkGrant(bulkGrant)),
@@ -82,12 +80,6 @@ const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
   },
   "reverses: reversedBulkGrantId, same content as: sameContentBulkGrantId",
 ]);
-
-/** The next steps of a person with a bulk grant that cannot be approved. */
-const stepsBefore = async (session: Session, bulkGrant: BulkGrant): Promise<string[]> =>
-  bulkGrant.state === State.VALIDATING
-    ? [`wait until it is checked: ${commandFor(bulkGrant, "watch")}`]
-    : nextSteps(session, bulkGrant);
 
 const questionOf = ({ reversedBulkGrantId, totalPoints }: BulkGrant): string =>
   reversedBulkGrantId

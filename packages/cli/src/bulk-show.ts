@@ -5,31 +5,21 @@ import {
   type BulkGrant,
   type BulkGrant_Action,
   BulkGrant_ActionSchema,
-  BulkGrant_StateSchema,
   type BulkGrantRevision,
   BulkGrantRevisionSchema,
   BulkGrantSchema,
   BulkGrantService,
-  type BulkGrantSummary,
-  type BulkGrantSummary_Overlap,
   BulkGrantSummarySchema,
   GetBulkGrantRequestSchema,
   GetBulkGrantResponseSchema,
+  type GetBulkGrantSummaryResponse,
 } from "@meguri/client/bulk-grants";
-import { approvalCounts, nextSteps, stateText, waitsFor } from "./bulk-text.ts";
+import { approvalCounts, detailsOf, stateText } from "./bulk-text.ts";
 import { answersOf } from "./calls.ts";
 import { runs } from "./command.ts";
 import { columnsOf, linesOf } from "./fields.ts";
 import { bulkGrant, program } from "./options.ts";
-import {
-  type Cell,
-  type Columns,
-  enumName,
-  formatTime,
-  nounFor,
-  type Output,
-  quantity,
-} from "./output.ts";
+import type { Cell, Columns, Output } from "./output.ts";
 import type { Session } from "./session.ts";
 
 const { method } = BulkGrantService;
@@ -58,13 +48,13 @@ export const show = runs(GetBulkGrantRequestSchema, {
     }
     const document = {
       ...(jsonOf(GetBulkGrantResponseSchema, answer) as object),
-      summary: summary && jsonOf(BulkGrantSummarySchema, summary),
+      summary: summary?.summary && jsonOf(BulkGrantSummarySchema, summary.summary),
       revisions: revisions.map((revision) => jsonOf(BulkGrantRevisionSchema, revision)),
       actions: actions.map((action) => jsonOf(BulkGrant_ActionSchema, action)),
     };
     const sections = [
       section(out, "fact", factColumns, linesOf(facts, found)),
-      section(out, "summary", summaryColumns, summary ? summaryCells(summary) : []),
+      section(out, "summary", summaryColumns, summaryCells(summary)),
       section(out, "revision", revisionColumns, revisions),
       section(out, "action", actionColumns, actions),
       section(out, "failed", codeColumns, found.result?.problemCounts ?? []),
@@ -74,7 +64,7 @@ export const show = runs(GetBulkGrantRequestSchema, {
       sections.filter((text) => text !== "").join(out.isTerminal ? "\n" : ""),
     );
     if (out.isJson) return;
-    for (const line of await nextSteps(session, found)) await out.note(line);
+    for (const line of await detailsOf(session, found)) await out.note(line);
   },
 });
 
@@ -97,7 +87,7 @@ const factColumns: Columns<Fact> = { fact: ([name]) => name, value: ([, value]) 
 
 const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
   "bulk grant: bulkGrantId, title, cause",
-  { state: stateText, "waits for": waitsFor },
+  { state: stateText },
   "revision, rows: rowCount, points: totalPoints, expire month: expireMonth",
   "wrong rows: invalidCount, already granted: alreadyGrantedCount, granted: result.grantedCount",
   "granted points: result.grantedPoints, failed: result.failedCount, not run: result.notRunCount",
@@ -125,90 +115,22 @@ const codeColumns: Columns<{ readonly code: string; readonly rowCount: number }>
   rows: ({ rowCount }) => rowCount,
 };
 
-/** The summary of the current revision; none before its rows are checked. */
+/** The summary of the current revision in words; none before its rows are checked. */
 export async function readSummary(
   { meguri, call }: Session,
   { programId, bulkGrantId, revision }: BulkGrant,
-): Promise<BulkGrantSummary | undefined> {
+): Promise<GetBulkGrantSummaryResponse | undefined> {
   const request = { programId, bulkGrantId, revision };
   try {
-    return (await meguri.bulkGrants.getBulkGrantSummary(request, call)).summary;
+    return await meguri.bulkGrants.getBulkGrantSummary(request, call);
   } catch (error) {
     if (reasonOf(error) === "SUMMARY_NOT_FOUND") return undefined;
     throw error;
   }
 }
 
-/**
- * The summary as lines of a table: what a line is about, and what it says. Warnings come last, so
- * that a terminal of few lines still shows them.
- */
-export const summaryCells = (summary: BulkGrantSummary): [name: string, value: Cell][] => [
-  [
-    "points of a row",
-    `${summary.minPoints} to ${summary.maxPoints}, median ${summary.medianPoints}`,
-  ],
-  ...summary.histogram.map(({ minPoints, maxPoints, rowCount }): [string, Cell] => [
-    `${minPoints} to ${maxPoints} ${nounFor(maxPoints, "point")}`,
-    rowsText(rowCount),
-  ]),
-  ["largest rows", largestText(summary)],
-  ...summary.reasons.map(({ reason, rowCount, points }): [string, Cell] => [
-    "reason",
-    `${reason || "(none)"}: ${rowsText(rowCount)}, ${pointsText(points)}`,
-  ]),
-  ...otherReasons(summary),
-  ["without an account", summary.withoutAccountCount],
-  ["frozen", summary.frozenCount],
-  ["points expire", summary.expireTime],
-  ...summary.expireMonths.map(({ expireMonth, rowCount, points }): [string, Cell] => [
-    "expire month",
-    `${expireMonth || "(none)"}: ${rowsText(rowCount)}, ${pointsText(points)}`,
-  ]),
-  ...difference(summary),
-  ...summary.overlaps
-    .filter(({ warned }) => !warned)
-    .map((overlap): [string, Cell] => ["overlap", overlapText(overlap, summary)]),
-  ["compared with", quantity(summary.comparedCount, "other bulk grant")],
-  ...summary.overlaps
-    .filter(({ warned }) => warned)
-    .map((overlap): [string, Cell] => ["WARNING", overlapText(overlap, summary)]),
-  ...summary.lookAlikeBulkGrantIds.map((id): [string, Cell] => [
-    "WARNING",
-    `the title looks like that of ${id}, which is another one`,
-  ]),
+/** The lines of a table. Warnings come last, so that a terminal of few lines still shows them. */
+export const summaryCells = (read: GetBulkGrantSummaryResponse | undefined): Fact[] => [
+  ...(read?.lines ?? []).map(({ name, text }): Fact => [name, text]),
+  ...(read?.warnings ?? []).map((warning): Fact => ["WARNING", warning]),
 ];
-
-const count = (value: number | bigint): string => value.toLocaleString("en-US");
-const rowsText = (rows: number): string => `${count(rows)} ${nounFor(rows, "row")}`;
-const pointsText = (points: bigint): string => `${count(points)} ${nounFor(points, "point")}`;
-
-const largestText = ({ largestRows }: BulkGrantSummary): string =>
-  largestRows.map(({ userId, points }) => `${userId} ${count(points)}`).join(", ");
-
-function otherReasons({ otherReasons: others }: BulkGrantSummary): [string, Cell][] {
-  if (!others) return [];
-  const { reasonCount, rowCount, points } = others;
-  const text = `${count(reasonCount)} more: ${rowsText(rowCount)}, ${pointsText(points)}`;
-  return [["reasons", text]];
-}
-
-function difference({ difference: found, revision }: BulkGrantSummary): [string, Cell][] {
-  if (!found) return [];
-  const users =
-    `${count(found.addedCount)} added, ${count(found.removedCount)} removed, ` +
-    `${count(found.changedCount)} changed`;
-  const before = `${rowsText(found.previousRowCount)} and ${pointsText(found.previousPoints)}`;
-  return [[`since revision ${revision - 1}`, `${users}; before: ${before}`]];
-}
-
-function overlapText(overlap: BulkGrantSummary_Overlap, { rowCount }: BulkGrantSummary): string {
-  const { sameUserCount, samePointsCount, bulkGrantId, state, time, reversalId } = overlap;
-  const users = `${count(sameUserCount)} of ${count(rowCount)} ${nounFor(rowCount, "user")}`;
-  const since = `${enumName(BulkGrant_StateSchema, state)}, ${formatTime(time)}`;
-  const reversed = reversalId ? `; ${reversalId} has reversed it` : "";
-  return (
-    `${users} ${nounFor(sameUserCount, "is", "are")} in ${bulkGrantId} as well (${since}), ` +
-    `${count(samePointsCount)} with the same points${reversed}`
-  );
-}

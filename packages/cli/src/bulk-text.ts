@@ -1,13 +1,12 @@
-/** Sentences about bulk grants: what one is, how it has ended, and what a person does next. */
+/** What is said of a bulk grant beside its fields: its state, its details and its wrong rows. */
 import {
-  BulkGrant_Action_Type as ActionType,
   type BulkGrant,
   BulkGrant_StateSchema,
   BulkGrantRow_State as RowState,
   BulkGrant_State as State,
 } from "@meguri/client/bulk-grants";
 import { refuse } from "./confirm.ts";
-import { callerText, enumName, formatTime, printable, quantity } from "./output.ts";
+import { enumName, printable, quantity } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** The state, with the changes that are under way. */
@@ -26,28 +25,11 @@ export function aboutBulkGrant(bulkGrant: BulkGrant | undefined): string {
   return printable(`${bulkGrantId}: ${stateText(bulkGrant)}, revision ${revision}, ${what}`);
 }
 
-/** The event that has to happen before the bulk grant goes on; empty when none has to. */
-export function waitsFor(bulkGrant: BulkGrant): string {
-  const { state, pause, executeTime, expireTime } = bulkGrant;
-  if (pause) return "its pause to end";
-  if (state === State.AWAITING_APPROVAL) {
-    return `${missingApprovals(bulkGrant)} until ${formatTime(expireTime)}`;
-  }
-  if (state === State.APPROVED && executeTime) return formatTime(executeTime);
-  return state === State.INVALID ? "a corrected sheet" : "";
-}
-
-/** How many approvals it needs: more than at first when the rules became stricter. */
-const neededApprovals = (bulkGrant: BulkGrant): number =>
-  bulkGrant.raisedApprovalCount || bulkGrant.requiredApprovalCount;
-
 /** How many approvals it has of those that it needs, such as `1 of 2`. */
-export const approvalCounts = (bulkGrant: BulkGrant): string =>
-  `${bulkGrant.approvals.length} of ${neededApprovals(bulkGrant)}`;
-
-/** The approvals that are missing, such as `2 approvals`. */
-const missingApprovals = (bulkGrant: BulkGrant): string =>
-  quantity(neededApprovals(bulkGrant) - bulkGrant.approvals.length, "approval");
+export const approvalCounts = (bulkGrant: BulkGrant): string => {
+  const { approvals, raisedApprovalCount, requiredApprovalCount } = bulkGrant;
+  return `${approvals.length} of ${raisedApprovalCount || requiredApprovalCount}`;
+};
 
 /** A command line about a bulk grant, which can be pasted into a shell. */
 export function commandFor(
@@ -67,26 +49,11 @@ const shellWord = (word: string): string =>
 const sameContent = ({ revision }: Pick<BulkGrant, "revision">): string =>
   `--replaced-revision ${revision}`;
 
-/** The lines that say what is wrong and the next command; none while others do their work. */
-export async function nextSteps(session: Session, bulkGrant: BulkGrant): Promise<string[]> {
-  switch (bulkGrant.state) {
-    case State.INVALID:
-      return [...(await wrongRows(session, bulkGrant)), ...afterInvalid(bulkGrant)];
-    case State.AWAITING_APPROVAL:
-      return [
-        `waits for ${missingApprovals(bulkGrant)} of ` +
-          `${neededApprovals(bulkGrant)}, by anybody but ${submitterOf(bulkGrant)}: ` +
-          commandFor(bulkGrant, "approve"),
-      ];
-    case State.REJECTED:
-    case State.CANCELLED:
-      return [endOf(bulkGrant), ...afterEnd(bulkGrant)];
-    case State.DONE_WITH_FAILURES:
-      return afterFailures(bulkGrant);
-    default:
-      return [];
-  }
-}
+/** What a bulk grant waits for or how it has ended, and what a person can do next. */
+export const detailsOf = async (session: Session, bulkGrant: BulkGrant): Promise<string[]> => [
+  ...(bulkGrant.state === State.INVALID ? await wrongRows(session, bulkGrant) : []),
+  ...bulkGrant.details,
+];
 
 /** So many problems are shown. */
 const maxShown = 5;
@@ -108,69 +75,6 @@ async function wrongRows({ meguri, call }: Session, bulkGrant: BulkGrant): Promi
   const more = invalidCount - shown.length;
   return more > 0 ? [...shown, `and ${more} more rows`] : shown;
 }
-
-function afterEnd(bulkGrant: BulkGrant): string[] {
-  if (bulkGrant.reversedBulkGrantId) return [reverseAgain(bulkGrant)];
-  return [
-    `submit it again: ${commandFor(bulkGrant, "submit", "SHEET")}; the same sheet with ` +
-      sameContent(bulkGrant),
-  ];
-}
-
-/** A reversal has no sheet: its rows come from what was granted. */
-function reverseAgain(bulkGrant: BulkGrant): string {
-  const reversed = shellWord(bulkGrant.reversedBulkGrantId);
-  const command = commandFor(bulkGrant, "reverse", reversed, sameContent(bulkGrant));
-  return `submit it again: ${command}`;
-}
-
-function afterInvalid(bulkGrant: BulkGrant): string[] {
-  const { exceededMaxTotalPoints, totalPoints, reversedBulkGrantId } = bulkGrant;
-  if (reversedBulkGrantId) return [reverseAgain(bulkGrant)];
-  return [
-    ...(exceededMaxTotalPoints > 0n
-      ? [
-          `the sum is ${quantity(totalPoints, "point")}, and the program allows ` +
-            `${exceededMaxTotalPoints}`,
-        ]
-      : []),
-    `correct the sheet, then: ${commandFor(bulkGrant, "submit", "SHEET")}`,
-    `if accounts or rules have changed instead, the same sheet with ${sameContent(bulkGrant)}`,
-  ];
-}
-
-const afterFailures = (bulkGrant: BulkGrant): string[] => [
-  `failed: ${(bulkGrant.result?.problemCounts ?? [])
-    .map(({ code, rowCount }) => `${rowCount} × ${code}`)
-    .join(", ")}`,
-  `run these rows again: ${commandFor(bulkGrant, "retry")}`,
-  ...(bulkGrant.reversedBulkGrantId
-    ? []
-    : [
-        `or correct them: ${commandFor(bulkGrant, "export-failed")} > failed.csv, then ` +
-          commandFor(bulkGrant, "submit", "failed.csv"),
-      ]),
-];
-
-/** Who ended it, and why. */
-function endOf({ actions, result, countsFinalTime }: BulkGrant): string {
-  const ends: readonly ActionType[] = [ActionType.REJECT, ActionType.CANCEL, ActionType.EXPIRE];
-  const end = actions.findLast(({ type }) => ends.includes(type));
-  if (end === undefined) return "it has ended";
-  const verb = end.type === ActionType.REJECT ? "rejected" : "cancelled";
-  const reason = end.reason === "" ? "without a reason" : end.reason;
-  const granted = result
-    ? `; ${quantity(result.grantedCount, "row was", "rows were")} granted before`
-    : "";
-  const final = countsFinalTime
-    ? `; this count is final at ${formatTime(countsFinalTime)}, a row may be granted until then`
-    : "";
-  const by = end.caller ? callerText(end.caller) : "nobody";
-  return `${verb} by ${by}: ${reason}${granted}${final}`;
-}
-
-const submitterOf = ({ submitter }: BulkGrant): string =>
-  submitter ? callerText(submitter) : "the submitter";
 
 /** The answer of a submission. */
 interface Submission {

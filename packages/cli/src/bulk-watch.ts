@@ -7,7 +7,7 @@ import {
   WatchBulkGrantRequestSchema,
 } from "@meguri/client/bulk-grants";
 import { SingleBar } from "cli-progress";
-import { aboutBulkGrant, nextSteps, stateText } from "./bulk-text.ts";
+import { aboutBulkGrant, detailsOf, stateText } from "./bulk-text.ts";
 import { singly } from "./calls.ts";
 import { runs } from "./command.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -40,7 +40,7 @@ export async function follow(
   let last: Update | undefined;
   const say = async () => {
     if (out.isJson || !last?.bulkGrant) return;
-    for (const line of await nextSteps(session, last.bulkGrant)) await out.note(line);
+    for (const line of await detailsOf(session, last.bulkGrant)) await out.note(line);
   };
   const bar = out.isTerminal ? startBar(io) : undefined;
   async function* updates(): AsyncGenerator<Update> {

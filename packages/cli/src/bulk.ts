@@ -11,7 +11,7 @@ import { approve, reverse } from "./bulk-approve.ts";
 import { diff } from "./bulk-diff.ts";
 import { check, digest, submit } from "./bulk-sheets.ts";
 import { show } from "./bulk-show.ts";
-import { aboutBulkGrant, stateText, waitsFor } from "./bulk-text.ts";
+import { aboutBulkGrant, stateText } from "./bulk-text.ts";
 import { watch } from "./bulk-watch.ts";
 import { type Commands, lists, runs, says } from "./command.ts";
 import { type Io, write } from "./io.ts";
@@ -67,8 +67,8 @@ export const bulk: Commands = {
       "bulk grant: bulkGrantId",
       { state: stateText },
       "rows: rowCount, points: totalPoints, submitter, created: createTime",
-      { "waits for": waitsFor },
       "title",
+      { details: ({ details }) => details[0] },
     ],
   }),
 

@@ -1,6 +1,6 @@
 /** The workflow of a bulk grant: its id, queue, signal, query and Updates, inputs and results. */
 
-import type { ChangeInput, ChangeView } from "../../platform/contract/changes.ts";
+import type { ChangeInput } from "../../platform/contract/changes.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
 
@@ -63,34 +63,23 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly row_count: number;
   readonly total_points: Points;
   readonly submitter: Caller;
-  readonly starter?: Caller | undefined;
-  readonly title?: string | undefined;
-  readonly cause?: string | undefined;
   readonly source?: string | undefined;
   /** The address or the name of what has the rows that were not granted, once it is written. */
   readonly failed_rows_at?: string | undefined;
   readonly execute_time?: string | undefined;
-  readonly required_approval_count: number;
-  readonly approvals: readonly ChangeView[];
   readonly counts: BulkGrantCounts;
   /** Of a cancelled run: until when its counts may change. Absent when they are final. */
   readonly counts_final_time?: string | undefined;
-  /** The first rows that are invalid or have failed. Absent when there are none. */
-  readonly failed_rows?: readonly FailedRowView[] | undefined;
-  /** The present wait or the outcome, in words, for operators. */
+  /** What it waits for or how it has ended, and what people can do, as Markdown. */
   readonly details: string;
-  /** The summary for approvers, as lines of Markdown, while it awaits approval. */
-  readonly summary?: readonly string[] | undefined;
+  /** What was submitted, who has approved it and, while it waits for that, the summary. */
+  readonly facts: readonly string[];
+  /** What has become of the rows, as lines of Markdown. */
+  readonly rows: readonly string[];
   /** The announcement of the wait for approvals that is due. */
   readonly announcement?: string | undefined;
   /** How long to wait until the next step; absent when only a refresh ends the wait. */
   readonly wait_ms?: Milliseconds | undefined;
-}
-
-/** A row by its line in the sheet, whose user only the store has, and the codes of its problems. */
-interface FailedRowView {
-  readonly line: number;
-  readonly codes: readonly string[];
 }
 
 /** The counts of rows of a bulk grant, as its result and its query show them. */
@@ -131,8 +120,8 @@ export interface BlocksResult {
   readonly stopped?: boolean | undefined;
   /** The counts of the whole run so far; absent after a validation. */
   readonly counts?: BulkGrantCounts | undefined;
-  /** The first rows that have failed so far. Absent when there are none. */
-  readonly failed_rows?: readonly FailedRowView[] | undefined;
+  /** What has become of the rows so far, as lines of Markdown; absent after a validation. */
+  readonly rows?: readonly string[] | undefined;
 }
 
 /** The input of an Update of a bulk grant. A name is required, because approvals depend on it. */

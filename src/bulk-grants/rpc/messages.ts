@@ -18,6 +18,8 @@ import { callOf } from "../../platform/edge/context.ts";
 import { fromRecord, toEnumName } from "../../platform/messages/records.ts";
 import { fromOptionalMonth } from "../../platform/messages/scalars.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
+import { plainText, type TextStyle } from "../../platform/words/text-style.ts";
+import type { Deps } from "../ports/deps.ts";
 import type {
   Action,
   BulkGrant,
@@ -25,6 +27,7 @@ import type {
   Revision,
   RunCounts,
 } from "../rules/bulk-grant.ts";
+import { detailsOf } from "../rules/bulk-grant-text.ts";
 import { problemText } from "../rules/sheet.ts";
 import type { SheetCheck } from "../use-cases/check-sheet.ts";
 import type { BulkGrantChange } from "../use-cases/commands.ts";
@@ -59,12 +62,20 @@ export const toChange = (
   reason: request.reason,
 });
 
+type ProgramDeps = Pick<Deps, "programs">;
+
+/** How texts of a program's bulk grants are written. */
+export const styleOf = async ({ programs }: ProgramDeps, programId: string): Promise<TextStyle> =>
+  plainText((await programs.get(programId)).timeZone);
+
 /** The message of a bulk grant. */
-export const fromBulkGrant = ({
-  revision: { number, ...revision },
-  ...bulkGrant
-}: BulkGrant): MessageInitShape<typeof BulkGrantSchema> =>
-  fromRecord(BulkGrantSchema, {
+export async function fromBulkGrant(
+  deps: ProgramDeps,
+  record: BulkGrant,
+): Promise<MessageInitShape<typeof BulkGrantSchema>> {
+  const { revision: current, ...bulkGrant } = record;
+  const { number, ...revision } = current;
+  return fromRecord(BulkGrantSchema, {
     ...bulkGrant.checked,
     ...revision,
     ...bulkGrant,
@@ -74,7 +85,9 @@ export const fromBulkGrant = ({
     pause: bulkGrant.pause && shownAction(bulkGrant.pause),
     cancelRequest: bulkGrant.cancelRequest && shownAction(bulkGrant.cancelRequest),
     actions: bulkGrant.actions.map(shownAction),
+    details: detailsOf(record, await styleOf(deps, record.programId)),
   });
+}
 
 const shownAction = (action: Action) => ({ ...action, type: action.action });
 
@@ -104,8 +117,11 @@ const withProblems = <T extends Pick<RunCounts, "problemCounts">>(counts: T) => 
 });
 
 /** The messages of a bulk grant and its progress. */
-export const fromWithProgress = ({ bulkGrant, progress }: BulkGrantWithProgress) => ({
-  bulkGrant: fromBulkGrant(bulkGrant),
+export const fromWithProgress = async (
+  deps: ProgramDeps,
+  { bulkGrant, progress }: BulkGrantWithProgress,
+) => ({
+  bulkGrant: await fromBulkGrant(deps, bulkGrant),
   progress: fromRecord(BulkGrantProgressSchema, progress),
 });
 

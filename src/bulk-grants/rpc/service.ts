@@ -13,6 +13,7 @@ import { toOptionalInstant } from "../../platform/messages/scalars.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { BulkGrant } from "../rules/bulk-grant.ts";
+import { summaryText } from "../rules/summary-text.ts";
 import {
   approveBulkGrant,
   type BulkGrantChange,
@@ -32,6 +33,7 @@ import {
   fromRow,
   fromSummary,
   fromWithProgress,
+  styleOf,
   toChange,
   toName,
   toRowState,
@@ -50,16 +52,20 @@ export function bulkGrantService(
   const handler =
     (change: Change) =>
     async (request: Parameters<typeof toChange>[0], context: HandlerContext) => ({
-      bulkGrant: fromBulkGrant(await change(deps, toChange(request, context))),
+      bulkGrant: await fromBulkGrant(deps, await change(deps, toChange(request, context))),
     });
   return {
     ...bulkGrantSubmissions(deps, log, uploadIdleMs),
     ...bulkGrantStreams(deps),
 
-    getBulkGrant: async (request) => fromWithProgress(await getBulkGrant(deps, toName(request))),
+    getBulkGrant: async (request) =>
+      fromWithProgress(deps, await getBulkGrant(deps, toName(request))),
 
     async getBulkGrantSummary(request) {
-      return { summary: fromSummary(await getSummary(deps, toName(request), request.revision)) };
+      const name = toName(request);
+      const read = await getSummary(deps, name, request.revision);
+      const text = summaryText(read, await styleOf(deps, name.programId));
+      return { summary: fromSummary(read), ...text };
     },
 
     async listBulkGrants(request) {
@@ -71,7 +77,8 @@ export function bulkGrantService(
         end: toOptionalInstant(request.createTimeBefore, "create_time_before"),
       };
       const found = await listBulkGrants(deps, filter, page);
-      return { bulkGrants: found.items.map(fromBulkGrant), nextPageToken: next(found) };
+      const bulkGrants = await Promise.all(found.items.map((item) => fromBulkGrant(deps, item)));
+      return { bulkGrants, nextPageToken: next(found) };
     },
 
     async listBulkGrantRows(request) {
@@ -98,7 +105,7 @@ export function bulkGrantService(
 
     async approveBulkGrant(request, context) {
       const change = { ...toChange(request, context), digest: request.digest };
-      return { bulkGrant: fromBulkGrant(await approveBulkGrant(deps, change)) };
+      return { bulkGrant: await fromBulkGrant(deps, await approveBulkGrant(deps, change)) };
     },
 
     rejectBulkGrant: handler(rejectBulkGrant),

@@ -37,7 +37,7 @@ export const bulkGrantStreams = (
 
   async *watchBulkGrant(request, context) {
     const events = deps.bulkGrantStreams.watch(toName(request), streamCallOf(context));
-    for await (const event of events) yield fromEvent(event);
+    for await (const event of events) yield await fromEvent(deps, event);
   },
 });
 
@@ -47,10 +47,13 @@ const causes = {
   DRAINING: Cause.DRAINING,
 } as const;
 
-function fromEvent(
+async function fromEvent(
+  deps: Deps,
   event: BulkGrantEvent | StreamEnd,
-): MessageInitShape<typeof WatchBulkGrantResponseSchema> {
-  if (!("end" in event)) return { content: { case: "update", value: fromWithProgress(event) } };
+): Promise<MessageInitShape<typeof WatchBulkGrantResponseSchema>> {
+  if (!("end" in event)) {
+    return { content: { case: "update", value: await fromWithProgress(deps, event) } };
+  }
   const cause = causes[event.end];
   const reopenDelay = "reopenDelayMs" in event ? durationFromMs(event.reopenDelayMs) : undefined;
   return { content: { case: "end", value: { cause, reopenDelay } } };

@@ -47,12 +47,12 @@ export function bulkGrantSubmissions(
       if (header.validateOnly) {
         return { check: fromCheck(await checkSheet(deps, submission, content)) };
       }
-      return toResponse(await submitBulkGrant(deps, submission, content));
+      return toResponse(deps, await submitBulkGrant(deps, submission, content));
     },
 
     async submitBulkGrant(request, context) {
       const submission = toSubmission(request, context);
-      return toResponse(await submitBulkGrant(deps, submission, toContent(request)));
+      return toResponse(deps, await submitBulkGrant(deps, submission, toContent(request)));
     },
 
     async submitBulkGrantFromSource(request, context) {
@@ -62,7 +62,7 @@ export function bulkGrantSubmissions(
       const submitted = await useSource(file, context.signal, ({ csv, url: sourceUrl }) =>
         submitBulkGrant(deps, { ...submission, source, sourceUrl }, { csv }),
       );
-      return toResponse(submitted);
+      return toResponse(deps, submitted);
     },
 
     checkSheet: async (request) => ({
@@ -72,7 +72,7 @@ export function bulkGrantSubmissions(
     async reverseBulkGrant(request, context) {
       const { reversedBulkGrantId } = request;
       const submission = { ...toSubmission(request, context), reversedBulkGrantId };
-      return toResponse(await reverseBulkGrant(deps, submission));
+      return toResponse(deps, await reverseBulkGrant(deps, submission));
     },
   };
 }
@@ -115,8 +115,8 @@ async function* eachOf<T>(items: readonly T[]): AsyncGenerator<T, void> {
   yield* items;
 }
 
-const toResponse = ({ bulkGrant, revision, replayed }: Submitted) => ({
-  bulkGrant: fromBulkGrant(bulkGrant),
+const toResponse = async (deps: Deps, { bulkGrant, revision, replayed }: Submitted) => ({
+  bulkGrant: await fromBulkGrant(deps, bulkGrant),
   revision,
   replayed,
 });

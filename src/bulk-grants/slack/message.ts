@@ -1,34 +1,35 @@
 /** Writes the report of a bulk grant in Slack's mrkdwn. */
 
-import { displayCaller } from "../../platform/words/caller.ts";
 import { withoutVersion } from "../../platform/words/source-string.ts";
 import type { BulkGrantReport } from "../ports/bulk-grants.ts";
-import type { Action, BulkGrant, RunCounts } from "../rules/bulk-grant.ts";
-import { summaryLines, waitLines } from "./approval-lines.ts";
-import { dateOf, escaped, link, points, rows, who } from "./mrkdwn.ts";
+import type { BulkGrant } from "../rules/bulk-grant.ts";
+import { countsText, detailsOf, factsOf, type TextLine } from "../rules/bulk-grant-text.ts";
+import { summaryText } from "../rules/summary-text.ts";
+import { escaped, link, mrkdwn } from "./mrkdwn.ts";
+
+/** The lines of a summary that a message has. All others are where its links lead. */
+const shown: ReadonlySet<string> = new Set(["largest rows", "accounts", "changes"]);
 
 /** Returns the text of the report. Every value in it is escaped, so that none is a command. */
 export function messageOf(report: BulkGrantReport, workflowUrl: string): string {
-  const { bulkGrant } = report;
-  const { revision, result } = bulkGrant;
-  const reversed = revision.reversedBulkGrantId;
+  const { bulkGrant, summary } = report;
+  const { programId, bulkGrantId, revision, result } = bulkGrant;
+  const { code } = mrkdwn;
+  const text = summary && summaryText({ summary, revision: revision.number }, mrkdwn);
   return [
     `*${titleOf(report)}*`,
-    (revision.title ? `${escaped(revision.title)}: ` : "") +
-      `\`${escaped(bulkGrant.bulkGrantId)}\` of \`${escaped(bulkGrant.programId)}\`, ` +
-      `revision ${revision.number}` +
-      (reversed ? `, reverses \`${escaped(reversed)}\`` : "") +
-      (revision.cause ? `, for \`${escaped(revision.cause)}\`` : ""),
-    `${rows(revision.rowCount)}, ${points(revision.totalPoints)}`,
-    ...checkLines(bulkGrant),
-    ...(result ? runLines(result, reversed !== undefined) : []),
-    ...finalLines(bulkGrant),
-    ...(report.summary ? summaryLines(report.summary, revision.number) : []),
-    ...peopleLines(bulkGrant),
-    ...(bulkGrant.state === "AWAITING_APPROVAL" ? waitLines(bulkGrant) : []),
-    linksLine(report, workflowUrl),
+    `${code(bulkGrantId)} of ${code(programId)}, revision ${revision.number}`,
+    ...detailsOf(bulkGrant, mrkdwn),
+    ...(text?.warnings ?? []).map((warning) => `:warning: ${warning}`),
+    ...factsOf(bulkGrant, mrkdwn).map(lineOf),
+    ...countsText(result, revision).map(lineOf),
+    ...(text?.lines ?? []).filter(({ name }) => shown.has(name)).map(lineOf),
+    linksLine(bulkGrant, workflowUrl),
   ].join("\n");
 }
+
+const lineOf = ({ name, text }: TextLine): string =>
+  `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${text}`;
 
 function titleOf({ kind, bulkGrant: { state, revision } }: BulkGrantReport): string {
   const what = revision.reversedBulkGrantId === undefined ? "Bulk grant" : "Reversal";
@@ -46,59 +47,7 @@ function titleOf({ kind, bulkGrant: { state, revision } }: BulkGrantReport): str
   }
 }
 
-function checkLines({ checked, revision }: BulkGrant): string[] {
-  const { alreadyGrantedCount = 0, alreadyGrantedPoints = 0, invalidCount = 0 } = checked ?? {};
-  const { exceededMaxTotalPoints: cap, sameContentBulkGrantId } = revision;
-  return [
-    ...(invalidCount > 0 ? [`Invalid: ${rows(invalidCount)}`] : []),
-    ...(cap === undefined ? [] : [`Above the program's cap of ${points(cap)}`]),
-    ...(alreadyGrantedCount > 0
-      ? [`Granted before: ${rows(alreadyGrantedCount)}, ${points(alreadyGrantedPoints)}`]
-      : []),
-    ...(sameContentBulkGrantId ? [`The same rows as \`${escaped(sameContentBulkGrantId)}\``] : []),
-  ];
-}
-
-function runLines(result: RunCounts, isReversal: boolean): string[] {
-  const codes = Object.entries(result.problemCounts)
-    .sort(([, a], [, b]) => b - a)
-    .map(([code, count]) => `${code} ${count.toLocaleString("en-US")}`);
-  const verb = isReversal ? "Revoked" : "Granted";
-  return [
-    `${verb}: ${rows(result.grantedCount)}, ${points(result.grantedPoints)}`,
-    ...(result.failedCount > 0
-      ? [`Failed: ${rows(result.failedCount)} (${codes.join(", ")})`]
-      : []),
-    ...(result.notRunCount > 0 ? [`Not executed: ${rows(result.notRunCount)}`] : []),
-  ];
-}
-
-/** Says until when the counts of a cancelled run may change. */
-function finalLines({ countsFinalTime }: BulkGrant): string[] {
-  if (countsFinalTime === undefined) return [];
-  return [`The counts are final at ${dateOf(countsFinalTime)}; a row may be granted until then`];
-}
-
-/** The actions that end a bulk grant. */
-const endings = { REJECT: "Rejected", CANCEL: "Cancelled", EXPIRE: "Expired" } as const;
-
-/** Names the submitter, the approvers, and the person that ended this revision early. */
-function peopleLines({ revision, approvals, actions }: BulkGrant): string[] {
-  const ended = actions.findLast(
-    ({ action, revision: number }) => action in endings && number === revision.number,
-  );
-  return [
-    `Submitted by ${escaped(displayCaller(revision.submitter))}` +
-      (revision.starter ? `, started by ${escaped(displayCaller(revision.starter))}` : ""),
-    ...approvals.map((approval) => `Approved by ${who(approval)}`),
-    ...(ended ? [endingLine(ended)] : []),
-  ];
-}
-
-const endingLine = ({ action, ...approval }: Action): string =>
-  `${endings[action as keyof typeof endings]} by ${who(approval)}`;
-
-function linksLine({ bulkGrant }: BulkGrantReport, workflowUrl: string): string {
+function linksLine(bulkGrant: BulkGrant, workflowUrl: string): string {
   const { movedTo, failedRowsAt } = bulkGrant;
   const { name, url } = movedTo ?? sourceAddress(bulkGrant);
   return [

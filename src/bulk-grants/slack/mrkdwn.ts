@@ -1,20 +1,10 @@
 /** Writes values in Slack's mrkdwn, each escaped, so that none is a command. */
 
-import type { Approval } from "../../platform/words/caller.ts";
-import { displayCaller } from "../../platform/words/caller.ts";
 import type { Instant } from "../../platform/words/month.ts";
-import { quantity } from "../../platform/words/quantities.ts";
-
-/** The caller of an action and, if there is one, the reason. */
-export const who = ({ caller, reason }: Approval): string =>
-  `${escaped(displayCaller(caller))}${reason ? `: ${escaped(reason)}` : ""}`;
-
-export const rows = (count: number): string => quantity(count, "row");
-
-export const points = (count: number): string => quantity(count, "point");
+import type { TextStyle } from "../../platform/words/text-style.ts";
 
 /** Slack shows the time in each reader's zone. */
-export function dateOf(time: Instant): string {
+function dateOf(time: Instant): string {
   const utc = new Date(time).toISOString();
   return `<!date^${Math.floor(time / 1_000)}^{date_short_pretty} {time}|${utc}>`;
 }
@@ -33,3 +23,10 @@ export const escaped = (text: string): string =>
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")
     .replace(/\p{Cc}+/gu, " ");
+
+/** Texts for Slack. */
+export const mrkdwn: TextStyle = {
+  value: escaped,
+  code: (text) => `\`${escaped(text)}\``,
+  time: dateOf,
+};

@@ -5,7 +5,10 @@ import { quantity } from "../../platform/words/quantities.ts";
 import type { RuleChangeReport } from "../../points/ports/programs.ts";
 import { type RuleChangeState, ruleChangeState } from "../../points/rules/bulk-rule-changes.ts";
 import { type BulkRules, isLowering } from "../../points/rules/bulk-rules.ts";
-import { dateOf, escaped, points, who } from "./mrkdwn.ts";
+import { points, whoOf } from "../rules/bulk-grant-text.ts";
+import { mrkdwn } from "./mrkdwn.ts";
+
+const { value, code, time: dateOf } = mrkdwn;
 
 const titles: Readonly<Record<RuleChangeState, string>> = {
   PROPOSED: "New bulk rules await approval",
@@ -23,17 +26,17 @@ export function ruleChangeMessage({ programId, change, time }: RuleChangeReport)
   const isOpen = state === "PROPOSED";
   return [
     `*${titles[state]}*`,
-    `Change ${change.number} of \`${escaped(programId)}\``,
+    `Change ${change.number} of ${code(programId)}`,
     `Before: ${rulesText(from)}`,
     `After: ${rulesText(to)}`,
     ...(isLowering(from, to) ? ["It lowers the rules."] : []),
-    `Proposed by ${escaped(displayCaller(change.proposer))}`,
-    ...approvals.map((approval) => `Approved by ${who(approval)}`),
+    `Proposed by ${value(displayCaller(change.proposer))}`,
+    ...approvals.map((approval) => `Approved by ${whoOf(approval, mrkdwn)}`),
     ...(isOpen ? [`${approvals.length} of ${quantity(requiredApprovalCount, "approval")}`] : []),
     ...(state === "WAITING" && effectiveTime !== undefined
       ? [`In force from ${dateOf(effectiveTime)}, unless somebody cancels it`]
       : []),
-    ...(end ? [`Ended by ${who(end)}`] : []),
+    ...(end ? [`Ended by ${whoOf(end, mrkdwn)}`] : []),
   ].join("\n");
 }
 
@@ -47,7 +50,7 @@ function rulesText(rules: BulkRules): string {
   return [
     `at most ${points(maxPointsPerRow)} a row and ${points(maxTotalPoints)} in all`,
     `approvals ${approvals.join(", ")}`,
-    `sources ${sources.length > 0 ? escaped(sources.join(", ")) : "none"}`,
+    `sources ${sources.length > 0 ? value(sources.join(", ")) : "none"}`,
     `lowering after ${rules.loweringDelayMs / 60_000} min`,
   ].join("; ");
 }

@@ -38,13 +38,20 @@ describe("a report", () => {
       [
         "*Bulk grant is DONE_WITH_FAILURES*",
         "`spring` of `cafe`, revision 2",
-        "10,000 rows, 1,000,000 points",
-        "Granted before: 12 rows, 1,200 points",
+        "Done, and rows failed: 200 × ACCOUNT_FROZEN, 88 × INTERNAL.",
+        "Run these rows again: `meguri bulk retry spring --program cafe`",
+        "Or correct them: `meguri bulk export-failed spring --program cafe &gt; failed.csv`, " +
+          "then `meguri bulk submit spring failed.csv --program cafe`",
+        "The rows that were not granted are in https://drive.example/y.",
+        "Digest: `d`",
+        "In all: 10,000 rows, 1,000,000 points",
+        "Already granted: 12 rows, 1,200 points",
+        "Submitted by: aoi from nightly/rows.csv",
+        "Approvals: 2 of 2",
+        `Approved by: ben (checked the sums) at ${epoch}`,
+        `Approved by: chie at ${epoch}`,
         "Granted: 9,700 rows, 970,000 points",
-        "Failed: 288 rows (ACCOUNT_FROZEN 200, INTERNAL 88)",
-        "Submitted by aoi",
-        "Approved by ben: checked the sums",
-        "Approved by chie",
+        "Failed: 288 rows (200 × ACCOUNT_FROZEN, 88 × INTERNAL)",
         "<https://temporal.example/namespaces/points%20prod/workflows/bulk-grant%2Fcafe%2Fspring" +
           "|Workflow> · Source: <https://drive.example/x?a=1&amp;b=%7C2|nightly/rows.csv> · " +
           "Not granted: <https://drive.example/y|drive/failed/rows.errors.csv>",
@@ -87,13 +94,13 @@ describe("a report", () => {
     });
     const [message = ""] = slack.messages;
     expect(message).toContain("*Bulk grant is CANCELLED*");
-    expect(message).toContain("Granted: 1 row, 1 point\nNot executed: 9,999 rows\n");
+    expect(message).toContain("Granted: 1 row, 1 point\nNot run: 9,999 rows\n");
     expect(message).toContain(
       "\nThe counts are final at " +
         "<!date^1795651200^{date_short_pretty} {time}|2026-11-26T00:00:00.000Z>; " +
-        "a row may be granted until then\n",
+        "a row may be granted until then.\n",
     );
-    expect(message).toContain("Cancelled by chie: wrong campaign");
+    expect(message).toContain("Cancelled by chie (wrong campaign).");
     expect(message).not.toContain("Failed");
     expect(message).not.toContain("Rejected");
   });
@@ -113,8 +120,10 @@ describe("a report", () => {
     };
     await reporter.send({ ...outcome, bulkGrant: invalid });
     expect(slack.messages[0]).toContain(
-      "Invalid: 300 rows\nAbove the program's cap of 900,000 points\nThe same rows as `winter`\n",
+      "\n300 rows are invalid.\n" +
+        "The sum is 1,000,000 points, and the program allows 900,000 points.\n",
     );
+    expect(slack.messages[0]).toContain("\nSame rows as: `winter`\n");
   });
 
   test("of a reversal says what was revoked", async () => {
@@ -124,7 +133,7 @@ describe("a report", () => {
     await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
     const [message = ""] = slack.messages;
     expect(message).toContain("*Reversal is DONE_WITH_FAILURES*\n");
-    expect(message).toContain("revision 2, reverses `winter`, for `&lt;!channel&gt; case-1`\n");
+    expect(message).toContain("\nCause: &lt;!channel&gt; case-1\nReverses: `winter`\n");
     expect(message).toContain("Revoked: 9,700 rows");
   });
 
@@ -136,7 +145,7 @@ describe("a report", () => {
     const [message = ""] = slack.messages;
     expect(message).toContain("*Bulk grant still awaits approval*");
     expect(message).toContain(
-      "0 of 2 approvals; expires " +
+      "Waits for 2 approvals until " +
         "<!date^1795651200^{date_short_pretty} {time}|2026-11-26T00:00:00.000Z>",
     );
   });
@@ -155,19 +164,21 @@ describe("a report", () => {
     expect(message).toContain("*Bulk grant awaits approval*\n");
     expect(message).toContain(
       [
-        "10,000 rows, 1,000,000 points",
-        ":warning: The title looks like that of `spr&lt;ing`, which is another one",
+        "Waits for 2 approvals until " +
+          "<!date^1795651200^{date_short_pretty} {time}|2026-11-26T00:00:00.000Z>, by anybody " +
+          "but aoi: `meguri bulk approve 'it'\\''s $(spring)' --program cafe`",
+        ":warning: the title looks like that of `spr&lt;ing`, which is another one",
         ":warning: 9,900 of 10,000 users are in `winter` as well (DONE, " +
           "<!date^1795392000^{date_short_pretty} {time}|2026-11-23T00:00:00.000Z>), " +
           "9,800 with the same points",
-        "Largest: `u&lt;1&gt;` 500 points, `u2` 400 points, `u3` 300 points",
-        "Users: 12 without an account",
-        "Replaces revision 1: 3 users added, 2 removed, 1 changed; it had 999,000 points",
-        "Submitted by aoi",
-        "0 of 2 approvals; expires " +
-          "<!date^1795651200^{date_short_pretty} {time}|2026-11-26T00:00:00.000Z>",
         `Digest: \`${waiting.revision.digest}\``,
-        "Approve: `meguri bulk approve 'it'\\''s $(spring)' --program cafe`",
+        "In all: 10,000 rows, 1,000,000 points",
+        "Submitted by: aoi from nightly/rows.csv",
+        "Approvals: 0 of 2",
+        "Largest rows: `u&lt;1&gt;` 500, `u2` 400, `u3` 300, `u4` 200",
+        "Accounts: 12 users without one, 0 frozen",
+        "Changes: 3 users added, 2 removed, 1 changed since revision 1, " +
+          "which had 9,999 rows, 999,000 points",
       ].join("\n"),
     );
   });
@@ -181,7 +192,7 @@ describe("a report", () => {
     };
     await reporter.send({ ...outcome, kind: "RAISED", bulkGrant: raised });
     expect(slack.messages[0]).toContain("*Bulk grant needs more approvals, because");
-    expect(slack.messages[0]).toContain("1 of 3 approvals; expires ");
+    expect(slack.messages[0]).toContain("Approvals: 1 of 3\n");
   });
 
   test.each([
@@ -203,7 +214,7 @@ describe("a report", () => {
       bulkGrant: { ...bulkGrant, approvals: [{ caller: asService("<@U1>"), time: 0, reason }] },
     });
     expect(slack.messages[0]).toContain(
-      "Approved by &lt;@U1&gt;: &lt;!channel&gt; a &amp; b Approved by dan\n",
+      "Approved by: &lt;@U1&gt; (&lt;!channel&gt; a &amp; b Approved by dan) at ",
     );
   });
 
@@ -212,16 +223,14 @@ describe("a report", () => {
     const starter = { service: "temporal", subject: "mei" };
     const revision = { ...bulkGrant.revision, starter };
     await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
-    expect(slack.messages[0]).toContain("Submitted by aoi, started by mei via temporal\n");
+    expect(slack.messages[0]).toContain("\nStarted by: mei via temporal\n");
   });
 
-  test("has the title before the id", async () => {
+  test("has the title", async () => {
     const { slack, reporter } = await started();
     const revision = { ...bulkGrant.revision, title: "20221101_キャンペーン1 <!here>" };
     await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
-    expect(slack.messages[0]).toContain(
-      "\n20221101_キャンペーン1 &lt;!here&gt;: `spring` of `cafe`, revision 2\n",
-    );
+    expect(slack.messages[0]).toContain("\nTitle: 20221101_キャンペーン1 &lt;!here&gt;\n");
   });
 
   test("of a sheet that was moved leads to where it is", async () => {
@@ -376,6 +385,8 @@ const failureOf = (reporter: Reporter): Promise<Error> =>
     () => expect.fail("was sent"),
     (error: Error) => error,
   );
+
+const epoch = "<!date^0^{date_short_pretty} {time}|1970-01-01T00:00:00.000Z>";
 
 const summary: BulkGrantSummary = {
   rowCount: 10_000,

@@ -65,11 +65,11 @@ describe.concurrent("a bulk grant", () => {
     expect(details).toContain("points of a row: 10 to 10, median 10");
     expect(details).toContain("- title: 夏の\\*キャンペーン\\*\n");
     expect(details).toContain("submitted by: submitter via desk");
-    expect(details).toContain("in all: 300 points, 30 rows");
+    expect(details).toContain("in all: 30 rows, 300 points");
     expect(details).toContain("- rows by their points: 30 rows of 10 to 19\n");
-    expect(details).toContain("- reason test: 30 rows, 300 points\n");
+    expect(details).toContain("- reason: test: 30 rows, 300 points\n");
     expect(details).toContain("- accounts: 30 users without one, 0 frozen\n");
-    expect(details).toMatch(/\n- the points expire at \d{4}-\d\d-01T00:00:00\+09:00\n/);
+    expect(details).toMatch(/\n- points expire: \d{4}-\d\d-01T00:00:00\+09:00\n/);
     expect(details).toContain(revision.digest);
     await eventually(async () => {
       const query =
@@ -115,14 +115,14 @@ describe.concurrent("a bulk grant", () => {
     ]);
     expect((await readBulk(stack, "life")).bulkGrant.report).toBe("SENT");
     const done = (await metadataOf(run)).currentDetails;
-    expect(done).toContain("30 granted");
+    expect(done).toContain("- granted: 30 rows, 300 points\n");
     expect(done.split("\n").slice(0, 3)).toEqual([
       "**DONE**: Done: each row was granted.",
       "",
       `- digest: \`${digest}\``,
     ]);
-    expect(done).toMatch(/\n- approved by 1 of 1:\n {2}- mei via desk at \S+\+09:00: /);
-    expect(done).toContain(": checked with \\*marketing\\*\n");
+    expect(done).toMatch(/\n- approvals: 1 of 1\n- approved by: mei via desk .* at \S+\+09:00\n/);
+    expect(done).toContain("(checked with \\*marketing\\*)");
     expect((await run.describe()).memo).toEqual({ summary: expect.stringMatching(/^夏の/) });
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({ state: "DONE", counts });
   });
@@ -149,8 +149,8 @@ describe.concurrent("a bulk grant", () => {
       /\n- first of the rows that cannot be granted:\n {2}- line 4: USER_TWICE\n- bulk grant: /,
     );
     const { currentDetails } = await metadataOf(invalid);
-    expect(currentDetails).toMatch(/^\*\*INVALID\*\*: 1 row is invalid\. /);
-    expect(currentDetails).toContain(" 1 invalid, 0 not run\n  - USER_TWICE: 1\n");
+    expect(currentDetails).toMatch(/^\*\*INVALID\*\*: 1 row is invalid\.\n/);
+    expect(currentDetails).toContain("- invalid: 1 × USER_TWICE\n");
     expect((await invalid.describe()).memo).toEqual({
       summary: "INVALID, 1 of 3 rows invalid: grant 20 points in 3 rows",
     });
@@ -169,7 +169,7 @@ describe.concurrent("a bulk grant", () => {
       "*Bulk grant is REJECTED*",
     ]);
     expect(slack.messages.find((text) => text.includes("`twice`"))).toContain(
-      "Replaces revision 1: 0 users added, 0 removed, 0 changed",
+      "Changes: 0 users added, 0 removed, 0 changed since revision 1",
     );
   });
 
@@ -180,11 +180,10 @@ describe.concurrent("a bulk grant", () => {
     await run.result();
     const lines = Array.from({ length: 20 }, (_, i) => `  - line ${3 + i}: USER_TWICE`);
     const { currentDetails } = await metadataOf(run);
-    expect(currentDetails).toMatch(/^\*\*INVALID\*\*: 24 rows are invalid\. /);
+    expect(currentDetails).toMatch(/^\*\*INVALID\*\*: 24 rows are invalid\.\n/);
     expect(currentDetails).toContain(
       [
-        "- rows: 0 granted, 0 already granted before, 0 failed, 24 invalid, 0 not run",
-        ...["  - USER_TWICE: 24", "- first of the rows that cannot be granted:"],
+        ...["- invalid: 24 × USER_TWICE", "- first of the rows that cannot be granted:"],
         ...[...lines, "  - and 4 more", "- bulk grant: many, revision 1"],
       ].join("\n"),
     );
@@ -265,7 +264,7 @@ describe("rows that fail", () => {
     expect(outcomesOf(slack, "frozen")).toHaveLength(1);
     const run = bulkGrantRun(stack, "frozen");
     const details = (await metadataOf(run)).currentDetails;
-    expect(details).toContain("ACCOUNT_FROZEN: 1");
+    expect(details).toContain("- failed: 1 row (1 × ACCOUNT_FROZEN)\n");
     expect(details).toMatch(/cannot be granted:\n {2}- line 3: ACCOUNT_FROZEN\n- bulk grant: /);
     expect(details).not.toContain("frozen-1");
     expect((await run.describe()).memo).toEqual({

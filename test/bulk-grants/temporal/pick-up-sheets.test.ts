@@ -53,8 +53,16 @@ function ownSource(): Source {
 /** A view of the first revision. */
 const viewOf = ({ program_id, bulk_grant_id }: BulkGrantInput): BulkGrantView => ({
   ...{ program_id, bulk_grant_id, step: "VALIDATE", state: "VALIDATING", revision: 1, run: 0 },
-  ...{ digest: "d", block_count: 1, row_count: 1, total_points: 1, details: "" },
-  ...{ submitter: asService("nightly"), required_approval_count: 0, approvals: [] },
+  ...{
+    digest: "d",
+    block_count: 1,
+    row_count: 1,
+    total_points: 1,
+    details: "",
+    facts: [],
+    rows: [],
+  },
+  ...{ submitter: asService("nightly") },
   counts: {
     ...{ granted_count: 0, granted_points: 0, already_granted_count: 0 },
     ...{ failed_count: 0, invalid_count: 0, not_run_count: 0, problem_counts: {} },

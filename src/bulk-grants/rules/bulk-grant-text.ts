@@ -1,0 +1,209 @@
+/** A bulk grant in words: what it is, what it waits for, and what a person can do next. */
+import { type Approval, displayCaller } from "../../platform/words/caller.ts";
+import { nounFor, quantity } from "../../platform/words/quantities.ts";
+import { withoutVersion } from "../../platform/words/source-string.ts";
+import type { TextStyle } from "../../platform/words/text-style.ts";
+import {
+  type Action,
+  type BulkGrant,
+  type BulkGrantName,
+  neededApprovals,
+  type Revision,
+  type RunCounts,
+  type SheetAddress,
+} from "./bulk-grant.ts";
+
+/** A line about a bulk grant: what it is about, and what it says. */
+export interface TextLine {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Where people find a file or a tab: its address, or else its name. */
+export const addressOf = ({ name, url }: SheetAddress): string => url ?? name;
+
+export const rows = (count: number): string => quantity(count, "row");
+
+export const points = (count: number): string => quantity(count, "point");
+
+/** The rows by their codes, the most rows first. */
+export const codesText = (counts: RunCounts["problemCounts"]): string =>
+  Object.entries(counts)
+    .sort(([, a], [, b]) => b - a)
+    .map(([code, count]) => `${count.toLocaleString("en")} × ${code}`)
+    .join(", ");
+
+/** What it waits for or how it has ended, then what a person can do next. */
+export function detailsOf(bulkGrant: BulkGrant, style: TextStyle): string[] {
+  const { state, revision, approvals, pause, cancelRequest, result } = bulkGrant;
+  const { value, time } = style;
+  const by = (action: Action | undefined) => (action ? ` by ${whoOf(action, style)}` : "");
+  const command = (name: string, ...further: string[]) =>
+    style.code(commandFor(bulkGrant, name, ...further));
+  switch (state) {
+    case "VALIDATING":
+      return [`The rows are being checked: ${command("watch")}`];
+    case "INVALID":
+      return [...faultsOf(bulkGrant), ...submitAgain(bulkGrant, style), ...ends(bulkGrant, style)];
+    case "AWAITING_APPROVAL": {
+      const missing = quantity(neededApprovals(bulkGrant) - approvals.length, "approval");
+      const submitter = value(displayCaller(revision.submitter));
+      return [
+        `Waits for ${missing} until ${time(bulkGrant.expireTime)}, ` +
+          `by anybody but ${submitter}: ${command("approve")}`,
+      ];
+    }
+    case "APPROVED":
+      if (pause) return [`Paused${by(pause)}.`];
+      return revision.executeTime === undefined
+        ? ["Approved, and about to start."]
+        : [`Approved, and starts at ${time(revision.executeTime)}.`];
+    case "RUNNING":
+      if (cancelRequest) {
+        return [`Cancelled${by(cancelRequest)}; ends when the rows under way are counted.`];
+      }
+      return pause ? [`Paused${by(pause)}.`] : [runText(bulkGrant, style)];
+    case "REJECTED":
+      return [`Rejected${by(endingOf(bulkGrant))}.`, ...submitAgain(bulkGrant, style)];
+    case "CANCELLED":
+      return [
+        `Cancelled${by(endingOf(bulkGrant))}.`,
+        ...submitAgain(bulkGrant, style),
+        ...ends(bulkGrant, style),
+      ];
+    case "DONE_WITH_FAILURES": {
+      const failed = style.code(`${commandFor(bulkGrant, "export-failed")} > failed.csv`);
+      return [
+        `Done, and rows failed: ${codesText(result?.problemCounts ?? {})}.`,
+        `Run these rows again: ${command("retry")}`,
+        ...(revision.reversedBulkGrantId === undefined
+          ? [`Or correct them: ${failed}, then ${command("submit", "failed.csv")}`]
+          : []),
+        ...ends(bulkGrant, style),
+      ];
+    }
+    case "DONE":
+      return [`Done: each row was ${grantedWord(revision)}.`, ...ends(bulkGrant, style)];
+  }
+}
+
+/** Of a retry, the record has no start. */
+const runText = ({ run, startTime }: BulkGrant, { time }: TextStyle): string =>
+  `Run ${run} executes the rows` +
+  (run === 1 && startTime !== undefined ? ` since ${time(startTime)}.` : ".");
+
+function faultsOf({ checked, revision }: BulkGrant): string[] {
+  const { exceededMaxTotalPoints: cap, totalPoints } = revision;
+  const invalid = checked?.invalidCount ?? 0;
+  return [
+    ...(invalid > 0 ? [`${rows(invalid)} ${nounFor(invalid, "is", "are")} invalid.`] : []),
+    ...(cap === undefined
+      ? []
+      : [`The sum is ${points(totalPoints)}, and the program allows ${points(cap)}.`]),
+  ];
+}
+
+/** A reversal has no sheet: its rows come from what was granted. */
+function submitAgain(bulkGrant: BulkGrant, { code }: TextStyle): string[] {
+  const { number, reversedBulkGrantId } = bulkGrant.revision;
+  const same = ["--replaced-revision", `${number}`];
+  if (reversedBulkGrantId !== undefined) {
+    const reversed = shellWord(reversedBulkGrantId);
+    return [`Submit it again: ${code(commandFor(bulkGrant, "reverse", reversed, ...same))}`];
+  }
+  return [
+    `Submit a corrected sheet: ${code(commandFor(bulkGrant, "submit", "SHEET"))}`,
+    `Or the same one again: ${code(commandFor(bulkGrant, "submit", "SHEET", ...same))}`,
+  ];
+}
+
+/** What there is to know of one that has ended, beside its counts. */
+function ends(
+  { countsFinalTime, failedRowsAt, report }: BulkGrant,
+  { time, value }: TextStyle,
+): string[] {
+  return [
+    ...(countsFinalTime === undefined
+      ? []
+      : [`The counts are final at ${time(countsFinalTime)}; a row may be granted until then.`]),
+    ...(failedRowsAt
+      ? [`The rows that were not granted are in ${value(addressOf(failedRowsAt))}.`]
+      : []),
+    ...(report === "FAILED" ? ["The report could not be sent."] : []),
+  ];
+}
+
+const endings: readonly string[] = ["REJECT", "CANCEL", "EXPIRE"];
+
+const endingOf = ({ actions }: BulkGrant): Action | undefined =>
+  actions.findLast(({ action }) => endings.includes(action));
+
+/** Who did it and, if there is one, the reason. */
+export const whoOf = ({ caller, reason }: Approval, { value }: TextStyle): string =>
+  value(`${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`);
+
+/** A command line about a bulk grant, which can be pasted into a shell. */
+function commandFor(
+  { programId, bulkGrantId }: BulkGrantName,
+  command: string,
+  ...further: readonly string[]
+): string {
+  const program = programId === "default" ? [] : ["--program", programId];
+  return ["meguri bulk", command, shellWord(bulkGrantId), ...further, ...program].join(" ");
+}
+
+/** Quotes a word that a shell would not take as it is: callers have chosen the ids. */
+const shellWord = (word: string): string =>
+  /^[\w.:@%+=,/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** What was submitted, by whom, and who has approved it. */
+export function factsOf(bulkGrant: BulkGrant, style: TextStyle): TextLine[] {
+  const { revision, approvals, checked } = bulkGrant;
+  const { value, code, time } = style;
+  const { alreadyGrantedCount = 0, alreadyGrantedPoints = 0 } = checked ?? {};
+  const needed = neededApprovals(bulkGrant);
+  const { title, cause, source, starter, executeTime } = revision;
+  const { reversedBulkGrantId, sameContentBulkGrantId } = revision;
+  return present({
+    digest: code(revision.digest),
+    title: title && value(title),
+    cause: cause && value(cause),
+    reverses: reversedBulkGrantId && code(reversedBulkGrantId),
+    "in all": `${rows(revision.rowCount)}, ${points(revision.totalPoints)}`,
+    "already granted":
+      alreadyGrantedCount > 0
+        ? `${rows(alreadyGrantedCount)}, ${points(alreadyGrantedPoints)}`
+        : undefined,
+    "same rows as": sameContentBulkGrantId && code(sameContentBulkGrantId),
+    "submitted by": value(
+      displayCaller(revision.submitter) + (source ? ` from ${withoutVersion(source)}` : ""),
+    ),
+    "started by": starter && value(displayCaller(starter)),
+    "not before": executeTime === undefined ? undefined : time(executeTime),
+    approvals: needed === 0 ? "not required" : `${approvals.length} of ${needed}`,
+  }).concat(
+    approvals.map((approval) => ({
+      name: "approved by",
+      text: `${whoOf(approval, style)} at ${time(approval.time)}`,
+    })),
+  );
+}
+
+const grantedWord = ({ reversedBulkGrantId }: Revision): string =>
+  reversedBulkGrantId === undefined ? "granted" : "revoked";
+
+/** What a run has done, with the failed rows by their codes. */
+export function countsText(counts: RunCounts | undefined, revision: Revision): TextLine[] {
+  if (!counts) return [];
+  const { grantedCount, grantedPoints, failedCount, notRunCount, problemCounts } = counts;
+  const granted = `${rows(grantedCount)}, ${points(grantedPoints)}`;
+  return present({
+    [grantedWord(revision)]: granted,
+    failed: failedCount > 0 ? `${rows(failedCount)} (${codesText(problemCounts)})` : undefined,
+    "not run": notRunCount > 0 ? rows(notRunCount) : undefined,
+  });
+}
+
+/** The lines that have a text. */
+const present = (texts: Readonly<Record<string, string | undefined>>): TextLine[] =>
+  Object.entries(texts).flatMap(([name, text]) => (text ? [{ name, text }] : []));
