@@ -1,6 +1,6 @@
 /**
- * Compares docs/grant/bulk-grants.md, and the page in Japanese beside it, with the codes of sheets,
- * the states and the digests.
+ * Compares docs/grant/bulk-grants.md, and the page in Japanese beside it, with the codes of sheets
+ * and the states, and docs/call/bulk-grants.md with the digests.
  */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -13,10 +13,11 @@ import { createRowsDigest, digestOf } from "../../src/bulk-grants/use-cases/rows
 import { codeBlocks, codeNamed, projectRoot } from "../support/markdown.ts";
 
 const page = "docs/grant/bulk-grants.md";
+const digestPage = "docs/call/bulk-grants.md";
 const text = readFileSync(`${projectRoot}${page}`, "utf8");
 const source = readFileSync(`${projectRoot}src/bulk-grants/rules/sheet.ts`, "utf8");
 
-const japanese = readFileSync(`${projectRoot}docs/grant/README.ja.md`, "utf8");
+const japanese = readFileSync(`${projectRoot}docs/grant/bulk-grants.ja.md`, "utf8");
 const pages = [
   ["in English", text],
   ["in Japanese", japanese],
@@ -55,7 +56,11 @@ async function* bytesOf(csv: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(csv);
 }
 
-const sheets = [page, "docs/grant/README.md", "docs/grant/README.ja.md"].map((file) => {
+const sheetPages = [
+  ...[page, "docs/grant/bulk-grants.ja.md"],
+  ...["docs/grant/README.md", "docs/grant/README.ja.md"],
+];
+const sheets = sheetPages.map((file) => {
   const csv = codeBlocks(file).find(({ language }) => language === "csv")?.code ?? "";
   return [file, csv] as const;
 });
@@ -83,10 +88,10 @@ test("the commands compute the digest that an approval names", async () => {
     requiredApprovalCount: 1,
     rowsDigest: rows.digest(),
   });
-  const command = codeNamed(page, "digest");
+  const command = codeNamed(digestPage, "digest");
   const { stdout } = await promisify(execFile)("sh", ["-c", command]);
   expect(stdout).toBe(digest);
-  const blocks = codeBlocks(page);
+  const blocks = codeBlocks(digestPage);
   const index = blocks.findIndex(({ code }) => code === command);
   expect(blocks[index + 1]?.code).toBe(`${digest}\n`);
 });

@@ -181,7 +181,7 @@ export const digest = runs(HeaderSchema, {
   },
 });
 
-/** The digest of a bulk grant with these rows: docs/grant/bulk-grants.md says over what it is. */
+/** The digest of a bulk grant with these rows: docs/call/bulk-grants.md says over what it is. */
 function digestOf(bulkGrant: BulkGrant, rowsDigest: string): string {
   const { executeTime, cause } = bulkGrant;
   const approved = {
