@@ -2,25 +2,17 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import {
   type BulkGrant,
-  BulkGrantSchema,
   BulkGrantService,
   type GetBulkGrantResponse,
-  GetBulkGrantResponseSchema,
   ReverseBulkGrantRequestSchema,
   ReverseBulkGrantResponseSchema,
   BulkGrant_State as State,
 } from "@meguri/client/bulk-grants";
-import { readSummary, summaryCells } from "./bulk-show.ts";
-import {
-  aboutBulkGrant,
-  approvalCounts,
-  detailsOf,
-  reportSubmission,
-  stateText,
-} from "./bulk-text.ts";
+import { facts, readSummary, summaryCells } from "./bulk-show.ts";
+import { aboutBulkGrant, detailsOf, reportSubmission, stateText } from "./bulk-text.ts";
 import { runs, says } from "./command.ts";
 import { agree, expectTerminal, refuse } from "./confirm.ts";
-import { columnsOf, linesOf } from "./fields.ts";
+import { linesOf } from "./fields.ts";
 import { write } from "./io.ts";
 import {
   cause,
@@ -69,18 +61,6 @@ export const approve = says(BulkGrantService.method.approveBulkGrant, {
   text: ({ bulkGrant }) => line(aboutBulkGrant(bulkGrant)),
 });
 
-const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
-  "title, cause",
-  { state: stateText },
-  "revision, rows: rowCount, points: totalPoints, expire month: expireMonth",
-  "already granted: alreadyGrantedCount, submitter, started by: starter",
-  {
-    time: ({ executeTime }) => executeTime ?? "as soon as it is approved",
-    approvals: approvalCounts,
-  },
-  "reverses: reversedBulkGrantId, same content as: sameContentBulkGrantId",
-]);
-
 const questionOf = ({ reversedBulkGrantId, totalPoints }: BulkGrant): string =>
   reversedBulkGrantId
     ? printable(
@@ -110,7 +90,7 @@ export const reverse = runs(ReverseBulkGrantRequestSchema, {
     const { programId, reversedBulkGrantId: bulkGrantId, executeTime } = request;
     const reversed = await meguri.bulkGrants.getBulkGrant({ programId, bulkGrantId }, call);
     if (reversed.bulkGrant === undefined) return;
-    if (!out.isJson) await write(io.stderr, out.table(linesOf(reversedFacts, reversed)));
+    if (!out.isJson) await write(io.stderr, out.table(linesOf(facts, reversed.bulkGrant)));
     if (!force) {
       expectTerminal(session, "bulk reverse needs --force");
       const question = `Take back up to ${quantity(grantedPoints(reversed), "point")}?`;
@@ -131,15 +111,3 @@ export const reverse = runs(ReverseBulkGrantRequestSchema, {
 /** The points that the current revision and, of its rows, the earlier ones have granted. */
 const grantedPoints = ({ bulkGrant, progress }: GetBulkGrantResponse): bigint =>
   (bulkGrant?.alreadyGrantedPoints ?? 0n) + (progress?.grantedPoints ?? 0n);
-
-const reversedFacts = columnsOf<GetBulkGrantResponse>(GetBulkGrantResponseSchema, [
-  "reversed: bulkGrant.bulkGrantId, title: bulkGrant.title, cause: bulkGrant.cause",
-  { state: ({ bulkGrant }) => bulkGrant && stateText(bulkGrant) },
-  "revision: bulkGrant.revision, rows: bulkGrant.rowCount",
-  {
-    "granted rows": ({ bulkGrant, progress }) =>
-      (bulkGrant?.alreadyGrantedCount ?? 0) + (progress?.grantedCount ?? 0),
-    "granted points": grantedPoints,
-  },
-  "submitter: bulkGrant.submitter",
-]);

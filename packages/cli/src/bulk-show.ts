@@ -53,7 +53,7 @@ export const show = runs(GetBulkGrantRequestSchema, {
       actions: actions.map((action) => jsonOf(BulkGrant_ActionSchema, action)),
     };
     const sections = [
-      section(out, "fact", factColumns, linesOf(facts, found)),
+      section(out, "fact", factColumns, [...linesOf(facts, found), ["digest", found.digest]]),
       section(out, "summary", summaryColumns, summaryCells(summary)),
       section(out, "revision", revisionColumns, revisions),
       section(out, "action", actionColumns, actions),
@@ -85,7 +85,8 @@ type Fact = readonly [name: string, value: Cell];
 
 const factColumns: Columns<Fact> = { fact: ([name]) => name, value: ([, value]) => value };
 
-const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
+/** The facts beside the digest, which a person reads last. */
+export const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
   "bulk grant: bulkGrantId, title, cause",
   { state: stateText },
   "revision, rows: rowCount, points: totalPoints, expire month: expireMonth",
@@ -95,8 +96,9 @@ const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
   { approvals: approvalCounts },
   "source, address: sourceUrl, moved to: movedTo.name",
   { "failed rows": ({ failedRowsAt }) => failedRowsAt?.url || failedRowsAt?.name },
-  "reverses: reversedBulkGrantId, same content as: sameContentBulkGrantId, time: executeTime",
-  "created: createTime, started: startTime, ended: endTime, counts final: countsFinalTime, digest",
+  "reverses: reversedBulkGrantId, same content as: sameContentBulkGrantId",
+  { time: ({ executeTime }) => executeTime ?? "as soon as it is approved" },
+  "created: createTime, started: startTime, ended: endTime, counts final: countsFinalTime",
 ]);
 
 const summaryColumns: Columns<Fact> = { summary: ([name]) => name, value: ([, value]) => value };
