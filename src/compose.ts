@@ -12,6 +12,7 @@ import { createBulkSources } from "./bulk-grants/sources/bulk-sources.ts";
 import { readSourceDefinitions } from "./bulk-grants/sources/definitions.ts";
 import { createObjectSource } from "./bulk-grants/sources/objects.ts";
 import { createDynamoSheetStore } from "./bulk-grants/store/sheet-store.ts";
+import { progressOf } from "./bulk-grants/use-cases/queries.ts";
 import { createDueHours } from "./due/runtime/due-hours.ts";
 import { createAnnouncements } from "./feed/announce/announcements.ts";
 import { createTargetOwnerCache } from "./feed/runtime/target-owner-cache.ts";
@@ -183,7 +184,10 @@ export function compose(
   const { maxStreams } = config;
   const announcements = composeAnnouncements(config, log);
   const unreadCounts = createUnreadCountStreams({ reader, log, maxStreams, announcements });
-  const bulkGrantStreams = createBulkGrantStreams({ reader, log, maxStreams });
+  const bulkGrantStreams = createBulkGrantStreams({
+    ...{ reader, log, maxStreams },
+    progressOf: (bulkGrant) => progressOf({ reader }, bulkGrant),
+  });
   const engine = new CommitEngine({ store: createDynamoItemStore(clients.single, names), clock });
   const reporter = composeReporter(config);
   const tallies = {

@@ -2,25 +2,22 @@
 import pLimit from "p-limit";
 import type { Logger } from "../../platform/observe/log.ts";
 import { describeError } from "../../platform/ports/described-errors.ts";
-import { allPages } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { withJitter } from "../../platform/work/jitter.ts";
 import type { BulkGrantEvent, BulkGrantProgress } from "../ports/bulk-grants.ts";
 import type { Reader } from "../ports/deps.ts";
 import { bulkGrantRef } from "../ports/records.ts";
-import type { BulkGrantName } from "../rules/bulk-grant.ts";
+import type { BulkGrant, BulkGrantName } from "../rules/bulk-grant.ts";
 
 /** The time between two polls, with a jitter, so that servers do not stay in step. */
 const pollMs = 1_000;
 const pollJitter = 0.1;
 
-/** How many outcomes of blocks one request reads. */
-const pageSize = 200;
-
-const noProgress: BulkGrantProgress = { grantedCount: 0, grantedPoints: 0, failedCount: 0 };
-
-/** The part of the reader that a feed needs. */
-export type BulkGrantSource = Pick<Reader, "get" | "blockOutcomes">;
+/** What a feed reads. */
+export interface BulkGrantSource {
+  readonly reader: Pick<Reader, "get">;
+  readonly progressOf: (bulkGrant: BulkGrant) => Promise<BulkGrantProgress>;
+}
 
 /** A bulk grant and its progress, as streams send them. */
 export type BulkGrantUpdate = Extract<BulkGrantEvent, { bulkGrant: unknown }>;
@@ -41,7 +38,7 @@ export interface BulkGrantFeed {
 
 /** Creates the feed of a bulk grant and begins to poll it. Its polls never throw. */
 export function createBulkGrantFeed(
-  reader: BulkGrantSource,
+  { reader, progressOf }: BulkGrantSource,
   { programId, bulkGrantId }: BulkGrantName,
   log: Logger,
 ): BulkGrantFeed {
@@ -59,9 +56,7 @@ export function createBulkGrantFeed(
       throw new DomainError("BULK_GRANT_NOT_FOUND", `there is no bulk grant ${bulkGrantId}`);
     }
     const { value: bulkGrant, version } = found;
-    const { state, revision, result = noProgress } = bulkGrant;
-    const progress =
-      state === "RUNNING" ? await progressOf(reader, revision.uploadId) : progressIn(result);
+    const progress = await progressOf(bulkGrant);
     if (version === latest?.version && isSame(progress, latest.progress)) return;
     latest = { bulkGrant, progress, version };
     for (const notify of watchers) notify();
@@ -105,32 +100,6 @@ export function createBulkGrantFeed(
     },
   };
 }
-
-/** Adds up the outcomes of all blocks, also those of earlier runs. */
-async function progressOf(
-  reader: Pick<Reader, "blockOutcomes">,
-  uploadId: string,
-): Promise<BulkGrantProgress> {
-  let { grantedCount, grantedPoints, failedCount } = noProgress;
-  for await (const outcomes of allPages(pageSize, (page) => reader.blockOutcomes(uploadId, page))) {
-    for (const outcome of outcomes) {
-      grantedCount += outcome.grantedCount;
-      grantedPoints += outcome.grantedPoints;
-      failedCount += outcome.failures.length;
-    }
-  }
-  return { grantedCount, grantedPoints, failedCount };
-}
-
-const progressIn = ({
-  grantedCount,
-  grantedPoints,
-  failedCount,
-}: BulkGrantProgress): BulkGrantProgress => ({
-  grantedCount,
-  grantedPoints,
-  failedCount,
-});
 
 const isSame = (a: BulkGrantProgress, b: BulkGrantProgress): boolean =>
   a.grantedCount === b.grantedCount &&

@@ -12,8 +12,7 @@ import {
   createBulkGrantFeed,
 } from "./bulk-grant-feed.ts";
 
-interface BulkGrantStreamsDeps {
-  readonly reader: BulkGrantSource;
+interface BulkGrantStreamsDeps extends BulkGrantSource {
   readonly log: Logger;
   /** The most streams that may be open at a time. */
   readonly maxStreams: number;
@@ -24,14 +23,14 @@ interface BulkGrantStreamsDeps {
  * while no stream is open.
  */
 export function createBulkGrantStreams(deps: BulkGrantStreamsDeps): BulkGrantStreams {
-  const { reader, log, maxStreams } = deps;
+  const { log, maxStreams } = deps;
   const feeds = new Map<string, BulkGrantFeed>();
   const streams = new OpenStreams<BulkGrantEvent>(maxStreams);
 
   /** Begins with what is stored now; ends when the bulk grant cannot be read. */
   async function begin(stream: Stream<BulkGrantEvent>, name: BulkGrantName): Promise<void> {
     const key = `${name.programId}#${name.bulkGrantId}`;
-    const feed = feeds.get(key) ?? createBulkGrantFeed(reader, name, log);
+    const feed = feeds.get(key) ?? createBulkGrantFeed(deps, name, log);
     feeds.set(key, feed);
     const notify = () => stream.notify(watch);
     let isOpen = false;

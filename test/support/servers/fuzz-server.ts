@@ -4,6 +4,7 @@
  */
 
 import { createBulkGrantStreams } from "../../../src/bulk-grants/runtime/bulk-grants.ts";
+import { progressOf } from "../../../src/bulk-grants/use-cases/queries.ts";
 import { createUnreadCountStreams } from "../../../src/feed/runtime/unread-counts.ts";
 import { setupProgram } from "../../../src/ops/setup.ts";
 import { readConfig } from "../../../src/platform/config/config.ts";
@@ -26,7 +27,10 @@ const server = createServer({
   deps: {
     ...deps,
     unreadCounts: createUnreadCountStreams(streams),
-    bulkGrantStreams: createBulkGrantStreams(streams),
+    bulkGrantStreams: createBulkGrantStreams({
+      ...streams,
+      progressOf: (bulkGrant) => progressOf(deps, bulkGrant),
+    }),
   },
   config: readConfig(env, "server"),
   log,

@@ -12,6 +12,7 @@ import {
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { inject } from "vitest";
 import { createBulkGrantStreams } from "../../../src/bulk-grants/runtime/bulk-grants.ts";
+import { progressOf } from "../../../src/bulk-grants/use-cases/queries.ts";
 import { compose, composeAccess } from "../../../src/compose.ts";
 import { createUnreadCountStreams } from "../../../src/feed/runtime/unread-counts.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
@@ -242,7 +243,10 @@ function memoryServerDeps(log: Logger): Deps & { readonly store: MemoryStore } {
   const clock = createTestClock(deps.reader, { offsetMs: () => 0 });
   const engine = new CommitEngine({ store: store.itemStore, clock });
   const unreadCounts = createUnreadCountStreams({ reader: deps.reader, log, maxStreams: 100 });
-  const bulkGrantStreams = createBulkGrantStreams({ reader: deps.reader, log, maxStreams: 100 });
+  const bulkGrantStreams = createBulkGrantStreams({
+    ...{ reader: deps.reader, log, maxStreams: 100 },
+    progressOf: (bulkGrant) => progressOf(deps, bulkGrant),
+  });
   const readAhead: Deps["readAhead"] = (requests) => engine.readAhead(requests);
   return { ...deps, clock, engine, readAhead, unreadCounts, bulkGrantStreams, store };
 }
