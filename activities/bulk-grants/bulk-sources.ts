@@ -14,9 +14,11 @@ import type {
   WriteRefusalInput,
 } from "../../src/bulk-grants/contract/sheet-sources.ts";
 import { addressOf } from "../../src/bulk-grants/rules/bulk-grant-text.ts";
-import { moveSheet } from "../../src/bulk-grants/use-cases/move-sheet.ts";
-import { pickUpSheet } from "../../src/bulk-grants/use-cases/pick-up-sheet.ts";
-import { reportPickUp } from "../../src/bulk-grants/use-cases/report-pick-up.ts";
+import {
+  moveSheet,
+  pickUpSheet,
+  reportPickUp,
+} from "../../src/bulk-grants/use-cases/pick-up-sheet.ts";
 import { submitFromSource } from "../../src/bulk-grants/use-cases/submit-from-source.ts";
 import { writeRefusal } from "../../src/bulk-grants/use-cases/write-refusal.ts";
 import type { Deps } from "../../src/hub/deps.ts";

@@ -86,7 +86,7 @@ function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartO
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",
     staticSummary: escapeMarkdown(summary),
-    staticDetails: details(bulkGrant),
+    staticDetails: details,
     // A run that continues as new loses its summary and details, but keeps its memo.
     memo: { summary },
     typedSearchAttributes: [
@@ -99,15 +99,7 @@ function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartO
   };
 }
 
-/** The fixed details of a run, with the commands of an operator. Its current details change. */
-const details = ({ programId, bulkGrantId, revision: { reversedBulkGrantId } }: BulkGrant) =>
-  [
-    `- bulk grant: ${escapeMarkdown(bulkGrantId)}`,
-    `- program: ${escapeMarkdown(programId)}`,
-    ...(reversedBulkGrantId === undefined
-      ? []
-      : [`- revokes what was granted by: ${escapeMarkdown(reversedBulkGrantId)}`]),
-    "",
-    "**Request Cancellation** cancels the bulk grant. **Terminate** does not: a new run starts " +
-      "within a minute and continues.",
-  ].join("\n");
+/** The fixed details of a run. Its current details have all else. */
+const details =
+  "**Request Cancellation** cancels the bulk grant. **Terminate** does not: a new run starts " +
+  "within a minute and continues.";

@@ -1,9 +1,12 @@
-/** The use case that submits a new file of a source, under the name of its campaign. */
+/** The use cases of a pick-up: submits a new file, moves it, and reports what was refused. */
 
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
-import { type BulkGrantName, finalStates } from "../rules/bulk-grant.ts";
+import type { PickUpReport } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
+import { type BulkGrantName, finalStates, type SheetAddress } from "../rules/bulk-grant.ts";
+import { changeBulkGrant } from "./bulk-grant-record.ts";
 import { idForm } from "./check-row.ts";
 import { foundText } from "./found-text.ts";
 import { bulkGrantIdIn } from "./read-sheet.ts";
@@ -86,4 +89,47 @@ function refuseOver({ bulkGrant, revision, replayed }: Submitted, pickUpTime: In
       ? `${bulkGrantId} has granted this sheet already; another grant needs another name`
       : `${bulkGrantId} is ${state} with this sheet; retry it, or submit it with replaced_revision`;
   throw new DomainError("WRONG_STATE", text, { state });
+}
+
+/** A sheet of a source, and the bulk grant to which it was submitted, if it was. */
+interface MovedSheet {
+  readonly source: string;
+  readonly to: "done" | "failed";
+  readonly bulkGrant: BulkGrantName | undefined;
+}
+
+/**
+ * Moves the sheet, and keeps in the bulk grant whose revision it is where it is then, so that
+ * messages lead there. Returns where; undefined when the sheet is not there any more.
+ */
+export async function moveSheet(
+  deps: Pick<Deps, "engine" | "bulkSources">,
+  { source, to, bulkGrant }: MovedSheet,
+): Promise<SheetAddress | undefined> {
+  const movedTo = await deps.bulkSources.move(source, to);
+  if (movedTo && bulkGrant) {
+    await changeBulkGrant(deps, bulkGrant, (record) =>
+      record.revision.source === source ? { ...record, movedTo } : record,
+    );
+  }
+  return movedTo;
+}
+
+/** A pick-up sends at most this many messages: one for each sheet, or one for all. */
+const maxMessages = 5;
+
+/**
+ * Sends a message for each sheet, or one for all when there are more than five. Throws the error of
+ * the first message that was not sent, and then sends no further message. Must not be repeated.
+ */
+export async function reportPickUp(
+  { reporter }: Pick<Deps, "reporter">,
+  report: PickUpReport,
+): Promise<void> {
+  const { sheets, moreCount } = report;
+  const reports =
+    sheets.length + moreCount > maxMessages
+      ? [report]
+      : sheets.map((sheet) => ({ ...report, sheets: [sheet] }));
+  for (const each of reports) await reporter.sendPickUp(each);
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeFailuresToSource } from "../../../src/bulk-grants/use-cases/advance.ts";
-import { moveSheet } from "../../../src/bulk-grants/use-cases/move-sheet.ts";
+import { moveSheet } from "../../../src/bulk-grants/use-cases/pick-up-sheet.ts";
 import { BulkGrant_State as State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import {

@@ -1,6 +1,6 @@
 /** Tests how many messages a pick-up sends. */
 import { expect, test } from "vitest";
-import { reportPickUp } from "../../../src/bulk-grants/use-cases/report-pick-up.ts";
+import { reportPickUp } from "../../../src/bulk-grants/use-cases/pick-up-sheet.ts";
 import { recordReports } from "../../support/servers/bulk-ports.ts";
 
 const report = (count: number, moreCount: number) => ({
