@@ -139,9 +139,9 @@ function testCommands(mode: Mode): void {
 
     await stack.server.points.unfreezeAccount({ userId: `${id}-a`, eventId: "unfreeze" });
     const option = "--replaced-revision 1";
-    expect(await failed(1, ...submit)).toContain(
-      `not submitted: this is revision 1, which is INVALID; make it the next one with: ${option}\n`,
-    );
+    const again = await failed(1, ...submit);
+    expect(again).toContain("not submitted: this is revision 1, which is INVALID\n");
+    expect(again).toContain(`Or the same one again: meguri bulk submit ${id} SHEET ${option}\n`);
     const following = meguri.start(...submit, ...option.split(" "), "--wait");
     await awaiting(id, State.AWAITING_APPROVAL);
     const digest = await digestOf(id);

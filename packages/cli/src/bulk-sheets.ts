@@ -12,7 +12,7 @@ import {
   type UploadBulkGrantResponse,
   UploadBulkGrantResponseSchema,
 } from "@meguri/client/bulk-grants";
-import { aboutBulkGrant, commandFor, reportSubmission } from "./bulk-text.ts";
+import { aboutBulkGrant, reportSubmission } from "./bulk-text.ts";
 import { createBar, follow } from "./bulk-watch.ts";
 import { runs } from "./command.ts";
 import { UsageError } from "./errors.ts";
@@ -208,8 +208,7 @@ function differenceText(bulkGrant: BulkGrant, check: SheetCheck): string {
   if (check.rowCount === bulkGrant.rowCount && check.totalPoints === bulkGrant.totalPoints) {
     return (
       `the sheet is not what revision ${bulkGrant.revision} holds: it has as many rows and ` +
-      `points, but other users, other reasons, or another order; compare it with: ` +
-      commandFor(bulkGrant, "rows")
+      `points, but other users, other reasons, or another order; meguri bulk rows lists them`
     );
   }
   return (

@@ -31,24 +31,6 @@ export const approvalCounts = (bulkGrant: BulkGrant): string => {
   return `${approvals.length} of ${raisedApprovalCount || requiredApprovalCount}`;
 };
 
-/** A command line about a bulk grant, which can be pasted into a shell. */
-export function commandFor(
-  { programId, bulkGrantId }: Pick<BulkGrant, "programId" | "bulkGrantId">,
-  command: string,
-  ...further: readonly string[]
-): string {
-  const program = programId === "default" ? [] : ["--program", programId];
-  return ["meguri bulk", command, shellWord(bulkGrantId), ...further, ...program].join(" ");
-}
-
-/** Quotes a word that a shell would not take as it is: others have chosen the ids. */
-const shellWord = (word: string): string =>
-  /^[\w.:@%+=,/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-
-/** The option that makes a revision of the same content. */
-const sameContent = ({ revision }: Pick<BulkGrant, "revision">): string =>
-  `--replaced-revision ${revision}`;
-
 /** What a bulk grant waits for or how it has ended, and what a person can do next. */
 export const detailsOf = async (session: Session, bulkGrant: BulkGrant): Promise<string[]> => [
   ...(bulkGrant.state === State.INVALID ? await wrongRows(session, bulkGrant) : []),
@@ -84,11 +66,12 @@ interface Submission {
   readonly revision: number;
 }
 
-/** The states in which nothing of the content will be granted. */
+/** The states in which nothing more is granted until a person does something. */
 const endedWithoutGranting: ReadonlySet<State> = new Set([
   State.INVALID,
   State.REJECTED,
   State.CANCELLED,
+  State.DONE_WITH_FAILURES,
 ]);
 
 /**
@@ -100,32 +83,18 @@ export async function reportSubmission(
   { bulkGrant, replayed, revision }: Submission,
 ): Promise<boolean> {
   if (bulkGrant === undefined) return true;
-  const option = `make it the next one with: ${sameContent(bulkGrant)}`;
   if (revision !== bulkGrant.revision) {
     return refuse(
       session,
-      `not submitted: this was revision ${revision}, which others have replaced; ${option}`,
+      `not submitted: this was revision ${revision}, which others have replaced; ` +
+        `make it the next one with: --replaced-revision ${bulkGrant.revision}`,
     );
   }
-  if (replayed && endedWithoutGranting.has(bulkGrant.state)) {
-    const state = stateText(bulkGrant);
-    return refuse(
-      session,
-      `not submitted: this is revision ${revision}, which is ${state}; ${option}`,
-    );
-  }
-  if (replayed && bulkGrant.state === State.DONE_WITH_FAILURES) {
-    return refuse(
-      session,
-      `not submitted: rows of this revision have failed; run them again with: ` +
-        commandFor(bulkGrant, "retry"),
-    );
-  }
-  const done = bulkGrant.state === State.DONE ? ", and all rows are granted" : "";
-  await session.out.note(
-    replayed
-      ? `replayed: the current revision has the same content${done}`
-      : `follow it with: ${commandFor(bulkGrant, "watch")}`,
+  if (replayed) await session.out.note("replayed: the current revision has the same content");
+  for (const line of bulkGrant.details) await session.out.note(line);
+  if (!replayed || !endedWithoutGranting.has(bulkGrant.state)) return true;
+  return refuse(
+    session,
+    `not submitted: this is revision ${revision}, which is ${stateText(bulkGrant)}`,
   );
-  return true;
 }
