@@ -1,6 +1,6 @@
 /** Carries out the cancellation of a run, which an operator requests: its record ends. */
 import { CancellationScope } from "@temporalio/workflow";
-import type { ChangeInput } from "../src/platform/contract/changes.ts";
+import type { ChangeInput } from "../src/platform/contract/payloads.ts";
 import { orRefusal, refusalOf } from "./failures.ts";
 
 interface Cancellation {

@@ -1,7 +1,8 @@
 /** Sweeps: long work in parts and bounded steps, until a workflow has to continue as new. */
 import { workflowInfo } from "@temporalio/workflow";
 import { addCounts } from "../src/platform/words/sums.ts";
-import { type ShardLeft, shardCount } from "../src/points/contract/points.ts";
+import type { ShardLeft } from "../src/points/contract/payloads.ts";
+import { shardCount } from "../src/points/contract/points.ts";
 import { orRefusal } from "./failures.ts";
 
 /** A part of long work, and the cursor of its next step. */

@@ -1,13 +1,13 @@
 /** The activities that validate, execute and report a bulk grant, and change it for operators. */
 import { log, sleep } from "@temporalio/activity";
-import type {
-  BlocksInput,
-  BlocksResult,
-  BulkChangeInput,
-  BulkGrantInput,
-  BulkGrantStatus,
-  BulkGrantView,
-} from "../../src/bulk-grants/contract/bulk-grants.ts";
+import type { BlocksResult, BulkGrantView } from "../../src/bulk-grants/contract/bulk-grants.ts";
+import {
+  blocksInput,
+  bulkChangeInput,
+  bulkGrantInput,
+  revisionInput,
+  runInput,
+} from "../../src/bulk-grants/contract/payloads.ts";
 import type { BulkGrant, BulkGrantName } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import { grantedPointsExpireTime } from "../../src/bulk-grants/rules/bulk-grant-summary.ts";
 import {
@@ -41,7 +41,7 @@ import {
 import type { Deps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
 import { bulkGrantTiming } from "../../workflows/timing.ts";
-import { check } from "../checks.ts";
+import { checked } from "../checked.ts";
 import { fromTemporal } from "../operators.ts";
 import { heartbeatWhile, runStep } from "../steps.ts";
 import { type RowsSoFar, rowLines, toCounts, toStatus, toView } from "./bulk-grant-view.ts";
@@ -51,45 +51,39 @@ const maxFailedLines = 20;
 
 /** Each of these activities may be repeated. */
 export function bulkGrantActivities(deps: Deps, onBlock: Observers["onBlock"]) {
-  const viewOf = (input: BulkGrantInput) => readView(deps, input);
-
   return {
     /** Moves the record on by the time. Returns what follows from it. */
-    advanceBulkGrant: (input: BulkGrantInput): Promise<BulkGrantView> => viewOf(input),
+    advanceBulkGrant: checked([bulkGrantInput], (name) => readView(deps, name)),
 
     /** Checks rows for one step. A retry continues from the last heartbeat. */
-    async validateBlocks(input: BlocksInput): Promise<BlocksResult> {
-      const { revision, from, to } = check(input, blocksFields);
-      const range = { ...nameOf(input), revision, to };
-      return runStep<{ readonly next: number }, BlocksResult>(
-        { next: from },
-        ({ next = from }, shouldContinue) =>
-          validateBlocks(deps, { ...range, from: next }, shouldContinue),
-      );
-    },
+    validateBlocks: checked(
+      [blocksInput],
+      (range): Promise<BlocksResult> =>
+        runStep<{ readonly next: number }, BlocksResult>(
+          { next: range.from },
+          ({ next = range.from }, shouldContinue) =>
+            validateBlocks(deps, { ...range, from: next }, shouldContinue),
+        ),
+    ),
 
     /** Ends the validation, and returns what follows. */
-    async completeValidation(
-      input: BulkGrantInput & { readonly revision: number },
-    ): Promise<BulkGrantView> {
-      const { revision } = check(input, { revision: "number" });
-      const name = nameOf(input);
+    completeValidation: checked([revisionInput], async ({ revision, ...name }) => {
       const onDamage = (what: string, err: unknown) =>
         log.error("a sheet could not be compared", { ...name, what, err });
       await heartbeatWhile(completeValidation(deps, name, revision, onDamage));
-      return viewOf(input);
-    },
+      return readView(deps, name);
+    }),
 
     /** Executes rows for one step. A retry continues from the last heartbeat. */
-    async runBlocks(input: BlocksInput): Promise<BlocksResult> {
-      const { revision, run, from, to } = check(input, blocksFields);
-      const name = nameOf(input);
+    runBlocks: checked([blocksInput], async (range): Promise<BlocksResult> => {
+      const { programId, bulkGrantId, from } = range;
+      const name = { programId, bulkGrantId };
       const { next, stopped } = await runStep<RunProgress, RunProgress>(
         { next: from },
         ({ next = from }, shouldContinue) =>
           runBlocks(
             deps,
-            { ...name, revision, run, from: next, to },
+            { ...range, from: next },
             shouldContinue,
             (_userId, err) => log.error("a row could not be executed", { ...name, err }),
             onBlock,
@@ -103,48 +97,45 @@ export function bulkGrantActivities(deps: Deps, onBlock: Observers["onBlock"]) {
         counts: toCounts(bulkGrant, found),
         rows: rowLines(bulkGrant, found),
       };
-    },
+    }),
 
     /** Ends a run, or counts a cancelled one again, and returns what follows. */
-    async finishRun(input: BulkGrantInput & { readonly run: number }): Promise<BulkGrantView> {
-      const { run } = check(input, { run: "number" });
-      const name = nameOf(input);
+    finishRun: checked([runInput], async ({ run, ...name }) => {
       const awaitLateRows = () => sleep(bulkGrantTiming.lateRowsMs);
       await heartbeatWhile(finishRun(deps, name, run, awaitLateRows));
-      return viewOf(input);
-    },
+      return readView(deps, name);
+    }),
 
     /** Tells people at most once what is due about the wait for approvals. */
-    async announceBulkGrant(input: BulkGrantInput): Promise<object> {
-      await announce(deps, nameOf(input));
+    announceBulkGrant: checked([bulkGrantInput], async (name) => {
+      await announce(deps, name);
       return {};
-    },
+    }),
 
     /** Reminds people once that the bulk grant awaits approval, when it is time. */
-    async remindOfApproval(input: BulkGrantInput): Promise<object> {
-      await remindOfApproval(deps, nameOf(input));
+    remindOfApproval: checked([bulkGrantInput], async (name) => {
+      await remindOfApproval(deps, name);
       return {};
-    },
+    }),
 
     /** Writes the failed rows to the source. */
-    async writeFailuresToSource(input: BulkGrantInput): Promise<object> {
-      await heartbeatWhile(writeFailuresToSource(deps, nameOf(input)));
+    writeFailuresToSource: checked([bulkGrantInput], async (name) => {
+      await heartbeatWhile(writeFailuresToSource(deps, name));
       return {};
-    },
+    }),
 
     /** Reports the outcome at most once, and returns what follows. */
-    async reportOutcome(input: BulkGrantInput): Promise<BulkGrantView> {
-      await heartbeatWhile(reportOutcome(deps, nameOf(input)));
-      return viewOf(input);
-    },
+    reportOutcome: checked([bulkGrantInput], async (name) => {
+      await heartbeatWhile(reportOutcome(deps, name));
+      return readView(deps, name);
+    }),
 
     ...changeActivities(deps),
   };
 }
 
 /** Moves the record on by the time, and shows what follows. */
-async function readView(deps: Deps, input: BulkGrantInput): Promise<BulkGrantView> {
-  const name = nameOf(input);
+async function readView(deps: Deps, name: BulkGrantName): Promise<BulkGrantView> {
   const advanced = await advanceBulkGrant(deps, name);
   const { bulkGrant } = advanced;
   const program = await deps.programs.get(bulkGrant.programId);
@@ -177,10 +168,10 @@ async function rowsSoFar(deps: Pick<Deps, "reader">, bulkGrant: BulkGrant): Prom
 function changeActivities(deps: Deps) {
   // The run that handles an Update reads its record again by itself, so it needs no signal.
   const ownDeps = { ...deps, workflows: { ...deps.workflows, refreshBulkGrant: async () => {} } };
-  const by =
-    (change: (deps: Deps, input: BulkGrantChange) => Promise<BulkGrant>) =>
-    async (key: BulkGrantInput, input: BulkChangeInput): Promise<BulkGrantStatus> =>
-      toStatus(await change(ownDeps, { ...nameOf(key), ...actorOf(input) }));
+  const by = (change: (deps: Deps, input: BulkGrantChange) => Promise<BulkGrant>) =>
+    checked([bulkGrantInput, bulkChangeInput], async (name, { subject, reason = "" }) =>
+      toStatus(await change(ownDeps, { ...name, caller: fromTemporal(subject), reason })),
+    );
   return {
     rejectBulkGrant: by(rejectBulkGrant),
     cancelBulkGrant: by(cancelBulkGrant),
@@ -188,17 +179,4 @@ function changeActivities(deps: Deps) {
     resumeBulkGrant: by(resumeBulkGrant),
     retryBulkGrant: by(retryBulkGrant),
   };
-}
-
-const blocksFields = { revision: "number", run: "number", from: "number", to: "number" };
-
-function nameOf(input: BulkGrantInput): BulkGrantName {
-  const fields = { program_id: "string", bulk_grant_id: "string" };
-  const { program_id: programId, bulk_grant_id: bulkGrantId } = check(input, fields);
-  return { programId, bulkGrantId };
-}
-
-function actorOf(input: BulkChangeInput) {
-  const { subject, reason = "" } = check(input, { subject: "string" });
-  return { caller: fromTemporal(subject), reason };
 }

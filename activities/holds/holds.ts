@@ -1,15 +1,16 @@
 /** The activities that release a hold: at its time, and for operators. */
 
-import type { HoldKey, HoldStep } from "../../src/holds/contract/holds.ts";
+import type { HoldStep } from "../../src/holds/contract/holds.ts";
+import { holdKey } from "../../src/holds/contract/payloads.ts";
 import { capturedPointsOf, type Hold } from "../../src/holds/rules/hold.ts";
-import type { HoldCall } from "../../src/holds/use-cases/change-hold.ts";
 import { releaseHold } from "../../src/holds/use-cases/commands.ts";
 import { timeOutHold } from "../../src/holds/use-cases/time-out.ts";
 import type { Deps } from "../../src/hub/deps.ts";
-import type { ChangeInput, ChangeView } from "../../src/platform/contract/changes.ts";
+import type { ChangeView } from "../../src/platform/contract/changes.ts";
+import { changeInput } from "../../src/platform/contract/payloads.ts";
 import { formatInstant } from "../../src/platform/words/month.ts";
 import { entryRef } from "../../src/points/ports/records.ts";
-import { check } from "../checks.ts";
+import { checked } from "../checked.ts";
 import { fromTemporal } from "../operators.ts";
 
 export function holdActivities(deps: Deps) {
@@ -37,14 +38,13 @@ export function holdActivities(deps: Deps) {
 
   return {
     /** Releases the hold if it is due. Returns it as it is now. */
-    timeOutHold: async (input: HoldKey): Promise<HoldStep> =>
-      toStep((await timeOutHold(deps, toCall(input))).hold),
+    timeOutHold: checked([holdKey], async (name) => toStep((await timeOutHold(deps, name)).hold)),
 
     /** Releases the hold, as the RPC does. Returns it as it is then. */
-    async releaseHold(input: HoldKey, { reason = "" }: ChangeInput): Promise<HoldStep> {
-      const request = { ...toCall(input), caller: fromTemporal(undefined), reason };
+    releaseHold: checked([holdKey, changeInput], async (name, { reason = "" }) => {
+      const request = { ...name, caller: fromTemporal(undefined), reason };
       return toStep((await releaseHold(withoutSignal(deps), request)).hold);
-    },
+    }),
   };
 }
 
@@ -53,9 +53,3 @@ const withoutSignal = (deps: Deps): Deps => ({
   ...deps,
   workflows: { ...deps.workflows, refreshHold: async () => {} },
 });
-
-function toCall(input: HoldKey): HoldCall {
-  const fields = { program_id: "string", hold_id: "string", user_id: "string" };
-  const { program_id: programId, hold_id: holdId, user_id: userId } = check(input, fields);
-  return { programId, holdId, userId };
-}

@@ -3,12 +3,8 @@ import { activityInfo, log } from "@temporalio/activity";
 import type { Deps } from "../../src/hub/deps.ts";
 import { camelCased, snakeCased } from "../../src/platform/contract/payload-names.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
-import type {
-  JobEnd,
-  JobSegmentInput,
-  JobSegmentResult,
-  JobStepInput,
-} from "../../src/points/contract/jobs.ts";
+import type { JobSegmentResult } from "../../src/points/contract/jobs.ts";
+import { jobEnd, jobSegmentInput, jobStepInput } from "../../src/points/contract/payloads.ts";
 import type { Job, JobName } from "../../src/points/rules/jobs.ts";
 import { allJobs } from "../../src/points/use-cases/jobs/all-jobs.ts";
 import {
@@ -20,40 +16,41 @@ import {
 import { releaseScanLock, takeScanLock } from "../../src/points/use-cases/jobs/scan-lock.ts";
 import type { AccountsCursor } from "../../src/points/use-cases/sweep-accounts.ts";
 import { steps } from "../../workflows/timing.ts";
-import { check } from "../checks.ts";
+import { checked } from "../checked.ts";
 import { expected } from "../reservations/until-due.ts";
 import { heartbeatWhile, runStep } from "../steps.ts";
 
-const named = { kind: "string", program_id: "string", job_id: "string" };
+interface BegunJob {
+  readonly request: object;
+  readonly complete?: object;
+}
 
 /** Each of these activities may be repeated. */
 export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
-  async function find(input: JobStepInput): Promise<{ type: JobType; job: Job }> {
-    const type = types.find(({ kind }) => kind.name === input.kind);
+  async function find(name: JobName): Promise<{ type: JobType; job: Job }> {
+    const type = types.find(({ kind }) => kind.name === name.kind);
     if (!type) throw new DomainError("INVALID_REQUEST", "kind: there is no such job");
-    return { type, job: await readJob(deps, toName(input)) };
+    return { type, job: await readJob(deps, name) };
   }
 
   return {
     /** Returns the request of a job, and keeps its result if it is complete already. */
-    async beginJob(input: JobStepInput): Promise<{ request: object; complete?: object }> {
-      const { type, job } = await find(check(input, named));
+    beginJob: checked([jobStepInput], async (name): Promise<BegunJob> => {
+      const { type, job } = await find(name);
       const request = snakeCased(job.request);
       const complete = type.begin && (await heartbeatWhile(type.begin(deps, job)));
       if (!complete) return { request };
       await keepSum(deps, job, complete);
       return { request, complete: snakeCased(complete) };
-    },
+    }),
 
     /**
      * Adds up a segment, for one step, when the run has the lock. A retry continues from the last
      * heartbeat.
      */
-    async sweepSegment(input: JobSegmentInput): Promise<JobSegmentResult> {
-      const fields = { ...named, segment: "number", segments: "number", cursor: "string?" };
-      const { segment, segments, cursor } = check(input, fields);
+    sweepSegment: checked([jobSegmentInput], async (input): Promise<JobSegmentResult> => {
+      const { programId, jobId, segment, segments, cursor } = input;
       const { type, job } = await find(input);
-      const { programId, jobId } = job;
       const nothing = camelCased<object>(type.kind.nothing);
       const found = await withScanLock(deps, job, () =>
         runStep<AccountsCursor, StepResult<object>>(
@@ -73,26 +70,17 @@ export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
       );
       const { cursor: next, file, ...sum } = found;
       return { cursor: next, file, sum };
-    },
+    }),
 
     /** Completes a job, keeps its sum, and returns what operators read besides, in Markdown. */
-    async finishJob(input: JobEnd): Promise<{ text?: string }> {
-      const { files, ...end } = check(input, { ...named, sum: "object", files: "object" });
-      const { type, job } = await find(end);
-      const sum = camelCased<object>(end.sum);
-      const text =
-        type.finish && (await heartbeatWhile(type.finish(deps, job, sum, camelCased(files))));
+    finishJob: checked([jobEnd], async ({ sum, files, ...name }): Promise<{ text?: string }> => {
+      const { type, job } = await find(name);
+      const text = type.finish && (await heartbeatWhile(type.finish(deps, job, sum, files)));
       await keepSum(deps, job, sum);
       return text === undefined ? {} : { text };
-    },
+    }),
   };
 }
-
-const toName = ({ kind, program_id: programId, job_id: jobId }: JobStepInput): JobName => ({
-  kind,
-  programId,
-  jobId,
-});
 
 /**
  * Makes a step while its workflow has the lock. While another one has it, throws a failure that

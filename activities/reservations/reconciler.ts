@@ -9,19 +9,17 @@ import type { RecordName } from "../../src/due/ports/due.ts";
 import { startPendingPurges } from "../../src/feed/use-cases/reactions/purge-target.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
-import { camelCased } from "../../src/platform/contract/payload-names.ts";
-import { DomainError } from "../../src/platform/words/errors.ts";
-import type { Instant } from "../../src/platform/words/month.ts";
 import type { TargetName } from "../../src/platform/words/target-name.ts";
 import type { MonthEndCensus } from "../../src/points/ports/observers.ts";
 import type { Program } from "../../src/points/rules/program.ts";
 import { readMonthEnds } from "../../src/points/use-cases/programs/month-ends.ts";
 import { readAllPrograms } from "../../src/points/use-cases/programs/queries.ts";
-import type {
-  ReconcilerInput,
-  StartProgress,
-  SyncCounts,
-} from "../../src/reservations/contract/reconciler.ts";
+import {
+  type StartProgress,
+  startProgress,
+  syncInput,
+} from "../../src/reservations/contract/payloads.ts";
+import type { SyncCounts } from "../../src/reservations/contract/reconciler.ts";
 import { endDueHours, restoreDueHours } from "../../src/reservations/use-cases/due-programs.ts";
 import { countPausedReservations } from "../../src/reservations/use-cases/pause.ts";
 import {
@@ -30,7 +28,7 @@ import {
   startAllRuns,
 } from "../../src/reservations/use-cases/start-all-runs.ts";
 import { syncRuns } from "../../src/reservations/use-cases/sync-runs.ts";
-import { check } from "../checks.ts";
+import { checked } from "../checked.ts";
 import { heartbeatWhile, runStep } from "../steps.ts";
 
 type Started = StartCounts & ReservationsCursor;
@@ -41,26 +39,25 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
     log.warn("a reservation or a hold is left to the next pass", { ...name, err });
   return {
     /** Starts the runs of pending reservations, for one step. A retry goes on where it was. */
-    async startAllRuns(input: StartProgress): Promise<StartProgress> {
-      check(input, { started: "number", cursor: "string?" });
-      const start = camelCased<Started>(input);
-      return runStep<Started, Started>(start, (from, shouldContinue) =>
-        startAllRuns(deps, { ...start, ...from }, shouldContinue, onFailed),
-      );
-    },
+    startAllRuns: checked(
+      [startProgress],
+      (start): Promise<StartProgress> =>
+        runStep<Started, Started>(start, (from, shouldContinue) =>
+          startAllRuns(deps, { ...start, ...from }, shouldContinue, onFailed),
+        ),
+    ),
 
     /**
      * Corrects the runs that are not in line with their records. Starts purges that never ran, and
      * runs of bulk grants that are missing; drops uploads that were cut off. Counts what waits, and
      * finds month ends that are behind.
      */
-    async syncRuns({ since }: Required<ReconcilerInput>): Promise<SyncCounts> {
-      const sync = async () => {
-        const from = toInstant(since);
+    syncRuns: checked([syncInput], ({ since }) => {
+      const sync = async (): Promise<SyncCounts> => {
         const programs = await readAllPrograms(deps).catch(warn("programs could not be read"));
         // First, because it needs no answer of Temporal.
         await keepDueHours(deps, programs);
-        const counts = await syncRuns(deps, from, onFailed);
+        const counts = await syncRuns(deps, since, onFailed);
         await startPurges(deps);
         await startBulkGrants(deps, observers);
         const behind = await countByProgram(deps, programs, observers);
@@ -68,7 +65,7 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
         return { ...counts, ...(behind && behindCounts(behind)) };
       };
       return heartbeatWhile(sync());
-    },
+    }),
   };
 }
 
@@ -142,10 +139,4 @@ function behindCounts({ behind }: MonthEndCensus): Pick<SyncCounts, "behind" | "
     behind: late.slice(0, maxNamed).map(([program_id, months]) => ({ program_id, months })),
     behind_count: late.length,
   };
-}
-
-function toInstant(time: string): Instant {
-  const instant = Date.parse(time);
-  if (Number.isFinite(instant)) return instant;
-  throw new DomainError("INVALID_REQUEST", "since: must be an RFC 3339 time");
 }

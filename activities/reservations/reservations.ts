@@ -1,19 +1,21 @@
 /** The activities that grant a reservation, and that change it for operators. */
 import { activityInfo, log, sleep } from "@temporalio/activity";
 import { ApplicationFailure, TemporalFailure } from "@temporalio/common";
-import type { ReservationName } from "../../src/due/ports/due.ts";
+import type { z } from "zod";
 import type { NotifyDeps } from "../../src/feed/use-cases/notifications/notify.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
-import type { ChangeInput } from "../../src/platform/contract/changes.ts";
+import { changeInput } from "../../src/platform/contract/payloads.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
-import type { Instant } from "../../src/platform/words/month.ts";
 import type { Program } from "../../src/points/rules/program.ts";
+import {
+  changePointsInput,
+  type Grant,
+  grantInput,
+  rescheduleInput,
+  reservationKey,
+} from "../../src/reservations/contract/payloads.ts";
 import type {
-  ChangePointsInput,
-  GrantInput,
-  RescheduleInput,
-  ReservationKey,
   ReservationStep,
   ReservationView,
 } from "../../src/reservations/contract/reservations.ts";
@@ -32,7 +34,7 @@ import {
 import { notifyGranted } from "../../src/reservations/use-cases/notify-granted.ts";
 import type { VisibleReservation } from "../../src/reservations/use-cases/visible-reservation.ts";
 import { grantTiming } from "../../workflows/timing.ts";
-import { check } from "../checks.ts";
+import { checked } from "../checked.ts";
 import { unexpectedMessage } from "../failures.ts";
 import { fromTemporal } from "../operators.ts";
 import { toStep } from "./reservation-steps.ts";
@@ -47,16 +49,12 @@ export function reservationActivities(
 ) {
   const turns = createTurns();
 
-  async function execute(input: GrantInput): Promise<Execution> {
-    const execution = await executeReservation(deps, {
-      programId: input.program_id,
-      reservationId: input.reservation_id,
-      userId: input.user_id,
-      resetTime: resetTimeOf(input.original_run_id),
-    });
+  async function execute(grant: Grant): Promise<Execution> {
+    const resetTime = resetTimeOf(grant.originalRunId);
+    const execution = await executeReservation(deps, { ...grant, resetTime });
     if (execution.outcome === "DONE") {
       // Before the notification: an attempt that is repeated for it finds an earlier grant.
-      pastDue.settle(toName(input));
+      pastDue.settle(grant);
       onDone(execution.reservation, execution.cause);
       await notify(deps, execution);
     }
@@ -83,12 +81,12 @@ export function reservationActivities(
    * Makes one attempt. Returns RETRY after a retryable error, 20 s after it is due or later, and
    * throws it before. Does not wait for a store that hangs.
    */
-  async function attempt(input: GrantInput): Promise<ReservationStep> {
+  async function attempt(grant: Grant): Promise<ReservationStep> {
     try {
-      const step = await unlessSilent(deps, execute(input).then(stepOf));
+      const step = await unlessSilent(deps, execute(grant).then(stepOf));
       return step ?? toRetry(new DomainError("STORE_UNAVAILABLE", "the store gave no answer"));
     } catch (error) {
-      if (Date.now() < dueSince(input) + firstMs) throw error;
+      if (Date.now() < dueSince(grant) + firstMs) throw error;
       return toRetry(error);
     }
   }
@@ -97,12 +95,12 @@ export function reservationActivities(
    * Attempts to grant until an attempt has an answer: a retry by Temporal would cost the time that
    * other grants of a burst need. A repeated attempt waits for its turn behind them.
    */
-  async function attemptInTurn(input: GrantInput): Promise<ReservationStep> {
+  async function attemptInTurn(grant: Grant): Promise<ReservationStep> {
     for (;;) {
       try {
         return await turns.take(async () => {
           failIfStopping();
-          return attempt(input);
+          return attempt(grant);
         });
       } catch (error) {
         if (!(error instanceof DomainError && error.retryable)) throw error;
@@ -111,13 +109,13 @@ export function reservationActivities(
     }
   }
 
-  async function holdAndAttempt(input: GrantInput, executeTime: Instant): Promise<ReservationStep> {
+  async function holdAndAttempt(grant: Grant): Promise<ReservationStep> {
     try {
-      await holdUntil(deps.clock, executeTime);
+      await holdUntil(deps.clock, grant.executeTime.instant);
     } catch (error) {
       return toRetry(error);
     }
-    const step = await attemptInTurn(input);
+    const step = await attemptInTurn(grant);
     // The work after the completion takes four fifths of the CPU time of a grant.
     const { currentAttemptScheduledTimestampMs: begun, startToCloseTimeoutMs } = activityInfo();
     await turns.untilAllEnded(begun + startToCloseTimeoutMs - completionMs - Date.now());
@@ -129,10 +127,10 @@ export function reservationActivities(
    * move, so that it waits for another time than the record's. Returns undefined when the time is
    * that of the record, and for a run that was not reset.
    */
-  async function stepAfterReset(input: GrantInput): Promise<ReservationStep | undefined> {
-    if (resetTimeOf(input.original_run_id) === undefined) return undefined;
-    const step = await stepOf(await execute(input));
-    const isKnown = step.step === "WAIT" && step.execute_time === input.execute_time;
+  async function stepAfterReset(grant: Grant): Promise<ReservationStep | undefined> {
+    if (resetTimeOf(grant.originalRunId) === undefined) return undefined;
+    const step = await stepOf(await execute(grant));
+    const isKnown = step.step === "WAIT" && step.execute_time === grant.executeTime.shown;
     return isKnown ? undefined : step;
   }
 
@@ -142,30 +140,30 @@ export function reservationActivities(
      * when it is too early to hold. Returns RETRY while the clock is off, and after retryable
      * errors for 10 s, so that the workflow can show it.
      */
-    grantWhenDue: async (input: GrantInput): Promise<ReservationStep> => {
-      const executeTime = Date.parse(check(input, grantFields).execute_time);
-      return held(pastDue, input, async () => {
+    grantWhenDue: checked([grantInput], (grant) =>
+      held(pastDue, grant, async () => {
+        const { executeTime, leadMs } = grant;
         try {
-          const leftMs = executeTime - (await deps.clock.now()).wall;
-          if (leftMs > input.lead_ms) {
-            const step = await stepAfterReset(input);
+          const leftMs = executeTime.instant - (await deps.clock.now()).wall;
+          if (leftMs > leadMs) {
+            const step = await stepAfterReset(grant);
             if (step) return step;
-            throw notDue(input.execute_time, leftMs - input.lead_ms);
+            throw notDue(executeTime.shown, leftMs - leadMs);
           }
         } catch (error) {
           return toRetry(error);
         }
-        return holdAndAttempt(input, executeTime);
-      });
-    },
+        return holdAndAttempt(grant);
+      }),
+    ),
 
     /** Grants the points if they are due. Otherwise returns what follows from the record. */
-    grantNow: async (input: GrantInput): Promise<ReservationStep> =>
-      held(pastDue, check(input, grantFields), () => attempt(input)),
+    grantNow: checked([grantInput], (grant) => held(pastDue, grant, () => attempt(grant))),
 
     /** As `grantNow`, but fails after a retryable error, so that Temporal tries again. */
-    grantAgain: async (input: GrantInput): Promise<ReservationStep> =>
-      held(pastDue, check(input, grantFields), async () => stepOf(await execute(input))),
+    grantAgain: checked([grantInput], (grant) =>
+      held(pastDue, grant, async () => stepOf(await execute(grant))),
+    ),
 
     ...changeActivities(deps),
   };
@@ -176,44 +174,32 @@ function changeActivities(deps: Deps) {
   const depsWithoutSignal = withoutSignal(deps);
   return {
     /** Cancels the reservation, as the RPC does. */
-    cancelReservation: async (
-      key: ReservationKey,
-      change?: ChangeInput,
-    ): Promise<ReservationView> =>
-      toView(await cancelReservation(deps, { ...toName(key), ...toChange(change) })),
+    cancelReservation: checked([reservationKey, changeInput.nullish()], async (name, change) =>
+      toView(await cancelReservation(deps, { ...name, ...toChange(change) })),
+    ),
 
     /** Asks Temporal to cancel the newest run of the reservation. */
-    cancelReservationRun: (key: ReservationKey): Promise<void> =>
-      deps.workflows.cancelReservationRun(toName(key)),
+    cancelReservationRun: checked([reservationKey], (name) =>
+      deps.workflows.cancelReservationRun(name),
+    ),
 
     /** Reschedules the reservation, as the RPC does. */
-    async rescheduleReservation(
-      key: ReservationKey,
-      { execute_time, allow_past_execute_time, ...change }: RescheduleInput,
-    ): Promise<ReservationView> {
-      const executeTime = Date.parse(execute_time);
-      if (Number.isNaN(executeTime)) {
-        throw new DomainError("INVALID_REQUEST", "execute_time: must be an RFC 3339 time");
-      }
-      const time = { executeTime, allowPastExecuteTime: allow_past_execute_time };
-      const request = { ...toName(key), ...toChange(change), ...time };
+    rescheduleReservation: checked([reservationKey, rescheduleInput], async (name, change) => {
+      const { executeTime, allowPastExecuteTime } = change;
+      const request = { ...name, ...toChange(change), executeTime, allowPastExecuteTime };
       return toView(await rescheduleReservation(depsWithoutSignal, request));
-    },
+    }),
 
     /** Lowers or raises the points of the reservation, as the RPC does. */
-    async changeReservationPoints(
-      key: ReservationKey,
-      { points, ...change }: ChangePointsInput,
-    ): Promise<ReservationView> {
-      const request = { ...toName(key), ...toChange(change), points };
+    changeReservationPoints: checked([reservationKey, changePointsInput], async (name, change) => {
+      const request = { ...name, ...toChange(change), points: change.points };
       return toView(await changeReservationPoints(depsWithoutSignal, request));
-    },
+    }),
 
     /** Retries the reservation, as the RPC does. */
-    async retryReservation(key: ReservationKey, change?: ChangeInput): Promise<ReservationView> {
-      const request = { ...toName(key), ...toChange(change) };
-      return toView(await retryReservation(depsWithoutSignal, request));
-    },
+    retryReservation: checked([reservationKey, changeInput.nullish()], async (name, change) =>
+      toView(await retryReservation(depsWithoutSignal, { ...name, ...toChange(change) })),
+    ),
   };
 }
 
@@ -240,16 +226,16 @@ const withoutSignal = (deps: Deps): Deps => ({
 /** Keeps in the worker's memory that a reservation is held, until an attempt settles it. */
 async function held(
   pastDue: Observers["pastDue"],
-  input: GrantInput,
+  grant: Grant,
   work: () => Promise<ReservationStep>,
 ): Promise<ReservationStep> {
-  const end = pastDue.begin(toName(input), dueSince(input));
+  const end = pastDue.begin(grant, dueSince(grant));
   try {
     const step = await work();
-    if (step.step !== "RETRY") pastDue.settle(toName(input));
+    if (step.step !== "RETRY") pastDue.settle(grant);
     return step;
   } catch (error) {
-    if (!willBeRepeated(error)) pastDue.settle(toName(input));
+    if (!willBeRepeated(error)) pastDue.settle(grant);
     throw error;
   } finally {
     end();
@@ -257,8 +243,8 @@ async function held(
 }
 
 /** When a reservation has become due, or when its activity was scheduled, if that was later. */
-const dueSince = ({ execute_time }: GrantInput): number =>
-  Math.max(Date.parse(execute_time), activityInfo().scheduledTimestampMs);
+const dueSince = ({ executeTime }: Grant): number =>
+  Math.max(executeTime.instant, activityInfo().scheduledTimestampMs);
 
 /**
  * Returns undefined when the store is silent. The work then goes on beside the next attempt, and
@@ -288,14 +274,6 @@ const willBeRepeated = (error: unknown): boolean =>
     ? error.retryable
     : !(error instanceof ApplicationFailure && error.type === "NOT_DUE");
 
-const grantFields = {
-  program_id: "string",
-  reservation_id: "string",
-  user_id: "string",
-  execute_time: "string",
-  lead_ms: "number",
-};
-
 const currentRunId = (): string => activityInfo().workflowExecution?.runId ?? "";
 
 /** When the run of this activity was reset at the latest; undefined when it was not reset. */
@@ -316,15 +294,9 @@ function toRetry(error: unknown): ReservationStep {
 }
 
 /** An Update without an argument has `null` when it was sent by the Web UI. */
-function toChange(change: ChangeInput | null | undefined): ChangeRequest {
+function toChange(change: z.output<typeof changeInput> | null | undefined): ChangeRequest {
   const { subject, reason = "" } = change ?? {};
   return { caller: fromTemporal(subject), reason };
-}
-
-function toName(key: ReservationKey): ReservationName {
-  const fields = { program_id: "string", reservation_id: "string" };
-  const { program_id: programId, reservation_id: reservationId } = check(key, fields);
-  return { programId, reservationId };
 }
 
 const toView = ({ reservation, state }: VisibleReservation): ReservationView => ({

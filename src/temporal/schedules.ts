@@ -19,12 +19,8 @@ import {
 import { escapeMarkdown } from "../platform/words/markdown.ts";
 import { type MonthEndInput, monthEndId } from "../points/contract/month-ends.ts";
 import type { Program } from "../points/rules/program.ts";
-import {
-  fullReconcileId,
-  type ReconcilerInput,
-  reconcileId,
-  type StartCounts,
-} from "../reservations/contract/reconciler.ts";
+import type { ReconcilerInput, StartCounts } from "../reservations/contract/payloads.ts";
+import { fullReconcileId, reconcileId } from "../reservations/contract/reconciler.ts";
 import type { TemporalWorkflows } from "./temporal-workflows.ts";
 
 /** Some programs and sources have no schedules. */

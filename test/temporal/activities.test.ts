@@ -14,7 +14,7 @@ import { reasons } from "../../src/platform/words/reasons.ts";
 import type { JobSegmentResult } from "../../src/points/contract/jobs.ts";
 import { noTotals } from "../../src/points/rules/ledger.ts";
 import { verification } from "../../src/points/use-cases/jobs/verification.ts";
-import type { GrantInput } from "../../src/reservations/contract/reservations.ts";
+import type { GrantInput } from "../../src/reservations/contract/payloads.ts";
 import { jobOf } from "../support/fixtures/jobs.ts";
 import { noObservers } from "../support/fixtures/no-observers.ts";
 import { startMemoryServer } from "../support/servers/server.ts";
@@ -53,7 +53,7 @@ async function failureOf(
 }
 
 const cancel = ({ cancelReservation }: Activities) =>
-  cancelReservation({ program_id: "p", reservation_id: "r" });
+  cancelReservation({ program_id: "p", reservation_id: "r" }, null);
 
 describe("a failed activity", () => {
   test.each(reasons)("has the reason %s, and whether Temporal retries it", async (reason) => {

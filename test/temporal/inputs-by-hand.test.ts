@@ -1,6 +1,9 @@
 /** Tests runs that were started by hand without their input: they end, or need none. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { bulkGrantOfSource } from "../../src/bulk-grants/contract/payloads.ts";
+import { holdInput } from "../../src/holds/contract/payloads.ts";
 import { workflowTypes } from "../../src/platform/contract/workflow-types.ts";
+import { reservationInput } from "../../src/reservations/contract/payloads.ts";
 import { showsDetails } from "../support/fixtures/operators.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
@@ -28,8 +31,11 @@ test.each(needInput.flatMap((type) => [[], [null], ["shop"]].map((args) => [type
 
 const named = { program_id: "default", user_id: "aoi", points: 1 };
 const job = { program_id: "default", job_id: "j" };
-const held = { ...named, hold_id: "h" };
+const held = { ...named, hold_id: "h", until: "2099-01-01T00:00:00Z" };
 const reserved = { ...named, reservation_id: "r", execute_time_at_start: "2099-01-01T00:00:00Z" };
+
+const submitted = { program_id: "default", bulk_grant_id: "b", source: "drive/b.csv" };
+const noDay = "2099-02-30T00:00:00Z";
 
 /** Inputs that were copied from a run and edited ("Start Workflow Like This One"). */
 const edited: readonly (readonly [string, object, string])[] = [
@@ -39,10 +45,38 @@ const edited: readonly (readonly [string, object, string])[] = [
   ["hold", { ...held, points: undefined }, "points: must be a number"],
   ["reservation", { ...reserved, reason: 5 }, "reason: must be a string"],
   ["reservation", { ...reserved, points: undefined }, "points: must be a number"],
+  ["reservation", { ...reserved, user_id: "a#b" }, "user_id: must be 1 to 64 visible"],
+  ["reservation", { ...reserved, execute_time_at_start: noDay }, "execute_time: must be RFC 3339"],
+  ["hold", { ...held, program_id: "Shop" }, "program_id: must be 1 to 32 lower-case"],
   ["exportLedger", { ...job, so_far: { files: 5 } }, "so_far: only a run that"],
   ["liabilityReport", { ...job, so_far: { sum: {} } }, "so_far: only a run that"],
   ["monthEnd", { program_id: "default", so_far: { left: 1 } }, "so_far: only a run that"],
 ];
+
+const complete = [
+  [workflowTypes.hold, held, holdInput],
+  [workflowTypes.reservation, reserved, reservationInput],
+  [workflowTypes.bulkGrantFromSource, submitted, bulkGrantOfSource],
+] as const;
+
+/** Every field of an input. */
+const wrongFields = complete.flatMap(
+  ([
+    type,
+    input,
+    {
+      in: { shape },
+    },
+  ]) => Object.keys(shape).map((field) => [type, field, { ...input, [field]: {} }] as const),
+);
+
+test.each(wrongFields)("a run of %s with an object as its %s fails", async (type, field, input) => {
+  const { client, config } = stack;
+  const started = { workflowId: `${type}-${field}`, taskQueue: config.taskQueue, args: [input] };
+  const handle = await client.workflow.start(type, started);
+  const cause = { type: "INVALID_REQUEST", message: expect.stringContaining(`${field}: must be`) };
+  await expect(handle.result()).rejects.toMatchObject({ cause });
+});
 
 test.each(edited)("a run of %s with the edited input %j fails", async (type, input, message) => {
   const { client, config } = stack;

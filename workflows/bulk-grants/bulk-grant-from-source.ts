@@ -11,17 +11,18 @@ import {
 import type { Activities } from "../../activities/index.ts";
 import {
   type BlocksLeft,
-  type BulkGrantInput,
   type BulkGrantResult,
   bulkGrantWorkflowId,
 } from "../../src/bulk-grants/contract/bulk-grants.ts";
+import type { BulkGrantInput } from "../../src/bulk-grants/contract/payloads.ts";
 import type {
   BulkGrantFromSourceInput,
   SubmittedFromSource,
 } from "../../src/bulk-grants/contract/sheet-sources.ts";
 import { type BulkGrantState, finalStates } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
-import { orRefusal, requireTexts } from "../failures.ts";
+import { orRefusal } from "../failures.ts";
+import { requireFields } from "../inputs.ts";
 import { pollTiming, sourceTiming } from "../timing.ts";
 import { followBulkGrant, resultOf } from "./bulk-grant.ts";
 import { createBulkRun } from "./bulk-grant-run.ts";
@@ -42,7 +43,10 @@ const { advanceBulkGrant } = proxyActivities<Activities>(sourceTiming.readRecord
 export async function bulkGrantFromSource(
   input: BulkGrantFromSourceInput,
 ): Promise<BulkGrantResult> {
-  requireTexts(input, ["program_id", "bulk_grant_id", "source"]);
+  const sheet = { program_id: "string", bulk_grant_id: "string", source: "string" } as const;
+  const texts = { title: "string?", cause: "string?", subject: "string?" } as const;
+  const times = { execute_time: "time?", expire_month: "string?" } as const;
+  requireFields(input, { ...sheet, ...texts, ...times });
   const submitted = input.submitted ?? (await submit(input));
   const { program_id, bulk_grant_id, is_own } = submitted;
   const key = { program_id, bulk_grant_id };

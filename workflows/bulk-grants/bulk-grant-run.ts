@@ -10,16 +10,14 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import {
-  type BulkChangeInput,
-  type BulkGrantInput,
   type BulkGrantStatus,
   type BulkGrantView,
   bulkProgressQuery,
   bulkRefreshSignal,
 } from "../../src/bulk-grants/contract/bulk-grants.ts";
-import { hasControls } from "../../src/platform/words/controls.ts";
+import type { BulkChangeInput, BulkGrantInput } from "../../src/bulk-grants/contract/payloads.ts";
 import type { Milliseconds } from "../../src/platform/words/units.ts";
-import { orNothing, orRefusal, refuse } from "../failures.ts";
+import { orNothing, orRefusal } from "../failures.ts";
 import { bulkGrantTiming, changeTiming } from "../timing.ts";
 import { createBulkView } from "./bulk-grant-view.ts";
 
@@ -128,7 +126,10 @@ const cancellation: BulkChangeInput = {
 
 type ChangeActivity = (key: BulkGrantInput, change: BulkChangeInput) => Promise<BulkGrantStatus>;
 
-/** The updates change the record, as the RPCs do, and then request a refresh. */
+/**
+ * The updates change the record, as the RPCs do, and then request a refresh. Their activities check
+ * the arguments.
+ */
 function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
   // A run whose cancellation is requested still answers.
   const answer = (change: () => Promise<BulkGrantStatus>) =>
@@ -141,24 +142,11 @@ function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
     setHandler(
       defineUpdate<BulkGrantStatus, [BulkChangeInput]>(name),
       (input) => answer(() => change(key, input)),
-      { description: `${description}: {subject, reason?}.`, validator: checkChange },
+      { description: `${description}: {subject, reason?}.` },
     );
   set("reject", "Rejects what awaits approval", forUpdates.rejectBulkGrant);
   set("cancel", "Cancels it; what runs stops within two seconds", forUpdates.cancelBulkGrant);
   set("pause", "Pauses it after the rows under way", forUpdates.pauseBulkGrant);
   set("resume", "Ends a pause", forUpdates.resumeBulkGrant);
   set("retry", "Runs the failed rows again", forUpdates.retryBulkGrant);
-}
-
-/** Validates the argument before the Update is written to the history. */
-function checkChange(input: BulkChangeInput | null | undefined): void {
-  checkText("subject", input?.subject, 1, 64);
-  if (input?.reason !== undefined) checkText("reason", input.reason, 0, 128);
-}
-
-function checkText(field: string, value: unknown, min: number, max: number): void {
-  const bytes = typeof value === "string" ? new TextEncoder().encode(value).length : -1;
-  if (bytes >= min && bytes <= max && !hasControls(String(value))) return;
-  const text = `must be text of ${min} to ${max} bytes without control characters`;
-  throw refuse(`${field}: ${text}`, "INVALID_REQUEST");
 }

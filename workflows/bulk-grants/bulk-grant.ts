@@ -14,14 +14,15 @@ import {
   type BlockLane,
   type BlocksLeft,
   type BlocksResult,
-  type BulkGrantInput,
   type BulkGrantResult,
   type BulkGrantRunInput,
   type BulkGrantView,
   bulkTaskQueue,
   laneCount,
 } from "../../src/bulk-grants/contract/bulk-grants.ts";
-import { orNothing, orRefusal, requireTexts } from "../failures.ts";
+import type { BulkGrantInput } from "../../src/bulk-grants/contract/payloads.ts";
+import { orNothing, orRefusal } from "../failures.ts";
+import { requireFields } from "../inputs.ts";
 import { bulkGrantTiming } from "../timing.ts";
 import { type BulkRun, createBulkRun } from "./bulk-grant-run.ts";
 
@@ -31,7 +32,7 @@ import { type BulkRun, createBulkRun } from "./bulk-grant-run.ts";
  * with the reason as the type of the failure.
  */
 export async function bulkGrant(input: BulkGrantRunInput): Promise<BulkGrantResult> {
-  requireTexts(input, ["program_id", "bulk_grant_id"]);
+  requireFields(input, { program_id: "string", bulk_grant_id: "string" });
   const { program_id, bulk_grant_id } = input;
   const key: BulkGrantInput = { program_id, bulk_grant_id };
   const run = createBulkRun(key);

@@ -11,21 +11,24 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import type { BulkGrantView } from "../../src/bulk-grants/contract/bulk-grants.ts";
+import type {
+  FileWithReason,
+  MoveFileInput,
+  WriteRefusalInput,
+} from "../../src/bulk-grants/contract/payloads.ts";
 import {
-  type FileWithReason,
-  type MoveFileInput,
   type PickedUpSheet,
   type PickUpFailure,
   type PickUpFile,
   type PickUpInput,
   type PickUpResult,
   pickUpIncomplete,
-  type WriteRefusalInput,
 } from "../../src/bulk-grants/contract/sheet-sources.ts";
 import { withoutControls } from "../../src/platform/words/controls.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
-import { orRefusal, refusalOf, refuse, requireTexts } from "../failures.ts";
+import { orRefusal, refusalOf, refuse } from "../failures.ts";
+import { requireFields } from "../inputs.ts";
 import { pickUpTiming, pollTiming } from "../timing.ts";
 
 /** So many files are read at a time. Those that are validated or moved hold up no other file. */
@@ -54,7 +57,7 @@ const { reportPickUp } = proxyActivities<Activities>(pickUpTiming.report);
  * which are left for the first time.
  */
 export async function pickUpSheets(input: PickUpInput): Promise<PickUpResult> {
-  requireTexts(input, ["source_name", "program_id"]);
+  requireFields(input, { source_name: "string", program_id: "string" });
   const { source_name, program_id, known = knownBefore() } = input;
   let result: PickUpResult = input.so_far ?? { submitted: [], failed: [], left: [] };
   let cursor: string | undefined;

@@ -8,7 +8,8 @@ import {
 import type { Activities } from "../../activities/index.ts";
 import type { PurgeTargetInput } from "../../src/feed/contract/purges.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
-import { orRefusal, requireTexts } from "../failures.ts";
+import { orRefusal } from "../failures.ts";
+import { requireFields } from "../inputs.ts";
 import { sweepTiming } from "../timing.ts";
 
 const { readKindsToPurge, purgeReactions, purgeEvents, endPurge } = proxyActivities<Activities>(
@@ -22,7 +23,7 @@ const { readKindsToPurge, purgeReactions, purgeEvents, endPurge } = proxyActivit
  * twice.
  */
 export async function purgeTarget(input: PurgeTargetInput): Promise<void> {
-  requireTexts(input, ["type", "id"]);
+  requireFields(input, { type: "string", id: "string", owner_id: "string" });
   const { type, id, owner_id } = input;
   const target = { type, id };
   setCurrentDetails("Reads the kinds of the reactions.");

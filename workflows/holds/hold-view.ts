@@ -1,7 +1,8 @@
 /** The view that operators have of a hold's run: current details, at the end a search attribute. */
 import { defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes } from "@temporalio/workflow";
-import type { HoldInput, HoldStep } from "../../src/holds/contract/holds.ts";
+import type { HoldStep } from "../../src/holds/contract/holds.ts";
+import type { HoldInput } from "../../src/holds/contract/payloads.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";

@@ -11,10 +11,12 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
-import type { HoldInput, HoldKey, HoldStep } from "../../src/holds/contract/holds.ts";
+import type { HoldStep } from "../../src/holds/contract/holds.ts";
+import type { HoldInput, HoldKey } from "../../src/holds/contract/payloads.ts";
 import { detailsQuery, refreshSignal } from "../../src/platform/contract/record-runs.ts";
 import { createCancellation } from "../cancellation.ts";
-import { orRefusal, requireTexts, requireTypes } from "../failures.ts";
+import { orRefusal } from "../failures.ts";
+import { leftMsUntil, requireFields } from "../inputs.ts";
 import { changeTiming, holdTiming } from "../timing.ts";
 import { detailsOf, upsertEnd } from "./hold-view.ts";
 
@@ -31,9 +33,9 @@ const { releaseHold } = proxyActivities<Activities>(changeTiming.cancellation);
  * A refusal fails the workflow, not retryable, with the reason as the type of the failure.
  */
 export async function hold(input: HoldInput): Promise<HoldStep> {
-  requireTexts(input, ["program_id", "hold_id", "user_id"]);
+  const ids = { program_id: "string", hold_id: "string", user_id: "string" } as const;
   const shown = { reason: "string?", cause: "string?", held_by: "string?" } as const;
-  requireTypes(input, { points: "number", ...shown });
+  requireFields(input, { ...ids, points: "number", until: "time", ...shown });
   const run = createRun(input);
   const last = await CancellationScope.nonCancellable(run.follow);
   upsertEnd(last.state);
@@ -75,9 +77,11 @@ function createRun(input: HoldInput) {
           await condition(allHandlersFinished);
           return step;
         }
-        const leftMs = Date.parse(step.until) - Date.now();
         // The clock of Temporal may be ahead of that of the store.
-        await condition(() => isRefreshRequested, Math.max(leftMs, holdTiming.minWaitMs));
+        await condition(
+          () => isRefreshRequested,
+          Math.max(leftMsUntil(step.until), holdTiming.minWaitMs),
+        );
       }
     },
   };

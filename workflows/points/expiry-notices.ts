@@ -10,7 +10,8 @@ import {
   expiryNoticesIncomplete,
 } from "../../src/points/contract/notices.ts";
 import { failedNames, shardCount } from "../../src/points/contract/points.ts";
-import { orRefusal, refuse, requireTexts } from "../failures.ts";
+import { orRefusal, refuse } from "../failures.ts";
+import { requireFields } from "../inputs.ts";
 import { allShards, sweep } from "../sweep.ts";
 import { withState } from "../sweep-state.ts";
 import { sweepTiming } from "../timing.ts";
@@ -34,7 +35,7 @@ export async function expiryNotices(input: ExpiryNoticesInput): Promise<ExpiryNo
 }
 
 async function notify(input: ExpiryNoticesInput): Promise<ExpiryNoticesResult> {
-  requireTexts(input, ["program_id"]);
+  requireFields(input, { program_id: "string" });
   const { program_id, so_far } = input;
   const { month } = so_far ?? (await orRefusal(readAnnouncedMonth({ program_id })));
   if (month === undefined) {

@@ -10,16 +10,13 @@ import {
 import type { Activities } from "../../activities/index.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { exportKind } from "../../src/points/contract/exports.ts";
-import {
-  type JobKind,
-  type JobRunInput,
-  jobQuery,
-  type SegmentLeft,
-} from "../../src/points/contract/jobs.ts";
+import { type JobKind, type JobRunInput, jobQuery } from "../../src/points/contract/jobs.ts";
 import { liabilityKind } from "../../src/points/contract/liability-reports.ts";
+import type { SegmentLeft } from "../../src/points/contract/payloads.ts";
 import { verificationKind } from "../../src/points/contract/verifications.ts";
 import type { JobRequest } from "../../src/points/rules/jobs.ts";
-import { orRefusal, requireTexts } from "../failures.ts";
+import { orRefusal } from "../failures.ts";
+import { requireFields } from "../inputs.ts";
 import { sweep } from "../sweep.ts";
 import { jobTiming } from "../timing.ts";
 
@@ -37,7 +34,7 @@ const { sweepSegment } = proxyActivities<Activities>(jobTiming.segment);
  */
 export function jobWorkflow(kind: JobKind) {
   return async (input: JobRunInput): Promise<object> => {
-    requireTexts(input, ["program_id", "job_id"]);
+    requireFields(input, { program_id: "string", job_id: "string" });
     const { so_far, program_id, job_id } = input;
     const name = { kind: kind.name, program_id, job_id };
     let total = so_far?.sum ?? kind.nothing;

@@ -21,7 +21,8 @@ import {
   monthEndTaskQueue,
 } from "../../src/points/contract/month-ends.ts";
 import { failedNames, namesOf, shardCount } from "../../src/points/contract/points.ts";
-import { orRefusal, refuse, requireTexts } from "../failures.ts";
+import { orRefusal, refuse } from "../failures.ts";
+import { requireFields } from "../inputs.ts";
 import { allShards, sweep } from "../sweep.ts";
 import { withState } from "../sweep-state.ts";
 import { sweepTiming } from "../timing.ts";
@@ -42,7 +43,7 @@ export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
 }
 
 async function expireAll(input: MonthEndInput): Promise<MonthEndResult> {
-  requireTexts(input, ["program_id"]);
+  requireFields(input, { program_id: "string" });
   const { program_id, so_far } = input;
   const months = so_far?.months ?? (await orRefusal(readMonthEnd({ program_id })));
   // A run that continues another one has its values.

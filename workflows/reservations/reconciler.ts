@@ -10,7 +10,9 @@ import {
 import type { Activities } from "../../activities/index.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
-import type { ReconcilerInput, SyncCounts } from "../../src/reservations/contract/reconciler.ts";
+import type { ReconcilerInput } from "../../src/reservations/contract/payloads.ts";
+import type { SyncCounts } from "../../src/reservations/contract/reconciler.ts";
+import { requireFields } from "../inputs.ts";
 import { reconcilerTiming } from "../timing.ts";
 
 const { intervalMs, minPauseMs, overlapMs, firstMs, runMs } = reconcilerTiming;
@@ -22,7 +24,8 @@ const { syncRuns } = proxyActivities<Activities>(reconcilerTiming.syncRuns);
  * it: what is overdue is granted by a sweep of each worker.
  */
 export async function reconciler(input?: ReconcilerInput): Promise<void> {
-  const since = input?.since;
+  const { since } = input ?? {};
+  requireFields({ since }, { since: "time?" });
   let from = since === undefined ? Date.now() - firstMs : Date.parse(since);
   const end = Date.now() + runMs;
   while (Date.now() < end && !workflowInfo().continueAsNewSuggested) {

@@ -10,19 +10,17 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
-import type { ChangeInput } from "../../src/platform/contract/changes.ts";
+import type { ChangeInput } from "../../src/platform/contract/payloads.ts";
 import { detailsQuery, refreshSignal } from "../../src/platform/contract/record-runs.ts";
-import { hasControls } from "../../src/platform/words/controls.ts";
-import { isReservable, maxPoints } from "../../src/platform/words/units.ts";
 import type {
   ChangePointsInput,
   RescheduleInput,
   ReservationInput,
   ReservationKey,
-  ReservationView,
-} from "../../src/reservations/contract/reservations.ts";
+} from "../../src/reservations/contract/payloads.ts";
+import type { ReservationView } from "../../src/reservations/contract/reservations.ts";
 import { createCancellation } from "../cancellation.ts";
-import { orRefusal, refuse } from "../failures.ts";
+import { orRefusal } from "../failures.ts";
 import { changeTiming } from "../timing.ts";
 
 const refresh = defineSignal(refreshSignal);
@@ -104,7 +102,10 @@ export function createRun({ program_id, reservation_id }: ReservationInput): Run
 
 type Change = () => Promise<ReservationView>;
 
-/** The updates change the record, as the RPCs do, and then request a refresh. */
+/**
+ * The updates change the record, as the RPCs do, and then request a refresh. Their activities check
+ * the arguments.
+ */
 function setUpdates(key: ReservationKey, requestRefresh: () => void): void {
   // A cancelled run still answers: the cancellation of the reservation requests that of the run.
   const answer = (change: Change) => CancellationScope.nonCancellable(() => orRefusal(change()));
@@ -115,7 +116,6 @@ function setUpdates(key: ReservationKey, requestRefresh: () => void): void {
   };
   setHandler(cancel, (change) => answer(() => forUpdates.cancelReservation(key, change)), {
     description: "Cancels the reservation, as CancelReservation does: {subject?, reason?}.",
-    validator: checkChange,
   });
   const move = (change: RescheduleInput) =>
     afterwards(() => forUpdates.rescheduleReservation(key, change));
@@ -123,68 +123,15 @@ function setUpdates(key: ReservationKey, requestRefresh: () => void): void {
     description:
       'Moves the reservation: {execute_time: "2026-12-01T00:00:00+09:00", subject?, reason?, ' +
       "allow_past_execute_time?}.",
-    validator: checkReschedule,
   });
   const changeTo = (change: ChangePointsInput) =>
     afterwards(() => forUpdates.changeReservationPoints(key, change));
   setHandler(changePoints, changeTo, {
     description: "Lowers or raises the points: {points: 100, subject?, reason?}.",
-    validator: checkPoints,
   });
   setHandler(retry, (change) => afterwards(() => forUpdates.retryReservation(key, change)), {
     description:
       "Sets a FAILED reservation to PENDING, and tries one that is RETRYING at once: " +
       "{subject?, reason?}.",
-    validator: checkChange,
   });
 }
-
-/** Validates the argument before the Update is written to the history. */
-function checkReschedule(input: RescheduleInput): void {
-  const time: unknown = input?.execute_time;
-  if (typeof time !== "string" || !rfc3339.test(time) || !isInCalendar(time)) {
-    throw refuse(
-      'execute_time: must be RFC 3339 with a zone, such as "2026-12-01T00:00:00+09:00"',
-      "INVALID_REQUEST",
-    );
-  }
-  if (!["undefined", "boolean"].includes(typeof input.allow_past_execute_time)) {
-    throw refuse("allow_past_execute_time: must be true or false", "INVALID_REQUEST");
-  }
-  checkChange(input);
-}
-
-function checkPoints(input: ChangePointsInput): void {
-  if (!isReservable(input?.points)) {
-    throw refuse(`points: must be a number from 1 to ${maxPoints}`, "INVALID_REQUEST");
-  }
-  checkChange(input);
-}
-
-/** Date.parse takes the 30th of February for the 2nd of March. */
-function isInCalendar(time: string): boolean {
-  const day = time.slice(0, "2026-12-01".length);
-  return (
-    Number.isFinite(Date.parse(time)) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
-  );
-}
-
-function checkChange(input: ChangeInput | null | undefined): void {
-  if (typeof (input ?? {}) !== "object") {
-    throw refuse("the argument must be an object: {subject?, reason?}", invalid);
-  }
-  for (const field of ["subject", "reason"] as const) {
-    const value: unknown = input?.[field];
-    const isText =
-      typeof value === "string" && byteLength(value) <= maxBytes[field] && !hasControls(value);
-    if (value !== undefined && !isText) {
-      const text = `must be text of at most ${maxBytes[field]} bytes without control characters`;
-      throw refuse(`${field}: ${text}`, invalid);
-    }
-  }
-}
-
-const maxBytes = { subject: 64, reason: 128 };
-const byteLength = (text: string) => new TextEncoder().encode(text).length;
-const invalid = "INVALID_REQUEST";
-const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;

@@ -6,11 +6,8 @@ import { searchAttributes } from "../../src/platform/contract/search-attributes.
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
 import type { Points } from "../../src/platform/words/units.ts";
-import {
-  isFinal,
-  type ReservationInput,
-  type ReservationStep,
-} from "../../src/reservations/contract/reservations.ts";
+import type { ReservationInput } from "../../src/reservations/contract/payloads.ts";
+import { isFinal, type ReservationStep } from "../../src/reservations/contract/reservations.ts";
 import { byOf } from "../change-text.ts";
 import type { Run } from "./reservation-run.ts";
 

@@ -11,16 +11,16 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
+import type { GrantInput, ReservationInput } from "../../src/reservations/contract/payloads.ts";
 import {
   drawLeadMs,
   type FinalStep,
-  type GrantInput,
   isFinal,
-  type ReservationInput,
   type ReservationStep,
   reservationLead,
 } from "../../src/reservations/contract/reservations.ts";
-import { orRefusal, refuse, requireTexts, requireTypes } from "../failures.ts";
+import { orRefusal, refuse } from "../failures.ts";
+import { leftMsUntil, requireFields } from "../inputs.ts";
 import { reservationTiming } from "../timing.ts";
 import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
@@ -107,8 +107,6 @@ function leadMsAt(executeTime: string, drawnLeadMs: number): number {
   return leftMsUntil(executeTime) > longestLeadMs ? drawnLeadMs : longestLeadMs;
 }
 
-const leftMsUntil = (time: string): number => Date.parse(time) - Date.now();
-
 /**
  * Schedules the activity that holds until the execute time. That of a run that has begun long
  * before, because something has changed, first fails with the time until it has to wake up as its
@@ -152,17 +150,15 @@ async function continueWhenLong(
   executeTime: string,
 ): Promise<void> {
   const isIdle = !run.isRefreshRequested() && allHandlersFinished();
-  const isEarlier = Date.parse(executeTime) < Date.parse(input.execute_time_at_start);
+  const isEarlier = leftMsUntil(executeTime) < leftMsUntil(input.execute_time_at_start);
   if (!workflowInfo().continueAsNewSuggested || !isIdle || isEarlier) return;
   await continueAsNew<typeof reservation>({ ...input, execute_time_at_start: executeTime });
 }
 
-/** Refuses an input without ids, points or a time, and one whose texts are none. */
 function requireInput(input: ReservationInput): void {
-  requireTexts(input, ["program_id", "reservation_id", "user_id"]);
+  const ids = { program_id: "string", reservation_id: "string", user_id: "string" } as const;
+  const expiry = { expire_month: "string?", expire_after_months: "number?" } as const;
   const shown = { reason: "string?", cause: "string?", reserved_by: "string?" } as const;
-  requireTypes(input, { points: "number", ...shown, traceparent: "string?" });
-  if (!Number.isFinite(Date.parse(input.execute_time_at_start))) {
-    throw refuse("execute_time_at_start: must be an RFC 3339 time", "INVALID_REQUEST");
-  }
+  const reserved = { points: "number", execute_time_at_start: "time", ...expiry } as const;
+  requireFields(input, { ...ids, ...reserved, ...shown, traceparent: "string?" });
 }

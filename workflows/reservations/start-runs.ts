@@ -6,7 +6,7 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
-import type { StartCounts, StartProgress } from "../../src/reservations/contract/reconciler.ts";
+import type { StartCounts, StartProgress } from "../../src/reservations/contract/payloads.ts";
 import { orRefusal } from "../failures.ts";
 import { reconcilerTiming } from "../timing.ts";
 

@@ -1,8 +1,8 @@
-/** The workflow of a bulk grant: its id, queue, signal, query and Updates, inputs and results. */
+/** The workflow of a bulk grant: its id, queue, signal, query, progress and results. */
 
-import type { ChangeInput } from "../../platform/contract/changes.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
+import type { BulkGrantInput } from "./payloads.ts";
 
 export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): string =>
   `bulk-grant/${programId}/${bulkGrantId}`;
@@ -25,12 +25,6 @@ export const bulkRefreshSignal = "refresh";
 
 /** The query for the progress of a bulk grant. */
 export const bulkProgressQuery = "progress";
-
-/** Starts the workflow of a bulk grant that is submitted. The input of its activities. */
-export interface BulkGrantInput {
-  readonly program_id: string;
-  readonly bulk_grant_id: string;
-}
 
 /** The blocks of a validation or a run that are left, in ranges that are processed concurrently. */
 export interface BlocksLeft {
@@ -104,14 +98,6 @@ export interface BulkGrantResult extends BulkGrantInput {
   readonly counts_final_time?: string | undefined;
 }
 
-/** Validates or executes a range of blocks: from `from` up to, not including, `to`. */
-export interface BlocksInput extends BulkGrantInput {
-  readonly revision: number;
-  readonly run: number;
-  readonly from: number;
-  readonly to: number;
-}
-
 /** The progress in a range of blocks. */
 export interface BlocksResult {
   /** The next block; absent when the range is done. */
@@ -123,9 +109,6 @@ export interface BlocksResult {
   /** What has become of the rows so far, as lines of Markdown; absent after a validation. */
   readonly rows?: readonly string[] | undefined;
 }
-
-/** The input of an Update of a bulk grant. A name is required, because approvals depend on it. */
-export type BulkChangeInput = ChangeInput & Required<Pick<ChangeInput, "subject">>;
 
 /** A bulk grant after an update. */
 export interface BulkGrantStatus {

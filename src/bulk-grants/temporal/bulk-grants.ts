@@ -13,11 +13,8 @@ import {
 } from "../../platform/temporal/search-attributes.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { quantity } from "../../platform/words/quantities.ts";
-import {
-  type BulkGrantInput,
-  bulkGrantWorkflowId,
-  bulkRefreshSignal,
-} from "../contract/bulk-grants.ts";
+import { bulkGrantWorkflowId, bulkRefreshSignal } from "../contract/bulk-grants.ts";
+import type { BulkGrantInput } from "../contract/payloads.ts";
 import { type PickUpInput, pickUpId } from "../contract/sheet-sources.ts";
 import type { PickUpSource } from "../ports/bulk-grants.ts";
 import type { Workflows } from "../ports/deps.ts";

@@ -1,4 +1,4 @@
-/** The workflow of a hold: its id, its input and its steps. */
+/** The workflow of a hold: its id and its steps. */
 
 import type { ChangeView } from "../../platform/contract/changes.ts";
 import type { Points } from "../../platform/words/units.ts";
@@ -11,26 +11,6 @@ export const holdWorkflowId = (programId: string, holdId: string): string =>
 export function holdOf(workflowId: string): { programId: string; holdId: string } | undefined {
   const [, programId, holdId] = /^hold\/([^/]+)\/([^/]+)$/.exec(workflowId) ?? [];
   return programId && holdId ? { programId, holdId } : undefined;
-}
-
-/** Names a hold. The input of the activities of a hold. */
-export interface HoldKey {
-  readonly program_id: string;
-  readonly hold_id: string;
-  readonly user_id: string;
-}
-
-/** Starts the workflow of one hold. Operators read it as the input of the run. */
-export interface HoldInput extends HoldKey {
-  readonly points: Points;
-  /** RFC 3339, in the zone of the program. Operators read it; the run goes by the record. */
-  readonly until: string;
-  /** Why the points are held. Absent when no reason was given. */
-  readonly reason?: string | undefined;
-  /** The cause. Absent when none was given. */
-  readonly cause?: string | undefined;
-  /** Who holds them, as people read it. Absent in runs that were started by hand. */
-  readonly held_by?: string | undefined;
 }
 
 /** A hold as its run shows it. All states but HELD end the run. */

@@ -15,7 +15,8 @@ import { displayCaller } from "../../platform/words/caller.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { formatInstant } from "../../platform/words/month.ts";
 import { quantity } from "../../platform/words/quantities.ts";
-import { type HoldInput, holdWorkflowId } from "../contract/holds.ts";
+import { holdWorkflowId } from "../contract/holds.ts";
+import type { HoldInput } from "../contract/payloads.ts";
 import type { Workflows } from "../ports/deps.ts";
 import { type Hold, pointsOf } from "../rules/hold.ts";
 

@@ -1,4 +1,4 @@
-/** Who changed something and why, and the argument of the Updates that change something. */
+/** Who changed something and why. */
 import type { Caller } from "../words/caller.ts";
 
 /** A change that was made. */
@@ -8,12 +8,4 @@ export interface ChangeView {
   readonly time: string;
   /** Why. Empty when no reason was given. */
   readonly reason: string;
-}
-
-/** The person and the reason of a change by an Update. The caller's service is "temporal". */
-export interface ChangeInput {
-  /** The name of the operator, at most 64 bytes. It is not verified. */
-  readonly subject?: string;
-  /** At most 128 bytes. */
-  readonly reason?: string;
 }

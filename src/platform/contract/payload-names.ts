@@ -1,10 +1,14 @@
 /**
- * Maps the progress of use cases to the spelling of what crosses Temporal, and back: operators read
- * results and heartbeats beside Protobuf JSON, whose names are snake_case.
+ * Maps the names of what crosses Temporal: operators read payloads and heartbeats beside Protobuf
+ * JSON, whose names are snake_case; the code has camelCase.
  */
 
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name;
+
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
 
 /** The same plain JSON with the names of its properties in snake_case. */
@@ -14,6 +18,15 @@ export type SnakeCased<T> = T extends number
     ? readonly SnakeCased<Item>[]
     : T extends object
       ? { [Name in keyof T as SnakeCase<Name & string>]: SnakeCased<T[Name]> }
+      : T;
+
+/** The same plain JSON with the names of its properties in camelCase. */
+export type CamelCased<T> = T extends number
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly CamelCased<Item>[]
+    : T extends object
+      ? { [Name in keyof T as CamelCase<Name & string>]: CamelCased<T[Name]> }
       : T;
 
 /** Spells the names of plain JSON in snake_case, at every depth; codes such as ID_REUSED stay. */

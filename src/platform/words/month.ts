@@ -44,8 +44,11 @@ export function isTimestamp(text: string): boolean {
   }
 }
 
-const firstTimestamp = Date.parse("0001-01-01T00:00:00Z");
-const lastTimestamp = Date.parse("9999-12-31T23:59:59.999Z");
+/** Reads a time of RFC 3339, as `isTimestamp` knows it. */
+export const parseInstant = (text: string): Instant => Date.parse(text);
+
+const firstTimestamp = parseInstant("0001-01-01T00:00:00Z");
+const lastTimestamp = parseInstant("9999-12-31T23:59:59.999Z");
 
 /** Returns whether ICU has the zone, so that this process can compute its months. */
 export function isComputable(timeZone: string): boolean {

@@ -1,6 +1,7 @@
 /** The workflows of jobs over all accounts of a program, and the kinds of jobs. */
 import type { SnakeCased } from "../../platform/contract/payload-names.ts";
 import type { JobName, JobRequest } from "../rules/jobs.ts";
+import type { JobEnd, JobStepInput, SegmentLeft } from "./payloads.ts";
 
 /**
  * A kind of job, as its workflow knows it. What crosses Temporal is spelled in snake_case. The step
@@ -26,41 +27,16 @@ export const jobWorkflowId = ({ kind, programId, jobId }: JobName): string =>
 /** The query for the sum so far. */
 export const jobQuery = "sum";
 
-/** Names a job, whose record has its request. */
-interface JobInput {
-  readonly program_id: string;
-  readonly job_id: string;
-}
-
 /** Starts the workflow of a job. */
-export interface JobRunInput extends JobInput {
+export interface JobRunInput extends Omit<JobStepInput, "kind"> {
   /** Set by continue-as-new. */
   readonly so_far?: JobProgress | undefined;
 }
 
 /** The results of the runs before this one, and the segments that they have left. */
-interface JobProgress {
+interface JobProgress extends Pick<JobEnd, "sum" | "files"> {
   readonly request: object;
-  readonly sum: object;
-  readonly files: readonly object[];
   readonly left: readonly SegmentLeft[];
-}
-
-/** A segment of the table that is left, and where it continues. */
-export interface SegmentLeft {
-  readonly segment: number;
-  /** Absent at the start of the segment. */
-  readonly cursor?: string | undefined;
-}
-
-/** Names a job in the input of an activity. */
-export interface JobStepInput extends JobInput {
-  readonly kind: string;
-}
-
-/** Reads the accounts of one of `segments` segments of the table, for one step. */
-export interface JobSegmentInput extends JobStepInput, SegmentLeft {
-  readonly segments: number;
 }
 
 /** The sum of a step. At the end of the segment there is no cursor. */
@@ -69,10 +45,4 @@ export interface JobSegmentResult {
   /** A file of the step, which belongs to the job only by this answer. */
   readonly file?: object | undefined;
   readonly sum: object;
-}
-
-/** Keeps the result of a job. */
-export interface JobEnd extends JobStepInput {
-  readonly sum: object;
-  readonly files: readonly object[];
 }

@@ -1,5 +1,6 @@
 /** The month-end sweep of a program, which expires what is due. */
-import type { FailureCounts, ShardLeft } from "./points.ts";
+import type { ProgramInput, ShardLeft } from "./payloads.ts";
+import type { FailureCounts } from "./points.ts";
 
 /** The id of a program's month-end schedule. */
 export const monthEndId = (programId: string): string => `month-end/${programId}`;
@@ -11,8 +12,7 @@ export const monthEndTaskQueue = (taskQueue: string): string => `${taskQueue}-mo
 export const monthEndIncomplete = "MONTH_END_INCOMPLETE";
 
 /** Starts a month-end sweep of a program. */
-export interface MonthEndInput {
-  readonly program_id: string;
+export interface MonthEndInput extends ProgramInput {
   /** Set by continue-as-new. */
   readonly so_far?: MonthEndProgress;
 }
@@ -32,24 +32,12 @@ export interface MonthEndMonths {
   readonly granted_up_to: string;
 }
 
-/** The record of a month end when all shards are done. */
-export interface MonthEndRecord extends Pick<MonthEndMonths, "month"> {
-  readonly program_id: string;
-  /** How many accounts have failed. */
-  readonly failed: number;
-}
-
 /** The counts of accounts. */
 export interface MonthEndCounts extends FailureCounts {
   /** Accounts in which points expired. */
   readonly expired: number;
   /** Accounts in which nothing was due. */
   readonly unchanged: number;
-}
-
-/** Expires what is due in the accounts of one shard of a program's expiry index. */
-export interface ExpireShardInput extends ShardLeft {
-  readonly program_id: string;
 }
 
 /** The progress within a shard. At its end there is no cursor. */

@@ -1,5 +1,6 @@
 /** The notices of points that expire soon. */
-import type { FailureCounts, ShardLeft } from "./points.ts";
+import type { ProgramInput, ShardLeft } from "./payloads.ts";
+import type { FailureCounts } from "./points.ts";
 
 /** The id of the schedule that notifies the members of a program of points that expire soon. */
 export const expiryNoticesId = (programId: string): string => `expiry-notices/${programId}`;
@@ -8,8 +9,7 @@ export const expiryNoticesId = (programId: string): string => `expiry-notices/${
 export const expiryNoticesIncomplete = "EXPIRY_NOTICES_INCOMPLETE";
 
 /** Starts the notices of expiry of a program. */
-export interface ExpiryNoticesInput {
-  readonly program_id: string;
+export interface ExpiryNoticesInput extends ProgramInput {
   /** Set by continue-as-new. */
   readonly so_far?: ExpiryNoticesProgress;
 }
@@ -34,12 +34,6 @@ export interface ExpiryNoticesCounts extends FailureCounts {
   readonly notified: number;
   /** Accounts of which nothing expires. */
   readonly unaffected: number;
-}
-
-/** Notifies the owners of the accounts of one shard of a program's expiry index. */
-export interface NotifyShardInput extends ShardLeft {
-  readonly program_id: string;
-  readonly month: string;
 }
 
 /** The progress within a shard. At its end there is no cursor. */

@@ -5,13 +5,6 @@ import type { FailedAccount as Failed } from "../rules/jobs.ts";
 /** The number of shards of a program's expiry index. */
 export const shardCount = 16;
 
-/** A shard that is left, and where it continues. */
-export interface ShardLeft {
-  readonly shard: number;
-  /** Absent at the start of the shard. */
-  readonly cursor?: string | undefined;
-}
-
 /** An account that failed in work on many accounts. The next run tries it again. */
 export type FailedAccount = SnakeCased<Failed>;
 

@@ -6,31 +6,6 @@ export const reconcileId = "reconcile-reservations";
 /** The workflow id of a full pass of the reconciler. */
 export const fullReconcileId = "reconcile-reservations/everything";
 
-/** Starts the reconciler. */
-export interface ReconcilerInput {
-  /** Set by continue-as-new: runs that ended since this time are checked. RFC 3339. */
-  readonly since?: string;
-}
-
-/** A reservation or a hold that failed in a sweep, with a reason as in `FailedAccount`. */
-type FailedRecord = {
-  readonly program_id: string;
-  readonly reason: string;
-} & ({ readonly reservation_id: string } | { readonly hold_id: string });
-
-/** The counts of a sweep that starts the run of every pending reservation. */
-export interface StartCounts {
-  /** The number of runs that were started or found running. */
-  readonly started: number;
-  readonly failed: number;
-  readonly failures: readonly FailedRecord[];
-}
-
-/** The counts of a sweep that starts runs so far. At its end there is no cursor. */
-export interface StartProgress extends StartCounts {
-  readonly cursor?: string | undefined;
-}
-
 /** A program whose month ends are behind. */
 interface MonthEndsBehind {
   readonly program_id: string;

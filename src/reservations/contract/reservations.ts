@@ -1,6 +1,6 @@
-/** The workflow of a reservation: its id, signal and Updates, and its inputs and steps. */
+/** The workflow of a reservation: its id, its lead and its steps. */
 
-import type { ChangeInput, ChangeView } from "../../platform/contract/changes.ts";
+import type { ChangeView } from "../../platform/contract/changes.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
 
 export const reservationWorkflowId = (programId: string, reservationId: string): string =>
@@ -25,44 +25,6 @@ export const reservationLead = { leastMs: 10_000, mostMs: 60_000 } as const;
 export function drawLeadMs(): Milliseconds {
   const { leastMs, mostMs } = reservationLead;
   return leastMs + Math.floor(Math.random() * (mostMs - leastMs));
-}
-
-/** Names a reservation. The input of the activities that change it. */
-export interface ReservationKey {
-  readonly program_id: string;
-  readonly reservation_id: string;
-}
-
-/** Starts the workflow of one reservation. Operators read it as the input of the run. */
-export interface ReservationInput extends ReservationKey {
-  readonly user_id: string;
-  /** The record may have others by now. */
-  readonly points: Points;
-  /** RFC 3339, in the zone of the program. The record may have another one by now. */
-  readonly execute_time_at_start: string;
-  /** When the points expire, such as 2026-11, if that was reserved. */
-  readonly expire_month?: string | undefined;
-  /** As if the lifetime had so many months, if that was reserved. */
-  readonly expire_after_months?: number | undefined;
-  /** Why it was reserved. Absent when no reason was given. */
-  readonly reason?: string | undefined;
-  /** The cause. Absent when none was given. */
-  readonly cause?: string | undefined;
-  /** Who reserved it, as people read it. Absent in runs that are started by hand. */
-  readonly reserved_by?: string | undefined;
-  /** The header `traceparent` of the call that reserved. Absent where that call was not traced. */
-  readonly traceparent?: string | undefined;
-}
-
-/** The input of the activities that grant a reservation. It is stored until the execute time. */
-export interface GrantInput extends ReservationKey {
-  /** The run id of the run whose history this run continues: another one after a reset. */
-  readonly original_run_id: string;
-  readonly user_id: string;
-  /** The execute time that the workflow has read last, as RFC 3339. */
-  readonly execute_time: string;
-  /** How long before the execute time the activity wakes up, in ms. */
-  readonly lead_ms: Milliseconds;
 }
 
 /**
@@ -109,18 +71,6 @@ interface ReservationResult {
   /** The points of the account after the grant. */
   readonly available_points: Points;
   readonly entry_number: number;
-}
-
-/** The argument of the `reschedule` update: an RFC 3339 time with a zone. */
-export interface RescheduleInput extends ChangeInput {
-  readonly execute_time: string;
-  /** Whether the time may be more than a day ago. */
-  readonly allow_past_execute_time?: boolean | undefined;
-}
-
-/** The argument of the `change_points` update. */
-export interface ChangePointsInput extends ChangeInput {
-  readonly points: Points;
 }
 
 /** The reservation after an update. */

@@ -19,12 +19,8 @@ import { displayCaller } from "../../platform/words/caller.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { formatInstant, formatMonth } from "../../platform/words/month.ts";
 import { quantity } from "../../platform/words/quantities.ts";
-import {
-  drawLeadMs,
-  type ReservationInput,
-  reservationOf,
-  reservationWorkflowId,
-} from "../contract/reservations.ts";
+import type { ReservationInput } from "../contract/payloads.ts";
+import { drawLeadMs, reservationOf, reservationWorkflowId } from "../contract/reservations.ts";
 import type { RecordRun, Workflows } from "../ports/deps.ts";
 import type { Reservation } from "../rules/reservation.ts";
 

@@ -4,18 +4,14 @@ import type { WorkflowFailedError } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Activities } from "../../../activities/index.ts";
+import type { BulkGrantView } from "../../../src/bulk-grants/contract/bulk-grants.ts";
 import type {
   BulkGrantInput,
-  BulkGrantView,
-} from "../../../src/bulk-grants/contract/bulk-grants.ts";
-import type {
   MoveFileInput,
-  NewFiles,
-  NewFilesInput,
-  PickUpReportInput,
-  PickUpSheetInput,
   WriteRefusalInput,
-} from "../../../src/bulk-grants/contract/sheet-sources.ts";
+} from "../../../src/bulk-grants/contract/payloads.ts";
+import type { NewFiles } from "../../../src/bulk-grants/contract/sheet-sources.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { sealAnswers } from "../../../src/worker/seal-answers.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
@@ -24,6 +20,8 @@ import {
   type WorkerStack,
   workflowBundle,
 } from "../../support/servers/worker.ts";
+
+type InputOf<Name extends keyof Activities> = Parameters<Activities[Name]>[0];
 
 const pageSize = 6;
 const taskQueue = "pick-ups";
@@ -35,7 +33,7 @@ interface Source {
   /** Files that stay where they are. */
   readonly unmovable: readonly string[];
   readonly submitted: string[];
-  readonly told: PickUpReportInput[];
+  readonly told: InputOf<"reportPickUp">[];
   /** The runs that have listed its files. */
   readonly started: Set<string>;
 }
@@ -71,7 +69,7 @@ const viewOf = ({ program_id, bulk_grant_id }: BulkGrantInput): BulkGrantView =>
 
 /** The activities. Files that begin with `slow` are validated when `swift.csv` is submitted. */
 const activities = {
-  async listNewFiles({ cursor = "0" }: NewFilesInput): Promise<NewFiles> {
+  async listNewFiles({ cursor = "0" }: InputOf<"listNewFiles">): Promise<NewFiles> {
     const { left, started } = ownSource();
     started.add(activityInfo().workflowExecution?.runId ?? "");
     const end = Number(cursor) + pageSize;
@@ -80,7 +78,7 @@ const activities = {
     const fileOf = (source: string) => ({ source, bulk_grant_id: source, title: source });
     return { files: page.map(fileOf), ...next };
   },
-  async pickUpSheet(input: PickUpSheetInput) {
+  async pickUpSheet(input: InputOf<"pickUpSheet">) {
     const { program_id, bulk_grant_id } = input;
     if (bulk_grant_id.startsWith("gone")) return {};
     if (bulk_grant_id.startsWith("broken")) throw ApplicationFailure.retryable("no answer");
@@ -106,7 +104,7 @@ const activities = {
     left.splice(left.indexOf(source), 1);
     return {};
   },
-  async reportPickUp(input: PickUpReportInput) {
+  async reportPickUp(input: InputOf<"reportPickUp">) {
     const { left, told } = ownSource();
     told.push(input);
     if (left.includes("silent.csv")) throw ApplicationFailure.retryable("no answer");

@@ -2,7 +2,8 @@
 import { ApplicationFailure } from "@temporalio/common";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ReconcilerInput, SyncCounts } from "../../../src/reservations/contract/reconciler.ts";
+import type { ReconcilerInput } from "../../../src/reservations/contract/payloads.ts";
+import type { SyncCounts } from "../../../src/reservations/contract/reconciler.ts";
 import { sealAnswers } from "../../../src/worker/seal-answers.ts";
 import { reconcilerTiming } from "../../../workflows/timing.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";

@@ -2,10 +2,8 @@
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createActivities } from "../../../activities/index.ts";
-import type {
-  ReservationInput,
-  ReservationStep,
-} from "../../../src/reservations/contract/reservations.ts";
+import type { ReservationInput } from "../../../src/reservations/contract/payloads.ts";
+import type { ReservationStep } from "../../../src/reservations/contract/reservations.ts";
 import { showDetails } from "../../../workflows/reservations/reservation-view.ts";
 import { noObservers } from "../../support/fixtures/no-observers.ts";
 import { at } from "../../support/servers/refusal.ts";

@@ -6,7 +6,7 @@ import { createActivities } from "../../../activities/index.ts";
 import type { ReservationName } from "../../../src/due/ports/due.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
-import type { StartProgress } from "../../../src/reservations/contract/reconciler.ts";
+import type { StartProgress } from "../../../src/reservations/contract/payloads.ts";
 import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
 import { noObservers } from "../../support/fixtures/no-observers.ts";
 import { randomFrom } from "../../support/models/random.ts";
