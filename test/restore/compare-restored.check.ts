@@ -128,7 +128,7 @@ test("repairs tables whose lease has a holder of the past", async () => {
   await onRestored(async ({ engine }) => {
     const ref = leaseRef("schedules");
     await engine.transact({
-      ...{ key: ref, readSet: [ref], expectAbsent: [], deadline: undefined },
+      ...{ key: ref, readSet: [ref], expectAbsent: [], call: undefined },
       decide: (tx) => tx.put(ref, { holder: "gone", beat: 7 }),
     });
   });

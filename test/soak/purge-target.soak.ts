@@ -109,7 +109,7 @@ async function age({ deps }: WorkerStack, target: TargetName): Promise<void> {
     key: ref,
     readSet: [ref],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx) {
       const pending = tx.get(ref);
       if (!pending) expect.unreachable("no purge is pending");

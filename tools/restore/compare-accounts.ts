@@ -70,7 +70,7 @@ async function setBack(
     key: ref,
     readSet: [ref],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx) {
       if (tx.recordVersion(ref) !== version) return;
       const rebuilt = rebuildFromLedger(sum, programs.current(programId), userId);
@@ -130,7 +130,7 @@ async function compareKey(
       key: accountRef(account.programId, account.userId),
       readSet: [],
       expectAbsent: [ref],
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         if (!tx.get(ref)) tx.put(ref, rebuilt);
       },
@@ -159,7 +159,7 @@ async function compareReversed(
       key: accountRef(programId, userId),
       readSet: [ref],
       expectAbsent: [],
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         const key = tx.get(ref);
         if (key?.reversedPoints === stored) tx.put(ref, { ...key, reversedPoints: byLedger });
@@ -188,7 +188,7 @@ export async function compareLateKey(
       key: accountRef(programId, userId),
       readSet: [ref],
       expectAbsent: [number],
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         if (!tx.get(number)) tx.delete(ref);
       },

@@ -82,7 +82,7 @@ function replace(
     key: inbox,
     readSet: [inbox, ref, closedGroupsRef(ownerId, target)],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx, { wall }) {
       const before = tx.get(ref);
       if (!before) return;
@@ -120,7 +120,7 @@ async function compareEvents(
         key: inboxRef(id.slice(0, id.indexOf("#"))),
         readSet: [ref],
         expectAbsent: [],
-        deadline: undefined,
+        call: undefined,
         decide: (tx) => tx.delete(ref),
       }),
     );
@@ -144,7 +144,7 @@ async function compareInbox(deps: CompareDeps, ownerId: string, inbox: Inbox): P
       key: ref,
       readSet: [ref],
       expectAbsent: [],
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         const stored = tx.get(ref);
         if (stored) tx.put(ref, countAgain(stored, groups));

@@ -81,7 +81,7 @@ async function compareTarget(deps: CompareDeps, target: Target): Promise<void> {
       key: inboxRef(ownerId),
       readSet: [ref],
       expectAbsent: [],
-      deadline: undefined,
+      call: undefined,
       decide(tx, { wall }) {
         if (!muted) tx.delete(ref);
         else if (!tx.get(ref)) tx.put(ref, { target: { type, id }, time: wall });
@@ -108,7 +108,7 @@ async function compareCount(
       key: inboxRef(target.ownerId),
       readSet: [ref],
       expectAbsent: [],
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         const stored = tx.get(ref);
         if (!stored || countIn(stored.counts, kind) !== counted) return;
@@ -202,7 +202,7 @@ async function beginGroups(
     key: ref,
     readSet: [ref, ...refs],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx) {
       const before = tx.get(ref) ?? emptyInbox;
       if (before.version !== generation - 1) return;
@@ -240,7 +240,7 @@ async function compareEventIds(deps: CompareDeps, events: readonly Event[]): Pro
         key: inboxRef(event.ownerId),
         readSet: [ref],
         expectAbsent: [],
-        deadline: undefined,
+        call: undefined,
         decide: (tx) => tx.put(ref, idOf(event)),
       }),
     );

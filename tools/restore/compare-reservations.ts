@@ -80,7 +80,7 @@ async function grantAgain(deps: CompareDeps, reservation: Reservation): Promise<
     key: accountRef(programId, userId),
     readSet: [ref],
     expectAbsent: [key],
-    deadline: undefined,
+    call: undefined,
     decide(tx) {
       const stored = tx.get(ref);
       if (stored?.state !== "DONE" || tx.get(key)) return;
@@ -103,7 +103,7 @@ function completeRecord({ engine }: CompareDeps, reservation: Reservation): Prom
     key: accountRef(programId, userId),
     readSet: [ref, key],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx) {
       const [stored, granted] = [tx.get(ref), tx.get(key)];
       if (!stored || stored.state === "DONE" || !granted) return;
@@ -134,7 +134,7 @@ export function recreateReservation(
       key: ref,
       readSet: [],
       expectAbsent: [ref],
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         if (tx.get(ref)) return;
         tx.put(ref, {

@@ -1,5 +1,6 @@
 /** Reads and changes the record of a bulk grant. */
 
+import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import { DomainError } from "../../platform/words/errors.ts";
@@ -27,15 +28,16 @@ export async function readBulkGrant(
  */
 export function changeBulkGrant(
   { engine }: Pick<Deps, "engine">,
-  { programId, bulkGrantId, deadline }: BulkGrantName & { readonly deadline?: number | undefined },
+  call: BulkGrantName & CallLimits,
   change: (record: BulkGrant, now: Instant, tx: Transaction) => BulkGrant,
 ): Promise<{ record: BulkGrant; isChanged: boolean; now: Now }> {
+  const { programId, bulkGrantId } = call;
   const ref = bulkGrantRef(programId, bulkGrantId);
   return engine.transact({
     key: ref,
     readSet: [ref, ...tierRefs(programId)],
     expectAbsent: [],
-    deadline,
+    call,
     decide(tx, now) {
       const before = tx.get(ref);
       if (!before) throw bulkGrantNotFound(bulkGrantId);

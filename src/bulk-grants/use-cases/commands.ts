@@ -1,5 +1,6 @@
 /** The use cases by which people approve, reject, cancel, pause, resume and retry bulk grants. */
 
+import type { CallLimits } from "../../platform/ports/call.ts";
 import { approvalsFor } from "../../points/rules/bulk-rules.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { BulkGrant, BulkGrantName } from "../rules/bulk-grant.ts";
@@ -20,8 +21,7 @@ import { readRules } from "./tier-points.ts";
 type CommandDeps = Pick<Deps, "engine" | "workflows" | "background">;
 
 /** A change of a bulk grant: its name, the caller and the reason. */
-export type BulkGrantChange = BulkGrantName &
-  ChangeRequest & { readonly deadline?: number | undefined };
+export type BulkGrantChange = BulkGrantName & ChangeRequest & CallLimits;
 
 /**
  * Adds an approval of the revision with this digest; the last one that is required approves the

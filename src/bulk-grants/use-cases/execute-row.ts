@@ -138,7 +138,7 @@ async function attempt(
     key: account,
     readSet,
     expectAbsent: [eventKey],
-    deadline: undefined,
+    call: undefined,
     failsSoon: true,
     decide(tx, now) {
       if (!lease.isHeld) return undefined;

@@ -173,7 +173,7 @@ function commit(
     key: ref,
     readSet: [ref, content, same, upload, ...tierRefs(programId)],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx, { wall }) {
       const existing = tx.get(ref);
       const first = tx.get(content)?.bulkGrantId ?? bulkGrantId;

@@ -1,4 +1,5 @@
 /** Due reservations and holds: their names, the hours in which they fall due, and run marks. */
+import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 
@@ -45,10 +46,10 @@ export interface DueHours {
   /**
    * Writes the hour in which a record falls due, before the record is written, so that the sweeps
    * of workers know which programs to read. A record that is due already falls into the current
-   * hour. `deadline` is the caller's, in `performance.now()` milliseconds. Throws
+   * hour. Throws
    * STORE_UNAVAILABLE.
    */
-  mark(programId: string, time: Instant, deadline: number | undefined): Promise<void>;
+  mark(programId: string, time: Instant, call: CallLimits | undefined): Promise<void>;
 }
 
 export interface DueReader {

@@ -18,7 +18,7 @@ export function createDueHours(engine: Engine, clock: Clock): DueHours {
   // Counted by sizes, because `max` allocates the places of all hours at once.
   const written = new LRUCache<string, true>({ maxSize: maxHours, sizeCalculation: () => 1 });
   return {
-    async mark(programId, time, deadline) {
+    async mark(programId, time, call) {
       const { wall } = await clock.now();
       const hour = Math.floor(Math.max(time, wall) / hourMs) * hourMs;
       const name = { programId, hour };
@@ -28,7 +28,7 @@ export function createDueHours(engine: Engine, clock: Clock): DueHours {
         key: ref,
         readSet: [],
         expectAbsent: [ref],
-        deadline,
+        call,
         decide(tx) {
           if (!tx.get(ref)) tx.put(ref, name);
         },

@@ -1,4 +1,5 @@
 /** Marks records whose runs may be out of line, until they are in line. */
+import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Ref } from "../../platform/ports/records.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -16,15 +17,15 @@ interface StartMark {
 /** Marks a reservation that is about to be written, or a hold whose run may be out of line. */
 export function markStart(
   { engine }: Pick<Deps, "engine">,
-  name: RecordName & { readonly deadline?: number | undefined },
+  name: RecordName,
+  call?: CallLimits,
 ): Promise<StartMark> {
-  const { deadline } = name;
   const ref = pendingStartRef(name);
   return engine.transact({
     key: ref,
     readSet: [],
     expectAbsent: [ref],
-    deadline,
+    call,
     decide(tx, { wall }) {
       const wasMarked = tx.get(ref) !== undefined;
       // It begins at the time, so that what deletes an earlier mark never meets this one.
@@ -44,7 +45,7 @@ export function removeMark(
     key: ref,
     readSet: [ref],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx) {
       if (tx.recordVersion(ref) === version) tx.delete(ref);
     },

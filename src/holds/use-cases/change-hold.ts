@@ -27,7 +27,7 @@ export async function changeHold(
   call: HoldCall,
   decide: (state: State, hold: Hold, now: Now) => HoldChange | undefined,
 ): Promise<ChangedHold> {
-  const { programId, userId, validateOnly, deadline } = call;
+  const { programId, userId } = call;
   await programs.get(programId);
   const account = accountRef(programId, userId);
   const ref = holdRef(call);
@@ -35,8 +35,7 @@ export async function changeHold(
     key: account,
     readSet: [account, ref],
     expectAbsent: [],
-    deadline,
-    validateOnly,
+    call,
     decide(tx, now) {
       const hold = tx.get(ref);
       if (hold?.userId !== userId) throw holdNotFound(call.holdId);

@@ -58,13 +58,13 @@ export async function holdPoints(
   },
 ): Promise<HoldResult> {
   const { programId, userId, points, allowPartial, until, caller } = input;
-  const { expiredPointsPolicy: expired, validateOnly, deadline } = input;
+  const { expiredPointsPolicy: expired, validateOnly } = input;
   const given = { user: userId, points, allowPartial, until, expired, ...annotationsOf(input) };
   const hash = requestHash("hold", caller, given);
   await deps.programs.get(programId);
   // One with another end is refused, or a repeated call.
   if (!validateOnly && isHoldEnd(until, (await deps.clock.now()).wall)) {
-    await deps.dueHours.mark(programId, until, deadline);
+    await deps.dueHours.mark(programId, until, input);
   }
   const account = accountRef(programId, userId);
   const ref = holdRef(input);
@@ -72,8 +72,7 @@ export async function holdPoints(
     key: account,
     readSet: [account],
     expectAbsent: [ref],
-    deadline,
-    validateOnly,
+    call: input,
     decide(tx, now): ChangedHold {
       const existing = tx.get(ref);
       if (existing) {

@@ -56,7 +56,7 @@ export const streamCallOf = (context: HandlerContext): StreamCall => ({
 export const marginMs = (timeoutMs: number): number => Math.min(100, Math.max(timeoutMs, 0) / 10);
 
 /** When the answer is due, in `performance.now()` milliseconds. */
-export function deadlineOf(context: HandlerContext): number {
+function deadlineOf(context: HandlerContext): number {
   const timeoutMs = context.timeoutMs();
   const limitMs = limitsOf(context.method).timeMs;
   if (timeoutMs === undefined) return performance.now() + limitMs;

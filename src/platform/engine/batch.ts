@@ -202,7 +202,7 @@ function decideOne(
   try {
     const result = pending.request.decide(tx, now);
     const deliver = () => pending.resolve(result);
-    if (pending.request.validateOnly) own.clear();
+    if (pending.request.call?.validateOnly) own.clear();
     const writes = own.size > 0;
     if (writes) {
       for (const [name, ref] of readSet) {

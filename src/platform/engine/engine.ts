@@ -69,7 +69,10 @@ export class CommitEngine implements Engine {
   transact<R>(request: TransactionRequest<R>): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       const start = performance.now();
-      const limit = Math.min(request.deadline ?? Number.POSITIVE_INFINITY, start + patienceMs);
+      const limit = Math.min(
+        request.call?.deadline ?? Number.POSITIVE_INFINITY,
+        start + patienceMs,
+      );
       const checkMs = request.failsSoon ? throttledMs : maxSilenceMs;
       const queue = this.#queueOf(nameOf(request.key));
       let timer: NodeJS.Timeout;

@@ -97,7 +97,7 @@ export class KeyQueue {
   tooLate({ request, start, limit, tried }: Pending): DomainError {
     const trouble = this.#requests.reasonOf(start);
     if (trouble) return notServed(trouble);
-    if (!tried && request.deadline === limit) {
+    if (!tried && request.call?.deadline === limit) {
       return new DomainError("DEADLINE", "the deadline passed before the call could be served");
     }
     return new DomainError("CONTENDED", "other calls kept changing the same records; try again");

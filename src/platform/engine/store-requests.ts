@@ -133,7 +133,7 @@ export class StoreRequests {
     if (request.failsSoon && this.#trouble === "THROTTLED") {
       return Math.min(limit, start + throttledMs);
     }
-    if (this.#silentSince === undefined || request.deadline === undefined) return limit;
+    if (this.#silentSince === undefined || request.call?.deadline === undefined) return limit;
     return Math.min(limit, Math.max(start, this.#silentSince) + maxSilenceMs);
   }
 

@@ -1,5 +1,6 @@
 /** The values that a call carries beside its request. */
 import type { Caller } from "../words/caller.ts";
+import { DomainError } from "../words/errors.ts";
 
 /** When a call has to end, and whether it may change anything. */
 export interface CallLimits {
@@ -12,4 +13,10 @@ export interface CallLimits {
 /** The values that every call of a service carries beside its request. */
 export interface Call extends CallLimits {
   readonly caller: Caller;
+}
+
+/** Throws DEADLINE once the deadline of a call has passed, before the next page is read for it. */
+export function requireTime({ deadline = Number.POSITIVE_INFINITY }: CallLimits = {}): void {
+  if (performance.now() < deadline) return;
+  throw new DomainError("DEADLINE", "the deadline passed before everything was read");
 }

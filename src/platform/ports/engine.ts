@@ -78,10 +78,11 @@ export interface Reading<T> {
 
 /**
  * One change: the records that it needs, and a pure decision over them. Every record that the
- * decision of a writing call has read becomes a condition of its transaction. With `validateOnly`
- * nothing that the decision puts is written, and its answer is proven as that of a refusal.
+ * decision of a writing call has read becomes a condition of its transaction. With
+ * `call.validateOnly` nothing that the decision puts is written, and its answer is proven as that
+ * of a refusal.
  */
-export interface TransactionRequest<R> extends CallLimits {
+export interface TransactionRequest<R> {
   /** Calls with the same key are decided one after another and may share a transaction. */
   readonly key: Ref;
   /**
@@ -96,7 +97,8 @@ export interface TransactionRequest<R> extends CallLimits {
    * to refuse, which discards what it has put.
    */
   decide(tx: Transaction, now: Now): R;
-  readonly deadline: number | undefined;
+  /** When the caller stops waiting. Undefined for work that nobody waits for. */
+  readonly call: CallLimits | undefined;
   /**
    * For work on many records: ends as THROTTLED after 150 ms, not with the patience of five
    * seconds, when the store throttles the records, because the next ones may be free.

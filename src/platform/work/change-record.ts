@@ -6,8 +6,9 @@ import type { Deps } from "../ports/deps.ts";
 import type { Kind, Records, Ref } from "../ports/records.ts";
 
 /** The record to be changed, and how the engine treats the transaction. */
-interface RecordChange<K extends Kind> extends CallLimits {
+interface RecordChange<K extends Kind> {
   readonly ref: Ref<K>;
+  readonly call?: CallLimits | undefined;
   /** Calls with the same key are decided one after another. The record itself by default. */
   readonly key?: Ref;
   /** True when the record probably does not exist, so that it is not read before the decision. */
@@ -27,15 +28,14 @@ interface ChangedRecord<R> {
  */
 export function changeRecord<K extends Kind, R extends Records[K] | undefined>(
   { engine }: Pick<Deps, "engine">,
-  { ref, key = ref, expectAbsent = false, validateOnly, deadline }: RecordChange<K>,
+  { ref, key = ref, expectAbsent = false, call }: RecordChange<K>,
   change: (record: Records[K] | undefined, now: Now) => R,
 ): Promise<ChangedRecord<R>> {
   return engine.transact({
     key,
     readSet: expectAbsent ? [] : [ref],
     expectAbsent: expectAbsent ? [ref] : [],
-    deadline,
-    validateOnly,
+    call,
     decide(tx, now) {
       const before = tx.get(ref);
       const record = change(before, now);

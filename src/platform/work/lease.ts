@@ -134,7 +134,7 @@ function followLease({ engine, reader }: StoreDeps, name: string) {
       key: ref,
       readSet: [ref],
       expectAbsent: [],
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         const before = tx.get(ref) ?? { holder: nobody, beat: 0 };
         if (!isExpected(before)) return { before, after: before };

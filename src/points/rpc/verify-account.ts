@@ -2,7 +2,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import { deadlineOf, requestIdOf } from "../../platform/edge/context.ts";
+import { callOf, requestIdOf } from "../../platform/edge/context.ts";
 import type { Deps } from "../ports/deps.ts";
 import { verifyAccount } from "../use-cases/verify.ts";
 import { toAccount } from "./accounts.ts";
@@ -13,9 +13,8 @@ export function accountVerification(
 ): Pick<ServiceImpl<typeof PointsService>, "verifyAccount"> {
   return {
     async verifyAccount(request, context) {
-      const deadline = deadlineOf(context);
       const account = toAccount(request);
-      const found = await verifyAccount(deps, account, request.repair, deadline);
+      const found = await verifyAccount(deps, account, request.repair, callOf(context));
       const { differences, unreportedDifferenceCount, entryCount, repaired, restoredEntryNumbers } =
         found;
       if (repaired || restoredEntryNumbers.length > 0) {

@@ -50,7 +50,7 @@ export async function changeAccount(
   deps: ChangeDeps,
   { input, operation, parameters, reads = [], decide }: AccountChange,
 ): Promise<ChangeResult> {
-  const { programId, userId, eventId, caller, validateOnly, deadline } = input;
+  const { programId, userId, eventId, caller } = input;
   const annotations = annotationsOf(input);
   // Event ids are unique in an account, so the ids of program and user need no place in the hash.
   const hash = requestHash(operation, caller, { ...parameters, ...annotations });
@@ -62,8 +62,7 @@ export async function changeAccount(
     key: account,
     readSet: [account, ...reads],
     expectAbsent: [eventKey],
-    deadline,
-    validateOnly,
+    call: input,
     decide(tx, now): ChangeResult {
       const existing = tx.get(eventKey);
       if (existing) return replayedResult(existing, hash);

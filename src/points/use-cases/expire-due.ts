@@ -94,7 +94,7 @@ async function expireDueInAccount(
     key: ref,
     readSet: [ref],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx, now) {
       const account = tx.get(ref);
       if (!account) return "unchanged";

@@ -1,8 +1,8 @@
 /** The use case that reads the balance of a past instant. */
 
+import { type CallLimits, requireTime } from "../../platform/ports/call.ts";
 import { allPages, eachOf } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
-import { requireTime } from "../../platform/work/deadlines.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
@@ -32,7 +32,7 @@ export async function getPastBalance(
   deps: PastDeps & Pick<Deps, "clock" | "programs">,
   name: AccountName,
   asOf: Instant,
-  deadline?: number,
+  call?: CallLimits,
 ): Promise<Balance> {
   const { programId, userId } = name;
   const program = await deps.programs.get(programId);
@@ -42,7 +42,7 @@ export async function getPastBalance(
   const isLongAgo = asOf <= calendar - lateEntriesMs;
   const stored = (await deps.reader.get(accountRef(programId, userId)))?.value;
   const present = { ...(stored ?? emptyAccount(program, userId, asOf)), ...name };
-  const account = await readPastAccount(deps, program, present, asOf, deadline);
+  const account = await readPastAccount(deps, program, present, asOf, call);
   const final = isLongAgo || asOf < present.time;
   return { ...balanceOf(account, programAsOf(program, asOf), 0), final };
 }
@@ -56,11 +56,11 @@ export async function readPastAccount(
   program: Program,
   account: Account,
   asOf: Instant,
-  deadline?: number,
+  call?: CallLimits,
 ): Promise<Account> {
   // Not ">=": the time of a damaged account is NaN, and the account has to be refused.
   if (!(asOf < account.time)) return expireDue(account, programAsOf(program, asOf), asOf).account;
-  const entries = await entriesUpTo(deps, account, account.last, asOf, deadline);
+  const entries = await entriesUpTo(deps, account, account.last, asOf, call);
   return accountByEntries(program, account.userId, entries, asOf);
 }
 
@@ -73,13 +73,13 @@ async function entriesUpTo(
   name: AccountName,
   last: number,
   asOf: Instant,
-  deadline: number | undefined,
+  call: CallLimits | undefined,
 ): Promise<LedgerEntry[]> {
-  const first = snapshotInterval * (await intervalsUpTo(deps, name, last, asOf, deadline));
+  const first = snapshotInterval * (await intervalsUpTo(deps, name, last, asOf, call));
   const to = Math.min(first + snapshotInterval - 1, last);
   const query = { from: 1, to, newestFirst: true, types: [] };
   const pages = allPages(snapshotInterval, (page) => {
-    requireTime(deadline);
+    requireTime(call);
     return deps.reader.entries(name, query, page);
   });
   const found: LedgerEntry[] = [];
@@ -91,7 +91,7 @@ async function entriesUpTo(
     if (found.at(-1)?.snapshot) break;
   }
   const next = (found[0]?.number ?? 0) + 1;
-  if (next < later) await requireCommitted(deps, name, next, deadline);
+  if (next < later) await requireCommitted(deps, name, next, call);
   return found;
 }
 
@@ -104,7 +104,7 @@ async function intervalsUpTo(
   name: AccountName,
   last: number,
   asOf: Instant,
-  deadline: number | undefined,
+  call: CallLimits | undefined,
 ): Promise<number> {
   const { programId, userId } = name;
   let low = 0;
@@ -113,7 +113,7 @@ async function intervalsUpTo(
     const middle = Math.ceil((low + high) / 2);
     const number = middle * snapshotInterval;
     const entry = await deps.reader.get(entryRef(programId, userId, number));
-    if (!entry) await requireCommitted(deps, name, number, deadline);
+    if (!entry) await requireCommitted(deps, name, number, call);
     if (entry && entry.value.createTime <= asOf) low = middle;
     else high = middle - 1;
   }
@@ -130,7 +130,7 @@ async function requireCommitted(
   { engine, reader }: PastDeps,
   { programId, userId }: AccountName,
   number: number,
-  deadline: number | undefined,
+  call: CallLimits | undefined,
 ): Promise<void> {
   const account = accountRef(programId, userId);
   const entry = entryRef(programId, userId, number);
@@ -138,7 +138,7 @@ async function requireCommitted(
     key: account,
     readSet: [account],
     expectAbsent: [entry],
-    deadline,
+    call,
     // The records of a decision are read at one moment if there is more than one.
     decide: (tx) => [tx.get(account), tx.get(entry)],
   });

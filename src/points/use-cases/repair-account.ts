@@ -1,5 +1,6 @@
 /** Repairs an account from its ledger, if the ledger has no faults. */
 
+import type { CallLimits } from "../../platform/ports/call.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
@@ -35,9 +36,9 @@ export type RepairDeps = Pick<Deps, "engine" | "reader" | "clock" | "programs" |
 export async function repairAccount(
   deps: RepairDeps,
   name: AccountName,
-  deadline: number | undefined,
+  call: CallLimits | undefined,
 ): Promise<RepairedAccount> {
-  return repairVerified(deps, name, await verifyOneAccount(deps, name, deadline), deadline);
+  return repairVerified(deps, name, await verifyOneAccount(deps, name, call), call);
 }
 
 /** Repairs an account that was verified, as `repairAccount` does. */
@@ -45,7 +46,7 @@ export async function repairVerified(
   deps: RepairDeps,
   name: AccountName,
   first: VerifiedAccount,
-  deadline: number | undefined,
+  call: CallLimits | undefined,
 ): Promise<RepairedAccount> {
   const restored: number[] = [];
   let repaired = false;
@@ -55,14 +56,14 @@ export async function repairVerified(
       return { ...first, repaired, restoredEntryNumbers: restored };
     }
     if (isContradictory(found.sum) || missingRanges(found).length > 0) {
-      restored.push(...(await restoreEntries(deps, name, found, deadline)));
+      restored.push(...(await restoreEntries(deps, name, found, call)));
     } else if (found.sum.faultCount > 0) {
       for (const number of wrongSnapshots(found.sum)) await deps.removeSnapshot(name, number);
       repaired = true;
-    } else if (await putRebuilt(deps, name, found, deadline)) {
+    } else if (await putRebuilt(deps, name, found, call)) {
       return { ...first, repaired: true, restoredEntryNumbers: restored };
     }
-    found = await verifyOneAccount(deps, name, deadline);
+    found = await verifyOneAccount(deps, name, call);
   }
   throw new DomainError("CONTENDED", "the account is written all the time; try again");
 }
@@ -72,7 +73,7 @@ async function putRebuilt(
   deps: Pick<Deps, "engine" | "programs">,
   name: AccountName,
   found: VerifiedAccount,
-  deadline: number | undefined,
+  call: CallLimits | undefined,
 ): Promise<boolean> {
   await deps.programs.get(name.programId);
   const ref = accountRef(name.programId, name.userId);
@@ -80,7 +81,7 @@ async function putRebuilt(
     key: ref,
     readSet: [ref],
     expectAbsent: [],
-    deadline,
+    call,
     decide(tx) {
       if (tx.recordVersion(ref) !== found.version) return false;
       const program = deps.programs.current(name.programId);

@@ -1,9 +1,9 @@
 /** Restores missing ledger entries from the copies on their event keys. */
 
+import { type CallLimits, requireTime } from "../../platform/ports/call.ts";
 import { allPages } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { nounFor } from "../../platform/words/quantities.ts";
-import { requireTime } from "../../platform/work/deadlines.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
@@ -37,21 +37,21 @@ export async function restoreEntries(
   deps: Pick<Deps, "engine" | "reader">,
   name: AccountName,
   found: VerifiedAccount,
-  deadline: number | undefined,
+  call: CallLimits | undefined,
 ): Promise<number[]> {
   const missing = missingRanges(found);
   const count = missing.reduce((sum, { from, to }) => sum + to - from + 1, 0);
   if (count === 0 || count > maxRestored) throw ledgerDamaged(found);
-  const copies = await findCopies(deps, name, missing, deadline);
+  const copies = await findCopies(deps, name, missing, call);
   if (copies.length < count) throw ledgerDamaged(found);
-  if (!(await isFaultless(deps, name, found, copies, deadline))) throw ledgerDamaged(found);
+  if (!(await isFaultless(deps, name, found, copies, call))) throw ledgerDamaged(found);
   const ref = accountRef(name.programId, name.userId);
   const refs = copies.map(({ number }) => entryRef(name.programId, name.userId, number));
   const isWritten = await deps.engine.transact({
     key: ref,
     readSet: [ref],
     expectAbsent: refs,
-    deadline,
+    call,
     decide(tx) {
       const isChanged = tx.recordVersion(ref) !== found.version;
       if (isChanged || refs.some((each) => tx.get(each))) return false;
@@ -101,14 +101,14 @@ async function findCopies(
   deps: Pick<Deps, "reader">,
   name: AccountName,
   missing: readonly NumberRange[],
-  deadline: number | undefined,
+  call: CallLimits | undefined,
 ): Promise<LedgerEntry[]> {
   const [first, last] = [missing[0], missing.at(-1)] as [NumberRange, NumberRange];
   const numbers = { from: first.from, to: last.to };
   const copies = new Map<number, LedgerEntry>();
   const scan = async (segment: number) => {
     const pages = allPages(pageSize, (page) => {
-      requireTime(deadline);
+      requireTime(call);
       return deps.reader.entryCopies(name, numbers, segment, segmentCount, page);
     });
     for await (const entries of pages) {
@@ -132,14 +132,14 @@ async function isFaultless(
   name: AccountName,
   found: VerifiedAccount,
   copies: readonly LedgerEntry[],
-  deadline: number | undefined,
+  call: CallLimits | undefined,
 ): Promise<boolean> {
   const last = Math.max(found.sum.last, copies.at(-1)?.number ?? 0);
   const restored = new Set(copies.map(({ event }) => eventName(event)));
   const notAdded = [...copies];
   const sum = startSum();
   const pages = allPages(pageSize, (page) => {
-    requireTime(deadline);
+    requireTime(call);
     return deps.reader.storedEntries(name, page);
   });
   for await (const entries of pages) {

@@ -1,7 +1,8 @@
 /** Compares one account with its ledger, page by page, and confirms the differences. */
+
 import { setTimeout as sleep } from "node:timers/promises";
+import { type CallLimits, requireTime } from "../../platform/ports/call.ts";
 import { DomainError } from "../../platform/words/errors.ts";
-import { requireTime } from "../../platform/work/deadlines.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
@@ -56,14 +57,14 @@ export interface VerifiedAccount extends Comparison {
 export async function verifyOneAccount(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
   { programId, userId }: AccountName,
-  deadline: number | undefined,
+  call: CallLimits | undefined,
 ): Promise<VerifiedAccount> {
   const program = await deps.programs.get(programId);
-  const steps = verificationSteps(deps, program, userId, { deadline });
+  const steps = verificationSteps(deps, program, userId, { call });
   for (;;) {
     const { done, value } = await steps.next();
     if (done) return value;
-    requireTime(deadline);
+    requireTime(call);
   }
 }
 
@@ -80,7 +81,7 @@ export async function* verificationSteps(
   deps: Pick<Deps, "engine" | "reader" | "clock">,
   program: Program,
   userId: string,
-  { from, deadline }: { readonly from?: AccountProgress; readonly deadline?: number | undefined },
+  { from, call }: { readonly from?: AccountProgress; readonly call?: CallLimits | undefined },
 ): AsyncGenerator<AccountProgress, VerifiedAccount> {
   const name = { programId: program.programId, userId };
   const ref = accountRef(program.programId, userId);
@@ -94,7 +95,7 @@ export async function* verificationSteps(
     const found = compare(account, sum, program, userId, calendar);
     const verified = { ...found, account, version, sum };
     if (found.differenceCount === 0) return verified;
-    if (await isConfirmed(deps, name, verified, deadline)) return verified;
+    if (await isConfirmed(deps, name, verified, call)) return verified;
     if (comparison === maxComparisons) {
       throw new DomainError("CONTENDED", "the account is written all the time; try again");
     }
@@ -116,7 +117,7 @@ function isConfirmed(
   deps: Pick<Deps, "engine">,
   { programId, userId }: AccountName,
   { version, sum }: VerifiedAccount,
-  deadline: number | undefined,
+  call: CallLimits | undefined,
 ): Promise<boolean> {
   const ref = accountRef(programId, userId);
   const ranges = sum.missing.slice(0, maxConfirmedRanges);
@@ -126,7 +127,7 @@ function isConfirmed(
     key: ref,
     readSet: [],
     expectAbsent: [ref, ...entries],
-    deadline,
+    call,
     decide: (tx) =>
       tx.recordVersion(ref) === version && entries.filter((entry) => tx.get(entry)).length === 0,
   });

@@ -1,5 +1,6 @@
 /** The use case that compares an account with its ledger. */
 
+import type { CallLimits } from "../../platform/ports/call.ts";
 import type { AccountName } from "../ports/points.ts";
 import type { Difference } from "../rules/rebuild.ts";
 import { type RepairDeps, repairAccount } from "./repair-account.ts";
@@ -27,12 +28,12 @@ export async function verifyAccount(
   deps: RepairDeps,
   name: AccountName,
   repair: boolean,
-  deadline?: number,
+  call?: CallLimits,
 ): Promise<Verified> {
   const found = repair
-    ? await repairAccount(deps, name, deadline)
+    ? await repairAccount(deps, name, call)
     : {
-        ...(await verifyOneAccount(deps, name, deadline)),
+        ...(await verifyOneAccount(deps, name, call)),
         repaired: false,
         restoredEntryNumbers: [],
       };

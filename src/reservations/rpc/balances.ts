@@ -8,9 +8,10 @@ import type {
   GetBalanceRequest,
   PointsService,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import { deadlineOf } from "../../platform/edge/context.ts";
+import { callOf } from "../../platform/edge/context.ts";
 import { invalid } from "../../platform/messages/invalid-request.ts";
 import { fromInstant, toInstant, toOptionalInstant } from "../../platform/messages/scalars.ts";
+import type { Call } from "../../platform/ports/call.ts";
 import { formatMonth } from "../../platform/words/month.ts";
 import { toAccount } from "../../points/rpc/accounts.ts";
 import { getPastBalance } from "../../points/use-cases/past-balance.ts";
@@ -23,26 +24,22 @@ import { getBalanceWithPending } from "../use-cases/outstanding.ts";
 export function balances(deps: Deps): Pick<ServiceImpl<typeof PointsService>, "getBalance"> {
   return {
     async getBalance(request, context) {
-      const balance = await balanceFor(deps, request, deadlineOf(context));
+      const balance = await balanceFor(deps, request, callOf(context));
       return { balance: fromBalance(balance), final: balance.final ?? false };
     },
   };
 }
 
 /** The balance that a request asks for: of now, with or without what is pending, or of the past. */
-function balanceFor(
-  deps: Deps,
-  request: GetBalanceRequest,
-  deadline: number | undefined,
-): Promise<Balance> {
+function balanceFor(deps: Deps, request: GetBalanceRequest, call: Call): Promise<Balance> {
   const [account, asOf] = [toAccount(request), toOptionalInstant(request.asOf, "as_of")];
   if (asOf === undefined) {
     return request.includePending
-      ? getBalanceWithPending(deps, account, deadline)
+      ? getBalanceWithPending(deps, account, call)
       : getBalance(deps, account);
   }
   if (request.includePending) throw invalid("include_pending", "must not be set with as_of");
-  return getPastBalance(deps, account, asOf, deadline);
+  return getPastBalance(deps, account, asOf, call);
 }
 
 function fromBalance(balance: Balance): MessageInitShape<typeof BalanceSchema> {
@@ -80,7 +77,7 @@ export function forecasts(deps: Deps): Pick<ServiceImpl<typeof PointsService>, "
     async getForecast(request, context) {
       // The schema requires the field, so it is set.
       const time = toInstant(request.time as Timestamp, "time");
-      const found = await getForecast(deps, toAccount(request), time, deadlineOf(context));
+      const found = await getForecast(deps, toAccount(request), time, callOf(context));
       return {
         forecast: {
           time: fromInstant(found.time),

@@ -94,11 +94,10 @@ async function cancelEach(
   reservations: readonly Reservation[],
   onFailed: OnFailed,
 ) {
-  const { deadline } = request;
   const results = await doEach(
     reservations,
-    ({ programId, reservationId }) =>
-      changeReservation(deps, { programId, reservationId, deadline }, (reservation, { wall }) =>
+    ({ reservationId }) =>
+      changeReservation(deps, { ...request, reservationId }, (reservation, { wall }) =>
         isCancellable(reservation) && isIn(request.filter, reservation)
           ? cancel(reservation, request, wall)
           : reservation,

@@ -1,5 +1,6 @@
 /** Changes the record of a reservation in one transaction. */
 
+import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -23,22 +24,19 @@ export async function changeReservation(
   call: ReservationCall,
   change: (reservation: Reservation, now: Now) => Reservation,
 ): Promise<VisibleReservation & { readonly isChanged: boolean }> {
-  const { programId, reservationId, validateOnly, deadline } = call;
-  const decide = (only?: boolean) =>
-    changeRecord(
-      deps,
-      { ref: reservationRef(programId, reservationId), validateOnly: only, deadline },
-      (reservation, now) => {
-        if (!reservation) throw reservationNotFound(reservationId);
-        return change(reservation, now);
-      },
-    );
+  const { programId, reservationId, validateOnly } = call;
+  const ref = reservationRef(programId, reservationId);
+  const decide = (limits: CallLimits) =>
+    changeRecord(deps, { ref, call: limits }, (reservation, now) => {
+      if (!reservation) throw reservationNotFound(reservationId);
+      return change(reservation, now);
+    });
   // Before it is marked: a call that is refused or repeated writes nothing.
-  let decided = await decide(true);
+  let decided = await decide({ ...call, validateOnly: true });
   if (decided.isChanged && !validateOnly) {
     const { state, executeTime } = decided.record;
-    if (state === "PENDING") await deps.dueHours.mark(programId, executeTime, deadline);
-    decided = await writeMarked(deps, call, decide);
+    if (state === "PENDING") await deps.dueHours.mark(programId, executeTime, call);
+    decided = await writeMarked(deps, call, () => decide(call));
   }
   const { record, isChanged, now } = decided;
   return { ...visible(record, now.wall), isChanged };

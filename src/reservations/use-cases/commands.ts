@@ -65,12 +65,12 @@ export async function createReservation(
     Call & { readonly programId: string; readonly traceparent?: string | undefined },
 ): Promise<CreatedReservation> {
   const { programId, reservationId, userId, points, executeTime, expiry, traceparent } = input;
-  const { caller, validateOnly, deadline } = input;
+  const { caller, validateOnly } = input;
   const annotations = annotationsOf(input);
   const ref = reservationRef(programId, reservationId);
   const program = await deps.programs.get(programId);
   await checkNew(deps, ref, program, input);
-  if (!validateOnly) await deps.dueHours.mark(programId, executeTime, deadline);
+  if (!validateOnly) await deps.dueHours.mark(programId, executeTime, input);
   const content = {
     user: userId,
     points,
@@ -82,7 +82,7 @@ export async function createReservation(
   const write = () =>
     changeRecord(
       deps,
-      { ref, expectAbsent: true, validateOnly, deadline },
+      { ref, expectAbsent: true, call: input },
       (existing, { wall }): Reservation =>
         existing ?? {
           programId,

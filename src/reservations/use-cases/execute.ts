@@ -140,7 +140,7 @@ function grantOnce({ engine, programs }: ExecuteDeps, attempt: Attempt): Promise
     key: account,
     readSet: [account, ref],
     expectAbsent: [eventKey],
-    deadline: undefined,
+    call: undefined,
     decide(tx, now) {
       const program =
         programs.recent(programId, pauseReadMs) ?? tx.lookup(readAgain(programs, programId));
@@ -178,7 +178,7 @@ function setFailed(
     key: ref,
     readSet: [ref],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx, now): Decided {
       const reservation = readReservation(tx, attempt);
       const step = nextStep(reservation, now.wall, attempt.resetTime);

@@ -1,5 +1,6 @@
 /** The use case that forecasts what an account will hold. */
 
+import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
 import type { AccountName } from "../../points/ports/points.ts";
@@ -17,11 +18,11 @@ export async function getForecast(
   deps: Pick<Deps, "reader" | "clock" | "programs">,
   name: AccountName,
   time: Instant,
-  deadline: number | undefined,
+  call: CallLimits,
 ): Promise<Forecast & { readonly frozen: boolean; readonly heldPoints: Points }> {
   const { programId, userId } = name;
   const program = await deps.programs.get(programId);
-  const { stored, reservations } = await readOutstanding(deps, name, time, deadline);
+  const { stored, reservations } = await readOutstanding(deps, name, time, call);
   const account = stored?.value;
   const { calendar: now } = await deps.clock.now();
   const found = forecast({ program, userId, account, now }, reservations, time);

@@ -1,9 +1,9 @@
 /** Reads an account and the reservations of its user whose points are still to come. */
 
+import { type CallLimits, requireTime } from "../../platform/ports/call.ts";
 import { allPages, inBatches } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
-import { requireTime } from "../../platform/work/deadlines.ts";
 import type { AccountName } from "../../points/ports/points.ts";
 import { accountRef } from "../../points/ports/records.ts";
 import type { Account } from "../../points/rules/account.ts";
@@ -39,10 +39,10 @@ export async function readOutstanding(
   deps: Pick<Deps, "reader">,
   name: AccountName,
   until: Instant | undefined,
-  deadline: number | undefined,
+  call: CallLimits,
 ): Promise<Outstanding> {
   const { programId, userId } = name;
-  const ids = await pendingIds(deps, name, until, deadline);
+  const ids = await pendingIds(deps, name, until, call);
   const stored = await deps.reader.get(accountRef(programId, userId));
   const found = await readReservations(deps, programId, ids);
   const reservations = found.filter((each) => isOutstanding(each, stored?.value.last ?? 0));
@@ -53,10 +53,10 @@ export async function readOutstanding(
 export async function getBalanceWithPending(
   deps: Pick<Deps, "reader" | "clock" | "programs">,
   name: AccountName,
-  deadline: number | undefined,
+  call: CallLimits,
 ): Promise<Balance> {
   const program = await deps.programs.get(name.programId);
-  const { stored, reservations } = await readOutstanding(deps, name, undefined, deadline);
+  const { stored, reservations } = await readOutstanding(deps, name, undefined, call);
   const { calendar } = await deps.clock.now();
   const pendingPoints = reservations.reduce((sum, { points }) => sum + points, 0);
   return { ...balanceAt(program, name, stored, calendar), pendingPoints };
@@ -67,7 +67,7 @@ async function pendingIds(
   { reader }: Pick<Deps, "reader">,
   name: AccountName,
   until: Instant | undefined,
-  deadline: number | undefined,
+  call: CallLimits,
 ): Promise<string[]> {
   const ids: string[] = [];
   const window = { start: undefined, end: until === undefined ? undefined : until + 1 };
@@ -75,7 +75,7 @@ async function pendingIds(
     reader.reservationsOfUserInState(name, "PENDING", window, page),
   );
   for await (const reservations of pages) {
-    requireTime(deadline);
+    requireTime(call);
     const pending = reservations.filter(({ state }) => state === "PENDING");
     ids.push(...pending.map(({ reservationId }) => reservationId));
     if (ids.length > maxPending) {

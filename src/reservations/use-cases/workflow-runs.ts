@@ -32,10 +32,10 @@ export function startMarked(deps: SyncDeps, record: Reservation | Hold): Promise
  */
 export async function writeMarked<W extends Written>(
   deps: SyncDeps & Pick<Deps, "background">,
-  name: ReservationName & CallLimits,
+  call: ReservationName & CallLimits,
   write: () => Promise<W>,
 ): Promise<W> {
-  const mark = await markStart(deps, name);
+  const mark = await markStart(deps, call, call);
   let written: W;
   try {
     written = await write();

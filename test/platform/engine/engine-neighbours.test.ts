@@ -109,7 +109,7 @@ test("a queue that a call serves again just after its end is not listed as idle"
   for (let turns = 0; turns < 8; turns++) {
     const { deps, store } = createAccountFixture();
     const engine = deps.engine as CommitEngine;
-    const noRead = { key: account, readSet: [], expectAbsent: [account], deadline: undefined };
+    const noRead = { key: account, readSet: [], expectAbsent: [account], call: undefined };
     let answered: Promise<unknown> = engine.transact({ ...noRead, decide: () => 1 });
     for (let i = 0; i < turns; i++) answered = answered.then(() => undefined);
     const gate = createGate();

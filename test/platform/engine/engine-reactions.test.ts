@@ -55,7 +55,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     const key = refs.inbox;
     const before = await deps.reader.get(refs.target);
     const value = before?.value as Target;
-    const base = { key, expectAbsent: [], deadline: undefined };
+    const base = { key, expectAbsent: [], call: undefined };
     await coalesced(deps, () => [
       deps.engine.transact({
         ...base,
@@ -99,7 +99,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
       key: refs.inbox,
       readSet: [refs.record("a")],
       expectAbsent: [],
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         const record = tx.get(refs.record("a"));
         if (!record) throw new Error("there is no record");
@@ -127,7 +127,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
       key: refs.inbox,
       readSet: [ref],
       expectAbsent: [],
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         tx.put(ref, { ...(tx.get(ref) as Reaction), displayName: "new" });
       },
@@ -147,7 +147,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
       key: refs.inbox,
       readSet: [refs.group],
       expectAbsent: [],
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         const group = tx.get(refs.group) as UnreadGroup;
         seen.push(group.firstMembers.map(({ userId }) => userId));
@@ -168,7 +168,7 @@ describe.each(isolations)("records that are only read, applied %s", (isolation) 
       key: refs.inbox,
       readSet: [...reads, refs.inbox],
       expectAbsent: absent,
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         seen.push([...reads, ...absent].map((ref) => tx.recordVersion(ref)).join());
         tx.put(refs.inbox, tx.get(refs.inbox) ?? emptyInbox);

@@ -234,7 +234,7 @@ describe.each(isolations)("request coalescing, applied %s", (isolation) => {
       key: account,
       readSet: [],
       expectAbsent: absent,
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         for (const ref of refs) tx.put(ref, {} as never);
       },
@@ -269,7 +269,7 @@ describe.each(isolations)("request coalescing, applied %s", (isolation) => {
         key: account,
         readSet: [account],
         expectAbsent: [],
-        deadline: undefined,
+        call: undefined,
         decide(tx): void {
           tx.put(account, { ...(tx.get(account) as Account), last: 1_000 });
           throw new TypeError("a mistake");

@@ -18,7 +18,7 @@ const sum = ({ engine }: Deps, decided = () => {}) =>
     key: first,
     readSet: [first],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx) {
       const own = tx.get(first) ?? emptyInbox;
       const others = tx.getAll(rest);
@@ -59,7 +59,7 @@ test("a cached one that has changed together with a named one is decided on as f
     key: first,
     readSet: [first, second],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx) {
       tx.put(first, inboxAt(2));
       tx.put(second, inboxAt(3));
@@ -94,7 +94,7 @@ test("a record that does not exist may be asked for, put and deleted", async () 
       key: first,
       readSet: [],
       expectAbsent: [],
-      deadline: undefined,
+      call: undefined,
       decide(tx) {
         const found = tx.get(absent);
         if (write === "put") tx.put(absent, inboxAt(1));
@@ -115,7 +115,7 @@ test("an answer without a write rests on all of them at one moment", async () =>
       key: first,
       readSet: [first],
       expectAbsent: [],
-      deadline: undefined,
+      call: undefined,
       decide: (tx) => [first, ...rest].map((ref) => tx.get(ref)?.version ?? 0),
     });
   const [second, third] = rest as [Ref<"inbox">, Ref<"inbox">];

@@ -239,8 +239,8 @@ describe("a long ledger", () => {
   test("is not read on after its caller's deadline", async () => {
     const count = 100_000;
     const { deps, state } = longLedger((await longAccount(count)).deps, count, 0, 5);
-    const deadline = performance.now() + 100;
-    await expect(verifyAccount(deps, name, false, deadline)).rejects.toMatchObject({
+    const call = { deadline: performance.now() + 100 };
+    await expect(verifyAccount(deps, name, false, call)).rejects.toMatchObject({
       reason: "DEADLINE",
     });
     const pages = state.pages;
@@ -262,8 +262,8 @@ test("the scan for a missing entry ends at its caller's deadline", async () => {
     return { items: [], cursor: "more" };
   };
   const endless = { ...deps, reader: { ...deps.reader, entryCopies } };
-  const deadline = performance.now() + 2_000;
-  const verifying = verifyAccount(endless, name, true, deadline);
+  const call = { deadline: performance.now() + 2_000 };
+  const verifying = verifyAccount(endless, name, true, call);
   await expect(verifying).rejects.toMatchObject({ reason: "DEADLINE" });
   expect(pages).toBeGreaterThan(4);
   const atEnd = pages;

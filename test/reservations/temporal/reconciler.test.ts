@@ -250,7 +250,7 @@ async function age(reservationId: string): Promise<void> {
     key: ref,
     readSet: [ref],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx) {
       const mark = tx.get(ref);
       if (mark) tx.put(ref, { ...mark, time: mark.time - minute });

@@ -38,7 +38,7 @@ async function setUp() {
         return deps.reader[operation](wanted) as never;
       },
     };
-    const found = await getForecast({ ...deps, reader: racing }, account, calendar, undefined);
+    const found = await getForecast({ ...deps, reader: racing }, account, calendar, {});
     expect(isGranted).toBe(true);
     return found;
   };
@@ -75,12 +75,12 @@ test("more than 1,000 pending reservations are refused", async () => {
     const reservationId = `more-${i}`;
     store.force(reservationRef(programId, reservationId), { ...row, reservationId });
   }
-  await expect(getForecast(deps, account, calendar, undefined)).rejects.toMatchObject({
+  await expect(getForecast(deps, account, calendar, {})).rejects.toMatchObject({
     reason: "LIMIT_EXCEEDED",
   });
   // Those that are due later do not count.
   const later = { ...row, reservationId: "more-0", executeTime: calendar + 1_000 };
   store.force(reservationRef(programId, "more-0"), later);
-  const { changes } = await getForecast(deps, account, calendar, undefined);
+  const { changes } = await getForecast(deps, account, calendar, {});
   expect(changes).toHaveLength(1_000);
 });

@@ -1,7 +1,7 @@
 /** The handlers that notify owners of events and take events back. */
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { NotificationService } from "../../../gen/meguri/notifications/v1/notification_service_pb.ts";
-import { callerOf, deadlineOf } from "../../../platform/edge/context.ts";
+import { callOf } from "../../../platform/edge/context.ts";
 import { toMilliseconds } from "../../../platform/messages/scalars.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { notify } from "../../use-cases/notifications/notify.ts";
@@ -25,8 +25,7 @@ export function events(deps: Deps): Handlers {
         cause,
         ownerIds,
         regroupAfterMs: regroupAfter && toMilliseconds(regroupAfter, "regroup_after"),
-        caller: callerOf(context),
-        deadline: deadlineOf(context),
+        ...callOf(context),
       });
       return {
         notified: results.some(({ notified }) => notified),
@@ -41,8 +40,7 @@ export function events(deps: Deps): Handlers {
         eventId,
         target: request.targetName && toTargetName(request),
         ownerIds,
-        caller: callerOf(context),
-        deadline: deadlineOf(context),
+        ...callOf(context),
       });
       return { results };
     },

@@ -9,7 +9,7 @@ import {
   ListMutedTargetsRequestSchema,
   type NotificationService,
 } from "../../../gen/meguri/notifications/v1/notification_service_pb.ts";
-import { deadlineOf } from "../../../platform/edge/context.ts";
+import { callOf } from "../../../platform/edge/context.ts";
 import { requestedPage } from "../../../platform/messages/page-tokens.ts";
 import { maskedFields } from "../../../platform/messages/update-masks.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -47,13 +47,13 @@ export const preferences = (deps: Deps): Handlers => ({
     const preferences = request.preferences as Preferences;
     const { ownerId, etag } = preferences;
     const changes = maskedFields(PreferencesSchema, preferences, updateMask, updatable);
-    const input = { ownerId, changes, etag, deadline: deadlineOf(context) };
+    const input = { ownerId, changes, etag, ...callOf(context) };
     return { preferences: fromPreferences(await updatePreferences(deps, input)) };
   },
 
   async setTargetMuted(request, context) {
     const { ownerId, muted } = request;
-    const input = { ownerId, target: toTargetName(request), muted, deadline: deadlineOf(context) };
+    const input = { ownerId, target: toTargetName(request), muted, ...callOf(context) };
     return { target: fromTarget(await setTargetMuted(deps, input)) };
   },
 
@@ -64,12 +64,12 @@ export const preferences = (deps: Deps): Handlers => ({
   },
 
   async setPersonMuted({ ownerId, userId, muted }, context) {
-    const input = { ownerId, userId, muted, deadline: deadlineOf(context) };
+    const input = { ownerId, userId, muted, ...callOf(context) };
     return { changed: await setPersonMuted(deps, input) };
   },
 
   async blockPerson({ ownerId, userId }, context) {
-    const input = { ownerId, userId, deadline: deadlineOf(context) };
+    const input = { ownerId, userId, ...callOf(context) };
     const { changed, inbox } = await blockPerson(deps, input);
     return { changed, unreadCount: fromUnreadCount(unreadCountOf(inbox)) };
   },

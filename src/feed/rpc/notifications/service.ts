@@ -6,7 +6,7 @@ import {
   type NotificationService,
   ListNotificationsRequest_State as State,
 } from "../../../gen/meguri/notifications/v1/notification_service_pb.ts";
-import { deadlineOf } from "../../../platform/edge/context.ts";
+import { callOf } from "../../../platform/edge/context.ts";
 import { requestedPage } from "../../../platform/messages/page-tokens.ts";
 import { toSafeInteger } from "../../../platform/messages/scalars.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -75,7 +75,7 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
     async markNotificationRead(request, context) {
       const version = toSafeInteger(request.version, "version");
       const name = decodeId(request.notificationId, request.ownerId);
-      const input = { ...name, version, deadline: deadlineOf(context) };
+      const input = { ...name, version, ...callOf(context) };
       const { changed, inbox } = await markNotificationRead(deps, input);
       const read = await readNotification(deps, name);
       const notification = read && fromNotification(read);
@@ -87,14 +87,14 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
       const { markedCount, inbox } = await markAllNotificationsRead(deps, {
         ownerId: request.ownerId,
         version,
-        deadline: deadlineOf(context),
+        ...callOf(context),
       });
       return { markedCount: BigInt(markedCount), unreadCount: fromInbox(inbox) };
     },
 
     async markNotificationUnread(request, context) {
       const name = decodeId(request.notificationId, request.ownerId);
-      const marked = await markNotificationUnread(deps, { ...name, deadline: deadlineOf(context) });
+      const marked = await markNotificationUnread(deps, { ...name, ...callOf(context) });
       const { changed, inbox } = marked;
       const unread = await describeGroup(deps, name.ownerId, marked, inbox.seenVersion);
       return { changed, unreadCount: fromInbox(inbox), notification: fromNotification(unread) };
@@ -103,14 +103,14 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
     async dismissNotification(request, context) {
       const version = toSafeInteger(request.version, "version");
       const name = decodeId(request.notificationId, request.ownerId);
-      const input = { ...name, version, deadline: deadlineOf(context) };
+      const input = { ...name, version, ...callOf(context) };
       const { changed, inbox } = await dismissNotification(deps, input);
       return { changed, unreadCount: fromInbox(inbox) };
     },
 
     async markNotificationsSeen(request, context) {
       const version = toSafeInteger(request.version, "version");
-      const input = { ownerId: request.ownerId, version, deadline: deadlineOf(context) };
+      const input = { ownerId: request.ownerId, version, ...callOf(context) };
       return { unreadCount: fromInbox(await markNotificationsSeen(deps, input)) };
     },
 

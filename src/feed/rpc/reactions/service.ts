@@ -12,7 +12,7 @@ import {
   type ReactionService,
   type UnreactRequest,
 } from "../../../gen/meguri/reactions/v1/reaction_service_pb.ts";
-import { deadlineOf } from "../../../platform/edge/context.ts";
+import { callOf } from "../../../platform/edge/context.ts";
 import { requestedPage } from "../../../platform/messages/page-tokens.ts";
 import { fromInstant, toMilliseconds } from "../../../platform/messages/scalars.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -37,12 +37,12 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
     async registerTarget(request, context) {
       const { ownerId, title, link } = request;
       const target = toTargetName(request);
-      const input = { target, ownerId, title, link, deadline: deadlineOf(context) };
+      const input = { target, ownerId, title, link, ...callOf(context) };
       return { target: fromTarget(await registerTarget(deps, input)) };
     },
 
     async deleteTarget(request, context) {
-      const input = { target: toTargetName(request), deadline: deadlineOf(context) };
+      const input = { target: toTargetName(request), ...callOf(context) };
       return { target: fromTarget(await deleteTarget(deps, input)) };
     },
 
@@ -91,7 +91,7 @@ const toInput = (
   target: toTargetName(request),
   kind: toKind(request.kind),
   userId: request.userId,
-  deadline: deadlineOf(context),
+  ...callOf(context),
 });
 
 const fromResult = ({ changed, reactionCount }: ReactionResult) => ({

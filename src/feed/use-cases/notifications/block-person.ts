@@ -1,8 +1,8 @@
 /** The use case that blocks a person: mutes, and takes out of every notification of one owner. */
 
+import { requireTime } from "../../../platform/ports/call.ts";
 import { allPages, type Page, type PageRequest } from "../../../platform/ports/pages.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
-import { requireTime } from "../../../platform/work/deadlines.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { eventActorRef, reactionRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
@@ -32,7 +32,7 @@ export async function blockPerson(
   deps: BlockDeps,
   block: Leaver,
 ): Promise<{ changed: boolean; inbox: Inbox }> {
-  const { ownerId, deadline } = block;
+  const { ownerId } = block;
   const isNew = await setPersonMuted(deps, { ...block, muted: true });
   const unread = (page: PageRequest) => deps.reader.unreadGroups(ownerId, false, page);
   const read = (page: PageRequest) => deps.reader.readGroups(ownerId, 0, page);
@@ -41,7 +41,7 @@ export async function blockPerson(
   // An unread group whose latest member leaves moves to an earlier page, so it is listed again.
   for (const list of [unread, read, unread]) {
     const readPage = (page: PageRequest): Promise<Page<ListedGroup>> => {
-      requireTime(deadline);
+      requireTime(block);
       return list(page);
     };
     for await (const groups of allPages(pageSize, readPage)) {

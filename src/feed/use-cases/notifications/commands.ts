@@ -1,11 +1,11 @@
 /** The use cases that mark notifications as read, unread or seen, or dismiss them. */
 
+import { type CallLimits, requireTime } from "../../../platform/ports/call.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import { allPages } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
-import { requireTime } from "../../../platform/work/deadlines.ts";
 import type { Deps } from "../../ports/deps.ts";
 import {
   closedGroupRef,
@@ -38,10 +38,9 @@ import { closedRanges, putUnread } from "./closed-groups.ts";
 import { inboxOf } from "./inbox.ts";
 import type { GroupName, UnreadName } from "./named-groups.ts";
 
-/** The version of the unread count that the owner has seen, and the deadline of the caller. */
-interface ReadMark {
+/** The version of the unread count that the owner has seen. */
+interface ReadMark extends CallLimits {
   readonly version: number;
-  readonly deadline?: number | undefined;
 }
 
 /**
@@ -65,13 +64,13 @@ export async function markNotificationRead(
   deps: MarkDeps,
   mark: UnreadName & Partial<GroupName> & ReadMark,
 ): Promise<Marked> {
-  const { ownerId, target, kind, deadline } = mark;
+  const { ownerId, target, kind } = mark;
   const { closed, ...refs } = refsOf(mark);
   const result = await deps.engine.transact<Marked>({
     key: refs.inbox,
     readSet: Object.values(refs),
     expectAbsent: closed,
-    deadline,
+    call: mark,
     decide(tx, { wall: now }) {
       const taken = takeSeen(tx, deps, mark, now);
       const { inbox, read } = taken;
@@ -92,14 +91,14 @@ export async function dismissNotification(
   deps: MarkDeps,
   mark: GroupName & ReadMark,
 ): Promise<Marked> {
-  const { ownerId, target, kind, generation, deadline } = mark;
+  const { ownerId, target, kind, generation } = mark;
   const { closed, ...refs } = refsOf(mark);
   const readRef = readGroupRef(ownerId, target, kind, generation);
   const result = await deps.engine.transact<Marked>({
     key: refs.inbox,
     readSet: [...Object.values(refs), readRef],
     expectAbsent: closed,
-    deadline,
+    call: mark,
     decide(tx, { wall: now }) {
       const taken = takeSeen(tx, deps, mark, now);
       const { inbox, read } = taken;
@@ -130,16 +129,16 @@ interface MarkedUnread extends Marked {
  */
 export async function markNotificationUnread(
   deps: Pick<Deps, "engine" | "unreadCounts">,
-  name: GroupName & Pick<ReadMark, "deadline">,
+  name: GroupName & CallLimits,
 ): Promise<MarkedUnread> {
-  const { ownerId, target: targetName, kind, generation, deadline } = name;
+  const { ownerId, target: targetName, kind, generation } = name;
   const { readMark: _, closed, ...refs } = refsOf(name);
   const readRef = readGroupRef(ownerId, targetName, kind, generation);
   const result = await deps.engine.transact<MarkedUnread>({
     key: refs.inbox,
     readSet: [...Object.values(refs), readRef, targetRef(targetName)],
     expectAbsent: closed,
-    deadline,
+    call: name,
     decide(tx, { wall: now }) {
       const { inbox, group } = readUnread(tx, name);
       const target = tx.get(targetRef(targetName));
@@ -227,20 +226,21 @@ function takeSeen(
  */
 export async function markAllNotificationsRead(
   deps: Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">,
-  { ownerId, version, deadline }: { readonly ownerId: string } & ReadMark,
+  mark: { readonly ownerId: string } & ReadMark,
 ): Promise<{ markedCount: number; inbox: Inbox }> {
+  const { ownerId } = mark;
   // Reactions that come in while the groups are marked stay unread.
-  const upTo = Math.min(version, (await inboxOf(deps, ownerId)).version);
+  const upTo = Math.min(mark.version, (await inboxOf(deps, ownerId)).version);
   let markedCount = 0;
   const pages = allPages(pageSize, (page) => {
     // A page on which nothing is to be marked has no transaction that would end at the deadline.
-    requireTime(deadline);
+    requireTime(mark);
     return deps.reader.unreadGroups(ownerId, false, page);
   });
   for await (const groups of pages) {
     const toMark = groups.filter((group) => firstVersionOf(group) <= upTo);
     const results = await Promise.all(
-      toMark.map((group) => markListed(deps, group, { ownerId, version: upTo, deadline })),
+      toMark.map((group) => markListed(deps, group, { ...mark, version: upTo })),
     );
     markedCount += results.filter(({ changed }) => changed).length;
   }
@@ -270,11 +270,12 @@ async function markListed(
  */
 export async function markNotificationsSeen(
   deps: Pick<Deps, "engine" | "unreadCounts">,
-  { ownerId, version, deadline }: { readonly ownerId: string } & ReadMark,
+  mark: { readonly ownerId: string } & ReadMark,
 ): Promise<Inbox> {
+  const { ownerId, version } = mark;
   const { record, isChanged } = await changeRecord(
     deps,
-    { ref: inboxRef(ownerId), deadline },
+    { ref: inboxRef(ownerId), call: mark },
     (inbox) => {
       const seen = markSeen(inbox ?? emptyInbox, version);
       // An owner without an inbox gets none by this.

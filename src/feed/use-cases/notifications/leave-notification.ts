@@ -1,8 +1,8 @@
 /** Takes a person out of one notification: the reaction, or all events of the person. */
 
+import { type CallLimits, requireTime } from "../../../platform/ports/call.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Instant } from "../../../platform/words/month.ts";
-import { requireTime } from "../../../platform/work/deadlines.ts";
 import type { Deps } from "../../ports/deps.ts";
 import {
   closedGroupRef,
@@ -36,11 +36,10 @@ import { Outdated, planAgain, planToTakeBack, refsOfPlan, takeBack } from "./tak
 
 type LeaveDeps = Pick<Deps, "engine" | "reader" | "unreadCounts">;
 
-/** A person who leaves notifications of an owner, and the deadline of the caller. */
-export interface Leaver {
+/** A person who leaves notifications of an owner. */
+export interface Leaver extends CallLimits {
   readonly ownerId: string;
   readonly userId: string;
-  readonly deadline?: number | undefined;
 }
 
 /**
@@ -49,9 +48,10 @@ export interface Leaver {
  */
 export async function leaveReactions(
   deps: LeaveDeps,
-  { ownerId, userId, deadline }: Leaver,
+  leaver: Leaver,
   { target, kind, generation }: ListedGroup,
 ): Promise<boolean> {
+  const { ownerId, userId } = leaver;
   const refs = {
     inbox: inboxRef(ownerId),
     open: unreadGroupRef(ownerId, target, kind),
@@ -64,7 +64,7 @@ export async function leaveReactions(
     key: refs.inbox,
     readSet: Object.values(present),
     expectAbsent: [refs.closed, closedGroupsRef(ownerId, target)],
-    deadline,
+    call: leaver,
     decide(tx, { wall }) {
       const reaction = unlessWithdrawn(tx.get(refs.reaction));
       const ref = closedRefOf(tx, { ownerId, target, kind, userId });
@@ -147,7 +147,7 @@ export async function takeBackEvents(
   const last = versionOf({ target, kind, generation, ...group });
   let changed = false;
   for (let after = generation - 1; ; ) {
-    requireTime(leaver.deadline);
+    requireTime(leaver);
     const event = await deps.reader.nextEvent(name, userId, after);
     if (!event || event.version > last) return changed;
     const isTaken = await takeBackOne(deps, leaver, { ...event, ...name });
@@ -160,11 +160,8 @@ export async function takeBackEvents(
  * Takes one event back, as RetractEvent does, but as one that has notified nobody: it is not
  * retracted. Returns whether it was still there.
  */
-async function takeBackOne(
-  deps: LeaveDeps,
-  { ownerId, deadline }: Leaver,
-  event: Event,
-): Promise<boolean> {
+async function takeBackOne(deps: LeaveDeps, leaver: Leaver, event: Event): Promise<boolean> {
+  const { ownerId } = leaver;
   const key = notifiedEventRef(ownerId, event.service, event.eventId);
   const startTime = performance.now();
   for (;;) {
@@ -174,7 +171,7 @@ async function takeBackOne(
       key: inboxRef(ownerId),
       readSet: [...refsOfPlan(plan), key],
       expectAbsent: [],
-      deadline,
+      call: leaver,
       decide(tx, { wall }) {
         const taken = takeBack(tx, deps, plan, wall);
         if (!taken || taken instanceof Outdated) return taken;

@@ -1,5 +1,7 @@
 /** The use cases that mute people for one owner, and the question whether a person is muted. */
+
 import { createHash } from "node:crypto";
+import type { CallLimits } from "../../../platform/ports/call.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
@@ -32,14 +34,13 @@ export function isPersonMuted(
  */
 export async function setPersonMuted(
   deps: Pick<Deps, "engine">,
-  input: {
+  input: CallLimits & {
     readonly ownerId: string;
     readonly userId: string;
     readonly muted: boolean;
-    readonly deadline?: number | undefined;
   },
 ): Promise<boolean> {
-  const { ownerId, userId, muted, deadline } = input;
+  const { ownerId, userId, muted } = input;
   if (muted && userId === ownerId) {
     throw new DomainError("INVALID_REQUEST", "nobody mutes themselves", { field: "user_id" });
   }
@@ -48,7 +49,7 @@ export async function setPersonMuted(
     key: refs.inbox,
     readSet: [refs.inbox, refs.person],
     expectAbsent: [],
-    deadline,
+    call: input,
     decide(tx, { wall }) {
       const inbox = tx.get(refs.inbox) ?? emptyInbox;
       if ((tx.get(refs.person) !== undefined) === muted) return false;

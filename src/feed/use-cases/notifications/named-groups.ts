@@ -40,7 +40,7 @@ export async function findGroup(
     key: inboxRef(ownerId),
     readSet: [unreadRef, closedRef, readRef],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide(tx, now) {
       const open = tx.get(unreadRef);
       if (open?.generation === generation) return open;

@@ -1,5 +1,6 @@
 /** The use cases that notify owners of an event: one that a service reports, or one of Meguri. */
 
+import type { Call, CallLimits } from "../../../platform/ports/call.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import { asService, type Caller, noCaller } from "../../../platform/words/caller.ts";
 import { maxDisplayNameBytes, readDisplayText } from "../../../platform/words/display-text.ts";
@@ -47,7 +48,7 @@ import { isPersonMuted } from "./muted-people.ts";
 /** The dependencies of every notice of an event. */
 export type NotifyDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">;
 
-interface EventInput {
+interface EventInput extends Call {
   /** Unique for the owner and the calling service, until twice `historyMs` after the event. */
   readonly eventId: string;
   /** The target of the event; required without `ownerIds`. */
@@ -62,10 +63,8 @@ interface EventInput {
   readonly cause?: string | undefined;
   /** The owners to be notified; without any, the owner of the target. */
   readonly ownerIds?: readonly string[] | undefined;
-  readonly caller: Caller;
   /** An unread notification that began longer ago takes it in no more: another one begins. */
   readonly regroupAfterMs?: Milliseconds | undefined;
-  readonly deadline?: number | undefined;
 }
 
 /** The state of an event for one owner. */
@@ -85,7 +84,7 @@ interface OwnedEvent {
   /** Registered with the event if it does not exist yet. */
   readonly newTarget?: Omit<Target, "createTime" | "updateTime"> | undefined;
   readonly regroupAfterMs?: Milliseconds | undefined;
-  readonly deadline?: number | undefined;
+  readonly call?: CallLimits | undefined;
 }
 
 /**
@@ -98,7 +97,7 @@ export async function notify(
   deps: NotifyDeps & Pick<Deps, "owners">,
   { target, ownerIds = [], link = "", data = new Uint8Array(), ...input }: EventInput,
 ): Promise<NotifyResult[]> {
-  const { eventId, cause, caller, regroupAfterMs, deadline } = input;
+  const { eventId, cause, caller, regroupAfterMs } = input;
   if (target) requireUnreserved(target);
   const kind = eventKind(input.kind);
   const { userId } = input.actor;
@@ -109,7 +108,7 @@ export async function notify(
   const reported = { kind, actor, service: caller.service, eventId, ...content };
   return forEachOwner(await ownersOf(deps, target, ownerIds), (ownerId) => {
     const event = { ...reported, ownerId, target: target ?? noTarget };
-    return notifyOwner(deps, { event, hash, regroupAfterMs, deadline });
+    return notifyOwner(deps, { event, hash, regroupAfterMs, call: input });
   });
 }
 
@@ -155,7 +154,7 @@ export async function ownersOf(
 /** Notifies one owner. An event that is known by its id is the same one if it has the same hash. */
 async function notifyOwner(
   deps: NotifyDeps,
-  { event: reported, hash, newTarget, regroupAfterMs, deadline }: OwnedEvent,
+  { event: reported, hash, newTarget, regroupAfterMs, call }: OwnedEvent,
 ): Promise<NotifyResult> {
   const { ownerId, target, kind, actor, service, eventId } = reported;
   const { userId } = actor;
@@ -166,7 +165,7 @@ async function notifyOwner(
     key: refs.inbox,
     readSet: [refs.inbox, refs.group, refs.actor, ...about],
     expectAbsent: [key, mutedPersonRef(ownerId, userId), closedGroupsRef(ownerId, target)],
-    deadline,
+    call,
     decide(tx, { wall: now }) {
       const known = tx.get(key);
       if (known && known.expireTime > now) {

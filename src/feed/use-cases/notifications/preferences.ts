@@ -1,5 +1,6 @@
 /** The use cases that read and change what an owner has muted. */
 
+import type { CallLimits } from "../../../platform/ports/call.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
 import { etagOf, requireEtag } from "../../../platform/work/etags.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -28,15 +29,14 @@ export async function preferencesOf(
  */
 export async function updatePreferences(
   deps: Pick<Deps, "engine">,
-  input: {
+  input: CallLimits & {
     readonly ownerId: string;
     readonly changes: Partial<Preferences>;
     readonly etag: string;
-    readonly deadline?: number | undefined;
   },
 ): Promise<OwnerPreferences> {
-  const { ownerId, changes, etag, deadline } = input;
-  const changed = await changeRecord(deps, { ref: inboxRef(ownerId), deadline }, (stored) => {
+  const { ownerId, changes, etag } = input;
+  const changed = await changeRecord(deps, { ref: inboxRef(ownerId), call: input }, (stored) => {
     const inbox = stored ?? emptyInbox;
     const { allMuted, mutedKinds, mutedEventKinds } = { ...inbox.preferences, ...changes };
     const preferences = {

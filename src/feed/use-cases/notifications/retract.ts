@@ -1,9 +1,8 @@
 /** The use case that takes an event back from the owners who were notified of it. */
 
-import type { Caller } from "../../../platform/words/caller.ts";
+import { type Call, type CallLimits, requireTime } from "../../../platform/ports/call.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
-import { requireTime } from "../../../platform/work/deadlines.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { inboxRef, notifiedEventRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
@@ -20,13 +19,11 @@ import {
 
 type RetractDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "owners">;
 
-interface RetractInput {
+interface RetractInput extends Call {
   readonly eventId: string;
   /** Whose owner was notified; required without `ownerIds`. */
   readonly target?: TargetName | undefined;
   readonly ownerIds?: readonly string[];
-  readonly caller: Caller;
-  readonly deadline?: number | undefined;
 }
 
 /** The result of a retraction for one owner. */
@@ -43,12 +40,13 @@ interface RetractResult {
  */
 export async function retractEvent(
   deps: RetractDeps,
-  { eventId, target, ownerIds = [], caller, deadline }: RetractInput,
+  input: RetractInput,
 ): Promise<RetractResult[]> {
+  const { eventId, target, ownerIds = [] } = input;
   const owners = await ownersOf(deps, target, ownerIds);
-  const { service } = caller;
+  const { service } = input.caller;
   const all = await forEachOwner(owners, (ownerId) =>
-    retractFrom(deps, { ownerId, service, eventId }, deadline),
+    retractFrom(deps, { ownerId, service, eventId }, input),
   );
   if (all.every((changed) => changed === undefined)) {
     throw new DomainError("EVENT_NOT_FOUND", "the service has reported no such event");
@@ -67,12 +65,12 @@ interface Retraction {
 async function retractFrom(
   deps: RetractDeps,
   { ownerId, service, eventId }: Record<"ownerId" | "service" | "eventId", string>,
-  deadline: number | undefined,
+  call: CallLimits,
 ): Promise<boolean | undefined> {
   const key = notifiedEventRef(ownerId, service, eventId);
   const startTime = performance.now();
   for (;;) {
-    requireTime(deadline);
+    requireTime(call);
     const known = (await deps.reader.get(key))?.value;
     if (!known) return undefined;
     const isNotified = known.version > 0 && !known.retracted;
@@ -81,7 +79,7 @@ async function retractFrom(
       key: inboxRef(ownerId),
       readSet: [inboxRef(ownerId), key, ...(plan ? refsOfPlan(plan) : [])],
       expectAbsent: [],
-      deadline,
+      call,
       decide(tx, { wall }) {
         const current = tx.get(key);
         if (!current || current.expireTime <= wall) return { changed: undefined };

@@ -1,5 +1,6 @@
 /** The use cases that set and take back a reaction. */
 
+import type { CallLimits } from "../../../platform/ports/call.ts";
 import type { Now } from "../../../platform/ports/clock.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import { maxDisplayNameBytes, readDisplayText } from "../../../platform/words/display-text.ts";
@@ -28,12 +29,11 @@ type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts">;
 /** How long a person whose reaction was read notifies nobody, unless a call says otherwise. */
 const defaultCoolDownMs: Milliseconds = 24 * 3_600_000;
 
-/** Names one person's reaction of one kind to one target, with the deadline of the caller. */
-export interface ReactionInput {
+/** Names one person's reaction of one kind to one target. */
+export interface ReactionInput extends CallLimits {
   readonly target: TargetName;
   readonly kind: ReactionKind;
   readonly userId: string;
-  readonly deadline?: number | undefined;
 }
 
 interface ReactInput extends ReactionInput {
@@ -68,7 +68,7 @@ export async function react(deps: ReactionDeps, given: ReactInput): Promise<Reac
   requireUnreserved(given.target);
   const displayName = readDisplayText(given.displayName, maxDisplayNameBytes, "display_name");
   const { suppressNotification = false, coolDownMs = defaultCoolDownMs, ...input } = given;
-  const { target, kind, userId, regroupAfterMs, deadline } = input;
+  const { target, kind, userId, regroupAfterMs } = input;
   const ownerId = await deps.owners.of(target);
   const refs = refsOf(ownerId, input);
   const changed = await deps.engine.transact<Changed>({
@@ -81,7 +81,7 @@ export async function react(deps: ReactionDeps, given: ReactInput): Promise<Reac
       mutedPersonRef(ownerId, userId),
       closedGroupsRef(ownerId, target),
     ],
-    deadline,
+    call: input,
     decide(tx, { wall }) {
       const first = readState(tx, refs);
       const otherNames = input.exclusive ? otherKindsOf(tx, ownerId, first.target, input) : [];
@@ -151,7 +151,7 @@ export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise
     key: refs.inbox,
     readSet: [refs.target, refs.inbox, refs.group, refs.reaction, refs.readMark],
     expectAbsent: [closedGroupsRef(ownerId, input.target)],
-    deadline: input.deadline,
+    call: input,
     decide(tx, { wall }) {
       const after = takeBack(tx, deps, ownerId, input, wall);
       const { target, inbox } = after ?? readState(tx, refs);

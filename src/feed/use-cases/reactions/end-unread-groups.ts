@@ -1,5 +1,6 @@
 /** Ends the unread groups of a deleted target. */
 
+import type { CallLimits } from "../../../platform/ports/call.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -13,14 +14,14 @@ import { closedRefsOf, putUnread } from "../notifications/closed-groups.ts";
 export async function endEventGroups(
   deps: Pick<Deps, "engine" | "unreadCounts">,
   { ownerId, target, kind }: EventsName,
-  deadline?: number,
+  call?: CallLimits,
 ): Promise<void> {
   const refs = { inbox: inboxRef(ownerId), group: unreadGroupRef(ownerId, target, kind) };
   const inbox = await deps.engine.transact<Inbox | undefined>({
     key: refs.inbox,
     readSet: [refs.inbox, refs.group],
     expectAbsent: [closedGroupsRef(ownerId, target)],
-    deadline,
+    call,
     decide(tx) {
       const closedRefs = closedRefsOf(tx, ownerId, target, kind);
       return endUnreadGroups(tx, ownerId, [refs.group, ...closedRefs]);

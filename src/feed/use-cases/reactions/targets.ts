@@ -1,5 +1,6 @@
 /** The use cases that register, mute and delete targets. */
 
+import type { CallLimits } from "../../../platform/ports/call.ts";
 import { maxTitleBytes, readDisplayText } from "../../../platform/words/display-text.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
@@ -23,10 +24,9 @@ import {
 import { closedRefsOf } from "../notifications/closed-groups.ts";
 import { endEventGroups, endUnreadGroups } from "./end-unread-groups.ts";
 
-/** A change of one target, with the deadline of the caller. */
-interface TargetInput {
+/** A change of one target. */
+interface TargetInput extends CallLimits {
   readonly target: TargetName;
-  readonly deadline?: number | undefined;
 }
 
 /**
@@ -38,13 +38,13 @@ export async function registerTarget(
   deps: Pick<Deps, "engine">,
   input: TargetInput & { readonly ownerId: string; readonly title: string; readonly link: string },
 ): Promise<Target> {
-  const { ownerId, link, deadline } = input;
+  const { ownerId, link } = input;
   const { type, id } = input.target;
   requireUnreserved(input.target);
   const title = readDisplayText(input.title, maxTitleBytes, "title");
   const { record } = await changeRecord(
     deps,
-    { ref: targetRef(input.target), key: inboxRef(ownerId), expectAbsent: true, deadline },
+    { ref: targetRef(input.target), key: inboxRef(ownerId), expectAbsent: true, call: input },
     (found, { wall }): Target => {
       if (found && found.ownerId !== ownerId) {
         throw new DomainError("ID_REUSED", "this target was registered for another owner");
@@ -81,8 +81,9 @@ const eventKindsPage = { size: 30, cursor: undefined };
  */
 export async function deleteTarget(
   deps: Pick<Deps, "engine" | "reader" | "workflows" | "owners" | "unreadCounts" | "background">,
-  { target, deadline }: TargetInput,
+  input: TargetInput,
 ): Promise<Target> {
+  const { target } = input;
   requireUnreserved(target);
   const ownerId = await deps.owners.of(target);
   const { type, id } = target;
@@ -97,7 +98,7 @@ export async function deleteTarget(
     key: inboxRef(ownerId),
     readSet: [refs.target, refs.muted, inboxRef(ownerId)],
     expectAbsent: [refs.pending, closedGroupsRef(ownerId, target)],
-    deadline,
+    call: input,
     decide(tx, { wall }) {
       const found = requireExisting(tx.get(refs.target));
       if (found.deleteTime !== undefined) {
@@ -122,7 +123,7 @@ export async function deleteTarget(
     // A Notify may have begun the group of another kind between the read of the kinds and the
     // tombstone. After the tombstone none begins.
     const late = await deps.reader.eventOwners(target, eventKindsPage, ownerId);
-    await Promise.all(late.items.map((name) => endEventGroups(deps, name, deadline)));
+    await Promise.all(late.items.map((name) => endEventGroups(deps, name, input)));
   }
   return tombstone;
 }
@@ -134,8 +135,9 @@ export async function deleteTarget(
  */
 export async function setTargetMuted(
   deps: Pick<Deps, "engine" | "owners">,
-  { ownerId, target, muted, deadline }: TargetInput & { ownerId: string; muted: boolean },
+  input: TargetInput & { readonly ownerId: string; readonly muted: boolean },
 ): Promise<Target> {
+  const { ownerId, target, muted } = input;
   await checkOwner(deps, target, ownerId);
   const { type, id } = target;
   const refs = { target: targetRef(target), muted: mutedTargetRef(ownerId, target) };
@@ -143,7 +145,7 @@ export async function setTargetMuted(
     key: inboxRef(ownerId),
     readSet: [refs.target, refs.muted],
     expectAbsent: [],
-    deadline,
+    call: input,
     decide(tx, { wall }) {
       const active = requireActive(tx.get(refs.target));
       if (active.muted === muted) return active;

@@ -84,14 +84,15 @@ export interface JobRun<Sum = object, Request extends JobRequest = JobRequest>
 export async function startJob<Sum extends object, Request extends JobRequest>(
   deps: Deps,
   type: JobType<Sum, Request>,
-  { programId, jobId, request, caller, deadline }: JobCall<Request>,
+  call: JobCall<Request>,
 ): Promise<JobRun<Sum, Request> & { readonly replayed: boolean }> {
+  const { programId, jobId, request, caller } = call;
   await deps.programs.get(programId);
   const name = { programId, kind: type.kind.name, jobId };
   const hash = requestHash(name.kind, caller, request);
   const { record, isChanged } = await changeRecord(
     deps,
-    { ref: jobRef(name), expectAbsent: true, deadline },
+    { ref: jobRef(name), expectAbsent: true, call },
     (existing, { calendar: createTime }): Job => {
       if (existing) return existing;
       const job = { ...name, hash, caller, createTime, request };

@@ -145,9 +145,9 @@ async function repairNext(
   verified: VerifiedAccount,
   warn: Warn,
 ): Promise<boolean> {
-  const deadline = performance.now() + maxRepairMs;
   const name = { programId, userId };
-  const found = await repairVerified(deps, name, verified, deadline);
+  const call = { deadline: performance.now() + maxRepairMs };
+  const found = await repairVerified(deps, name, verified, call);
   const { differences, restoredEntryNumbers, repaired } = found;
   const isRepaired = repaired || restoredEntryNumbers.length > 0;
   if (isRepaired) warn("an account was repaired", { differences, restoredEntryNumbers });

@@ -36,15 +36,16 @@ export const rejectBulkRules = (deps: DecisionDeps, input: RuleDecision): Promis
 
 async function decideRules(
   deps: DecisionDeps,
-  { programId, digest, caller, reason, deadline }: RuleDecision,
+  input: RuleDecision,
   decide: typeof approveRules,
 ): Promise<RuledProgram> {
+  const { programId, digest, caller, reason } = input;
   const ref = bulkRulesRef(programId);
   const { decided, ...ruled } = await deps.engine.transact({
     key: programRef(programId),
     readSet: [programRef(programId), ref],
     expectAbsent: [],
-    deadline,
+    call: input,
     decide(tx, { wall: time }) {
       const program = tx.get(programRef(programId));
       if (!program) throw programNotFound(programId);

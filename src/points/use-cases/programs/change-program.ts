@@ -14,11 +14,12 @@ import type { Program } from "../../rules/program.ts";
  */
 export async function changeProgram(
   deps: Pick<Deps, "engine">,
-  { programId, deadline }: { readonly programId: string } & CallLimits,
+  call: { readonly programId: string } & CallLimits,
   change: (program: Program, now: Now) => Program,
 ): Promise<Program> {
+  const { programId } = call;
   const ref = programRef(programId);
-  const { record } = await changeRecord(deps, { ref, deadline }, (program, now) => {
+  const { record } = await changeRecord(deps, { ref, call }, (program, now) => {
     if (!program) throw programNotFound(programId);
     return change(program, now);
   });

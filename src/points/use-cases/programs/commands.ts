@@ -45,7 +45,7 @@ export async function createProgram(
     readonly bulkRules?: NewRules | undefined;
   },
 ): Promise<RuledProgram & { readonly replayed: boolean }> {
-  const { programId, lifetimeMonths, bulkRules, deadline } = input;
+  const { programId, lifetimeMonths, bulkRules } = input;
   const timeZone = timeZoneOf(input.timeZone);
   if (timeZone === undefined) {
     throw new DomainError("INVALID_REQUEST", `${input.timeZone} is not in the IANA database`, {
@@ -57,7 +57,7 @@ export async function createProgram(
     key: programRef(programId),
     readSet: [],
     expectAbsent: [programRef(programId), bulkRulesRef(programId), firstRulesRef(programId)],
-    deadline,
+    call: input,
     decide(tx, { calendar, wall }) {
       const existing = tx.get(programRef(programId));
       if (!existing) {
@@ -119,13 +119,13 @@ export async function updateProgram(
     readonly etag?: string;
   },
 ): Promise<RuledProgram> {
-  const { programId, notices, bulkRules, etag = "", deadline } = input;
+  const { programId, notices, bulkRules, etag = "" } = input;
   if (bulkRules) checkBulkRules(bulkRules.rules, "program.bulk_rules");
   const { proposed, ...changed } = await deps.engine.transact({
     key: programRef(programId),
     readSet: [programRef(programId), bulkRulesRef(programId)],
     expectAbsent: [],
-    deadline,
+    call: input,
     decide(tx, { calendar, wall }) {
       const before = tx.get(programRef(programId));
       if (!before) throw programNotFound(programId);

@@ -11,9 +11,7 @@ export async function recordMonthEnd(
   programId: string,
   monthEnd: MonthEnd,
 ): Promise<void> {
-  await changeProgram(deps, { programId, deadline: undefined }, (program) =>
-    keepMonthEnd(program, monthEnd),
-  );
+  await changeProgram(deps, { programId }, (program) => keepMonthEnd(program, monthEnd));
 }
 
 /**

@@ -46,7 +46,7 @@ async function write(transport: "thin" | "sdk", stop: () => void) {
     key: ref,
     readSet: [ref],
     expectAbsent: [],
-    deadline: undefined,
+    call: undefined,
     decide: (tx) => tx.put(ref, program),
   });
   const result = await answer.then(
