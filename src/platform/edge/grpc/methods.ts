@@ -22,12 +22,9 @@ export interface Limits {
 /** Unknown fields are dropped, because to keep many of them takes long. */
 export const binaryOptions = { readUnknownFields: false };
 
-type UnarySpec = Extract<MethodImplSpec, { kind: "unary" }>;
-type ServerStreamSpec = Extract<MethodImplSpec, { kind: "server_streaming" }>;
-
 /** A method whose requests are one message, with its implementation. */
-export interface ServedMethod<Spec = UnarySpec | ServerStreamSpec> {
-  readonly spec: Spec;
+export interface ServedMethod {
+  readonly spec: Extract<MethodImplSpec, { kind: "unary" | "server_streaming" }>;
   /** Decides by the headers whether the call is let in. */
   readonly gate: Options["requestGate"];
   readonly interceptors: Interceptor[];
@@ -40,17 +37,14 @@ export interface ServedMethod<Spec = UnarySpec | ServerStreamSpec> {
   serialize(message: MessageShape<DescMessage>): Uint8Array;
 }
 
-export type UnaryMethod = ServedMethod<UnarySpec>;
-export type ServerStreamMethod = ServedMethod<ServerStreamSpec>;
-
 /** The methods of a server by path, such as `/package.Service/Method`. */
 export interface Methods {
   /** Whether there is such a method, unary or streaming; a query behind the path does not count. */
   has(path: string): boolean;
   /** The method of a path, whatever its kind. */
   method(path: string): DescMethod | undefined;
-  unary(path: string): UnaryMethod | undefined;
-  serverStream(path: string): ServerStreamMethod | undefined;
+  /** The method of a path whose requests are one message. */
+  served(path: string): ServedMethod | undefined;
   /** How long a stream for this path may be open in ms; undefined for ever. */
   lifeMs(path: string): number | undefined;
 }
@@ -63,15 +57,13 @@ export interface Methods {
 export function collectMethods(routes: Routes, limits: Limits) {
   const lives = new Map<string, number | undefined>();
   const all = new Map<string, DescMethod>();
-  const unary = new Map<string, UnaryMethod>();
-  const serverStreams = new Map<string, ServerStreamMethod>();
+  const served = new Map<string, ServedMethod>();
   const add = (spec: MethodImplSpec, options: Options = {}) => {
     const path = createMethodUrl("/", spec.method);
     all.set(path, spec.method);
     lives.set(path, lifeMs(spec.method, limits.maxTimeoutMs));
-    if (spec.kind === "unary") unary.set(path, servedMethod(spec, options, limits));
-    if (spec.kind === "server_streaming") {
-      serverStreams.set(path, servedMethod(spec, options, limits));
+    if (spec.kind === "unary" || spec.kind === "server_streaming") {
+      served.set(path, servedMethod(spec, options, limits));
     }
   };
   const collecting = (router: ConnectRouter): ConnectRouter => {
@@ -104,8 +96,7 @@ export function collectMethods(routes: Routes, limits: Limits) {
   const methods: Methods = {
     has: (path) => lives.has(withoutQuery(path)),
     method: (path) => all.get(withoutQuery(path)),
-    unary: (path) => unary.get(path),
-    serverStream: (path) => serverStreams.get(path),
+    served: (path) => served.get(path),
     lifeMs: (path) => (methods.has(path) ? lives.get(withoutQuery(path)) : defaultTimeLimitMs),
   };
   return { routes: (router: ConnectRouter) => routes(collecting(router)), methods };
@@ -133,11 +124,11 @@ type Routes = (router: ConnectRouter) => void;
 
 type Options = NonNullable<Parameters<ConnectRouter["rpc"]>[2]>;
 
-function servedMethod<Spec extends ServedMethod["spec"]>(
-  spec: Spec,
+function servedMethod(
+  spec: ServedMethod["spec"],
   options: Options,
   defaults: Limits,
-): ServedMethod<Spec> {
+): ServedMethod {
   const { readMaxBytes, writeMaxBytes, maxTimeoutMs } = { ...defaults, ...options };
   const limits = { readMaxBytes, writeMaxBytes, maxTimeoutMs };
   const lookup = createMethodSerializationLookup(spec.method, binaryOptions, undefined, limits);
