@@ -75,12 +75,13 @@ export class CommitEngine implements Engine {
       );
       const checkMs = request.failsSoon ? throttledMs : maxSilenceMs;
       const queue = this.#queueOf(nameOf(request.key));
+      const { requests } = queue;
       let timer: NodeJS.Timeout;
       /** Rejects the call when its time is over, even while the queue waits for the store. */
       const watch = () => {
         const now = performance.now();
-        const end = queue.endOf(pending);
-        if (end <= now) pending.reject(queue.tooLate(pending));
+        const end = requests.endOf(pending);
+        if (end <= now) pending.reject(requests.tooLate(pending));
         else timer = setTimeout(watch, Math.min(end - now, checkMs));
       };
       const answered = () => {

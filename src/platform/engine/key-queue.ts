@@ -1,23 +1,47 @@
 /** The calls of one process on one key: one batch at a time is decided, validated and committed. */
-
+import { randomUUID } from "node:crypto";
 import type { Clock } from "../ports/clock.ts";
-import { readClocks } from "../ports/clock-reading.ts";
+import { type ClockReading, readClocks } from "../ports/clock-reading.ts";
 import type { Ref } from "../ports/records.ts";
 import type { CommitTallies } from "../ports/tallies.ts";
 import { DomainError } from "../words/errors.ts";
-import { type Batch, decide, deliver, type Pending, readsOf, traceBatch } from "./batch.ts";
+import {
+  type Batch,
+  decide,
+  deliver,
+  type Outcome,
+  type Pending,
+  readsOf,
+  traceBatch,
+} from "./batch.ts";
 import { Contention, type Pace } from "./contention.ts";
-import { distinct, type ItemStore, type Loaded, nameOf } from "./item-store.ts";
+import {
+  type CommitResult,
+  distinct,
+  type ItemStore,
+  type Loaded,
+  nameOf,
+  type Write,
+} from "./item-store.ts";
 import { Lookups } from "./lookups.ts";
 import { RecordCache } from "./record-cache.ts";
 import type { RetryBudget } from "./retry-budget.ts";
-import { StoreRequests, type Trouble, troubleOf } from "./store-requests.ts";
+import { notServed, StoreRequests, type Trouble, troubleOf } from "./store-requests.ts";
 
 /** A queue of more calls than this is divided between two batches. */
 const longQueue = 16;
 
 /** How often a batch reads lookups, of records that keep changing. */
 const maxLookupReads = 4;
+
+/** The label that counts each result of a commit. An error without a result is `refused`. */
+const labels = {
+  committed: "committed",
+  failed: "conflict",
+  conflict: "conflict",
+  throttled: "throttled",
+  unknown: "ambiguous",
+} as const;
 
 /** The dependencies that all queues of one engine share. */
 export interface QueueContext {
@@ -33,9 +57,9 @@ export class KeyQueue {
   /** Since when it has had no calls, by `performance.now()`. */
   idleSince = 0;
   readonly records: RecordCache;
+  readonly requests: StoreRequests;
   readonly #context: QueueContext;
   readonly #contention: Contention;
-  readonly #requests: StoreRequests;
   readonly #lookups: Lookups;
   #calls: Pending[] = [];
   #isServing = false;
@@ -46,12 +70,12 @@ export class KeyQueue {
     this.key = key;
     this.#context = context;
     this.#contention = new Contention(context.pace);
-    this.#requests = new StoreRequests(context.retries, context.tallies);
+    this.requests = new StoreRequests(context.retries);
     this.records = new RecordCache(context.store);
     this.#lookups = new Lookups({
       records: this.records,
       maxItems: context.store.maxItems,
-      read: (lookup) => this.#requests.watch(lookup.read()),
+      read: (lookup) => this.requests.watch(lookup.read()),
       readAtomically: (refs) => this.#contention.untilRead(() => this.#readAtomically(refs)),
     });
   }
@@ -83,24 +107,9 @@ export class KeyQueue {
       }
     }
     this.#lookups.clear();
-    this.#requests.end();
+    this.requests.end();
     this.#isServing = false;
     this.idleSince = performance.now();
-  }
-
-  /** When a call stops waiting. */
-  endOf(pending: Pending): number {
-    return this.#requests.endOf(pending);
-  }
-
-  /** The error of a call whose time is over. */
-  tooLate({ request, start, limit, tried }: Pending): DomainError {
-    const trouble = this.#requests.reasonOf(start);
-    if (trouble) return notServed(trouble);
-    if (!tried && request.call?.deadline === limit) {
-      return new DomainError("DEADLINE", "the deadline passed before the call could be served");
-    }
-    return new DomainError("CONTENDED", "other calls kept changing the same records; try again");
   }
 
   /**
@@ -131,7 +140,7 @@ export class KeyQueue {
     for (const pending of this.#calls) {
       if (pending.isAnswered) continue;
       if (pending.limit > now) waiting.push(pending);
-      else pending.reject(this.tooLate(pending));
+      else pending.reject(this.requests.tooLate(pending));
     }
     const admitted = waiting.splice(0, this.#batchSize(waiting));
     this.#calls = waiting;
@@ -157,17 +166,13 @@ export class KeyQueue {
     for (const pending of served) pending.tried = true;
     this.#served = served.length;
     if (batch.writes.length === 0) {
-      this.#requests.succeeded();
+      this.requests.succeeded();
       return deliver(batch);
     }
     this.#context.tallies.batchCalls.observe(served.length);
     const sent = performance.now();
-    const result = await this.#requests.commit(
-      (token) => this.#context.store.commit(batch.writes, token, started),
-      // By the clock, too: the timers of a process that was stopped come late.
-      () => served.some(({ isAnswered, limit }) => !isAnswered && limit > performance.now()),
-    );
-    if (result.kind !== "throttled" && result.kind !== "unknown") this.#requests.succeeded();
+    const result = await this.#commit(batch, started);
+    if (result.kind !== "throttled" && result.kind !== "unknown") this.requests.succeeded();
     switch (result.kind) {
       case "committed":
         return this.#committed(batch, sent);
@@ -184,6 +189,43 @@ export class KeyQueue {
   }
 
   /**
+   * Sends the identical transaction under one token until the result is definite or no caller waits
+   * any longer. After an ambiguous result, a conflict or a throttled request says nothing about the
+   * request before it.
+   */
+  async #commit({ outcomes, writes }: Batch, started: ClockReading): Promise<CommitResult> {
+    const token = randomUUID();
+    let isAmbiguous = false;
+    for (;;) {
+      const result = await this.#send(writes, token, started);
+      isAmbiguous ||= result.kind === "unknown";
+      if (!isAmbiguous || result.kind === "committed" || result.kind === "failed") return result;
+      await this.requests.backOff(result.kind === "throttled" ? "THROTTLED" : "STORE_UNAVAILABLE");
+      const now = performance.now();
+      // By the clock, too: the timers of a process that was stopped come late.
+      const isAwaited = ({ pending: { isAnswered, limit } }: Outcome) => !isAnswered && limit > now;
+      if (!outcomes.some(isAwaited)) return { kind: "unknown" };
+    }
+  }
+
+  async #send(
+    writes: readonly Write[],
+    token: string,
+    started: ClockReading,
+  ): Promise<CommitResult> {
+    const { store, tallies } = this.#context;
+    try {
+      const request = store.commit(writes, token, started);
+      const result = await this.requests.watch(request, ({ kind }) => kind !== "unknown");
+      tallies.results.inc({ result: labels[result.kind] });
+      return result;
+    } catch (error) {
+      tallies.results.inc({ result: "refused" });
+      throw error;
+    }
+  }
+
+  /**
    * Decides until everything that the outcomes depend on has been read and validated. Undefined
    * when a record to read is in a transaction, or when what is looked up keeps changing.
    */
@@ -191,7 +233,7 @@ export class KeyQueue {
     const { store, clock } = this.#context;
     const { snapshot } = this.records;
     for (let lookupReads = 0; ; ) {
-      const now = await this.#requests.watch(clock.now());
+      const now = await this.requests.watch(clock.now());
       const batch = decide(snapshot, this.#lookups, calls, now, store);
       if (batch.needed.length > 0) {
         for (const { pending, refs } of batch.needed) pending.needed.push(...refs);
@@ -217,7 +259,7 @@ export class KeyQueue {
   /** Reads those of the records that the snapshot does not have, each at its own moment. */
   async #readUnknown(refs: readonly Ref[]): Promise<void> {
     const unknown = distinct(refs).filter((ref) => !this.records.has(nameOf(ref)));
-    await this.#requests.watch(this.records.read(unknown));
+    await this.requests.watch(this.records.read(unknown));
   }
 
   /**
@@ -267,7 +309,7 @@ export class KeyQueue {
   /** After a version conflict: the calls return to the queue, which pauses for about one commit. */
   async #retry(calls: readonly Pending[], sent: number): Promise<void> {
     this.#contention.conflicted(sent);
-    this.#requests.served();
+    this.requests.served();
     this.#calls.unshift(...calls);
     await this.#contention.pause();
   }
@@ -275,7 +317,7 @@ export class KeyQueue {
   /** After a throttled or unanswered request: the calls return, and each wait is longer. */
   async #backOff(calls: readonly Pending[], trouble: Trouble): Promise<void> {
     this.#calls.unshift(...calls);
-    await this.#requests.backOff(trouble);
+    await this.requests.backOff(trouble);
   }
 
   /**
@@ -295,14 +337,8 @@ export class KeyQueue {
   /** Reads records at one moment; false when a transaction is writing one of them. */
   async #readAtomically(refs: readonly Ref[]): Promise<boolean> {
     const sent = performance.now();
-    const isRead = await this.#requests.watch(this.records.readAtomically(refs));
+    const isRead = await this.requests.watch(this.records.readAtomically(refs));
     if (!isRead) this.#contention.conflicted(sent);
     return isRead;
   }
 }
-
-const notServed = (trouble: Trouble) => {
-  const what =
-    trouble === "THROTTLED" ? "the store throttles these records" : "the store gave no answer";
-  return new DomainError(trouble, `${what}; the same call may safely be sent again`);
-};

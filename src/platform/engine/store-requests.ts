@@ -1,11 +1,8 @@
-/** The requests of one queue to the store: its silence, the retries, and ambiguous results. */
-import { randomUUID } from "node:crypto";
+/** The requests of one queue to the store: their retries, its silence, and when calls give up. */
 import { isSilent, maxSilenceMs } from "../ports/store-silence.ts";
-import type { CommitTallies } from "../ports/tallies.ts";
 import { DomainError } from "../words/errors.ts";
 import type { Reason } from "../words/reasons.ts";
 import type { Pending } from "./batch.ts";
-import type { CommitResult } from "./item-store.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 
 /** A request that fails within this time counts as answered: the next one shows more. */
@@ -24,18 +21,15 @@ export function troubleOf(error: unknown): Trouble | undefined {
   return reason === "THROTTLED" || reason === "STORE_UNAVAILABLE" ? reason : undefined;
 }
 
-/** The label that counts each result of a commit. An error without a result is `refused`. */
-const tierPointsOf = {
-  committed: "committed",
-  failed: "conflict",
-  conflict: "conflict",
-  throttled: "throttled",
-  unknown: "ambiguous",
-} as const;
+/** The error of a call that the store does not serve. */
+export const notServed = (trouble: Trouble) => {
+  const what =
+    trouble === "THROTTLED" ? "the store throttles these records" : "the store gave no answer";
+  return new DomainError(trouble, `${what}; the same call may safely be sent again`);
+};
 
 export class StoreRequests {
   readonly #budget: RetryBudget;
-  readonly #results: CommitTallies["results"];
   /** Requests, one after another, that the store has throttled or not answered. */
   #retries = 0;
   /** Why the last request was not served, if it was not. */
@@ -44,9 +38,8 @@ export class StoreRequests {
   /** When the first of the requests was sent that the store has not answered since. */
   #silentSince: number | undefined;
 
-  constructor(budget: RetryBudget, { results }: Pick<CommitTallies, "results">) {
+  constructor(budget: RetryBudget) {
     this.#budget = budget;
-    this.#results = results;
   }
 
   /** Waits for the result of a request. `isAnswer` decides whether the store has answered. */
@@ -68,37 +61,6 @@ export class StoreRequests {
       if (isAnswered || now < sent + briefMs) {
         this.#silentSince = this.#inFlight > 0 ? now : undefined;
       }
-    }
-  }
-
-  /**
-   * Sends the identical transaction under one token, by `commit`, until the result is definite or
-   * no caller waits any longer. After an ambiguous result, a conflict or a throttled request says
-   * nothing about the request before it.
-   */
-  async commit(
-    commit: (token: string) => Promise<CommitResult>,
-    isAwaited: () => boolean,
-  ): Promise<CommitResult> {
-    const token = randomUUID();
-    let isAmbiguous = false;
-    for (;;) {
-      const result = await this.#count(this.watch(commit(token), ({ kind }) => kind !== "unknown"));
-      isAmbiguous ||= result.kind === "unknown";
-      if (!isAmbiguous || result.kind === "committed" || result.kind === "failed") return result;
-      await this.backOff(result.kind === "throttled" ? "THROTTLED" : "STORE_UNAVAILABLE");
-      if (!isAwaited()) return { kind: "unknown" };
-    }
-  }
-
-  async #count(attempt: Promise<CommitResult>): Promise<CommitResult> {
-    try {
-      const result = await attempt;
-      this.#results.inc({ result: tierPointsOf[result.kind] });
-      return result;
-    } catch (error) {
-      this.#results.inc({ result: "refused" });
-      throw error;
     }
   }
 
@@ -137,8 +99,18 @@ export class StoreRequests {
     return Math.min(limit, Math.max(start, this.#silentSince) + maxSilenceMs);
   }
 
+  /** The error of a call whose time is over. */
+  tooLate({ request, start, limit, tried }: Pending): DomainError {
+    const trouble = this.#reasonOf(start);
+    if (trouble) return notServed(trouble);
+    if (!tried && request.call?.deadline === limit) {
+      return new DomainError("DEADLINE", "the deadline passed before the call could be served");
+    }
+    return new DomainError("CONTENDED", "other calls kept changing the same records; try again");
+  }
+
   /** Why a call ends that has waited since `start`, if the store is the reason. */
-  reasonOf(start: number): Trouble | undefined {
+  #reasonOf(start: number): Trouble | undefined {
     const now = performance.now();
     const isHung = isSilent(now - (this.#silentSince ?? now), now - start);
     return isHung ? "STORE_UNAVAILABLE" : this.#trouble;
