@@ -14,9 +14,10 @@ import type { Deps } from "../../src/hub/deps.ts";
 import { versionOf } from "../../src/platform/dynamodb/codec.ts";
 import { type AccountName, shardCount } from "../../src/points/ports/points.ts";
 import { accountRef, entryRef } from "../../src/points/ports/records.ts";
+import { expiredMonth } from "../../src/points/rules/account.ts";
 import type { LedgerEntry } from "../../src/points/rules/ledger.ts";
 import { expireForMonthEnd } from "../../src/points/rules/points.ts";
-import { expiredMonth, type Program } from "../../src/points/rules/program.ts";
+import type { Program } from "../../src/points/rules/program.ts";
 import { codecOf, toItem } from "../../src/store/codecs.ts";
 import { inParallel } from "../support/load.ts";
 

@@ -4,7 +4,7 @@ import { asService } from "../../src/platform/words/caller.ts";
 import { monthAt, monthStart } from "../../src/platform/words/month.ts";
 import { jobWorkflowId } from "../../src/points/contract/jobs.ts";
 import { shardCount } from "../../src/points/contract/points.ts";
-import { lifetimeAt } from "../../src/points/rules/program.ts";
+import { lifetimeAt } from "../../src/points/rules/account.ts";
 import { getJob, startJob } from "../../src/points/use-cases/jobs/jobs.ts";
 import { liabilityReport } from "../../src/points/use-cases/jobs/liability.ts";
 import { jobTiming } from "../../workflows/timing.ts";

@@ -5,7 +5,7 @@ import type { Item } from "../platform/dynamodb/sdk/attributes.ts";
 import type { TableName } from "../platform/dynamodb/tables.ts";
 import type { ItemStore, Write } from "../platform/engine/item-store.ts";
 import type { Kind, Records } from "../platform/ports/records.ts";
-import { pack, packedItem, startPacking } from "../points/store/ledger-items.ts";
+import { pack, packedItem, startPacking } from "../points/store/codecs/points.ts";
 import { codecs, toItem } from "./codecs.ts";
 
 /** The item that writes are packed into. */

@@ -9,10 +9,10 @@ import { monthAt } from "../../src/platform/words/month.ts";
 import { oneOf, requestHash } from "../../src/platform/work/idempotency.ts";
 import type { AccountName } from "../../src/points/ports/points.ts";
 import { programRef } from "../../src/points/ports/records.ts";
+import { lifetimeAt } from "../../src/points/rules/account.ts";
 import { expiryParameters } from "../../src/points/rules/early-expiry.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../src/points/rules/ledger.ts";
 import type { ExpiredPointsPolicy } from "../../src/points/rules/points.ts";
-import { lifetimeAt } from "../../src/points/rules/program.ts";
 import { reservationRef } from "../../src/reservations/ports/records.ts";
 import { readLedger } from "./read-ledger.ts";
 

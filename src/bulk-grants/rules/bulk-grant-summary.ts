@@ -3,8 +3,9 @@
 import { skeletonOf } from "../../platform/words/display-text.ts";
 import { type Instant, type Month, monthAt } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
+import { expireTime, lifetimeAt } from "../../points/rules/account.ts";
 import { bucketMonth, whyImpossible } from "../../points/rules/early-expiry.ts";
-import { expireTime, lifetimeAt, type Program } from "../../points/rules/program.ts";
+import type { Program } from "../../points/rules/program.ts";
 import type { BulkGrant, BulkGrantState } from "./bulk-grant.ts";
 
 /** The summary of a revision. It never changes. Rows that are wrong in themselves are left out. */

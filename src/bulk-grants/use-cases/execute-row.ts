@@ -13,7 +13,7 @@ import { accountRef, eventRef } from "../../points/ports/records.ts";
 import { expiryParameters } from "../../points/rules/early-expiry.ts";
 import { type EventKey, type EventName, eventName } from "../../points/rules/ledger.ts";
 import { grant, revoke, type State } from "../../points/rules/points.ts";
-import { putChange } from "../../points/use-cases/change-account.ts";
+import { putChange } from "../../points/use-cases/commands.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { BulkGrant, BulkGrantName, Revision } from "../rules/bulk-grant.ts";
 import { expireMonthOf, isRowCode, type RowProblem, type SheetRow } from "../rules/sheet.ts";

@@ -6,9 +6,9 @@ import { type Instant, type Month, monthAt } from "../../platform/words/month.ts
 import { changeRecord } from "../../platform/work/change-record.ts";
 import { isSameRequest } from "../../platform/work/idempotency.ts";
 import { accountRef } from "../../points/ports/records.ts";
+import { lifetimeAt } from "../../points/rules/account.ts";
 import { approvalsFor } from "../../points/rules/bulk-rules.ts";
 import { whyImpossible } from "../../points/rules/early-expiry.ts";
-import { lifetimeAt } from "../../points/rules/program.ts";
 import { getProgram } from "../../points/use-cases/programs/queries.ts";
 import type { BlockCheck, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";

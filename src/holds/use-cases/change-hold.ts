@@ -7,7 +7,7 @@ import type { Transaction } from "../../platform/ports/engine.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { accountRef } from "../../points/ports/records.ts";
 import type { State } from "../../points/rules/points.ts";
-import { putEntries } from "../../points/use-cases/change-account.ts";
+import { putEntries } from "../../points/use-cases/commands.ts";
 import type { Deps } from "../ports/deps.ts";
 import { holdRef } from "../ports/records.ts";
 import type { Hold, HoldChange } from "../rules/hold.ts";

@@ -4,13 +4,14 @@ import { DomainError } from "../../platform/words/errors.ts";
 import { monthStart, parseMonth } from "../../platform/words/month.ts";
 import type { AccountName } from "../../points/ports/points.ts";
 import { accountRef, entryRef, eventRef } from "../../points/ports/records.ts";
+import { firstExpireTime } from "../../points/rules/account.ts";
 import {
   type EventName,
   eventName,
   type LedgerEntry,
   parseEventName,
 } from "../../points/rules/ledger.ts";
-import { firstExpireTime, maxLifetimeMonths, type Program } from "../../points/rules/program.ts";
+import { maxLifetimeMonths, type Program } from "../../points/rules/program.ts";
 import { firstSince } from "../../points/use-cases/queries.ts";
 import type { Deps } from "../ports/deps.ts";
 import { holdRef } from "../ports/records.ts";

@@ -1,8 +1,13 @@
 /** The use case that returns the points of a use, or of a capture of a hold. */
 
 import { refund } from "../../points/rules/refund.ts";
-import { type ChangeResult, changeAccount } from "../../points/use-cases/change-account.ts";
-import { entryNotFound, type RefundInput, refundUse } from "../../points/use-cases/commands.ts";
+import {
+  type ChangeResult,
+  changeAccount,
+  entryNotFound,
+  type RefundInput,
+  refundUse,
+} from "../../points/use-cases/commands.ts";
 import type { Deps } from "../ports/deps.ts";
 import { holdRef } from "../ports/records.ts";
 import { spentByCapture, withRefund } from "../rules/refund.ts";

@@ -7,8 +7,9 @@ import { type AnnotationsMessage, toAnnotations } from "../../platform/messages/
 import { toOptionalMonth, toSafeInteger } from "../../platform/messages/scalars.ts";
 import { parseMonth } from "../../platform/words/month.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { ChangeInput, ChangeResult } from "../use-cases/change-account.ts";
 import {
+  type ChangeInput,
+  type ChangeResult,
   extendPoints,
   freezeAccount,
   grantPoints,

@@ -1,12 +1,11 @@
-/** The account: a ring of monthly buckets, the expiry of what is due, and how entries change it. */
+/** The account: a ring of monthly buckets, when they expire, and how entries change it. */
 import { noCaller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
-import { formatMonth, monthAt } from "../../platform/words/month.ts";
+import { formatMonth, monthAt, monthStart } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { type LedgerEntry, type NewEntry, noTotals, type Totals } from "./ledger.ts";
-import type { Program } from "./program.ts";
-import { expireTime, firstExpireTime, lifetimeAt } from "./program.ts";
+import type { LifetimeChange, Program } from "./program.ts";
 
 /**
  * The points of one user in one program: a ring of monthly buckets. The slot of a month is
@@ -187,3 +186,49 @@ export function pointsOf(account: Account, month: Month): number {
 export function slotOf(month: Month, lifetime: number): number {
   return month % lifetime;
 }
+
+/** Returns the lifetime in months that is in effect at `now`. */
+export function lifetimeAt({ lifetimes }: Program, now: Instant): number {
+  return (lifetimes[indexAt(lifetimes, now)] as LifetimeChange).lifetimeMonths;
+}
+
+/**
+ * Returns the instant at which points expire that were in the bucket of `month` at `since`: the
+ * first instant of month + lifetime in the program's zone. A lengthening moves this instant for
+ * points that have not expired when it takes effect. Points that expire at the very instant of the
+ * change stay expired. The bucket of their month may take points again since, which end earlier
+ * than the lengthened lifetime, so `since` says which of them are meant.
+ */
+export function expireTime(program: Program, month: Month, since: Instant): Instant {
+  const { lifetimes, timeZone } = program;
+  for (let i = indexAt(lifetimes, since); ; i++) {
+    const expire = monthStart(timeZone, month + (lifetimes[i] as LifetimeChange).lifetimeMonths);
+    const next = lifetimes[i + 1];
+    if (!next || expire <= next.effectiveTime) return expire;
+  }
+}
+
+/** When the points expire that were granted in `month` itself. */
+export const firstExpireTime = (program: Program, month: Month): Instant =>
+  expireTime(program, month, Number.NEGATIVE_INFINITY);
+
+/**
+ * Returns the latest month whose points have expired at `now`; those of all earlier months have
+ * expired, too, but for points that end early and were granted since. After a lengthening this is a
+ * later month than month − lifetime, until the months between them have passed.
+ */
+export function expiredMonth(program: Program, now: Instant): Month {
+  let month = monthAt(program.timeZone, now) - firstLifetime(program);
+  while (firstExpireTime(program, month) > now) month -= 1;
+  return month;
+}
+
+/** The index of the lifetime in effect at `now`. */
+const indexAt = (lifetimes: Program["lifetimes"], now: Instant): number =>
+  Math.max(
+    lifetimes.findLastIndex(({ effectiveTime }) => effectiveTime <= now),
+    0,
+  );
+
+const firstLifetime = ({ lifetimes }: Program): number =>
+  (lifetimes[0] as LifetimeChange).lifetimeMonths;

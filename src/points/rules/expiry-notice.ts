@@ -1,8 +1,8 @@
 /** When members are notified of points that expire soon, and how many points an account loses. */
 
 import { type Instant, type Month, monthAt, monthStart } from "../../platform/words/month.ts";
-import { type Account, buckets, expireDue } from "./account.ts";
-import { expireTime, type Program } from "./program.ts";
+import { type Account, buckets, expireDue, expireTime } from "./account.ts";
+import type { Program } from "./program.ts";
 
 const dayMs = 86_400_000;
 

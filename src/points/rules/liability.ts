@@ -1,13 +1,11 @@
 /** The liability of a program: sums over its accounts at an instant, and since another one. */
 
 import type { Instant, Month } from "../../platform/words/month.ts";
-import type { Account } from "./account.ts";
-import { buckets } from "./account.ts";
+import { type Account, buckets, expireTime } from "./account.ts";
 import type { FailedAccount } from "./jobs.ts";
 import { heldNow } from "./ledger.ts";
 import { programAsOf } from "./past.ts";
 import type { Program } from "./program.ts";
-import { expireTime } from "./program.ts";
 
 /** Sums by name, as decimals: those of many accounts may exceed the safe integers of one. */
 type Sums = Readonly<Record<string, string>>;

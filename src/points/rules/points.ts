@@ -6,14 +6,15 @@ import { DomainError } from "../../platform/words/errors.ts";
 import { formatMonth, type Instant, type Month } from "../../platform/words/month.ts";
 import { nounFor } from "../../platform/words/quantities.ts";
 import type { Points } from "../../platform/words/units.ts";
-import type { Account } from "./account.ts";
 import {
+  type Account,
   appendEntry,
   availablePointsOf,
   buckets,
   emptyAccount,
   expireDue,
   expiredEntry,
+  expireTime,
   pointsOf,
 } from "./account.ts";
 import { bucketMonth, type EarlyExpiry } from "./early-expiry.ts";
@@ -21,7 +22,6 @@ import type { EventKey, EventName, LedgerEntry, MonthChange, NewEntry } from "./
 import { eventName } from "./ledger.ts";
 import { negative, sum, takeFirst } from "./month-changes.ts";
 import type { Program } from "./program.ts";
-import { expireTime } from "./program.ts";
 
 /** The balance, the points ever issued, ever refunded and ever held are each at most this. */
 export const maxBalance = 10 ** 15;

@@ -1,8 +1,8 @@
-/** Points programs: time zone, lifetimes, when points expire, and notices. */
+/** Points programs: time zone, lifetimes, pauses and notices. */
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
-import { monthAt, monthStart } from "../../platform/words/month.ts";
+import { monthAt } from "../../platform/words/month.ts";
 import { lateEntriesMs } from "./ledger.ts";
 
 /** A points program. */
@@ -68,42 +68,6 @@ export const lengtheningDelayMs = 120_000;
  * granted from 10 s after a pause on, as the contract says.
  */
 export const pauseReadMs = 2_000;
-
-/** Returns the lifetime in months that is in effect at `now`. */
-export function lifetimeAt({ lifetimes }: Program, now: Instant): number {
-  return (lifetimes[indexAt(lifetimes, now)] as LifetimeChange).lifetimeMonths;
-}
-
-/**
- * Returns the instant at which points expire that were in the bucket of `month` at `since`: the
- * first instant of month + lifetime in the program's zone. A lengthening moves this instant for
- * points that have not expired when it takes effect. Points that expire at the very instant of the
- * change stay expired. The bucket of their month may take points again since, which end earlier
- * than the lengthened lifetime, so `since` says which of them are meant.
- */
-export function expireTime(program: Program, month: Month, since: Instant): Instant {
-  const { lifetimes, timeZone } = program;
-  for (let i = indexAt(lifetimes, since); ; i++) {
-    const expire = monthStart(timeZone, month + (lifetimes[i] as LifetimeChange).lifetimeMonths);
-    const next = lifetimes[i + 1];
-    if (!next || expire <= next.effectiveTime) return expire;
-  }
-}
-
-/** When the points expire that were granted in `month` itself. */
-export const firstExpireTime = (program: Program, month: Month): Instant =>
-  expireTime(program, month, Number.NEGATIVE_INFINITY);
-
-/**
- * Returns the latest month whose points have expired at `now`; those of all earlier months have
- * expired, too, but for points that end early and were granted since. After a lengthening this is a
- * later month than month − lifetime, until the months between them have passed.
- */
-export function expiredMonth(program: Program, now: Instant): Month {
-  let month = monthAt(program.timeZone, now) - firstLifetime(program);
-  while (firstExpireTime(program, month) > now) month -= 1;
-  return month;
-}
 
 /**
  * Returns the program with its lifetime lengthened, or the same program if it has this lifetime
@@ -175,13 +139,3 @@ export function monthsBehind({ timeZone, createTime, monthEnd }: Program, now: I
 /** The lifetime that was set last. It may not be in effect yet. */
 export const newestLifetime = ({ lifetimes }: Program): LifetimeChange =>
   lifetimes.at(-1) as LifetimeChange;
-
-/** The index of the lifetime in effect at `now`. */
-const indexAt = (lifetimes: Program["lifetimes"], now: Instant): number =>
-  Math.max(
-    lifetimes.findLastIndex(({ effectiveTime }) => effectiveTime <= now),
-    0,
-  );
-
-const firstLifetime = ({ lifetimes }: Program): number =>
-  (lifetimes[0] as LifetimeChange).lifetimeMonths;

@@ -2,18 +2,18 @@
 
 import type { Instant } from "../../platform/words/month.ts";
 import { formatMonth, monthAt } from "../../platform/words/month.ts";
-import type { Account } from "./account.ts";
 import {
+  type Account,
   availablePointsOf,
   buckets,
   emptyAccount,
   expireDue,
   isDamaged,
+  lifetimeAt,
   slotOf,
 } from "./account.ts";
 import { type LedgerEntry, noTotals, type Snapshot, type Totals } from "./ledger.ts";
 import type { Program } from "./program.ts";
-import { lifetimeAt } from "./program.ts";
 
 /** A field in which an account and its ledger differ; `expected` is the value from the ledger. */
 export interface Difference {

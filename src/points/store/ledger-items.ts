@@ -1,8 +1,4 @@
-/**
- * Stores and reads ledger entries. Consecutive entries of one transaction are packed into one item
- * (up to 1 KB, up to 16): the first entry uses the item's own attributes, the further ones are in
- * the list `l`. So the grants of a busy account share items and write units (docs/decisions/0011).
- */
+/** Reads ledger entries, of which an item has up to 16 (`pack`). */
 import {
   type AttributeValue,
   type DynamoDBClient,
@@ -10,85 +6,18 @@ import {
   QueryCommand,
 } from "@aws-sdk/client-dynamodb";
 import { versionOf } from "../../platform/dynamodb/codec.ts";
-import { type Item, N } from "../../platform/dynamodb/sdk/attributes.ts";
+import type { Item } from "../../platform/dynamodb/sdk/attributes.ts";
 import { orUnavailable } from "../../platform/dynamodb/sdk/client.ts";
-import { itemSize, valueSize } from "../../platform/dynamodb/sdk/item-size.ts";
 import { badCursor, pageAnswer, pageOf, startOf } from "../../platform/dynamodb/sdk/query-pages.ts";
-import type { ItemCounter, Loaded, Write } from "../../platform/engine/item-store.ts";
+import type { Loaded } from "../../platform/engine/item-store.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import type { Ref } from "../../platform/ports/records.ts";
 import type { AccountName, LedgerQuery, RemoveSnapshot } from "../ports/points.ts";
 import type { LedgerEntry } from "../rules/ledger.ts";
-import { entry as codec } from "./codecs/points.ts";
-
-/** The largest size of an item with several entries. */
-const maxBytes = 1_024;
-
-/** The most entries in an item. It limits the items in which a number has to be searched. */
-const maxPacked = 16;
-
-/** The size of an empty list with its name. */
-const listBytes = 4;
+import { entry as codec, maxPacked, withoutSnapshot } from "./codecs/points.ts";
 
 /** The highest number that the 12 digits of an entry's key hold. */
 const maxNumber = 10 ** 12 - 1;
-
-/** The writes of a transaction, divided into items. */
-interface Packing extends ItemCounter {
-  readonly items: readonly (readonly Write[])[];
-}
-
-/**
- * Packs writes in their order: a new entry whose number follows that of the write before it joins
- * its item while the item stays within the limits. Every other write has an item of its own.
- */
-export function startPacking(): Packing {
-  const items: Write[][] = [];
-  let open: { item: Write[]; bytes: number; next: string } | undefined;
-  function add(write: Write): number {
-    const { ref, op, version } = write;
-    if (ref.kind !== "entry" || op !== "put" || version !== 0) return items.push([write]);
-    const next = ref.id.replace(/\d+$/, (number) => String(Number(number) + 1));
-    const bytes = 1 + valueSize(packed(write));
-    const isNext = open?.next === ref.id && open.item.length < maxPacked;
-    if (open && isNext && open.bytes + bytes <= maxBytes) {
-      open.item.push(write);
-      open.bytes += bytes;
-      open.next = next;
-      return items.length;
-    }
-    const alone = packedItem(itemOf(write), []);
-    open = { item: [write], bytes: itemSize(alone) + listBytes, next };
-    return items.push(open.item);
-  }
-  return { items, add };
-}
-
-/** Divides the writes of a whole transaction into items. */
-export function pack(writes: readonly Write[]): Packing["items"] {
-  const packing = startPacking();
-  for (const write of writes) packing.add(write);
-  return packing.items;
-}
-
-const itemOf = ({ ref, value, next }: Write): Item => ({
-  ...codec.key(ref.id),
-  ...codec.encode(value as LedgerEntry),
-  v: N(next),
-});
-
-/**
- * The item of a record and of the further entries that are packed into it. An entry that would
- * exceed 1 KB with its snapshot is stored without: reads of the past go on to an earlier snapshot.
- */
-export function packedItem(whole: Item, further: readonly Write[]): Item {
-  const item = whole.st && itemSize(whole) > maxBytes ? withoutSnapshot(whole) : whole;
-  return further.length > 0 ? { ...item, l: { L: further.map(packed) } } : item;
-}
-
-const packed = ({ value }: Write): AttributeValue => ({
-  M: codec.encode(value as LedgerEntry),
-});
 
 /** Reads one entry, wherever it is packed. */
 export async function readEntry(
@@ -136,8 +65,6 @@ export function createSnapshotRemover(client: DynamoDBClient, TableName: string)
     await orUnavailable(client.send(new PutItemCommand({ TableName, Item })));
   };
 }
-
-const withoutSnapshot = ({ sm: _months, st: _totals, ...item }: Item): Item => item;
 
 /**
  * One page of a ledger. Items hold 1 to 16 entries, so the number of items to request is an

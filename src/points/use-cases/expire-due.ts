@@ -5,9 +5,9 @@ import { failingSoon } from "../../platform/work/failing-soon.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef } from "../ports/records.ts";
+import { expiredMonth } from "../rules/account.ts";
 import { expireForMonthEnd } from "../rules/points.ts";
-import { expiredMonth } from "../rules/program.ts";
-import { putEntries } from "./change-account.ts";
+import { putEntries } from "./commands.ts";
 import {
   type AccountsCursor,
   type DueAccountsCounts,

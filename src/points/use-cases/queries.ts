@@ -12,9 +12,10 @@ import {
   buckets,
   emptyAccount,
   expireDue,
+  expireTime,
 } from "../rules/account.ts";
 import { type EntryType, heldNow, type LedgerEntry } from "../rules/ledger.ts";
-import { expireTime, type Program } from "../rules/program.ts";
+import type { Program } from "../rules/program.ts";
 
 /** The points of an account at an instant. */
 export interface Balance {

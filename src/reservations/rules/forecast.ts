@@ -3,10 +3,16 @@
 import { DomainError } from "../../platform/words/errors.ts";
 import { type Instant, type Month, monthAt } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
-import { availablePointsOf, buckets, emptyAccount, expireDue } from "../../points/rules/account.ts";
+import {
+  availablePointsOf,
+  buckets,
+  emptyAccount,
+  expireDue,
+  expireTime,
+  lifetimeAt,
+} from "../../points/rules/account.ts";
 import { bucketMonth, whyImpossible } from "../../points/rules/early-expiry.ts";
 import { maxBalance, type State } from "../../points/rules/points.ts";
-import { expireTime, lifetimeAt } from "../../points/rules/program.ts";
 import { latestExecuteTime, type Reservation } from "./reservation.ts";
 
 /** A change of the available points that is to be expected. */

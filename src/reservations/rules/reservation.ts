@@ -10,9 +10,10 @@ import {
   maxPoints,
   type Points,
 } from "../../platform/words/units.ts";
+import { lifetimeAt } from "../../points/rules/account.ts";
 import { bucketMonth, type EarlyExpiry, whyImpossible } from "../../points/rules/early-expiry.ts";
 import type { LedgerEntry } from "../../points/rules/ledger.ts";
-import { lifetimeAt, type Program } from "../../points/rules/program.ts";
+import type { Program } from "../../points/rules/program.ts";
 
 export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";
 

@@ -10,7 +10,7 @@ import { accountRef, eventRef, programRef } from "../../points/ports/records.ts"
 import { eventName } from "../../points/rules/ledger.ts";
 import { type Event, grant } from "../../points/rules/points.ts";
 import { type Program, pauseReadMs, type ReservationPause } from "../../points/rules/program.ts";
-import { putChange, replayedResult } from "../../points/use-cases/change-account.ts";
+import { putChange, replayedResult } from "../../points/use-cases/commands.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import {

@@ -7,7 +7,7 @@ import type { Ref } from "../../../src/platform/ports/records.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { entryRef, eventRef } from "../../../src/points/ports/records.ts";
 import type { Account } from "../../../src/points/rules/account.ts";
-import { pack } from "../../../src/points/store/ledger-items.ts";
+import { pack } from "../../../src/points/store/codecs/points.ts";
 import { freezeAccount, unfreezeAccount } from "../../../src/points/use-cases/commands.ts";
 import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
 import { reservationRef } from "../../../src/reservations/ports/records.ts";

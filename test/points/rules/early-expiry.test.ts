@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatMonth, monthStart, parseMonth } from "../../../src/platform/words/month.ts";
-import { availablePointsOf, expireDue } from "../../../src/points/rules/account.ts";
+import { availablePointsOf, expireDue, expiredMonth } from "../../../src/points/rules/account.ts";
 import {
   bucketMonth,
   expiryParameters,
@@ -10,7 +10,7 @@ import {
 } from "../../../src/points/rules/early-expiry.ts";
 import { pointsExpiringAt } from "../../../src/points/rules/expiry-notice.ts";
 import { expireForMonthEnd } from "../../../src/points/rules/points.ts";
-import { expiredMonth, type LifetimeChange } from "../../../src/points/rules/program.ts";
+import type { LifetimeChange } from "../../../src/points/rules/program.ts";
 import {
   changes,
   createLedger,

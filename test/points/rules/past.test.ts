@@ -3,11 +3,15 @@ import { deepStrictEqual } from "node:assert";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatMonth } from "../../../src/platform/words/month.ts";
-import type { Account } from "../../../src/points/rules/account.ts";
-import { availablePointsOf, buckets } from "../../../src/points/rules/account.ts";
+import {
+  type Account,
+  availablePointsOf,
+  buckets,
+  expireTime,
+} from "../../../src/points/rules/account.ts";
 import { heldNow, type LedgerEntry } from "../../../src/points/rules/ledger.ts";
 import { accountByEntries, programAsOf } from "../../../src/points/rules/past.ts";
-import { expireTime, type Program } from "../../../src/points/rules/program.ts";
+import type { Program } from "../../../src/points/rules/program.ts";
 import { addEntry, startSum } from "../../../src/points/rules/rebuild.ts";
 import { createLedger, day, months, program } from "../../support/fixtures/ledger-fixture.ts";
 import { pastHistories, playPast } from "../../support/models/past-histories.ts";

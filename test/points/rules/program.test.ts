@@ -2,13 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { monthStart, parseMonth } from "../../../src/platform/words/month.ts";
+import { expiredMonth, firstExpireTime, lifetimeAt } from "../../../src/points/rules/account.ts";
 import {
-  expiredMonth,
-  firstExpireTime,
   keepMonthEnd,
   lengthen,
   lengtheningDelayMs,
-  lifetimeAt,
   monthsBehind,
   pauseReservations,
   resumeReservations,

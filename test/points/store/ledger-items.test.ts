@@ -10,7 +10,7 @@ import type { PageRequest } from "../../../src/platform/ports/pages.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { accountRef, entryRef, eventRef } from "../../../src/points/ports/records.ts";
 import type { EntryType, LedgerEntry } from "../../../src/points/rules/ledger.ts";
-import { pack } from "../../../src/points/store/ledger-items.ts";
+import { pack } from "../../../src/points/store/codecs/points.ts";
 import { toItem } from "../../../src/store/codecs.ts";
 import { itemOf } from "../../../src/store/item-store.ts";
 import { allItems } from "../../support/fixtures/pages.ts";

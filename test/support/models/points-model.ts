@@ -10,8 +10,8 @@ import { formatMonth, parseMonth } from "../../../src/platform/words/month.ts";
 import { type AccountName, shardCount } from "../../../src/points/ports/points.ts";
 import { accountRef, programRef } from "../../../src/points/ports/records.ts";
 import { eventName, type LedgerEntry } from "../../../src/points/rules/ledger.ts";
-import type { ChangeResult } from "../../../src/points/use-cases/change-account.ts";
 import {
+  type ChangeResult,
   extendPoints,
   freezeAccount,
   grantPoints,

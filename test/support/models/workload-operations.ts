@@ -3,7 +3,7 @@
 import type { DomainError } from "../../../src/platform/words/errors.ts";
 import { type Month, monthAt } from "../../../src/platform/words/month.ts";
 import { type EventName, eventName, type LedgerEntry } from "../../../src/points/rules/ledger.ts";
-import type { ChangeResult } from "../../../src/points/use-cases/change-account.ts";
+import type { ChangeResult } from "../../../src/points/use-cases/commands.ts";
 
 export interface Operation {
   readonly id: string;

@@ -9,7 +9,7 @@ import type { Table } from "../../../src/platform/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import type { Write } from "../../../src/platform/engine/item-store.ts";
 import type { Kind } from "../../../src/platform/ports/records.ts";
-import { pack } from "../../../src/points/store/ledger-items.ts";
+import { pack } from "../../../src/points/store/codecs/points.ts";
 import { codecOf } from "../../../src/store/codecs.ts";
 import { itemOf } from "../../../src/store/item-store.ts";
 import { memoryDeps, type SettableClock } from "../stores/memory-store.ts";

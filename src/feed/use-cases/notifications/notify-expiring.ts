@@ -4,8 +4,8 @@ import { formatMonth, type Month, monthStart } from "../../../platform/words/mon
 import { failingSoon } from "../../../platform/work/failing-soon.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
 import { accountRef } from "../../../points/ports/records.ts";
+import { expiredMonth } from "../../../points/rules/account.ts";
 import { announcedMonth, pointsExpiringAt } from "../../../points/rules/expiry-notice.ts";
-import { expiredMonth } from "../../../points/rules/program.ts";
 import {
   type AccountsCursor,
   type DueAccountsCounts,

@@ -1,4 +1,5 @@
 /** How programs, accounts, ledger entries, event keys and the test clock are stored. */
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 
 import { annotations } from "../../../platform/dynamodb/annotations.ts";
 import { caller } from "../../../platform/dynamodb/callers.ts";
@@ -26,7 +27,9 @@ import {
   unlessEmpty,
   unlessSame,
 } from "../../../platform/dynamodb/fields.ts";
-import { pad, S } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { type Item, N, pad, S } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { itemSize, valueSize } from "../../../platform/dynamodb/sdk/item-size.ts";
+import type { ItemCounter, Write } from "../../../platform/engine/item-store.ts";
 import { shardCount } from "../../contract/points.ts";
 import {
   type EntryType,
@@ -182,6 +185,76 @@ export const entry = defineRecord<"entry">({
     ),
   },
 });
+
+/** The largest size of an item with several entries. */
+const maxBytes = 1_024;
+
+/** The most entries in an item. It limits the items in which a number has to be searched. */
+export const maxPacked = 16;
+
+/** The size of an empty list with its name. */
+const listBytes = 4;
+
+/** The writes of a transaction, divided into items. */
+interface Packing extends ItemCounter {
+  readonly items: readonly (readonly Write[])[];
+}
+
+/**
+ * Packs writes in their order: a new entry whose number follows that of the write before it joins
+ * its item while the item stays within the limits. Every other write has an item of its own. The
+ * first entry of an item uses its own attributes, the further ones are in the list `l`. So the
+ * grants of a busy account share items and write units (docs/decisions/0011).
+ */
+export function startPacking(): Packing {
+  const items: Write[][] = [];
+  let open: { item: Write[]; bytes: number; next: string } | undefined;
+  function add(write: Write): number {
+    const { ref, op, version } = write;
+    if (ref.kind !== "entry" || op !== "put" || version !== 0) return items.push([write]);
+    const next = ref.id.replace(/\d+$/, (number) => String(Number(number) + 1));
+    const bytes = 1 + valueSize(packed(write));
+    const isNext = open?.next === ref.id && open.item.length < maxPacked;
+    if (open && isNext && open.bytes + bytes <= maxBytes) {
+      open.item.push(write);
+      open.bytes += bytes;
+      open.next = next;
+      return items.length;
+    }
+    const alone = packedItem(itemOf(write), []);
+    open = { item: [write], bytes: itemSize(alone) + listBytes, next };
+    return items.push(open.item);
+  }
+  return { items, add };
+}
+
+/** Divides the writes of a whole transaction into items. */
+export function pack(writes: readonly Write[]): Packing["items"] {
+  const packing = startPacking();
+  for (const write of writes) packing.add(write);
+  return packing.items;
+}
+
+const itemOf = ({ ref, value, next }: Write): Item => ({
+  ...entry.key(ref.id),
+  ...entry.encode(value as LedgerEntry),
+  v: N(next),
+});
+
+/**
+ * The item of a record and of the further entries that are packed into it. An entry that would
+ * exceed 1 KB with its snapshot is stored without: reads of the past go on to an earlier snapshot.
+ */
+export function packedItem(whole: Item, further: readonly Write[]): Item {
+  const item = whole.st && itemSize(whole) > maxBytes ? withoutSnapshot(whole) : whole;
+  return further.length > 0 ? { ...item, l: { L: further.map(packed) } } : item;
+}
+
+const packed = ({ value }: Write): AttributeValue => ({
+  M: entry.encode(value as LedgerEntry),
+});
+
+export const withoutSnapshot = ({ sm: _months, st: _totals, ...item }: Item): Item => item;
 
 export const event = defineRecord<"event">({
   table: "points",
