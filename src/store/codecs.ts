@@ -20,14 +20,18 @@ import {
 } from "../feed/store/codecs/events.ts";
 import {
   closedGroups,
-  inbox,
   mutedPerson,
   mutedTarget,
   readGroup,
   readMark,
-  unreadGroup,
 } from "../feed/store/codecs/notifications.ts";
-import { pendingPurge, reaction, target } from "../feed/store/codecs/reactions.ts";
+import {
+  inbox,
+  pendingPurge,
+  reaction,
+  target,
+  unreadGroup,
+} from "../feed/store/codecs/reactions.ts";
 import { hold } from "../holds/store/codecs/holds.ts";
 import { type Codec, type Codecs, itemWith } from "../platform/dynamodb/codec.ts";
 import type { Item } from "../platform/dynamodb/sdk/attributes.ts";

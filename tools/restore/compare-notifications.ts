@@ -11,7 +11,7 @@ import {
 import { eventKnownMs } from "../../src/feed/rules/event.ts";
 import { emptyInbox, type Inbox, replaceGroup } from "../../src/feed/rules/inbox.ts";
 import { isEventKind, kindName } from "../../src/feed/rules/kinds.ts";
-import { isDeleted } from "../../src/feed/rules/target.ts";
+import { isDeleted } from "../../src/feed/rules/reaction.ts";
 import {
   inboxCountsOf,
   type Member,

@@ -16,8 +16,8 @@ import {
   type ReactionKind,
   type StoredKind,
 } from "../../src/feed/rules/kinds.ts";
-import { unlessWithdrawn } from "../../src/feed/rules/reaction.ts";
-import { isDeleted, type Target } from "../../src/feed/rules/target.ts";
+import { isDeleted, unlessWithdrawn } from "../../src/feed/rules/reaction.ts";
+import type { Target } from "../../src/feed/rules/target.ts";
 import { inboxCountsOf } from "../../src/feed/rules/unread-group.ts";
 import { putUnread } from "../../src/feed/use-cases/notifications/closed-groups.ts";
 import { eventHash } from "../../src/feed/use-cases/notifications/notify.ts";

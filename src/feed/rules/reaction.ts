@@ -1,16 +1,17 @@
-/** The rules for reacting and for taking a reaction back: counts, unread group and inbox. */
+/** The rules for reacting to a target and for taking a reaction back: who may, and what changes. */
 
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import type { TargetName } from "../../platform/words/target-name.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import { isTooOld, regroup } from "./closed-group.ts";
 import { type Inbox, isKindMuted, replaceGroup } from "./inbox.ts";
-import type { ReactionKind, StoredKind } from "./kinds.ts";
+import { countIn, type ReactionKind, type StoredKind } from "./kinds.ts";
 import { type LatestActor, latestOf, withActor, withoutActor } from "./latest-actors.ts";
 import {
-  countOf,
   type Position,
   type Reaction,
+  reservedType,
   type Target,
   type WithdrawnReaction,
 } from "./target.ts";
@@ -252,4 +253,34 @@ function withCount(
     counts: count > 0 ? { ...otherCounts, [kind]: count } : otherCounts,
     latest: { time, byKind: known.length > 0 ? { ...otherKinds, [kind]: known } : otherKinds },
   };
+}
+
+/** Returns the number of reactions, or of events, of one kind. */
+export const countOf = ({ counts }: Target, kind: StoredKind): number => countIn(counts, kind);
+
+/**
+ * Requires the name of a target that belongs to callers. Refusal: INVALID_REQUEST for a target of
+ * Meguri's own notices, which nobody else makes, notifies of, reacts to or deletes.
+ */
+export function requireUnreserved({ type }: TargetName): void {
+  if (type !== reservedType) return;
+  throw new DomainError("INVALID_REQUEST", `the type ${reservedType} is reserved`, {
+    field: "target_name.type",
+  });
+}
+
+/** Requires a target that is not deleted. Refusals: TARGET_NOT_FOUND, TARGET_DELETED. */
+export function requireActive(target: Target | undefined): Target {
+  const existing = requireExisting(target);
+  if (existing.deleteTime === undefined) return existing;
+  throw new DomainError("TARGET_DELETED", `${existing.type} ${existing.id} was deleted`);
+}
+
+/** Whether this is a tombstone. */
+export const isDeleted = (target: Target | undefined): boolean => target?.deleteTime !== undefined;
+
+/** Requires a target or its tombstone. Refusal: TARGET_NOT_FOUND. */
+export function requireExisting(target: Target | undefined): Target {
+  if (!target) throw new DomainError("TARGET_NOT_FOUND", "there is no such target");
+  return target;
 }

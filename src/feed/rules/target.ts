@@ -1,9 +1,8 @@
-/** Targets, reactions to them, and the guards that require a target to exist or to be active. */
+/** The types of targets and of reactions to them. */
 
-import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { TargetName } from "../../platform/words/target-name.ts";
-import { countIn, type KindCounts, type StoredKind } from "./kinds.ts";
+import type { KindCounts, StoredKind } from "./kinds.ts";
 import type { LatestActors } from "./latest-actors.ts";
 
 /** A thing that a user owns and that people react to. */
@@ -70,33 +69,3 @@ export const noActor = "";
 
 /** The type of the targets that Meguri registers itself, for its own notices. */
 export const reservedType = "meguri";
-
-/** Returns the number of reactions, or of events, of one kind. */
-export const countOf = ({ counts }: Target, kind: StoredKind): number => countIn(counts, kind);
-
-/**
- * Requires the name of a target that belongs to callers. Refusal: INVALID_REQUEST for a target of
- * Meguri's own notices, which nobody else makes, notifies of, reacts to or deletes.
- */
-export function requireUnreserved({ type }: TargetName): void {
-  if (type !== reservedType) return;
-  throw new DomainError("INVALID_REQUEST", `the type ${reservedType} is reserved`, {
-    field: "target_name.type",
-  });
-}
-
-/** Requires a target that is not deleted. Refusals: TARGET_NOT_FOUND, TARGET_DELETED. */
-export function requireActive(target: Target | undefined): Target {
-  const existing = requireExisting(target);
-  if (existing.deleteTime === undefined) return existing;
-  throw new DomainError("TARGET_DELETED", `${existing.type} ${existing.id} was deleted`);
-}
-
-/** Whether this is a tombstone. */
-export const isDeleted = (target: Target | undefined): boolean => target?.deleteTime !== undefined;
-
-/** Requires a target or its tombstone. Refusal: TARGET_NOT_FOUND. */
-export function requireExisting(target: Target | undefined): Target {
-  if (!target) throw new DomainError("TARGET_NOT_FOUND", "there is no such target");
-  return target;
-}

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { TargetOwners } from "../../platform/ports/target-owners.ts";
 import type { Reader } from "../ports/deps.ts";
 import { targetRef } from "../ports/records.ts";
-import { requireExisting } from "../rules/target.ts";
+import { requireExisting } from "../rules/reaction.ts";
 
 /** How many owners are kept: the most recently used ones. */
 const maxOwners = 100_000;

@@ -6,8 +6,8 @@ import {
   type Inbox,
   type Preferences,
 } from "../../../src/feed/rules/inbox.ts";
-import { react, withdrawnMs } from "../../../src/feed/rules/reaction.ts";
-import { countOf, type Target } from "../../../src/feed/rules/target.ts";
+import { countOf, react, withdrawnMs } from "../../../src/feed/rules/reaction.ts";
+import type { Target } from "../../../src/feed/rules/target.ts";
 import {
   createUnreadGroup,
   inboxWith,

@@ -6,7 +6,7 @@ import { toMilliseconds } from "../../../platform/messages/scalars.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { notify } from "../../use-cases/notifications/notify.ts";
 import { retractEvent } from "../../use-cases/notifications/retract.ts";
-import { toTargetName } from "../reactions/targets.ts";
+import { toTargetName } from "../reactions/service.ts";
 
 type Handlers = Pick<ServiceImpl<typeof NotificationService>, "notify" | "retractEvent">;
 

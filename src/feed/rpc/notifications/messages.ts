@@ -13,7 +13,7 @@ import { isEventKind, kindName, type StoredKind } from "../../rules/kinds.ts";
 import type { Member } from "../../rules/unread-group.ts";
 import type { UnreadCount } from "../../use-cases/notifications/inbox.ts";
 import type { Notification } from "../../use-cases/notifications/queries.ts";
-import { fromTarget } from "../reactions/targets.ts";
+import { fromTarget } from "../reactions/service.ts";
 import { encodeId } from "./ids.ts";
 
 export const fromUnreadCount = ({

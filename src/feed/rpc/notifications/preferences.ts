@@ -23,7 +23,7 @@ import {
   updatePreferences,
 } from "../../use-cases/notifications/preferences.ts";
 import { setTargetMuted } from "../../use-cases/reactions/targets.ts";
-import { fromTarget, toTargetName } from "../reactions/targets.ts";
+import { fromTarget, toTargetName } from "../reactions/service.ts";
 import { fromUnreadCount } from "./messages.ts";
 
 type Handlers = Pick<

@@ -1,4 +1,4 @@
-/** The handlers of the ReactionService. */
+/** The handlers of the ReactionService, and targets in messages. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
@@ -12,11 +12,21 @@ import {
   type ReactionService,
   type UnreactRequest,
 } from "../../../gen/meguri/reactions/v1/reaction_service_pb.ts";
+import type {
+  TargetSchema,
+  TargetName as WireName,
+} from "../../../gen/meguri/reactions/v1/target_pb.ts";
 import { callOf } from "../../../platform/edge/context.ts";
 import { requestedPage } from "../../../platform/messages/page-tokens.ts";
-import { fromInstant, toMilliseconds } from "../../../platform/messages/scalars.ts";
+import {
+  fromInstant,
+  fromOptionalInstant,
+  toMilliseconds,
+} from "../../../platform/messages/scalars.ts";
+import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { Deps } from "../../ports/deps.ts";
-import type { Reaction } from "../../rules/target.ts";
+import { defaultKind, type ReactionKind } from "../../rules/kinds.ts";
+import type { Reaction, Target } from "../../rules/target.ts";
 import {
   type ReactionInput,
   type ReactionResult,
@@ -30,7 +40,6 @@ import {
   reactionSummaries,
 } from "../../use-cases/reactions/queries.ts";
 import { deleteTarget, registerTarget } from "../../use-cases/reactions/targets.ts";
-import { fromTarget, toKind, toTargetName } from "./targets.ts";
 
 export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService> {
   return {
@@ -81,6 +90,29 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
       const found = await listUserReactions(deps, request.userId, request.kinds, page);
       return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
     },
+  };
+}
+
+/** The name of the target in a request. The schema requires the field, so it is set. */
+export function toTargetName(request: { readonly targetName?: WireName | undefined }): TargetName {
+  const { type, id } = request.targetName as WireName;
+  return { type, id };
+}
+
+/** A kind of a request, where empty means the default kind. */
+const toKind = (kind: string): ReactionKind => kind || defaultKind;
+
+export function fromTarget(target: Target): MessageInitShape<typeof TargetSchema> {
+  const { type, id, ownerId, title, link, muted, createTime, updateTime, deleteTime } = target;
+  return {
+    targetName: { type, id },
+    ownerId,
+    title,
+    link,
+    muted,
+    createTime: fromInstant(createTime),
+    updateTime: fromInstant(updateTime),
+    deleteTime: fromOptionalInstant(deleteTime),
   };
 }
 

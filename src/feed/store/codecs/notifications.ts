@@ -1,4 +1,4 @@
-/** How inboxes, unread groups and read groups are stored. */
+/** How read and closed groups are stored, and what an owner has read or muted. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Codec } from "../../../platform/dynamodb/codec.ts";
 import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
@@ -6,103 +6,15 @@ import { field, group, number, partOf } from "../../../platform/dynamodb/fields.
 import {
   N,
   num,
-  numbersByName,
-  numsByName,
   pad,
   parts,
   S,
   strings,
-  text,
   texts,
 } from "../../../platform/dynamodb/sdk/attributes.ts";
-import { personHashLength } from "../../rules/inbox.ts";
-import { decodeChanges, decodeGroup, encodeChanges, encodeGroup } from "./groups.ts";
+import { decodeGroup, encodeGroup } from "./groups.ts";
+import { inboxKey } from "./reactions.ts";
 import { decodeVarints, encodeVarints } from "./varints.ts";
-
-/** The partition of an owner's inbox and unread groups. */
-export const inboxKey = (ownerId: string): AttributeValue => S(`I#${ownerId}`);
-
-export const inbox: Codec<"inbox"> = {
-  table: "notifications",
-  key: (ownerId) => ({ pk: inboxKey(ownerId), sk: S("I") }),
-  encode: ({ preferences, ...value }) => ({
-    n: N(value.version),
-    ...(value.changeVersion !== value.version && { h: N(value.changeVersion) }),
-    g: N(value.notificationCount),
-    ...(value.closedCount > 0 && { c: N(value.closedCount) }),
-    p: N(value.actorCount),
-    ...(value.seenVersion > 0 && { s: N(value.seenVersion) }),
-    ...(value.unseen.length > 0 && { u: { B: encodeVersions(value.unseen) } }),
-    ...(value.olderUnseenCount > 0 && { y: N(value.olderUnseenCount) }),
-    ...(Object.keys(value.kindCounts).length > 0 && { b: numbersByName(value.kindCounts) }),
-    ...(preferences.allMuted && { a: { BOOL: true } }),
-    ...(preferences.mutedKinds.length > 0 && { k: strings(preferences.mutedKinds) }),
-    ...(preferences.mutedEventKinds.length > 0 && { ke: strings(preferences.mutedEventKinds) }),
-    ...(value.mutedPeople.length > 0 && { m: S(value.mutedPeople.join("")) }),
-  }),
-  decode: (item) => ({
-    version: num(item, "n"),
-    changeVersion: num(item, item.h ? "h" : "n"),
-    notificationCount: num(item, "g"),
-    closedCount: num(item, "c"),
-    actorCount: num(item, "p"),
-    seenVersion: num(item, "s"),
-    unseen: decodeVersions(item.u?.B),
-    olderUnseenCount: num(item, "y"),
-    kindCounts: numsByName(item, "b"),
-    preferences: {
-      allMuted: item.a?.BOOL === true,
-      mutedKinds: texts(item, "k"),
-      mutedEventKinds: texts(item, "ke"),
-    },
-    mutedPeople: text(item, "m").match(personHash) ?? [],
-  }),
-};
-
-/** The hashes of muted people are stored one after another. */
-const personHash = new RegExp(`.{${personHashLength}}`, "g");
-
-/** Versions, latest first, as the first one and the differences of the next ones. */
-const encodeVersions = (versions: readonly number[]): Uint8Array =>
-  encodeVarints(versions.map((each, i) => (i === 0 ? each : (versions[i - 1] as number) - each)));
-
-function decodeVersions(stored: Uint8Array | undefined): number[] {
-  let version = 0;
-  return decodeVarints(stored).map((each, i) => {
-    version = i === 0 ? each : version - each;
-    return version;
-  });
-}
-
-export const unreadGroup: Codec<"unreadGroup"> = {
-  table: "notifications",
-  key: (name) => {
-    const [ownerId, kind, type, id, generation] = name.split("#");
-    const open = `U#${kind}#${type}#${id}`;
-    const sk = generation === undefined ? open : `${open}#${pad(Number(generation), 15)}`;
-    return { pk: inboxKey(ownerId as string), sk: S(sk) };
-  },
-  encode: ({ closed, ...value }) => ({
-    ...encodeGroup(value),
-    g: N(value.generation),
-    ...encodeChanges(value),
-    ...(closed && { e: N(closed.endVersion) }),
-    ...(closed?.wasRead && { w: { BOOL: true } }),
-  }),
-  decode: (item) => {
-    const [, kind, type, id] = parts(item, "sk") as [string, string, string, string];
-    const generation = num(item, "g");
-    const changes = decodeChanges(item, generation);
-    const closed = item.e && { endVersion: num(item, "e"), wasRead: item.w?.BOOL === true };
-    return {
-      kind,
-      target: { type, id },
-      ...decodeGroup(item, generation),
-      ...changes,
-      ...(closed && { closed }),
-    };
-  },
-};
 
 /**
  * The kinds, each once, and three numbers of each group by generation: the index of its kind, the

@@ -10,16 +10,14 @@ import type { MemberReader, NotificationReader } from "../../ports/notifications
 import { inboxRef, readGroupRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
 import {
-  inbox,
-  inboxKey,
   mutedPeopleKey,
   mutedPerson,
   mutedTarget,
   mutedTargetsKey,
   readGroup,
   readGroupsKey,
-  unreadGroup,
 } from "../codecs/notifications.ts";
+import { inbox, inboxKey, unreadGroup } from "../codecs/reactions.ts";
 
 /** Above every version of an inbox that a sort key can hold. */
 const maxVersion = 10 ** 15 - 1;

@@ -32,13 +32,8 @@ import {
 } from "../../rules/event.ts";
 import type { Inbox } from "../../rules/inbox.ts";
 import { eventKind, kindName } from "../../rules/kinds.ts";
-import {
-  noActor,
-  requireActive,
-  requireUnreserved,
-  reservedType,
-  type Target,
-} from "../../rules/target.ts";
+import { requireActive, requireUnreserved } from "../../rules/reaction.ts";
+import { noActor, reservedType, type Target } from "../../rules/target.ts";
 import type { Actor } from "../../rules/unread-group.ts";
 import { closedRefAt, regroupAfterOf } from "./closed-groups.ts";
 import { eventRefsOf, putEventState, readEventState } from "./event-records.ts";

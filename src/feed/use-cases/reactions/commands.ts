@@ -1,28 +1,42 @@
-/** The use cases that set and take back a reaction. */
+/** The use cases that set and take back a reaction, and the records that it changes. */
 
 import type { CallLimits } from "../../../platform/ports/call.ts";
 import type { Now } from "../../../platform/ports/clock.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
+import type { Ref } from "../../../platform/ports/records.ts";
 import { maxDisplayNameBytes, readDisplayText } from "../../../platform/words/display-text.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { Milliseconds } from "../../../platform/words/units.ts";
 import type { Deps } from "../../ports/deps.ts";
-import { closedGroupsRef, mutedPersonRef } from "../../ports/records.ts";
-import type { Inbox } from "../../rules/inbox.ts";
+import {
+  closedGroupsRef,
+  inboxRef,
+  mutedPersonRef,
+  ownerOfGroup,
+  reactionRef,
+  readMarkRef,
+  targetRef,
+  unreadGroupRef,
+} from "../../ports/records.ts";
+import { emptyInbox, type Inbox } from "../../rules/inbox.ts";
 import type { ReactionKind } from "../../rules/kinds.ts";
 import {
+  countOf,
+  markOfClosed,
+  positionOf,
   type ReactionState,
   react as reactTo,
   rename,
+  requireActive,
+  requireUnreserved,
   unlessWithdrawn,
   withdraw,
 } from "../../rules/reaction.ts";
-import { countOf, requireUnreserved, type Target } from "../../rules/target.ts";
+import type { Position, Target } from "../../rules/target.ts";
 import { isMember } from "../../rules/unread-group.ts";
-import { closedRefOf, regroupAfterOf } from "../notifications/closed-groups.ts";
+import { closedRefOf, putUnread, regroupAfterOf } from "../notifications/closed-groups.ts";
 import { isPersonMuted } from "../notifications/muted-people.ts";
 import { refillOf } from "../notifications/refill.ts";
-import { putState, readPosition, readState, refsOf } from "./reaction-records.ts";
 
 type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts">;
 
@@ -185,6 +199,64 @@ function takeBack(
   const after = withdraw(before, reaction, { now, readMark }, refill);
   putState(tx, refs, before, after, now);
   return after;
+}
+
+/** The refs of the records that one reaction changes. */
+const refsOf = (ownerId: string, { target, kind, userId }: ReactionInput) => ({
+  target: targetRef(target),
+  inbox: inboxRef(ownerId),
+  group: unreadGroupRef(ownerId, target, kind),
+  reaction: reactionRef(target, kind, userId),
+  readMark: readMarkRef(ownerId, target, kind),
+});
+
+type ReactionRefs = ReturnType<typeof refsOf>;
+
+/** Reads the state before a reaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED. */
+const readState = (tx: Transaction, refs: ReactionRefs): ReactionState => ({
+  target: requireActive(tx.get(refs.target)),
+  inbox: tx.get(refs.inbox) ?? emptyInbox,
+  group: tx.get(refs.group),
+  reaction: tx.get(refs.reaction),
+});
+
+/**
+ * The state before a person's next reaction, and the place to which it comes back: in the closed
+ * group, or else in the open one.
+ */
+function readPosition(
+  tx: Transaction,
+  refs: ReactionRefs,
+  closedRef: Ref<"unreadGroup"> | undefined,
+): { readonly before: ReactionState; readonly place: Position | undefined } {
+  if (closedRef) {
+    const before = readState(tx, { ...refs, group: closedRef });
+    const place = positionOf(before, () => undefined);
+    if (place || unlessWithdrawn(before.reaction)) return { before, place };
+  }
+  const before = readState(tx, refs);
+  return { before, place: positionOf(before, () => tx.get(refs.readMark)) };
+}
+
+/** Puts what differs between two states. New records begin with a version of the inbox. */
+function putState(
+  tx: Transaction,
+  refs: ReactionRefs,
+  before: ReactionState,
+  after: ReactionState,
+  now: Now["wall"],
+): void {
+  tx.put(refs.target, after.target);
+  tx.put(refs.inbox, after.inbox);
+  const { version } = after.inbox;
+  if (after.reaction) tx.put(refs.reaction, after.reaction, version);
+  else if (before.reaction) tx.delete(refs.reaction);
+  const ownerId = ownerOfGroup(refs.group);
+  putUnread(tx, ownerId, before.group, after.group, version);
+  if (!after.closed) return;
+  putUnread(tx, ownerId, undefined, after.closed, version);
+  const mark = markOfClosed(tx.get(refs.readMark), after.closed, now);
+  tx.put(refs.readMark, mark, version);
 }
 
 function publish(

@@ -7,8 +7,8 @@ import type { Deps } from "../../ports/deps.ts";
 import { reactionRef, targetRef } from "../../ports/records.ts";
 import type { ReactionKind } from "../../rules/kinds.ts";
 import { latestOf, summaryActors } from "../../rules/latest-actors.ts";
-import { unlessWithdrawn } from "../../rules/reaction.ts";
-import { countOf, type Reaction, requireActive, type Target } from "../../rules/target.ts";
+import { countOf, requireActive, unlessWithdrawn } from "../../rules/reaction.ts";
+import type { Reaction, Target } from "../../rules/target.ts";
 
 /** How many lists of people are read at a time. */
 const concurrency = 16;

@@ -15,12 +15,8 @@ import {
   unreadGroupRef,
 } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
-import {
-  requireActive,
-  requireExisting,
-  requireUnreserved,
-  type Target,
-} from "../../rules/target.ts";
+import { requireActive, requireExisting, requireUnreserved } from "../../rules/reaction.ts";
+import type { Target } from "../../rules/target.ts";
 import { closedRefsOf } from "../notifications/closed-groups.ts";
 import { endEventGroups, endUnreadGroups } from "./end-unread-groups.ts";
 
