@@ -5,6 +5,7 @@ import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import type { Deps } from "../../ports/deps.ts";
 import type { MemberRecord } from "../../ports/notifications.ts";
+import { notificationEventRef } from "../../ports/records.ts";
 import type { Event } from "../../rules/event.ts";
 import { emptyInbox } from "../../rules/inbox.ts";
 import { isEventKind, kindName } from "../../rules/kinds.ts";
@@ -13,7 +14,6 @@ import type { Target } from "../../rules/target.ts";
 import { type Member, versionOf } from "../../rules/unread-group.ts";
 import { type GroupFilter, type ListedGroup, listGroups, withTargets } from "./group-pages.ts";
 import { inboxOf } from "./inbox.ts";
-import { withLatestEvents } from "./latest-events.ts";
 import { findGroup, type GroupName } from "./named-groups.ts";
 
 /** A group as it is listed, with its target. */
@@ -154,4 +154,24 @@ export async function listNotificationActors(
   const versions = { from, to: versionOf(group) };
   if (isEventKind(kind)) return deps.reader.events(name, versions, page);
   return deps.reader.reactions({ target, kind, notified: versions }, page);
+}
+
+/** Adds their latest events to notifications. Events whose records are deleted are left out. */
+async function withLatestEvents<N extends Pick<Notification, "id" | "latestMembers">>(
+  { reader }: Pick<Deps, "reader">,
+  notifications: readonly N[],
+): Promise<(N & { latestEvents: readonly Event[] })[]> {
+  const refs = notifications.map(({ id, latestMembers }) =>
+    isEventKind(id.kind)
+      ? latestMembers.map(({ userId, version }) => notificationEventRef(id, userId, version))
+      : [],
+  );
+  const found = await reader.many(refs.flat());
+  let read = 0;
+  return notifications.map((notification, i) => {
+    const count = refs[i]?.length ?? 0;
+    const events = found.slice(read, read + count);
+    read += count;
+    return { ...notification, latestEvents: events.filter((event) => event !== undefined) };
+  });
 }
