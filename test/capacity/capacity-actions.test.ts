@@ -28,7 +28,7 @@ test("a bulk grant costs the constant and its steps over blocks", () => {
   expect(stepsOverBlocks).toBe(2);
   const heartbeats = steps.limitMs / steps.sentMs;
   expect(bulkGrantActions(250, 100)).toBe(actions.bulkGrant + stepsOverBlocks * (1 + heartbeats));
-  // Four lanes, for which 100 rows a second take 100 s, or five steps; their check takes one.
+  // Four ranges, for which 100 rows a second take 100 s, or five steps; their check takes one.
   expect(bulkGrantActions(10_000, 100)).toBe(actions.bulkGrant + 4 * (1 + 5) * (1 + heartbeats));
 });
 

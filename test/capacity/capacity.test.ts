@@ -161,7 +161,7 @@ test("a million points at one minute: reservations asleep, or rows of bulk grant
   // Five sheets of 200,000 rows with 4,633 actions each (docs/run/temporal-cloud.md).
   expect(found.sheets).toBe(5);
   expect(found.bulk).toBeCloseTo(7.08 * 0.625 + 0.125 + ((5 * 4_633) / 1e6) * 50);
-  // Twenty lanes, each in a worker that executes 100 rows a second.
+  // Twenty ranges, each in a worker that executes 100 rows a second.
   expect(found.bulkSeconds).toBe(500);
 });
 

@@ -5,7 +5,7 @@ import { playHistories } from "../support/soak.ts";
 
 vi.mock("@temporalio/workflow", () => import("../support/models/memory-temporal.ts"));
 
-// Blocks of three rows, so that small sheets have several blocks and lanes.
+// Blocks of three rows, so that small sheets have several blocks and ranges.
 vi.mock("../../src/bulk-grants/rules/sheet.ts", async (original) => ({
   ...(await original<typeof import("../../src/bulk-grants/rules/sheet.ts")>()),
   rowsPerBlock: 3,

@@ -3,7 +3,7 @@
  * which leave no events, are bounded by how many the SDK sends.
  */
 
-import { laneCount } from "../../src/bulk-grants/contract/bulk-grants.ts";
+import { rangeCount } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import { rowsPerBlock } from "../../src/bulk-grants/rules/sheet.ts";
 import { readAheadMs } from "../../src/reservations/use-cases/due-reads.ts";
 import { reconcilerTiming, steps } from "../../workflows/timing.ts";
@@ -39,9 +39,9 @@ const stepActions = 1 + Math.ceil(steps.limitMs / steps.sentMs);
 
 /** The most actions of the steps that work on so many rows at this rate. */
 function blockActions(rows: number, rowsPerSecond: number): number {
-  const lanes = laneCount(Math.ceil(rows / rowsPerBlock));
-  const stepsOfLane = Math.ceil((rows / rowsPerSecond / steps.limitMs) * 1_000);
-  return lanes * stepsOfLane * stepActions;
+  const ranges = rangeCount(Math.ceil(rows / rowsPerBlock));
+  const stepsOfRange = Math.ceil((rows / rowsPerSecond / steps.limitMs) * 1_000);
+  return ranges * stepsOfRange * stepActions;
 }
 
 /** The most actions of a bulk grant that is validated, approved and executed at this rate. */

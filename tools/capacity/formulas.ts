@@ -1,5 +1,5 @@
 /** The needs and costs of a load: pure formulas over measured units and list prices. */
-import { laneCount } from "../../src/bulk-grants/contract/bulk-grants.ts";
+import { rangeCount } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import { maxRows, rowsPerBlock } from "../../src/bulk-grants/rules/sheet.ts";
 import {
   actions,
@@ -239,7 +239,7 @@ export function alternatives(load: Load, settings: Settings) {
   const sheets = Math.ceil(count / maxRows);
   const rows = count / Math.max(1, sheets);
   const { bulkRowsPerSecond: rate } = settings;
-  const lanes = sheets * laneCount(Math.ceil(rows / rowsPerBlock));
+  const ranges = sheets * rangeCount(Math.ceil(rows / rowsPerBlock));
   const runs = count * actions.reservation;
   return {
     reserved: onDemandDollars(times(units, count)) + actionDollars(runs),
@@ -249,7 +249,7 @@ export function alternatives(load: Load, settings: Settings) {
       onDemandDollars({ writes: count * measured.rowWrites, reads: count }) +
       actionDollars(sheets * bulkGrantActions(rows, rate)),
     /** From the execute time to the last row, on the workers that the load has. */
-    bulkSeconds: count / (rate * Math.max(1, Math.min(workers(load, settings), lanes))),
+    bulkSeconds: count / (rate * Math.max(1, Math.min(workers(load, settings), ranges))),
   };
 }
 

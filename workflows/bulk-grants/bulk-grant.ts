@@ -11,14 +11,14 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import {
-  type BlockLane,
+  type BlockRange,
   type BlocksLeft,
   type BlocksResult,
   type BulkGrantResult,
   type BulkGrantRunInput,
   type BulkGrantView,
   bulkTaskQueue,
-  laneCount,
+  rangeCount,
 } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import type { BulkGrantInput } from "../../src/bulk-grants/contract/payloads.ts";
 import { orNothing, orRefusal } from "../failures.ts";
@@ -128,16 +128,16 @@ export async function followBulkGrant(
    */
   async function areBlocksLeft(step: BlocksLeft["step"]): Promise<boolean> {
     const blocks = blocksOf(view, step, left);
-    const lanes = await run.whileRowsRun(() =>
-      workOnLanes(blocks.lanes, (lane) => workOnLane(step, lane)),
+    const ranges = await run.whileRowsRun(() =>
+      workOnRanges(blocks.ranges, (range) => workOnRange(step, range)),
     );
-    left = { ...blocks, lanes };
-    return lanes.length > 0;
+    left = { ...blocks, ranges };
+    return ranges.length > 0;
   }
 
-  async function workOnLane(step: BlocksLeft["step"], lane: BlockLane) {
-    const input = { ...run.key, revision: view.revision, run: view.run, ...lane };
-    const summary = `blocks ${lane.from + 1} to ${lane.to} of ${view.block_count}`;
+  async function workOnRange(step: BlocksLeft["step"], range: BlockRange) {
+    const input = { ...run.key, revision: view.revision, run: view.run, ...range };
+    const summary = `blocks ${range.from + 1} to ${range.to} of ${view.block_count}`;
     const { runBlocks, validateBlocks } = onBlocks(summary);
     const activity = step === "RUN" ? runBlocks : validateBlocks;
     const result = await orRefusal(activity(input));
@@ -194,27 +194,27 @@ function blocksOf(
   left: BlocksLeft | undefined,
 ): BlocksLeft {
   const isSame = left?.step === step && left.revision === revision && left.run === run;
-  return isSame ? left : { step, revision, run, lanes: lanesOf(block_count) };
+  return isSame ? left : { step, revision, run, ranges: rangesOf(block_count) };
 }
 
 /** Contiguous ranges of about the same length. */
-function lanesOf(blocks: number): BlockLane[] {
-  const count = laneCount(blocks);
-  const start = (lane: number) => Math.floor((lane * blocks) / count);
-  return Array.from({ length: count }, (_, lane) => ({ from: start(lane), to: start(lane + 1) }));
+function rangesOf(blocks: number): BlockRange[] {
+  const count = rangeCount(blocks);
+  const start = (index: number) => Math.floor((index * blocks) / count);
+  return Array.from({ length: count }, (_, i) => ({ from: start(i), to: start(i + 1) }));
 }
 
 /**
- * Works on the lanes, one bounded step after another and at least one for each lane, until all are
+ * Works on the ranges, one bounded step after another and at least one for each, until all are
  * done, one is stopped by the record, or the history is so long that the workflow should continue
- * as new. Returns the lanes that are left.
+ * as new. Returns the ranges that are left.
  */
-async function workOnLanes(
-  lanes: readonly BlockLane[],
-  step: (lane: BlockLane) => Promise<BlocksResult>,
-): Promise<BlockLane[]> {
+async function workOnRanges(
+  ranges: readonly BlockRange[],
+  step: (range: BlockRange) => Promise<BlocksResult>,
+): Promise<BlockRange[]> {
   let isStopped = false;
-  const work = async ({ from, to }: BlockLane): Promise<BlockLane> => {
+  const work = async ({ from, to }: BlockRange): Promise<BlockRange> => {
     let next = from;
     do {
       const result = await step({ from: next, to });
@@ -223,6 +223,6 @@ async function workOnLanes(
     } while (next < to && !isStopped && !workflowInfo().continueAsNewSuggested);
     return { from: next, to };
   };
-  const left = await Promise.all(lanes.map(work));
+  const left = await Promise.all(ranges.map(work));
   return left.filter(({ from, to }) => from < to);
 }

@@ -1,7 +1,7 @@
 /** How fast a run executes rows, and how long the rows that are left will take. */
 import type { BulkGrantView } from "../../src/bulk-grants/contract/bulk-grants.ts";
 
-/** The number of results that the pace is measured over: about two of each lane. */
+/** The number of results that the pace is measured over: about two of each range. */
 const maxSamples = 9;
 
 interface Sample {

@@ -11,14 +11,14 @@ export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): str
 export const bulkTaskQueue = (taskQueue: string): string => `${taskQueue}-bulk`;
 
 /** The number of block ranges that are worked on concurrently. */
-const maxLanes = 4;
+const maxRanges = 4;
 
 /** A range has at least this many blocks: each range costs events of the history. */
 const minBlocks = 4;
 
 /** The number of ranges of a bulk grant with so many blocks. */
-export const laneCount = (blocks: number): number =>
-  Math.min(maxLanes, Math.ceil(blocks / minBlocks));
+export const rangeCount = (blocks: number): number =>
+  Math.min(maxRanges, Math.ceil(blocks / minBlocks));
 
 /** The signal upon which the workflow of a bulk grant reads its record again. */
 export const bulkRefreshSignal = "refresh";
@@ -31,11 +31,11 @@ export interface BlocksLeft {
   readonly step: "VALIDATE" | "RUN";
   readonly revision: number;
   readonly run: number;
-  readonly lanes: readonly BlockLane[];
+  readonly ranges: readonly BlockRange[];
 }
 
 /** The blocks from `from` up to, not including, `to`. */
-export interface BlockLane {
+export interface BlockRange {
   readonly from: number;
   readonly to: number;
 }

@@ -154,11 +154,11 @@ test("a run with a long history continues as new, where it was", async () => {
   const { events } = await run.fetchHistory();
   const { input } = events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
   const text = new TextDecoder().decode(input?.payloads?.[0]?.data ?? undefined);
-  // One of the two lanes of two and three blocks, or both, at one of their later blocks.
+  // One of the two ranges of two and three blocks, or both, at one of their later blocks.
   expect(JSON.parse(text)).toMatchObject({ left: { step: "RUN", run: 1, revision: 1 } });
   const { grantedCount: granted } = (await readBulk(short, "long")).progress;
-  const lanes: { from: number; to: number }[] = JSON.parse(text).left.lanes;
-  expect(lanes.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(
+  const ranges: { from: number; to: number }[] = JSON.parse(text).left.ranges;
+  expect(ranges.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(
     Math.ceil((1_001 - granted) / 250),
   );
   await run.executeUpdate("resume", { args: by });

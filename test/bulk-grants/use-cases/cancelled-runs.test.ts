@@ -16,7 +16,7 @@ const quick = { rowCount: 250, cancelMs: 1_000, readMs: 1, commitMs: 1, heldRows
 const timingModule = "../../../workflows/timing.ts";
 
 test("a worker that has lost Temporal stops within two seconds of a cancellation", async () => {
-  // The default rate: 100 rows a second for the worker, shared by four lanes.
+  // The default rate: 100 rows a second for the worker, shared by four ranges.
   const attempt = { startMs: 0, rowMs: 40, stalls: { row: 0, ms: 0 }, recordMs: 0 };
   const run = { ...quick, attempts: [attempt] };
   const { granted } = await inVirtualTime(() => playCancelledRun(run));

@@ -154,7 +154,7 @@ test("the marks of reservations", async () => {
   expect({ synced, failed }).toMatchObject({ synced: { synced: 99, failed: 1 }, failed: [hot] });
 });
 
-test("a bulk grant: its lane goes on, and a retry repeats the row", async () => {
+test("a bulk grant: its range goes on, and a retry repeats the row", async () => {
   const { deps, store } = await openStore();
   await submit(deps, "b", Object.fromEntries(userIds.map((userId) => [userId, 10])));
   await validate(deps, "b", 1);

@@ -7,7 +7,7 @@ import { eventually } from "../fixtures/waiting.ts";
 import { ledgerOf } from "./points.ts";
 
 /**
- * At five rows a second in one lane the first sheet takes 160 s. So it still runs when the workers
+ * At five rows a second in one range the first sheet takes 160 s. So it still runs when the workers
  * are replaced, of which each may take 15 s to stop and 60 s to start on a busy machine.
  */
 const firstRows = 800;
