@@ -33,10 +33,10 @@ export function monthEndActivities(deps: Deps) {
 
     /** Expires what is due in a shard, for one step. A retry continues from the last heartbeat. */
     expireShard: checked([expireShardInput], async (input): Promise<ExpireShardResult> => {
-      const { programId, shard, ...place } = input;
+      const { programId, shard, ...start } = input;
       const onFailed = (_userId: string, err: unknown) =>
         log.warn("could not expire what is due in an account", { programId, err });
-      return runStep<ExpireProgress, ExpireProgress>(place, (from, shouldContinue) =>
+      return runStep<ExpireProgress, ExpireProgress>(start, (from, shouldContinue) =>
         expireDueInShard(deps, { programId, shard, ...from }, shouldContinue, onFailed),
       );
     }),

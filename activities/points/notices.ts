@@ -23,11 +23,11 @@ export function noticeActivities(deps: Deps) {
 
     /** Notifies the members of a shard, for one step. A retry continues from the last heartbeat. */
     notifyExpiring: checked([notifyShardInput], async (input): Promise<NotifyShardResult> => {
-      const { programId, shard, month, ...place } = input;
+      const { programId, shard, month, ...start } = input;
       const range = { programId, shard, month };
       const onFailed = (_userId: string, err: unknown) =>
         log.warn("could not notify of points that expire soon", { programId, err });
-      return runStep<NotifyProgress, NotifyProgress>(place, (from, shouldContinue) =>
+      return runStep<NotifyProgress, NotifyProgress>(start, (from, shouldContinue) =>
         notifyExpiringInShard(deps, { ...range, ...from }, shouldContinue, onFailed),
       );
     }),

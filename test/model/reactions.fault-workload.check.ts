@@ -98,7 +98,7 @@ interface Caller {
   readonly reacts: Map<string, Set<string>>;
   /** Owner and user of each person that is muted now. */
   readonly muted: Set<string>;
-  /** The events that were reported, and are to be taken back, by owner. */
+  /** The events that were reported, and are to be retracted, by owner. */
   readonly events: Map<string, RequestOf<"retract">[]>;
   sent: number;
 }
@@ -382,7 +382,7 @@ test(`${operations} requests while owners keep reading, muting and deleting`, as
   const blockedBy = new Map(logs.map((log, i) => [log.ownerId, blocks[i]?.userIds ?? []]));
   audit({ reactions, notifications }, blockedBy, dismissed);
   expect(dismissed.length).toBeGreaterThan(0);
-  // Some events are taken back, and some stay.
+  // Some events are retracted, and some stay.
   const reported = notifications.filter(({ pk }) => pk?.S?.startsWith("E#"));
   const retracted = reported.filter(({ r }) => r).length;
   expect(retracted).toBeGreaterThan(0);

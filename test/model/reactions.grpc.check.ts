@@ -77,7 +77,7 @@ const system: System = {
     changeVersion: 0,
     unread: unread.map(withoutTimes),
     read: read.map(withoutTimes),
-    targets: targets.map((target) => ({ ...target, records: {}, withdrawn: [] })),
+    targets: targets.map((target) => ({ ...target, records: {}, former: [] })),
   }),
   send: (ownerId, request, process) => answer(process === 0 ? one : two, ownerId, request),
   sendToAll: (ownerIds, request, process) =>
@@ -224,6 +224,6 @@ async function targetOf(target: TargetName, { kinds, viewerId }: Selection): Pro
       await Promise.all(kinds.map(async (kind) => [kind, await reactorsOf(kind)])),
     ),
     records: {},
-    withdrawn: [],
+    former: [],
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Tests feeds whose servers are killed: many people react, take reactions back and cause events
+ * Tests feeds whose servers are killed: many people react, unreact and cause events
  * through two servers, while owners read, and after each kill the server starts again. The servers
  * announce their commits by Redis, and a kill loses announcements: every stream ends up with the
  * true counts. Afterwards the oracle applies all requests in the order of their versions, which the
@@ -150,7 +150,7 @@ interface Caller {
   readonly all: string[];
   /** Owner and user of each person that is muted now. */
   readonly muted: Set<string>;
-  /** The events that were reported, and are to be taken back, by owner. */
+  /** The events that were reported, and are to be retracted, by owner. */
   readonly events: Map<string, RequestOf<"retract">[]>;
   count: number;
 }

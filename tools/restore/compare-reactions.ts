@@ -16,7 +16,7 @@ import {
   type ReactionKind,
   type StoredKind,
 } from "../../src/feed/rules/kinds.ts";
-import { isDeleted, unlessWithdrawn } from "../../src/feed/rules/reaction.ts";
+import { activeReaction, isDeleted } from "../../src/feed/rules/reaction.ts";
 import type { Target } from "../../src/feed/rules/target.ts";
 import { inboxCountsOf } from "../../src/feed/rules/unread-group.ts";
 import { putUnread } from "../../src/feed/use-cases/notifications/closed-groups.ts";
@@ -42,7 +42,7 @@ interface Ahead {
   readonly groups: Map<string, { readonly target: TargetName; readonly kind: StoredKind }>;
 }
 
-/** One reaction, place or event by its owner and version. */
+/** One reaction, position or event by its owner and version. */
 interface Versioned {
   readonly ownerId: string;
   readonly version: number;
@@ -120,7 +120,7 @@ async function compareCount(
   );
 }
 
-/** The reactions, and the places of reactions that were taken back, with their owners. */
+/** The reactions, and the positions of former reactions, with their owners. */
 async function versionedReactions(
   deps: CompareDeps,
   records: readonly { readonly id: string; readonly value: Records["reaction"] }[],
@@ -136,11 +136,12 @@ async function versionedReactions(
     const found = targets[i];
     if (!found || isDeleted(found)) return [];
     const { ownerId } = found;
-    const reaction = unlessWithdrawn(value);
+    const reaction = activeReaction(value);
     if (reaction && !isEventKind(kind) && countIn(found.counts, kind) === 0) {
       missing.set(`${target.type}#${target.id}#${kind}`, [found, kind]);
     }
-    const version = reaction?.version ?? ("place" in value ? value.place?.version : undefined);
+    const version =
+      reaction?.version ?? ("position" in value ? value.position?.version : undefined);
     const notified = reaction?.notified ?? false;
     return version === undefined ? [] : [{ ownerId, version, target, kind, notified }];
   });

@@ -73,7 +73,7 @@ export const feed: Commands = {
   }),
 
   unlike: says(ReactionService.method.unreact, {
-    summary: "take back the like of a user",
+    summary: "remove the like of a user",
     description: "Deletes a user's like, also from an unread notification.",
     takes: ["<user> = userId: the user who liked", target],
     examples: ["meguri unlike bao post/42"],
@@ -115,9 +115,9 @@ export const feed: Commands = {
   }),
 
   retract: says(method.retractEvent, {
-    summary: "take an event back",
+    summary: "retract an event",
     description:
-      "Takes an event back that the calling service has notified of. It leaves the notification, " +
+      "Retracts an event that the calling service has notified of. It leaves the notification, " +
       "read or unread, and the unread count.",
     takes: [
       "<event-id> = eventId: the id of the event",

@@ -20,14 +20,14 @@ export function createSourceReads(
   log: Logger,
   idleMs: number,
 ) {
-  const places = new Quota<string>(limits);
+  const slots = new Quota<string>(limits);
 
   /**
-   * Yields the opened file and then its bytes. Holds its place until the source has answered, even
+   * Yields the opened file and then its bytes. Holds its slot until the source has answered, even
    * if the call is over.
    */
   async function* read({ name, source, programId }: SourceFile) {
-    if (!places.take(name)) {
+    if (!slots.take(name)) {
       throw new DomainError("OVERLOADED", `the server reads too many files of ${name}, or in all`);
     }
     try {
@@ -39,7 +39,7 @@ export function createSourceReads(
       log.warn({ err: describeError(error), source: name }, "a source failed");
       throw unavailable(name, "failed");
     } finally {
-      places.release(name);
+      slots.release(name);
     }
   }
 

@@ -8,14 +8,14 @@ import type { Event, EventActor, EventsName } from "../rules/event.ts";
 import type { Inbox } from "../rules/inbox.ts";
 import type { StoredKind } from "../rules/kinds.ts";
 import type { ReadMark } from "../rules/reaction.ts";
-import type { PendingPurge, Reaction, Target, WithdrawnReaction } from "../rules/target.ts";
+import type { FormerReaction, PendingPurge, Reaction, Target } from "../rules/target.ts";
 import type { ReadGroup, UnreadGroup } from "../rules/unread-group.ts";
 
 declare module "../../platform/ports/records.ts" {
   interface Records {
     target: Target;
     pendingPurge: PendingPurge;
-    reaction: Reaction | WithdrawnReaction;
+    reaction: Reaction | FormerReaction;
     inbox: Inbox;
     unreadGroup: UnreadGroup;
     readGroup: ReadGroup;

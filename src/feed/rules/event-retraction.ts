@@ -1,4 +1,4 @@
-/** Takes an event back: out of its notification and of the links between its actor's events. */
+/** Retracts an event: out of its notification and of the links between its actor's events. */
 
 import type { Instant } from "../../platform/words/month.ts";
 import { type Event, type EventActor, type EventState, isOnlyOfActor, unlink } from "./event.ts";
@@ -13,7 +13,7 @@ import {
   versionOf,
 } from "./unread-group.ts";
 
-/** The records of an owner that change when an event is taken back. */
+/** The records of an owner that change when an event is retracted. */
 export interface RetractionState extends EventState {
   readonly actor: EventActor;
   /** The read group with the event, if it is in none that is unread. */
@@ -27,7 +27,7 @@ export const isWithin = (group: Group | undefined, version: number): group is Gr
   group !== undefined && version >= group.generation && version <= versionOf(group);
 
 /**
- * Takes an event back. `refill` has the members that its group shows in its place (`leave`).
+ * Retracts an event. `refill` has the members that its group shows in its place (`leave`).
  * The inbox gets its next version also when no unread group changes.
  */
 export function retract(

@@ -1,4 +1,4 @@
-/** Events that services report: how they count people, and what changes when one is taken back. */
+/** Events that services report: how they count people, and what changes when one is retracted. */
 
 import type { Instant } from "../../platform/words/month.ts";
 import type { TargetName } from "../../platform/words/target-name.ts";
@@ -74,7 +74,7 @@ export const isOnlyOfActor = (
   { from, to }: VersionRange,
 ): boolean => countsActor(event, from) && (next === undefined || next.version > to);
 
-/** The records of an event's actor after the event is taken back. `next` followed the event. */
+/** The records of an event's actor after the event is retracted. `next` followed the event. */
 export function unlink(
   event: Event,
   actor: EventActor,

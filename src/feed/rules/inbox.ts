@@ -18,7 +18,8 @@ export interface Inbox {
   /**
    * The version at which a group, unread or read, or what the owner has seen of them, has last
    * changed. Later versions have changed nothing of what the owner is shown: they are those of
-   * reactions and events that notify nobody, and of what was taken back after it was read.
+   * reactions and events that notify nobody, and of what was unreacted or retracted after it was
+   * read.
    */
   readonly changeVersion: number;
   /** The number of unread groups. */

@@ -11,7 +11,7 @@ export interface LatestActor {
 /** The latest reactions to a target. */
 export interface LatestActors {
   /**
-   * When somebody has last reacted or taken a reaction back. Only servers of the version before
+   * When somebody has last reacted or unreacted. Only servers of the version before
    * this one still read it.
    */
   readonly time: Instant;

@@ -1,4 +1,4 @@
-/** The rules for reacting to a target and for taking a reaction back: who may, and what changes. */
+/** The rules for reacting and for unreacting: who may, and what changes. */
 
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
@@ -9,11 +9,11 @@ import { type Inbox, isKindMuted, replaceGroup } from "./inbox.ts";
 import { countIn, type ReactionKind, type StoredKind } from "./kinds.ts";
 import { type LatestActor, latestOf, withActor, withoutActor } from "./latest-actors.ts";
 import {
+  type FormerReaction,
   type Position,
   type Reaction,
   reservedType,
   type Target,
-  type WithdrawnReaction,
 } from "./target.ts";
 import {
   type Actor,
@@ -32,8 +32,8 @@ import {
 /** A target has at most this many kinds of reactions at a time. Events do not count. */
 const maxKinds = 16;
 
-/** For how long a reaction that was taken back matters to the next one of the same person. */
-export const withdrawnMs: Milliseconds = 30 * 24 * 3_600_000;
+/** For how long a reaction that was unreacted matters to the next one of the same person. */
+export const formerReactionMs: Milliseconds = 30 * 24 * 3_600_000;
 
 /** All records that one reaction of one person to one target changes. */
 export interface ReactionState {
@@ -41,7 +41,7 @@ export interface ReactionState {
   readonly inbox: Inbox;
   /** The owner's unread group of this target and kind: the open one, or that of the reaction. */
   readonly group: UnreadGroup | undefined;
-  readonly reaction: Reaction | WithdrawnReaction | undefined;
+  readonly reaction: Reaction | FormerReaction | undefined;
   /** The group that was the owner's open one until `group` began. */
   readonly closed?: UnreadGroup;
 }
@@ -64,7 +64,7 @@ export const markOf = (
 ): ReadMark => ({
   version: Math.max(version, before?.version ?? 0),
   readTime,
-  expireTime: readTime + withdrawnMs,
+  expireTime: readTime + formerReactionMs,
 });
 
 /** The read mark after a group is closed: no reaction comes back and begins it anew. */
@@ -75,31 +75,31 @@ export const markOfClosed = (
 ): ReadMark => ({
   version: Math.max(closed?.endVersion ?? 0, before?.version ?? 0),
   readTime: before?.readTime ?? 0,
-  expireTime: now + withdrawnMs,
+  expireTime: now + formerReactionMs,
 });
 
-/** Returns the reaction, unless it was taken back. */
-export const unlessWithdrawn = (reaction: ReactionState["reaction"]): Reaction | undefined =>
+/** Returns the reaction, unless it was unreacted. */
+export const activeReaction = (reaction: ReactionState["reaction"]): Reaction | undefined =>
   reaction && "userId" in reaction ? reaction : undefined;
 
-/** Returns the record of a reaction that was taken back. */
-const withdrawnOf = (reaction: ReactionState["reaction"]): WithdrawnReaction | undefined =>
+/** Returns the record of a reaction that was unreacted. */
+const formerReactionOf = (reaction: ReactionState["reaction"]): FormerReaction | undefined =>
   reaction && !("userId" in reaction) ? reaction : undefined;
 
 /**
- * The place to which the next reaction of a person comes back, unless it is kept out. Without an
+ * The position to which the next reaction of a person comes back, unless it is kept out. Without an
  * unread group, this needs what the owner has read last.
  */
 export function positionOf(
   { group, reaction }: ReactionState,
   readMark: () => ReadMark | undefined,
 ) {
-  const place = withdrawnOf(reaction)?.place;
-  if (!place) return undefined;
-  if (group) return hasPosition(group, place) ? place : undefined;
-  if (place.generation === undefined) return undefined;
-  const generation = Math.max(place.generation, (readMark()?.version ?? 0) + 1);
-  return place.version >= generation ? { ...place, generation } : undefined;
+  const position = formerReactionOf(reaction)?.position;
+  if (!position) return undefined;
+  if (group) return hasPosition(group, position) ? position : undefined;
+  if (position.generation === undefined) return undefined;
+  const generation = Math.max(position.generation, (readMark()?.version ?? 0) + 1);
+  return position.version >= generation ? { ...position, generation } : undefined;
 }
 
 /** Who reacts, when, and whether the caller or the owner's mutes of people keep the owner out. */
@@ -111,8 +111,8 @@ interface NewReaction {
   readonly coolDownMs: Milliseconds;
   /** When the owner has read the reactions that an exclusive one replaces. */
   readonly replacedReadTime?: Instant | undefined;
-  /** The place to which it comes back (`positionOf`). */
-  readonly place?: Position | undefined;
+  /** The position to which it comes back (`positionOf`). */
+  readonly position?: Position | undefined;
   /** An open group that began longer ago is closed, and another one begins. */
   readonly regroupAfterMs?: Milliseconds | undefined;
 }
@@ -120,7 +120,7 @@ interface NewReaction {
 /**
  * Adds a reaction to a state without an active one. It is counted, and it notifies the owner unless
  * it is silent, the owner's own or muted, or the owner has read an earlier one of this person a
- * short while ago. A person who has left an unread group comes back to the same place there.
+ * short while ago. A person who has left an unread group comes back to the same position there.
  * Refusal: LIMIT_EXCEEDED for the seventeenth kind.
  */
 export function react(
@@ -138,8 +138,8 @@ export function react(
   }
   const readTime = readTimeOf(state, given);
   const notified = notifies(state, kind, given);
-  const place = notified ? given.place : undefined;
-  const version = place?.version ?? inbox.version + 1;
+  const position = notified ? given.position : undefined;
+  const version = position?.version ?? inbox.version + 1;
   const { type, id } = target;
   const reaction: Reaction = {
     target: { type, id },
@@ -157,11 +157,11 @@ export function react(
   });
   const counted = withCount(target, kind, count, { known, time: now });
   if (!notified) return { target: counted, inbox: { ...inbox, version }, group, reaction };
-  if (!place && group && isTooOld(group, now, given.regroupAfterMs)) {
+  if (!position && group && isTooOld(group, now, given.regroupAfterMs)) {
     return { target: counted, reaction, ...regroup(inbox, group, reaction) };
   }
-  const joined = place
-    ? comeBack(group, reaction, { ...place, leaveCount: inbox.version + 1 })
+  const joined = position
+    ? comeBack(group, reaction, { ...position, leaveCount: inbox.version + 1 })
     : join(group, reaction);
   const nextInbox = replaceGroup(inbox, inboxCountsOf(group), inboxCountsOf(joined));
   return { target: counted, inbox: nextInbox, group: joined, reaction };
@@ -207,11 +207,11 @@ function notifies(state: ReactionState, kind: StoredKind, given: NewReaction): b
 }
 
 /**
- * Takes a reaction back, and removes it from the unread group if it is a member. Its record keeps
- * the place there, or when the owner has read it, for the next reaction of the person. `refill` has
+ * Removes a reaction, and removes it from the unread group if it is a member. Its record keeps the
+ * position there, or when the owner has read it, for the next reaction of the person. `refill` has
  * the members whom the group shows in the place of this one (`leave`).
  */
-export function withdraw(
+export function unreact(
   { target, inbox, group }: ReactionState,
   reaction: Reaction,
   { now, readMark }: { readonly now: Instant; readonly readMark: ReadMark | undefined },
@@ -224,14 +224,14 @@ export function withdraw(
     const remaining = leave(group, reaction, now, refill);
     const nextInbox = replaceGroup(inbox, inboxCountsOf(group), inboxCountsOf(remaining));
     const { version } = reaction;
-    const place = group.closed ? { version } : { version, generation: group.generation };
+    const position = group.closed ? { version } : { version, generation: group.generation };
     const { readTime } = reaction;
-    const kept = { place, ...(readTime !== undefined && { readTime }) };
-    const withdrawn = { ...kept, expireTime: now + withdrawnMs };
-    return { target: counted, inbox: nextInbox, group: remaining, reaction: withdrawn };
+    const kept = { position, ...(readTime !== undefined && { readTime }) };
+    const former = { ...kept, expireTime: now + formerReactionMs };
+    return { target: counted, inbox: nextInbox, group: remaining, reaction: former };
   }
   const readTime = reaction.notified ? readMark?.readTime : reaction.readTime;
-  const expireTime = (readTime ?? 0) + withdrawnMs;
+  const expireTime = (readTime ?? 0) + formerReactionMs;
   return {
     target: counted,
     inbox: { ...inbox, version: inbox.version + 1 },

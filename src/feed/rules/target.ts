@@ -46,17 +46,17 @@ export interface Reaction {
   readonly readTime?: Instant | undefined;
 }
 
-/** The rest of a reaction that was taken back, kept for as long as the next one may need it. */
-export interface WithdrawnReaction {
-  /** The place that it had in an unread group: the next reaction comes back to it. */
-  readonly place?: Position | undefined;
+/** The rest of a reaction that was unreacted, kept for as long as the next one may need it. */
+export interface FormerReaction {
+  /** The position that it had in an unread group: the next reaction comes back to it. */
+  readonly position?: Position | undefined;
   /** When the owner has read it, or an earlier one. */
   readonly readTime?: Instant | undefined;
   /** From this instant on, the record may be deleted. */
   readonly expireTime: Instant;
 }
 
-/** The place of a member in an unread group. */
+/** The position of a member in an unread group. */
 export interface Position {
   /** The version of the member. */
   readonly version: number;
@@ -64,7 +64,7 @@ export interface Position {
   readonly generation?: number | undefined;
 }
 
-/** In the place of a user id: all events without an actor are one member. */
+/** In place of a user id: all events without an actor are one member. */
 export const noActor = "";
 
 /** The type of the targets that Meguri registers itself, for its own notices. */

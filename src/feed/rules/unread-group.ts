@@ -45,8 +45,8 @@ export interface Group {
  */
 export interface UnreadGroup extends Group {
   /**
-   * Grows whenever a member leaves, comes back to its place or takes another name: what was read of
-   * the members is then old.
+   * Grows whenever a member leaves, comes back to its position or takes another name: what was read
+   * of the members is then old.
    */
   readonly leaveCount: number;
   /** When a member has last left, come back or taken another name; 0 if none has. */
@@ -62,7 +62,7 @@ interface Closed {
   readonly endVersion: number;
   /**
    * Whether it was read, and is unread again. Its counts are those of history: people who have
-   * taken a reaction back meanwhile still count.
+   * unreacted meanwhile still count.
    */
   readonly wasRead: boolean;
 }
@@ -130,8 +130,8 @@ function begin(name: Pick<Group, "kind" | "target" | "generation">, member: Memb
 }
 
 /**
- * Whether somebody who has left comes back to the own place. Into a large group only recent members
- * do: a query for older ones could miss one whose transaction is still being applied.
+ * Whether somebody who has left comes back to the own position. Into a large group only recent
+ * members do: a query for older ones could miss one whose transaction is still being applied.
  */
 export const hasPosition = (group: UnreadGroup, { version }: Position): boolean =>
   isInRange(group, version) && version > group.recent.after;
@@ -141,7 +141,7 @@ const isInRange = ({ generation, closed }: UnreadGroup, version: number): boolea
   version >= generation && version <= (closed?.endVersion ?? version);
 
 /**
- * Adds a member in the place that it had. Without a group, begins the one anew of which it was a
+ * Adds a member in the position that it had. Without a group, begins the one anew of which it was a
  * member. `leaveCount` is larger than any that a group of this generation has had.
  */
 export function comeBack(
@@ -220,7 +220,7 @@ export function withName(
 
 /**
  * As `leave`, of a group whose members are not counted apart. A group that was read also counts who
- * had taken a reaction back by then: of these alone nobody can be shown, so it ends before them.
+ * had unreacted by then: of these alone nobody can be shown, so it ends before them.
  */
 export function removeMember<G extends Group>(
   group: G,

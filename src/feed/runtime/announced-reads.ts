@@ -2,12 +2,12 @@
 import type { InboxFeed } from "./inbox-feed.ts";
 
 /**
- * How many reads have a place at once, and for how long a read keeps its place at least. So an
+ * How many reads have a slot at once, and for how long a read keeps its slot at least. So an
  * owner is read at most 20 times a second, however often announced, and all owners together at most
  * 5,000 times, which costs as much as the polls of 10,000 active owners.
  */
-const places = 250;
-const placeMs = 50;
+const slots = 250;
+const slotMs = 50;
 
 /** The time between the beginnings of reads, which share requests if they begin together. */
 const batchMs = 10;
@@ -20,17 +20,17 @@ interface AnnouncedReads {
 
 /** Creates the reads for these feeds. They never throw: polls follow a read that has failed. */
 export function createAnnouncedReads(feeds: ReadonlyMap<string, InboxFeed>): AnnouncedReads {
-  /** The announced changes of the owners who wait for a place, those who wait longest first. */
+  /** The announced changes of the owners who wait for a slot, those who wait longest first. */
   const waiting = new Map<string, number>();
-  /** The owners whose reads have a place, with the timers of the least time. */
+  /** The owners whose reads have a slot, with the timers of the least time. */
   const reading = new Map<string, NodeJS.Timeout>();
   let timer: NodeJS.Timeout | undefined;
   let isRunning = false;
 
-  /** Leaves out an owner who has a place: a slow read delays no other owner. */
+  /** Leaves out an owner who has a slot: a slow read delays no other owner. */
   function beginReads(): void {
     for (const [ownerId, changeVersion] of waiting) {
-      if (reading.size >= places) return;
+      if (reading.size >= slots) return;
       if (reading.has(ownerId)) continue;
       waiting.delete(ownerId);
       const feed = feeds.get(ownerId);
@@ -42,7 +42,7 @@ export function createAnnouncedReads(feeds: ReadonlyMap<string, InboxFeed>): Ann
   async function read(feed: InboxFeed): Promise<void> {
     const { ownerId } = feed;
     const isOver = new Promise<void>((resolve) => {
-      reading.set(ownerId, setTimeout(resolve, placeMs));
+      reading.set(ownerId, setTimeout(resolve, slotMs));
     });
     try {
       await feed.refresh();

@@ -50,7 +50,7 @@ async function readSplit(
   const applied = isApplied(group, now);
   // Later events are recent: they are read whole.
   const boundary = applied ? versionOf(group) : group.recent.after;
-  // Links of older events may still be changed by the transaction that has taken one back.
+  // Links of older events may still be changed by the transaction that has retracted one.
   if (hasLeavers && version < boundary) return undefined;
   const [recent, older] = await Promise.all([
     applied ? [] : readRecent(queries, name, group),

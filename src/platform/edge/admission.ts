@@ -46,7 +46,7 @@ const defaultMaxSheets = 16;
 
 /**
  * Finds out who calls, counts the call against the rate of its service, requires the scope of its
- * method, and, for a sheet, takes a place: one service has at most half of them. A call counts
+ * method, and, for a sheet, takes a slot: one service has at most half of them. A call counts
  * whatever it is refused for later. Refusals: UNAUTHENTICATED, KEYS_UNAVAILABLE, RATE_LIMITED,
  * PERMISSION_DENIED, OVERLOADED.
  */
@@ -115,17 +115,17 @@ export function admitAnyone(): Gate {
 const tooManyStreams = () =>
   new DomainError("TOO_MANY_STREAMS", "this connection has as many of these streams as may be");
 
-/** Takes a place until the call ends. Throws the error of `full`. */
+/** Takes a slot until the call ends. Throws the error of `full`. */
 function hold<H>(
-  places: Quota<H>,
+  slots: Quota<H>,
   holder: H,
   context: HandlerContext,
   full: (holder: H) => Error,
 ): void {
-  if (!places.take(holder)) throw full(holder);
+  if (!slots.take(holder)) throw full(holder);
   let isHeld = true;
   const release = () => {
-    if (isHeld) places.release(holder);
+    if (isHeld) slots.release(holder);
     isHeld = false;
   };
   // Unary gRPC calls run what is set.

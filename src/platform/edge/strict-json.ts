@@ -122,8 +122,8 @@ function exactMessage(
     if (!known) throw refused(prefix + name, `is not a field of ${message.name}`);
     const { field } = known;
     const { oneof } = field;
-    const place = { path: prefix + field.name, numbers };
-    if (given.has(field)) throw refused(place.path, "is given twice");
+    const at = { path: prefix + field.name, numbers };
+    if (given.has(field)) throw refused(at.path, "is given twice");
     given.add(field);
     if (value === null) {
       if (oneof) nulls.set(name, oneof);
@@ -135,7 +135,7 @@ function exactMessage(
     }
     if (oneof) given.add(oneof);
     const isList = field.fieldKind === "list";
-    const changed = isList ? exactList(known, value, place) : exactOne(known, value, place);
+    const changed = isList ? exactList(known, value, at) : exactOne(known, value, at);
     if (changed !== value) exact = { ...exact, [name]: changed };
   }
   // Protobuf-ES counts a null as a member of its oneof.
@@ -172,13 +172,13 @@ function exactList(known: Known, value: unknown, { path, numbers }: FieldPath): 
 }
 
 /** Checks a value of a field, or an item of it. */
-function exactOne({ field, form }: Known, value: unknown, place: FieldPath): unknown {
+function exactOne({ field, form }: Known, value: unknown, at: FieldPath): unknown {
   if (!form && field.message) {
-    if (!isObject(value)) throw refused(place.path, "has to be a JSON object");
-    return exactMessage(field.message, value, place);
+    if (!isObject(value)) throw refused(at.path, "has to be a JSON object");
+    return exactMessage(field.message, value, at);
   }
-  const exact = form?.exact(value, place.numbers);
-  if (exact === undefined) throw refused(place.path, `has to be ${form?.text}`);
+  const exact = form?.exact(value, at.numbers);
+  if (exact === undefined) throw refused(at.path, `has to be ${form?.text}`);
   return exact;
 }
 

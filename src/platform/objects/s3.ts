@@ -34,15 +34,15 @@ export function createS3Store(definition: LocationOf<"s3">): ObjectStore {
     ...(forcePathStyle !== undefined && { forcePathStyle }),
     requestHandler: { connectionTimeout: 5_000, socketTimeout: 30_000 },
   });
-  const place: Bucket = { client, bucket };
+  const location: Bucket = { client, bucket };
   const etagOf = async (path: string) =>
-    isPlainPath(path) ? headOf(place, prefix + path) : undefined;
+    isPlainPath(path) ? headOf(location, prefix + path) : undefined;
   return {
     async open(path, version) {
       const etag = await etagOf(path);
       if (etag === undefined) return undefined;
       if (version !== undefined && versionOfText(etag) !== version) throw otherVersion(path);
-      return contentOf(place, prefix + path, etag, path);
+      return contentOf(location, prefix + path, etag, path);
     },
     async read(path) {
       const get = new GetObjectCommand({ Bucket: bucket, Key: prefix + path });
@@ -75,7 +75,7 @@ export function createS3Store(definition: LocationOf<"s3">): ObjectStore {
       const object = { Bucket: bucket, Key: prefix + path };
       await client.send(new PutObjectCommand({ ...object, Body, ContentType: type }));
     },
-    rename: (from, to) => move(place, prefix + from, prefix + to),
+    rename: (from, to) => move(location, prefix + from, prefix + to),
     async moveToFree({ path, version }, folder, names) {
       const etag = await etagOf(path);
       if (etag === undefined) return undefined;
@@ -85,7 +85,7 @@ export function createS3Store(definition: LocationOf<"s3">): ObjectStore {
         const taken = await etagOf(target);
         // A target with the same content is that of an earlier move, or of one at this moment.
         if (taken !== undefined && taken !== etag) continue;
-        return (await move(place, prefix + path, prefix + target, etag)) ? target : undefined;
+        return (await move(location, prefix + path, prefix + target, etag)) ? target : undefined;
       }
       return undefined;
     },

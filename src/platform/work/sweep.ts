@@ -5,7 +5,9 @@ import { DomainError } from "../words/errors.ts";
 import { maxReports } from "../words/quantities.ts";
 import { type OutageRules, UnconfirmedFailures } from "./unconfirmed-failures.ts";
 
-/** The place at which a sweep continues. Heartbeats contain it as JSON, so no name may change. */
+/**
+ * The cursor from which a sweep continues. Heartbeats contain it as JSON, so no name may change.
+ */
 export interface SweepCursor<Name> {
   /** The cursor of the page; absent for the first one. */
   readonly cursor?: string | undefined;
@@ -43,7 +45,7 @@ export interface Sweep<T, Name, Outcome, Counts> extends OutageRules<T> {
 }
 
 /**
- * Processes the records from a place on and adds to `start`, until `shouldContinue` returns false.
+ * Processes the records from a cursor on and adds to `start`, until `shouldContinue` returns false.
  * It is called with the progress after every page and checkpoint. When an outage ends the sweep,
  * it is called with the progress before the outage, and then the error is thrown.
  *
@@ -54,10 +56,10 @@ export interface Sweep<T, Name, Outcome, Counts> extends OutageRules<T> {
 export function sweep<T, Name extends object, Outcome, Counts extends SweepCounts<Name>>(
   work: Sweep<T, Name, Outcome, Counts>,
   start: Counts,
-  place: SweepCursor<Name>,
+  from: SweepCursor<Name>,
   shouldContinue: (progress: Counts & SweepCursor<Name>) => boolean,
 ): Promise<Counts & { readonly cursor?: string | undefined }> {
-  return new Sweeping(work, start, place, shouldContinue).run();
+  return new Sweeping(work, start, from, shouldContinue).run();
 }
 
 class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>> {

@@ -15,7 +15,7 @@ interface NamedAccount {
   readonly userId: string;
 }
 
-/** The place of an account sweep from which another call can continue. */
+/** The cursor of an account sweep, from which another call can continue. */
 export type AccountsCursor = SweepCursor<NamedAccount>;
 
 /** The work on each account. */
@@ -38,7 +38,7 @@ export const sweepAccounts = <
 >(
   { onFailed, ...work }: AccountsWork<T, Outcome, Counts>,
   start: Counts,
-  place: AccountsCursor,
+  from: AccountsCursor,
   shouldContinue: (progress: Counts & AccountsCursor) => boolean,
 ): Promise<Counts & { readonly cursor?: string | undefined }> =>
   sweep(
@@ -50,7 +50,7 @@ export const sweepAccounts = <
       outages: storeOutages,
     },
     start,
-    place,
+    from,
     shouldContinue,
   );
 
@@ -82,7 +82,7 @@ export const sweepDueAccounts = <Outcome extends string, Counts extends DueAccou
   { reader }: Pick<Deps, "reader">,
   { programId, shard, month, ...work }: DueAccountsWork<Outcome>,
   start: Counts,
-  place: AccountsCursor,
+  from: AccountsCursor,
   shouldContinue: (progress: Counts & AccountsCursor) => boolean,
 ): Promise<Counts & { readonly cursor?: string | undefined }> =>
   sweepAccounts(
@@ -96,6 +96,6 @@ export const sweepDueAccounts = <Outcome extends string, Counts extends DueAccou
       outageAfter: pageSize,
     },
     start,
-    place,
+    from,
     shouldContinue,
   );

@@ -37,8 +37,8 @@ export interface AccountProgress {
   readonly version: number;
   /** The number of this comparison, from 1. */
   readonly comparison: number;
-  readonly place: LedgerPosition;
-  /** The last place up to which the ledger has no fault. The next comparison starts there. */
+  readonly position: LedgerPosition;
+  /** The last position up to which the ledger has no fault. The next comparison starts there. */
   readonly sound: LedgerPosition;
 }
 
@@ -89,8 +89,8 @@ export async function* verificationSteps(
   for (;;) {
     const { value: account, version } = (await deps.reader.get(ref)) ?? nonexistent;
     const start = startComparison(progress, version);
-    const { place, sound, comparison } = yield* addLedger(deps, name, account, start);
-    const { sum } = place;
+    const { position, sound, comparison } = yield* addLedger(deps, name, account, start);
+    const { sum } = position;
     const { calendar } = await deps.clock.now();
     const found = compare(account, sum, program, userId, calendar);
     const verified = { ...found, account, version, sum };
@@ -100,7 +100,7 @@ export async function* verificationSteps(
       throw new DomainError("CONTENDED", "the account is written all the time; try again");
     }
     await sleep(pauseMs);
-    progress = { version, comparison: comparison + 1, place: sound, sound };
+    progress = { version, comparison: comparison + 1, position: sound, sound };
     yield progress;
   }
 }
@@ -136,9 +136,9 @@ function isConfirmed(
 /** Returns the progress from which a comparison starts, or continues after an interruption. */
 function startComparison(progress: AccountProgress | undefined, version: number): AccountProgress {
   const start = { sum: startSum() };
-  if (!progress) return { version, comparison: 1, place: start, sound: start };
+  if (!progress) return { version, comparison: 1, position: start, sound: start };
   if (progress.version === version) return progress;
-  return { ...progress, version, place: progress.sound };
+  return { ...progress, version, position: progress.sound };
 }
 
 /**
@@ -154,19 +154,19 @@ async function* addLedger(
   let progress = start;
   let last = account?.last ?? 0;
   for (;;) {
-    const { cursor } = progress.place;
+    const { cursor } = progress.position;
     const page = await deps.reader.storedEntries(name, { size: pageSize, cursor });
     if (page.items.some(({ number }) => number > last)) {
       const stored = await deps.reader.get(accountRef(name.programId, name.userId));
       if ((stored?.version ?? 0) === progress.version) last = Number.POSITIVE_INFINITY;
     }
     const entries = page.items.filter(({ number }) => !(number > last));
-    const sum = structuredClone(progress.place.sum);
+    const sum = structuredClone(progress.position.sum);
     for (const entry of entries) addEntry(sum, entry);
     const isLast = page.cursor === undefined || entries.length < page.items.length;
-    if (isLast) return { ...progress, place: { sum } };
-    const place = { sum, cursor: page.cursor };
-    progress = { ...progress, place, ...(sum.faultCount === 0 && { sound: place }) };
+    if (isLast) return { ...progress, position: { sum } };
+    const position = { sum, cursor: page.cursor };
+    progress = { ...progress, position, ...(sum.faultCount === 0 && { sound: position }) };
     yield progress;
   }
 }

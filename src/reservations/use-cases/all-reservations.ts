@@ -43,7 +43,7 @@ type ShardReader = Pick<Deps["reader"], "pendingInShard" | "heldInShard">;
 
 const everything: Window = { start: undefined, end: undefined };
 
-/** A place in the records. Cursors contain it as JSON. */
+/** A cursor of the records. Payloads contain it as JSON. */
 interface ShardCursor {
   readonly programId: string;
   /** The index of the shard. */
@@ -82,39 +82,39 @@ export function recordPages(
 ): (cursor: string | undefined) => Promise<RecordPage> {
   const { shards = allShards } = selection;
   let programs: readonly Program[] | undefined;
-  /** The reads that have begun, by their cursors, and the place where the next one begins. */
+  /** The reads that have begun, by their cursors, and the cursor of the next one. */
   const reads = new Map<string, Promise<Page<DueRecord>>>();
   let ahead: ShardCursor | undefined;
 
-  /** The place after a shard: its next shard, or the first one of the next program. */
+  /** The cursor behind a shard: its next shard, or the first one of the next program. */
   function cursorAfter({ programId, shard }: ShardCursor): ShardCursor | undefined {
     return shard + 1 < shards.length
       ? { programId, shard: shard + 1 }
       : firstCursor(programs?.find((each) => each.programId > programId));
   }
 
-  function beginRead(place: ShardCursor): void {
-    const { programId, after } = place;
-    const shard = shards[place.shard] as Shard;
+  function beginRead(at: ShardCursor): void {
+    const { programId, after } = at;
+    const shard = shards[at.shard] as Shard;
     const program = programs?.find((each) => each.programId === programId);
     const request = { size: recordPageSize, cursor: after };
     const page: Promise<Page<DueRecord>> =
       program && !selection.isWanted(program, shard.state)
         ? Promise.resolve({ items: [] })
         : inTurn(() => readShard(deps, programId, shard, everything, request));
-    // The call that comes to this place gets the error; until then nobody waits for it.
+    // The call that comes to this cursor gets the error; until then nobody waits for it.
     page.catch(() => {});
-    reads.set(JSON.stringify(place), page);
+    reads.set(JSON.stringify(at), page);
   }
 
   return async (cursor) => {
     const isFirst = programs === undefined;
     programs ??= await selection.programs();
-    const place = cursor === undefined ? firstCursor(programs[0]) : cursorAt(cursor);
-    if (!place) return { items: [] };
-    if (isFirst) ahead = cursorAfter(place);
-    const key = JSON.stringify(place);
-    if (!reads.has(key)) beginRead(place);
+    const at = cursor === undefined ? firstCursor(programs[0]) : cursorAt(cursor);
+    if (!at) return { items: [] };
+    if (isFirst) ahead = cursorAfter(at);
+    const key = JSON.stringify(at);
+    if (!reads.has(key)) beginRead(at);
     while (reads.size < shardsAtOnce && ahead) {
       beginRead(ahead);
       ahead = cursorAfter(ahead);
@@ -122,9 +122,9 @@ export function recordPages(
     const read = reads.get(key) as Promise<Page<DueRecord>>;
     reads.delete(key);
     const page: RecordPage = await read.catch((error) =>
-      unreadPage(place.programId, shards[place.shard] as Shard, error),
+      unreadPage(at.programId, shards[at.shard] as Shard, error),
     );
-    const next = page.cursor === undefined ? cursorAfter(place) : { ...place, after: page.cursor };
+    const next = page.cursor === undefined ? cursorAfter(at) : { ...at, after: page.cursor };
     return {
       items: page.items,
       unread: page.unread,

@@ -21,7 +21,7 @@ export interface DueMemory {
   /** By shard, when something in it may be overdue. */
   readonly nextReads: Map<string, Instant>;
   /** By program, where its next sweep begins. */
-  readonly places: Map<string, { readonly shards: typeof allShards; readonly cursor: string }>;
+  readonly cursors: Map<string, { readonly shards: typeof allShards; readonly cursor: string }>;
   /** By the name of a record or a program: since when it fails, and until when it is left alone. */
   readonly failures: Map<string, { readonly since: Instant; readonly until: Instant }>;
 }
@@ -29,7 +29,7 @@ export interface DueMemory {
 export const createDueMemory = (): DueMemory => ({
   programs: undefined,
   nextReads: new Map(),
-  places: new Map(),
+  cursors: new Map(),
   failures: new Map(),
 });
 
@@ -82,7 +82,7 @@ export function dueReads(
 
   return {
     async programIds(): Promise<readonly string[]> {
-      const { programs, nextReads, places, failures } = memory;
+      const { programs, nextReads, cursors, failures } = memory;
       if (programs && isAhead(programs.readAt + readAheadMs)) return programs.ids;
       const ids = await dueProgramIds({ reader }, wall + readAheadMs).catch((error) => {
         if (programs && isStoreOutage(error)) return programs.ids;
@@ -90,7 +90,8 @@ export function dueReads(
       });
       nextReads.clear();
       for (const [name, { until }] of failures) if (until < wall - keptMs) failures.delete(name);
-      for (const programId of places.keys()) if (!ids.includes(programId)) places.delete(programId);
+      for (const programId of cursors.keys())
+        if (!ids.includes(programId)) cursors.delete(programId);
       memory.programs = { readAt: wall, ids };
       return ids;
     },

@@ -94,7 +94,7 @@ export async function executeOverdue(
   signal?: AbortSignal,
   memory = createDueMemory(),
 ): Promise<OverdueCounts & { readonly isWhole: boolean }> {
-  const { places } = memory;
+  const { cursors } = memory;
   const { wall } = await deps.clock.now();
   /** When a sweep executes a record; of one that is held, when it looks again. */
   const sweepTime = (record: OverdueRecord): Instant =>
@@ -117,7 +117,7 @@ export async function executeOverdue(
     const copy = deps.programs.recent(programId, readAheadMs);
     // One that is paused may have been resumed.
     const program = copy?.reservationPause ? undefined : copy;
-    const { shards, cursor } = places.get(programId) ?? { shards: fromAnywhere(allShards) };
+    const { shards, cursor } = cursors.get(programId) ?? { shards: fromAnywhere(allShards) };
     const readPage = recordPages(reads, {
       programs: async () => [program ?? (await deps.programs.read(programId))],
       isWanted: ({ reservationPause }, state) => state === "HELD" || !reservationPause,
@@ -153,8 +153,8 @@ export async function executeOverdue(
       cursor === undefined ? {} : { cursor },
       () => !isOver() && performance.now() < end,
     );
-    if (next === undefined) places.delete(programId);
-    else places.set(programId, { shards, cursor: next });
+    if (next === undefined) cursors.delete(programId);
+    else cursors.set(programId, { shards, cursor: next });
     isWhole &&= next === undefined;
     counts = sumOf(counts, done);
   }
@@ -167,7 +167,7 @@ export async function executeOverdue(
     } catch (error) {
       errors.set(programId, error);
       // The next turn may begin where it does not fail.
-      places.delete(programId);
+      cursors.delete(programId);
     }
   }
 

@@ -23,7 +23,7 @@ export interface StartCounts extends SweepCounts<RecordName> {
   readonly started: number;
 }
 
-/** The place at which a sweep over reservations continues. */
+/** The cursor from which a sweep over reservations continues. */
 export type ReservationsCursor = SweepCursor<RecordName>;
 
 /** Temporal or the store is away: the sweep continues when they are back. */
@@ -31,7 +31,7 @@ const outages = new Set([...storeOutages, "WORKFLOWS_UNAVAILABLE" as const]);
 
 /**
  * Starts a run for every pending reservation and every hold that has none, after the loss of a
- * namespace, from a place on until `shouldContinue` returns false. Writes their due hours as well,
+ * namespace, from a cursor on until `shouldContinue` returns false. Writes their due hours as well,
  * which a table that was restored may not have.
  */
 export function startAllRuns(

@@ -44,7 +44,7 @@ class Events {
 
 const people = (events: readonly Event[]) => new Set(events.map(({ userId }) => userId)).size;
 
-test("links count the people of every range of versions, also after events are taken back", () => {
+test("links count the people of every range of versions, also after events are retracted", () => {
   const step = fc.record({
     userId: fc.constantFrom("a", "b", "c", ""),
     retracts: fc.nat(3).map((n) => n === 0),

@@ -6,7 +6,7 @@ import {
   type Inbox,
   type Preferences,
 } from "../../../src/feed/rules/inbox.ts";
-import { countOf, react, withdrawnMs } from "../../../src/feed/rules/reaction.ts";
+import { countOf, formerReactionMs, react } from "../../../src/feed/rules/reaction.ts";
 import type { Target } from "../../../src/feed/rules/target.ts";
 import {
   createUnreadGroup,
@@ -59,15 +59,15 @@ describe("a reaction", () => {
     });
   });
 
-  test("taken back leaves nothing but its place and the version that it took", async () => {
+  test("taken back leaves nothing but its position and the version that it took", async () => {
     const unread = createUnreadGroup();
     unread.like("a");
     await unread.unlike("a");
     expect(unread.target.counts).toEqual({});
     expect(unread.inbox).toEqual(inboxWith(2, 0, 0));
     expect(unread.group).toBeUndefined();
-    const place = { version: 1, generation: 1 };
-    expect(unread.reactionOf("a")).toEqual({ place, expireTime: 2 + withdrawnMs });
+    const position = { version: 1, generation: 1 };
+    expect(unread.reactionOf("a")).toEqual({ position, expireTime: 2 + formerReactionMs });
     expect(unread.takeQueries()).toEqual([]);
   });
 
@@ -172,7 +172,7 @@ describe("a cool-down", () => {
     await unread.read(1);
     const readTime = unread.history[0]?.readTime as number;
     await unread.unlike("a");
-    expect(unread.reactionOf("a")).toEqual({ readTime, expireTime: readTime + withdrawnMs });
+    expect(unread.reactionOf("a")).toEqual({ readTime, expireTime: readTime + formerReactionMs });
     unread.wait(coolDownMs / 2);
     unread.like("a");
     expect(unread.target.counts).toEqual({ like: 1 });
@@ -206,16 +206,16 @@ describe("a cool-down", () => {
     await none.unlike("a");
     none.like("a");
     expect(none.group?.actorCount).toBe(1);
-    const long = createUnreadGroup(withdrawnMs);
+    const long = createUnreadGroup(formerReactionMs);
     long.like("a");
     await long.read(1);
-    long.wait(withdrawnMs);
+    long.wait(formerReactionMs);
     await long.unlike("a");
     expect(long.reactionOf("a")).toBeUndefined();
   });
 
   test("is none where a call has none, by a clock that is behind that of the read, too", () => {
-    const reaction = { readTime: 6, expireTime: 6 + withdrawnMs };
+    const reaction = { readTime: 6, expireTime: 6 + formerReactionMs };
     const read = { target: post, inbox: emptyInbox, group: undefined, reaction };
     const at5 = { actor: { userId: "a", displayName: "A" }, now: 5, silent: false };
     expect(react(read, "like", { ...at5, coolDownMs: 0 }).reaction.notified).toBe(true);
@@ -243,7 +243,7 @@ describe("a cool-down", () => {
 });
 
 describe("a reaction that is taken back and repeated", () => {
-  test("comes back to its place, so that order, version and seen stay", async () => {
+  test("comes back to its position, so that order, version and seen stay", async () => {
     const unread = createUnreadGroup();
     unread.like(...users(6));
     unread.see(6);

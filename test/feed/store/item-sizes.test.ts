@@ -59,7 +59,7 @@ describe("attributes of an item", () => {
   const item = (ref: Ref, value: Records[Kind]): Item => toItem(ref, value, 1);
 
   test.each<[string, Item, string | undefined]>([
-    ["a withdrawn reaction", item(refOf(record), { readTime: 1, expireTime: 5_001 }), "6"],
+    ["a former reaction", item(refOf(record), { readTime: 1, expireTime: 5_001 }), "6"],
     ["a read group", itemOfRead(5_001), "6"],
     [
       "an event's id",
@@ -77,8 +77,8 @@ describe("attributes of an item", () => {
 
   test("only active records are in by-n, and only reactions in by-person", () => {
     const records = [item(refOf(record), record), item(eventRefOf(event), event), itemOfActor()];
-    const withdrawn = item(reactionRef(name, "like", "u"), { readTime: 1, expireTime: 5_001 });
-    expect([...records, withdrawn].map((each) => ["n" in each, "t" in each])).toEqual([
+    const former = item(reactionRef(name, "like", "u"), { readTime: 1, expireTime: 5_001 });
+    expect([...records, former].map((each) => ["n" in each, "t" in each])).toEqual([
       [true, true],
       [true, false],
       [false, false],

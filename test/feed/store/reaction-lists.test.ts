@@ -15,13 +15,13 @@ import {
 import { openMemory as open } from "../../support/stores/both-stores.ts";
 import { fill, pages, remove, write } from "../../support/stores/records.ts";
 
-const withdrawn = {
-  place: { version: 4, generation: 2 },
+const former = {
+  position: { version: 4, generation: 2 },
   expireTime: 1_790_000_900_000,
 };
 
 describe("reactions", () => {
-  test("of one person, newest first, without withdrawn ones and events", async () => {
+  test("of one person, newest first, without former ones and events", async () => {
     const { store, reader } = open();
     const userId = newUser();
     // Some at the same instant; their versions are of different owners and give no order.
@@ -36,7 +36,7 @@ describe("reactions", () => {
     await fill(store, records.map(put));
     await fill(store, [
       write(eventRefOf(event), event),
-      write(reactionRef(newTarget(), "like", userId), withdrawn),
+      write(reactionRef(newTarget(), "like", userId), former),
     ]);
     const list = (size: number) => pages((page) => reader.reactionsOfUser(userId, page), size);
     const found = (await list(5)).flat();
@@ -52,7 +52,7 @@ describe("reactions", () => {
       expect(items).toEqual(all.slice(i + 1, i + 4));
     }
     const [first, second] = records as [Reaction, Reaction];
-    await fill(store, [remove(refOf(first), 100), write(refOf(second), withdrawn, 99)]);
+    await fill(store, [remove(refOf(first), 100), write(refOf(second), former, 99)]);
     expect((await list(100)).flat()).toHaveLength(10);
   });
 
@@ -90,7 +90,7 @@ describe("purges", () => {
       reaction(name, 2_000, { kind: "love", userId }),
       reaction({ ...name, id: `${name.id}x` }, 2_002, { userId }),
     ];
-    await fill(store, [...[...records, ...kept].map(put), write(gone, withdrawn)]);
+    await fill(store, [...[...records, ...kept].map(put), write(gone, former)]);
     expect(await purger.reactions(name, "like")).toBe(true);
     const left = await reader.many([gone, ...records.map(refOf)]);
     expect(left.filter((record) => record !== undefined)).toHaveLength(31);

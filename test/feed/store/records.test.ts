@@ -54,17 +54,17 @@ describe.each(stores)("%s: transactions", (_, open) => {
     expect((await store.read([refOf(a)]))[0]?.version).toBe(9);
   });
 
-  test("a reaction that is withdrawn and made again never has an earlier version", async () => {
+  test("a reaction that is unreacted and made again never has an earlier version", async () => {
     const { store, a } = setUp();
     const ref = refOf(a);
     const read = { readTime: 1_790_000_500_000 };
-    const withdrawn = { ...read, expireTime: 1_790_000_600_000 };
+    const former = { ...read, expireTime: 1_790_000_600_000 };
     const again = { ...a, version: 9, notified: false, ...read };
     await fill(store, [put({ ...a, version: 7 })]);
     for (const [value, version] of [
-      [withdrawn, 7],
+      [former, 7],
       [again, 8],
-      [withdrawn, 9],
+      [former, 9],
     ] as const) {
       const stale = await store.commit([write(ref, value, version - 1)], randomUUID());
       expect(stale).toMatchObject({ kind: "failed" });

@@ -74,9 +74,9 @@ function numbersSweep({
     outageAfter,
   };
   const run = (
-    { even = 0, odd = 0, failed = 0, failures = [], ...place }: Partial<Progress>,
+    { even = 0, odd = 0, failed = 0, failures = [], ...from }: Partial<Progress>,
     shouldContinue: (progress: Progress) => boolean,
-  ) => sweep(work, { even, odd, failed, failures }, place, shouldContinue);
+  ) => sweep(work, { even, odd, failed, failures }, from, shouldContinue);
   const callCount = () => calls.reduce((sum, n) => sum + n, 0);
   return { run, calls, callCount, done, logged, state };
 }
@@ -264,8 +264,8 @@ describe("shouldContinue", () => {
     latest = { parts: 0, failed: 0, failures: [] };
     do {
       const { cursor, ...counts } = latest;
-      const place = cursor === undefined ? {} : { cursor };
-      latest = await sweep(work, counts, place, (progress) => cursors.push(progress.cursor) < 0);
+      const from = cursor === undefined ? {} : { cursor };
+      latest = await sweep(work, counts, from, (progress) => cursors.push(progress.cursor) < 0);
     } while (latest.cursor !== undefined);
     expect(cursors).toEqual(["1", "2", "3", "4", "5", "6", "7", "8"]);
     expect(latest).toEqual({ parts: 9, failed: 0, failures: [] });

@@ -22,7 +22,7 @@ import { startWorkerStack } from "../../support/servers/worker.ts";
 
 const frozenReport: JobType<ReturnType<typeof sumOf>, { readonly atLeast: number }> = {
   kind: frozenKind,
-  step: (deps, { programId, request }, { segment, segments }, start, place, shouldContinue, warn) =>
+  step: (deps, { programId, request }, { segment, segments }, start, from, shouldContinue, warn) =>
     sweepAccounts(
       {
         read: (cursor) => deps.reader.accounts(programId, segment, segments, { size: 250, cursor }),
@@ -33,7 +33,7 @@ const frozenReport: JobType<ReturnType<typeof sumOf>, { readonly atLeast: number
         ...{ concurrency: 4, outageAfter: 8 },
       },
       start,
-      place,
+      from,
       shouldContinue,
     ),
 };

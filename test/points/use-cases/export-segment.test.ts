@@ -1,4 +1,4 @@
-/** Tests one step of an export on the store in memory: its places, its files, and its faults. */
+/** Tests one step of an export on the store in memory: its cursors, its files, and its faults. */
 import { randomBytes } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -63,7 +63,7 @@ const noErrors = (message: string, fields: object): never => {
 };
 
 describe("a step", () => {
-  test("writes what was recorded in the window, from its place to the end", async () => {
+  test("writes what was recorded in the window, from its cursor to the end", async () => {
     const pages = [[at(1, 999), at(2, 1_000)], [at(3, 8_999), at(4, 9_000)], [at(5)]];
     const { deps, reads } = scanning(pages);
     const found = await exportSegment(deps, job, only, {}, () => true, noErrors);
@@ -82,13 +82,13 @@ describe("a step", () => {
     expect(await linesOf(deps, rest.file?.name)).toEqual([2, 3]);
   });
 
-  test("keeps its place while nothing was found, and then the one before the lines", async () => {
+  test("keeps its cursor while nothing was found, and then the one before the lines", async () => {
     const { deps } = scanning([[], [], [at(1)], [], [at(2)]]);
-    const places: unknown[] = [];
-    const keep = (place: object) => places.push(place) < 10;
+    const cursors: unknown[] = [];
+    const keep = (cursor: object) => cursors.push(cursor) < 10;
     const found = await exportSegment(deps, job, only, {}, keep, noErrors);
     expect(found.file?.entries).toBe(2);
-    expect(places).toEqual([{ cursor: "1" }, { cursor: "2" }, { cursor: "2" }, { cursor: "2" }]);
+    expect(cursors).toEqual([{ cursor: "1" }, { cursor: "2" }, { cursor: "2" }, { cursor: "2" }]);
     const again = await exportSegment(deps, job, only, { cursor: "2" }, () => true, noErrors);
     expect(await linesOf(deps, again.file?.name)).toEqual([1, 2]);
   });

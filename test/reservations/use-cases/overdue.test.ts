@@ -208,10 +208,10 @@ describe("executeOverdue", () => {
     const observers = { onDone() {}, onFailed() {} };
     const sweep = () => executeOverdue({ ...deps, reader }, observers, undefined, memory);
     expect(await sweep()).toMatchObject({ isWhole: false });
-    expect(memory.places.size).toBe(1);
+    expect(memory.cursors.size).toBe(1);
     isThrottled = true;
     await expect(sweep()).rejects.toMatchObject({ reason: "THROTTLED" });
-    expect(memory.places.size).toBe(0);
+    expect(memory.cursors.size).toBe(0);
   });
 
   test("leaves alone for 30 s what an activity of its process holds", async () => {

@@ -104,7 +104,7 @@ function auditActors({ reactions }: Tables, members: Members): void {
   for (const [name, event] of latest) {
     const actor = stored.get(name) as Item;
     deepStrictEqual(num(actor, "l"), num(event, "n"), name);
-    // Of a later event that was taken back the actor keeps the end.
+    // Of a later event that was retracted the actor keeps the end.
     ok(num(actor, "x") >= num(event, "x"), name);
   }
 }
@@ -166,7 +166,7 @@ function auditGroups(
     const own = (members.get(name) ?? []).filter(({ version }) => from <= version && version <= to);
     inGroups.push(...own.map(({ version }) => `${name} ${version}`));
     if (!isUnread) continue;
-    // One that was read before counts and shows who had taken a reaction back by then, too.
+    // One that was read before counts and shows who had unreacted by then, too.
     if (item.w && !isEventsName(name)) continue;
     const namesOf = (some: readonly Member[]) =>
       some.flatMap(({ userId, displayName }) => [userId === "#" ? "" : userId, displayName]);

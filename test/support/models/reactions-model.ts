@@ -50,7 +50,7 @@ export interface System {
   /** Leaves out what this system does not show. */
   visible(shown: Shown): Shown;
   send(ownerId: string, request: Request, process: number): Promise<Answer>;
-  /** Sends an event, or takes it back, for several owners at once, whoever owns its target. */
+  /** Sends an event, or retracts it, for several owners at once, whoever owns its target. */
   sendToAll(
     ownerIds: readonly string[],
     request: EventRequest,
@@ -191,7 +191,7 @@ function keepAnswered(owner: Owner, request: Request, answer: Answer, now: numbe
 async function everyone(run: Run, template: EventTemplate, process: number): Promise<void> {
   const { system, owners, now } = run;
   const resolved = resolve(run, template) as EventRequest;
-  // An event is taken back by its id alone.
+  // An event is retracted by its id alone.
   const request: EventRequest =
     resolved.op === "retract"
       ? { ...resolved, target: noTarget }
@@ -214,7 +214,7 @@ async function everyone(run: Run, template: EventTemplate, process: number): Pro
 /** The answer for several owners, of whom each has the answer in `all` if it is asked alone. */
 function answerOfAll({ op }: EventRequest, all: readonly Answer[]): readonly Answer[] | Refused {
   const refused = all.filter((each) => "refused" in each);
-  // It is enough that one owner has the event that is taken back.
+  // It is enough that one owner has the event that is retracted.
   const hasSome = op === "retract" && refused.length < all.length;
   return hasSome ? all.map((each) => ("refused" in each ? unchanged : each)) : (refused[0] ?? all);
 }
@@ -332,7 +332,7 @@ async function compare(run: Run): Promise<void> {
 
 /**
  * Checks what holds after every history. The notifications of the names `again` were read before,
- * and count who had taken a reaction back by then, who may be shown no more.
+ * and count who had unreacted by then, who may be shown no more.
  */
 export function checkSums(
   { badge, unread, read, merged }: Shown,

@@ -62,7 +62,7 @@ const isUnreadEvent = (state: State, event: ReportedEvent): boolean => {
   return found !== undefined && isUnread(found);
 };
 
-/** Takes an event back, wherever it is. */
+/** Retracts an event, wherever it is. */
 export function retract(state: State, request: RequestOf<"retract">, now: number): Answer {
   const { target } = request;
   if (!isSame(target, noTarget) && !stateOf(state, target)) return { refused: "TARGET_NOT_FOUND" };

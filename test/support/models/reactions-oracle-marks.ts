@@ -90,9 +90,9 @@ const endOf = (state: State, unread: Notification): number =>
 
 /** The versions of the places to which people may come back. */
 const placesOf = (state: State, { target, kind }: GroupName): number[] =>
-  Object.entries(stateOf(state, target)?.withdrawn ?? {})
+  Object.entries(stateOf(state, target)?.former ?? {})
     .filter(([name]) => name.startsWith(`${kind} `))
-    .flatMap(([, { place }]) => place?.version ?? []);
+    .flatMap(([, { position }]) => position?.version ?? []);
 
 /** Marks every notification as read up to a version. */
 export function markAllRead(

@@ -16,7 +16,7 @@ import {
   namedMembersOf,
   type Older,
   openOf,
-  type Place,
+  type Position,
   type Rules,
   recordOf,
   type State,
@@ -101,7 +101,7 @@ export const olderAgain = ({ generation, members, countedOnly = 0 }: Notificatio
   noneOlder(members.length + countedOnly > 45 ? lastOf({ members }) + 1 : generation, 0);
 
 /**
- * Takes a member in at the place that it has left, also when this was the last member. Returns
+ * Takes a member in at the position that it has left, also when this was the last member. Returns
  * false when the owner has read up to there, when a later notification is unread, or when it was
  * among the older members.
  */
@@ -109,10 +109,10 @@ export function comeBack(
   state: State,
   { target, kind }: GroupName,
   member: Member,
-  place: Place,
+  position: Position,
 ): boolean {
   const group = { target, kind };
-  const { version } = place;
+  const { version } = position;
   const unread = state.notifications
     .filter((each) => isUnread(each) && groupText(each) === groupText(group))
     .filter(({ generation, to = version }) => generation <= version && version <= to);
@@ -122,8 +122,8 @@ export function comeBack(
     takeIn(found, { ...member, version });
     return true;
   }
-  if (place.generation === undefined) return false;
-  const generation = Math.max(place.generation, markOf(state, group).readTo + 1);
+  if (position.generation === undefined) return false;
+  const generation = Math.max(position.generation, markOf(state, group).readTo + 1);
   if (openOf(state, group) || version < generation) return false;
   const older = noneOlder(generation, member.time);
   begin(state, { ...group, generation, state: "open", members: [{ ...member, version }], older });

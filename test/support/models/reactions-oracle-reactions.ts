@@ -1,8 +1,9 @@
-/** The part of the reactions oracle that reacts and takes reactions back. */
+/** The part of the reactions oracle that reacts and unreacts. */
 import { comeBack, comeIn, hears, takeOut } from "./reactions-oracle-members.ts";
 import type { Answer, GroupName, RequestOf, TargetName } from "./reactions-requests.ts";
 import {
   activeOf,
+  type FormerReaction,
   having,
   isUnread,
   type Member,
@@ -15,7 +16,6 @@ import {
   stateOf,
   type TargetState,
   takeVersion,
-  type Withdrawn,
 } from "./reactions-state.ts";
 
 const mostKinds = 16;
@@ -54,16 +54,16 @@ export function react(
   const own = kindsOf(state, target, userId);
   const replaced = exclusive ? own.filter((each) => each !== kind).sort() : [];
   const isNew = !own.includes(kind);
-  const { records, withdrawn } = found;
+  const { records, former } = found;
   const ended = replaced.filter((each) => records[each]?.length === 1).length;
   const kindCount = Object.keys(records).length - ended;
   if (isNew && !records[kind] && kindCount >= mostKinds) return { refused: "LIMIT_EXCEEDED" };
-  for (const each of replaced) takeBack(state, { target, kind: each, userId }, now);
+  for (const each of replaced) removeReaction(state, { target, kind: each, userId }, now);
   if (isNew) {
     // The owner has read another reaction of this person, in whose place the new one comes.
-    const known = withdrawn[`${kind} ${userId}`];
+    const known = former[`${kind} ${userId}`];
     const times = [...replaced, kind].flatMap(
-      (each) => withdrawn[`${each} ${userId}`]?.readTime ?? [],
+      (each) => former[`${each} ${userId}`]?.readTime ?? [],
     );
     const readTime = times.length > 0 ? Math.max(...times) : undefined;
     add(state, rules, request, { ...known, readTime }, now);
@@ -80,7 +80,7 @@ export function unreact(state: State, request: RequestOf<"unreact">, now: number
   const found = activeOf(state, target);
   if ("refused" in found) return found;
   const changed = kindsOf(state, target, userId).includes(kind);
-  if (changed) takeBack(state, request, now);
+  if (changed) removeReaction(state, request, now);
   return { changed, reactionCount: found.records[kind]?.length ?? 0 };
 }
 
@@ -111,33 +111,33 @@ function add(
   state: State,
   rules: Rules,
   request: RequestOf<"react">,
-  { place, readTime }: Withdrawn,
+  { position, readTime }: FormerReaction,
   now: number,
 ): void {
   const { target, kind, userId, silent, coolDownMs = usualCoolDownMs } = request;
-  const { records, withdrawn } = stateOf(state, target) as TargetState;
-  delete withdrawn[`${kind} ${userId}`];
+  const { records, former } = stateOf(state, target) as TargetState;
+  delete former[`${kind} ${userId}`];
   const isQuiet = coolDownMs > 0 && readTime !== undefined && readTime + coolDownMs > now;
   const notified = !silent && !isQuiet && hears(state, rules, request);
   takeVersion(state, notified);
   const displayName = shorten(request.displayName);
   const member = { userId, displayName, version: state.version, time: now };
-  const isBack = notified && place !== undefined && comeBack(state, request, member, place);
+  const isBack = notified && position !== undefined && comeBack(state, request, member, position);
   if (notified && !isBack) comeIn(state, request, member, request.regroupAfterMs);
-  const version = isBack ? place.version : member.version;
+  const version = isBack ? position.version : member.version;
   const record: StoredReaction = { ...member, version, notified, readTime };
   const all = [...(records[kind] ?? []), record];
   records[kind] = all.sort((a, b) => a.version - b.version);
 }
 
 /** Removes a reaction, and its member from the unread notification. */
-function takeBack(
+function removeReaction(
   state: State,
   { target, kind, userId }: GroupName & { readonly userId: string },
   now: number,
 ): void {
   const group = { target, kind };
-  const { records, withdrawn } = stateOf(state, target) as TargetState;
+  const { records, former } = stateOf(state, target) as TargetState;
   const all = records[kind] ?? [];
   const record = all.find((each) => each.userId === userId) as StoredReaction;
   const { version, notified } = record;
@@ -149,10 +149,10 @@ function takeBack(
   const generation = found?.state === "open" ? found.generation : undefined;
   if (isIn) takeOut(state, found, version);
   if (isIn) {
-    withdrawn[`${kind} ${userId}`] = { place: { version, generation }, readTime: record.readTime };
+    former[`${kind} ${userId}`] = { position: { version, generation }, readTime: record.readTime };
     return;
   }
   const readTime = notified ? markOf(state, group).readTime : record.readTime;
   const isKept = readTime !== undefined && readTime + keptMs > now;
-  withdrawn[`${kind} ${userId}`] = { readTime: isKept ? readTime : undefined };
+  former[`${kind} ${userId}`] = { readTime: isKept ? readTime : undefined };
 }

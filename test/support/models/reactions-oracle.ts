@@ -239,7 +239,7 @@ const newTarget = (title: string): TargetState => ({
   purged: false,
   purgedKinds: [],
   records: Object.create(null),
-  withdrawn: {},
+  former: {},
 });
 
 const answerOf = ({ title, muted, deleted }: TargetState): Answer => ({ title, muted, deleted });

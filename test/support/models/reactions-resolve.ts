@@ -20,7 +20,7 @@ import {
 const hour = 3_600_000;
 
 /** What a template is about. */
-interface Place {
+interface Subject {
   readonly target: TargetName;
   /** All targets of the owner. */
   readonly targets: readonly TargetName[];
@@ -31,8 +31,8 @@ interface Place {
 
 type TemplateOf<Op extends RequestTemplate["op"]> = Extract<RequestTemplate, { op: Op }>;
 
-export function requestOf(place: Place, template: RequestTemplate): Request {
-  const { target, oracle, prefix } = place;
+export function requestOf(subject: Subject, template: RequestTemplate): Request {
+  const { target, oracle, prefix } = subject;
   const userOf = (index: number) => `${prefix}${userIds[index]}`;
   switch (template.op) {
     case "register":
@@ -48,14 +48,14 @@ export function requestOf(place: Place, template: RequestTemplate): Request {
     case "unreact":
       return { op: "unreact", target, kind: template.kind, userId: userOf(template.user) };
     case "leave":
-      return leave(place, template);
+      return leave(subject, template);
     case "notify":
-      return notify(place, template);
+      return notify(subject, template);
     case "retract":
-      return retract(place, template);
+      return retract(subject, template);
     case "read":
     case "dismiss":
-      return { op: template.op, ...mark(place, template) };
+      return { op: template.op, ...mark(subject, template) };
     case "unread":
       return { op: "unread", ...pickOf(oracle, { target, kind: template.kind }, template.pick) };
     case "readAll":
@@ -79,7 +79,7 @@ export function requestOf(place: Place, template: RequestTemplate): Request {
 const regroupAfterOf = ({ regroupAfterHours: hours }: TemplateOf<"react" | "notify">) =>
   hours === undefined ? undefined : hours * hour;
 
-function leave({ target, oracle, prefix }: Place, { kind, back }: TemplateOf<"leave">): Request {
+function leave({ target, oracle, prefix }: Subject, { kind, back }: TemplateOf<"leave">): Request {
   const all = oracle.unread.filter((each) => groupText(each) === groupText({ target, kind }));
   const members = all.flatMap(({ members }) => members);
   const userId = members.at(-1 - (back % members.length))?.userId ?? `${prefix}${userIds[0]}`;
@@ -87,16 +87,16 @@ function leave({ target, oracle, prefix }: Place, { kind, back }: TemplateOf<"le
 }
 
 /** Whether an event is about a target of the owner or about none. */
-const isOwn = ({ targets }: Place, target: TargetName): boolean =>
+const isOwn = ({ targets }: Subject, target: TargetName): boolean =>
   [noTarget, ...targets].some((each) => isSame(each, target));
 
-function notify(place: Place, template: TemplateOf<"notify">): Request {
-  const { target, oracle, prefix } = place;
+function notify(subject: Subject, template: TemplateOf<"notify">): Request {
+  const { target, oracle, prefix } = subject;
   const { kind, event, user, name, again, about } = template;
   const service = services[template.service] as string;
   const eventId = `e-${event}`;
   const known = again ? oracle.event(service, eventId) : undefined;
-  if (known && isOwn(place, known.target)) return known;
+  if (known && isOwn(subject, known.target)) return known;
   const userId = user === undefined ? "" : `${prefix}${userIds[user]}`;
   const link = event % 3 === 0 ? "" : `/events/${event}`;
   const data = "巡".repeat(event);
@@ -106,17 +106,21 @@ function notify(place: Place, template: TemplateOf<"notify">): Request {
   return { op: "notify", service, eventId, ...where, ...content, regroupAfterMs };
 }
 
-function retract(place: Place, template: TemplateOf<"retract">): Request {
-  const { target, oracle } = place;
+function retract(subject: Subject, template: TemplateOf<"retract">): Request {
+  const { target, oracle } = subject;
   const { event, back } = template;
   const named = { service: services[template.service] as string, eventId: `e-${event}` };
   const known = oracle.events.at(-1 - back) ?? { ...named, target };
   // The owner is named when the event is about no target of the owner.
-  return { op: "retract", ...known, target: isOwn(place, known.target) ? known.target : noTarget };
+  return {
+    op: "retract",
+    ...known,
+    target: isOwn(subject, known.target) ? known.target : noTarget,
+  };
 }
 
 function mark(
-  { target, oracle }: Place,
+  { target, oracle }: Subject,
   { kind, pick, known }: TemplateOf<"read" | "dismiss">,
 ): NotificationName & { readonly version: number } {
   const name = pickOf(oracle, { target, kind }, pick);

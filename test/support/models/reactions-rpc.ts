@@ -93,7 +93,7 @@ async function changeTarget(
   }
 }
 
-/** Sends an event, or takes it back, for several owners, each with an answer. */
+/** Sends an event, or retracts it, for several owners, each with an answer. */
 export const answersByRpc = (
   server: ReactionClients,
   ownerIds: readonly string[],
@@ -101,7 +101,7 @@ export const answersByRpc = (
 ): Promise<Answer[]> =>
   changeEvent(server, { ownerIds: [...ownerIds], ...aboutOf(request.target) }, request);
 
-/** Reports an event or takes it back. Returns an answer for each owner. */
+/** Reports an event or retracts it. Returns an answer for each owner. */
 async function changeEvent(
   { clientsOf }: ReactionClients,
   owners: { readonly ownerIds?: string[]; readonly targetName?: TargetName },

@@ -1,7 +1,7 @@
 /** What can be read about an owner, as the models of reactions compare it. */
 import type { Badge, NotificationName, Preferences, TargetName } from "./reactions-requests.ts";
 import { nameText } from "./reactions-requests.ts";
-import type { Withdrawn } from "./reactions-state.ts";
+import type { FormerReaction } from "./reactions-state.ts";
 
 /** A notification as a reader sees it. */
 export interface ShownNotification extends NotificationName {
@@ -34,8 +34,8 @@ export interface ShownTarget {
   readonly reactors: Readonly<Record<string, readonly string[] | string>>;
   /** The versions of all reactions, newest first, those that notified nobody marked. */
   readonly records: Readonly<Record<string, readonly string[]>>;
-  /** What is kept of reactions that were taken back, by `withdrawnText`. */
-  readonly withdrawn: readonly string[];
+  /** What is kept of former reactions, by `formerText`. */
+  readonly former: readonly string[];
 }
 
 /** What is read, and for which viewer. */
@@ -86,9 +86,9 @@ export const recordText = ({
   readonly notified: boolean;
 }): string => `${userId} ${version}${notified ? "" : " silent"}`;
 
-/** What is kept of a reaction that was taken back, as text. */
-export const withdrawnText = (name: string, { place, readTime }: Withdrawn): string =>
-  `${name} ${place?.version} ${place?.generation} ${readTime}`;
+/** What is kept of a reaction that was unreacted, as text. */
+export const formerText = (name: string, { position, readTime }: FormerReaction): string =>
+  `${name} ${position?.version} ${position?.generation} ${readTime}`;
 
 /** An actor as text: the user id and the name. */
 export const label = ({

@@ -30,14 +30,14 @@ export interface StoredReaction extends Member {
   readonly readTime?: number | undefined;
 }
 
-/** What is known of a reaction that was taken back. */
-export interface Withdrawn {
+/** What is known of a reaction that was unreacted. */
+export interface FormerReaction {
   /** Its version, and the generation of the unread notification in which it was. */
-  readonly place?: Place | undefined;
+  readonly position?: Position | undefined;
   readonly readTime?: number | undefined;
 }
 
-export interface Place {
+export interface Position {
   readonly version: number;
   /** Unset if the notification was closed: it does not begin anew. */
   readonly generation?: number | undefined;
@@ -54,7 +54,7 @@ export interface TargetState {
   /** By kind, in the order of the versions. */
   records: Record<string, StoredReaction[]>;
   /** By kind and user. */
-  withdrawn: Record<string, Withdrawn>;
+  former: Record<string, FormerReaction>;
 }
 
 export interface Notification extends NotificationName {
@@ -74,7 +74,9 @@ export interface Notification extends NotificationName {
   readonly again?: boolean;
 }
 
-/** Members who take a reaction back and have no place to come back to, because many came later. */
+/**
+ * Members who take a reaction back and have no position to come back to, because many came later.
+ */
 export interface Older {
   /** Those up to this version. */
   readonly to: number;

@@ -64,6 +64,7 @@ import {
 } from "./reactions-requests.ts";
 import {
   eventText,
+  formerText,
   label,
   recordText,
   type Selection,
@@ -71,7 +72,6 @@ import {
   type ShownNotification,
   type ShownTarget,
   shownText,
-  withdrawnText,
 } from "./reactions-shown.ts";
 
 /** Calls the use case of a request. Throws a retryable error, which is not an answer. */
@@ -139,7 +139,7 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
   }
 }
 
-/** Sends an event, or takes it back, for several owners. A refusal counts for all. */
+/** Sends an event, or retracts it, for several owners. A refusal counts for all. */
 export async function answersTo(
   deps: Deps,
   ownerIds: readonly string[],
@@ -302,7 +302,7 @@ async function targetOf(
       ),
     ),
     // A purge deletes some of them.
-    withdrawn: state === "DELETED" ? [] : await withdrawnOf(deps, target, kinds, userIds),
+    former: state === "DELETED" ? [] : await formerReactionOf(deps, target, kinds, userIds),
     records: await by(async (kind) =>
       (await allItems((page) => deps.reader.reactions({ target, kind }, page))).map(recordText),
     ),
@@ -310,7 +310,7 @@ async function targetOf(
 }
 
 /** What is kept of the reactions that these users have taken back. */
-async function withdrawnOf(
+async function formerReactionOf(
   { reader }: Deps,
   target: TargetName,
   kinds: readonly string[],
@@ -320,7 +320,7 @@ async function withdrawnOf(
   const found = await reader.many(all.map(({ kind, userId }) => reactionRef(target, kind, userId)));
   const texts = all.flatMap(({ kind, userId }, i) => {
     const kept = found[i];
-    return kept && !("userId" in kept) ? [withdrawnText(`${kind} ${userId}`, kept)] : [];
+    return kept && !("userId" in kept) ? [formerText(`${kind} ${userId}`, kept)] : [];
   });
   return texts.sort();
 }

@@ -3,6 +3,7 @@ import { type GroupName, isEvents, type NotificationName } from "./reactions-req
 import {
   different,
   eventText,
+  formerText,
   label,
   recordText,
   type Selection,
@@ -10,7 +11,6 @@ import {
   type ShownNotification,
   type ShownTarget,
   shownText,
-  withdrawnText,
 } from "./reactions-shown.ts";
 import {
   actorCountOf,
@@ -112,17 +112,17 @@ function targetOf(
   const of = (kind: string) => (state?.records[kind] ?? []).toReversed();
   const { title = "", muted = false } = state ?? {};
   const records = by((kind) => of(kind).map(recordText));
-  const withdrawn = Object.entries(state?.withdrawn ?? {})
-    .filter(([name, { place, readTime }]) => {
-      const isKept = place !== undefined || readTime !== undefined;
+  const former = Object.entries(state?.former ?? {})
+    .filter(([name, { position, readTime }]) => {
+      const isKept = position !== undefined || readTime !== undefined;
       return isKept && userIds.some((userId) => name.endsWith(` ${userId}`));
     })
-    .map(([name, kept]) => withdrawnText(name, kept))
+    .map(([name, kept]) => formerText(name, kept))
     .sort();
-  const shown = { title, muted, counts: {}, own: [], recent: {}, records, withdrawn };
+  const shown = { title, muted, counts: {}, own: [], recent: {}, records, former };
   if (!state) return { ...shown, state: "UNKNOWN", reactors: by(() => "TARGET_NOT_FOUND") };
   if (state.deleted)
-    return { ...shown, state: "DELETED", withdrawn: [], reactors: by(() => "TARGET_DELETED") };
+    return { ...shown, state: "DELETED", former: [], reactors: by(() => "TARGET_DELETED") };
   const reacted = Object.keys(state.records).sort();
   return {
     ...shown,

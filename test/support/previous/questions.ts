@@ -11,7 +11,7 @@ export interface Question {
 }
 
 /** Where in the list of steps a question belongs. */
-interface Place {
+interface Moment {
   /** The last step before it. */
   readonly step: string;
   /** The time of the test clock. */
@@ -97,7 +97,7 @@ const bulkGrants = (...ids: readonly string[]): readonly Question[] =>
     ask("bulkGrants.listBulkGrantActions", { bulkGrantId }),
   ]);
 
-const places: readonly (Place & { readonly questions: readonly Question[] })[] = [
+const moments: readonly (Moment & { readonly questions: readonly Question[] })[] = [
   { step: "grant points in March", time: "2026-04-02T00:00:00Z", questions: points },
   {
     step: "retry it for another caller",
@@ -140,7 +140,7 @@ const places: readonly (Place & { readonly questions: readonly Question[] })[] =
   },
 ];
 
-/** All questions, in the order of their places. */
-export const questions: readonly (Question & Place)[] = places.flatMap((place) =>
-  place.questions.map((question) => ({ step: place.step, time: place.time, ...question })),
+/** All questions, in the order of their moments. */
+export const questions: readonly (Question & Moment)[] = moments.flatMap((moment) =>
+  moment.questions.map((question) => ({ step: moment.step, time: moment.time, ...question })),
 );

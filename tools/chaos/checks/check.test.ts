@@ -363,7 +363,7 @@ const ofFeeds: Case[] = [
   ],
   [/reaction post#p#like bob was made, and is lost/, { "sent.reactions.2": gone }],
   [
-    /reaction post#p#like cat was taken back, and is stored/,
+    /reaction post#p#like cat was removed, and is stored/,
     { "sent.reactions.6": again("sent.reactions.4", "unreact", {}) },
   ],
   [/reaction post#p#like cat is stored, and nobody has sent it/, { "sent.reactions.4": gone }],

@@ -22,7 +22,7 @@ export const wrongFeeds = (
 
 type Tables = State["tables"];
 
-/** The items of reactions that were not taken back, by target, kind and person. */
+/** The items of active reactions, by target, kind and person. */
 function storedReactions({ reactions }: Tables): Map<string, Item> {
   const items = reactions.filter((each) => text(each, "pk").startsWith("R#") && each.n);
   return new Map(items.map((each) => [nameOf(text(each, "pk"), text(each, "sk")), each]));
@@ -56,7 +56,7 @@ function wrongReactions(records: Record["reactions"], tables: Tables): string[] 
       const refused = ending === "refused" ? [`the reaction ${name} was refused`] : [];
       if (isStored === isWanted || ending !== "acknowledged") return refused;
       return [
-        `the reaction ${name} was ${isWanted ? "made" : "taken back"}, and is ${
+        `the reaction ${name} was ${isWanted ? "made" : "removed"}, and is ${
           isStored ? "stored" : "lost"
         }`,
       ];
@@ -91,7 +91,7 @@ function wrongCounts(tables: Tables): string[] {
   });
 }
 
-/** An event that was acknowledged is stored until it is taken back, and never again then. */
+/** An event that was acknowledged is stored until it is retracted, and never again then. */
 function wrongEvents(records: Record["events"], { reactions }: Tables): string[] {
   const items = reactions.filter((each) => text(each, "pk").startsWith("V#") && each.n);
   const stored = Map.groupBy(items, (each) => text(each, "i"));

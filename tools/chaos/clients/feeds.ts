@@ -39,7 +39,7 @@ export async function registerTargets(calls: Calls): Promise<void> {
 }
 
 /**
- * Reacts and takes reactions back. A person of whom a call had no answer does nothing any more,
+ * Reacts and unreacts. A person of whom a call had no answer does nothing any more,
  * because a server that stood still may make this call later: another one comes instead.
  */
 export async function react(calls: Calls, name: string, records: ReactionRecord<Reaction>[]) {
@@ -66,7 +66,7 @@ function reactionOf({ random }: Calls, of: Omit<RequestOf<"unreact">, "op">): Re
   return { op: "react", ...of, displayName: `${of.userId} of the fans`, ...plain };
 }
 
-/** Reports events, and takes some of them back. */
+/** Reports events, and retracts some of them. */
 export async function report(calls: Calls, name: string, records: ReactionRecord<Event>[]) {
   const { random, over } = calls;
   const reported: { ownerId: string; event: RequestOf<"retract"> }[] = [];

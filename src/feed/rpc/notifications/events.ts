@@ -1,4 +1,4 @@
-/** The handlers that notify owners of events and take events back. */
+/** The handlers that notify owners of events and retract events. */
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { NotificationService } from "../../../gen/meguri/notifications/v1/notification_service_pb.ts";
 import { callOf } from "../../../platform/edge/context.ts";

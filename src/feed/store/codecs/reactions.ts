@@ -101,10 +101,10 @@ export const reaction: Codec<"reaction"> = {
   },
   encode: (value) => {
     if (!("userId" in value)) {
-      const { place, readTime, expireTime } = value;
+      const { position, readTime, expireTime } = value;
       return {
-        ...(place && { o: N(place.version) }),
-        ...(place?.generation !== undefined && { g: N(place.generation) }),
+        ...(position && { o: N(position.version) }),
+        ...(position?.generation !== undefined && { g: N(position.generation) }),
         ...(readTime !== undefined && { d: N(readTime) }),
         x: N(expireTime),
         ttl: N(Math.ceil(expireTime / 1_000)),
@@ -123,8 +123,8 @@ export const reaction: Codec<"reaction"> = {
     const read = readTime !== undefined && { readTime };
     if (!item.n) {
       const generation = item.g && { generation: num(item, "g") };
-      const place = item.o && { version: num(item, "o"), ...generation };
-      return { ...(place && { place }), ...read, expireTime: num(item, "x") };
+      const position = item.o && { version: num(item, "o"), ...generation };
+      return { ...(position && { position }), ...read, expireTime: num(item, "x") };
     }
     const [, type, id, kind] = parts(item, "pk") as [string, string, string, string];
     return {

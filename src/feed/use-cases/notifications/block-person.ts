@@ -12,8 +12,8 @@ import { inboxOf } from "./inbox.ts";
 import {
   type Leaver,
   leaveReactions,
+  retractEvents,
   shownVersionOf,
-  takeBackEvents,
 } from "./leave-notification.ts";
 import { setPersonMuted } from "./muted-people.ts";
 
@@ -72,7 +72,7 @@ async function leaveAll(
   const found = await deps.reader.many(refs);
   return groups.flatMap((group, i) => {
     if (found[i] === undefined && shownVersionOf(group, userId) === undefined) return [];
-    const leaveGroup = isEventKind(group.kind) ? takeBackEvents : leaveReactions;
+    const leaveGroup = isEventKind(group.kind) ? retractEvents : leaveReactions;
     return [leaveGroup(deps, block, group)];
   });
 }

@@ -47,7 +47,7 @@ export function closedRefAt(
 }
 
 /**
- * Names the closed group that has a person's reaction, or the place to which the next one comes
+ * Names the closed group that has a person's reaction, or the position to which the next one comes
  * back. Undefined if the reaction is in the open group or in none.
  */
 export function closedRefOf(
@@ -56,7 +56,7 @@ export function closedRefOf(
 ): Ref<"unreadGroup"> | undefined {
   const found = tx.get(reactionRef(name.target, name.kind, userId));
   if (!found || ("userId" in found && !found.notified)) return undefined;
-  const version = "userId" in found ? found.version : found.place?.version;
+  const version = "userId" in found ? found.version : found.position?.version;
   return version === undefined ? undefined : closedRefAt(tx, name, version);
 }
 

@@ -17,7 +17,7 @@ import {
 import type { Event } from "../../rules/event.ts";
 import { isWithin } from "../../rules/event-retraction.ts";
 import { emptyInbox, type Inbox, replaceGroup, withReadChange } from "../../rules/inbox.ts";
-import { unlessWithdrawn } from "../../rules/reaction.ts";
+import { activeReaction } from "../../rules/reaction.ts";
 import type { Reaction } from "../../rules/target.ts";
 import {
   inboxCountsOf,
@@ -30,9 +30,15 @@ import {
   versionOf,
 } from "../../rules/unread-group.ts";
 import { closedRefOf, putUnread, refOfGroup } from "./closed-groups.ts";
+import {
+  Outdated,
+  planAgain,
+  planRetraction,
+  refsOfPlan,
+  retractByPlan,
+} from "./event-retraction.ts";
 import type { ListedGroup } from "./group-pages.ts";
 import { refillOf } from "./refill.ts";
-import { Outdated, planAgain, planToTakeBack, refsOfPlan, takeBack } from "./take-back-event.ts";
 
 type LeaveDeps = Pick<Deps, "engine" | "reader" | "unreadCounts">;
 
@@ -66,7 +72,7 @@ export async function leaveReactions(
     expectAbsent: [refs.closed, closedGroupsRef(ownerId, target)],
     call: leaver,
     decide(tx, { wall }) {
-      const reaction = unlessWithdrawn(tx.get(refs.reaction));
+      const reaction = activeReaction(tx.get(refs.reaction));
       const ref = closedRefOf(tx, { ownerId, target, kind, userId });
       const step = { tx, reader: deps.reader, refs, now: wall };
       const unread = tx.get(ref ?? refs.open);
@@ -95,7 +101,7 @@ interface Step {
   readonly now: Instant;
 }
 
-/** Takes out of an unread group a reaction, or one that was taken back since it was read. */
+/** Takes out of an unread group a reaction, or one that was unreacted since it was read. */
 function leaveUnread(
   { tx, reader, refs, now }: Step,
   group: UnreadGroup,
@@ -131,13 +137,13 @@ function leaveRead(
   return { inbox };
 }
 
-/** The version of a person whom a group names, and who may have taken the reaction back since. */
+/** The version of a person whom a group names, and who may have unreacted since. */
 export const shownVersionOf = (group: ListedGroup, userId: string): number | undefined =>
   [...group.firstMembers, ...group.latestMembers].find((member) => member.userId === userId)
     ?.version;
 
 /** Takes all events of a person out of a group of events. Returns whether there was one. */
-export async function takeBackEvents(
+export async function retractEvents(
   deps: LeaveDeps,
   leaver: Leaver,
   { target, kind, generation, ...group }: ListedGroup,
@@ -150,22 +156,22 @@ export async function takeBackEvents(
     requireTime(leaver);
     const event = await deps.reader.nextEvent(name, userId, after);
     if (!event || event.version > last) return changed;
-    const isTaken = await takeBackOne(deps, leaver, { ...event, ...name });
+    const isTaken = await retractOne(deps, leaver, { ...event, ...name });
     after = event.version;
     changed ||= isTaken;
   }
 }
 
 /**
- * Takes one event back, as RetractEvent does, but as one that has notified nobody: it is not
+ * Retracts one event, as RetractEvent does, but as one that has notified nobody: it is not
  * retracted. Returns whether it was still there.
  */
-async function takeBackOne(deps: LeaveDeps, leaver: Leaver, event: Event): Promise<boolean> {
+async function retractOne(deps: LeaveDeps, leaver: Leaver, event: Event): Promise<boolean> {
   const { ownerId } = leaver;
   const key = notifiedEventRef(ownerId, event.service, event.eventId);
   const startTime = performance.now();
   for (;;) {
-    const plan = await planToTakeBack(deps, event);
+    const plan = await planRetraction(deps, event);
     if (!plan) return false;
     const inbox = await deps.engine.transact<Inbox | Outdated | undefined>({
       key: inboxRef(ownerId),
@@ -173,7 +179,7 @@ async function takeBackOne(deps: LeaveDeps, leaver: Leaver, event: Event): Promi
       expectAbsent: [],
       call: leaver,
       decide(tx, { wall }) {
-        const taken = takeBack(tx, deps, plan, wall);
+        const taken = retractByPlan(tx, deps, plan, wall);
         if (!taken || taken instanceof Outdated) return taken;
         const known = tx.get(key);
         // Its id may be used again by now, for another event.

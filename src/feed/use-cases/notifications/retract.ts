@@ -1,4 +1,4 @@
-/** The use case that takes an event back from the owners who were notified of it. */
+/** The use case that retracts an event from the owners who were notified of it. */
 
 import { type Call, type CallLimits, requireTime } from "../../../platform/ports/call.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
@@ -6,16 +6,16 @@ import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { inboxRef, notifiedEventRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
-import { forEachOwner } from "./many-owners.ts";
-import { ownersOf } from "./notify.ts";
 import {
   nextInbox,
   Outdated,
   planAgain,
-  planToTakeBack,
+  planRetraction,
   refsOfPlan,
-  takeBack,
-} from "./take-back-event.ts";
+  retractByPlan,
+} from "./event-retraction.ts";
+import { forEachOwner } from "./many-owners.ts";
+import { ownersOf } from "./notify.ts";
 
 type RetractDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "owners">;
 
@@ -61,7 +61,7 @@ interface Retraction {
   readonly inbox?: Inbox;
 }
 
-/** Takes an event back from one owner, and returns whether that changed anything. */
+/** Retracts an event from one owner, and returns whether that changed anything. */
 async function retractFrom(
   deps: RetractDeps,
   { ownerId, service, eventId }: Record<"ownerId" | "service" | "eventId", string>,
@@ -74,7 +74,7 @@ async function retractFrom(
     const known = (await deps.reader.get(key))?.value;
     if (!known) return undefined;
     const isNotified = known.version > 0 && !known.retracted;
-    const plan = isNotified ? await planToTakeBack(deps, { ...known, ownerId }) : undefined;
+    const plan = isNotified ? await planRetraction(deps, { ...known, ownerId }) : undefined;
     const result = await deps.engine.transact<Retraction | Outdated>({
       key: inboxRef(ownerId),
       readSet: [inboxRef(ownerId), key, ...(plan ? refsOfPlan(plan) : [])],
@@ -85,7 +85,7 @@ async function retractFrom(
         if (!current || current.expireTime <= wall) return { changed: undefined };
         if (current.retracted) return { changed: false };
         if (current.version !== known.version) return new Outdated();
-        const taken = plan && takeBack(tx, deps, plan, wall);
+        const taken = plan && retractByPlan(tx, deps, plan, wall);
         const inbox = taken ?? nextInbox(tx, inboxRef(ownerId));
         if (inbox instanceof Outdated) return inbox;
         tx.put(key, { ...current, retracted: true });

@@ -1,4 +1,4 @@
-/** The use cases that set and take back a reaction, and the records that it changes. */
+/** The use cases that set and remove a reaction, and the records that it changes. */
 
 import type { CallLimits } from "../../../platform/ports/call.ts";
 import type { Now } from "../../../platform/ports/clock.ts";
@@ -21,6 +21,7 @@ import {
 import { emptyInbox, type Inbox } from "../../rules/inbox.ts";
 import type { ReactionKind } from "../../rules/kinds.ts";
 import {
+  activeReaction,
   countOf,
   markOfClosed,
   positionOf,
@@ -29,8 +30,7 @@ import {
   rename,
   requireActive,
   requireUnreserved,
-  unlessWithdrawn,
-  withdraw,
+  unreact as unreactFrom,
 } from "../../rules/reaction.ts";
 import type { Position, Target } from "../../rules/target.ts";
 import { isMember } from "../../rules/unread-group.ts";
@@ -74,7 +74,7 @@ type Changed = ReactionResult & { readonly inbox?: Inbox | undefined };
 
 /**
  * Sets a reaction: writes it, its count, the unread group and the inbox by one transaction. An
- * active reaction only takes another name. An exclusive one takes back the person's other kinds in
+ * active reaction only takes another name. An exclusive one removes the person's other kinds in
  * the same transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the
  * seventeenth kind, INVALID_REQUEST for the reserved type and as `readDisplayText`.
  */
@@ -100,11 +100,11 @@ export async function react(deps: ReactionDeps, given: ReactInput): Promise<Reac
       const first = readState(tx, refs);
       const otherNames = input.exclusive ? otherKindsOf(tx, ownerId, first.target, input) : [];
       const readTimes = otherNames.map((name) => {
-        const taken = takeBack(tx, deps, ownerId, name, wall);
+        const taken = removeReaction(tx, deps, ownerId, name, wall);
         return taken?.reaction?.readTime ?? 0;
       });
-      const { before, place } = readPosition(tx, refs, closedRefOf(tx, { ...input, ownerId }));
-      const active = unlessWithdrawn(before.reaction);
+      const { before, position } = readPosition(tx, refs, closedRefOf(tx, { ...input, ownerId }));
+      const active = activeReaction(before.reaction);
       let after = before;
       if (active) {
         after = rename(before, active, { displayName, now: wall });
@@ -116,7 +116,7 @@ export async function react(deps: ReactionDeps, given: ReactInput): Promise<Reac
           silent: suppressNotification || isMuted,
           coolDownMs,
           replacedReadTime: Math.max(0, ...readTimes),
-          place,
+          position,
           regroupAfterMs: regroupAfterOf(tx, ownerId, before.group, wall, regroupAfterMs),
         });
       }
@@ -154,7 +154,7 @@ function otherKindsOf(
 }
 
 /**
- * Takes a reaction back. Changes nothing when there is none. Refusals: TARGET_NOT_FOUND,
+ * Removes a reaction. Changes nothing when there is none. Refusals: TARGET_NOT_FOUND,
  * TARGET_DELETED, INVALID_REQUEST for the reserved type.
  */
 export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise<ReactionResult> {
@@ -167,7 +167,7 @@ export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise
     expectAbsent: [closedGroupsRef(ownerId, input.target)],
     call: input,
     decide(tx, { wall }) {
-      const after = takeBack(tx, deps, ownerId, input, wall);
+      const after = removeReaction(tx, deps, ownerId, input, wall);
       const { target, inbox } = after ?? readState(tx, refs);
       const reactionCount = countOf(target, input.kind);
       return { changed: after !== undefined, reactionCount, inbox: after && inbox };
@@ -176,8 +176,8 @@ export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise
   return publish(deps, ownerId, changed);
 }
 
-/** Takes a reaction back and returns the state after it. Undefined when there is none. */
-function takeBack(
+/** Removes a reaction and returns the state after it. Undefined when there is none. */
+function removeReaction(
   tx: Transaction,
   { reader }: Pick<ReactionDeps, "reader">,
   ownerId: string,
@@ -187,7 +187,7 @@ function takeBack(
   const open = refsOf(ownerId, name);
   const refs = { ...open, group: closedRefOf(tx, { ...name, ownerId }) ?? open.group };
   const before = readState(tx, refs);
-  const reaction = unlessWithdrawn(before.reaction);
+  const reaction = activeReaction(before.reaction);
   if (!reaction) return undefined;
   const { group } = before;
   const isUnread = isMember(group, reaction);
@@ -196,7 +196,7 @@ function takeBack(
     : undefined;
   const isRead = reaction.notified && !isUnread;
   const readMark = isRead ? tx.get(refs.readMark) : undefined;
-  const after = withdraw(before, reaction, { now, readMark }, refill);
+  const after = unreactFrom(before, reaction, { now, readMark }, refill);
   putState(tx, refs, before, after, now);
   return after;
 }
@@ -221,21 +221,21 @@ const readState = (tx: Transaction, refs: ReactionRefs): ReactionState => ({
 });
 
 /**
- * The state before a person's next reaction, and the place to which it comes back: in the closed
+ * The state before a person's next reaction, and the position to which it comes back: in the closed
  * group, or else in the open one.
  */
 function readPosition(
   tx: Transaction,
   refs: ReactionRefs,
   closedRef: Ref<"unreadGroup"> | undefined,
-): { readonly before: ReactionState; readonly place: Position | undefined } {
+): { readonly before: ReactionState; readonly position: Position | undefined } {
   if (closedRef) {
     const before = readState(tx, { ...refs, group: closedRef });
-    const place = positionOf(before, () => undefined);
-    if (place || unlessWithdrawn(before.reaction)) return { before, place };
+    const position = positionOf(before, () => undefined);
+    if (position || activeReaction(before.reaction)) return { before, position };
   }
   const before = readState(tx, refs);
-  return { before, place: positionOf(before, () => tx.get(refs.readMark)) };
+  return { before, position: positionOf(before, () => tx.get(refs.readMark)) };
 }
 
 /** Puts what differs between two states. New records begin with a version of the inbox. */

@@ -7,7 +7,7 @@ import type { Deps } from "../../ports/deps.ts";
 import { reactionRef, targetRef } from "../../ports/records.ts";
 import type { ReactionKind } from "../../rules/kinds.ts";
 import { latestOf, summaryActors } from "../../rules/latest-actors.ts";
-import { countOf, requireActive, unlessWithdrawn } from "../../rules/reaction.ts";
+import { activeReaction, countOf, requireActive } from "../../rules/reaction.ts";
 import type { Reaction, Target } from "../../rules/target.ts";
 
 /** How many lists of people are read at a time. */
@@ -78,7 +78,7 @@ async function ownReactions(
   const stored = await reader.many(
     active.map(({ target, kind }) => reactionRef(target, kind, viewerId)),
   );
-  const own = active.filter((_, i) => unlessWithdrawn(stored[i]));
+  const own = active.filter((_, i) => activeReaction(stored[i]));
   return new Set(own.map(({ target, kind }) => groupName(target, kind)));
 }
 
@@ -116,7 +116,7 @@ async function keptReactions(
   const stored = (await reader.many(refs)).values();
   return wanted.map((known) => {
     const found = known.flatMap(({ version }) => {
-      const reaction = unlessWithdrawn(stored.next().value);
+      const reaction = activeReaction(stored.next().value);
       return reaction?.version === version ? [reaction] : [];
     });
     return found.length > 0 && found.length === known.length ? found : undefined;

@@ -22,8 +22,8 @@ export const ledgerExport: JobType<ExportedEntries, ExportRequest> = {
 
   begin: openExport,
 
-  step: (deps, job, segment, _start, place, shouldContinue, warn) =>
-    exportSegment(deps, job, segment, place, shouldContinue, warn),
+  step: (deps, job, segment, _start, from, shouldContinue, warn) =>
+    exportSegment(deps, job, segment, from, shouldContinue, warn),
 
   async finish(deps, job, sum, files) {
     await finishExport(deps, job, sum, files as readonly ExportedFile[]);

@@ -37,9 +37,9 @@ const inTurn = pLimit(8);
 type ExportStep = StepResult<ExportedEntries> & { readonly file?: ExportedFile | undefined };
 
 /**
- * Writes the entries of a segment from a place on, until `shouldContinue` returns false. It is
- * called after every page, with the place from which another call could continue instead: while
- * nothing was found the place moves on, and then it stays, because what was found is only written
+ * Writes the entries of a segment from a cursor on, until `shouldContinue` returns false. It is
+ * called after every page, with the cursor from which another call could continue instead: while
+ * nothing was found the cursor moves on, and then it stays, because what was found is only written
  * at the end. Between the pages it rests for as long as the last one took, so that a store that has
  * become slow gets fewer reads. Throws the refusals of the destination, the error of an outage, and
  * OVERLOADED while this process has too many steps.
@@ -60,8 +60,8 @@ async function writeSegment(
   deps: Pick<Deps, "reader" | "exportDestinations" | "exportFormat">,
   job: ExportJob,
   { segment, segments }: Segment,
-  place: AccountsCursor,
-  shouldContinue: (place: AccountsCursor) => boolean,
+  from: AccountsCursor,
+  shouldContinue: (from: AccountsCursor) => boolean,
   warn: Warn,
 ): Promise<ExportStep> {
   const { programId } = job;
@@ -69,8 +69,8 @@ async function writeSegment(
   const folder = folderOf(deps, job);
   const lines = compressLines();
   const unreadables: UnreadableEntry[] = [];
-  let { cursor } = place;
-  let unchanged: AccountsCursor = place;
+  let { cursor } = from;
+  let unchanged: AccountsCursor = from;
   const addPage = async (): Promise<number> => {
     const started = performance.now();
     const read = { size: pageSize, cursor };

@@ -35,7 +35,7 @@ export interface JobType<Sum extends object = object, Request extends JobRequest
   /** Returns the sum of a job that is complete already; otherwise prepares it. */
   begin?(deps: Deps, job: Job<Sum, Request>): Promise<Sum | undefined>;
   /**
-   * Adds the accounts of a segment, from a place on, to `start`, until `shouldContinue` returns
+   * Adds the accounts of a segment, from a cursor on, to `start`, until `shouldContinue` returns
    * false: it gets what another call could continue from. An account that fails is counted and
    * named.
    */
@@ -44,7 +44,7 @@ export interface JobType<Sum extends object = object, Request extends JobRequest
     job: Job<Sum, Request>,
     segment: Segment,
     start: Sum,
-    place: AccountsCursor,
+    from: AccountsCursor,
     shouldContinue: (progress: Partial<Sum> & AccountsCursor) => boolean,
     warn: Warn,
   ): Promise<StepResult<Sum>>;

@@ -46,7 +46,7 @@ export const liabilityReport: JobType<CountedLiability, LiabilityRequest> = {
     throw new DomainError("INVALID_REQUEST", "since is not past", { field: "since" });
   },
 
-  async step(deps, job, { segment, segments }, start, place, shouldContinue, warn) {
+  async step(deps, job, { segment, segments }, start, from, shouldContinue, warn) {
     const { programId } = job;
     const program = await deps.programs.get(programId);
     return sweepAccounts(
@@ -61,7 +61,7 @@ export const liabilityReport: JobType<CountedLiability, LiabilityRequest> = {
         outageAfter,
       },
       start,
-      place,
+      from,
       shouldContinue,
     );
   },

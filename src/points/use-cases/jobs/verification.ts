@@ -34,7 +34,7 @@ const maxNamed = 20;
 const maxRepairMs = 120_000;
 
 /**
- * The place at which a segment continues: the beginning of a page, or an account of the page.
+ * The cursor from which a segment continues: the beginning of a page, or an account of the page.
  * Cursors contain it as JSON, so its property names do not change.
  */
 interface SegmentCursor {
@@ -72,7 +72,7 @@ interface NextAccount {
 export const verification: JobType<VerifiedAccounts, VerificationRequest> = {
   kind: verificationKind,
 
-  step(deps, { programId, request: { repair } }, segment, start, place, shouldContinue, warn) {
+  step(deps, { programId, request: { repair } }, segment, start, from, shouldContinue, warn) {
     return sweepAccounts(
       {
         read: accountReader(deps, programId, segment),
@@ -88,7 +88,7 @@ export const verification: JobType<VerifiedAccounts, VerificationRequest> = {
         outageAfter,
       },
       start,
-      place,
+      from,
       shouldContinue,
     );
   },
@@ -105,7 +105,7 @@ function accountReader(
 ): (cursor: string | undefined) => Promise<Page<NextAccount>> {
   let scanned: ScannedPage | undefined;
   return async (cursor) => {
-    const { scan, userId: at, progress } = placeOf(cursor);
+    const { scan, userId: at, progress } = cursorAt(cursor);
     if (!scanned || scanned.scan !== scan) {
       const program = await deps.programs.get(programId);
       const request = { size: scanPage, cursor: scan };
@@ -175,11 +175,11 @@ function addAccount(tally: VerifiedAccounts, verified: VerifiedNext | undefined)
   return { ...tally, accounts, entries, wrong: tally.wrong + 1, repaired, reports };
 }
 
-const cursorOf = (place: SegmentCursor): string => JSON.stringify(place);
+const cursorOf = (cursor: SegmentCursor): string => JSON.stringify(cursor);
 
 /** Parses a cursor. Between two pages it is the reader's own cursor, without a `userId`. */
-function placeOf(cursor: string | undefined): SegmentCursor {
+function cursorAt(cursor: string | undefined): SegmentCursor {
   if (cursor === undefined) return {};
-  const place = JSON.parse(cursor) as SegmentCursor;
-  return typeof place.userId === "string" ? place : { scan: cursor };
+  const found = JSON.parse(cursor) as SegmentCursor;
+  return typeof found.userId === "string" ? found : { scan: cursor };
 }

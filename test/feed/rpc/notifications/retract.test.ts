@@ -97,7 +97,7 @@ describe("retracting", () => {
     expect(await dump(server)).toEqual(before);
   });
 
-  test("takes an event back from many owners, also where some were never notified", async () => {
+  test("retracts an event from many owners, also where some were never notified", async () => {
     const owner = createOwner(server);
     const ownerIds = ["a", "b", "c"].map((name) => `${owner.ownerId}-${name}`);
     const event = { eventId: "m", kind: "mention", userId: "A", displayName: "A" };

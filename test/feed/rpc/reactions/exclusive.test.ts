@@ -59,7 +59,7 @@ describe("an exclusive reaction", () => {
     expect(await owner.counts("x")).toEqual({ love: 2 });
   });
 
-  test("of the kind that the person has already takes back the other kinds only", async () => {
+  test("of the kind that the person has already removes the other kinds only", async () => {
     const owner = createOwner(server);
     await owner.register("x");
     await react(owner, "A", "like", { exclusive: false });

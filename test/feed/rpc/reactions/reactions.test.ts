@@ -148,7 +148,7 @@ describe("ListTargetReactions", () => {
     expect(await listed(pageSize)).toEqual(userIds.toReversed());
   });
 
-  test("a repeated unread reaction is in its place, a withdrawn one is not listed", async () => {
+  test("a repeated unread reaction is in its place, an unreacted one is not listed", async () => {
     await unreact(target, "a");
     expect(await listed(2)).toEqual(["g", "f", "e", "d", "c", "b"]);
     await react(target, "a");

@@ -238,7 +238,7 @@ test("what is gone, or about a deleted target, does not become unread", async ()
   await expect(markNotificationUnread(other.deps, nameOf(1))).rejects.toMatchObject(refused);
 });
 
-test("an event is taken back from a closed notification, and a replay says so", async () => {
+test("an event is retracted from a closed notification, and a replay says so", async () => {
   const { deps, report, wait, unread, badge } = await createPost();
   await report("1", "ann");
   await report("2", "ann");

@@ -4,7 +4,7 @@ import { eventActorRef, unreadGroupRef } from "../../../../src/feed/ports/record
 import { noTarget } from "../../../../src/feed/rules/event.ts";
 import { eventKind } from "../../../../src/feed/rules/kinds.ts";
 import { inboxOf } from "../../../../src/feed/use-cases/notifications/inbox.ts";
-import { takeBackEvents } from "../../../../src/feed/use-cases/notifications/leave-notification.ts";
+import { retractEvents } from "../../../../src/feed/use-cases/notifications/leave-notification.ts";
 import { notify } from "../../../../src/feed/use-cases/notifications/notify.ts";
 import { retractEvent } from "../../../../src/feed/use-cases/notifications/retract.ts";
 import { asService } from "../../../../src/platform/words/caller.ts";
@@ -58,7 +58,7 @@ test("a call after one that has committed without an answer changes nothing more
   expect(await people()).toBe(1);
 });
 
-test("of two calls at once, one says that it took the event back", async () => {
+test("of two calls at once, one says that it retracted the event", async () => {
   const { retract, people } = await setUp();
   expect((await Promise.all([retract(), retract()])).toSorted()).toEqual([false, true]);
   expect(await people()).toBe(1);
@@ -72,7 +72,7 @@ test("a call about records that never agree ends as CONTENDED", async () => {
   const group = await deps.reader.get(unreadGroupRef("owner", noTarget, events.kind));
   if (!group) throw new Error("there is no group");
   const leaver = { ownerId: "owner", userId: "e1" };
-  const leaving = takeBackEvents(deps, leaver, group.value).catch(({ reason }) => reason);
+  const leaving = retractEvents(deps, leaver, group.value).catch(({ reason }) => reason);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await leaving).toBe("CONTENDED");
 });

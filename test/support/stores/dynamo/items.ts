@@ -16,13 +16,13 @@ export interface Row {
   readonly key: string;
 }
 
-/** The place of a row. Rows with the same sort key, which only an index has, follow `tie`. */
-export interface Place {
+/** The position of a row. Rows with the same sort key, which only an index has, follow `tie`. */
+export interface Position {
   readonly sort: Sort;
   readonly tie: string;
 }
 
-export interface Entry extends Place {
+export interface Entry extends Position {
   readonly row: Row;
 }
 
@@ -109,7 +109,7 @@ export function keyOf(item: Item, { hash, range }: Keys): string {
 }
 
 /**
- * The place of an item, or of its keys, in an index; undefined if it is not in it. The order of
+ * The position of an item, or of its keys, in an index; undefined if it is not in it. The order of
  * equal sort keys is that of a hash, as in DynamoDB, so that nobody depends on it.
  */
 export function positionOf(item: Item, { keys: { range }, kind }: Index, key: string) {
@@ -148,8 +148,8 @@ export function orderOf(text: string): string {
 
 function entryOf(row: Row, index: Index): { hash: string; entry: Entry } | undefined {
   const hash = row.item[index.keys.hash]?.S;
-  const place = hash === undefined ? undefined : positionOf(row.item, index, row.key);
-  return hash !== undefined && place ? { hash, entry: { ...place, row } } : undefined;
+  const position = hash === undefined ? undefined : positionOf(row.item, index, row.key);
+  return hash !== undefined && position ? { hash, entry: { ...position, row } } : undefined;
 }
 
 function addTo(index: Index, row: Row): void {
@@ -183,7 +183,7 @@ function removeFrom(index: Index, row: Row): void {
   index.changes += 1;
 }
 
-export const isBefore = (a: Place, b: Place): boolean =>
+export const isBefore = (a: Position, b: Position): boolean =>
   a.sort < b.sort || (a.sort === b.sort && a.tie < b.tie);
 
 /** The index of the first entry of which `holds` is true, as it is of all after it. */

@@ -23,7 +23,7 @@ import {
   isBefore,
   keyOf,
   orderOf,
-  type Place,
+  type Position,
   positionOf,
   type Row,
   type Sort,
@@ -47,11 +47,11 @@ export function queryPage(table: Table, input: QueryCommandInput): Answer {
   let from = firstIndex(entries, ({ sort }) => !range.isBelow(sort));
   let to = firstIndex(entries, ({ sort }) => range.isAbove(sort));
   if (start !== undefined) {
-    const place = startPlace(table, index, start);
-    const isOutside = range.isBelow(place.sort) || range.isAbove(place.sort);
+    const position = startPosition(table, index, start);
+    const isOutside = range.isBelow(position.sort) || range.isAbove(position.sort);
     if (start[index.keys.hash]?.S !== hash || isOutside) throw invalid("the start key is outside");
-    if (isForward) from = firstIndex(entries, (each) => isBefore(place, each));
-    else to = firstIndex(entries, (each) => !isBefore(each, place));
+    if (isForward) from = firstIndex(entries, (each) => isBefore(position, each));
+    else to = firstIndex(entries, (each) => !isBefore(each, position));
   }
   const rowAt = (i: number) =>
     from + i < to ? entries[isForward ? from + i : to - 1 - i]?.row : undefined;
@@ -63,7 +63,7 @@ export function scanPage(table: Table, input: ScanCommandInput): Answer {
   const { Segment = 0, TotalSegments = 1, ExclusiveStartKey: start } = input;
   const { primary } = table;
   checkExpressions(input);
-  const place = start && startPlace(table, primary, start);
+  const position = start && startPosition(table, primary, start);
   const first = start && partitionOf(start[primary.keys.hash]?.S ?? "");
   const isOfSegment = ({ hash }: Partition) =>
     Math.floor((hash / 2 ** 32) * TotalSegments) === Segment;
@@ -73,7 +73,7 @@ export function scanPage(table: Table, input: ScanCommandInput): Answer {
     .flatMap(({ name }) => primary.partitions.get(name) ?? [])
     .filter((each) => {
       const isOfFirst = each.row.item[primary.keys.hash]?.S === first?.name;
-      return !(place && isOfFirst) || isBefore(place, each);
+      return !(position && isOfFirst) || isBefore(position, each);
     });
   return pageOf(table, primary, (i) => rows[i]?.row, input);
 }
@@ -142,8 +142,10 @@ const keyNames = (index: Index, primary: Index): string[] =>
 const pick = (item: Item, names: readonly string[]): Item =>
   Object.fromEntries(names.flatMap((name) => (item[name] ? [[name, item[name]]] : [])));
 
-/** The place of a cursor. Throws unless it has exactly the keys of the index and of the table. */
-function startPlace(table: Table, index: Index, start: Item): Place {
+/**
+ * The position of a cursor. Throws unless it has exactly the keys of the index and of the table.
+ */
+function startPosition(table: Table, index: Index, start: Item): Position {
   checkKeys(table, start);
   const names = new Set(keyNames(index, table.primary));
   const given = Object.keys(start);

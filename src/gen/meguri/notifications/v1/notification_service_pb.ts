@@ -1008,7 +1008,7 @@ export type RetractEventRequest = Message<"meguri.notifications.v1.RetractEventR
   targetName?: TargetName | undefined;
 
   /**
-   * The owners from whom the event is taken back, at most 100, each once: 1 to 64 visible ASCII
+   * The owners from whom the event is retracted, at most 100, each once: 1 to 64 visible ASCII
    * characters without "#" each. Empty means the owner of the target.
    *
    * @generated from field: repeated string owner_ids = 3;
@@ -1058,7 +1058,7 @@ export type RetractEventResponse_Result = Message<"meguri.notifications.v1.Retra
   ownerId: string;
 
   /**
-   * Whether this call took the event back. False when an earlier call has, such as an earlier try
+   * Whether this call retracted the event. False when an earlier call has, such as an earlier try
    * of this one whose answer was lost, or when the owner has no event of this id.
    *
    * @generated from field: bool changed = 2;
@@ -1542,7 +1542,7 @@ export const NotificationService: GenService<{
   },
   /**
    * MarkNotificationUnread makes a read notification unread again, with the same id. It takes in
-   * nobody new, and keeps counting who had taken a reaction back since it was read. A mark as read of
+   * nobody new, and keeps counting who had unreacted since it was read. A mark as read of
    * its version reads it as a whole. Idempotent.
    *
    * Refusals: NOTIFICATION_NOT_FOUND (it has ended or expired, or its target is deleted),

@@ -1,14 +1,14 @@
 /** Tests a reaction that is made, read, taken back and made again by calls of one transaction. */
 import { expect, test } from "vitest";
 import { reactionRef } from "../../../../src/feed/ports/records.ts";
-import { withdrawnMs } from "../../../../src/feed/rules/reaction.ts";
+import { formerReactionMs } from "../../../../src/feed/rules/reaction.ts";
 import { markNotificationRead } from "../../../../src/feed/use-cases/notifications/commands.ts";
 import { react, unreact } from "../../../../src/feed/use-cases/reactions/commands.ts";
 import { registerTarget } from "../../../../src/feed/use-cases/reactions/targets.ts";
 import { nameOf } from "../../../../src/platform/engine/item-store.ts";
 import { memoryDeps } from "../../../support/stores/memory-store.ts";
 
-test("leaves a withdrawn record with a version that none had, which changes on", async () => {
+test("leaves a former reaction with a version that none had, which changes on", async () => {
   const { deps, store, clock } = memoryDeps();
   const target = { type: "post", id: "1" };
   await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
@@ -37,8 +37,8 @@ test("leaves a withdrawn record with a version that none had, which changes on",
   expect(batches).toHaveLength(2);
 
   const record = nameOf(reactionRef(target, "like", "user"));
-  const withdrawn = { readTime: clock.time, expireTime: clock.time + withdrawnMs };
-  expect(store.dump()[record]).toEqual({ value: withdrawn, version: 5 });
+  const former = { readTime: clock.time, expireTime: clock.time + formerReactionMs };
+  expect(store.dump()[record]).toEqual({ value: former, version: 5 });
   await react(deps, like);
   expect(store.dump()[record]).toMatchObject({
     value: { notified: false, version: 6 },

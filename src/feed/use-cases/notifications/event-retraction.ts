@@ -26,7 +26,7 @@ interface StoredEventName extends EventsName {
   readonly version: number;
 }
 
-/** The records that change when an event is taken back, as plain reads have found them. */
+/** The records that change when an event is retracted, as plain reads have found them. */
 interface Plan {
   readonly name: StoredEventName;
   /** As its group the closed one with the event, if it is in one, or else the open one. */
@@ -60,12 +60,12 @@ export async function planAgain(startTime: number): Promise<void> {
 }
 
 /**
- * Plans to take an event back. Undefined if its target is deleted, with all events about it. Plain
+ * Plans to retract an event. Undefined if its target is deleted, with all events about it. Plain
  * reads may see half of a transaction, so the decision compares what the plan has found. They may
  * not see a read group that is being written, so an event that seems to be in no group is looked
  * for again when every transaction is applied.
  */
-export async function planToTakeBack(
+export async function planRetraction(
   { reader }: Pick<Deps, "reader">,
   name: StoredEventName,
   isSecondLook = false,
@@ -92,7 +92,7 @@ export async function planToTakeBack(
   const isInNone = !isUnread && !isRead;
   if (isInNone && !isSecondLook) {
     await sleep(appliedMs);
-    return planToTakeBack({ reader }, name, true);
+    return planRetraction({ reader }, name, true);
   }
   return {
     name,
@@ -114,8 +114,8 @@ export const refsOfPlan = ({ refs, closedGroups, event, next, read }: Plan): Ref
   ...(read ? [read] : []),
 ];
 
-/** Takes an event back by its plan. Returns the inbox after it; undefined if the event is gone. */
-export function takeBack(
+/** Retracts an event by its plan. Returns the inbox after it; undefined if the event is gone. */
+export function retractByPlan(
   tx: Transaction,
   { reader }: Pick<Deps, "reader">,
   plan: Plan,
