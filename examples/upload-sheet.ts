@@ -62,7 +62,7 @@ export async function grantSheet(
   return last;
 }
 
-/** The header, the sheet in pieces, and the end, without which the server stores nothing. */
+/** The header, the sheet in chunks, and the end, without which the server stores nothing. */
 async function* messagesOf(
   name: Pick<SheetUpload, "programId" | "bulkGrantId">,
   file: string,

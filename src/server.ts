@@ -145,10 +145,8 @@ async function main(): Promise<void> {
   exportKeyAges(registry, { ...keyAges, ...workflows.keyAges });
   exportGauge(
     registry,
-    {
-      name: "meguri_schedules_not_ensured",
-      help: "Programs and sources whose schedules could not be ensured by the last attempt.",
-    },
+    "meguri_schedules_not_ensured",
+    "Programs and sources whose schedules could not be ensured by the last attempt.",
     schedules.notEnsured,
   );
 

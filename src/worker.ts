@@ -10,7 +10,7 @@ import { runProcess } from "./platform/config/config-error.ts";
 import { createLogger, type Logger } from "./platform/observe/log.ts";
 import { startTracing } from "./platform/observe/tracing.ts";
 import { exportKeyAges } from "./platform/probes/keys.ts";
-import { createProcessRegistry, exportStore } from "./platform/probes/metrics.ts";
+import { createProcessRegistry, exportGauge, exportStore } from "./platform/probes/metrics.ts";
 import { createServerStates } from "./platform/work/server-states.ts";
 import { monthEndTaskQueue } from "./points/contract/month-ends.ts";
 import { shardCount } from "./points/contract/points.ts";
@@ -20,12 +20,7 @@ import { createDueMemory } from "./reservations/use-cases/due-reads.ts";
 import { executeOverdue } from "./reservations/use-cases/overdue.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
 import { awaitConnection } from "./worker/connect.ts";
-import {
-  createMetrics,
-  createMetricsListener,
-  exportTemporalSilence,
-  type Metrics,
-} from "./worker/metrics.ts";
+import { createMetrics, createMetricsListener, type Metrics } from "./worker/metrics.ts";
 import { sweepOverdue } from "./worker/overdue-sweeps.ts";
 import { createWorkerReadiness } from "./worker/readiness.ts";
 import { runToEnd } from "./worker/run-to-end.ts";
@@ -61,8 +56,8 @@ const monthEndPolls = 2;
  * shards of month ends, which have their own task queues and slots, so that they never delay a
  * reservation. They poll from `run` on.
  */
-export async function createWorker(parts: WorkerDeps): Promise<Workers> {
-  const { connection, config, deps, metrics, log } = parts;
+export async function createWorker(workerDeps: WorkerDeps): Promise<Workers> {
+  const { connection, config, deps, metrics, log } = workerDeps;
   const options = {
     connection,
     namespace: config.temporalNamespace,
@@ -82,7 +77,7 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
   } as const;
   const interceptors = { activity: [traceActivities, sealAnswers] };
   const workers = [
-    await Worker.create({ ...options, interceptors, ...mainOptions(parts) }),
+    await Worker.create({ ...options, interceptors, ...mainOptions(workerDeps) }),
     await Worker.create({
       ...options,
       interceptors,
@@ -168,7 +163,15 @@ async function main(): Promise<void> {
   const metrics = createMetrics(createProcessRegistry());
   const temporal = createTemporalWatch();
   const { silenceMs } = temporal;
-  exportTemporalSilence(metrics, silenceMs);
+  exportGauge(
+    metrics.registry,
+    "meguri_temporal_silence_seconds",
+    "How long ago Temporal last answered this worker, which asks every 5 s.",
+    () => {
+      const silence = silenceMs();
+      return silence === undefined ? undefined : silence / 1_000;
+    },
+  );
   const queues = pollsOf(config);
   const readyz = createWorkerReadiness({ states, queues, readSdkMetrics, silenceMs });
   const listener = createMetricsListener(metrics, readSdkMetrics, readyz);

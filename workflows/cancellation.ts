@@ -1,7 +1,7 @@
 /** Carries out the cancellation of a run, which an operator requests: its record ends. */
 import { CancellationScope } from "@temporalio/workflow";
 import type { ChangeInput } from "../src/platform/contract/payloads.ts";
-import { orRefusal, refusalOf } from "./failures.ts";
+import { refusalOf, unwrapRefusal } from "./failures.ts";
 
 interface Cancellation {
   isRequested(): boolean;
@@ -29,7 +29,7 @@ export function createCancellation(
       if (!isRequested || isCarriedOut) return;
       isCarriedOut = true;
       try {
-        await orRefusal(end({ reason: "cancellation requested in Temporal" }));
+        await unwrapRefusal(end({ reason: "cancellation requested in Temporal" }));
       } catch (error) {
         if (refusalOf(error)?.type !== "WRONG_STATE") throw error;
       }

@@ -6,7 +6,7 @@ import { isCancellation } from "@temporalio/workflow";
  * Returns the result of an activity. When the activity is refused, throws a failure with the same
  * reason for the workflow or update that started it.
  */
-export async function orRefusal<T>(activity: Promise<T>): Promise<T> {
+export async function unwrapRefusal<T>(activity: Promise<T>): Promise<T> {
   try {
     return await activity;
   } catch (error) {

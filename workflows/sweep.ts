@@ -3,7 +3,7 @@ import { workflowInfo } from "@temporalio/workflow";
 import { addCounts } from "../src/platform/words/sums.ts";
 import type { ShardLeft } from "../src/points/contract/payloads.ts";
 import { shardCount } from "../src/points/contract/points.ts";
-import { orRefusal } from "./failures.ts";
+import { unwrapRefusal } from "./failures.ts";
 
 /** A part of long work, and the cursor of its next step. */
 export interface Part {
@@ -37,7 +37,7 @@ export async function sweep<P extends Part, Sum extends object>(
         left.push(part);
         continue;
       }
-      const { cursor, ...counts } = await orRefusal(step(part));
+      const { cursor, ...counts } = await unwrapRefusal(step(part));
       sum = addCounts(sum, counts as Sum);
       show(sum);
       if (cursor !== undefined) queue.push({ ...part, cursor });

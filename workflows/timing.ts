@@ -72,12 +72,12 @@ export const grantTiming = {
   /** When even the quickest attempt took longer than this, fewer are made at a time. */
   slowMs: 500,
   /** A longer attempt goes on, but no other one waits for it. */
-  turnMs: 1_000,
+  longMs: 1_000,
   /** How long a grant waits at most for the others of its burst, before its activity completes. */
   deferMs: 20_000,
   /** Then so much is left of its time, in which a slow Temporal takes the answer. */
   completionMs: 15_000,
-  /** The pause between attempts of one activity, each of which waits for its turn again. */
+  /** The pause between attempts of one activity, each of which joins the queue again. */
   againMs: 200,
   /**
    * For this time after it is due, an activity makes another attempt after a retryable error. RETRY

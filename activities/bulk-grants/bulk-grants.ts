@@ -106,7 +106,7 @@ export function bulkGrantActivities(deps: Deps, onBlock: Observers["onBlock"]) {
       return readView(deps, name);
     }),
 
-    /** Tells people at most once what is due about the wait for approvals. */
+    /** Reports at most once what is due about the wait for approvals. */
     announceBulkGrant: checked([bulkGrantInput], async (name) => {
       await announce(deps, name);
       return {};

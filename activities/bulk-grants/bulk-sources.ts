@@ -81,11 +81,11 @@ export function bulkSourceActivities(deps: Deps) {
 
     /** Writes what is wrong with a file that was refused. Returns where. */
     writeRefusal: checked([writeRefusalInput], async (sheet): Promise<FileAddress> => {
-      const place = addressOf(await heartbeatWhile(writeRefusal(deps, sheet)));
-      return { place };
+      const address = addressOf(await heartbeatWhile(writeRefusal(deps, sheet)));
+      return { address };
     }),
 
-    /** Tells people once which files were refused or left. Must not be repeated. */
+    /** Reports once which files were refused or left. Must not be repeated. */
     reportPickUp: checked([pickUpReportInput], async ({ files: sheets, ...report }) => {
       const workflowId = activityInfo().workflowExecution?.workflowId ?? "";
       await reportPickUp(deps, { ...report, sheets, workflowId });
@@ -95,8 +95,8 @@ export function bulkSourceActivities(deps: Deps) {
     moveFile: checked([moveFileInput], async (input): Promise<FileAddress> => {
       const { source, to, programId, bulkGrantId } = input;
       const bulkGrant = bulkGrantId === undefined ? undefined : { programId, bulkGrantId };
-      const place = await heartbeatWhile(moveSheet(deps, { source, to, bulkGrant }));
-      return place ? { place: addressOf(place) } : {};
+      const moved = await heartbeatWhile(moveSheet(deps, { source, to, bulkGrant }));
+      return moved ? { address: addressOf(moved) } : {};
     }),
   };
 }

@@ -9,9 +9,9 @@ import type { Job, JobName } from "../../src/points/rules/jobs.ts";
 import { allJobs } from "../../src/points/use-cases/jobs/all-jobs.ts";
 import {
   type JobType,
-  keepSum,
   readJob,
   type StepResult,
+  storeSum,
 } from "../../src/points/use-cases/jobs/jobs.ts";
 import { releaseScanLock, takeScanLock } from "../../src/points/use-cases/jobs/scan-lock.ts";
 import type { AccountsCursor } from "../../src/points/use-cases/sweep-accounts.ts";
@@ -40,7 +40,7 @@ export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
       const request = snakeCased(job.request);
       const complete = type.begin && (await heartbeatWhile(type.begin(deps, job)));
       if (!complete) return { request };
-      await keepSum(deps, job, complete);
+      await storeSum(deps, job, complete);
       return { request, complete: snakeCased(complete) };
     }),
 
@@ -76,7 +76,7 @@ export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
     finishJob: checked([jobEnd], async ({ sum, files, ...name }): Promise<{ text?: string }> => {
       const { type, job } = await find(name);
       const text = type.finish && (await heartbeatWhile(type.finish(deps, job, sum, files)));
-      await keepSum(deps, job, sum);
+      await storeSum(deps, job, sum);
       return text === undefined ? {} : { text };
     }),
   };

@@ -56,7 +56,7 @@ export function reconcilerActivities(deps: Deps, observers: Observers) {
       const sync = async (): Promise<SyncCounts> => {
         const programs = await readAllPrograms(deps).catch(warn("programs could not be read"));
         // First, because it needs no answer of Temporal.
-        await keepDueHours(deps, programs);
+        await writeDueHours(deps, programs);
         const counts = await syncRuns(deps, since, onFailed);
         await startPurges(deps);
         await startBulkGrants(deps, observers);
@@ -95,7 +95,7 @@ async function startBulkGrants(
 }
 
 /** Does not throw: a failure leaves the due hours to the next pass. */
-async function keepDueHours(deps: Deps, programs: readonly Program[] | undefined): Promise<void> {
+async function writeDueHours(deps: Deps, programs: readonly Program[] | undefined): Promise<void> {
   const onFailed = (programId: string, err: unknown) =>
     log.warn("the due hours of a program are left to the next pass", { programId, err });
   const warnOfHours = warn("due hours are left to the next pass");

@@ -37,8 +37,8 @@ import { grantTiming } from "../../workflows/timing.ts";
 import { checked } from "../checked.ts";
 import { unexpectedMessage } from "../failures.ts";
 import { fromTemporal } from "../operators.ts";
+import { createDueGrantQueue } from "./due-grant-queue.ts";
 import { toStep } from "./reservation-steps.ts";
-import { createTurns } from "./turns.ts";
 import { failIfStopping, holdUntil, notDue } from "./until-due.ts";
 
 const { firstMs, againMs, completionMs, silentMs, lookMs } = grantTiming;
@@ -47,7 +47,7 @@ export function reservationActivities(
   deps: Deps,
   { onDone, pastDue }: Pick<Observers, "onDone" | "pastDue">,
 ) {
-  const turns = createTurns();
+  const queue = createDueGrantQueue();
 
   async function execute(grant: Grant): Promise<Execution> {
     const resetTime = resetTimeOf(grant.originalRunId);
@@ -93,12 +93,12 @@ export function reservationActivities(
 
   /**
    * Attempts to grant until an attempt has an answer: a retry by Temporal would cost the time that
-   * other grants of a burst need. A repeated attempt waits for its turn behind them.
+   * other grants of a burst need. A repeated attempt joins the queue behind them.
    */
   async function attemptInTurn(grant: Grant): Promise<ReservationStep> {
     for (;;) {
       try {
-        return await turns.take(async () => {
+        return await queue.run(async () => {
           failIfStopping();
           return attempt(grant);
         });
@@ -118,7 +118,7 @@ export function reservationActivities(
     const step = await attemptInTurn(grant);
     // The work after the completion takes four fifths of the CPU time of a grant.
     const { currentAttemptScheduledTimestampMs: begun, startToCloseTimeoutMs } = activityInfo();
-    await turns.untilAllEnded(begun + startToCloseTimeoutMs - completionMs - Date.now());
+    await queue.untilAllEnded(begun + startToCloseTimeoutMs - completionMs - Date.now());
     return step;
   }
 

@@ -7,8 +7,8 @@ export type Scanned<K extends Kind> = {
   readonly [Each in K]: Ref<Each> & { readonly value: Records[Each] };
 }[K];
 
-/** One of `segments` disjoint parts of a table. */
-interface ScanPart {
+/** One of `segments` disjoint segments of a table. */
+interface ScanSegment {
   readonly segment: number;
   readonly segments: number;
 }
@@ -29,12 +29,12 @@ export type ScannedKind =
 
 export interface TableScan {
   /**
-   * Lists the records of some kinds that lie in one table, in a part of it. Reads every item of
-   * that part; pages may be empty. Strongly consistent.
+   * Lists the records of some kinds that lie in one table, in a segment of it. Reads every item of
+   * that segment; pages may be empty. Strongly consistent.
    */
   scan<K extends ScannedKind>(
     kinds: readonly K[],
-    part: ScanPart,
+    segment: ScanSegment,
     page: PageRequest,
   ): Promise<Page<Scanned<K>>>;
 }

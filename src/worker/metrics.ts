@@ -1,13 +1,12 @@
 /** The metrics of a worker, and the page that exposes them. */
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Histogram, Registry } from "prom-client";
 import type { Observers } from "../hub/observers.ts";
 import {
   type Answer,
   createOperatorsListener,
   type OperatorsListener,
 } from "../platform/probes/listener.ts";
-import { createMetricsPage } from "../platform/probes/metrics.ts";
-import type { Milliseconds } from "../platform/words/units.ts";
+import { createMetricsPage, exportGauge } from "../platform/probes/metrics.ts";
 import type { OverdueFound } from "../reservations/ports/observers.ts";
 import { latenessOf } from "../reservations/rules/reservation.ts";
 import { createPassGauge } from "./pass-gauge.ts";
@@ -35,32 +34,27 @@ export const createMetrics = (registry = new Registry()): Metrics => ({
 });
 
 function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pastDue"> {
-  const registers = [registry];
   const lateness = new Histogram({
     name: "meguri_reservation_lateness_seconds",
     help: "How long after execute_time, or a later last change, a reservation was granted.",
     labelNames: ["cause"],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200],
-    registers,
+    registers: [registry],
   });
   for (const cause of ["due", "paused", "retried"]) lateness.zero({ cause });
   const pastDue = createPastDueGrants();
-  new Gauge({
-    name: "meguri_reservations_past_due",
-    help: "How many grants this worker holds whose time is over, by its own memory.",
-    registers,
-    collect() {
-      this.set(pastDue.read().count);
-    },
-  });
-  new Gauge({
-    name: "meguri_reservation_oldest_past_due_seconds",
-    help: "For how long the oldest of them has been due; 0 when there is none.",
-    registers,
-    collect() {
-      this.set(pastDue.read().oldestMs / 1_000);
-    },
-  });
+  exportGauge(
+    registry,
+    "meguri_reservations_past_due",
+    "How many grants this worker holds whose time is over, by its own memory.",
+    () => pastDue.read().count,
+  );
+  exportGauge(
+    registry,
+    "meguri_reservation_oldest_past_due_seconds",
+    "For how long the oldest of them has been due; 0 when there is none.",
+    () => pastDue.read().oldestMs / 1_000,
+  );
   return {
     pastDue,
     onDone(reservation, cause) {
@@ -70,18 +64,21 @@ function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pas
 }
 
 function sweepMetrics(registry: Registry): Pick<Metrics, "onOverdue" | "onSwept"> {
-  const count = createPassGauge(registry, {
-    name: "meguri_reservations_overdue",
-    help: "How many overdue reservations and holds the last sweep of this worker has found.",
-  });
-  const oldest = createPassGauge(registry, {
-    name: "meguri_reservation_oldest_overdue_seconds",
-    help: "For how long the oldest of them had been due; 0 when there was none.",
-  });
-  const setLastSweep = createTimeGauge(registry, {
-    name: "meguri_last_sweep_timestamp_seconds",
-    help: "When the last sweep of this worker over what is overdue ended, since 1970.",
-  });
+  const count = createPassGauge(
+    registry,
+    "meguri_reservations_overdue",
+    "How many overdue reservations and holds the last sweep of this worker has found.",
+  );
+  const oldest = createPassGauge(
+    registry,
+    "meguri_reservation_oldest_overdue_seconds",
+    "For how long the oldest of them had been due; 0 when there was none.",
+  );
+  const setLastSweep = createTimeGauge(
+    registry,
+    "meguri_last_sweep_timestamp_seconds",
+    "When the last sweep of this worker over what is overdue ended, since 1970.",
+  );
   return {
     onOverdue({ overdue, failed, oldestMs }) {
       count.set([["", overdue + failed]]);
@@ -96,15 +93,17 @@ function sweepMetrics(registry: Registry): Pick<Metrics, "onOverdue" | "onSwept"
 }
 
 function passMetrics(registry: Registry): Pick<Observers, "onPass" | "onPaused"> {
-  const setLastPass = createTimeGauge(registry, {
-    name: "meguri_reconciler_last_pass_timestamp_seconds",
-    help: "When the last pass of the reconciler on this worker ended, since 1970.",
-  });
-  const paused = createPassGauge(registry, {
-    name: "meguri_reservations_paused",
-    help: "How many due reservations wait because their program is paused.",
-    label: "program_id",
-  });
+  const setLastPass = createTimeGauge(
+    registry,
+    "meguri_reconciler_last_pass_timestamp_seconds",
+    "When the last pass of the reconciler on this worker ended, since 1970.",
+  );
+  const paused = createPassGauge(
+    registry,
+    "meguri_reservations_paused",
+    "How many due reservations wait because their program is paused.",
+    "program_id",
+  );
   return {
     onPass: setLastPass,
     onPaused: (counts) => paused.set(counts),
@@ -112,32 +111,27 @@ function passMetrics(registry: Registry): Pick<Observers, "onPass" | "onPaused">
 }
 
 /** Creates a gauge of when something happened last. Returns how it is set to now. */
-function createTimeGauge(registry: Registry, options: { name: string; help: string }): () => void {
+function createTimeGauge(registry: Registry, name: string, help: string): () => void {
   let time: number | undefined;
-  new Gauge({
-    ...options,
-    registers: [registry],
-    collect() {
-      if (time === undefined) this.remove();
-      else this.set(time);
-    },
-  });
+  exportGauge(registry, name, help, () => time);
   return () => {
     time = Date.now() / 1_000;
   };
 }
 
 function monthEndMetrics(registry: Registry): Pick<Observers, "onMonthEnds"> {
-  const behind = createPassGauge(registry, {
-    name: "meguri_month_end_months_behind",
-    help: "How many months have ended in a program without a whole month end.",
-    label: "program_id",
-  });
-  const failedAccounts = createPassGauge(registry, {
-    name: "meguri_month_end_failed_accounts",
-    help: "How many accounts have failed in the last whole month end of a program.",
-    label: "program_id",
-  });
+  const behind = createPassGauge(
+    registry,
+    "meguri_month_end_months_behind",
+    "How many months have ended in a program without a whole month end.",
+    "program_id",
+  );
+  const failedAccounts = createPassGauge(
+    registry,
+    "meguri_month_end_failed_accounts",
+    "How many accounts have failed in the last whole month end of a program.",
+    "program_id",
+  );
   return {
     onMonthEnds(census) {
       behind.set(census?.behind);
@@ -147,15 +141,17 @@ function monthEndMetrics(registry: Registry): Pick<Observers, "onMonthEnds"> {
 }
 
 function bulkMetrics(registry: Registry): Pick<Observers, "onBulkGrants" | "onBlock"> {
-  const bulkGrants = createPassGauge(registry, {
-    name: "meguri_bulk_grants",
-    help: "Bulk grants that have not ended, by state.",
-    label: "state",
-  });
-  const oldestWaiting = createPassGauge(registry, {
-    name: "meguri_bulk_grant_oldest_waiting_seconds",
-    help: "How long ago the oldest one that awaits approval was submitted; 0 when none does.",
-  });
+  const bulkGrants = createPassGauge(
+    registry,
+    "meguri_bulk_grants",
+    "Bulk grants that have not ended, by state.",
+    "state",
+  );
+  const oldestWaiting = createPassGauge(
+    registry,
+    "meguri_bulk_grant_oldest_waiting_seconds",
+    "How long ago the oldest one that awaits approval was submitted; 0 when none does.",
+  );
   const rows = new Counter({
     name: "meguri_bulk_rows_total",
     help: "Rows of bulk grants that this worker has executed, by outcome.",
@@ -173,23 +169,6 @@ function bulkMetrics(registry: Registry): Pick<Observers, "onBulkGrants" | "onBl
       rows.inc({ outcome: "failed" }, failures.length);
     },
   };
-}
-
-/** Exports how long ago Temporal last answered, once it has. */
-export function exportTemporalSilence(
-  { registry }: Metrics,
-  silenceMs: () => Milliseconds | undefined,
-): void {
-  new Gauge({
-    name: "meguri_temporal_silence_seconds",
-    help: "How long ago Temporal last answered this worker, which asks every 5 s.",
-    registers: [registry],
-    collect() {
-      const silence = silenceMs();
-      if (silence === undefined) this.remove();
-      else this.set(silence / 1_000);
-    },
-  });
 }
 
 /** Serves `/metrics`, which has the metrics of the SDK as well, `/readyz` and `/livez`. */

@@ -23,9 +23,10 @@ const keptMs = 180_000;
  */
 export function createPassGauge(
   registry: Registry,
-  options: { readonly name: string; readonly help: string; readonly label?: string },
+  name: string,
+  help: string,
+  label?: string,
 ): PassGauge {
-  const { name, help, label } = options;
   let shown: ReadonlyMap<string, number> = new Map();
   let setAt = 0;
   new Gauge({

@@ -45,8 +45,8 @@ const env = () => ({
 });
 
 /** What the command says when it does not begin. */
-const refusal = (args: string[], variables: NodeJS.ProcessEnv = {}, beatWaitMs?: number) =>
-  compareRestored(args, { ...env(), ...variables }, () => {}, beatWaitMs).then(
+const refusal = (args: string[], variables: NodeJS.ProcessEnv = {}, heartbeatWaitMs?: number) =>
+  compareRestored(args, { ...env(), ...variables }, () => {}, heartbeatWaitMs).then(
     () => "none",
     ({ name, message }: Error) => `${name}: ${message}`,
   );
@@ -113,7 +113,7 @@ test("says what differs, mends it, and each call is made once", async () => {
 
 test("repairs no tables that a server uses, and none that are missing", async () => {
   await onRestored(async (restored) => {
-    const lease = createLease(restored, "schedules", quiet, { beatMs: 20, deadMs: 60_000 });
+    const lease = createLease(restored, "schedules", quiet, { heartbeatMs: 20, deadMs: 60_000 });
     await lease.take();
     expect(await refusal(["--repair"], {}, 2_000)).toMatch(/^OperatorError: a server uses /);
     await lease.close();
@@ -129,7 +129,7 @@ test("repairs tables whose lease has a holder of the past", async () => {
     const ref = leaseRef("schedules");
     await engine.transact({
       ...{ key: ref, readSet: [ref], expectAbsent: [], call: undefined },
-      decide: (tx) => tx.put(ref, { holder: "gone", beat: 7 }),
+      decide: (tx) => tx.put(ref, { holder: "gone", heartbeat: 7 }),
     });
   });
   expect(await refusal(["--repair"], {}, 50)).toBe("none");

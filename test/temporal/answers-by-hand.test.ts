@@ -46,7 +46,7 @@ const made = {
   ...{ step: "END", state: "DONE", revision: 7, digest: "d", run: 9, is_own: true },
   ...{ block_count: 0, row_count: 9, total_points: 90 },
   ...{ submitter: asService("nobody"), facts: [], rows: [], approvers: [], details: "", files: [] },
-  ...{ place: "nightly/done/another.csv", execute_time: "2099-01-01T00:00:00Z" },
+  ...{ address: "nightly/done/another.csv", execute_time: "2099-01-01T00:00:00Z" },
   counts: { granted_count: 9, granted_points: 90, failed_count: 0, problem_counts: {} },
 };
 

@@ -73,7 +73,7 @@ function startServer(
     transact: (request) =>
       link.isCutOff ? Promise.reject(new Error("cut off")) : deps.engine.transact(request),
   };
-  const timing = { beatMs: 50, deadMs: 5_000 };
+  const timing = { heartbeatMs: 50, deadMs: 5_000 };
   const lease = createLease({ engine, reader: deps.reader }, "schedules", log, timing);
   const own = { ...pauses, handOverMs };
   const ensured = keepEnsuringSchedules(workflows, deps.reader, lease, [], own);

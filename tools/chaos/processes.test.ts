@@ -21,15 +21,15 @@ function fakeChild(): FakeChild {
   return { pid: 2 ** 30, exited, end, killHard: endBy("SIGKILL"), stop: endBy("SIGTERM") };
 }
 
-let heard: string[] = [];
+let events: string[] = [];
 const observer: Observer = {
-  onEnd: (what) => heard.push(what),
-  onRetry: (what) => heard.push(what),
-  onLost: ({ message }) => heard.push(message.replace(/\d+ s/, "N s")),
+  onEnd: (what) => events.push(what),
+  onRetry: (what) => events.push(what),
+  onLost: ({ message }) => events.push(message.replace(/\d+ s/, "N s")),
 };
 
 beforeEach(() => {
-  heard = [];
+  events = [];
 });
 
 const quick = { retryMs: 1, giveUpMs: 50 };
@@ -57,7 +57,7 @@ test("a process that a fault has killed is started again when the fault ends", a
   expect(one.children).toHaveLength(1);
   await end();
   expect(one.children).toHaveLength(2);
-  expect(heard).toEqual([]);
+  expect(events).toEqual([]);
 });
 
 test("a process that ends by itself is started once, also while a fault kills it", async () => {
@@ -72,7 +72,7 @@ test("a process that ends by itself is started once, also while a fault kills it
   expect(await one.children[1]?.exited).toBe("SIGKILL");
   await end();
   expect(one.children).toHaveLength(3);
-  expect(heard).toEqual(["it ended by itself: exit code 1"]);
+  expect(events).toEqual(["it ended by itself: exit code 1"]);
 });
 
 test("a process that ends as soon as it is ready is started again", async () => {
@@ -86,21 +86,21 @@ test("a process that ends as soon as it is ready is started again", async () => 
   };
   await end();
   await eventually(async () => expect(one.children).toHaveLength(3));
-  expect(heard).toEqual(["it ended by itself: exit code 2"]);
+  expect(events).toEqual(["it ended by itself: exit code 2"]);
 });
 
 test("a process that cannot be started again is tried for a time, and then lost", async () => {
   const one = await started(() => Promise.reject(new Error("did not start\nEADDRINUSE")));
   await (await killed(one))();
-  expect(heard.slice(0, -1)).not.toEqual([]);
-  expect(new Set(heard.slice(0, -1))).toEqual(new Set(["it is started once more: did not start"]));
-  expect(heard.at(-1)).toBe("it was not ready again in N s: did not start\nEADDRINUSE");
+  expect(events.slice(0, -1)).not.toEqual([]);
+  expect(new Set(events.slice(0, -1))).toEqual(new Set(["it is started once more: did not start"]));
+  expect(events.at(-1)).toBe("it was not ready again in N s: did not start\nEADDRINUSE");
 });
 
 test("a process that cannot go on where it was is lost when it ends by itself", async () => {
   const { children } = await started(async () => {}, { startsAgain: false });
   children[0]?.end("SIGSEGV");
-  await eventually(async () => expect(heard).toEqual(["it ended by itself: SIGSEGV"]));
+  await eventually(async () => expect(events).toEqual(["it ended by itself: SIGSEGV"]));
   expect(children).toHaveLength(1);
 });
 
@@ -117,5 +117,5 @@ test("the end of a run ends the tries, and a process that is ready too late", as
   const endOther = (await killed(other))();
   await other.process.kill();
   await endOther;
-  expect(heard.filter((what) => /not ready again|by itself/.test(what))).toEqual([]);
+  expect(events.filter((what) => /not ready again|by itself/.test(what))).toEqual([]);
 });

@@ -135,9 +135,9 @@ async function compareInbox(deps: CompareDeps, ownerId: string, inbox: Inbox): P
   const groups: UnreadGroup[] = [];
   const pages = allPages(pageSize, (page) => deps.reader.unreadGroups(ownerId, false, page));
   for await (const page of pages) groups.push(...page);
-  const counted = countAgain(inbox, groups);
-  if (countsOf(counted) === countsOf(inbox)) return;
-  const detail = `${countsOf(counted)}, not ${countsOf(inbox)}`;
+  const recount = countAgain(inbox, groups);
+  if (countsOf(recount) === countsOf(inbox)) return;
+  const detail = `${countsOf(recount)}, not ${countsOf(inbox)}`;
   const ref = inboxRef(ownerId);
   await found(deps, { kind: "INBOX_DIFFERS", name: ownerId, detail }, () =>
     deps.engine.transact({
@@ -162,8 +162,8 @@ function countAgain(inbox: Inbox, groups: readonly UnreadGroup[]): Inbox {
   const version = inbox.version + 1;
   const none = { notificationCount: 0, closedCount: 0, actorCount: 0, kindCounts: {} };
   const empty: Inbox = { ...inbox, ...none, unseen: [], olderUnseenCount: 0 };
-  const counted = groups
+  const recount = groups
     .toSorted((a, b) => versionOf(a) - versionOf(b))
     .reduce<Inbox>((sum, group) => replaceGroup(sum, undefined, inboxCountsOf(group)), empty);
-  return { ...counted, version, changeVersion: version };
+  return { ...recount, version, changeVersion: version };
 }

@@ -94,14 +94,14 @@ async function compareCount(
   deps: CompareDeps,
   target: Target,
   kind: ReactionKind,
-  counted: number,
+  activeCount: number,
 ): Promise<void> {
   let count = 0;
   const pages = allPages(pageSize, (page) => deps.reader.reactions({ target, kind }, page));
   for await (const reactions of pages) count += reactions.length;
-  if (count === counted) return;
+  if (count === activeCount) return;
   const name = `${target.type}/${target.id}`;
-  const detail = `${count} of ${kind}, not ${counted}`;
+  const detail = `${count} of ${kind}, not ${activeCount}`;
   const ref = targetRef(target);
   await found(deps, { kind: "REACTION_COUNT_DIFFERS", name, detail }, () =>
     deps.engine.transact({
@@ -111,7 +111,7 @@ async function compareCount(
       call: undefined,
       decide(tx) {
         const stored = tx.get(ref);
-        if (!stored || countIn(stored.counts, kind) !== counted) return;
+        if (!stored || countIn(stored.counts, kind) !== activeCount) return;
         const { [kind]: _, ...others } = stored.counts;
         const counts = count > 0 ? { ...others, [kind]: count } : others;
         tx.put(ref, { ...stored, counts });

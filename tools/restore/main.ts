@@ -23,7 +23,7 @@ import { compareTables } from "./compare.ts";
 import { type Finding, findingKinds } from "./findings.ts";
 
 /** A holder of the lease of the schedules writes a heartbeat every 10 s, and may be late. */
-const usualBeatWaitMs: Milliseconds = 25_000;
+const usualHeartbeatWaitMs: Milliseconds = 25_000;
 
 /**
  * Prints a line for each finding, then their numbers. Returns the exit code. Throws OperatorError
@@ -33,7 +33,7 @@ export async function compareRestored(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   print: (line: string) => void,
-  beatWaitMs = usualBeatWaitMs,
+  heartbeatWaitMs = usualHeartbeatWaitMs,
 ): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { repair: { type: "boolean" } } });
   const { repair = false } = values;
@@ -49,7 +49,7 @@ export async function compareRestored(
   const { dynamoEndpoint: endpoint, region, dynamoTransport: transport } = config;
   const clients = createClients({ endpoint, region, transport });
   try {
-    if (repair) await requireUnused(deps, beatWaitMs);
+    if (repair) await requireUnused(deps, heartbeatWaitMs);
     const tables = createTableScan(clients.retrying, tableName(config.tablePrefix));
     await compareTables({ ...deps, ...tables, repair, report });
   } catch (error) {
@@ -75,12 +75,12 @@ function lineOf({ kind, name, detail, outcome }: Finding): string {
  * holder as well, but no server writes its heartbeats. Workers hold no lease, so this does not find
  * them.
  */
-async function requireUnused({ reader }: Deps, beatWaitMs: Milliseconds): Promise<void> {
+async function requireUnused({ reader }: Deps, heartbeatWaitMs: Milliseconds): Promise<void> {
   const read = async () => (await reader.get(leaseRef("schedules")))?.value;
   const before = await read();
   if (!before?.holder) return;
-  await sleep(beatWaitMs);
-  if ((await read())?.beat === before.beat) return;
+  await sleep(heartbeatWaitMs);
+  if ((await read())?.heartbeat === before.heartbeat) return;
   throw new OperatorError("a server uses these tables: stop all servers and workers first");
 }
 

@@ -15,14 +15,14 @@ export async function scanTable<K extends ScannedKind>(
   kinds: readonly K[],
   process: (records: readonly Scanned<K>[]) => Promise<void>,
 ): Promise<void> {
-  const scanPart = async (segment: number) => {
+  const scanSegment = async (segment: number) => {
     const read = (page: { size: number; cursor: string | undefined }) =>
       scan(kinds, { segment, segments }, page);
     for await (const records of allPages(pageSize, read)) {
       if (records.length > 0) await process(records);
     }
   };
-  await Promise.all(Array.from({ length: segments }, (_, segment) => scanPart(segment)));
+  await Promise.all(Array.from({ length: segments }, (_, segment) => scanSegment(segment)));
 }
 
 /** The records of one kind. */

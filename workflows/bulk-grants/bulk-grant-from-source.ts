@@ -21,7 +21,7 @@ import type {
 } from "../../src/bulk-grants/contract/sheet-sources.ts";
 import { type BulkGrantState, finalStates } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
-import { orRefusal } from "../failures.ts";
+import { unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { pollTiming, sourceTiming } from "../timing.ts";
 import { followBulkGrant, resultOf } from "./bulk-grant.ts";
@@ -73,7 +73,7 @@ function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
   const start = typedSearchAttributes.get(scheduledKey) ?? startTime;
   setCurrentDetails(`Submits ${escapeMarkdown(source)}.`);
   return CancellationScope.nonCancellable(() =>
-    orRefusal(
+    unwrapRefusal(
       submitFromSource({
         program_id,
         bulk_grant_id,
@@ -96,7 +96,7 @@ async function awaitEnd(
 ): Promise<BulkGrantResult> {
   const { firstMs, factor, mostMs } = pollTiming;
   for (let pause: number = firstMs; ; pause = Math.min(pause * factor, mostMs)) {
-    const view = await orRefusal(advanceBulkGrant(key));
+    const view = await unwrapRefusal(advanceBulkGrant(key));
     if (finalStates.has(view.state as BulkGrantState)) return resultOf(view);
     await sleep(pause);
     if (workflowInfo().continueAsNewSuggested) await continueAgain();

@@ -17,7 +17,7 @@ import {
 } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import type { BulkChangeInput, BulkGrantInput } from "../../src/bulk-grants/contract/payloads.ts";
 import type { Milliseconds } from "../../src/platform/words/units.ts";
-import { orNothing, orRefusal } from "../failures.ts";
+import { orNothing, unwrapRefusal } from "../failures.ts";
 import { bulkGrantTiming, changeTiming } from "../timing.ts";
 import { createBulkView } from "./bulk-grant-view.ts";
 
@@ -95,7 +95,7 @@ export function createBulkRun(key: BulkGrantInput): BulkRun {
     async read() {
       isRefreshRequested = false;
       await cancelling;
-      return orRefusal(readView());
+      return unwrapRefusal(readView());
     },
     show,
     async whileRowsRun(work) {
@@ -134,7 +134,7 @@ function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
   // A run whose cancellation is requested still answers.
   const answer = (change: () => Promise<BulkGrantStatus>) =>
     CancellationScope.nonCancellable(async () => {
-      const status = await orRefusal(change());
+      const status = await unwrapRefusal(change());
       requestRefresh();
       return status;
     });

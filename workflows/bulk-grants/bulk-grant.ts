@@ -21,7 +21,7 @@ import {
   rangeCount,
 } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import type { BulkGrantInput } from "../../src/bulk-grants/contract/payloads.ts";
-import { orNothing, orRefusal } from "../failures.ts";
+import { orNothing, unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { bulkGrantTiming } from "../timing.ts";
 import { type BulkRun, createBulkRun } from "./bulk-grant-run.ts";
@@ -140,7 +140,7 @@ export async function followBulkGrant(
     const summary = `blocks ${range.from + 1} to ${range.to} of ${view.block_count}`;
     const { runBlocks, validateBlocks } = onBlocks(summary);
     const activity = step === "RUN" ? runBlocks : validateBlocks;
-    const result = await orRefusal(activity(input));
+    const result = await unwrapRefusal(activity(input));
     const { counts, rows } = result;
     if (counts && rows) {
       view = { ...view, counts, rows };
@@ -151,11 +151,11 @@ export async function followBulkGrant(
 }
 
 /** The next step, as the store has it. */
-const seen = (ask: () => Promise<BulkGrantView>): Promise<BulkGrantView> => orRefusal(ask());
+const seen = (ask: () => Promise<BulkGrantView>): Promise<BulkGrantView> => unwrapRefusal(ask());
 
-/** Tells people something. What cannot be sent is left out. */
-const tried = (tell: (key: BulkGrantInput) => Promise<object>, { key }: BulkRun) =>
-  orNothing(tell(key));
+/** Reports something to people. What cannot be sent is left out. */
+const tried = (report: (key: BulkGrantInput) => Promise<object>, { key }: BulkRun) =>
+  orNothing(report(key));
 
 /** Reports the outcome. What is not reported for certain is read from the record again. */
 async function report(

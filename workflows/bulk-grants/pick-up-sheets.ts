@@ -27,7 +27,7 @@ import {
 import { withoutControls } from "../../src/platform/words/controls.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
-import { orRefusal, refusalOf, refuse } from "../failures.ts";
+import { refusalOf, refuse, unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { pickUpTiming, pollTiming } from "../timing.ts";
 
@@ -65,15 +65,15 @@ export async function pickUpSheets(input: PickUpInput): Promise<PickUpResult> {
   const gone = new Set<string>();
   /** The number of files that were taken since the listing began. */
   let taken = 0;
-  const inTurn = createTurns(maxRead);
+  const limit = createLimit(maxRead);
   for (;;) {
     const at = cursor === undefined ? {} : { cursor };
-    const listed = await orRefusal(listNewFiles({ source_name, ...at }));
+    const listed = await unwrapRefusal(listNewFiles({ source_name, ...at }));
     const seen = seenOf(result);
     const files = listed.files.filter(({ source }) => !seen.has(source) && !gone.has(source));
     await Promise.all(
       files.map(async (file) => {
-        const outcome = await pickUp(program_id, file, inTurn);
+        const outcome = await pickUp(program_id, file, limit);
         if (outcome) result = added(result, outcome);
         else gone.add(file.source);
         setCurrentDetails(reportOf(result, escapeMarkdown));
@@ -90,11 +90,11 @@ export async function pickUpSheets(input: PickUpInput): Promise<PickUpResult> {
     taken = 0;
   }
   setCurrentDetails(reportOf(result, escapeMarkdown));
-  const isTold = await tell(program_id, result, new Set(known));
+  const isReported = await reportFiles(program_id, result, new Set(known));
   if (result.left.length === 0) return result;
   const stuck = result.left.filter(isStuck).map(({ source }) => source);
   const failure: PickUpFailure = {
-    known: stuck.filter((source) => isTold || known.includes(source)).slice(0, maxKnown),
+    known: stuck.filter((source) => isReported || known.includes(source)).slice(0, maxKnown),
   };
   throw refuse(reportOf(result, withoutControls), pickUpIncomplete, [failure]);
 }
@@ -111,10 +111,10 @@ function knownBefore(): readonly string[] {
 }
 
 /**
- * Tells people which files were refused or left, once. The wrong rows of a file that was submitted
+ * Reports which files were refused or left, once. The wrong rows of a file that was submitted
  * are reported by its bulk grant. Returns false when a message may be missing.
  */
-async function tell(
+async function reportFiles(
   program_id: string,
   { failed, left }: PickUpResult,
   known: ReadonlySet<string>,
@@ -143,11 +143,11 @@ const added = (total: PickUpResult, next: Partial<PickUpResult>): PickUpResult =
   left: [...total.left, ...(next.left ?? [])],
 });
 
-/** Calls a function when it is its turn. */
-type Turns = <T>(use: () => Promise<T>) => Promise<T>;
+/** Calls a function as soon as fewer than a number of its calls are under way. */
+type Limit = <T>(use: () => Promise<T>) => Promise<T>;
 
 /** Returns a function that calls `use` when fewer than `most` of its calls are under way. */
-function createTurns(most: number): Turns {
+function createLimit(most: number): Limit {
   let busy = 0;
   return async (use) => {
     while (busy >= most) await condition(() => busy < most);
@@ -170,12 +170,12 @@ interface Moved {
 async function pickUp(
   program_id: string,
   { source, bulk_grant_id, title }: PickUpFile,
-  inTurn: Turns,
+  limit: Limit,
 ): Promise<Partial<PickUpResult> | undefined> {
   const start_time = workflowInfo().startTime.toISOString();
   try {
     const input = { program_id, bulk_grant_id, source, title, start_time };
-    const { sheet } = await inTurn(() => pickUpSheet(input));
+    const { sheet } = await limit(() => pickUpSheet(input));
     // Another pick-up may have submitted and moved the file since it was listed.
     if (!sheet) return undefined;
     const { revision, ...key } = sheet;
@@ -194,7 +194,7 @@ async function pickUp(
     const file = { source, reason: type ?? "INTERNAL", message };
     // Nothing is wrong with the file: the source may not grant in the program, or not read it.
     if (type === "PERMISSION_DENIED") return { left: [file] };
-    const errorsAt = await inTurn(() => errorsOf({ program_id, bulk_grant_id, ...file }));
+    const errorsAt = await limit(() => errorsOf({ program_id, bulk_grant_id, ...file }));
     return failed({ program_id }, file, errorsAt);
   }
 }
@@ -235,7 +235,7 @@ async function validated({ revision, ...key }: PickedUpSheet): Promise<BulkGrant
 async function errorsOf(input: WriteRefusalInput): Promise<string | undefined> {
   try {
     const written = await writeRefusal(input);
-    return written.place;
+    return written.address;
   } catch (error) {
     if (isCancellation(error)) throw error;
     return undefined;
@@ -249,7 +249,7 @@ async function errorsOf(input: WriteRefusalInput): Promise<string | undefined> {
 async function moveAway(input: MoveFileInput): Promise<Moved> {
   try {
     const moved = await moveFile(input);
-    return { movedTo: moved.place };
+    return { movedTo: moved.address };
   } catch (error) {
     if (isCancellation(error)) throw error;
     const message = refusalOf(error)?.message;

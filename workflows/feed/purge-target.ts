@@ -8,7 +8,7 @@ import {
 import type { Activities } from "../../activities/index.ts";
 import type { PurgeTargetInput } from "../../src/feed/contract/purges.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
-import { orRefusal } from "../failures.ts";
+import { unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { sweepTiming } from "../timing.ts";
 
@@ -27,21 +27,21 @@ export async function purgeTarget(input: PurgeTargetInput): Promise<void> {
   const { type, id, owner_id } = input;
   const target = { type, id };
   setCurrentDetails("Reads the kinds of the reactions.");
-  let kinds = input.kinds ?? (await orRefusal(readKindsToPurge(target)));
+  let kinds = input.kinds ?? (await unwrapRefusal(readKindsToPurge(target)));
   for (let [kind] = kinds; kind !== undefined; [kind] = kinds) {
     if (workflowInfo().continueAsNewSuggested) {
       await continueAsNew<typeof purgeTarget>({ ...target, owner_id, kinds });
     }
     setCurrentDetails(escapeMarkdown(`Purges reactions, page by page: ${kinds.join(", ")}.`));
-    const hasMore = await orRefusal(purgeReactions({ ...target, kind }));
+    const hasMore = await unwrapRefusal(purgeReactions({ ...target, kind }));
     if (!hasMore) kinds = kinds.slice(1);
   }
   setCurrentDetails("Purges events, and ends the notifications of their owners.");
-  while (await orRefusal(purgeEvents(target))) {
+  while (await unwrapRefusal(purgeEvents(target))) {
     if (workflowInfo().continueAsNewSuggested) {
       await continueAsNew<typeof purgeTarget>({ ...target, owner_id, kinds });
     }
   }
-  await orRefusal(endPurge(target));
+  await unwrapRefusal(endPurge(target));
   setCurrentDetails("No reactions and events are left.");
 }

@@ -15,7 +15,7 @@ import type { HoldStep } from "../../src/holds/contract/holds.ts";
 import type { HoldInput, HoldKey } from "../../src/holds/contract/payloads.ts";
 import { detailsQuery, refreshSignal } from "../../src/platform/contract/record-runs.ts";
 import { createCancellation } from "../cancellation.ts";
-import { orRefusal } from "../failures.ts";
+import { unwrapRefusal } from "../failures.ts";
 import { leftMsUntil, requireFields } from "../inputs.ts";
 import { changeTiming, holdTiming } from "../timing.ts";
 import { detailsOf, upsertEnd } from "./hold-view.ts";
@@ -63,7 +63,7 @@ function createRun(input: HoldInput) {
   async function readRecord(): Promise<HoldStep> {
     isRefreshRequested = false;
     await cancellation.carryOut();
-    return orRefusal(timeOutHold(key));
+    return unwrapRefusal(timeOutHold(key));
   }
 
   return {

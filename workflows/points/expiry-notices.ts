@@ -10,7 +10,7 @@ import {
   expiryNoticesIncomplete,
 } from "../../src/points/contract/notices.ts";
 import { failedNames, shardCount } from "../../src/points/contract/points.ts";
-import { orRefusal, refuse } from "../failures.ts";
+import { refuse, unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { allShards, sweep } from "../sweep.ts";
 import { withState } from "../sweep-state.ts";
@@ -37,7 +37,7 @@ export async function expiryNotices(input: ExpiryNoticesInput): Promise<ExpiryNo
 async function notify(input: ExpiryNoticesInput): Promise<ExpiryNoticesResult> {
   requireFields(input, { program_id: "string" });
   const { program_id, so_far } = input;
-  const { month } = so_far ?? (await orRefusal(readAnnouncedMonth({ program_id })));
+  const { month } = so_far ?? (await unwrapRefusal(readAnnouncedMonth({ program_id })));
   if (month === undefined) {
     return ended(nothing, { report: "The program notifies nobody of points that expire now." });
   }

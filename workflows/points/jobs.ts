@@ -15,7 +15,7 @@ import { liabilityKind } from "../../src/points/contract/liability-reports.ts";
 import type { SegmentLeft } from "../../src/points/contract/payloads.ts";
 import { verificationKind } from "../../src/points/contract/verifications.ts";
 import type { JobRequest } from "../../src/points/rules/jobs.ts";
-import { orRefusal } from "../failures.ts";
+import { unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { sweep } from "../sweep.ts";
 import { jobTiming } from "../timing.ts";
@@ -42,7 +42,7 @@ export function jobWorkflow(kind: JobKind) {
     let request = so_far?.request;
     if (request === undefined) {
       setCurrentDetails(beginning);
-      const begun = await orRefusal(beginJob(name));
+      const begun = await unwrapRefusal(beginJob(name));
       ({ request } = begun);
       if (begun.complete) {
         setCurrentDetails("It was complete already.");
@@ -74,7 +74,7 @@ export function jobWorkflow(kind: JobKind) {
       const so_far = { request, sum, files, left };
       await continueAsNew<(input: JobRunInput) => Promise<object>>({ program_id, job_id, so_far });
     }
-    const { text } = await orRefusal(finishJob({ ...name, sum, files }));
+    const { text } = await unwrapRefusal(finishJob({ ...name, sum, files }));
     setCurrentDetails([sentence(), ...(text ? [text] : [])].join("\n\n"));
     return sum;
   };

@@ -21,7 +21,7 @@ import {
   monthEndTaskQueue,
 } from "../../src/points/contract/month-ends.ts";
 import { failedNames, namesOf, shardCount } from "../../src/points/contract/points.ts";
-import { orRefusal, refuse } from "../failures.ts";
+import { refuse, unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { allShards, sweep } from "../sweep.ts";
 import { withState } from "../sweep-state.ts";
@@ -45,7 +45,7 @@ export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
 async function expireAll(input: MonthEndInput): Promise<MonthEndResult> {
   requireFields(input, { program_id: "string" });
   const { program_id, so_far } = input;
-  const months = so_far?.months ?? (await orRefusal(readMonthEnd({ program_id })));
+  const months = so_far?.months ?? (await unwrapRefusal(readMonthEnd({ program_id })));
   // A run that continues another one has its values.
   if (!so_far) upsertSearchAttributes([{ key: monthKey, value: months.month }]);
   // Each shard is a partition of the index, whose rate limits it. So all are processed at once, on
@@ -63,7 +63,7 @@ async function expireAll(input: MonthEndInput): Promise<MonthEndResult> {
   if (left.length > 0) {
     await continueAsNew<typeof monthEnd>({ program_id, so_far: { months, sum: counts, left } });
   }
-  await orRefusal(recordMonthEnd({ program_id, month: months.month, failed: counts.failed }));
+  await unwrapRefusal(recordMonthEnd({ program_id, month: months.month, failed: counts.failed }));
   const result = {
     ...counts,
     months,

@@ -20,7 +20,7 @@ import type {
 } from "../../src/reservations/contract/payloads.ts";
 import type { ReservationView } from "../../src/reservations/contract/reservations.ts";
 import { createCancellation } from "../cancellation.ts";
-import { orRefusal } from "../failures.ts";
+import { unwrapRefusal } from "../failures.ts";
 import { changeTiming } from "../timing.ts";
 
 const refresh = defineSignal(refreshSignal);
@@ -108,7 +108,8 @@ type Change = () => Promise<ReservationView>;
  */
 function setUpdates(key: ReservationKey, requestRefresh: () => void): void {
   // A cancelled run still answers: the cancellation of the reservation requests that of the run.
-  const answer = (change: Change) => CancellationScope.nonCancellable(() => orRefusal(change()));
+  const answer = (change: Change) =>
+    CancellationScope.nonCancellable(() => unwrapRefusal(change()));
   const afterwards = async (change: Change) => {
     const view = await answer(change);
     requestRefresh();

@@ -19,7 +19,7 @@ import {
   type ReservationStep,
   reservationLead,
 } from "../../src/reservations/contract/reservations.ts";
-import { orRefusal, refuse } from "../failures.ts";
+import { refuse, unwrapRefusal } from "../failures.ts";
 import { leftMsUntil, requireFields } from "../inputs.ts";
 import { reservationTiming } from "../timing.ts";
 import { createRun, type Run } from "./reservation-run.ts";
@@ -120,7 +120,7 @@ function grantWhenDue(input: GrantInput): Promise<ReservationStep> {
     startToCloseTimeout: heldMs + longestMs,
     ...reservationTiming.grantWhenDue,
   });
-  return orRefusal(grantWhenDue(input));
+  return unwrapRefusal(grantWhenDue(input));
 }
 
 /** Tries until the store answers. The Web UI shows the last failure of the pending activity. */
@@ -129,14 +129,14 @@ function grantAgain(input: GrantInput): Promise<ReservationStep> {
     ...reservationTiming.grantAgain,
     summary: "again, until the store answers",
   });
-  return orRefusal(grantAgain(input));
+  return unwrapRefusal(grantAgain(input));
 }
 
 /** Reads the record after a requested refresh. A requested cancellation changes it first. */
 async function readChangedRecord(input: GrantInput, run: Run): Promise<ReservationStep> {
   run.takeRefresh();
   await run.cancelIfRequested();
-  return orRefusal(grantNow(input));
+  return unwrapRefusal(grantNow(input));
 }
 
 /**

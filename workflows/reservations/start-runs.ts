@@ -7,7 +7,7 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import type { StartCounts, StartProgress } from "../../src/reservations/contract/payloads.ts";
-import { orRefusal } from "../failures.ts";
+import { unwrapRefusal } from "../failures.ts";
 import { reconcilerTiming } from "../timing.ts";
 
 const { startAllRuns } = proxyActivities<Activities>(reconcilerTiming.startAllRuns);
@@ -19,7 +19,7 @@ export async function startRuns(progress: StartProgress = beginning): Promise<St
   let step = progress;
   do {
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof startRuns>(step);
-    step = await orRefusal(startAllRuns(step));
+    step = await unwrapRefusal(startAllRuns(step));
     const { started, failed } = step;
     setCurrentDetails(`Started or found ${started} runs; ${failed} could not be started.`);
   } while (step.cursor !== undefined);

@@ -13,8 +13,7 @@ import { runs } from "./command.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
 import { bulkGrant, program } from "./options.ts";
-import type { Columns } from "./output.ts";
-import { nounFor } from "./output.ts";
+import { type Columns, nounFor } from "./output.ts";
 import { createRowRate, type RowRate } from "./row-rate.ts";
 import type { Session } from "./session.ts";
 

@@ -1,4 +1,4 @@
-/** Reads the files of exported ledgers, piece by piece. */
+/** Reads the files of exported ledgers, chunk by chunk. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";

@@ -63,7 +63,7 @@ export interface PickUpFile {
 /** The address or the name of a file that was moved or written. */
 export interface FileAddress {
   /** Absent when the file to be moved is not there any more. */
-  readonly place?: string | undefined;
+  readonly address?: string | undefined;
 }
 
 /** The files of a pick-up, by what became of them. */

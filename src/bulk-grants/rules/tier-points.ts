@@ -25,7 +25,7 @@ const hourMs = 3_600_000;
  * An hour counts until the same hour of the next day begins. A job that runs every night in the
  * same hour therefore never meets its points of the night before.
  */
-const countedHours = 24;
+const windowHours = 24;
 
 /** The most approvals that a tier can need. Points that need so many are not counted. */
 const mostApprovals = 2;
@@ -35,7 +35,7 @@ const emptyWindow: PointsWindow = { hour: 0, tierPoints: [] };
 /** Returns the window at `now`, without the hours that do not count any more. */
 export function windowAt(window: PointsWindow = emptyWindow, now: Instant): PointsWindow {
   const hour = Math.max(window.hour, Math.floor(now / hourMs));
-  return { hour, tierPoints: window.tierPoints.filter((each) => each.hour > hour - countedHours) };
+  return { hour, tierPoints: window.tierPoints.filter((each) => each.hour > hour - windowHours) };
 }
 
 /**
@@ -71,7 +71,7 @@ export const tierPointsOf = (
 
 /** Adds points to a window; nothing where their hour does not count any more. */
 export function count(window: PointsWindow, more: TierPoints): PointsWindow {
-  if (more.hour <= window.hour - countedHours) return window;
+  if (more.hour <= window.hour - windowHours) return window;
   const same = window.tierPoints.find(isOfSame(more));
   const others = window.tierPoints.filter((each) => each !== same);
   const points = (same?.points ?? 0) + more.points;
@@ -85,7 +85,7 @@ export const uncount = (window: PointsWindow, tierPoints: TierPoints): PointsWin
     : window;
 
 /** Takes back what a run has counted besides the points that it has granted. */
-export const keepGranted = (
+export const withGranted = (
   window: PointsWindow,
   tierPoints: TierPoints,
   grantedPoints: Points,

@@ -21,18 +21,13 @@ export interface CountedReporter extends Reporter {
   readonly failed: Tallies["failedReports"];
 }
 
-const createFailedReports = () =>
-  createCounter(
-    {
-      name: "meguri_reports_failed_total",
-      help: "Reports to people that were not sent, or whose arrival is uncertain.",
-    },
-    "kind",
-  );
-
 /** Wraps a reporter. The errors pass. */
 export function countFailedReports(reporter: Reporter): CountedReporter {
-  const failed = createFailedReports();
+  const failed = createCounter(
+    "meguri_reports_failed_total",
+    "Reports to people that were not sent, or whose arrival is uncertain.",
+    ["kind"],
+  );
   for (const [kind, count] of Object.entries(zeros)) failed.inc({ kind }, count);
   const counted = (kind: ReportKind, sending: Promise<void>): Promise<void> =>
     sending.catch((error) => {

@@ -1,8 +1,7 @@
 /** Decodes the bytes of a sheet: UTF-8 with or without BOM, or Shift_JIS as Excel writes it. */
 import { isAscii, isUtf8 } from "node:buffer";
 import { TextDecoder } from "node:util";
-import type { SheetCode } from "../rules/sheet.ts";
-import { maxSheetBytes } from "../rules/sheet.ts";
+import { maxSheetBytes, type SheetCode } from "../rules/sheet.ts";
 import { sheetError } from "./sheet-error.ts";
 
 /** A line of a sheet has less than this many bytes. */
@@ -19,7 +18,7 @@ const utf16Boms = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 const workbooks = [Buffer.from("PK\u0003\u0004"), Buffer.from([0xd0, 0xcf, 0x11, 0xe0])];
 
 /**
- * Yields the text of a sheet in pieces of whole lines, without the BOM, and `tooLong` for each line
+ * Yields the text of a sheet in chunks of whole lines, without the BOM, and `tooLong` for each line
  * of 64 KiB or more. All lines before a fault are yielded before the error, so that the result does
  * not depend on how the bytes are split into chunks. Holds one chunk and one line. Refusals:
  * INVALID_REQUEST with ENCODING_WRONG, NUL_BYTE or TOO_LARGE.

@@ -13,7 +13,7 @@ export function nextTurn(): Promise<void> {
   return lastTurn;
 }
 
-/** Yields the same bytes in pieces of at most 1 KiB, each in its own turn of the event loop. */
+/** Yields the same bytes in chunks of at most 1 KiB, each in its own turn of the event loop. */
 export async function* inSlices(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     for (let at = 0; at < chunk.length; at += sliceBytes) {

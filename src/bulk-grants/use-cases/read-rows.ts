@@ -1,8 +1,7 @@
 /** Reads the rows of a submission: from a sheet in CSV, or from messages. */
 
 import type { Points } from "../../platform/words/units.ts";
-import type { SheetCode, SheetRow } from "../rules/sheet.ts";
-import { maxRows, maxSheetBytes } from "../rules/sheet.ts";
+import { maxRows, maxSheetBytes, type SheetCode, type SheetRow } from "../rules/sheet.ts";
 import { createRowCheck, type RowCells } from "./check-row.ts";
 import { readSheet, type SheetContext } from "./read-sheet.ts";
 import { sheetError } from "./sheet-error.ts";

@@ -3,8 +3,14 @@
 import { cutToBytes } from "../../platform/words/display-text.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { listed } from "../../platform/words/quantities.ts";
-import type { RowProblem, SheetCode, SheetProblem, SheetRow } from "../rules/sheet.ts";
-import { maxRows, problemText } from "../rules/sheet.ts";
+import {
+  maxRows,
+  problemText,
+  type RowProblem,
+  type SheetCode,
+  type SheetProblem,
+  type SheetRow,
+} from "../rules/sheet.ts";
 import { createRowCheck, type RowCells } from "./check-row.ts";
 import { decodeSheet, tooLong } from "./decode-sheet.ts";
 import { restoreCell } from "./formula-cells.ts";

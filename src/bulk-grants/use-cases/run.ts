@@ -224,7 +224,7 @@ export async function finishRun(
   const isCancelled = isRecount || bulkGrant.cancelRequest !== undefined;
   const isOver = await Promise.all(
     Array.from({ length: blocks }, (_, block) =>
-      limit(() => keepBlockOutcome(deps, bulkGrant, block, isCancelled)),
+      limit(() => storeBlockOutcome(deps, bulkGrant, block, isCancelled)),
     ),
   );
   if (isOver.includes(false)) return bulkGrant;
@@ -241,7 +241,7 @@ export async function finishRun(
  * Corrects the outcome of a block by the event keys of its rows. Returns false while a run that is
  * not cancelled has not executed the block: an outcome written here would keep it from the rows.
  */
-async function keepBlockOutcome(
+async function storeBlockOutcome(
   deps: Pick<Deps, "engine" | "reader">,
   { programId, bulkGrantId, revision, run }: BulkGrant,
   block: number,

@@ -33,7 +33,7 @@ const limit = pLimit(2);
  * Temporal had given up must not change what people have read. Other revisions and bulk grants
  * whose records are damaged are left out of the comparison.
  */
-export async function keepSummary(
+export async function storeSummary(
   deps: Pick<Deps, "engine" | "reader">,
   bulkGrant: BulkGrant,
   accounts: AccountCounts,

@@ -7,7 +7,7 @@ import { rulesAt } from "../../points/rules/bulk-rule-changes.ts";
 import type { BulkRules } from "../../points/rules/bulk-rules.ts";
 import { pointsWindowRef } from "../ports/records.ts";
 import type { BulkGrant } from "../rules/bulk-grant.ts";
-import { count, keepGranted, type PointsWindow, uncount, windowAt } from "../rules/tier-points.ts";
+import { count, type PointsWindow, uncount, windowAt, withGranted } from "../rules/tier-points.ts";
 
 /** The rules in force, and the points that their tiers count. */
 export interface Tiers {
@@ -54,7 +54,7 @@ function readBeside(
   if (!of?.tierPoints) return window;
   return of.revision.number === number
     ? uncount(window, of.tierPoints)
-    : keepGranted(window, of.tierPoints, of.result?.grantedPoints ?? 0);
+    : withGranted(window, of.tierPoints, of.result?.grantedPoints ?? 0);
 }
 
 /** Counts what a change of a bulk grant counts. */

@@ -26,7 +26,7 @@ import { idForm } from "./check-row.ts";
 import { hashOfRow, rowEventKey } from "./execute-row.ts";
 import type { OnDamage } from "./find-overlaps.ts";
 import { digestOf } from "./rows-digest.ts";
-import { keepSummary } from "./summarize.ts";
+import { storeSummary } from "./summarize.ts";
 import { readTiers } from "./tier-points.ts";
 
 /** A range of blocks of a revision, from `from` up to, not including, `to`. */
@@ -107,7 +107,7 @@ export async function completeValidation(
     }
   }
   if (checkedCount < Math.ceil(bulkGrant.revision.rowCount / rowsPerBlock)) return bulkGrant;
-  await keepSummary(deps, bulkGrant, accounts, onDamage);
+  await storeSummary(deps, bulkGrant, accounts, onDamage);
   const { record } = await changeBulkGrant(deps, name, (validating, now, tx) =>
     endValidation(validating, revision, counts, () => limitsOf(tx, validating, counts, now), now),
   );

@@ -3,7 +3,7 @@ import { stringify } from "csv-stringify/sync";
 import type { SheetCells } from "../ports/bulk-grants.ts";
 import { neutraliseCell } from "./formula-cells.ts";
 
-const rowsPerPiece = 250;
+const rowsPerChunk = 250;
 
 /**
  * Yields CSV in UTF-8 with a BOM, without which Excel takes the text for Shift_JIS. Cells that
@@ -14,7 +14,7 @@ export async function* writeCsv(rows: AsyncIterable<SheetCells>): AsyncGenerator
   let lines: SheetCells[] = [];
   for await (const cells of rows) {
     lines.push(cells);
-    if (lines.length < rowsPerPiece) continue;
+    if (lines.length < rowsPerChunk) continue;
     yield csvOf(lines);
     lines = [];
   }

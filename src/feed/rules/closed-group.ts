@@ -4,7 +4,7 @@ import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import { type Inbox, replaceGroup } from "./inbox.ts";
 import type { StoredKind } from "./kinds.ts";
-import { countedAnew } from "./recent-members.ts";
+import { recentAnew } from "./recent-members.ts";
 import {
   inboxCountsOf,
   join,
@@ -67,8 +67,8 @@ export const close = (group: UnreadGroup): UnreadGroup => ({
 /** Closes an open group. A new member begins another one beside it. */
 export function regroup(inbox: Inbox, open: UnreadGroup, member: Parameters<typeof join>[1]) {
   const group = join(undefined, member);
-  const counted = { ...inbox, closedCount: inbox.closedCount + 1 };
-  const after = replaceGroup(counted, undefined, inboxCountsOf(group));
+  const next = { ...inbox, closedCount: inbox.closedCount + 1 };
+  const after = replaceGroup(next, undefined, inboxCountsOf(group));
   return { inbox: after, group, closed: close(open) };
 }
 
@@ -82,7 +82,7 @@ export function toUnread(
     ...group,
     leaveCount: version,
     leaveTime: now,
-    recent: countedAnew(group.generation, group.memberCount, endVersion),
+    recent: recentAnew(group.generation, group.memberCount, endVersion),
     closed: { endVersion, wasRead: true },
   };
 }

@@ -155,16 +155,16 @@ export function react(
     count: count - 1,
     isNewest: version > inbox.version,
   });
-  const counted = withCount(target, kind, count, { known, time: now });
-  if (!notified) return { target: counted, inbox: { ...inbox, version }, group, reaction };
+  const nextTarget = withCount(target, kind, count, { known, time: now });
+  if (!notified) return { target: nextTarget, inbox: { ...inbox, version }, group, reaction };
   if (!position && group && isTooOld(group, now, given.regroupAfterMs)) {
-    return { target: counted, reaction, ...regroup(inbox, group, reaction) };
+    return { target: nextTarget, reaction, ...regroup(inbox, group, reaction) };
   }
   const joined = position
     ? comeBack(group, reaction, { ...position, leaveCount: inbox.version + 1 })
     : join(group, reaction);
   const nextInbox = replaceGroup(inbox, inboxCountsOf(group), inboxCountsOf(joined));
-  return { target: counted, inbox: nextInbox, group: joined, reaction };
+  return { target: nextTarget, inbox: nextInbox, group: joined, reaction };
 }
 
 /**
@@ -219,7 +219,7 @@ export function unreact(
 ): ReactionState {
   const { kind } = reaction;
   const known = withoutActor(latestOf(target.latest, kind), reaction.userId);
-  const counted = withCount(target, kind, countOf(target, kind) - 1, { known, time: now });
+  const nextTarget = withCount(target, kind, countOf(target, kind) - 1, { known, time: now });
   if (isMember(group, reaction)) {
     const remaining = leave(group, reaction, now, refill);
     const nextInbox = replaceGroup(inbox, inboxCountsOf(group), inboxCountsOf(remaining));
@@ -228,12 +228,12 @@ export function unreact(
     const { readTime } = reaction;
     const kept = { position, ...(readTime !== undefined && { readTime }) };
     const former = { ...kept, expireTime: now + formerReactionMs };
-    return { target: counted, inbox: nextInbox, group: remaining, reaction: former };
+    return { target: nextTarget, inbox: nextInbox, group: remaining, reaction: former };
   }
   const readTime = reaction.notified ? readMark?.readTime : reaction.readTime;
   const expireTime = (readTime ?? 0) + formerReactionMs;
   return {
-    target: counted,
+    target: nextTarget,
     inbox: { ...inbox, version: inbox.version + 1 },
     group,
     reaction: readTime !== undefined && expireTime > now ? { readTime, expireTime } : undefined,

@@ -62,12 +62,12 @@ export const withChanged = (recent: Recent, version: number, by: 1 | -1): Recent
 /** The counts of the `count` members who stay when those up to a version are read. */
 export function withoutRead(recent: Recent, version: number, count: number): Recent {
   if (version < recent.after) return recent;
-  const counted = { ...recent, after: version, count };
-  return recent.middle < version ? { ...counted, middle: version, lateCount: count } : counted;
+  const next = { ...recent, after: version, count };
+  return recent.middle < version ? { ...next, middle: version, lateCount: count } : next;
 }
 
 /** The counts where none were kept: of all members of a small group, of none of a large one. */
-export function countedAnew(generation: number, memberCount: number, version: number): Recent {
+export function recentAnew(generation: number, memberCount: number, version: number): Recent {
   const [after, count] = memberCount <= recentStep ? [generation - 1, memberCount] : [version, 0];
   return { after, count, middle: after, lateCount: count, middleTime: 0 };
 }

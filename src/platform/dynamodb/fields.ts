@@ -187,15 +187,16 @@ export function unless<T>(usual: T, attribute: string, type: Type<T>): Field<T> 
   };
 }
 
-/** A list that is stored only where it has values. */
-export function unlessEmpty<T>(attribute: string, type: Type<readonly T[]>): Field<readonly T[]> {
+/** A list, or values by names, that is stored only where it has values. */
+export function unlessEmpty<T extends object>(attribute: string, type: Type<T>): Field<T> {
   const { put, get } = field(attribute, type);
   return {
     attribute,
     put(values, item) {
-      if (values.length > 0) put(values, item);
+      const isEmpty = (Array.isArray(values) ? values : Object.keys(values)).length === 0;
+      if (!isEmpty) put(values, item);
     },
-    get: (item) => (item[attribute] === undefined ? [] : get(item)),
+    get,
   };
 }
 

@@ -60,31 +60,26 @@ const warnings: readonly Code[] = [
 ];
 
 const createTallies = () => ({
-  calls: createCounter(
-    { name: "meguri_calls_total", help: "Calls by their reason, which is OK for a success." },
+  calls: createCounter("meguri_calls_total", "Calls by their reason, which is OK for a success.", [
     "method",
     "service",
     "reason",
-  ),
+  ]),
   seconds: createHistogram(
-    {
-      name: "meguri_call_seconds",
-      help: "Duration of calls, streams from their begin to their end.",
-    },
+    "meguri_call_seconds",
+    "Duration of calls, streams from their begin to their end.",
     ["method"],
   ),
-  streams: createGauge({ name: "meguri_streams", help: "Open streams." }, "method"),
+  streams: createGauge("meguri_streams", "Open streams.", ["method"]),
   refusedBeforeBody: createCounter(
-    {
-      name: "meguri_refused_before_body_total",
-      help: "Calls that were refused by their headers, before a byte of their bodies was read.",
-    },
-    "reason",
+    "meguri_refused_before_body_total",
+    "Calls that were refused by their headers, before a byte of their bodies was read.",
+    ["reason"],
   ),
-  bodyBytes: createGauge({
-    name: "meguri_body_bytes_in_flight",
-    help: "Bytes of bodies that wait for their rest.",
-  }),
+  bodyBytes: createGauge(
+    "meguri_body_bytes_in_flight",
+    "Bytes of bodies that wait for their rest.",
+  ),
 });
 
 /** Methods are named as `meguri.points.v1.PointsService/GrantPoints`. */

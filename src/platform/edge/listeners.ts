@@ -72,10 +72,10 @@ export function createListeners(options: ListenerOptions): Listeners {
     acceptCompression: compressions,
     binaryOptions,
     contextValues: (request) =>
-      createContextValues().set(socketKey, socketOf(request)).set(callKey, counted.callOf(request)),
+      createContextValues().set(socketKey, socketOf(request)).set(callKey, counter.callOf(request)),
   });
-  const counted = countCalls(calls, collected.methods, refuseBadHosts(connect));
-  const handle = allowOrigins(corsOrigins, counted.handle);
+  const counter = countCalls(calls, collected.methods, refuseBadHosts(connect));
+  const handle = allowOrigins(corsOrigins, counter.handle);
   const { server2, server1 } = createServers(certificates, connections);
   serveStreams(server2, collected.methods, handle, calls);
   server1.on("request", closeUnread);

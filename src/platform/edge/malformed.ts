@@ -81,7 +81,7 @@ export const refuseMalformed =
     const refusals = new Map(refusing.handlers.map((handler) => [handler.requestPath, handler]));
     for (const [i, handler] of router.handlers.entries()) {
       const refuse = refusals.get(handler.requestPath) as UniversalHandler;
-      router.handlers[i] = orRefusal(handler, refuse);
+      router.handlers[i] = refusingMalformed(handler, refuse);
     }
   };
 
@@ -95,7 +95,7 @@ function isUtf8Url(url: string): boolean {
   }
 }
 
-function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): UniversalHandler {
+function refusingMalformed(handler: UniversalHandler, refuse: UniversalHandler): UniversalHandler {
   const { method } = handler;
   return Object.assign(async (request: UniversalServerRequest) => {
     const contextValues = request.contextValues ?? createContextValues();

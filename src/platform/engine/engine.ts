@@ -29,23 +29,23 @@ interface EngineDeps {
 }
 
 const createTallies = (): CommitTallies => ({
-  results: createCounter(
-    { name: "meguri_commits_total", help: "Attempts to commit a transaction, by result." },
+  results: createCounter("meguri_commits_total", "Attempts to commit a transaction, by result.", [
     "result",
-  ),
+  ]),
   batchCalls: createHistogram(
-    { name: "meguri_commit_batch_calls", help: "The calls of each transaction that was sent." },
+    "meguri_commit_batch_calls",
+    "The calls of each transaction that was sent.",
     [],
     [1, 2, 4, 8, 16, 32, 64, 100],
   ),
-  queuedCalls: createGauge({
-    name: "meguri_queued_calls",
-    help: "Calls in the commit engine that have no answer yet.",
-  }),
-  retriesWaiting: createGauge({
-    name: "meguri_retries_waiting",
-    help: "Batches that wait to send a request again.",
-  }),
+  queuedCalls: createGauge(
+    "meguri_queued_calls",
+    "Calls in the commit engine that have no answer yet.",
+  ),
+  retriesWaiting: createGauge(
+    "meguri_retries_waiting",
+    "Batches that wait to send a request again.",
+  ),
 });
 
 /**

@@ -22,5 +22,5 @@ export interface LeaseHolder {
   /** Names a process or a workflow; empty when nobody holds the lease. */
   readonly holder: string;
   /** The holder counts it up; every other change does so, too. */
-  readonly beat: number;
+  readonly heartbeat: number;
 }

@@ -2,12 +2,6 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Milliseconds } from "../words/units.ts";
 
-/** The name and the help of a metric. */
-interface Family {
-  readonly name: string;
-  readonly help: string;
-}
-
 /**
  * A counter whose labels are written once and remembered, as those of the library's histograms are:
  * a server may have thousands of them, and writing all again would hold up its calls.
@@ -24,24 +18,24 @@ class RememberedCounter<Label extends string> extends Counter<Label> {
 }
 
 export const createCounter = <Label extends string>(
-  family: Family,
-  ...labelNames: readonly Label[]
-): Counter<Label> => new RememberedCounter({ ...family, labelNames, registers: [] });
+  name: string,
+  help: string,
+  labelNames: readonly Label[] = [],
+): Counter<Label> => new RememberedCounter({ name, help, labelNames, registers: [] });
 
 export const createGauge = <Label extends string>(
-  family: Family,
-  ...labelNames: readonly Label[]
-): Gauge<Label> => new Gauge({ ...family, labelNames, registers: [] });
+  name: string,
+  help: string,
+  labelNames: readonly Label[] = [],
+): Gauge<Label> => new Gauge({ name, help, labelNames, registers: [] });
 
 /** By the upper bounds of its buckets; those of seconds if absent. */
 export const createHistogram = <Label extends string>(
-  family: Family,
+  name: string,
+  help: string,
   labelNames: readonly Label[],
-  buckets: readonly number[] = [
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-  ],
-): Histogram<Label> =>
-  new Histogram({ ...family, labelNames, buckets: [...buckets], registers: [] });
+  buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+): Histogram<Label> => new Histogram({ name, help, labelNames, buckets, registers: [] });
 
 /** The attempts of requests to the store. */
 export interface StoreTallies {

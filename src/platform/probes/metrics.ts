@@ -26,17 +26,21 @@ export function exportMetrics(registry: Registry, metrics: Readonly<Record<strin
   for (const metric of Object.values(metrics)) registry.registerMetric(metric);
 }
 
-/** Adds a gauge that is read at each scrape. */
+/** Adds a gauge that is read at each scrape, and is left out while it is undefined. */
 export function exportGauge(
   registry: Registry,
-  family: { readonly name: string; readonly help: string },
-  read: () => number,
+  name: string,
+  help: string,
+  read: () => number | undefined,
 ): void {
   new Gauge({
-    ...family,
+    name,
+    help,
     registers: [registry],
     collect() {
-      this.set(read());
+      const value = read();
+      if (value === undefined) this.remove();
+      else this.set(value);
     },
   });
 }
@@ -50,18 +54,14 @@ export function exportStore(registry: Registry, deps: StoreDeps): void {
   exportMetrics(registry, { ...tallies.commits, ...tallies.store, failedReports, droppedTasks });
   exportGauge(
     registry,
-    {
-      name: "meguri_clock_offset_seconds",
-      help: "How far this clock is proven to be off DynamoDB's: positive when it is ahead.",
-    },
+    "meguri_clock_offset_seconds",
+    "How far this clock is proven to be off DynamoDB's: positive when it is ahead.",
     () => clockSkewMs() / 1_000,
   );
   exportGauge(
     registry,
-    {
-      name: "meguri_store_silence_seconds",
-      help: "For how long DynamoDB has answered none of the requests of one operation.",
-    },
+    "meguri_store_silence_seconds",
+    "For how long DynamoDB has answered none of the requests of one operation.",
     () => storeUnansweredMs() / 1_000,
   );
 }

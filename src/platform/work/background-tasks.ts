@@ -29,10 +29,10 @@ export function createBackgroundTasks(log: Logger): BackgroundTasks {
   const limit = pLimit(concurrency);
   const closing = new AbortController();
   const pending = new Set<Promise<void>>();
-  const dropped = createCounter({
-    name: "meguri_background_tasks_dropped_total",
-    help: "Background tasks that were not done: too many waited, or all attempts have failed.",
-  });
+  const dropped = createCounter(
+    "meguri_background_tasks_dropped_total",
+    "Background tasks that were not done: too many waited, or all attempts have failed.",
+  );
 
   async function runWithRetries(task: () => Promise<void>): Promise<void> {
     try {

@@ -1,8 +1,7 @@
 /** The clocks of a process: the machine's clock, and the test clock in the store. */
 
 import type { Clock, ClockSkew } from "../ports/clock.ts";
-import type { RecordReader } from "../ports/records.ts";
-import { testClockRef } from "../ports/records.ts";
+import { type RecordReader, testClockRef } from "../ports/records.ts";
 import { DomainError } from "../words/errors.ts";
 import type { Instant } from "../words/month.ts";
 

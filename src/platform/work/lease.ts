@@ -11,12 +11,12 @@ type StoreDeps = Pick<Deps, "engine" | "reader">;
 
 interface LeaseTiming {
   /** The interval in which a holder writes its heartbeat, and the other processes read it. */
-  readonly beatMs: Milliseconds;
+  readonly heartbeatMs: Milliseconds;
   /** A holder without a heartbeat for this time is taken for dead. */
   readonly deadMs: Milliseconds;
 }
 
-const usual: LeaseTiming = { beatMs: 10_000, deadMs: 30_000 };
+const usual: LeaseTiming = { heartbeatMs: 10_000, deadMs: 30_000 };
 
 /**
  * Creates the lease of this name, as one process holds it. The process that starts last takes it
@@ -30,12 +30,12 @@ export function createLease(
   deps: StoreDeps,
   name: string,
   log: Logger,
-  { beatMs, deadMs }: LeaseTiming = usual,
+  { heartbeatMs, deadMs }: LeaseTiming = usual,
 ): Lease {
   const record = followLease(deps, name);
   const closed = new AbortController();
   const options = { ref: false, signal: closed.signal };
-  const pause = () => sleep(beatMs, undefined, options).catch(() => {});
+  const pause = () => sleep(heartbeatMs, undefined, options).catch(() => {});
   let hasStarted = false;
   let held: AbortController | undefined;
   let isUnanswered = false;
@@ -46,7 +46,7 @@ export function createLease(
       hasStarted = true;
       if (wasFree) return true;
       await pause();
-      return record.beat();
+      return record.heartbeat();
     }
     await record.read();
     return record.isFree() || record.unchangedMs() >= deadMs ? record.replace() : false;
@@ -58,7 +58,7 @@ export function createLease(
       await pause();
       if (hold.signal.aborted) return;
       try {
-        if (!(await record.beat())) hold.abort();
+        if (!(await record.heartbeat())) hold.abort();
       } catch (err) {
         log.warn({ err, lease: name }, "the lease could not be kept; trying again");
       }
@@ -113,12 +113,13 @@ const nobody = "";
 function followLease({ engine, reader }: StoreDeps, name: string) {
   const ref = leaseRef(name);
   const me = randomUUID();
-  let seen: LeaseHolder = { holder: nobody, beat: 0 };
+  let seen: LeaseHolder = { holder: nobody, heartbeat: 0 };
   let seenAt = performance.now();
 
   const isMine = ({ holder }: LeaseHolder) => holder === me;
   const isFree = ({ holder }: LeaseHolder) => holder === nobody;
-  const isAsSeen = ({ holder, beat }: LeaseHolder) => holder === seen.holder && beat === seen.beat;
+  const isAsSeen = ({ holder, heartbeat }: LeaseHolder) =>
+    holder === seen.holder && heartbeat === seen.heartbeat;
 
   function see(found: LeaseHolder): void {
     if (!isAsSeen(found)) seenAt = performance.now();
@@ -136,9 +137,9 @@ function followLease({ engine, reader }: StoreDeps, name: string) {
       expectAbsent: [],
       call: undefined,
       decide(tx) {
-        const before = tx.get(ref) ?? { holder: nobody, beat: 0 };
+        const before = tx.get(ref) ?? { holder: nobody, heartbeat: 0 };
         if (!isExpected(before)) return { before, after: before };
-        const after = { holder, beat: before.beat + 1 };
+        const after = { holder, heartbeat: before.heartbeat + 1 };
         tx.put(ref, after);
         return { before, after };
       },
@@ -153,7 +154,7 @@ function followLease({ engine, reader }: StoreDeps, name: string) {
     /** For how long nobody has changed the record, as far as this process has seen. */
     unchangedMs: () => performance.now() - seenAt,
     async read(): Promise<void> {
-      see((await reader.get(ref))?.value ?? { holder: nobody, beat: 0 });
+      see((await reader.get(ref))?.value ?? { holder: nobody, heartbeat: 0 });
     },
     /** Takes the lease from whoever has it. Returns whether nobody had it. */
     overtake: async () => isFree(await change(me, () => true)),
@@ -163,7 +164,7 @@ function followLease({ engine, reader }: StoreDeps, name: string) {
       return isMine(seen);
     },
     /** Returns whether this process still has it. */
-    beat: async () => isMine(await change(me, isMine)),
+    heartbeat: async () => isMine(await change(me, isMine)),
     release: async () => {
       await change(nobody, isMine);
     },

@@ -11,7 +11,7 @@ export interface JobKind<Sum extends object = object, Request extends JobRequest
   /** Names the kind in workflow ids, keys and locks. Never changes. */
   readonly name: string;
   readonly workflowType: string;
-  /** The number of disjoint parts of the table that are scanned concurrently. */
+  /** The number of disjoint segments of the table that are scanned concurrently. */
   readonly segments: number;
   /** Whether it begins when no entry of the instant of its call can be added any more. */
   readonly waitsForEntries?: true | undefined;

@@ -33,7 +33,7 @@ export interface PointsReader {
   storedEntries(name: AccountName, page: PageRequest): Promise<Page<LedgerEntry>>;
   /**
    * Lists the copies of an account's entries with these numbers, which their event keys contain,
-   * from `segment` of `segments` disjoint parts. All parts together read the whole table. Pages may
+   * from `segment` of `segments` disjoint segments. All together read the whole table. Pages may
    * be empty. Lags behind by moments.
    */
   entryCopies(
@@ -50,7 +50,7 @@ export interface PointsReader {
     month: Month,
     page: PageRequest,
   ): Promise<Page<AccountName>>;
-  /** Lists the accounts in `segment` of `segments` disjoint parts. Pages may be empty. */
+  /** Lists the accounts in `segment` of `segments` disjoint segments. Pages may be empty. */
   accounts(
     programId: string,
     segment: number,
@@ -60,9 +60,9 @@ export interface PointsReader {
   /** Lists the jobs of one kind of a program by their ids. */
   jobs(programId: string, kind: string, page: PageRequest): Promise<Page<Job>>;
   /**
-   * Lists the entries of all ledgers in `segment` of `segments` disjoint parts, those of an account
-   * in the order of their numbers. Those recorded outside `window` may be among them. All parts
-   * together read the whole table. `size` counts its items, so pages may be empty.
+   * Lists the entries of all ledgers in `segment` of `segments` disjoint segments, those of an
+   * account in the order of their numbers. Those recorded outside `window` may be among them. All
+   * segments together read the whole table. `size` counts its items, so pages may be empty.
    */
   scannedEntries(
     programId: string,

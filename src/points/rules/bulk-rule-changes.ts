@@ -1,6 +1,5 @@
 /** How the rules of a program for bulk grants change: proposed, approved by others, in force. */
-import type { Approval } from "../../platform/words/caller.ts";
-import { type Caller, isSameSubject } from "../../platform/words/caller.ts";
+import { type Approval, type Caller, isSameSubject } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import {

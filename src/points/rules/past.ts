@@ -2,8 +2,7 @@
 
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
-import type { Account } from "./account.ts";
-import { buckets, emptyAccount, expireDue } from "./account.ts";
+import { type Account, buckets, emptyAccount, expireDue } from "./account.ts";
 import type { LedgerEntry, Snapshot } from "./ledger.ts";
 import type { Program } from "./program.ts";
 import { addEntry, type LedgerSum, rebuildFromLedger, startSum } from "./rebuild.ts";

@@ -18,8 +18,14 @@ import {
   pointsOf,
 } from "./account.ts";
 import { bucketMonth, type EarlyExpiry } from "./early-expiry.ts";
-import type { EventKey, EventName, LedgerEntry, MonthChange, NewEntry } from "./ledger.ts";
-import { eventName } from "./ledger.ts";
+import {
+  type EventKey,
+  type EventName,
+  eventName,
+  type LedgerEntry,
+  type MonthChange,
+  type NewEntry,
+} from "./ledger.ts";
 import { negative, sum, takeFirst } from "./month-changes.ts";
 import type { Program } from "./program.ts";
 

@@ -123,7 +123,7 @@ export function setNotices(program: Program, notices: ProgramNotices): Program {
  * Keeps the outcome of a sweep. A repeated one replaces that of its month; one that ends after the
  * sweep of a later month changes nothing.
  */
-export function keepMonthEnd(program: Program, monthEnd: MonthEnd): Program {
+export function withMonthEnd(program: Program, monthEnd: MonthEnd): Program {
   const { monthEnd: before } = program;
   if (before && before.month > monthEnd.month) return program;
   const isSame = before?.month === monthEnd.month && before.failedCount === monthEnd.failedCount;

@@ -21,7 +21,7 @@ export const maxRestored = 99;
 /** The number of items of one read. */
 const pageSize = 1_000;
 
-/** The number of disjoint parts of the table that are scanned concurrently. */
+/** The number of disjoint segments of the table that are scanned concurrently. */
 const segmentCount = 4;
 
 /** A refusal names at most this many faults and this many ranges of missing entries. */

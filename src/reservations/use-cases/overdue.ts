@@ -3,8 +3,7 @@
  * Temporal answers, a reservation is granted and a hold is released.
  */
 import pLimit from "p-limit";
-import type { RecordName, ReservationName } from "../../due/ports/due.ts";
-import { nameOf } from "../../due/ports/due.ts";
+import { nameOf, type RecordName, type ReservationName } from "../../due/ports/due.ts";
 import type { NotifyDeps } from "../../feed/use-cases/notifications/notify.ts";
 import type { Hold } from "../../holds/rules/hold.ts";
 import { timeOutHold } from "../../holds/use-cases/time-out.ts";

@@ -1,7 +1,6 @@
 /** The sweep that starts all runs of reservations and holds after the loss of a namespace. */
 
-import type { RecordName } from "../../due/ports/due.ts";
-import { nameOf } from "../../due/ports/due.ts";
+import { nameOf, type RecordName } from "../../due/ports/due.ts";
 import type { Hold } from "../../holds/rules/hold.ts";
 import { failingSoon } from "../../platform/work/failing-soon.ts";
 import { type SweepCounts, type SweepCursor, sweep } from "../../platform/work/sweep.ts";

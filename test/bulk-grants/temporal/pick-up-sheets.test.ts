@@ -96,7 +96,7 @@ const activities = {
   },
   async writeRefusal({ source }: WriteRefusalInput) {
     if (source.includes("full")) throw ApplicationFailure.nonRetryable("no storage");
-    return { place: `errors of ${source}` };
+    return { address: `errors of ${source}` };
   },
   async moveFile({ source }: MoveFileInput) {
     const { left, unmovable } = ownSource();

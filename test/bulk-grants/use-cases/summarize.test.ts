@@ -5,7 +5,7 @@ import { bulkGrantRef } from "../../../src/bulk-grants/ports/records.ts";
 import type { BulkGrant } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import type { Overlap } from "../../../src/bulk-grants/rules/bulk-grant-summary.ts";
 import { rowsPerBlock } from "../../../src/bulk-grants/rules/sheet.ts";
-import { getSummary, keepSummary } from "../../../src/bulk-grants/use-cases/summarize.ts";
+import { getSummary, storeSummary } from "../../../src/bulk-grants/use-cases/summarize.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { openStore, start } from "../../support/fixtures/bulk-steps.ts";
@@ -131,7 +131,7 @@ describe("a summary", () => {
     const { summary } = await read(deps, "b");
     await submit(deps, "later", rows);
     const accounts = { withoutAccountCount: 0, frozenCount: 3 };
-    await keepSummary(deps, validating, accounts, expect.unreachable);
+    await storeSummary(deps, validating, accounts, expect.unreachable);
     expect((await read(deps, "b")).summary).toEqual(summary);
     await answerTo(deps, { op: "complete", id: "b", revision: 1 });
     expect((await read(deps, "b")).summary).toEqual(summary);

@@ -10,7 +10,7 @@ import { type MemoryDeps, memoryDeps } from "../../support/stores/memory-store.t
 
 const log = createLogger("test", "silent");
 const hourMs = 3_600_000;
-const soon = { beatMs: 10, deadMs: hourMs };
+const soon = { heartbeatMs: 10, deadMs: hourMs };
 
 let memory: MemoryDeps;
 beforeEach(() => {
@@ -43,25 +43,26 @@ function taking(lease: Lease) {
   return taken;
 }
 
-const beat = async () => (await memory.deps.reader.get(leaseRef("work")))?.value.beat ?? 0;
+const heartbeat = async () =>
+  (await memory.deps.reader.get(leaseRef("work")))?.value.heartbeat ?? 0;
 
-/** Waits for two more beats of the holder. */
-async function beats(): Promise<void> {
-  const before = await beat();
-  await eventually(async () => expect(await beat()).toBeGreaterThan(before + 1));
+/** Waits for two more heartbeats of the holder. */
+async function heartbeats(): Promise<void> {
+  const before = await heartbeat();
+  await eventually(async () => expect(await heartbeat()).toBeGreaterThan(before + 1));
 }
 
 test("the first process holds it at once, and keeps it", async () => {
-  const alone = startProcess({ beatMs: hourMs, deadMs: hourMs });
+  const alone = startProcess({ heartbeatMs: hourMs, deadMs: hourMs });
   expect((await alone.lease.take())?.aborted).toBe(false);
   expect(alone.lease.isElsewhere()).toBe(false);
 });
 
-test("a process that starts later takes it, after a beat in which the other stops", async () => {
+test("a process that starts later takes it, when the other has stopped", async () => {
   const early = startProcess();
   const lost = await early.lease.take();
-  await beats();
-  const slow = startProcess({ beatMs: hourMs, deadMs: hourMs });
+  await heartbeats();
+  const slow = startProcess({ heartbeatMs: hourMs, deadMs: hourMs });
   const waiting = taking(slow.lease);
   await eventually(async () => expect(lost?.aborted).toBe(true));
   expect(early.lease.isElsewhere()).toBe(true);
@@ -85,7 +86,7 @@ test("an earlier process does not take it back from one that lives", async () =>
 
 test("another process replaces a holder that is dead, and one that comes back stops", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
-  const early = startProcess({ beatMs: 10, deadMs: 30_000 });
+  const early = startProcess({ heartbeatMs: 10, deadMs: 30_000 });
   const lost = await early.lease.take();
   const late = startProcess();
   const held = await late.lease.take();
@@ -96,11 +97,11 @@ test("another process replaces a holder that is dead, and one that comes back st
     await eventually(async () => expect(early.looks()).toBeGreaterThan(looks + 1));
   };
   for (let i = 0; i < 3; i += 1) {
-    await beats();
+    await heartbeats();
     await seenAgain();
     vi.advanceTimersByTime(20_000);
   }
-  await beats();
+  await heartbeats();
   expect(waiting.ended).toBe(false);
   late.link.isCutOff = true;
   await seenAgain();
@@ -135,7 +136,7 @@ test("a closed one is free for the next process at once", async () => {
   await early.lease.close();
   expect(held?.aborted).toBe(true);
   expect(await early.lease.take()).toBeUndefined();
-  const next = startProcess({ beatMs: hourMs, deadMs: hourMs });
+  const next = startProcess({ heartbeatMs: hourMs, deadMs: hourMs });
   expect((await next.lease.take())?.aborted).toBe(false);
 });
 
@@ -143,7 +144,7 @@ test("it is taken as soon as the store answers", async () => {
   const early = startProcess();
   early.link.isCutOff = true;
   const waiting = taking(early.lease);
-  await new Promise((resolve) => setTimeout(resolve, 3 * soon.beatMs));
+  await new Promise((resolve) => setTimeout(resolve, 3 * soon.heartbeatMs));
   expect(waiting.ended).toBe(false);
   early.link.isCutOff = false;
   await eventually(async () => expect(waiting.signal?.aborted).toBe(false));

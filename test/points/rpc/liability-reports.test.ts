@@ -1,7 +1,7 @@
 /** Tests liability reports through the API: ids, refusals, sums and lists. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ProgramJob_State as State } from "../../../src/gen/meguri/points/v1/program_job_pb.ts";
-import { keepSum } from "../../../src/points/use-cases/jobs/jobs.ts";
+import { storeSum } from "../../../src/points/use-cases/jobs/jobs.ts";
 import { at, reasonOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
@@ -36,7 +36,7 @@ test("a repeated call is the same report, and starts its run until it is done", 
   expect(again).toEqual({ ...first, replayed: true });
   expect(started()).toBe(2);
   const counts = { accounts: 1, members: 0, months: {}, totals: {}, failed: 0, failures: [] };
-  await keepSum(server.deps, { programId, kind: "liability-report", jobId: "repeated" }, counts);
+  await storeSum(server.deps, { programId, kind: "liability-report", jobId: "repeated" }, counts);
   const { report } = await points.createLiabilityReport(request);
   expect(report).toMatchObject({ job: { state: State.DONE }, accountCount: 1n });
   expect(started()).toBe(2);
@@ -77,7 +77,7 @@ test("the sums of a report that is done, and none before", async () => {
   const started = await points.createLiabilityReport({ jobId: "sums" });
   expect(started.report).toMatchObject({ accountCount: 0n, buckets: [] });
   expect(started.report?.totals).toBeUndefined();
-  await keepSum(
+  await storeSum(
     deps,
     { programId, kind: "liability-report", jobId: "sums" },
     {

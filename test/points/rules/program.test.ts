@@ -4,13 +4,13 @@ import { asService } from "../../../src/platform/words/caller.ts";
 import { monthStart, parseMonth } from "../../../src/platform/words/month.ts";
 import { expiredMonth, firstExpireTime, lifetimeAt } from "../../../src/points/rules/account.ts";
 import {
-  keepMonthEnd,
   lengthen,
   lengtheningDelayMs,
   monthsBehind,
   pauseReservations,
   resumeReservations,
   setNotices,
+  withMonthEnd,
 } from "../../../src/points/rules/program.ts";
 import { day, program } from "../../support/fixtures/ledger-fixture.ts";
 
@@ -86,7 +86,7 @@ describe("month ends", () => {
     expect(monthsBehind(created, startOf("2026-11") - 1)).toBe(0);
     expect(monthsBehind(created, startOf("2026-11"))).toBe(1);
     expect(monthsBehind(created, startOf("2027-02"))).toBe(4);
-    const kept = keepMonthEnd(created, november);
+    const kept = withMonthEnd(created, november);
     expect(monthsBehind(kept, startOf("2027-01") - 1)).toBe(0);
     expect(monthsBehind(kept, startOf("2027-01"))).toBe(1);
     // A clock that was ahead has had a month end too early.
@@ -94,13 +94,13 @@ describe("month ends", () => {
   });
 
   test("count their last sweep, and one that was overtaken changes nothing", () => {
-    const failed = keepMonthEnd(program(3), { ...november, failedCount: 2 });
+    const failed = withMonthEnd(program(3), { ...november, failedCount: 2 });
     expect(failed.monthEnd).toEqual({ ...november, failedCount: 2 });
-    const repeated = keepMonthEnd(failed, november);
+    const repeated = withMonthEnd(failed, november);
     expect(repeated.monthEnd).toEqual(november);
-    expect(keepMonthEnd(repeated, november)).toBe(repeated);
+    expect(withMonthEnd(repeated, november)).toBe(repeated);
     const october = { month: november.month - 1, failedCount: 9 };
-    expect(keepMonthEnd(repeated, october)).toBe(repeated);
+    expect(withMonthEnd(repeated, october)).toBe(repeated);
   });
 });
 

@@ -96,14 +96,8 @@ export function startProcess(
       store: clients.tallies,
       commits: engine.tallies,
       clockSkewMs: clients.skewMs,
-      droppedTasks: createCounter({
-        name: "meguri_background_tasks_dropped_total",
-        help: "Tasks.",
-      }),
-      failedReports: createCounter(
-        { name: "meguri_reports_failed_total", help: "Reports." },
-        "kind",
-      ),
+      droppedTasks: createCounter("meguri_background_tasks_dropped_total", "Tasks."),
+      failedReports: createCounter("meguri_reports_failed_total", "Reports.", ["kind"]),
     },
     programs,
     dueHours: createDueHours(engine, clock),

@@ -1,5 +1,5 @@
 /** Calls that store jobs. */
-import { keepSum, startJob } from "../../../src/points/use-cases/jobs/jobs.ts";
+import { startJob, storeSum } from "../../../src/points/use-cases/jobs/jobs.ts";
 import { liabilityReport } from "../../../src/points/use-cases/jobs/liability.ts";
 import { verification } from "../../../src/points/use-cases/jobs/verification.ts";
 import { alice, programId } from "./points.ts";
@@ -11,7 +11,7 @@ export async function storeJobs({ deps, step }: Recorder): Promise<void> {
     startJob(deps, liabilityReport, { ...call, request: { since: Date.UTC(2026, 0, 1) } }),
   );
   await step("keep its result", () =>
-    keepSum(
+    storeSum(
       deps,
       { ...call, kind: liabilityReport.kind.name },
       {

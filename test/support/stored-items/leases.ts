@@ -5,6 +5,6 @@ import type { Recorder } from "./recorder.ts";
 
 export async function storeLease({ deps, step }: Recorder): Promise<void> {
   const lease = { ref: leaseRef("schedules") };
-  const value = { holder: "server-1", beat: 1 };
+  const value = { holder: "server-1", heartbeat: 1 };
   await step("take a lease", () => changeRecord(deps, lease, () => value));
 }

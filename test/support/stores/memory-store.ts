@@ -251,14 +251,8 @@ export function memoryDeps(
         store: createStoreTallies(),
         commits: engine.tallies,
         clockSkewMs: () => 0,
-        droppedTasks: createCounter({
-          name: "meguri_background_tasks_dropped_total",
-          help: "Tasks.",
-        }),
-        failedReports: createCounter(
-          { name: "meguri_reports_failed_total", help: "Reports." },
-          "kind",
-        ),
+        droppedTasks: createCounter("meguri_background_tasks_dropped_total", "Tasks."),
+        failedReports: createCounter("meguri_reports_failed_total", "Reports.", ["kind"]),
       },
       programs,
       dueHours: createDueHours(engine, clock),

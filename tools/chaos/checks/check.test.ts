@@ -1,11 +1,7 @@
 /** Tests the checks: a recorded run is right, and each check finds what only it can find. */
 import { expect, test } from "vitest";
-import {
-  type Item,
-  num,
-  numbersByName,
-  text,
-} from "../../../src/platform/dynamodb/sdk/attributes.ts";
+import { byName, number } from "../../../src/platform/dynamodb/fields.ts";
+import { type Item, num, text } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import { parseEventName as named } from "../../../src/points/rules/ledger.ts";
 import { check } from "./check.ts";
 import { answered, found, type Run, recordedRun, refused, unanswered } from "./recorded-run.ts";
@@ -378,7 +374,7 @@ const ofFeeds: Case[] = [
   [
     /post#p counts 3 of like, and has 2/,
     (run) => {
-      itemOf(run, "sk", "T").k = numbersByName({ like: 3 });
+      itemOf(run, "sk", "T").k = byName(number).encode({ like: 3 });
     },
     /notifications and their members/,
   ],

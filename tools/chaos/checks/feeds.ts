@@ -1,8 +1,9 @@
 /**
- * Checks reactions, events and notifications: what was acknowledged is stored once, what was taken
- * back is not; counts and notifications agree with what is stored; what was read stays read.
+ * Checks reactions, events and notifications: what was acknowledged is stored once, what was
+ * removed is not; counts and notifications agree with what is stored; what was read stays read.
  */
-import { type Item, num, numsByName, text } from "../../../src/platform/dynamodb/sdk/attributes.ts";
+import { byName, number } from "../../../src/platform/dynamodb/fields.ts";
+import { type Item, num, text } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import { audit } from "../../../test/support/models/reactions-audit.ts";
 import type { RequestOf } from "../../../test/support/models/reactions-requests.ts";
 import { endingOf, type ReactionRecord, type Record } from "../record.ts";
@@ -77,7 +78,7 @@ function wrongCounts(tables: Tables): string[] {
   const targets = tables.reactions.filter((each) => text(each, "pk").startsWith("T#"));
   return targets.flatMap((target) => {
     const name = text(target, "pk").slice(2);
-    const counts = numsByName(target, "k");
+    const counts = (target.k && byName(number).decode(target.k)) ?? {};
     const own = names.filter((each) => each?.startsWith(`${name}#`));
     const kinds = new Set([
       ...Object.keys(counts),

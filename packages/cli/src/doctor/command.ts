@@ -120,7 +120,7 @@ function checkClock(servers: readonly Server[]): string {
   if (!servers.some(({ hasAnswered }) => hasAnswered)) throw noServer();
   const offs = servers.flatMap(({ aheadMs }) => (aheadMs === undefined ? [] : [aheadMs]));
   const worst = Math.max(0, ...offs.map(Math.abs));
-  if (offs.length === 0) return "unknown: no server has told its time";
+  if (offs.length === 0) return "unknown: no server has sent its time";
   if (worst <= clockToleranceMs) return "agrees with the servers' clocks";
   const seconds = Math.round(worst / 1_000);
   throw new CheckFailed(

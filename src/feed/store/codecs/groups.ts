@@ -1,8 +1,7 @@
 /** How the groups of notifications are stored: members, counts and versions, in under 1 KB. */
 
 import { type Item, N, num, strings, texts } from "../../../platform/dynamodb/sdk/attributes.ts";
-import type { Group, Member, UnreadGroup } from "../../rules/unread-group.ts";
-import { versionOf } from "../../rules/unread-group.ts";
+import { type Group, type Member, type UnreadGroup, versionOf } from "../../rules/unread-group.ts";
 import { decodeVarints, encodeVarints } from "./varints.ts";
 
 /** The attributes of every group. The item or its key has the generation, too. */

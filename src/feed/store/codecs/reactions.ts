@@ -1,72 +1,69 @@
 /** How targets, pending purges and all that a reaction changes are stored. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Codec } from "../../../platform/dynamodb/codec.ts";
+import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
 import {
-  N,
-  num,
-  numbersByName,
-  numsByName,
+  as,
+  byName,
+  either,
+  field,
+  flag,
+  group,
+  inKey,
+  list,
+  maybe,
+  number,
   optional,
-  pad,
-  parts,
-  S,
-  strings,
+  partOf,
   text,
-  texts,
-} from "../../../platform/dynamodb/sdk/attributes.ts";
+  unless,
+  unlessEmpty,
+  unlessSame,
+} from "../../../platform/dynamodb/fields.ts";
+import { type Item, N, num, pad, parts, S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
-import { personHashLength } from "../../rules/inbox.ts";
+import { type Preferences, personHashLength } from "../../rules/inbox.ts";
 import { kindName, type StoredKind } from "../../rules/kinds.ts";
+import type { FormerReaction, Position, Reaction } from "../../rules/target.ts";
 import { decodeChanges, decodeGroup, encodeChanges, encodeGroup } from "./groups.ts";
 import { decodeActors, encodeActors } from "./latest-actors.ts";
-import { decodeVarints, encodeVarints } from "./varints.ts";
+import { varints } from "./varints.ts";
 
-export const target: Codec<"target"> = {
+const targetName = (attribute: string, index: number) =>
+  group<TargetName>({ type: partOf(attribute, index), id: partOf(attribute, index + 1) });
+
+export const target = defineRecord<"target">({
   table: "reactions",
   key: (id) => ({ pk: S(`T#${id}`), sk: S("T") }),
-  encode: (value) => ({
-    o: S(value.ownerId),
-    k: numbersByName(value.counts),
-    c: N(value.createTime),
-    l: N(value.updateTime),
-    ...(value.latest && encodeActors(value, value.latest)),
-    ...(value.title !== "" && { h: S(value.title) }),
-    ...(value.link !== "" && { u: S(value.link) }),
-    ...(value.muted && { m: { BOOL: true } }),
-    ...(value.deleteTime !== undefined && { d: N(value.deleteTime) }),
-  }),
-  decode: (item) => {
-    const [, type, id] = parts(item, "pk") as [string, string, string];
-    const latest = decodeActors(item);
-    return {
-      type,
-      id,
-      ownerId: text(item, "o"),
-      title: text(item, "h"),
-      link: text(item, "u"),
-      counts: numsByName(item, "k"),
-      ...(latest && { latest }),
-      muted: item.m?.BOOL === true,
-      createTime: num(item, "c"),
-      updateTime: num(item, "l"),
-      ...(item.d && { deleteTime: num(item, "d") }),
-    };
+  fields: {
+    type: partOf("pk", 1),
+    id: partOf("pk", 2),
+    ownerId: field("o", text),
+    title: unless("", "h", text),
+    link: unless("", "u", text),
+    counts: field("k", byName(number)),
+    latest: { attribute: "y", isOptional: true, put: () => undefined, get: decodeActors },
+    muted: flag("m"),
+    createTime: field("c", number),
+    updateTime: field("l", number),
+    deleteTime: optional("d", number),
   },
-};
+  derived: (value) => (value.latest ? encodeActors(value, value.latest) : {}),
+});
 
 /** The one partition of all pending purges. */
 export const pendingPurgesKey: AttributeValue = S("P");
 
-export const pendingPurge: Codec<"pendingPurge"> = {
+export const pendingPurge = defineRecord<"pendingPurge">({
   table: "reactions",
   key: (id) => ({ pk: pendingPurgesKey, sk: S(id) }),
-  encode: (value) => ({ o: S(value.ownerId), d: N(value.deleteTime) }),
-  decode: (item) => {
-    const [type, id] = parts(item, "sk") as [string, string];
-    return { target: { type, id }, ownerId: text(item, "o"), deleteTime: num(item, "d") };
+  fields: {
+    target: targetName("sk", 0),
+    ownerId: field("o", text),
+    deleteTime: field("d", number),
   },
-};
+});
 
 /** The last part of a partition's key leaves room for further shards of one kind. */
 const onlyShard = 0;
@@ -92,6 +89,25 @@ function reactionsFull(name: string): DomainError {
   return new DomainError("LIMIT_EXCEEDED", text, metadata);
 }
 
+const active = group<Reaction>({
+  target: targetName("pk", 1),
+  kind: partOf("pk", 3),
+  userId: inKey("sk", (key) => key),
+  displayName: field("a", text),
+  version: field("n", number),
+  notified: either("q", false, true),
+  createTime: field("t", number),
+  readTime: optional("d", number),
+});
+
+const former = group<FormerReaction>({
+  expireTime: field("x", number),
+  position: maybe(
+    group<Position>({ version: field("o", number), generation: optional("g", number) }),
+  ),
+  readTime: optional("d", number),
+});
+
 export const reaction: Codec<"reaction"> = {
   table: "reactions",
   full: reactionsFull,
@@ -99,101 +115,65 @@ export const reaction: Codec<"reaction"> = {
     const [type, id, kind, userId] = name.split("#") as [string, string, string, string];
     return { pk: reactionsKey({ type, id }, kind), sk: S(userId) };
   },
-  encode: (value) => {
-    if (!("userId" in value)) {
-      const { position, readTime, expireTime } = value;
-      return {
-        ...(position && { o: N(position.version) }),
-        ...(position?.generation !== undefined && { g: N(position.generation) }),
-        ...(readTime !== undefined && { d: N(readTime) }),
-        x: N(expireTime),
-        ttl: N(Math.ceil(expireTime / 1_000)),
-      };
+  encode(value) {
+    const item: Item = {};
+    if ("userId" in value) {
+      active.put(value, item);
+    } else {
+      former.put(value, item);
+      item.ttl = N(Math.ceil(value.expireTime / 1_000));
     }
-    return {
-      a: S(value.displayName),
-      n: N(value.version),
-      t: N(value.createTime),
-      ...(!value.notified && { q: { BOOL: true } }),
-      ...(value.readTime !== undefined && { d: N(value.readTime) }),
-    };
+    return item;
   },
-  decode: (item) => {
-    const readTime = optional(item, "d");
-    const read = readTime !== undefined && { readTime };
-    if (!item.n) {
-      const generation = item.g && { generation: num(item, "g") };
-      const position = item.o && { version: num(item, "o"), ...generation };
-      return { ...(position && { position }), ...read, expireTime: num(item, "x") };
-    }
-    const [, type, id, kind] = parts(item, "pk") as [string, string, string, string];
-    return {
-      target: { type, id },
-      kind,
-      userId: text(item, "sk"),
-      displayName: text(item, "a"),
-      version: num(item, "n"),
-      notified: item.q === undefined,
-      createTime: num(item, "t"),
-      ...read,
-    };
-  },
+  decode: (item) => (item.n ? active : former).get(item),
 };
 
 /** The partition of an owner's inbox and unread groups. */
 export const inboxKey = (ownerId: string): AttributeValue => S(`I#${ownerId}`);
 
-export const inbox: Codec<"inbox"> = {
-  table: "notifications",
-  key: (ownerId) => ({ pk: inboxKey(ownerId), sk: S("I") }),
-  encode: ({ preferences, ...value }) => ({
-    n: N(value.version),
-    ...(value.changeVersion !== value.version && { h: N(value.changeVersion) }),
-    g: N(value.notificationCount),
-    ...(value.closedCount > 0 && { c: N(value.closedCount) }),
-    p: N(value.actorCount),
-    ...(value.seenVersion > 0 && { s: N(value.seenVersion) }),
-    ...(value.unseen.length > 0 && { u: { B: encodeVersions(value.unseen) } }),
-    ...(value.olderUnseenCount > 0 && { y: N(value.olderUnseenCount) }),
-    ...(Object.keys(value.kindCounts).length > 0 && { b: numbersByName(value.kindCounts) }),
-    ...(preferences.allMuted && { a: { BOOL: true } }),
-    ...(preferences.mutedKinds.length > 0 && { k: strings(preferences.mutedKinds) }),
-    ...(preferences.mutedEventKinds.length > 0 && { ke: strings(preferences.mutedEventKinds) }),
-    ...(value.mutedPeople.length > 0 && { m: S(value.mutedPeople.join("")) }),
-  }),
-  decode: (item) => ({
-    version: num(item, "n"),
-    changeVersion: num(item, item.h ? "h" : "n"),
-    notificationCount: num(item, "g"),
-    closedCount: num(item, "c"),
-    actorCount: num(item, "p"),
-    seenVersion: num(item, "s"),
-    unseen: decodeVersions(item.u?.B),
-    olderUnseenCount: num(item, "y"),
-    kindCounts: numsByName(item, "b"),
-    preferences: {
-      allMuted: item.a?.BOOL === true,
-      mutedKinds: texts(item, "k"),
-      mutedEventKinds: texts(item, "ke"),
-    },
-    mutedPeople: text(item, "m").match(personHash) ?? [],
-  }),
-};
-
 /** The hashes of muted people are stored one after another. */
 const personHash = new RegExp(`.{${personHashLength}}`, "g");
 
-/** Versions, latest first, as the first one and the differences of the next ones. */
-const encodeVersions = (versions: readonly number[]): Uint8Array =>
-  encodeVarints(versions.map((each, i) => (i === 0 ? each : (versions[i - 1] as number) - each)));
+const personHashes = as<readonly string[], string>(
+  text,
+  (hashes) => hashes.join(""),
+  (stored) => stored.match(personHash) ?? [],
+);
 
-function decodeVersions(stored: Uint8Array | undefined): number[] {
-  let version = 0;
-  return decodeVarints(stored).map((each, i) => {
-    version = i === 0 ? each : version - each;
-    return version;
-  });
-}
+/** Versions, latest first, as the first one and the differences of the next ones. */
+const versions = as<readonly number[], readonly number[]>(
+  varints,
+  (values) => values.map((each, i) => (i === 0 ? each : (values[i - 1] as number) - each)),
+  (stored) => {
+    let version = 0;
+    return stored.map((each, i) => {
+      version = i === 0 ? each : version - each;
+      return version;
+    });
+  },
+);
+
+export const inbox = defineRecord<"inbox">({
+  table: "notifications",
+  key: (ownerId) => ({ pk: inboxKey(ownerId), sk: S("I") }),
+  fields: {
+    version: field("n", number),
+    changeVersion: unlessSame("h", "n"),
+    notificationCount: field("g", number),
+    closedCount: unless(0, "c", number),
+    actorCount: field("p", number),
+    seenVersion: unless(0, "s", number),
+    unseen: unlessEmpty("u", versions),
+    olderUnseenCount: unless(0, "y", number),
+    kindCounts: unlessEmpty("b", byName(number)),
+    preferences: group<Preferences>({
+      allMuted: flag("a"),
+      mutedKinds: unlessEmpty("k", list(text)),
+      mutedEventKinds: unlessEmpty("ke", list(text)),
+    }),
+    mutedPeople: unlessEmpty("m", personHashes),
+  },
+});
 
 export const unreadGroup: Codec<"unreadGroup"> = {
   table: "notifications",

@@ -1,4 +1,11 @@
 /** Whole numbers in few bytes. */
+import type { Type } from "../../../platform/dynamodb/fields.ts";
+
+export const varints: Type<readonly number[]> = {
+  encode: (numbers) => ({ B: encodeVarints(numbers) }),
+  decode: ({ B: bytes }) => decodeVarints(bytes),
+  none: () => [],
+};
 
 /** Each number in bytes of 7 bits, the lowest first, 128 added to each but the last (LEB128). */
 export function encodeVarints(numbers: readonly number[]): Uint8Array {

@@ -8,20 +8,13 @@ export const S = (value: string): AttributeValue => ({ S: value });
 export const N = (value: number): AttributeValue => ({ N: String(value) });
 export const numbers = (values: readonly number[]): AttributeValue => ({ L: values.map(N) });
 export const strings = (values: readonly string[]): AttributeValue => ({ L: values.map(S) });
-export const numbersByName = (values: Readonly<Record<string, number>>): AttributeValue => ({
-  M: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, N(value)])),
-});
 
 export const text = (item: Item, name: string): string => item[name]?.S ?? "";
 export const num = (item: Item, name: string): number => Number(item[name]?.N ?? 0);
-export const optional = (item: Item, name: string): number | undefined =>
-  item[name] ? num(item, name) : undefined;
 export const nums = (item: Item, name: string): number[] =>
   (item[name]?.L ?? []).map((value) => Number(value.N));
 export const texts = (item: Item, name: string): string[] =>
   (item[name]?.L ?? []).map((value) => value.S ?? "");
-export const numsByName = (item: Item, name: string): Record<string, number> =>
-  Object.fromEntries(Object.entries(item[name]?.M ?? {}).map(([key, { N }]) => [key, Number(N)]));
 /** The parts of a key attribute, which `#` joins. */
 export const parts = (item: Item, name: string): string[] => text(item, name).split("#");
 

@@ -78,8 +78,7 @@ export function createClients(config: DynamoConfig): Clients {
     removeMiddleware(client);
     observeSkew(client, skew);
     observeAttempts(client, attempts);
-    countThrottles(client);
-    countRequests(client, tallies);
+    countRequests(client, tallies, countThrottles);
     traceRequests(client);
     refuseLateWrites(client);
     if (transport === "thin") useThinTransport(client, { retries: client === retrying });

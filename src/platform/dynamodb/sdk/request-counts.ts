@@ -1,44 +1,42 @@
 /** Counts the requests to DynamoDB, attempt by attempt: results, seconds and consumed units. */
 import type { ConsumedCapacity, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { createCounter, createHistogram, type StoreTallies } from "../../ports/tallies.ts";
-import { type Failure, isThrottled, type RequestInput, tablesOf, unprocessed } from "./requests.ts";
+import {
+  type Failure,
+  isThrottled,
+  partitionsOf,
+  type RequestInput,
+  tablesOf,
+  throttledOf,
+  unprocessed,
+} from "./requests.ts";
+import type { CountThrottles } from "./throttle-counts.ts";
 
 export const createStoreTallies = (): StoreTallies => ({
   requests: createCounter(
-    {
-      name: "meguri_store_requests_total",
-      help: "Attempts of requests to DynamoDB, for each of their tables, by result.",
-    },
-    "operation",
-    "table",
-    "result",
+    "meguri_store_requests_total",
+    "Attempts of requests to DynamoDB, for each of their tables, by result.",
+    ["operation", "table", "result"],
   ),
   seconds: createHistogram(
-    { name: "meguri_store_request_seconds", help: "Duration of attempts of requests to DynamoDB." },
+    "meguri_store_request_seconds",
+    "Duration of attempts of requests to DynamoDB.",
     ["operation"],
   ),
   units: createCounter(
-    {
-      name: "meguri_store_units_total",
-      help: "Capacity units that DynamoDB has reported, by table.",
-    },
-    "table",
-    "kind",
+    "meguri_store_units_total",
+    "Capacity units that DynamoDB has reported, by table.",
+    ["table", "kind"],
   ),
   throttles: createCounter(
-    {
-      name: "meguri_store_throttles_total",
-      help: "Requests that DynamoDB has throttled, each attempt counted, by table.",
-    },
-    "table",
+    "meguri_store_throttles_total",
+    "Requests that DynamoDB has throttled, each attempt counted, by table.",
+    ["table"],
   ),
   targetSamples: createCounter(
-    {
-      name: "meguri_target_throttle_samples_total",
-      help: "One in ten of the throttled requests for the records of targets, by target.",
-    },
-    "target_type",
-    "target_hash",
+    "meguri_target_throttle_samples_total",
+    "One in ten of the throttled requests for the records of targets, by target.",
+    ["target_type", "target_hash"],
   ),
 });
 
@@ -56,8 +54,15 @@ const conflictErrors: readonly unknown[] = [
   "TransactionInProgressException",
 ];
 
-/** Counts each attempt of a client, and has DynamoDB say how many units it took. */
-export function countRequests(client: DynamoDBClient, tallies: StoreTallies): void {
+/**
+ * Counts each attempt of a client, what is throttled of it, and has DynamoDB say how many units it
+ * took.
+ */
+export function countRequests(
+  client: DynamoDBClient,
+  tallies: StoreTallies,
+  countThrottles: CountThrottles,
+): void {
   client.middlewareStack.add(
     (next, { commandName = "" }) =>
       writes.test(commandName) || reads.test(commandName)
@@ -78,11 +83,14 @@ export function countRequests(client: DynamoDBClient, tallies: StoreTallies): vo
         };
         try {
           const answer = await next(args);
-          count(unprocessed(answer.output) ? "throttled" : "ok");
+          const left = unprocessed(answer.output);
+          count(left ? "throttled" : "ok");
+          if (left) countThrottles(partitionsOf({ RequestItems: left }));
           countUnits(tallies, kind, answer.output as Answer);
           return answer;
         } catch (error) {
           count(resultOf(error as Failure));
+          countThrottles(throttledOf(error as Failure, args.input as RequestInput));
           throw error;
         }
       };

@@ -1,16 +1,8 @@
 /** Counts what DynamoDB throttles: the tables of the requests, and samples of the targets. */
 import { createHash } from "node:crypto";
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { StoreTallies } from "../../ports/tallies.ts";
 import type { TargetName } from "../../words/target-name.ts";
-import {
-  type Failure,
-  type Partition,
-  partitionsOf,
-  type RequestInput,
-  throttledOf,
-  unprocessed,
-} from "./requests.ts";
+import type { Partition } from "./requests.ts";
 
 /** One in so many throttled requests of targets is a sample. */
 const sampleEvery = 10;
@@ -21,11 +13,13 @@ const maxTargets = 100;
 /** Finds the target of whose records a partition is, by its hash key. */
 export type TargetOf = (pk: string) => TargetName | undefined;
 
-/** Returns what counts each attempt of a client. */
+/** Counts the partitions that an attempt of a request says are throttled. */
+export type CountThrottles = (partitions: readonly Partition[]) => void;
+
 export function createThrottleCounts(
   { throttles, targetSamples }: Pick<StoreTallies, "throttles" | "targetSamples">,
   targetOf: TargetOf = () => undefined,
-): (client: DynamoDBClient) => void {
+): CountThrottles {
   /** The labels of the targets, in the order of the latest samples. */
   const sampled = new Map<string, Readonly<Record<"target_type" | "target_hash", string>>>();
   let ofTargets = 0;
@@ -44,32 +38,13 @@ export function createThrottleCounts(
     targetSamples.remove(oldest);
   }
 
-  function count(partitions: readonly Partition[]): void {
+  return (partitions) => {
     for (const table of new Set(partitions.map((partition) => partition.table))) {
       throttles.inc({ table });
     }
     const targets = partitions.flatMap(({ pk }) => (pk && targetOf(pk)) || []);
     const different = new Map(targets.map((target) => [`${target.type}#${target.id}`, target]));
     for (const target of different.values()) sample(target);
-  }
-
-  return (client) => {
-    client.middlewareStack.add(
-      (next) => async (args) => {
-        const input = args.input as RequestInput;
-        try {
-          const result = await next(args);
-          const left = unprocessed(result.output);
-          if (left) count(partitionsOf({ RequestItems: left }));
-          return result;
-        } catch (error) {
-          count(throttledOf(error as Failure, input));
-          throw error;
-        }
-      },
-      // Within the retries of the SDK.
-      { step: "finalizeRequest", name: "meguriThrottles", priority: "low" },
-    );
   };
 }
 

@@ -280,5 +280,5 @@ export const testClock = defineRecord<"testClock">({
 export const lease = defineRecord<"lease">({
   table: "points",
   key: (name) => ({ pk: S(`H#${name}`), sk: S("H") }),
-  fields: { holder: field("h", text), beat: field("b", number) },
+  fields: { holder: field("h", text), heartbeat: field("b", number) },
 });

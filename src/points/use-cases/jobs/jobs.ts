@@ -11,7 +11,7 @@ import { jobRef } from "../../ports/records.ts";
 import type { Job, JobName, JobRequest } from "../../rules/jobs.ts";
 import type { AccountsCursor } from "../sweep-accounts.ts";
 
-/** One of `segments` disjoint parts of the table. */
+/** One of `segments` disjoint segments of the table. */
 export interface Segment {
   readonly segment: number;
   readonly segments: number;
@@ -143,7 +143,7 @@ export async function readJob({ reader }: Pick<Deps, "reader">, name: JobName): 
  * Keeps the result of a job, in the place of an earlier one: a doubted job is done again. Refusal:
  * JOB_NOT_FOUND.
  */
-export async function keepSum(deps: Pick<Deps, "engine">, name: JobName, sum: object) {
+export async function storeSum(deps: Pick<Deps, "engine">, name: JobName, sum: object) {
   await changeRecord(deps, { ref: jobRef(name) }, (job, { calendar }) => {
     if (!job) throw notFound();
     return { ...job, result: { endTime: calendar, sum } };

@@ -17,7 +17,7 @@ const refOf = ({ kind, programId }: ScanRun) => leaseRef(`${kind}/${programId}`)
 
 const heldBy = (holder: string, lease: LeaseHolder | undefined): LeaseHolder => ({
   holder,
-  beat: (lease?.beat ?? 0) + 1,
+  heartbeat: (lease?.heartbeat ?? 0) + 1,
 });
 
 /**
@@ -37,7 +37,7 @@ export async function takeScanLock(
   const isHeld = found !== undefined && found.holder !== "";
   if (isHeld && (await deps.workflows.isRunning(found.holder))) return found.holder;
   const { record } = await changeRecord(deps, { ref }, (lease) =>
-    lease?.beat === found?.beat ? heldBy(workflowId, lease) : lease,
+    lease?.heartbeat === found?.heartbeat ? heldBy(workflowId, lease) : lease,
   );
   return record?.holder === workflowId ? undefined : record?.holder;
 }

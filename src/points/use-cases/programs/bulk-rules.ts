@@ -64,7 +64,7 @@ async function decideRules(
 }
 
 /**
- * Tells people what has become of a change of the rules, at most once and behind the answer. Only
+ * Reports what has become of a change of the rules, at most once and behind the answer. Only
  * the log knows of a message that could not be sent.
  */
 export const tellOfRules = (

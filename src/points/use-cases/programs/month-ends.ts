@@ -2,7 +2,7 @@
 
 import type { Deps } from "../../ports/deps.ts";
 import type { MonthEndCensus } from "../../ports/observers.ts";
-import { keepMonthEnd, type MonthEnd, monthsBehind, type Program } from "../../rules/program.ts";
+import { type MonthEnd, monthsBehind, type Program, withMonthEnd } from "../../rules/program.ts";
 import { changeProgram } from "./change-program.ts";
 
 /** Keeps the outcome of a sweep that has come to all accounts. Refusal: PROGRAM_NOT_FOUND. */
@@ -11,7 +11,7 @@ export async function recordMonthEnd(
   programId: string,
   monthEnd: MonthEnd,
 ): Promise<void> {
-  await changeProgram(deps, { programId }, (program) => keepMonthEnd(program, monthEnd));
+  await changeProgram(deps, { programId }, (program) => withMonthEnd(program, monthEnd));
 }
 
 /**

@@ -21,8 +21,7 @@ import {
 import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import type { Reason } from "../../../platform/words/reasons.ts";
-import type { AccountName } from "../../../points/ports/points.ts";
-import { shardCount } from "../../../points/ports/points.ts";
+import { type AccountName, shardCount } from "../../../points/ports/points.ts";
 import type { EarlyExpiry } from "../../../points/rules/early-expiry.ts";
 import type { Reservation, ReservationChange, ReservationState } from "../../rules/reservation.ts";
 

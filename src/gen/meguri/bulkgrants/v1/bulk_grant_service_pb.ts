@@ -42,7 +42,7 @@ export type UploadBulkGrantRequest = Message<"meguri.bulkgrants.v1.UploadBulkGra
     case: "header";
   } | {
     /**
-     * The next piece of a sheet, at most 60,000 bytes, cut anywhere.
+     * The next chunk of a sheet, at most 60,000 bytes, cut anywhere.
      *
      * @generated from field: bytes csv_chunk = 2;
      */
@@ -1574,7 +1574,7 @@ export const ExportFailedBulkGrantRowsRequestSchema: GenMessage<ExportFailedBulk
  */
 export type ExportFailedBulkGrantRowsResponse = Message<"meguri.bulkgrants.v1.ExportFailedBulkGrantRowsResponse"> & {
   /**
-   * The next piece of the sheet, cut anywhere: CSV in UTF-8 with a byte order mark.
+   * The next chunk of the sheet, cut anywhere: CSV in UTF-8 with a byte order mark.
    *
    * @generated from field: bytes csv_chunk = 1;
    */
@@ -1624,7 +1624,7 @@ export const ExportBulkGrantAuditRequestSchema: GenMessage<ExportBulkGrantAuditR
  */
 export type ExportBulkGrantAuditResponse = Message<"meguri.bulkgrants.v1.ExportBulkGrantAuditResponse"> & {
   /**
-   * The next piece, cut anywhere, of CSV in UTF-8 with a byte order mark. Its columns are revision,
+   * The next chunk, cut anywhere, of CSV in UTF-8 with a byte order mark. Its columns are revision,
    * line, user_id, points, reason, expire_month (that of the row, or of the revision; empty for the
    * whole lifetime), outcome (a state of BulkGrantRow), error_codes, ledger_number (of the entry
    * that granted or revoked the points; empty where there is none), granted_points (of that entry)
@@ -1836,7 +1836,7 @@ export const BulkGrantService: GenService<{
   /**
    * UploadBulkGrant submits a sheet, as a new bulk grant or as the next revision of one that is
    * INVALID, REJECTED, CANCELLED or DONE_WITH_FAILURES. The first message of the stream is the
-   * header, the last one is the end; those between are pieces of CSV, or all are rows. The rows are
+   * header, the last one is the end; those between are chunks of CSV, or all are rows. The rows are
    * validated after the answer. Rows that an earlier revision has granted are skipped, so a
    * corrected sheet is sent whole. Idempotent by bulk_grant_id: rows, an execute_time and a cause
    * that a revision has already return the bulk grant as it is now, marked replayed, with that

@@ -1,9 +1,12 @@
 /** Tests that attempts take turns, and that one that is stuck does not hold up the rest. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createTurns, type Turns } from "../../../activities/reservations/turns.ts";
+import {
+  createDueGrantQueue,
+  type DueGrantQueue,
+} from "../../../activities/reservations/due-grant-queue.ts";
 import { grantTiming } from "../../../workflows/timing.ts";
 
-const { leastAtOnce, mostAtOnce, slowMs, turnMs, deferMs } = grantTiming;
+const { leastAtOnce, mostAtOnce, slowMs, longMs, deferMs } = grantTiming;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
@@ -12,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Work that ends on request, in the order of its turns. */
+/** Work that ends on request, in the order of its queue. */
 function createWorks() {
   const begun: PromiseWithResolvers<string>[] = [];
   const work = () => {
@@ -24,10 +27,10 @@ function createWorks() {
 }
 
 /** Lets `count` works that take `tookMs` each end, and returns how many were made at a time. */
-async function mostOf(turns: Turns, count: number, tookMs: number): Promise<number> {
+async function mostOf(queue: DueGrantQueue, count: number, tookMs: number): Promise<number> {
   let [running, most] = [0, 0];
   const all = Array.from({ length: count }, () =>
-    turns.take(async () => {
+    queue.run(async () => {
       running += 1;
       most = Math.max(most, running);
       await new Promise((resolve) => setTimeout(resolve, tookMs));
@@ -40,10 +43,10 @@ async function mostOf(turns: Turns, count: number, tookMs: number): Promise<numb
 }
 
 test("the next attempt begins when one has ended, in whatever way", async () => {
-  const turns = createTurns();
+  const queue = createDueGrantQueue();
   const { begun, work } = createWorks();
-  const all = Array.from({ length: leastAtOnce + 2 }, () => turns.take(work));
-  await vi.advanceTimersByTimeAsync(turnMs - 1);
+  const all = Array.from({ length: leastAtOnce + 2 }, () => queue.run(work));
+  await vi.advanceTimersByTimeAsync(longMs - 1);
   expect(begun).toHaveLength(leastAtOnce);
   begun[0]?.resolve("done");
   begun[1]?.reject(new Error("refused"));
@@ -54,11 +57,11 @@ test("the next attempt begins when one has ended, in whatever way", async () => 
 });
 
 test("attempts that are stuck go on, and no other one waits for them", async () => {
-  const turns = createTurns();
+  const queue = createDueGrantQueue();
   const { begun, work } = createWorks();
-  const stuck = Array.from({ length: leastAtOnce }, () => turns.take(work));
-  const next = turns.take(work);
-  await vi.advanceTimersByTimeAsync(turnMs);
+  const stuck = Array.from({ length: leastAtOnce }, () => queue.run(work));
+  const next = queue.run(work);
+  await vi.advanceTimersByTimeAsync(longMs);
   begun[leastAtOnce]?.resolve("next");
   expect(await next).toBe("next");
   begun[0]?.resolve("late");
@@ -66,35 +69,35 @@ test("attempts that are stuck go on, and no other one waits for them", async () 
 });
 
 test("more are made at a time while they are quick, and fewer when all are slow", async () => {
-  const turns = createTurns();
-  expect(await mostOf(turns, 300, 10)).toBe(mostAtOnce);
-  await mostOf(turns, 300, slowMs + 1);
-  expect(await mostOf(turns, leastAtOnce * 3, slowMs + 1)).toBe(leastAtOnce);
-  expect(await mostOf(turns, 300, 10)).toBe(mostAtOnce);
+  const queue = createDueGrantQueue();
+  expect(await mostOf(queue, 300, 10)).toBe(mostAtOnce);
+  await mostOf(queue, 300, slowMs + 1);
+  expect(await mostOf(queue, leastAtOnce * 3, slowMs + 1)).toBe(leastAtOnce);
+  expect(await mostOf(queue, 300, 10)).toBe(mostAtOnce);
 });
 
 test("a hot account makes nothing slower for the others", async () => {
-  const turns = createTurns();
-  await mostOf(turns, 300, 10);
+  const queue = createDueGrantQueue();
+  await mostOf(queue, 300, 10);
   const { work } = createWorks();
-  for (let i = 1; i < mostAtOnce; i++) void turns.take(work);
-  await mostOf(turns, 1, 10);
-  await vi.advanceTimersByTimeAsync(turnMs);
-  expect(await mostOf(turns, 300, 10)).toBe(mostAtOnce);
+  for (let i = 1; i < mostAtOnce; i++) void queue.run(work);
+  await mostOf(queue, 1, 10);
+  await vi.advanceTimersByTimeAsync(longMs);
+  expect(await mostOf(queue, 300, 10)).toBe(mostAtOnce);
 });
 
 test("where all are slow, none counts as stuck as long as it takes as long as others", async () => {
-  const turns = createTurns();
-  await mostOf(turns, leastAtOnce, 2 * turnMs - 1);
-  expect(await mostOf(turns, leastAtOnce * 2, 2 * turnMs)).toBe(leastAtOnce);
+  const queue = createDueGrantQueue();
+  await mostOf(queue, leastAtOnce, 2 * longMs - 1);
+  expect(await mostOf(queue, leastAtOnce * 2, 2 * longMs)).toBe(leastAtOnce);
 });
 
 test("what ended while others wait goes on when all have ended, or after 20 s", async () => {
-  const turns = createTurns();
+  const queue = createDueGrantQueue();
   const { begun, work } = createWorks();
   const went: string[] = [];
-  const goOn = (name: string) => void turns.untilAllEnded(deferMs).then(() => went.push(name));
-  for (let i = 0; i < leastAtOnce + 2; i++) void turns.take(work);
+  const goOn = (name: string) => void queue.untilAllEnded(deferMs).then(() => went.push(name));
+  for (let i = 0; i < leastAtOnce + 2; i++) void queue.run(work);
   await vi.advanceTimersByTimeAsync(0);
   goOn("one of the first");
   begun[0]?.resolve("");
@@ -110,16 +113,16 @@ test("what ended while others wait goes on when all have ended, or after 20 s", 
 });
 
 test.each([deferMs, 5_000])("what ended goes on after %s ms in any case", async (mostMs) => {
-  const turns = createTurns();
+  const queue = createDueGrantQueue();
   let isOver = false;
   const stuck = () => new Promise<never>(() => {});
   const follow = () => {
-    void turns.take(stuck);
+    void queue.run(stuck);
     if (!isOver) setTimeout(follow, 10);
   };
-  for (let i = 0; i <= leastAtOnce; i++) void turns.take(stuck);
+  for (let i = 0; i <= leastAtOnce; i++) void queue.run(stuck);
   follow();
-  void turns.untilAllEnded(mostMs).then(() => {
+  void queue.untilAllEnded(mostMs).then(() => {
     isOver = true;
   });
   await vi.advanceTimersByTimeAsync(mostMs - 1);

@@ -1,18 +1,18 @@
-/** Lets the grants of a burst take turns, so that each has an answer from the store in time. */
+/** The queue of due grants: in a burst, each has an answer from the store in time. */
 import pLimit from "p-limit";
 import type { Milliseconds } from "../../src/platform/words/units.ts";
 import { grantTiming } from "../../workflows/timing.ts";
 
-const { leastAtOnce, mostAtOnce, slowMs, turnMs, deferMs } = grantTiming;
+const { leastAtOnce, mostAtOnce, slowMs, longMs, deferMs } = grantTiming;
 
-export interface Turns {
+export interface DueGrantQueue {
   /**
-   * Does work when it is its turn. The next work begins when one has ended, or when it has taken
-   * four times as long as others and `turnMs`: a hot account or a store that hangs does not hold up
-   * the rest.
+   * Runs work when it comes to the head of the queue. The next work begins when one has ended, or
+   * when it has taken four times as long as others and `longMs`: a hot account or a store that
+   * hangs does not hold up the rest.
    */
-  take<T>(work: () => Promise<T>): Promise<T>;
-  /** Waits while work waits for its turn, until all of it has ended: at most `mostMs`, and 20 s. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** Waits while work is queued, until all of it has ended: at most `mostMs`, and 20 s. */
   untilAllEnded(mostMs: Milliseconds): Promise<void>;
 }
 
@@ -21,19 +21,19 @@ export interface Turns {
  * was slow, this process or the store is, and more at a time would only let requests time out:
  * then it does half as many at a time, and otherwise twice as many.
  */
-export function createTurns(): Turns {
+export function createDueGrantQueue(): DueGrantQueue {
   const limit = pLimit(leastAtOnce);
   let unendedWorks = 0;
   let endedWorks = 0;
   let quickestMs = Number.POSITIVE_INFINITY;
-  let longMs: Milliseconds = turnMs;
+  let tooLongMs: Milliseconds = longMs;
   let allEnded: PromiseWithResolvers<void> | undefined;
 
   function adapt(tookMs: Milliseconds): void {
     endedWorks += 1;
     quickestMs = Math.min(quickestMs, tookMs);
     if (endedWorks < limit.concurrency) return;
-    longMs = Math.max(turnMs, 4 * quickestMs);
+    tooLongMs = Math.max(longMs, 4 * quickestMs);
     limit.concurrency =
       quickestMs > slowMs
         ? Math.max(leastAtOnce, limit.concurrency / 2)
@@ -43,14 +43,14 @@ export function createTurns(): Turns {
   }
 
   return {
-    take<T>(work: () => Promise<T>) {
+    run<T>(work: () => Promise<T>) {
       const { promise, resolve } = Promise.withResolvers<T>();
       unendedWorks += 1;
       void limit(async () => {
         const start = performance.now();
         const working = work();
         resolve(working);
-        await ended(working, longMs);
+        await ended(working, tooLongMs);
         adapt(performance.now() - start);
         unendedWorks -= 1;
         if (unendedWorks > 0) return;

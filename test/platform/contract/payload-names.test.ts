@@ -1,4 +1,4 @@
-/** Tests how the progress of use cases is spelled in what crosses Temporal. */
+/** Tests the names that the progress of use cases has in what crosses Temporal. */
 import { expect, test } from "vitest";
 import { camelCased, snakeCased } from "../../../src/platform/contract/payload-names.ts";
 
@@ -18,6 +18,6 @@ test("names are spelled in snake_case at every depth, and values and codes stay"
   });
 });
 
-test("the spelling back gives the same", () => {
+test("the names back give the same", () => {
   expect(camelCased(snakeCased(progress))).toEqual(progress);
 });
