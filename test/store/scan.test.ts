@@ -44,7 +44,7 @@ test.each(stores)("finds each record by its name in %s", async (_, open) => {
     put(reaction(name, 5)),
     ...events.map((event) => write(eventRefOf(event), event)),
     write(eventActorRef({ ownerId, target: name, kind: "~x" }, "ann"), {
-      ...{ latestVersion: 7, expireTime: far },
+      ...{ userId: "ann", latestVersion: 7, expireTime: far },
     }),
     write(inboxRef(ownerId), inbox(9)),
     putUnread(ownerId, group),

@@ -3,8 +3,6 @@
 import {
   closedGroupsRef,
   inboxRef,
-  type NotifiedEvent,
-  notificationEventRef,
   ownerOfGroup,
   targetRef,
 } from "../../src/feed/ports/records.ts";
@@ -108,16 +106,21 @@ async function compareEvents(
     ({ value: { version, retracted, expireTime } }) =>
       version > 0 && !retracted && expireTime > now,
   );
-  const events = await deps.reader.many(known.map((id) => eventRefOf(id, id.value)));
+  const events = await Promise.all(
+    known.map(({ id, value: { target, kind, version } }) => {
+      const name = { ownerId: ownerOf(id), target, kind };
+      return deps.reader.events(name, { from: version, to: version }, oneItem);
+    }),
+  );
   const targets = await deps.reader.many(known.map(({ value }) => targetRef(value.target)));
   for (const [i, { kind, id }] of known.entries()) {
     // The purge of a deleted target deletes its events and keeps their ids.
-    if (events[i] || isDeleted(targets[i])) continue;
+    if (events[i]?.items.length !== 0 || isDeleted(targets[i])) continue;
     const ref: Ref<"notifiedEvent"> = { kind, id };
     const name = id.split("#").join(" ");
     await found(deps, { kind: "EVENT_LOST", name }, () =>
       deps.engine.transact({
-        key: inboxRef(id.slice(0, id.indexOf("#"))),
+        key: inboxRef(ownerOf(id)),
         readSet: [ref],
         expectAbsent: [],
         call: undefined,
@@ -127,8 +130,9 @@ async function compareEvents(
   }
 }
 
-const eventRefOf = ({ id }: Ref, { target, kind, userId, version }: NotifiedEvent) =>
-  notificationEventRef({ ownerId: id.slice(0, id.indexOf("#")), target, kind }, userId, version);
+const oneItem = { size: 1, cursor: undefined };
+
+const ownerOf = (eventId: string): string => eventId.slice(0, eventId.indexOf("#"));
 
 /** Compares the counts of an inbox with its unread groups. */
 async function compareInbox(deps: CompareDeps, ownerId: string, inbox: Inbox): Promise<void> {

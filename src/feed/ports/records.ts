@@ -54,7 +54,6 @@ export interface NotifiedEvent {
   readonly hash: string;
   readonly target: TargetName;
   readonly kind: StoredKind;
-  readonly userId: string;
   /** The version of the event; 0 if the owner was not notified. */
   readonly version: number;
   readonly retracted: boolean;

@@ -39,6 +39,8 @@ export interface Event extends EventsName, Member {
 
 /** The record of an actor with events of one name. */
 export interface EventActor {
+  /** `noActor` of events without an actor. */
+  readonly userId: string;
   /** The version of the actor's latest event. */
   readonly latestVersion: number;
   readonly expireTime: Instant;
@@ -147,7 +149,7 @@ export function addEvent(
     createTime: now,
     expireTime: now + knownMs + eventRecordMs,
   };
-  const next = { actor: { latestVersion: version, expireTime: event.expireTime }, event };
+  const next = { actor: { userId, latestVersion: version, expireTime: event.expireTime }, event };
   if (group && isTooOld(group, now, regroupAfterMs)) {
     return { ...next, ...regroup(inbox, group, event) };
   }

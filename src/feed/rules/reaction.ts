@@ -206,18 +206,27 @@ function notifies(state: ReactionState, kind: StoredKind, given: NewReaction): b
   return !silent && !isMuted && !isQuiet && actor.userId !== target.ownerId;
 }
 
+/** When a reaction is removed, and what decides how long its record is kept. */
+interface Removal {
+  readonly now: Instant;
+  readonly readMark: ReadMark | undefined;
+  /** For so long a read notification may show the person. */
+  readonly historyMs: Milliseconds;
+}
+
 /**
- * Removes a reaction, and removes it from the unread group if it is a member. Its record keeps the
- * position there, or when the owner has read it, for the next reaction of the person. `refill` has
- * the members whom the group shows in the place of this one (`leave`).
+ * Removes a reaction, also from the unread group if it is a member. Its record keeps the position
+ * there, or when the owner has read it, for the next reaction of the person; and it leads from the
+ * person to read notifications that still show the name. `refill` has the members whom the group
+ * shows in the place of this one (`leave`).
  */
 export function unreact(
   { target, inbox, group }: ReactionState,
   reaction: Reaction,
-  { now, readMark }: { readonly now: Instant; readonly readMark: ReadMark | undefined },
+  { now, readMark, historyMs }: Removal,
   refill?: Partial<Ends>,
 ): ReactionState {
-  const { kind } = reaction;
+  const { kind, createTime } = reaction;
   const known = withoutActor(latestOf(target.latest, kind), reaction.userId);
   const nextTarget = withCount(target, kind, countOf(target, kind) - 1, { known, time: now });
   if (isMember(group, reaction)) {
@@ -227,16 +236,18 @@ export function unreact(
     const position = group.closed ? { version } : { version, generation: group.generation };
     const { readTime } = reaction;
     const kept = { position, ...(readTime !== undefined && { readTime }) };
-    const former = { ...kept, expireTime: now + formerReactionMs };
+    const former = { ...kept, createTime, expireTime: now + formerReactionMs };
     return { target: nextTarget, inbox: nextInbox, group: remaining, reaction: former };
   }
   const readTime = reaction.notified ? readMark?.readTime : reaction.readTime;
-  const expireTime = (readTime ?? 0) + formerReactionMs;
+  const cooledDown = readTime === undefined ? 0 : readTime + formerReactionMs;
+  const expireTime = Math.max(cooledDown, reaction.notified ? now + historyMs : 0);
+  const former = { ...(readTime !== undefined && { readTime }), createTime, expireTime };
   return {
     target: nextTarget,
     inbox: { ...inbox, version: inbox.version + 1 },
     group,
-    reaction: readTime !== undefined && expireTime > now ? { readTime, expireTime } : undefined,
+    reaction: expireTime > now ? former : undefined,
   };
 }
 

@@ -52,6 +52,8 @@ export interface FormerReaction {
   readonly position?: Position | undefined;
   /** When the owner has read it, or an earlier one. */
   readonly readTime?: Instant | undefined;
+  /** When the person had reacted. */
+  readonly createTime: Instant;
   /** From this instant on, the record may be deleted. */
   readonly expireTime: Instant;
 }

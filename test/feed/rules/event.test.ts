@@ -20,7 +20,7 @@ class Events {
     const version = ++this.#version;
     const previousVersion = this.#actors.get(userId)?.latestVersion ?? 0;
     this.events.push(storedEvent({ userId, version, previousVersion }));
-    this.#actors.set(userId, { latestVersion: version, expireTime: 0 });
+    this.#actors.set(userId, { userId, latestVersion: version, expireTime: 0 });
   }
 
   nextOf = ({ userId, version }: Event) =>

@@ -67,7 +67,11 @@ describe("a reaction", () => {
     expect(unread.inbox).toEqual(inboxWith(2, 0, 0));
     expect(unread.group).toBeUndefined();
     const position = { version: 1, generation: 1 };
-    expect(unread.reactionOf("a")).toEqual({ position, expireTime: 2 + formerReactionMs });
+    expect(unread.reactionOf("a")).toEqual({
+      position,
+      createTime: 1,
+      expireTime: 2 + formerReactionMs,
+    });
     expect(unread.takeQueries()).toEqual([]);
   });
 
@@ -172,7 +176,11 @@ describe("a cool-down", () => {
     await unread.read(1);
     const readTime = unread.history[0]?.readTime as number;
     await unread.unlike("a");
-    expect(unread.reactionOf("a")).toEqual({ readTime, expireTime: readTime + formerReactionMs });
+    expect(unread.reactionOf("a")).toEqual({
+      readTime,
+      createTime: 1,
+      expireTime: readTime + formerReactionMs,
+    });
     unread.wait(coolDownMs / 2);
     unread.like("a");
     expect(unread.target.counts).toEqual({ like: 1 });
@@ -215,7 +223,7 @@ describe("a cool-down", () => {
   });
 
   test("is none where a call has none, by a clock that is behind that of the read, too", () => {
-    const reaction = { readTime: 6, expireTime: 6 + formerReactionMs };
+    const reaction = { readTime: 6, createTime: 4, expireTime: 6 + formerReactionMs };
     const read = { target: post, inbox: emptyInbox, group: undefined, reaction };
     const at5 = { actor: { userId: "a", displayName: "A" }, now: 5, silent: false };
     expect(react(read, "like", { ...at5, coolDownMs: 0 }).reaction.notified).toBe(true);

@@ -50,7 +50,7 @@ describe("events", () => {
     const name = newName();
     const events = eventsOf(name, count, people);
     const actor = (userId: string) =>
-      write(eventActorRef(name, userId), { latestVersion: count, expireTime: 1 });
+      write(eventActorRef(name, userId), { userId, latestVersion: count, expireTime: 1 });
     const others = otherNames(name).map((other) => storedEvent({ ...other, version: 3 }));
     await fill(store, [...[...events, ...others].map(put), ...people.map(actor)]);
     const queries = memberQueries(client, "reactions");

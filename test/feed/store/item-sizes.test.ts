@@ -59,7 +59,11 @@ describe("attributes of an item", () => {
   const item = (ref: Ref, value: Records[Kind]): Item => toItem(ref, value, 1);
 
   test.each<[string, Item, string | undefined]>([
-    ["a former reaction", item(refOf(record), { readTime: 1, expireTime: 5_001 }), "6"],
+    [
+      "a former reaction",
+      item(refOf(record), { readTime: 1, createTime: 1, expireTime: 5_001 }),
+      "6",
+    ],
     ["a read group", itemOfRead(5_001), "6"],
     [
       "an event's id",
@@ -77,12 +81,13 @@ describe("attributes of an item", () => {
 
   test("only active records are in by-n, and only reactions in by-person", () => {
     const records = [item(refOf(record), record), item(eventRefOf(event), event), itemOfActor()];
-    const former = item(reactionRef(name, "like", "u"), { readTime: 1, expireTime: 5_001 });
+    const left = { readTime: 1, createTime: 1, expireTime: 5_001 };
+    const former = item(reactionRef(name, "like", "u"), left);
     expect([...records, former].map((each) => ["n" in each, "t" in each])).toEqual([
       [true, true],
       [true, false],
       [false, false],
-      [false, false],
+      [false, true],
     ]);
   });
 
@@ -92,7 +97,8 @@ describe("attributes of an item", () => {
   });
 
   function itemOfActor(): Item {
-    return item(eventActorRef(event, event.userId), { latestVersion: 1, expireTime: 5_001 });
+    const { userId } = event;
+    return item(eventActorRef(event, userId), { userId, latestVersion: 1, expireTime: 5_001 });
   }
 
   function itemOfRead(expireTime: number): Item {

@@ -17,6 +17,7 @@ import { fill, pages, remove, write } from "../../support/stores/records.ts";
 
 const former = {
   position: { version: 4, generation: 2 },
+  createTime: -1,
   expireTime: 1_790_000_900_000,
 };
 

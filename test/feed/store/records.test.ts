@@ -58,7 +58,7 @@ describe.each(stores)("%s: transactions", (_, open) => {
     const { store, a } = setUp();
     const ref = refOf(a);
     const read = { readTime: 1_790_000_500_000 };
-    const former = { ...read, expireTime: 1_790_000_600_000 };
+    const former = { ...read, createTime: a.createTime, expireTime: 1_790_000_600_000 };
     const again = { ...a, version: 9, notified: false, ...read };
     await fill(store, [put({ ...a, version: 7 })]);
     for (const [value, version] of [
@@ -155,7 +155,7 @@ describe.each(stores)("%s: records", (_, open) => {
       recent: { after: 3, count: 1, middle: 3, lateCount: 1, middleTime: 0 },
     });
     const read = readGroup(name, 3);
-    const reported = notifiedEvent({ target: name, version: 0, userId: noActor, retracted: true });
+    const reported = notifiedEvent({ target: name, version: 0, retracted: true });
     await roundTrip([
       ["target without texts", targetRef(name), target(name, bare)],
       ["reaction", refOf(reaction(name, 3)), reaction(name, 3)],
@@ -166,8 +166,12 @@ describe.each(stores)("%s: records", (_, open) => {
       ],
       ["event", eventRefOf(event), event],
       ["event without an actor", eventRefOf(byNobody), byNobody],
-      ["actor", eventActorRef(event, userId), { latestVersion: 5, expireTime: 1 }],
-      ["no actor", eventActorRef(event, noActor), { latestVersion: 6, expireTime: 1 }],
+      ["actor", eventActorRef(event, userId), { userId, latestVersion: 5, expireTime: 1 }],
+      [
+        "no actor",
+        eventActorRef(event, noActor),
+        { userId: noActor, latestVersion: 6, expireTime: 1 },
+      ],
       ["owner of events", eventOwnerRef(event), { ownerId, target: name, kind: "~comment" }],
       ["unread group", unreadRefOf(ownerId, unread), unread],
       ["unread group without an actor", unreadRefOf(ownerId, ofNobody), ofNobody],

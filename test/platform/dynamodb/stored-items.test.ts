@@ -7,33 +7,13 @@
 import { expect, test } from "vitest";
 import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import { codecOf } from "../../../src/store/codecs.ts";
-import { storeCampaign, storeEndedBulkGrants } from "../../support/stored-items/bulk-grants.ts";
-import { storeCauses } from "../../support/stored-items/causes.ts";
-import { storeEarlyExpiry } from "../../support/stored-items/early-expiry.ts";
-import { storeHolds } from "../../support/stored-items/holds.ts";
-import { storeJobs } from "../../support/stored-items/jobs.ts";
-import { storeLease } from "../../support/stored-items/leases.ts";
-import { storePoints, storePrograms, storeSnapshot } from "../../support/stored-items/points.ts";
-import { storeEventsAndMutes, storeReactions } from "../../support/stored-items/reactions.ts";
+import { storeAll } from "../../support/stored-items/all.ts";
 import { createRecorder } from "../../support/stored-items/recorder.ts";
-import { storeReservations } from "../../support/stored-items/reservations.ts";
 import { textOf } from "../../support/stored-items/text.ts";
 
 test("the same calls store the same items, which are decoded without a loss", async () => {
   const recorder = createRecorder();
-  await storePrograms(recorder);
-  await storePoints(recorder);
-  await storeReservations(recorder);
-  await storeReactions(recorder);
-  await storeEventsAndMutes(recorder);
-  await storeCampaign(recorder);
-  await storeEndedBulkGrants(recorder);
-  await storeLease(recorder);
-  await storeCauses(recorder);
-  await storeEarlyExpiry(recorder);
-  await storeSnapshot(recorder);
-  await storeJobs(recorder);
-  await storeHolds(recorder);
+  await storeAll(recorder);
   await expect(textOf(recorder.stored)).toMatchFileSnapshot("stored-items.txt");
 
   for (const { step, kind, op, item } of recorder.stored) {

@@ -33,20 +33,16 @@ const isOf = (item: Item, pk: string, sk = ""): boolean =>
 type Members = ReadonlyMap<string, readonly Member[]>;
 
 /**
- * Throws at the first record that does not agree with the rest. `blocked` has people by owner,
- * `dismissed` the members, as owner, kind, type, id and version, whose notification was dismissed.
+ * Throws at the first record that does not agree with the rest. `dismissed` has the members, as
+ * owner, kind, type, id and version, whose notification was dismissed.
  */
-export function audit(
-  tables: Tables,
-  blocked: ReadonlyMap<string, readonly string[]>,
-  dismissed: readonly string[],
-): void {
+export function audit(tables: Tables, dismissed: readonly string[]): void {
   const members = membersOf(tables);
   for (const [name, own] of members) {
     if (isEventsName(name)) auditEvents(tables, name, own);
   }
   auditActors(tables, members);
-  auditReported(tables, members, { blocked, dismissed });
+  auditReported(tables, members);
   auditGroups(tables, members, dismissed);
 }
 
@@ -54,7 +50,9 @@ const isEventsName = (name: string): boolean => name.includes("#~");
 
 function membersOf({ reactions }: Tables): Members {
   const owners = new Map(
-    reactions.filter((each) => isOf(each, "T#")).map((each) => [text(each, "pk"), text(each, "o")]),
+    reactions
+      .filter((each) => isOf(each, "T#"))
+      .map((each) => [text(each, "pk"), text(each, "ip")]),
   );
   const items = reactions.filter(({ n, q }) => n && !q);
   const all = new Map<string, Member[]>();
@@ -109,36 +107,19 @@ function auditActors({ reactions }: Tables, members: Members): void {
   }
 }
 
-/**
- * The events that services have reported, and neither they, a block nor a purge has taken back. A
- * block does not find those whose notification was dismissed.
- */
-function auditReported(
-  { reactions, notifications }: Tables,
-  members: Members,
-  {
-    blocked,
-    dismissed,
-  }: Record<"dismissed", readonly string[]> & {
-    readonly blocked: Parameters<typeof audit>[1];
-  },
-): void {
-  const isBlocked = (item: Item) => {
-    const [, owner] = parts(item, "pk") as [string, string];
-    const name = `${owner}#${text(item, "k")}#${text(item, "t")} ${num(item, "n")}`;
-    return blocked.get(owner)?.includes(text(item, "a")) && !dismissed.includes(name);
-  };
+/** The events that services have reported, and neither they, a block nor a purge has taken back. */
+function auditReported({ reactions, notifications }: Tables, members: Members): void {
   const deleted = reactions.filter((each) => isOf(each, "T#") && each.d);
   const isDeleted = (target: string) => deleted.some((each) => text(each, "pk") === `T#${target}`);
   const reported = notifications
     .filter((each) => isOf(each, "E#") && each.n && !each.r)
-    .filter((each) => !isDeleted(text(each, "t")) && !isBlocked(each))
+    .filter((each) => !isDeleted(text(each, "t")))
     .map((each) => `${text(each, "pk")} ${text(each, "sk")} ${num(each, "n")}`);
   const stored = [...members].flatMap(([name, own]) => {
     if (!isEventsName(name)) return [];
     const [owner] = name.split("#");
     return own.map(
-      ({ item, version }) => `E#${owner}#${text(item, "s")} ${text(item, "i")} ${version}`,
+      ({ item, version }) => `E#${owner} ${text(item, "s")}#${text(item, "i")} ${version}`,
     );
   });
   deepStrictEqual(reported.sort(), stored.sort());

@@ -167,7 +167,7 @@ function mayBe(ownerId: string, request: Request, { after, to, keys }: Commit): 
     }
     case "notify":
     case "retract":
-      return keys.includes(`E#${ownerId}#${request.service} ${request.eventId}`);
+      return keys.includes(`E#${ownerId} ${request.service}#${request.eventId}`);
     case "read":
     case "unread":
       return keys.includes(readKey(ownerId, request));

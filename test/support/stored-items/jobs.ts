@@ -18,7 +18,7 @@ export async function storeJobs({ deps, step }: Recorder): Promise<void> {
         ...{ accounts: 2, members: 1, months: { 24312: "12", 24313: "30000000000000000" } },
         totals: { issuedPoints: "50", usedPoints: "0", expiredPoints: "8", refundedPoints: "0" },
         held: "4",
-        ...{ failed: 1, failures: [{ userId: "bad", reason: "LEDGER_DAMAGED" }] },
+        ...{ failed: 1, failures: [{ userId: "dan", reason: "LEDGER_DAMAGED" }] },
       },
     ),
   );

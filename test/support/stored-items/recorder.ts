@@ -67,6 +67,14 @@ export function createRecorder(): Recorder {
           keep({ kind: "rows", table: "bulk", op: "put", item });
           return deps.sheets.putBlock(uploadId, block, rows);
         },
+        deleteRows(uploadId) {
+          const { pk } = rowsKey(uploadId, 0);
+          for (const { kind, op, item } of [...stored]) {
+            if (kind !== "rows" || op !== "put" || item.pk?.S !== pk?.S) continue;
+            keep({ kind, table: "bulk", op: "delete", item: { pk, sk: item.sk } as Item });
+          }
+          return deps.sheets.deleteRows(uploadId);
+        },
       },
       background: (task) => void tasks.push(task()),
     },

@@ -149,7 +149,7 @@ const lineOf = ({ ownerId, request }: ReactionRecord<RequestOf<"read">>): string
 /** Notifications, inboxes and their members agree with each other. */
 function wrongTables(tables: Tables): string[] {
   try {
-    audit(tables, new Map(), []);
+    audit(tables, []);
     return [];
   } catch (error) {
     return [`notifications and their members: ${(error as Error).message}`];

@@ -18,6 +18,7 @@ import { type Item, N, pad, S } from "../../../platform/dynamodb/sdk/attributes.
 import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { EventsName } from "../../rules/event.ts";
 import { noActor } from "../../rules/target.ts";
+import { ofPerson } from "./reactions.ts";
 
 /** A key cannot be empty. No user id contains `#`. */
 export const noActorKey = "#";
@@ -86,8 +87,12 @@ export const eventActor = defineRecord<"eventActor">({
     const { name, userId } = split(id);
     return { pk: eventsKey(name), sk: S(actorKey(userId)) };
   },
-  fields: { latestVersion: field("l", number), expireTime: field("x", number) },
-  derived: ({ expireTime }) => ({ ttl: ttl(expireTime) }),
+  fields: {
+    userId: inKey("sk", (key) => (key === noActorKey ? noActor : key)),
+    latestVersion: field("l", number),
+    expireTime: field("x", number),
+  },
+  derived: ({ userId, expireTime }) => ({ ...(userId && ofPerson(userId)), ttl: ttl(expireTime) }),
 });
 
 /** The partition of the owners who were notified of events about a target. */
@@ -104,6 +109,7 @@ export const eventOwner = defineRecord<"eventOwner">({
     target: group<TargetName>({ type: partOf("pk", 1), id: partOf("pk", 2) }),
     kind: partOf("sk", 1),
   },
+  derived: ({ ownerId }) => ofPerson(ownerId),
 });
 
 const targetName = as(
@@ -120,13 +126,12 @@ export const notifiedEvent = defineRecord<"notifiedEvent">({
   table: "notifications",
   key: (name) => {
     const [ownerId, service, eventId] = name.split("#") as [string, string, string];
-    return { pk: S(`E#${ownerId}#${service}`), sk: S(eventId) };
+    return { pk: S(`E#${ownerId}`), sk: S(`${service}#${eventId}`) };
   },
   fields: {
     hash: field("h", text),
     target: field("t", targetName),
     kind: field("k", text),
-    userId: unless(noActor, "a", text),
     version: unless(0, "n", number),
     retracted: flag("r"),
     expireTime: field("x", number),

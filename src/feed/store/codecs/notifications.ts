@@ -71,6 +71,8 @@ export const mutedPerson = defineRecord<"mutedPerson">({
     return { pk: mutedPeopleKey(ownerId), sk: S(userId) };
   },
   fields: { userId: partOf("sk", 0), time: field("t", number) },
+  // The index by which all that is of a person is found.
+  derived: ({ userId }) => ({ ip: S(userId) }),
 });
 
 /** The partition of the people whom an owner has muted. */

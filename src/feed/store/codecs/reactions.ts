@@ -39,7 +39,7 @@ export const target = defineRecord<"target">({
   fields: {
     type: partOf("pk", 1),
     id: partOf("pk", 2),
-    ownerId: field("o", text),
+    ownerId: field("ip", text),
     title: unless("", "h", text),
     link: unless("", "u", text),
     counts: field("k", byName(number)),
@@ -51,6 +51,9 @@ export const target = defineRecord<"target">({
   },
   derived: (value) => (value.latest ? encodeActors(value, value.latest) : {}),
 });
+
+/** Puts an item into the index by which all that is of a person is found. */
+export const ofPerson = (userId: string): Item => ({ ip: S(userId) });
 
 /** The one partition of all pending purges. */
 export const pendingPurgesKey: AttributeValue = S("P");
@@ -106,6 +109,8 @@ const former = group<FormerReaction>({
     group<Position>({ version: field("o", number), generation: optional("g", number) }),
   ),
   readTime: optional("d", number),
+  // Keeps it in the index by person.
+  createTime: field("t", number),
 });
 
 export const reaction: Codec<"reaction"> = {

@@ -34,6 +34,8 @@ export function reactionReads(client: DynamoDBClient, reactions: string): Reacti
         IndexName: byPersonIndex,
         ScanIndexForward: false,
         KeyConditionExpression: "sk = :u",
+        // Without `n` it was taken back.
+        FilterExpression: "attribute_exists(n)",
         ExpressionAttributeValues: { ":u": { S: userId } },
       }),
 

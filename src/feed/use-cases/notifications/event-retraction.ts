@@ -8,6 +8,7 @@ import type { Deps } from "../../ports/deps.ts";
 import {
   closedGroupRef,
   closedGroupsRef,
+  inboxRef,
   notificationEventRef,
   readGroupRef,
   targetRef,
@@ -22,7 +23,6 @@ import { refillOf } from "./refill.ts";
 
 /** Names one event of which an owner was notified. */
 interface StoredEventName extends EventsName {
-  readonly userId: string;
   readonly version: number;
 }
 
@@ -60,20 +60,32 @@ export async function planAgain(startTime: number): Promise<void> {
 }
 
 /**
- * Plans to retract an event. Undefined if its target is deleted, with all events about it. Plain
+ * Plans to retract an event. Undefined if it is gone, as all events about a deleted target. Plain
  * reads may see half of a transaction, so the decision compares what the plan has found. They may
- * not see a read group that is being written, so an event that seems to be in no group is looked
- * for again when every transaction is applied.
+ * not see an event or a read group that is being written, so an event that seems to be gone or in
+ * no group is looked for again when every transaction is applied.
  */
 export async function planRetraction(
   { reader }: Pick<Deps, "reader">,
   name: StoredEventName,
   isSecondLook = false,
 ): Promise<Plan | undefined> {
-  const { ownerId, target, kind, userId, version } = name;
-  const open = eventRefsOf(name, userId);
-  const [about, inbox] = await Promise.all([reader.get(targetRef(target)), reader.get(open.inbox)]);
+  const { ownerId, target, kind, version } = name;
+  const range = { from: version, to: version };
+  const [about, inbox, events] = await Promise.all([
+    reader.get(targetRef(target)),
+    reader.get(inboxRef(ownerId)),
+    reader.events(name, range, { size: 1, cursor: undefined }),
+  ]);
   if (about?.value.deleteTime !== undefined) return undefined;
+  const lookAgain = async () => {
+    await sleep(appliedMs);
+    return planRetraction({ reader }, name, true);
+  };
+  const [event] = events.items;
+  if (!event) return isSecondLook ? undefined : lookAgain();
+  const { userId } = event;
+  const open = eventRefsOf(name, userId);
   const hasClosed = inbox !== undefined && inbox.value.closedCount > 0;
   const closedGroups = hasClosed ? closedGroupsRef(ownerId, target) : undefined;
   const ranges = closedGroups && (await reader.get(closedGroups))?.value.ranges;
@@ -90,10 +102,7 @@ export async function planRetraction(
   ]);
   const isRead = isWithin(read, version);
   const isInNone = !isUnread && !isRead;
-  if (isInNone && !isSecondLook) {
-    await sleep(appliedMs);
-    return planRetraction({ reader }, name, true);
-  }
+  if (isInNone && !isSecondLook) return lookAgain();
   return {
     name,
     refs,

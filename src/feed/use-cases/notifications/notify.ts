@@ -172,7 +172,7 @@ async function notifyOwner(
       const isMuted = isPersonMuted(tx, ownerId, before.inbox, userId);
       const knownMs = eventKnownMs(deps.historyMs);
       const expireTime = now + knownMs;
-      const name = { hash, target, kind, userId, retracted: false, expireTime };
+      const name = { hash, target, kind, retracted: false, expireTime };
       if (!notifiesOf(reported, before.inbox, active, isMuted)) {
         const after = { ...before.inbox, version: before.inbox.version + 1 };
         tx.put(refs.inbox, after);

@@ -38,7 +38,7 @@ import { closedRefOf, putUnread, regroupAfterOf } from "../notifications/closed-
 import { isPersonMuted } from "../notifications/muted-people.ts";
 import { refillOf } from "../notifications/refill.ts";
 
-type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts">;
+type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts" | "historyMs">;
 
 /** How long a person whose reaction was read notifies nobody, unless a call says otherwise. */
 const defaultCoolDownMs: Milliseconds = 24 * 3_600_000;
@@ -179,7 +179,7 @@ export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise
 /** Removes a reaction and returns the state after it. Undefined when there is none. */
 function removeReaction(
   tx: Transaction,
-  { reader }: Pick<ReactionDeps, "reader">,
+  { reader, historyMs }: Pick<ReactionDeps, "reader" | "historyMs">,
   ownerId: string,
   name: ReactionInput,
   now: Now["wall"],
@@ -196,7 +196,7 @@ function removeReaction(
     : undefined;
   const isRead = reaction.notified && !isUnread;
   const readMark = isRead ? tx.get(refs.readMark) : undefined;
-  const after = unreactFrom(before, reaction, { now, readMark }, refill);
+  const after = unreactFrom(before, reaction, { now, readMark, historyMs }, refill);
   putState(tx, refs, before, after, now);
   return after;
 }

@@ -37,7 +37,8 @@ test("leaves a former reaction with a version that none had, which changes on", 
   expect(batches).toHaveLength(2);
 
   const record = nameOf(reactionRef(target, "like", "user"));
-  const former = { readTime: clock.time, expireTime: clock.time + formerReactionMs };
+  const expireTime = clock.time + Math.max(formerReactionMs, deps.historyMs);
+  const former = { readTime: clock.time, createTime: clock.time, expireTime };
   expect(store.dump()[record]).toEqual({ value: former, version: 5 });
   await react(deps, like);
   expect(store.dump()[record]).toMatchObject({
