@@ -8,6 +8,7 @@ import {
   type DynamoDBClient,
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
+import type { Table, TableName } from "../../src/platform/dynamodb/tables.ts";
 
 type Item = Record<string, AttributeValue>;
 
@@ -23,7 +24,7 @@ const hash = `1:${"h".repeat(43)}`;
 /** Sends grant number `n` of an account. */
 export async function bareGrant(
   client: DynamoDBClient,
-  table: string,
+  table: TableName,
   account: BareAccount,
 ): Promise<void> {
   const n = account.version + 1;
@@ -43,9 +44,9 @@ export async function bareGrant(
   };
   const pk = { S: `A#default#${account.user}` };
   const slots = Array.from({ length: 12 }, (_, slot) => N(slot === 10 ? 5 * n : 0));
-  const put = (Item: Item, version: number) => ({
+  const put = (name: Table, Item: Item, version: number) => ({
     Put: {
-      TableName: table,
+      TableName: table(name),
       Item,
       ReturnValuesOnConditionCheckFailure: "ALL_OLD" as const,
       ...(version === 0
@@ -73,9 +74,13 @@ export async function bareGrant(
     new TransactWriteItemsCommand({
       ClientRequestToken: randomUUID(),
       TransactItems: [
-        put(whole, account.version),
-        put({ pk, sk: { S: `L#${String(n).padStart(12, "0")}` }, e: { S: event }, ...entry }, 0),
-        put({ ...key, h: { S: hash }, n: N(n), B: N(5 * n), ...entry }, 0),
+        put("accounts", whole, account.version),
+        put(
+          "points",
+          { pk, sk: { S: `L#${String(n).padStart(12, "0")}` }, e: { S: event }, ...entry },
+          0,
+        ),
+        put("points", { ...key, h: { S: hash }, n: N(n), B: N(5 * n), ...entry }, 0),
       ],
     }),
   );

@@ -16,7 +16,7 @@ const handler = connectNodeAdapter({
     router.service(PointsService, {
       async getBalance({ userId }) {
         const Key = { pk: { S: `A#default#${userId}` }, sk: { S: "A" } };
-        await client.send(new GetItemCommand({ TableName: `${prefix}points`, Key }));
+        await client.send(new GetItemCommand({ TableName: `${prefix}accounts`, Key }));
         return {};
       },
     }),

@@ -12,6 +12,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import type { Deps } from "../../src/hub/deps.ts";
 import { versionOf } from "../../src/platform/dynamodb/codec.ts";
+import type { TableName } from "../../src/platform/dynamodb/tables.ts";
 import { type AccountName, shardCount } from "../../src/points/ports/points.ts";
 import { accountRef, entryRef } from "../../src/points/ports/records.ts";
 import { expiredMonth } from "../../src/points/rules/account.ts";
@@ -28,7 +29,7 @@ const pageSize = 1_000;
 export async function plainMonthEnd(
   { programs, reader }: Pick<Deps, "programs" | "reader">,
   client: DynamoDBClient,
-  table: string,
+  table: TableName,
   programId: string,
 ): Promise<void> {
   const program = await programs.get(programId);
@@ -46,21 +47,21 @@ export async function plainMonthEnd(
 
 async function expire(
   client: DynamoDBClient,
-  table: string,
+  table: TableName,
   program: Program,
   { programId, userId }: AccountName,
   now: number,
 ): Promise<void> {
   const ref = accountRef(programId, userId);
   const { key, decode } = codecOf("account");
-  const read = { TableName: table, Key: key(ref.id), ConsistentRead: true };
+  const read = { TableName: table("accounts"), Key: key(ref.id), ConsistentRead: true };
   const { Item: item } = await client.send(new GetItemCommand(read));
   if (!item) throw new Error(`there is no account ${ref.id}`);
   const version = versionOf(item);
   const { account, entries } = expireForMonthEnd(decode(item), program, now);
   const put = (entry: LedgerEntry): TransactWriteItem => ({
     Put: {
-      TableName: table,
+      TableName: table("points"),
       Item: toItem(entryRef(programId, userId, entry.number), entry, 1),
       ConditionExpression: "attribute_not_exists(pk)",
     },
@@ -71,7 +72,7 @@ async function expire(
       TransactItems: [
         {
           Put: {
-            TableName: table,
+            TableName: table("accounts"),
             Item: toItem(ref, account, version + 1),
             ConditionExpression: "v = :v",
             ExpressionAttributeValues: { ":v": { N: String(version) } },

@@ -8,6 +8,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { holdLedger } from "../../src/holds/rpc/ledger.ts";
 import { authenticateByHeader } from "../../src/platform/auth/header.ts";
+import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import { admitCallers } from "../../src/platform/edge/admission.ts";
 import { callerOf } from "../../src/platform/edge/context.ts";
 import { interceptors } from "../../src/platform/edge/interceptors.ts";
@@ -24,7 +25,7 @@ import { commit, config, deps, log, serve } from "../support/plain-way.ts";
 
 type Item = Record<string, AttributeValue>;
 
-const table = `${config.tablePrefix}points`;
+const table = tableName(config.tablePrefix);
 
 const grantPoints: ServiceImpl<typeof PointsService>["grantPoints"] = async (request, context) => {
   const program = await deps.programs.get(toProgramId(request.programId));
@@ -65,14 +66,14 @@ function itemsOf(id: string, entry: LedgerEntry, hash: string) {
     v: N(1),
   };
   const put = (Item: Item) => ({
-    Put: { TableName: table, Item, ConditionExpression: "attribute_not_exists(pk)" },
+    Put: { TableName: table("points"), Item, ConditionExpression: "attribute_not_exists(pk)" },
   });
   const pk = { S: `A#${id}` };
   const slot = `s[${month % 12}]`;
   return [
     {
       Update: {
-        TableName: table,
+        TableName: table("accounts"),
         Key: { pk, sk: { S: "A" } },
         UpdateExpression: `SET ${slot} = ${slot} + :p, #T[0] = #T[0] + :p, t = :t ADD n :one`,
         ConditionExpression: "attribute_not_exists(f)",

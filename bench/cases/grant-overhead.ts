@@ -1,4 +1,5 @@
 /** Measures what the service adds to the transaction of a grant. */
+import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import { type BareAccount, bareGrant } from "../baselines/bare-sdk-loop.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { grant, userName } from "../support/calls.ts";
@@ -15,7 +16,7 @@ export const grantOverhead: Benchmark = {
     withStack({}, async (stack) => {
       const server = await stack.startServer();
       const times = { warmMs: scale.pick(1_000, 500), ms: scale.pick(3_000, 1_000) };
-      const table = `${stack.config.tablePrefix}points`;
+      const table = tableName(stack.config.tablePrefix);
       const bare = Array.from(
         { length: callers },
         (_, i): BareAccount => ({ user: `bare-${userName(i)}`, version: 0 }),

@@ -1,4 +1,5 @@
 /** Measures what a month end takes for an account: CPU time, and accounts a second. */
+import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import { shardCount } from "../../src/points/contract/points.ts";
 import { plainMonthEnd } from "../baselines/plain-month-end.ts";
 import type { Benchmark } from "../benchmark.ts";
@@ -42,7 +43,7 @@ export const monthEndCost: Benchmark = {
       const plain = (programId: string) =>
         measure(
           programId,
-          () => plainMonthEnd(deps, clients.retrying, `${config.tablePrefix}points`, programId),
+          () => plainMonthEnd(deps, clients.retrying, tableName(config.tablePrefix), programId),
           async () => {
             const { user, system } = process.cpuUsage();
             return (user + system) / 1e6;

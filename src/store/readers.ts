@@ -23,7 +23,7 @@ export function createDynamoReader(
 ): Reader {
   return {
     ...recordReads(createDynamoItemStore(retrying, tableName)),
-    ...pointsReads(retrying, tableName("points")),
+    ...pointsReads(retrying, tableName),
     ...dueReads(retrying, tableName("points")),
     ...reservationReads(retrying, tableName),
     ...holdReads(retrying, tableName),

@@ -7,12 +7,15 @@ import { reservationBytesAsleep } from "../../tools/capacity/actions.ts";
 import { monthEndTable } from "../../tools/capacity/month-ends.ts";
 import { prices } from "../../tools/capacity/prices.ts";
 import { reportTable } from "../../tools/capacity/reports.ts";
+import { monthsUntilCheaper } from "../../tools/capacity/table-class.ts";
 import {
   assumed,
   costs,
   idlePassReads,
   idleSweepReads,
+  ledgerWrites,
   measured,
+  stored,
 } from "../../tools/capacity/units.ts";
 import { projectRoot } from "../support/markdown.ts";
 
@@ -61,6 +64,13 @@ test("the table of month ends is that of the code", () => {
 
 test("the table of liability reports and exports is that of the code", () => {
   expect(page).toContain(reportTable());
+});
+
+test("the class of the table points pays when the page says", () => {
+  const { rareStoredGb, storedGb } = prices;
+  expect(page).toContain(`for $${rareStoredGb} instead of $${storedGb} a month`);
+  expect(page).toContain(`writes ${ledgerWrites} units of it and ${stored.grant} bytes`);
+  expect(page).toContain(`grants of ${monthsUntilCheaper().toFixed(1)} months`);
 });
 
 test("the page names variables that exist, and the date of the prices", () => {

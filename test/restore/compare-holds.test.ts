@@ -98,7 +98,14 @@ test("whatever the moments of two tables, the records are those of the ledger", 
   await play(original);
   const count = history.snapshots.length;
   const at = (points: number, reservations: number) => {
-    const moments = { points, reservations, bulk: 0, reactions: 0, notifications: 0 };
+    const moments = {
+      accounts: points,
+      points,
+      reservations,
+      bulk: 0,
+      reactions: 0,
+      notifications: 0,
+    };
     return restore(
       history,
       recordsAt(history, moments, () => false),

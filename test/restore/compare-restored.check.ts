@@ -81,7 +81,14 @@ test("says what differs, mends it, and each call is made once", async () => {
   const workload = createWorkload(randomFrom(9), 50);
   await begin(deps);
   // The later tables have what the earlier ones do not know yet.
-  const order: Table[] = ["points", "notifications", "reactions", "reservations", "bulk"];
+  const order: Table[] = [
+    "accounts",
+    "notifications",
+    "points",
+    "reactions",
+    "reservations",
+    "bulk",
+  ];
   const copies = new Map<Table, Item[]>();
   await send(deps, workload.slice(0, 17));
   for (const [i, each] of order.entries()) {

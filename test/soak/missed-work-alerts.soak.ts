@@ -109,7 +109,7 @@ test("alerts follow what is missed", async () => {
   await grantPoints(deps, { ...grant, programId, userId: "damaged", deadline: undefined });
   await tamper(
     stack,
-    "points",
+    "accounts",
     [`A#${programId}#damaged`, "A"],
     "SET s = list_append(s, :zero), xm = :old",
     { ":zero": { L: [{ N: "0" }] }, ":old": { N: "1" } },

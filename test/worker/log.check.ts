@@ -40,7 +40,7 @@ async function damage(userId: string, change: (item: Item) => Item): Promise<voi
   const grant = { programId, userId, eventId: "e", points: 10, deadline: undefined };
   await grantPoints(deps, { ...grant, reason: "planted-reason", caller: asService("tests") });
   const key = { pk: { S: `A#${programId}#${userId}` }, sk: { S: "A" } };
-  await changeItem(clients.retrying, `${config.tablePrefix}points`, key, change);
+  await changeItem(clients.retrying, `${config.tablePrefix}accounts`, key, change);
 }
 
 test("accounts and rows that fail are logged without their users", async () => {

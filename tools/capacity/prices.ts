@@ -16,6 +16,9 @@ export const prices = {
   readUnitHour: 0.00013,
   /** Tables, and their point-in-time recovery, for a GB and month. */
   storedGb: 0.25,
+  /** A table of the class Standard-IA: the same of storage, and of units on demand. */
+  rareStoredGb: 0.1,
+  rareMillionWriteUnits: 0.78,
   recoverableGb: 0.2,
   vcpuHour: 0.04048,
   memoryGbHour: 0.004445,

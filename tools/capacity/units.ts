@@ -26,6 +26,9 @@ export const costs = {
   past: { writes: 0, reads: 2 },
 } as const satisfies Record<string, Cost>;
 
+/** The write units of a grant in the table `points`: its entry and its event key. */
+export const ledgerWrites = 4;
+
 /**
  * The stored bytes of a call, measured likewise: items and their entries in indexes, each with the
  * 100 bytes that DynamoDB adds.

@@ -94,7 +94,9 @@ export async function readState(
   record: Record,
 ): Promise<State> {
   const { reader } = deps;
-  const accounts = (await itemsOf("points")).map((item) => text(item, "pk"));
+  const accounts = [...(await itemsOf("accounts")), ...(await itemsOf("points"))].map((item) =>
+    text(item, "pk"),
+  );
   const time = Date.now();
   const ledgers = new Map<string, Awaited<ReturnType<typeof ledgerOf>>>();
   const heldPoints = new Map<string, number>();
@@ -138,7 +140,7 @@ const usersOf = (record: Record): string[] => [
 
 const accountPrefix = `A#${programId}#`;
 
-/** The user of an item of the table `points`, if it belongs to an account of the program. */
+/** The user of an account or a ledger entry of the program. */
 const userOf = (partition: string): string[] =>
   partition.startsWith(accountPrefix) ? [partition.slice(accountPrefix.length)] : [];
 

@@ -1,13 +1,12 @@
 /** Compares each account with its ledger, and its ledger with the keys of its events. */
 
-import { DomainError } from "../../src/platform/words/errors.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
 import type { AccountName } from "../../src/points/ports/points.ts";
 import { accountRef, entryRef, eventRef, programRef } from "../../src/points/ports/records.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../src/points/rules/ledger.ts";
 import { isContradictory, rebuildFromLedger } from "../../src/points/rules/rebuild.ts";
 import { repairVerified } from "../../src/points/use-cases/repair-account.ts";
-import { maxRestored } from "../../src/points/use-cases/restore-entries.ts";
+import { missingRanges } from "../../src/points/use-cases/restore-entries.ts";
 import {
   type VerifiedAccount,
   verifyOneAccount,
@@ -18,45 +17,92 @@ import { readLedger } from "./read-ledger.ts";
 import { rebuildEventKey } from "./rebuild-event-key.ts";
 import { requireAgreement } from "./require-agreement.ts";
 
-/** Compares one account with its ledger, and the ledger with its event keys. */
-export async function compareAccount(deps: CompareDeps, account: AccountName): Promise<void> {
+/**
+ * An account whose ledger ends before the last entry that the account has: the table of accounts
+ * was restored to a later moment, or the end of the ledger is lost.
+ */
+interface AccountAhead {
+  readonly account: AccountName;
+  /** The number of the last entry, by the account and by the ledger. */
+  readonly last: number;
+  readonly ledgerLast: number;
+  /** How many of the entries in between have a copy on the key of their event. */
+  copyCount: number;
+}
+
+/** The accounts that are ahead of their ledgers, by their names. */
+export type AccountsAhead = Map<string, AccountAhead>;
+
+/**
+ * Compares one account with its ledger, and the ledger with its event keys. An account that is
+ * ahead is added to `ahead`, for `compareAhead`.
+ */
+export async function compareAccount(
+  deps: CompareDeps,
+  account: AccountName,
+  ahead: AccountsAhead,
+): Promise<void> {
   if (!(await deps.reader.get(programRef(account.programId)))) {
     return found(deps, { kind: "PROGRAM_LOST", name: textOf(account) });
   }
   const verified = await verifyOneAccount(deps, account, undefined);
-  if (verified.differenceCount > 0) {
-    const fields = verified.differences.slice(0, 3).map(({ field, expected, actual }) => {
-      return `${field} ${expected}, not ${actual}`;
-    });
-    const rest = verified.differenceCount - fields.length;
-    const detail = fields.join(", ") + (rest > 0 ? ` and ${rest} more` : "");
-    await found(deps, { kind: "ACCOUNT_DIFFERS", name: textOf(account), detail }, () =>
-      mendAccount(deps, account, verified),
+  const { last = 0 } = verified.account ?? {};
+  if (isAhead(verified)) {
+    const each = { account, last, ledgerLast: verified.sum.last, copyCount: 0 };
+    ahead.set(textOf(account), each);
+  } else {
+    await accountDiffers(deps, account, verified, () =>
+      repairVerified(deps, account, verified, undefined),
     );
   }
   await compareKeys(deps, account);
 }
 
+/** Whether nothing but the end of the ledger is missing. */
+const isAhead = (verified: VerifiedAccount): boolean =>
+  missingRanges(verified).length > verified.sum.missing.length && !isContradictory(verified.sum);
+
+/** Counts the key of an event whose entry may be missing. */
+export function countCopy(
+  ahead: AccountsAhead,
+  account: AccountName,
+  { entry: { number } }: EventKey,
+): void {
+  const each = ahead.get(textOf(account));
+  if (each && number > each.ledgerLast && number <= each.last) each.copyCount += 1;
+}
+
 /**
- * Repairs an account as VerifyAccount does. An account that is ahead of a ledger without a fault,
- * of whose last entries not every one has a copy, is set back to its ledger. The event keys of
- * these changes are lost as well, or deleted by `compareLateKey`, so a call that is sent again
- * makes its change once. More entries than one repair restores may have copies, so they are left.
+ * Reports an account that is ahead, when the keys of all events are counted. If every missing entry
+ * has a copy, they are restored as VerifyAccount does. Otherwise the account is set back to its
+ * ledger. The event keys of these changes are lost as well, or deleted by `compareLateKey`, so a
+ * call that is sent again makes its change once.
  */
-async function mendAccount(
+export async function compareAhead(
+  deps: CompareDeps,
+  { account, last, ledgerLast, copyCount }: AccountAhead,
+): Promise<void> {
+  const verified = await verifyOneAccount(deps, account, undefined);
+  await accountDiffers(deps, account, verified, () =>
+    copyCount === last - ledgerLast
+      ? repairVerified(deps, account, verified, undefined)
+      : setBack(deps, account, verified),
+  );
+}
+
+async function accountDiffers(
   deps: CompareDeps,
   account: AccountName,
-  verified: VerifiedAccount,
+  { differences, differenceCount }: VerifiedAccount,
+  mend: () => Promise<unknown>,
 ): Promise<void> {
-  try {
-    await repairVerified(deps, account, verified, undefined);
-  } catch (error) {
-    const isDamaged = error instanceof DomainError && error.reason === "LEDGER_DAMAGED";
-    const isAhead = (verified.account?.last ?? 0) > verified.sum.last;
-    if (!isDamaged || !isAhead || isContradictory(verified.sum)) throw error;
-    if ((verified.account?.last ?? 0) - verified.sum.last > maxRestored) throw error;
-    await setBack(deps, account, verified);
-  }
+  if (differenceCount === 0) return;
+  const fields = differences.slice(0, 3).map(({ field, expected, actual }) => {
+    return `${field} ${expected}, not ${actual}`;
+  });
+  const rest = differenceCount - fields.length;
+  const detail = fields.join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+  await found(deps, { kind: "ACCOUNT_DIFFERS", name: textOf(account), detail }, mend);
 }
 
 async function setBack(

@@ -151,9 +151,9 @@ async function nameUnknownRows(
   deps: CompareDeps,
   users: ReadonlyMap<string, ReadonlySet<string>>,
 ): Promise<void> {
-  await scanTable(deps, ["account", "event"], async (records) => {
+  await scanTable(deps, ["event"], async (records) => {
     for (const record of records) {
-      if (record.kind !== "event" || record.value.entry.event.origin !== "b") continue;
+      if (record.value.entry.event.origin !== "b") continue;
       const key = foundKey(record);
       const { programId, bulkGrantId } = bulkGrantOf(key);
       const known = users.get(bulkGrantRef(programId, bulkGrantId).id);

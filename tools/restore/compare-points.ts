@@ -1,4 +1,4 @@
-/** Compares the points table with itself, and finds the grants that no other table knows of. */
+/** Compares accounts with points, and finds the grants that no other table knows of. */
 
 import { bulkGrantRef } from "../../src/bulk-grants/ports/records.ts";
 import type { BulkGrantName } from "../../src/bulk-grants/rules/bulk-grant.ts";
@@ -8,10 +8,16 @@ import { accountRef } from "../../src/points/ports/records.ts";
 import type { EventKey } from "../../src/points/rules/ledger.ts";
 import { reservationRef } from "../../src/reservations/ports/records.ts";
 import type { Scanned } from "../../src/store/scans.ts";
-import { compareAccount, compareLateKey } from "./compare-accounts.ts";
+import {
+  type AccountsAhead,
+  compareAccount,
+  compareAhead,
+  compareLateKey,
+  countCopy,
+} from "./compare-accounts.ts";
 import { recreateReservation } from "./compare-reservations.ts";
 import type { CompareDeps } from "./findings.ts";
-import { ofKind, scanTable } from "./scan-table.ts";
+import { scanTable } from "./scan-table.ts";
 
 /** An event key with the names that its own key consists of. */
 interface FoundKey extends AccountName {
@@ -24,15 +30,18 @@ export type GrantedRows = Map<string, BulkGrantName & { count: number; isLost: b
 /** Compares all accounts, ledgers and event keys. Returns the granted rows of bulk grants. */
 export async function comparePoints(deps: CompareDeps): Promise<GrantedRows> {
   const rows: GrantedRows = new Map();
-  await scanTable(deps, ["account", "event"], async (records) => {
-    for (const { value: account } of ofKind(records, "account")) {
-      await compareAccount(deps, { programId: account.programId, userId: account.userId });
-    }
-    const keys = ofKind(records, "event").map(foundKey);
-    await compareWithAccounts(deps, keys);
+  const ahead: AccountsAhead = new Map();
+  await scanTable(deps, ["account"], async (records) => {
+    for (const { value: account } of records) await compareAccount(deps, account, ahead);
+  });
+  await scanTable(deps, ["event"], async (records) => {
+    const keys = records.map(foundKey);
+    for (const found of keys) countCopy(ahead, found, found.key);
+    await compareWithAccounts(deps, keys, ahead);
     await compareWithReservations(deps, keys);
     await countRows(deps, keys, rows);
   });
+  for (const each of ahead.values()) await compareAhead(deps, each);
   return rows;
 }
 
@@ -42,7 +51,11 @@ export function foundKey({ id, value: key }: Scanned<"event">): FoundKey {
 }
 
 /** Finds keys whose entry their account does not have, and accounts that are lost as a whole. */
-async function compareWithAccounts(deps: CompareDeps, keys: readonly FoundKey[]): Promise<void> {
+async function compareWithAccounts(
+  deps: CompareDeps,
+  keys: readonly FoundKey[],
+  ahead: AccountsAhead,
+): Promise<void> {
   const accounts = await deps.reader.many(
     keys.map(({ programId, userId }) => accountRef(programId, userId)),
   );
@@ -50,7 +63,7 @@ async function compareWithAccounts(deps: CompareDeps, keys: readonly FoundKey[])
     const account = accounts[i];
     const { number } = found.key.entry;
     // The scan finds accounts by their records. One that is lost is found by its first event.
-    if (!account && number === 1) await compareAccount(deps, found);
+    if (!account && number === 1) await compareAccount(deps, found, ahead);
     if (number > (account?.last ?? 0)) await compareLateKey(deps, found, found.key);
   }
 }

@@ -1,7 +1,14 @@
 /** The names of tables and indexes, which deploy/tables.yaml defines. */
 
 /** The names of the tables without their prefix. */
-export const tables = ["points", "reservations", "bulk", "reactions", "notifications"] as const;
+export const tables = [
+  "accounts",
+  "points",
+  "reservations",
+  "bulk",
+  "reactions",
+  "notifications",
+] as const;
 
 export type Table = (typeof tables)[number];
 

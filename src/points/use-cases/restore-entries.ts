@@ -16,7 +16,7 @@ import type { VerifiedAccount } from "./verify-account.ts";
  * the account. A transaction of a busy account writes up to about 93 entries, which a restore of
  * the table may lose together. A larger loss needs a backup.
  */
-export const maxRestored = 99;
+const maxRestored = 99;
 
 /** The number of items of one read. */
 const pageSize = 1_000;

@@ -16,7 +16,7 @@ import { lineOf } from "../../../src/ops/tables/differences.ts";
 import { manageTables } from "../../../src/ops/tables/manage-tables.ts";
 import { tableName } from "../../../src/platform/dynamodb/tables.ts";
 
-const [, reservations] = tableDefinitions(tableName("shop-"));
+const [, , reservations] = tableDefinitions(tableName("shop-"));
 if (!reservations) throw new Error("a definition is missing");
 
 const named = (name: string) => Object.assign(new Error(name), { name });

@@ -10,14 +10,14 @@ import {
 import { tableName } from "../../../src/platform/dynamodb/tables.ts";
 
 const definitions = tableDefinitions(tableName("shop-"));
-const [points, reservations, , reactions] = definitions;
-if (!points || !reservations || !reactions) throw new Error("a definition is missing");
+const [accounts, , reservations, , reactions] = definitions;
+if (!accounts || !reservations || !reactions) throw new Error("a definition is missing");
 
 type Description = FoundTable["description"];
 
 /** A table as its definition says, but for some of it. */
 const found = (
-  { create, ...rest }: typeof points,
+  { create, ...rest }: typeof accounts,
   changes: Description = {},
   more: Partial<FoundTable> = {},
 ): FoundTable => ({
@@ -26,7 +26,7 @@ const found = (
   ...more,
 });
 
-const [expiry] = points.create.GlobalSecondaryIndexes ?? [];
+const [expiry] = accounts.create.GlobalSecondaryIndexes ?? [];
 const [byN] = reactions.create.LocalSecondaryIndexes ?? [];
 const expiryText = "global, HASH xp (S), RANGE xm (N), projection KEYS_ONLY";
 
@@ -34,20 +34,20 @@ test("a table as its definition says has no difference", () => {
   expect(definitions.flatMap((each) => differencesOf(each, found(each)))).toEqual([]);
 });
 
-test.each<[string, typeof points, FoundTable | undefined, boolean, boolean]>([
-  ["shop-points: the table is missing, and should be there", points, undefined, true, true],
+test.each<[string, typeof accounts, FoundTable | undefined, boolean, boolean]>([
+  ["shop-accounts: the table is missing, and should be there", accounts, undefined, true, true],
   [
-    "shop-points: the key is HASH pk (S), and should be HASH pk (S), RANGE sk (S)",
-    points,
-    found(points, { KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }] }),
+    "shop-accounts: the key is HASH pk (S), and should be HASH pk (S), RANGE sk (S)",
+    accounts,
+    found(accounts, { KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }] }),
     true,
     false,
   ],
   [
-    "shop-points: the key is HASH pk (S), RANGE sk (N), and should be HASH pk (S), RANGE sk (S)",
-    points,
-    found(points, {
-      AttributeDefinitions: points.create.AttributeDefinitions?.map((each) =>
+    "shop-accounts: the key is HASH pk (S), RANGE sk (N), and should be HASH pk (S), RANGE sk (S)",
+    accounts,
+    found(accounts, {
+      AttributeDefinitions: accounts.create.AttributeDefinitions?.map((each) =>
         each.AttributeName === "sk" ? { ...each, AttributeType: "N" as const } : each,
       ),
     }),
@@ -55,24 +55,24 @@ test.each<[string, typeof points, FoundTable | undefined, boolean, boolean]>([
     false,
   ],
   [
-    `shop-points: the index expiry is missing, and should be ${expiryText}`,
-    points,
-    found(points, { GlobalSecondaryIndexes: [] }),
+    `shop-accounts: the index expiry is missing, and should be ${expiryText}`,
+    accounts,
+    found(accounts, { GlobalSecondaryIndexes: [] }),
     true,
     true,
   ],
   [
-    `shop-points: the index expiry is ${expiryText}, CREATING, and should be ${expiryText}`,
-    points,
-    found(points, { GlobalSecondaryIndexes: [{ ...expiry, IndexStatus: "CREATING" }] }),
+    `shop-accounts: the index expiry is ${expiryText}, CREATING, and should be ${expiryText}`,
+    accounts,
+    found(accounts, { GlobalSecondaryIndexes: [{ ...expiry, IndexStatus: "CREATING" }] }),
     true,
     false,
   ],
   [
-    "shop-points: the index expiry is global, HASH xp (S), RANGE xm (N), projection INCLUDE a b, " +
-      `and should be ${expiryText}`,
-    points,
-    found(points, {
+    "shop-accounts: the index expiry is global, HASH xp (S), RANGE xm (N), projection INCLUDE " +
+      `a b, and should be ${expiryText}`,
+    accounts,
+    found(accounts, {
       GlobalSecondaryIndexes: [
         { ...expiry, Projection: { ProjectionType: "INCLUDE", NonKeyAttributes: ["b", "a"] } },
       ],
@@ -81,9 +81,9 @@ test.each<[string, typeof points, FoundTable | undefined, boolean, boolean]>([
     false,
   ],
   [
-    "shop-points: the index report is global, HASH xp (S), projection ALL, and should be absent",
-    points,
-    found(points, {
+    "shop-accounts: the index report is global, HASH xp (S), projection ALL, and should be absent",
+    accounts,
+    found(accounts, {
       GlobalSecondaryIndexes: [
         { ...expiry },
         {
@@ -123,30 +123,30 @@ test.each<[string, typeof points, FoundTable | undefined, boolean, boolean]>([
     true,
   ],
   [
-    "shop-points: time to live is by t, and should be off",
-    points,
-    found(points, {}, { ttlAttribute: "t" }),
+    "shop-accounts: time to live is by t, and should be off",
+    accounts,
+    found(accounts, {}, { ttlAttribute: "t" }),
     true,
     false,
   ],
   [
-    "shop-points: the stream is off, and should be NEW_AND_OLD_IMAGES",
-    points,
-    found(points, { StreamSpecification: undefined }),
+    "shop-accounts: the stream is off, and should be NEW_AND_OLD_IMAGES",
+    accounts,
+    found(accounts, { StreamSpecification: undefined }),
     false,
     false,
   ],
   [
-    "shop-points: deletion protection is off, and should be on",
-    points,
-    found(points, { DeletionProtectionEnabled: false }),
+    "shop-accounts: deletion protection is off, and should be on",
+    accounts,
+    found(accounts, { DeletionProtectionEnabled: false }),
     false,
     false,
   ],
   [
-    "shop-points: point-in-time recovery is off, and should be on",
-    points,
-    found(points, {}, { hasPointInTimeRecovery: false }),
+    "shop-accounts: point-in-time recovery is off, and should be on",
+    accounts,
+    found(accounts, {}, { hasPointInTimeRecovery: false }),
     false,
     false,
   ],
@@ -160,8 +160,8 @@ test.each<[string, typeof points, FoundTable | undefined, boolean, boolean]>([
 test("what the store does not know, and what parameters decide, is no difference", () => {
   const units = { ReadCapacityUnits: 5, WriteCapacityUnits: 5 };
   const provisioned = { BillingMode: "PROVISIONED" as const, ProvisionedThroughput: units };
-  const table = found(points, provisioned, { hasPointInTimeRecovery: undefined });
-  expect(differencesOf(points, table)).toEqual([]);
+  const table = found(accounts, provisioned, { hasPointInTimeRecovery: undefined });
+  expect(differencesOf(accounts, table)).toEqual([]);
 });
 
 test("DynamoDB Local needs no protection, and may have it", () => {

@@ -142,7 +142,10 @@ test("what it cannot or shall not change is left as it is, and named", async () 
   const prefix = newPrefix();
   const names = tableName(prefix);
   const wanted = tableDefinitions(names);
-  await createTables(client, localTableDefinitions(names).slice(1));
+  const others = localTableDefinitions(names).filter(
+    ({ create }) => create.TableName !== names("points"),
+  );
+  await createTables(client, others);
   await client.send(
     new CreateTableCommand({
       TableName: names("points"),
@@ -151,11 +154,11 @@ test("what it cannot or shall not change is left as it is, and named", async () 
       KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }],
     }),
   );
-  const [key, ...rest] = (await manageTables(client, wanted, options)).map(lineOf);
-  expect(key).toBe(
-    `${names("points")}: the key is HASH pk (S), and should be HASH pk (S), RANGE sk (S)`,
-  );
-  // Each of the five tables. DynamoDB Local does not know point-in-time recovery.
+  const key = `${names("points")}: the key is HASH pk (S), and should be HASH pk (S), RANGE sk (S)`;
+  const lines = (await manageTables(client, wanted, options)).map(lineOf);
+  expect(lines).toContain(key);
+  const rest = lines.filter((line) => line !== key);
+  // Each of the six tables. DynamoDB Local does not know point-in-time recovery.
   expect(rest.toSorted()).toEqual(
     wanted
       .flatMap(({ create: { TableName } }) => [
@@ -209,5 +212,5 @@ test("with MEGURI_MANAGE_TABLES=0 the setup names what is missing and writes not
   expect(first).toContain("the tables are not as this version needs them");
   expect(named).toEqual(lines);
   expect(await compare(names)).toEqual(lines);
-  await createTables(client, localTableDefinitions(names).slice(2, 3));
+  await createTables(client, localTableDefinitions(names).slice(3, 4));
 });

@@ -4,6 +4,7 @@ import { type AttributeValue, DeleteItemCommand, QueryCommand } from "@aws-sdk/c
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as messages from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ProgramJob_State as State } from "../../../src/gen/meguri/points/v1/program_job_pb.ts";
+import type { Table } from "../../../src/platform/dynamodb/tables.ts";
 import { allResponses } from "../../support/fixtures/pages.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -30,7 +31,7 @@ async function newAccount(changes: readonly number[] = [100, -30, 20]) {
     const request = { userId, eventId: `e${i + 1}`, points: BigInt(Math.abs(change)) };
     await (change > 0 ? points.grantPoints(request) : points.usePoints(request));
   }
-  const TableName = server.table("points");
+  const tableOf = (sk?: AttributeValue) => server.table(sk?.S === "A" ? "accounts" : "points");
   const pk = { S: `A#default#${userId}` };
   const keyOf = (sk: string) => ({ pk, sk: { S: sk } });
   const eventKey = (event: string) => ({
@@ -38,11 +39,13 @@ async function newAccount(changes: readonly number[] = [100, -30, 20]) {
     sk: { S: "K" },
   });
   const set = (key: Item, path: string, value: AttributeValue) =>
-    changeItem(dynamo, TableName, key, (item) => {
+    changeItem(dynamo, tableOf(key.sk), key, (item) => {
       const [, name = "", index] = /^(\w+)(?:\[(\d+)\])?$/.exec(path) ?? [];
       if (index === undefined) return { ...item, [name]: value };
       return { ...item, [name]: { L: item[name]?.L?.with(Number(index), value) ?? [] } };
     });
+  const remove = (Key: Item) =>
+    dynamo.send(new DeleteItemCommand({ TableName: tableOf(Key.sk), Key }));
   return {
     userId,
     /** Writes one attribute of an item without the server. */
@@ -51,18 +54,21 @@ async function newAccount(changes: readonly number[] = [100, -30, 20]) {
       set(eventKey(event), path, value),
     /** Removes one attribute of the item of the account without the server. */
     removeAttribute: (name: string) =>
-      changeItem(dynamo, TableName, keyOf("A"), ({ [name]: _, ...item }) => item),
-    remove: (sk: string) => dynamo.send(new DeleteItemCommand({ TableName, Key: keyOf(sk) })),
-    removeKey: (event: string) =>
-      dynamo.send(new DeleteItemCommand({ TableName, Key: eventKey(event) })),
+      changeItem(dynamo, server.table("accounts"), keyOf("A"), ({ [name]: _, ...item }) => item),
+    remove: (sk: string) => remove(keyOf(sk)),
+    removeKey: (event: string) => remove(eventKey(event)),
     /** The items of the account and its ledger. */
     async dump() {
-      const command = new QueryCommand({
-        TableName,
-        KeyConditionExpression: "pk = :a",
-        ExpressionAttributeValues: { ":a": pk },
-      });
-      return (await dynamo.send(command)).Items ?? [];
+      const read = (table: Table) =>
+        dynamo.send(
+          new QueryCommand({
+            TableName: server.table(table),
+            KeyConditionExpression: "pk = :a",
+            ExpressionAttributeValues: { ":a": pk },
+          }),
+        );
+      const found = await Promise.all([read("accounts"), read("points")]);
+      return found.flatMap(({ Items = [] }) => Items);
     },
     async verify(repair = false) {
       const found = await points.verifyAccount({ userId, repair });

@@ -51,7 +51,7 @@ test("adds up all accounts, and names those that fail", async () => {
   await pass(since);
   await usePoints(deps, { ...event("user-1", "u"), points: 10, allowPartial: false });
   const key = { pk: { S: `A#${programId}#user_7` }, sk: { S: "A" } };
-  await changeItem(clients.retrying, `${config.tablePrefix}points`, key, (item) => ({
+  await changeItem(clients.retrying, `${config.tablePrefix}accounts`, key, (item) => ({
     ...item,
     n: { N: "2" },
   }));

@@ -34,7 +34,7 @@ const keptOf = async (programId: string) =>
 const tamper = (programId: string, userId: string, change: (item: Item) => Item) =>
   changeItem(
     stack.clients.retrying,
-    `${stack.config.tablePrefix}points`,
+    `${stack.config.tablePrefix}accounts`,
     { pk: { S: `A#${programId}#${userId}` }, sk: { S: "A" } },
     change,
   );

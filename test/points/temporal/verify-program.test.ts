@@ -94,7 +94,7 @@ test("names the accounts that differ from their ledgers", async () => {
   });
 
   const key = { pk: { S: `A#${programId}#user-7` }, sk: { S: "A" } };
-  await changeItem(clients.retrying, `${config.tablePrefix}points`, key, (item) => ({
+  await changeItem(clients.retrying, `${config.tablePrefix}accounts`, key, (item) => ({
     ...item,
     n: { N: "2" },
   }));

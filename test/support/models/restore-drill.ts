@@ -10,6 +10,7 @@ import type { Stored } from "../stores/memory-records.ts";
 import { type MemoryDeps, memoryDeps } from "../stores/memory-store.ts";
 
 export const allTables: readonly Table[] = [
+  "accounts",
   "points",
   "reservations",
   "bulk",

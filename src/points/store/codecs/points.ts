@@ -109,7 +109,7 @@ const accountNumber: Type<number> = { ...number, none: () => Number.NaN };
 const slots: Type<readonly number[]> = { ...list(accountNumber), none: () => [Number.NaN] };
 
 export const account = defineRecord<"account">({
-  table: "points",
+  table: "accounts",
   key: (id) => ({ pk: S(`A#${id}`), sk: S("A") }),
   fields: {
     programId: partOf("pk", 1),

@@ -2,7 +2,7 @@
 import { type DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
 import type { Item } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { pageAnswer, pageOf, query, startOf } from "../../../platform/dynamodb/sdk/query-pages.ts";
-import { expiryIndex } from "../../../platform/dynamodb/tables.ts";
+import { expiryIndex, type TableName } from "../../../platform/dynamodb/tables.ts";
 import type { AccountName, PointsReader } from "../../ports/points.ts";
 import type { ProgramReader } from "../../ports/programs.ts";
 import { job, jobsKey, kindPrefix } from "../codecs/jobs.ts";
@@ -12,8 +12,9 @@ import { scanEntries } from "./scanned-entries.ts";
 
 export function pointsReads(
   client: DynamoDBClient,
-  points: string,
+  tableName: TableName,
 ): Pick<ProgramReader, "programs"> & PointsReader {
+  const [accounts, points] = [tableName("accounts"), tableName("points")];
   return {
     programs: (page) =>
       query(client, page, program.decode, {
@@ -53,7 +54,7 @@ export function pointsReads(
 
     dueAccounts: (programId, shard, month, page) =>
       query(client, page, accountName, {
-        TableName: points,
+        TableName: accounts,
         IndexName: expiryIndex,
         KeyConditionExpression: "xp = :s AND xm <= :m",
         ExpressionAttributeValues: {
@@ -64,13 +65,13 @@ export function pointsReads(
 
     async accounts(programId, segment, segments, page) {
       const command = new ScanCommand({
-        TableName: points,
+        TableName: accounts,
         ConsistentRead: true,
         Segment: segment,
         TotalSegments: segments,
         Limit: page.size,
-        FilterExpression: "sk = :k AND begins_with(pk, :p)",
-        ExpressionAttributeValues: { ":k": { S: "A" }, ":p": { S: `A#${programId}#` } },
+        FilterExpression: "begins_with(pk, :p)",
+        ExpressionAttributeValues: { ":p": { S: `A#${programId}#` } },
         ...startOf(page.cursor),
       });
       const { Items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), page.cursor);

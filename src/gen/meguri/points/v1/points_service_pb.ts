@@ -2086,7 +2086,7 @@ export const PointsService: GenService<{
    * CreateLiabilityReport starts a job, the workflow liability-report/<program>/<job_id>, that adds up
    * what a program owes its members at this instant, and returns at once. What is recorded later,
    * while the workflow runs, is not in the report. The workflow begins 16 minutes later, when no entry
-   * of this instant can be added any more, and reads every item of the points table.
+   * of this instant can be added any more, and reads every account once: 17 of them in a read unit.
    *
    * Idempotent by job_id: a call with the parameters of the first one, from the same calling service,
    * returns the same report, marked replayed, and starts its workflow again if that has ended before
