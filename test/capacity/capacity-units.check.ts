@@ -17,8 +17,10 @@ import { shardCount } from "../../src/points/contract/points.ts";
 import { accountRef, programRef } from "../../src/points/ports/records.ts";
 import type { Account } from "../../src/points/rules/account.ts";
 import { expireDueInShard } from "../../src/points/use-cases/expire-due.ts";
+import { windowReader } from "../../src/points/use-cases/jobs/export-window.ts";
 import { readPastAccount } from "../../src/points/use-cases/past-balance.ts";
 import { executeReservation } from "../../src/reservations/use-cases/execute.ts";
+import { toItem } from "../../src/store/codecs.ts";
 import {
   costs,
   idlePassReads,
@@ -184,6 +186,9 @@ test("grants, uses and balances", async () => {
   expectCost(next.cost, costs.grant);
   expectStored(next.bytes, stored.grant);
   expectStored(first.bytes - next.bytes, stored.member);
+  const ref = accountRef("default", userName(0));
+  const [account] = await stack.server.deps.reader.many([ref]);
+  expectStored(itemSize(toItem(ref, account ?? expect.fail(), 1)), stored.account);
   const use = (i: number) => points.usePoints({ userId: userName(i), points: 1n, ...event() });
   const used = await costOf(use);
   expectCost(used.cost, costs.use);
@@ -193,7 +198,7 @@ test("grants, uses and balances", async () => {
   expect(balance.bytes).toBe(0);
 });
 
-test("the past of an account", async () => {
+test("the past of an account, and what an export reads of it", async () => {
   const { points, deps } = stack.server;
   const program = await deps.programs.get("default");
   const name = (i: number) => `past-${i}`;
@@ -207,6 +212,13 @@ test("the past of an account", async () => {
     return readPastAccount(deps, program, account, account.time - 1);
   };
   expectCost((await costOf(read)).cost, costs.past);
+  const window = { start: 0, end: Date.now() };
+  const pages = accounts.map((account) => async () => ({ items: [account as Account] }));
+  const exported = (i: number) => {
+    const reader = { ...deps.reader, accounts: pages[i] as (typeof pages)[number] };
+    return windowReader({ reader }, "default", window, { segment: 0, segments: 1 })(undefined);
+  };
+  expectCost((await costOf(exported)).cost, costs.window);
 });
 
 test("reservations, and their grants", async () => {

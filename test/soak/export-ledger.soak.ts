@@ -8,7 +8,8 @@ import { setTime } from "../../src/platform/work/test-clock.ts";
 import { ledgerExport } from "../../src/points/use-cases/jobs/export-ledger.ts";
 import { getJob, startJob } from "../../src/points/use-cases/jobs/jobs.ts";
 import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
-import { fillLedgers, fillTable, linesByLists } from "../support/fixtures/ledgers-to-export.ts";
+import { fillLedgers, linesByLists } from "../support/fixtures/ledgers-to-export.ts";
+import { putUnknownItems } from "../support/fixtures/unknown-items.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 import { inForm } from "../support/soak.ts";
@@ -31,7 +32,7 @@ beforeAll(async () => {
   await setTime(stack.deps, Date.UTC(2026, 4, 1));
   const userIds = Array.from({ length: 100 }, (_, i) => `user-${i}`);
   await fillLedgers(stack, programId, userIds, "may");
-  await fillTable(stack, inForm({ short: 4_000, long: 12_000 }));
+  await putUnknownItems(stack, inForm({ short: 4_000, long: 12_000 }));
   await setTime(stack.deps, Date.UTC(2026, 6, 1));
 });
 afterAll(async () => {

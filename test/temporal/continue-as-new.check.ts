@@ -20,7 +20,7 @@ import { rescheduleReservation } from "../../src/reservations/use-cases/commands
 import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import { steps } from "../../workflows/timing.ts";
 import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
-import { fillLedgers, fillTable, linesByLists } from "../support/fixtures/ledgers-to-export.ts";
+import { fillLedgers, linesByLists } from "../support/fixtures/ledgers-to-export.ts";
 import { recordOf, showsDetails } from "../support/fixtures/operators.ts";
 import {
   beginRun,
@@ -180,7 +180,7 @@ test("an export keeps its parts and its counts", async () => {
   onTestFinished(() => void Object.assign(steps, { exportMs }));
   const userIds = Array.from({ length: 60 }, (_, i) => `exported-${i}`);
   await fillLedgers(stack, programId, userIds, "april");
-  await fillTable(stack, 6_000);
+  await putUnknownItems(stack);
   await setTime(deps, Date.UTC(2027, 4, 1));
   const window = { start: undefined, end: Date.UTC(2027, 3, 20) };
   const call = { programId, jobId: "parts", caller: asService("tests") };

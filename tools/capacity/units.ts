@@ -24,6 +24,8 @@ export const costs = {
   expire: { writes: 5, reads: 1 },
   /** The past of an account with 20 ledger entries, which is known already as it is now. */
   past: { writes: 0, reads: 2 },
+  /** What an export reads of the ledger of such an account, if that has changed in its window. */
+  window: { writes: 0, reads: 2 },
 } as const satisfies Record<string, Cost>;
 
 /** The write units of a grant in the table `points`: its entry and its event key. */
@@ -41,8 +43,10 @@ export const stored = {
   /** Beside the reservation, which loses the token of its creation. */
   execute: 474,
   like: 591,
-  /** An account. */
+  /** An account, with its entry in the index of expiry. */
   member: 352,
+  /** Of it the item alone, without the 100 bytes: what a scan of accounts reads. */
+  account: 130,
 } as const;
 
 /** Results of the benchmarks (docs/change/benchmarks.md, bench/results.json). */
@@ -80,6 +84,15 @@ export const assumed = {
   callCpuMs: 0.42,
   /** Milliseconds of CPU that a worker takes for a row of a bulk grant; of an expiry, a guess. */
   rowCpuMs: 1.7,
+  /**
+   * Accounts of which a worker reads the ledger in a second, for a report
+   * (`report.accounts_per_second`), and those that it only scans, a guess by 60 µs of CPU for each
+   * on the store in memory.
+   */
+  ledgersPerWorker: 640,
+  scannedPerWorker: 10_000,
+  /** Milliseconds of a query of DynamoDB, a guess. */
+  queryMs: 10,
   /** Grants of one moment that a worker makes a second. */
   grantsPerWorker: 200,
   /** How far ahead reservations are made, which is how long their runs sleep. */

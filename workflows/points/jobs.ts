@@ -15,10 +15,13 @@ import { liabilityKind } from "../../src/points/contract/liability-reports.ts";
 import type { SegmentLeft } from "../../src/points/contract/payloads.ts";
 import { verificationKind } from "../../src/points/contract/verifications.ts";
 import type { JobRequest } from "../../src/points/rules/jobs.ts";
-import { unwrapRefusal } from "../failures.ts";
+import { refuse, unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { sweep } from "../sweep.ts";
 import { jobTiming } from "../timing.ts";
+
+/** A run keeps the list of files in one payload, about 150 bytes each, of at most 2 MB. */
+const maxFiles = 10_000;
 
 /** Returns the sum so far. */
 const sumSoFar = defineQuery<object>(jobQuery);
@@ -63,6 +66,7 @@ export function jobWorkflow(kind: JobKind) {
         const { segments } = kind;
         const step = await sweepSegment({ ...name, segments, ...part });
         if (step.file) files.push(step.file);
+        if (files.length > maxFiles) throw refuse(tooManyFiles, "LIMIT_EXCEEDED");
         return { ...step.sum, cursor: step.cursor };
       },
       (sum) => {
@@ -82,6 +86,8 @@ export function jobWorkflow(kind: JobKind) {
 
 const segmentsOf = ({ segments }: JobKind): SegmentLeft[] =>
   Array.from({ length: segments }, (_, segment) => ({ segment }));
+
+const tooManyFiles = `it has more than ${maxFiles} parts; ask for shorter times`;
 
 const beginning =
   "Reads what was asked for, and opens the destination of an export. While this is shown, the " +

@@ -1,6 +1,6 @@
 /** Reads of accounts and their ledgers. */
 
-import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
+import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import type { Month } from "../../platform/words/month.ts";
 import type { Account } from "../rules/account.ts";
 import type { Job } from "../rules/jobs.ts";
@@ -60,24 +60,17 @@ export interface PointsReader {
   /** Lists the jobs of one kind of a program by their ids. */
   jobs(programId: string, kind: string, page: PageRequest): Promise<Page<Job>>;
   /**
-   * Lists the entries of all ledgers in `segment` of `segments` disjoint segments, those of an
-   * account in the order of their numbers. Those recorded outside `window` may be among them. All
-   * segments together read the whole table. `size` counts its items, so pages may be empty.
+   * Lists the entries of a ledger from the item on that may hold a number, in the order of their
+   * numbers. `size` counts items. Strongly consistent.
    */
-  scannedEntries(
-    programId: string,
-    window: Window,
-    segment: number,
-    segments: number,
-    page: PageRequest,
-  ): Promise<Page<ScannedEntry>>;
+  ledgerFrom(name: AccountName, from: number, page: PageRequest): Promise<Page<StoredEntry>>;
 }
 
 /** Removes the snapshot of a ledger entry. Throws THROTTLED and STORE_UNAVAILABLE. */
 export type RemoveSnapshot = (name: AccountName, number: number) => Promise<void>;
 
-/** An entry of some account. Without `entry` it cannot be read, and `error` says why. */
-export interface ScannedEntry {
+/** An entry as it is stored. Without `entry` it cannot be read, and `error` says why. */
+export interface StoredEntry {
   readonly userId: string;
   readonly number: number;
   readonly entry?: LedgerEntry;

@@ -157,6 +157,9 @@ const between = (account: string, first: number, last: number, offset = maxPacke
   },
 });
 
+/** The key condition for all items that may hold entries from this number on. */
+export const itemsFrom = (account: string, first: number) => between(account, first, maxNumber);
+
 /** Where a page starts. */
 interface PageStart {
   /** The number of its first entry. */

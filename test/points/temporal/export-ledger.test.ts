@@ -17,8 +17,9 @@ import {
   createExportFolder,
   type ExportFolderFixture,
 } from "../../support/fixtures/export-folder.ts";
-import { fillLedgers, fillTable, linesByLists } from "../../support/fixtures/ledgers-to-export.ts";
+import { fillLedgers, linesByLists } from "../../support/fixtures/ledgers-to-export.ts";
 import { showsDetails } from "../../support/fixtures/operators.ts";
+import { putUnknownItems } from "../../support/fixtures/unknown-items.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../../support/servers/worker.ts";
 import { changeItem } from "../../support/stores/change-item.ts";
@@ -27,7 +28,7 @@ const programId = "shop";
 const may = Date.UTC(2026, 4, 1);
 const june = Date.UTC(2026, 5, 1);
 const july = Date.UTC(2026, 6, 1);
-const userIds = Array.from({ length: 40 }, (_, i) => `user-${i}`);
+const userIds = Array.from({ length: 100 }, (_, i) => `user-${i}`);
 
 let folder: ExportFolderFixture;
 let stack: WorkerStack;
@@ -43,10 +44,10 @@ beforeAll(async () => {
   await fillLedgers(stack, programId, userIds, "may");
   await fillLedgers(stack, `${programId}2`, userIds, "foreign");
   await setTime(deps, june);
-  await fillLedgers(stack, programId, userIds.slice(20), "june");
+  await fillLedgers(stack, programId, userIds.slice(50), "june");
   await setTime(deps, july);
-  await fillLedgers(stack, programId, userIds.slice(10, 30), "july");
-  await fillTable(stack, 6_000);
+  await fillLedgers(stack, programId, userIds.slice(25, 75), "july");
+  await putUnknownItems(stack);
   await setTime(deps, july + 1_200_000);
 });
 afterAll(async () => {

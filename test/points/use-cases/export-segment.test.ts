@@ -7,7 +7,7 @@ import { camelCased } from "../../../src/platform/contract/payload-names.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { type ExportedEntries, exportKind } from "../../../src/points/contract/exports.ts";
-import type { ScannedEntry } from "../../../src/points/ports/points.ts";
+import type { AccountName, StoredEntry } from "../../../src/points/ports/points.ts";
 import {
   type ExportedFile,
   finishExport,
@@ -24,21 +24,26 @@ const entry = (number: number, createTime: number) => ({
   ...{ changes: [{ month: 24_000, points: 1 }], frozen: false, availablePoints: number },
   ...{ reason: "", caller: asService("tests") },
 });
-const at = (number: number, createTime = 5_000): ScannedEntry => ({
+const at = (number: number, createTime = 5_000): StoredEntry => ({
   ...{ userId: "u", number },
   entry: entry(number, createTime),
 });
 
-/** Dependencies whose scan has these pages; the cursor of a page is its number. */
-function scanning(pages: readonly (readonly ScannedEntry[])[]) {
+/**
+ * Dependencies whose scan has one account a page, with these entries; without entries it has not
+ * changed for long. The cursor of a page is its number.
+ */
+function scanning(pages: readonly (readonly StoredEntry[])[]) {
   const reads: number[] = [];
   const reader = {
-    async scannedEntries(...[, , , , { cursor }]: Parameters<Deps["reader"]["scannedEntries"]>) {
+    async accounts(...[, , , { cursor }]: Parameters<Deps["reader"]["accounts"]>) {
       const page = Number(cursor ?? 0);
       reads.push(page);
       const next = page + 1 < pages.length ? { cursor: String(page + 1) } : {};
-      return { items: pages[page] ?? [], ...next };
+      const time = (pages[page] ?? []).length > 0 ? 9_999 : 0;
+      return { items: [{ userId: String(page), last: 1, time }], ...next };
     },
+    ledgerFrom: async ({ userId }: AccountName) => ({ items: pages[Number(userId)] ?? [] }),
   } as unknown as Deps["reader"];
   return { deps: { ...exportPorts(), reader }, reads };
 }
@@ -127,7 +132,7 @@ describe("a step", () => {
   test("ends with the error of an outage, and leaves no file", async () => {
     const { deps } = scanning([[at(1)]]);
     const away = new DomainError("STORE_UNAVAILABLE", "away");
-    const reader = { ...deps.reader, scannedEntries: async () => Promise.reject(away) };
+    const reader = { ...deps.reader, accounts: async () => Promise.reject(away) };
     const step = exportSegment({ ...deps, reader }, job, only, {}, () => true, noErrors);
     await expect(step).rejects.toBe(away);
     expect(await namesIn(deps.exportDestinations.folder("audit", name))).toEqual([]);
@@ -145,12 +150,13 @@ describe("the steps of a process", () => {
     const step = (pages: number, { isLong = false } = {}) => {
       const { deps } = scanning(Array.from({ length: pages }, () => [at(1)]));
       const reader = {
-        async scannedEntries(...args: Parameters<Deps["reader"]["scannedEntries"]>) {
+        ...deps.reader,
+        async accounts(...args: Parameters<Deps["reader"]["accounts"]>) {
           reads.atOnce += 1;
           reads.most = Math.max(reads.most, reads.atOnce);
           await new Promise(setImmediate);
           reads.atOnce -= 1;
-          return deps.reader.scannedEntries(...args);
+          return deps.reader.accounts(...args);
         },
       } as Deps["reader"];
       const limited = isLong

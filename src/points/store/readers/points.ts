@@ -8,7 +8,7 @@ import type { ProgramReader } from "../../ports/programs.ts";
 import { job, jobsKey, kindPrefix } from "../codecs/jobs.ts";
 import { account, event, expiryKey, program } from "../codecs/points.ts";
 import { listEntries, listStoredEntries } from "../ledger-items.ts";
-import { scanEntries } from "./scanned-entries.ts";
+import { listLedgerFrom } from "./ledger-from.ts";
 
 export function pointsReads(
   client: DynamoDBClient,
@@ -88,8 +88,7 @@ export function pointsReads(
           ":k": { S: kindPrefix(kind) },
         },
       }),
-    scannedEntries: (programId, window, segment, segments, page) =>
-      scanEntries(client, points, programId, window, { segment, segments }, page),
+    ledgerFrom: (name, from, page) => listLedgerFrom(client, points, name, from, page),
   };
 }
 

@@ -1,4 +1,4 @@
-/** One step of an export: writes the entries of a segment of the table to one file. */
+/** One step of an export: writes entries of the accounts of a segment to one file. */
 import { createHash, randomUUID } from "node:crypto";
 import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,13 +9,11 @@ import { maxReports } from "../../../platform/words/quantities.ts";
 import type { ExportedEntries, UnreadableEntry } from "../../contract/exports.ts";
 import type { Deps } from "../../ports/deps.ts";
 import type { ExportWindow } from "../../ports/exports.ts";
-import type { ScannedEntry } from "../../ports/points.ts";
+import type { StoredEntry } from "../../ports/points.ts";
 import type { AccountsCursor } from "../sweep-accounts.ts";
 import { type ExportedFile, type ExportJob, folderOf, windowOf } from "./export-files.ts";
+import { windowReader } from "./export-window.ts";
 import type { Segment, StepResult, Warn } from "./jobs.ts";
-
-/** The number of items of the table that one page of the scan reads. */
-const pageSize = 1_000;
 
 /** A file ends at the first page behind this size, in compressed bytes. It is kept in memory. */
 const maxBytes = 16 * 2 ** 20;
@@ -59,7 +57,7 @@ export async function exportSegment(...step: Parameters<typeof writeSegment>): P
 async function writeSegment(
   deps: Pick<Deps, "reader" | "exportDestinations" | "exportFormat">,
   job: ExportJob,
-  { segment, segments }: Segment,
+  segment: Segment,
   from: AccountsCursor,
   shouldContinue: (from: AccountsCursor) => boolean,
   warn: Warn,
@@ -67,14 +65,14 @@ async function writeSegment(
   const { programId } = job;
   const window = windowOf(job);
   const folder = folderOf(deps, job);
+  const read = windowReader(deps, programId, window, segment);
   const lines = compressLines();
   const unreadables: UnreadableEntry[] = [];
   let { cursor } = from;
   let unchanged: AccountsCursor = from;
   const addPage = async (): Promise<number> => {
     const started = performance.now();
-    const read = { size: pageSize, cursor };
-    const page = await deps.reader.scannedEntries(programId, window, segment, segments, read);
+    const page = await read(cursor);
     const tookMs = performance.now() - started;
     const found = page.items.filter((each) => isWithin(each, window));
     await lines.add(
@@ -111,20 +109,25 @@ async function writeSegment(
   await folder.write(name, content);
   const sha256 = createHash("sha256").update(content).digest("hex");
   const written = { entries: lines.count, bytes: content.length };
-  return { ...unread, ...written, parts: 1, file: { segment, name, ...written, sha256 } };
+  return {
+    ...unread,
+    ...written,
+    parts: 1,
+    file: { segment: segment.segment, name, ...written, sha256 },
+  };
 }
 
 const placeAt = (cursor: string | undefined): AccountsCursor =>
   cursor === undefined ? {} : { cursor };
 
-/** Whether an entry is to be exported; what cannot be read is named, whenever it was recorded. */
-const isWithin = ({ entry }: ScannedEntry, { start, end }: ExportWindow): boolean =>
+/** Whether an entry is to be exported; of what cannot be read nobody knows when it was recorded. */
+const isWithin = ({ entry }: StoredEntry, { start, end }: ExportWindow): boolean =>
   !entry || (entry.createTime >= (start ?? 0) && entry.createTime < end);
 
 function lineOf(
   { exportFormat }: Pick<Deps, "exportFormat">,
   programId: string,
-  { userId, entry, error }: ScannedEntry,
+  { userId, entry, error }: StoredEntry,
 ): string {
   if (!entry) throw error;
   return exportFormat.line({ programId, userId }, entry);

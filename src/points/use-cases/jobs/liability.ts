@@ -19,7 +19,7 @@ import { readPastAccount } from "../past-balance.ts";
 import { sweepAccounts } from "../sweep-accounts.ts";
 import type { JobType } from "./jobs.ts";
 
-/** The number of items of the table that a page of the scan reads. */
+/** The number of accounts that a page of the scan reads. */
 const scanPage = 250;
 
 /** The accounts of a page that are read concurrently. */

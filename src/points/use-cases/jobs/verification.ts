@@ -16,10 +16,8 @@ import {
   type VerifiedAccount,
   verificationSteps,
 } from "../verify-account.ts";
+import { accountPages } from "./account-pages.ts";
 import type { JobType, Segment, Warn } from "./jobs.ts";
-
-/** The number of items of the table that one step of the scan reads. */
-const scanPage = 1_000;
 
 /** Each of these has waited for the store several times, one after another. */
 const outageAfter = 3;
@@ -33,34 +31,14 @@ const maxNamed = 20;
  */
 const maxRepairMs = 120_000;
 
-/**
- * The cursor from which a segment continues: the beginning of a page, or an account of the page.
- * Cursors contain it as JSON, so its property names do not change.
- */
-interface SegmentCursor {
-  /** The reader's cursor of the page; undefined for the first one. */
-  readonly scan?: string | undefined;
-  readonly userId?: string | undefined;
-  /** The progress within the account. */
-  readonly progress?: AccountProgress | undefined;
-}
-
-/** A page of the scan. */
-interface ScannedPage {
-  /** The reader's cursors of this page and of the next one. */
-  readonly scan: string | undefined;
-  readonly next: string | undefined;
-  readonly program: Program;
-  readonly userIds: readonly string[];
-}
-
 /** The account that is verified next. */
 interface NextAccount {
   readonly program: Program;
   readonly userId: string;
-  readonly scan: string | undefined;
   /** Where its verification continues. */
   readonly progress: AccountProgress | undefined;
+  /** The cursor of this account with some progress. */
+  cursorAt(progress: AccountProgress): string;
 }
 
 /**
@@ -96,45 +74,36 @@ export const verification: JobType<VerifiedAccounts, VerificationRequest> = {
 
 /**
  * Returns a function that reads the account at a cursor, as a page of its own, because a ledger may
- * be longer than a step. It keeps the page of the scan, which has many accounts.
+ * be longer than a step.
  */
 function accountReader(
   deps: Pick<Deps, "reader" | "programs">,
   programId: string,
-  { segment, segments }: Segment,
+  segment: Segment,
 ): (cursor: string | undefined) => Promise<Page<NextAccount>> {
-  let scanned: ScannedPage | undefined;
+  const accountsAt = accountPages<AccountProgress>(deps, programId, segment);
   return async (cursor) => {
-    const { scan, userId: at, progress } = cursorAt(cursor);
-    if (!scanned || scanned.scan !== scan) {
-      const program = await deps.programs.get(programId);
-      const request = { size: scanPage, cursor: scan };
-      const page = await deps.reader.accounts(programId, segment, segments, request);
-      const userIds = page.items.map(({ userId }) => userId);
-      scanned = { scan, program, userIds, next: page.cursor };
-    }
-    const { program, userIds } = scanned;
-    const index = Math.max(userIds.indexOf(at ?? ""), 0);
-    const userId = userIds[index];
-    const following = userIds[index + 1];
-    const next = following === undefined ? scanned.next : cursorOf({ scan, userId: following });
-    const from = userId === at ? progress : undefined;
-    const items = userId === undefined ? [] : [{ program, userId, scan, progress: from }];
-    return { items, cursor: next };
+    const program = await deps.programs.get(programId);
+    const { accounts, progress, cursorOf } = await accountsAt(cursor);
+    const items = accounts.slice(0, 1).map(({ userId }) => ({
+      ...{ program, userId, progress },
+      cursorAt: (progress: AccountProgress) => cursorOf(0, progress) as string,
+    }));
+    return { items, cursor: cursorOf(1) };
   };
 }
 
 /** Verifies one account. Returns undefined when `checkpoint` returns false. */
 async function verifyNext(
   deps: Pick<Deps, "engine" | "reader" | "clock">,
-  { program, userId, scan, progress: from }: NextAccount,
+  { program, userId, progress: from, cursorAt }: NextAccount,
   checkpoint: (cursor: string) => boolean,
 ): Promise<VerifiedNext | undefined> {
   const steps = verificationSteps(deps, program, userId, from ? { from } : {});
   for (;;) {
     const { done, value } = await steps.next();
     if (done) return { userId, found: value };
-    if (!checkpoint(cursorOf({ scan, userId, progress: value }))) return undefined;
+    if (!checkpoint(cursorAt(value))) return undefined;
   }
 }
 
@@ -173,13 +142,4 @@ function addAccount(tally: VerifiedAccounts, verified: VerifiedNext | undefined)
   const reports = [...tally.reports, report].slice(0, maxReports);
   const repaired = tally.repaired + (isRepaired ? 1 : 0);
   return { ...tally, accounts, entries, wrong: tally.wrong + 1, repaired, reports };
-}
-
-const cursorOf = (cursor: SegmentCursor): string => JSON.stringify(cursor);
-
-/** Parses a cursor. Between two pages it is the reader's own cursor, without a `userId`. */
-function cursorAt(cursor: string | undefined): SegmentCursor {
-  if (cursor === undefined) return {};
-  const found = JSON.parse(cursor) as SegmentCursor;
-  return typeof found.userId === "string" ? found : { scan: cursor };
 }

@@ -2086,7 +2086,7 @@ export const PointsService: GenService<{
    * CreateLiabilityReport starts a job, the workflow liability-report/<program>/<job_id>, that adds up
    * what a program owes its members at this instant, and returns at once. What is recorded later,
    * while the workflow runs, is not in the report. The workflow begins 16 minutes later, when no entry
-   * of this instant can be added any more, and reads every account once: 17 of them in a read unit.
+   * of this instant can be added any more, and reads every account once, some 30 of them in a read unit.
    *
    * Idempotent by job_id: a call with the parameters of the first one, from the same calling service,
    * returns the same report, marked replayed, and starts its workflow again if that has ended before
@@ -2140,7 +2140,10 @@ export const PointsService: GenService<{
    * again and begins anew; if its manifest is there already, it ends at once. A manifest of other
    * instants lets it fail.
    *
-   * It reads every item of the points table once, whatever is exported.
+   * It reads every account, some 30 of them in a read unit, and the ledgers of those that have changed
+   * since create_time_from: about 2 read units each where little was recorded in between and later.
+   * An export has up to 10,000 parts. A part ends with 16 MiB or after a minute, and four are written
+   * at a time, so a longer one than about two days of writing FAILS: ask for shorter times.
    *
    * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (no such destination, or create_time_before is not
    * after create_time_from, or less than 16 minutes ago: entries may still be recorded with such
