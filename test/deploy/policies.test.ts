@@ -43,11 +43,11 @@ test.each(["server", "worker"])("%s.json lets all that is read be read in batche
 test.each([
   ["server", ["S#*"]],
   ["worker", ["S#*", "D#*"]],
-])("%s.json deletes nothing of points but marks and due hours", (name, keys) => {
+])("%s.json deletes no account, and nothing of points but marks and due hours", (name, keys) => {
   const deleting = statementsOf(name).filter(
     ({ Action, Resource }) =>
       Action.some((action) => /DeleteItem|BatchWriteItem/.test(action)) &&
-      Resource.some((resource) => resource.endsWith("points")),
+      Resource.some((resource) => /(accounts|points)$/.test(resource)),
   );
   expect(deleting.map(({ Condition }) => Condition)).toEqual([
     { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": keys } },

@@ -164,16 +164,18 @@ function ofRoles(accessOf: (role: Role) => Iterable<string>): Record<Role, strin
 /**
  * What the tour reaches by chance or not at all: workers write Meguri's own notices, and read,
  * close and begin their notifications anew as servers do, but only after 30 days or beside a call,
- * and they delete the marks of servers that were killed.
+ * and they delete the marks of servers that were killed. A repair scans points where an entry is
+ * missing.
  */
 const rare: Readonly<Record<Role, readonly string[]>> = {
-  server: [],
+  server: ["dynamodb:Scan points"],
   worker: [
     "dynamodb:ConditionCheckItem notifications",
     "dynamodb:DeleteItem notifications",
     "dynamodb:DeleteItem points",
     "dynamodb:GetItem notifications",
     "dynamodb:Query reactions/index/by-n",
+    "dynamodb:Scan points",
   ],
   setup: [],
 };

@@ -2086,7 +2086,7 @@ export const PointsService: GenService<{
    * CreateLiabilityReport starts a job, the workflow liability-report/<program>/<job_id>, that adds up
    * what a program owes its members at this instant, and returns at once. What is recorded later,
    * while the workflow runs, is not in the report. The workflow begins 16 minutes later, when no entry
-   * of this instant can be added any more, and reads every account once, some 30 of them in a read unit.
+   * of this instant can be added any more, and reads every account once, some 35 of them in a read unit.
    *
    * Idempotent by job_id: a call with the parameters of the first one, from the same calling service,
    * returns the same report, marked replayed, and starts its workflow again if that has ended before
@@ -2140,8 +2140,8 @@ export const PointsService: GenService<{
    * again and begins anew; if its manifest is there already, it ends at once. A manifest of other
    * instants lets it fail.
    *
-   * It reads every account, some 30 of them in a read unit, and the ledgers of those that have changed
-   * since create_time_from: about 2 read units each where little was recorded in between and later.
+   * It reads every account, some 35 of them in a read unit, and the ledgers of those that have changed
+   * since create_time_from: 1 or 2 read units each where little was recorded in between and later.
    * An export has up to 10,000 parts. A part ends with 16 MiB or after a minute, and four are written
    * at a time, so a longer one than about two days of writing FAILS: ask for shorter times.
    *
