@@ -68,7 +68,9 @@ const keysOfPerson = (query: Query, table: Table, userId: string) =>
 
 /** Account, entries, event keys, reservations and holds in a program, and its jobs. */
 async function inProgram(query: Query, programId: string, userId: string): Promise<Found[]> {
-  const ledger = await partition(query, "points", `A#${programId}#${userId}`);
+  const key = `A#${programId}#${userId}`;
+  const account = await partition(query, "accounts", key);
+  const ledger = await partition(query, "points", key);
   const events = ledger
     .flatMap(({ item }) => [item, ...(item.l?.L ?? []).map(({ M = {} }) => M)])
     .flatMap(({ e }) => (e?.S ? [e.S] : []));
@@ -83,7 +85,7 @@ async function inProgram(query: Query, programId: string, userId: string): Promi
   );
   const jobs = partition(query, "points", `O#${programId}`);
   const all = await Promise.all([jobs, ...keys, ...reservations]);
-  return [...ledger, ...all.flat()];
+  return [...account, ...ledger, ...all.flat()];
 }
 
 /** The rows of all sheets, of those that were cut off as well, and the summaries. */
