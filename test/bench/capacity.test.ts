@@ -303,7 +303,7 @@ describe("the meter", () => {
     // 3 KB twice in the table and once in each index; a new state moves it in one of the two.
     expect(put(bulkGrant("RUNNING"))).toBe(2 * 3 + 3 + 3);
     expect(put(bulkGrant("DONE"))).toBe(2 * 3 + 3 + 2 * 3);
-    const Key = { pk: { S: "U#1" }, sk: { S: "R#0000" } };
+    const Key = { pk: { S: "U#1" }, sk: { S: "R#000000" } };
     const block: Item = { ...Key, t: { S: "r".repeat(10_000) } };
     expect(meter.add(ok("PutItem", { TableName, Item: block })).writes).toBe(10);
     const keys = { TableName, ConsistentRead: true, ProjectionExpression: "pk, sk" };

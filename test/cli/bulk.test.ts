@@ -162,7 +162,7 @@ test("a diff has the rows that were added, removed and changed", async () => {
 });
 
 test("the same sheet of a run with failures names the retry, of a done one nothing", async () => {
-  const bulkGrantId = "failures";
+  const bulkGrantId = "20221101_キャンペーン1";
   await submitLines(server, { bulkGrantId }, "cold,1,", "warm,2,");
   await completeCheck(server, bulkGrantId);
   await server.points.freezeAccount({ userId: "cold", eventId: "f" });
@@ -173,9 +173,9 @@ test("the same sheet of a run with failures names the retry, of a done one nothi
   const watch = await meguri("bulk", "watch", bulkGrantId);
   expect(watch.stderr).toContain(
     "Done, and rows failed: 1 × ACCOUNT_FROZEN.\n" +
-      "Run these rows again: meguri bulk retry failures\n" +
-      "Or correct them: meguri bulk export-failed failures > failed.csv, then " +
-      "meguri bulk submit failures failed.csv\n",
+      "Run these rows again: meguri bulk retry '20221101_キャンペーン1'\n" +
+      "Or correct them: meguri bulk export-failed '20221101_キャンペーン1' > failed.csv, then " +
+      "meguri bulk submit '20221101_キャンペーン1' failed.csv\n",
   );
   const { stdout: shown } = await meguri("bulk", "show", bulkGrantId);
   expect(shown).toMatch(/^failed\tACCOUNT_FROZEN\t1$/m);

@@ -45,7 +45,7 @@ const edited: readonly (readonly [string, object, string])[] = [
   ["hold", { ...held, points: undefined }, "points: must be a number"],
   ["reservation", { ...reserved, reason: 5 }, "reason: must be a string"],
   ["reservation", { ...reserved, points: undefined }, "points: must be a number"],
-  ["reservation", { ...reserved, user_id: "a#b" }, "user_id: must be 1 to 64 visible"],
+  ["reservation", { ...reserved, user_id: "a#b" }, "user_id: must be 1 to 128 visible"],
   ["reservation", { ...reserved, execute_time_at_start: noDay }, "execute_time: must be RFC 3339"],
   ["hold", { ...held, program_id: "Shop" }, "program_id: must be 1 to 32 lower-case"],
   ["exportLedger", { ...job, so_far: { files: 5 } }, "so_far: only a run that"],

@@ -79,6 +79,7 @@ export const reverse = runs(ReverseBulkGrantRequestSchema, {
     "<reversed-id> = reversedBulkGrantId: the bulk grant whose points are taken back",
     program,
     title,
+    changeReason,
     cause,
     `--at <time> = executeTime: revoke at ${timeFormat}; as soon as approved by default`,
     replacedRevision,

@@ -65,7 +65,7 @@ export const feed: Commands = {
       target,
       ["--name <name> = displayName: the user's name as the owner sees it", { isRequired: true }],
       "--cool-down <time> = coolDown: how long after the owner has read an earlier like nobody " +
-        'is notified; "24h" by default',
+        "is notified; 0 by default",
       regroupAfter,
     ],
     examples: ["meguri like bao post/42 --name Bao"],

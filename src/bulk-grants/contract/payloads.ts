@@ -3,19 +3,22 @@ import { z } from "zod";
 import {
   changeFields,
   displayText,
-  id,
   listOf,
   maxSubjectBytes,
   month,
   payload,
   programId,
   text,
+  textThat,
   time,
   whole,
 } from "../../platform/contract/payloads.ts";
 import { maxCauseBytes } from "../../platform/words/display-text.ts";
+import { bulkGrantIdRule, isBulkGrantId } from "../rules/bulk-grant-id.ts";
 
-const key = { program_id: programId, bulk_grant_id: id };
+const bulkGrantId = textThat(isBulkGrantId, bulkGrantIdRule);
+
+const key = { program_id: programId, bulk_grant_id: bulkGrantId };
 
 /** Names a bulk grant that is submitted: the input of its workflow and of its activities. */
 export const bulkGrantInput = payload(key);
@@ -83,7 +86,7 @@ export const newFilesInput = payload({
 export const moveFileInput = payload({
   ...sheet,
   /** The bulk grant to which it was submitted; absent when it was refused. */
-  bulk_grant_id: id.optional(),
+  bulk_grant_id: bulkGrantId.optional(),
   to: z.enum(["done", "failed"], "must be done or failed"),
 });
 export type MoveFileInput = z.input<typeof moveFileInput>;

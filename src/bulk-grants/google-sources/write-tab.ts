@@ -1,4 +1,6 @@
 /** Writes what is wrong with a sheet to a new tab of a spreadsheet. */
+import { versionOfText } from "../../platform/objects/paths.ts";
+import { cutToBytes } from "../../platform/words/display-text.ts";
 import type { ErrorSheet, SheetCells } from "../ports/bulk-grants.ts";
 import type { SheetAddress } from "../rules/bulk-grant.ts";
 import { answerOf } from "./auth.ts";
@@ -18,8 +20,9 @@ const smallestGrid = { rowCount: 1, columnCount: 1 };
  */
 export async function writeTab(
   spreadsheet: SpreadsheetRef,
-  { title, rows }: ErrorSheet,
+  { title: whole, rows }: ErrorSheet,
 ): Promise<SheetAddress> {
+  const title = tabTitle(whole);
   const sheetId = await replaceTab(spreadsheet, title);
   let written = 0;
   for await (const chunk of inChunks(rows)) {
@@ -28,6 +31,13 @@ export async function writeTab(
   }
   return { name: title, url: spreadsheetUrl(spreadsheet.spreadsheetId, sheetId) };
 }
+
+/** The most characters of a tab's title. */
+const maxTitleLength = 100;
+
+/** Returns a title; of one that is too long the beginning, and its hash. */
+const tabTitle = (whole: string): string =>
+  whole.length <= maxTitleLength ? whole : `${cutToBytes(whole, 80)}-${versionOfText(whole)}`;
 
 async function replaceTab(spreadsheet: SpreadsheetRef, title: string): Promise<number> {
   const { api, spreadsheetId } = spreadsheet;

@@ -16,7 +16,7 @@ import {
 import { BulkGrantSummarySchema } from "../../gen/meguri/bulkgrants/v1/bulk_grant_summary_pb.ts";
 import { callOf } from "../../platform/edge/context.ts";
 import { fromRecord, toEnumName } from "../../platform/messages/records.ts";
-import { fromOptionalMonth } from "../../platform/messages/scalars.ts";
+import { fromOptionalMonth, toNfc } from "../../platform/messages/scalars.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
 import { plainText, type TextStyle } from "../../platform/words/text-style.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -46,10 +46,13 @@ export const toState = (value: State): BulkGrantState | undefined =>
 export const toRowState = (value: RowState): RowStateName | undefined =>
   toEnumName(BulkGrantRow_StateSchema, value);
 
-/** The bulk grant that a request names. */
-export const toName = (request: { readonly programId: string; readonly bulkGrantId: string }) => ({
+/** The bulk grant that a request names. `prefix` precedes its field in a refusal. */
+export const toName = (
+  request: { readonly programId: string; readonly bulkGrantId: string },
+  prefix = "",
+) => ({
   programId: toProgramId(request.programId),
-  bulkGrantId: request.bulkGrantId,
+  bulkGrantId: toNfc(request.bulkGrantId, `${prefix}bulk_grant_id`),
 });
 
 /** The change that the caller of a request makes. */

@@ -13,7 +13,7 @@ import type {
 import { callerOf } from "../../platform/edge/context.ts";
 import { withIdleLimit } from "../../platform/edge/idle-limit.ts";
 import { invalid } from "../../platform/messages/invalid-request.ts";
-import { toOptionalInstant, toOptionalMonth } from "../../platform/messages/scalars.ts";
+import { toNfc, toOptionalInstant, toOptionalMonth } from "../../platform/messages/scalars.ts";
 import { maxTitleBytes, readDisplayText } from "../../platform/words/display-text.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -70,8 +70,9 @@ export function bulkGrantSubmissions(
     }),
 
     async reverseBulkGrant(request, context) {
-      const { reversedBulkGrantId } = request;
-      const submission = { ...toSubmission(request, context), reversedBulkGrantId };
+      const reversedBulkGrantId = toNfc(request.reversedBulkGrantId, "reversed_bulk_grant_id");
+      const { reason } = request;
+      const submission = { ...toSubmission(request, context), reversedBulkGrantId, reason };
       return toResponse(deps, await reverseBulkGrant(deps, submission));
     },
   };
@@ -91,7 +92,7 @@ interface Submission {
 
 /** `prefix` precedes the names of fields in a refusal. */
 const toSubmission = (request: Submission, context: HandlerContext, prefix = "") => ({
-  ...toName(request),
+  ...toName(request, prefix),
   executeTime: toOptionalInstant(request.executeTime, `${prefix}execute_time`),
   submitter: callerOf(context),
   replacedRevision: request.replacedRevision || undefined,

@@ -34,6 +34,9 @@ export interface ChangeRequest {
 
 const maxActions = 20;
 
+/** A revision before it has a number, and why it is submitted. */
+type NewRevision = Omit<Revision, "number" | "digest"> & { readonly reason?: string | undefined };
+
 /**
  * Returns the record after a submission, or the same record if `earlierRevision` has the same
  * content, even if that has been replaced: the answer of its upload may have been lost. A
@@ -46,7 +49,7 @@ const maxActions = 20;
 export function submit(
   existing: BulkGrant | undefined,
   name: { readonly programId: string; readonly bulkGrantId: string },
-  revision: Omit<Revision, "number" | "digest">,
+  { reason = "", ...revision }: NewRevision,
   replacedRevision: number | undefined,
   earlierRevision: number | undefined,
   digestOf: (number: number) => string,
@@ -87,7 +90,7 @@ export function submit(
       caller,
       ...(starter && { starter }),
       time,
-      reason: "",
+      reason,
     }),
   };
 }

@@ -40,7 +40,7 @@ const and = (found: string): string => (found === "" ? "" : `; ${found}`);
 /** The problems of rows, by stable codes. The texts are for people; `detail` is inserted. */
 const texts = {
   USER_MISSING: () => "user_id: is missing",
-  USER_MALFORMED: (found) => `user_id: 1 to 64 visible ASCII characters without #${and(found)}`,
+  USER_MALFORMED: (found) => `user_id: 1 to 128 visible ASCII characters without #${and(found)}`,
   POINTS_MISSING: () => "points: is missing",
   POINTS_MALFORMED: (found) => `points: a whole number of 1 to ${maxPoints}${and(found)}`,
   POINTS_ABOVE_CAP: (cap) => `points: the program allows at most ${cap} a row`,

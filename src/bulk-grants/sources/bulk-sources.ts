@@ -1,10 +1,11 @@
 /** Implements the port of the sources, over the sources of each kind. */
 
 import { versionOfText } from "../../platform/objects/paths.ts";
-import { maxTitleBytes, toDisplayText } from "../../platform/words/display-text.ts";
+import { cutToBytes, maxTitleBytes, toDisplayText } from "../../platform/words/display-text.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { parseSource } from "../../platform/words/source-string.ts";
 import type { BulkSources } from "../ports/bulk-grants.ts";
+import { isBulkGrantId, maxBulkGrantIdBytes } from "../rules/bulk-grant-id.ts";
 import type { DefinitionOf, SourceDefinition } from "./definitions.ts";
 import type { Source, SourceFile, VersionedFile } from "./source.ts";
 
@@ -95,22 +96,23 @@ function parse(source: string): { readonly name: string; readonly file: SourceFi
 const titleOf = ({ path }: VersionedFile): string =>
   toDisplayText(path.replace(/\.csv$/i, ""), maxTitleBytes) || "sheet";
 
-const idForm = /^[!-"$-.0-~]{1,64}$/;
+/** Cut to this many bytes, a name with a hash is short enough for an id. */
+const maxNameBytes = maxBulkGrantIdBytes - "-0123456789ab".length;
 
-/** Cut to this many characters, a name with a hash has at most 64. */
-const maxNameLength = 51;
+/** What no id has, and slashes, which some read as a path. */
+const notAllowed = /[#/\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
 
 /**
  * Makes the bulk_grant_id of a file from its name, for people; with `isByContent` from its name and
- * its content. A name that is no id gets a hash, because several names may have the same allowed
- * characters.
+ * its content. Some systems keep names in another form of Unicode than NFC, which looks the same. A
+ * name that is no id gets a hash, because several names may have the same allowed characters.
  */
 function bulkGrantIdOf({ path, version }: VersionedFile, isByContent: boolean): string {
-  const name = path.replace(/\.csv$/i, "");
+  const name = path.replace(/\.csv$/i, "").normalize("NFC");
   const id = isByContent ? `${name}-${version}` : name;
-  if (idForm.test(id)) return id;
-  const allowed = name.replace(/[^!-"$-.0-~]+/g, "-").slice(0, maxNameLength);
-  const readable = allowed.replace(/^-+|-+$/g, "") || "sheet";
+  if (isBulkGrantId(id) && !id.includes("/")) return id;
+  const allowed = cutToBytes(name.replace(notAllowed, "-"), maxNameBytes);
+  const readable = allowed.replace(/^[-\p{Z}]+|[-\p{Z}]+$/gu, "") || "sheet";
   return `${readable}-${versionOfText(isByContent ? `${version} ${path}` : name)}`;
 }
 

@@ -16,8 +16,8 @@ export interface RowCells {
   readonly expireMonth: string | undefined;
 }
 
-/** The form of ids that callers choose, such as user ids: visible ASCII characters without `#`. */
-export const idForm = /^[!-"$-~]{1,64}$/;
+/** The form of a user's id: visible ASCII characters without `#`. */
+export const userIdForm = /^[!-"$-~]{1,128}$/;
 const wholeNumber = /^[0-9]+$/;
 /** Malformed values are kept up to this many bytes. */
 const maxMalformedBytes = 256;
@@ -37,7 +37,7 @@ export function createRowCheck(maxPointsPerRow: number) {
   function userProblems(userId: string | undefined, line: number): RowProblem[] {
     if (userId === undefined) return [];
     if (userId.trim() === "") return [{ code: "USER_MISSING" }];
-    if (!idForm.test(userId)) return [{ code: "USER_MALFORMED", detail: foundText(userId) }];
+    if (!userIdForm.test(userId)) return [{ code: "USER_MALFORMED", detail: foundText(userId) }];
     const firstLine = seenUsers.firstNumber(userId, line);
     return firstLine === undefined ? [] : [{ code: "USER_TWICE", detail: String(firstLine) }];
   }

@@ -6,8 +6,8 @@ import type { Instant } from "../../platform/words/month.ts";
 import type { PickUpReport } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import { type BulkGrantName, finalStates, type SheetAddress } from "../rules/bulk-grant.ts";
+import { bulkGrantIdRule, isBulkGrantId } from "../rules/bulk-grant-id.ts";
 import { changeBulkGrant } from "./bulk-grant-record.ts";
-import { idForm } from "./check-row.ts";
 import { foundText } from "./found-text.ts";
 import { bulkGrantIdIn } from "./read-sheet.ts";
 import type { Submitted } from "./submit.ts";
@@ -68,11 +68,9 @@ async function hasChanged(
 }
 
 function checked(bulkGrantId: string | undefined): string | undefined {
-  if (bulkGrantId === undefined || idForm.test(bulkGrantId)) return bulkGrantId;
-  const rule = "bulk_grant_id: 1 to 64 visible ASCII characters without #";
-  throw new DomainError("INVALID_REQUEST", `${rule}; ${foundText(bulkGrantId)}`, {
-    field: "bulk_grant_id",
-  });
+  if (bulkGrantId === undefined || isBulkGrantId(bulkGrantId)) return bulkGrantId;
+  const text = `bulk_grant_id: ${bulkGrantIdRule}; ${foundText(bulkGrantId)}`;
+  throw new DomainError("INVALID_REQUEST", text, { field: "bulk_grant_id" });
 }
 
 /** A person who drops such a file expects that it is granted. */

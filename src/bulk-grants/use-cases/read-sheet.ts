@@ -146,7 +146,10 @@ function createRowReader(header: SheetRecord, context: SheetContext) {
     }
     const bulkGrantId = cellOf(cells, "bulk_grant_id")?.trim() ?? "";
     if (bulkGrantId !== "" && bulkGrantId !== context.bulkGrantId) {
-      problems.push({ code: "OTHER_BULK_GRANT", detail: cutToBytes(bulkGrantId, maxNameBytes) });
+      problems.push({
+        code: "OTHER_BULK_GRANT",
+        detail: cutToBytes(bulkGrantId, maxNameBytes),
+      });
     }
     return problems;
   }

@@ -3,12 +3,13 @@
 import { asService } from "../../platform/words/caller.ts";
 import { maxTitleBytes, readDisplayText } from "../../platform/words/display-text.ts";
 import type { Deps } from "../ports/deps.ts";
+import { requireBulkGrantId } from "../rules/bulk-grant-id.ts";
 import { type Submission, type Submitted, submitBulkGrant } from "./submit.ts";
 
 /**
  * Submits the sheet under the identity of its source. Refusals: INVALID_REQUEST when there is no
- * such source or file and as `readDisplayText`, PERMISSION_DENIED when the source may not grant in
- * the program, those of the sheet, and those of `submitBulkGrant`.
+ * such source or file, as `requireBulkGrantId` and `readDisplayText`, PERMISSION_DENIED when the
+ * source may not grant in the program, those of the sheet, and those of `submitBulkGrant`.
  */
 export async function submitFromSource(
   deps: Parameters<typeof submitBulkGrant>[0] & Pick<Deps, "bulkSources">,
@@ -17,6 +18,7 @@ export async function submitFromSource(
   },
 ): Promise<Submitted> {
   const { source, programId } = submission;
+  requireBulkGrantId(submission.bulkGrantId);
   const title = readDisplayText(submission.title ?? "", maxTitleBytes, "title");
   const { identity, csv, url: sourceUrl } = await deps.bulkSources.open(source, programId);
   const submitter = asService(identity);

@@ -55,6 +55,8 @@ export interface Submission {
   readonly replacedRevision?: number | undefined;
   /** The bulk grant whose grants the rows revoke. */
   readonly reversedBulkGrantId?: string;
+  /** Why it is submitted, for its actions. */
+  readonly reason?: string | undefined;
 }
 
 /** A bulk grant as it is after a submission. */
@@ -204,7 +206,7 @@ function commit(
       const submitted = submit(
         existing,
         { programId, bulkGrantId },
-        revision,
+        { ...revision, reason: submission.reason },
         replacedRevision,
         tx.get(same)?.revision,
         digest,

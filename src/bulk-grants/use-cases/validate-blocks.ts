@@ -22,7 +22,7 @@ import {
 import { expireMonthOf, maxSheetBlocks, rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
 import { approvalsWithin, tierPointsOf } from "../rules/tier-points.ts";
 import { changeBulkGrant, readBulkGrant } from "./bulk-grant-record.ts";
-import { idForm } from "./check-row.ts";
+import { userIdForm } from "./check-row.ts";
 import { hashOfRow, rowEventKey } from "./execute-row.ts";
 import type { OnDamage } from "./find-overlaps.ts";
 import { digestOf } from "./rows-digest.ts";
@@ -187,7 +187,7 @@ export async function checkBlock(
   const { reader } = deps;
   const { programId, bulkGrantId, reversedBulkGrantId } = sheet;
   const isReversal = reversedBulkGrantId !== undefined;
-  const named = rows.flatMap((row, index) => (idForm.test(row.userId) ? [{ row, index }] : []));
+  const named = rows.flatMap((row, index) => (userIdForm.test(row.userId) ? [{ row, index }] : []));
   const [events, accounts] = await Promise.all([
     reader.many(named.map(({ row }) => rowEventKey(programId, bulkGrantId, row.userId))),
     reader.many(named.map(({ row }) => accountRef(programId, row.userId))),

@@ -9,7 +9,7 @@ type EventKind = `~${string}` & { readonly kindOf?: "event" };
 /** The kind that a record has: of a reaction or of an event. */
 export type StoredKind = ReactionKind | EventKind;
 
-/** Begins the kinds of events, and no name that a caller can give to a kind. */
+/** Begins the kinds of events, and no name that a caller can give to a kind of reactions. */
 const eventMark = "~" as const;
 
 /** Returns the kind of the events that callers name `name`. */

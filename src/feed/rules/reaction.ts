@@ -30,7 +30,7 @@ import {
 } from "./unread-group.ts";
 
 /** A target has at most this many kinds of reactions at a time. Events do not count. */
-const maxKinds = 16;
+export const maxKinds = 32;
 
 /** For how long a reaction that was unreacted matters to the next one of the same person. */
 export const formerReactionMs: Milliseconds = 30 * 24 * 3_600_000;
@@ -121,7 +121,7 @@ interface NewReaction {
  * Adds a reaction to a state without an active one. It is counted, and it notifies the owner unless
  * it is silent, the owner's own or muted, or the owner has read an earlier one of this person a
  * short while ago. A person who has left an unread group comes back to the same position there.
- * Refusal: LIMIT_EXCEEDED for the seventeenth kind.
+ * Refusal: LIMIT_EXCEEDED for more than `maxKinds`.
  */
 export function react(
   state: ReactionState,

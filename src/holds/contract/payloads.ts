@@ -2,15 +2,15 @@
 import type { z } from "zod";
 import {
   holdId,
-  id,
   payload,
   points,
   programId,
   text,
   time,
+  userId,
 } from "../../platform/contract/payloads.ts";
 
-const key = { program_id: programId, hold_id: holdId, user_id: id };
+const key = { program_id: programId, hold_id: holdId, user_id: userId };
 
 /** Names a hold. The input of the activities of a hold. */
 export const holdKey = payload(key);

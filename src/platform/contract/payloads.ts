@@ -10,7 +10,7 @@ import { maxPoints } from "../words/units.ts";
 import { type CamelCased, camelCased } from "./payload-names.ts";
 
 /** A text for which `isRight` holds; the message of a refusal says what it must be. */
-function textThat(isRight: (text: string) => boolean, description: string) {
+export function textThat(isRight: (text: string) => boolean, description: string) {
   const error = `must be ${description}`;
   return z.string(error).refine(isRight, error);
 }
@@ -24,6 +24,13 @@ export const text = textThat((value) => value !== "", "a text that is not empty"
 /** The forms of ids are those of the API: see the rules in `proto/meguri/rules`. */
 export const id = textLike(/^[!-"$-~]{1,64}$/, "1 to 64 visible ASCII characters without #");
 
+export const userId = textLike(/^[!-"$-~]{1,128}$/, "1 to 128 visible ASCII characters without #");
+
+export const targetId = textLike(
+  /^[!-"$-~]{1,256}$/,
+  "1 to 256 visible ASCII characters without #",
+);
+
 export const holdId = textLike(
   /^[!-"$-.0-~]{1,64}$/,
   "1 to 64 visible ASCII characters without # and /",
@@ -34,8 +41,7 @@ export const programId = textLike(
   "1 to 32 lower-case letters, digits and hyphens, not beginning with a hyphen",
 );
 
-/** The kind of a reaction or of an event, or the type of a target. */
-export const kind = textLike(
+export const targetType = textLike(
   /^[a-z0-9][a-z0-9_-]{0,19}$/,
   "1 to 20 lower-case letters, digits, hyphens and underscores, the first a letter or digit",
 );

@@ -38,3 +38,12 @@ export const toOptionalMonth = (text: string): Month | undefined =>
 
 export const fromOptionalMonth = (month: Month | undefined): string =>
   month === undefined ? "" : formatMonth(month);
+
+/**
+ * Returns a text that is in Unicode's form NFC, as the rules of the schema cannot say. Refusal:
+ * INVALID_REQUEST for another form: it looks the same and would be another name.
+ */
+export function toNfc(text: string, field: string): string {
+  if (text.normalize("NFC") === text) return text;
+  throw invalid(field, "is not in Unicode's form NFC");
+}

@@ -12,6 +12,7 @@ import {
   shownTime,
   text,
   time,
+  userId,
   whole,
 } from "../../platform/contract/payloads.ts";
 
@@ -24,7 +25,7 @@ export type ReservationKey = z.input<typeof reservationKey>;
 /** Starts the workflow of one reservation. Operators read it as the input of the run. */
 export const reservationInput = payload({
   ...key,
-  user_id: id,
+  user_id: userId,
   /** The record may have others by now. */
   points,
   /** In the zone of the program. The record may have another one by now. */
@@ -49,7 +50,7 @@ export const grantInput = payload({
   ...key,
   /** The run id of the run whose history this run continues: another one after a reset. */
   original_run_id: text,
-  user_id: id,
+  user_id: userId,
   /** The execute time that the workflow has read last. */
   execute_time: shownTime,
   /** How long before the execute time the activity wakes up, in ms. */

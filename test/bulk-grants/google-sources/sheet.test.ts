@@ -154,6 +154,14 @@ describe("failed rows are written to a new tab", () => {
     row: { line, userId, points: 100, reason: "" },
     problems: [{ code: "ACCOUNT_FROZEN" }],
   });
+  test("of a long id, under a title that Google takes", async () => {
+    google.spreadsheet.addTab("Spring", []);
+    const long = { ...of, bulkGrantId: "b".repeat(128) };
+    const sheet = failedRowsSheet(each([failed(2, "007")]), long);
+    const { name } = await source.writeErrors({ path: "Spring" }, sheet);
+    expect(name).toMatch(/failed b{73}-[0-9a-f]{12}$/);
+  });
+
   async function* each(rows: readonly FailedRow[]) {
     yield* rows;
   }

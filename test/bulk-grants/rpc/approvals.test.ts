@@ -195,13 +195,15 @@ describe("a run with a failure", () => {
   });
 
   test("is reversed by another bulk grant, which is approved like any other", async () => {
-    const reverse = () =>
+    const reverse = (reason = "") =>
       (ann as Clients).bulkGrants.reverseBulkGrant({
         bulkGrantId: "undo",
         reversedBulkGrantId: bulkGrantId,
+        reason,
       });
-    const first = await reverse();
+    const first = await reverse("a mistake");
     expect(first.bulkGrant).toMatchObject({ reversedBulkGrantId: bulkGrantId, rowCount: 2 });
+    expect(first.bulkGrant?.actions).toMatchObject([{ reason: "a mistake" }]);
     expect((await reverse()).replayed).toBe(true);
     const before = await completeCheck(server, "undo");
     expect(await reasonOf(approve(ann, before))).toBe("SELF_APPROVAL");

@@ -140,7 +140,7 @@ describe("in JSON over HTTP/1.1", () => {
   test("a sheet of 3 MiB is accepted as base64", async () => {
     const csv = Buffer.from(sheetOf(3_050)).toString("base64");
     expect(csv.length).toBeGreaterThan(3.9 * 2 ** 20);
-    const { answer } = await post({ bulkGrantId: "base64", csv });
+    const { answer } = await post({ bulkGrantId: "20221101_キャンペーン1", csv });
     expect(answer).toMatchObject({ bulkGrant: { rowCount: 3_050 } });
   });
 });

@@ -251,14 +251,17 @@ describe("a pick-up", () => {
   });
 
   test("makes valid ids of all names, and other ids of other names", async () => {
-    const long = "x".repeat(64);
-    const names = ["朝.csv", "夜.csv", "春 2026 #1.csv", `${long}1.csv`, `${long}2.csv`];
+    const long = "x".repeat(128);
+    const names = ["#.csv", "\t.csv", "春 2026 #1.csv", `${long}1.csv`, `${long}2.csv`];
     for (const name of names) await write(name);
     const ids = (await newFiles()).map(({ bulkGrantId }) => bulkGrantId);
     expect(new Set(ids).size).toBe(names.length);
-    for (const id of ids) expect(id).toMatch(/^(sheet|2026-1|x{51})-[0-9a-f]{12}$/);
-    await write(`${long}.csv`);
-    expect((await newFiles()).map(({ bulkGrantId }) => bulkGrantId)).toContain(long);
+    for (const id of ids) expect(id).toMatch(/^(sheet|春 2026 -1|x{115})-[0-9a-f]{12}$/);
+    for (const name of [long, "20221101_キャンペーン1", "が".normalize("NFD")])
+      await write(`${name}.csv`);
+    expect((await newFiles()).map(({ bulkGrantId }) => bulkGrantId)).toEqual(
+      expect.arrayContaining([long, "20221101_キャンペーン1", "が"]),
+    );
   });
 
   test("reads and moves the content that was listed, and no later one", async () => {

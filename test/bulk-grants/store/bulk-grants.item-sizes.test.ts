@@ -16,7 +16,8 @@ const kb = 1_024;
 /** The kinds of item that may exceed 1 KB. */
 const limits = new Map([
   ["bulk grant", 11 * kb],
-  ["bulk summary", 5 * kb],
+  ["bulk revision", 2 * kb],
+  ["bulk summary", 7 * kb],
   ["bulk rules", 4 * kb],
   ["earlier bulk rules", 4 * kb],
   ["block check", 400 * kb],

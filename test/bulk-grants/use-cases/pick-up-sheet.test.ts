@@ -37,15 +37,21 @@ const csv = "user_id,points\nu1,10\n";
 test("a sheet belongs to the campaign of its column, and else to that of its file", async () => {
   const { deps, pickUp } = await openSource();
   expect(await pickUp(csv)).toEqual({ programId, bulkGrantId: "b", revision: 1 });
-  const named = "points,bulk_grant_id,user_id\n10, summer ,u1\n10,summer,u2\n";
-  expect(await pickUp(named)).toEqual({ programId, bulkGrantId: "summer", revision: 1 });
+  const named = "points,bulk_grant_id,user_id\n10, 夏 2026 ,u1\n10,夏 2026,u2\n";
+  expect(await pickUp(named)).toEqual({ programId, bulkGrantId: "夏 2026", revision: 1 });
   expect(await pickUp("user_id,points,bulk_grant_id\nu1,5,\n").catch(String)).toContain(
     "a bulk grant that is VALIDATING cannot be replaced",
   );
-  const { bulkGrant } = await getBulkGrant(deps, { programId, bulkGrantId: "summer" });
+  const { bulkGrant } = await getBulkGrant(deps, { programId, bulkGrantId: "夏 2026" });
   const submitter = { service: "nightly" };
   expect(bulkGrant.revision).toMatchObject({ rowCount: 2, title: "b", submitter, starter });
   expect(bulkGrant.actions).toMatchObject([{ action: "SUBMIT", caller: submitter, starter }]);
+});
+
+test("an id in another form of Unicode than NFC is refused", async () => {
+  const { pickUp } = await openSource();
+  const named = `points,bulk_grant_id,user_id\n10,${"が".normalize("NFD")},u1\n`;
+  await expect(pickUp(named)).rejects.toMatchObject({ metadata: { field: "bulk_grant_id" } });
 });
 
 test("a sheet that cannot be read is refused under the name of its file", async () => {

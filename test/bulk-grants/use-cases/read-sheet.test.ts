@@ -294,7 +294,7 @@ describe("a row", () => {
     ["u\u00a01,1,", "USER_MALFORMED"],
     ["u#1,1,", "USER_MALFORMED"],
     ["ユーザー,1,", "USER_MALFORMED"],
-    [`${"u".repeat(65)},1,`, "USER_MALFORMED"],
+    [`${"u".repeat(129)},1,`, "USER_MALFORMED"],
     ["u1,,", "POINTS_MISSING"],
     ...malformedPoints.map((points) => [`u1,${points},`, "POINTS_MALFORMED"]),
     ["u1,1000001,", "POINTS_ABOVE_CAP"],
@@ -328,7 +328,7 @@ describe("a row", () => {
   });
 
   test.each([
-    [`${"u".repeat(64)},1,`],
+    [`${"u".repeat(128)},1,`],
     ["!\"$%&'()*+-./:;<=>?@[]^_`{|}~,1,".replace('"', "")],
     ["u1,1000000,"],
     [`u1,1,${"x".repeat(128)}`],

@@ -305,18 +305,18 @@ describe("a reaction that is taken back and repeated", () => {
 });
 
 describe("kinds", () => {
-  const full = { ...post, counts: Object.fromEntries(users(16).map((kind) => [kind, 1])) };
+  const full = { ...post, counts: Object.fromEntries(users(32).map((kind) => [kind, 1])) };
 
-  test("a seventeenth kind is refused, one more reaction of the sixteenth is not", () => {
+  test("a 33rd kind is refused, one more reaction of the 32nd is not", () => {
     expect(() => first(full, "like")).toThrow(
-      expect.objectContaining({ reason: "LIMIT_EXCEEDED", metadata: { limit: "16" } }),
+      expect.objectContaining({ reason: "LIMIT_EXCEEDED", metadata: { limit: "32" } }),
     );
-    expect(countOf(first(full, "u16").target, "u16")).toBe(2);
+    expect(countOf(first(full, "u32").target, "u32")).toBe(2);
   });
 
   test("a kind without reactions any more makes room", () => {
     const { u3: _, ...counts } = full.counts;
-    expect(Object.keys(first({ ...full, counts }, "like").target.counts)).toHaveLength(16);
+    expect(Object.keys(first({ ...full, counts }, "like").target.counts)).toHaveLength(32);
   });
 
   test("may be named like a property of every object", () => {

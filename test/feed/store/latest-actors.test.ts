@@ -13,6 +13,7 @@ const uuid = (n: number) => ({ userId: `${n}`.padStart(36, "u"), version: 1_000_
 const three = ["like", "love", "haha"];
 const all = (kinds: readonly string[], each: (n: number) => LatestActor = long) =>
   Object.fromEntries(kinds.map((kind) => [kind, range(1, 6).map(each).reverse()]));
+const name = { type: "post", id: "i".repeat(64), ownerId: "o".repeat(64) };
 const longest = { title: "題".repeat(32), link: "l".repeat(200) };
 const countsOf = (kinds: readonly string[], count = 100) =>
   Object.fromEntries(kinds.map((kind) => [kind, count]));
@@ -23,7 +24,7 @@ function stored(
   kinds: readonly string[],
   texts: Partial<Target> = {},
 ): number[] {
-  const beside = { counts: countsOf(kinds), title: "", link: "", ...texts };
+  const beside = { ...name, counts: countsOf(kinds), title: "", link: "", ...texts };
   const kept = decodeActors(encodeActors(beside, { time: 7, byKind }));
   expect(kept?.time).toBe(7);
   return kinds.map((kind) => {
@@ -57,12 +58,12 @@ test("of kinds of which too few are known, that of the latest reaction fills up"
 test("nobody is stored where there is no room, nor of a kind that every object has", () => {
   const kinds = range(0, 15).map((i) => `${i}`.padStart(20, "k"));
   expect(new Set(stored(all(kinds), kinds, longest))).toEqual(new Set([0]));
-  const beside = { counts: { constructor: 1 }, title: "", link: "" };
+  const beside = { ...name, counts: { constructor: 1 }, title: "", link: "" };
   expect(encodeActors(beside, { time: 7, byKind: {} })).toEqual({ y: { N: "7" } });
 });
 
 test("a target stays under 1 KB however many people it has room for", () => {
-  const name = { type: "t".repeat(20), id: "i".repeat(64) };
+  const named = { type: "t".repeat(20), id: "i".repeat(64) };
   const texts = { ...longest, ownerId: "o".repeat(64), createTime: far, updateTime: far };
   const version = 10 ** 15 - 1;
   for (const kindCount of [1, 2, 3, 8]) {
@@ -72,9 +73,22 @@ test("a target stays under 1 KB however many people it has room for", () => {
       const byKind = all(kinds, (i) => ({ userId: `${i}`.padStart(length, "u"), version }));
       for (const more of [longest, { title: "", link: "" }]) {
         const latest = { time: far, byKind };
-        const value = target(name, { ...texts, ...more, counts, muted: true, latest });
-        expect(itemSize(toItem(targetRef(name), value, version))).toBeLessThan(1024);
+        const value = target(named, { ...texts, ...more, counts, muted: true, latest });
+        expect(itemSize(toItem(targetRef(named), value, version))).toBeLessThan(1024);
       }
     }
+  }
+});
+
+test("however long the ids of a target and its owner are, it stays under 1 KB", () => {
+  const version = 10 ** 15 - 1;
+  for (const bytes of [1, 36, 64, 127, 128]) {
+    const named = { type: "t".repeat(20), id: "i".repeat(2 * bytes) };
+    const byKind = all(three, (i) => ({ userId: `${i}`.padStart(bytes, "u"), version }));
+    const more = { ...longest, createTime: far, updateTime: far, ownerId: "o".repeat(bytes) };
+    const latest = { time: far, byKind };
+    const counts = countsOf(three, Number.MAX_SAFE_INTEGER - 1);
+    const value = target(named, { ...more, counts, muted: true, latest });
+    expect(itemSize(toItem(targetRef(named), value, version))).toBeLessThan(1024);
   }
 });

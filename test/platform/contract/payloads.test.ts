@@ -28,13 +28,15 @@ const badTimes = [
   ...["2026-12-01T25:00:00Z", "2026-13-01T00:00:00Z", "2026-12-01T00:00:00+99:99"],
 ];
 const text = ["a b", "", 5] as const;
-const id = ["r-1", "", "a b", "a#b", "x".repeat(65), 5] as const;
+const idOf = (mostBytes: number) =>
+  ["r-1", "", "a b", "a#b", "x".repeat(mostBytes + 1), 5] as const;
+const bulkGrantId = ["秋 1", "", " a", "a#b", "x".repeat(129), "e\u0301", 5] as const;
 const whole = [3, -1, 1.5, "3", Number.NaN] as const;
 
 /** A right value of each field, and wrong ones beside null, a list and an object. */
 const examples: Readonly<Record<string, readonly [unknown, ...unknown[]]>> = {
   program_id: ["shop", "", "Shop", "-a", "x".repeat(33), 5],
-  ...{ reservation_id: id, user_id: id, job_id: id, id },
+  ...{ reservation_id: idOf(64), user_id: idOf(128), job_id: idOf(64), id: idOf(256) },
   hold_id: ["h", "h/1", "", "a#b", 5],
   ...{ type: ["post", "", "Post"], kind: ["like", "", 5] },
   ...{ points: [10, 0, -1, 1.5, 1_000_000_001, "10"], lead_ms: whole },
@@ -56,7 +58,7 @@ const examples: Readonly<Record<string, readonly [unknown, ...unknown[]]>> = {
 
 /** Fields that are of another type in one payload than in the others. */
 const others: typeof examples = {
-  "bulkGrantInput bulk_grant_id": id,
+  "bulkGrantInput bulk_grant_id": bulkGrantId,
   "moveFileInput to": ["done", "away", ""],
 };
 
@@ -66,7 +68,7 @@ function examplesOf(payload: string, field: string): readonly [unknown, ...unkno
   // A reason that a run only shows, or that was made by a worker, is any text.
   if (field === "reason" && loose.includes(payload)) return text;
   if (field === "bulk_grant_id") {
-    return payload.includes("Source") || /Sheet|Refusal/.test(payload) ? text : id;
+    return payload.includes("Source") || /Sheet|Refusal/.test(payload) ? text : bulkGrantId;
   }
   return others[`${payload} ${field}`] ?? examples[field] ?? expect.unreachable(field);
 }
@@ -106,14 +108,16 @@ describe("the form of ids in the API and in payloads is the same:", () => {
     ["id", fields.id],
     ["hold_id", fields.holdId],
     ["program_id", fields.programId],
-    ["kind", fields.kind],
+    ["user_id", fields.userId],
+    ["target_id", fields.targetId],
+    ["target_type", fields.targetType],
     ["month", fields.month],
   ])("%s", (name, schema) => {
     const rule = rulesFile.extensions.find((each) => each.name === name);
     const [{ expression = "", message = "" } = {}] = rule ? getOption(rule, predefined).cel : [];
     const [, form = ""] = /^this\.matches\('(.+)'\)$/.exec(expression) ?? [];
     expect(form).not.toBe("");
-    const sample = fc.oneof(fc.string({ maxLength: 70 }), fc.stringMatching(new RegExp(form)));
+    const sample = fc.oneof(fc.string({ maxLength: 260 }), fc.stringMatching(new RegExp(form)));
     fc.assert(
       fc.property(sample, (value) => {
         expect(schema.safeParse(value).success).toBe(new RegExp(form).test(value));

@@ -60,11 +60,11 @@ describe("reading many", () => {
     const store = storeOn((command) => {
       requestCount += 1;
       const { RequestItems } = (command as BatchGetItemCommand).input;
-      const keys = RequestItems?.points?.Keys as Item[];
+      const keys = RequestItems?.accounts?.Keys as Item[];
       const read = keys.slice(0, 3).map((key) => ({ ...toItem(ref, account, 7), ...key }));
       const left = keys.slice(3);
-      const UnprocessedKeys = left.length > 0 ? { points: { Keys: left } } : {};
-      return { Responses: { points: read }, UnprocessedKeys };
+      const UnprocessedKeys = left.length > 0 ? { accounts: { Keys: left } } : {};
+      return { Responses: { accounts: read }, UnprocessedKeys };
     });
     const loaded = await store.read(refs);
     expect(loaded.map(({ value }) => value)).toEqual(
@@ -78,7 +78,7 @@ describe("reading many", () => {
     const store = storeOn((command) => {
       requestCount += 1;
       expect(command).toBeInstanceOf(BatchGetItemCommand);
-      return { Responses: {}, UnprocessedKeys: { points: { Keys: refs.map(keyOf) } } };
+      return { Responses: {}, UnprocessedKeys: { accounts: { Keys: refs.map(keyOf) } } };
     });
     await expect(store.read(refs)).rejects.toMatchObject({ reason: "THROTTLED" });
     expect(requestCount).toBeLessThan(20);

@@ -41,6 +41,11 @@ const badPrograms = ["A", "-a", "a_b", "a#b", "a.b", " ", "ä", text(33)];
 const badExportIds = ["", "-a", "A", "a/b", "..", ".", "a.b", "a\u0000", text(65)];
 const badIds64 = ["", text(65), ...unprintable];
 const badIds128 = ["", text(129), ...unprintable];
+const badIds256 = ["", text(257), ...unprintable];
+const badBulkGrantIds = [
+  ...["", text(129), "あ".repeat(43), "a#b", "a\n", "\u0000", " a", "a ", "\u3000"],
+  ...["が".normalize("NFD"), "e\u0301", "a\u202eb", "\u212b"],
+];
 const badReasons = [text(129), "あ".repeat(43)];
 const badPoints = [0n, -1n, 1_000_000_001n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
 const badTotals = [-1n, 10n ** 15n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
@@ -60,19 +65,24 @@ const badNames = [text(21), "A", "-a", "_a", "a.b", " ", ...unprintable];
 const invisible = ["\n", "\u0000", "\u2028", "\u202e\u2066", "\u200b", "\u3164", " \u2800"];
 const badVersions = [0n, -1n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
 const badMonths = ["2027-13", "2027-1", "27-01", "2027-01-01", " 2027-01", "Jan-27", text(64)];
-const badTokens = ["x", "%", text(1_025), Buffer.from("1{}").toString("base64url")];
+const badTokens = ["x", "%", text(2_049), Buffer.from("1{}").toString("base64url")];
+
+const badKindNames = [
+  ...[text(65), "あ".repeat(22), "a#b", "a b", "~a", "a\n", "\u0000", "\u3000", "\u200b"],
+  ...["e\u0301", "a\ufe0f", "a\u3164", "a\u200db", "👍\u200d", "👍\ufe0e", "__proto__", "\u202ea"],
+];
 
 /** Lists of kinds, of which a field takes at most `max`. */
 const badKinds = (max: number) => [
   Array.from({ length: max + 1 }, (_, i) => `k${i}`),
   ["like", "like"],
-  ...["", ...badNames].map((kind) => [kind]),
+  ...["", ...badKindNames].map((kind) => [kind]),
 ];
 
 /** By message and field: what the field must not be. */
 const bad: Record<string, readonly unknown[]> = {
   "*.program_id": badPrograms,
-  "*.user_id": badIds64,
+  "*.user_id": badIds128,
   "*.event_id": badIds128,
   "*.reason": badReasons,
   "*.cause": badReasons,
@@ -115,15 +125,15 @@ const bad: Record<string, readonly unknown[]> = {
   "NewReservation.expire_month": ["", ...badMonths],
   "*.expire_after_months": [0, -1, 37],
   "*.use_event_id": badIds128,
-  "*.owner_id": badIds64,
-  "*.viewer_id": badIds64.slice(1),
-  "*.kind": badNames,
+  "*.owner_id": badIds128,
+  "*.viewer_id": badIds128.slice(1),
+  "*.kind": badKindNames,
   "*.target_name": [undefined],
   "*.title": [text(4_097), "あ".repeat(1_366), ...invisible],
   "*.link": [text(201), "あ".repeat(67)],
   "*.display_name": ["", text(4_097), "あ".repeat(1_366), ...invisible],
   "*.version": badVersions,
-  "*.notification_id": ["", text(513), "x", notificationId.slice(1), `${notificationId}=`],
+  "*.notification_id": ["", text(1_281), "x", notificationId.slice(1), `${notificationId}=`],
   "*.preferences": [undefined, { ownerId: "o" }],
   "*.program": [undefined],
   "*.muted_kinds": badKinds(8),
@@ -143,7 +153,7 @@ const bad: Record<string, readonly unknown[]> = {
   ],
   "Watch.known_version": [-1n, -(2n ** 63n)],
   // An event may have no actor, and its label may be empty.
-  "NotifyRequest.user_id": badIds64.slice(1),
+  "NotifyRequest.user_id": badIds128.slice(1),
   "NotifyRequest.display_name": [text(4_097), "あ".repeat(1_366), ...invisible],
   "NotifyRequest.event_id": badIds64,
   "RetractEventRequest.event_id": badIds64,
@@ -151,11 +161,11 @@ const bad: Record<string, readonly unknown[]> = {
   "*.owner_ids": [
     Array.from({ length: 101 }, (_, i) => `o${i}`),
     ["o", "o"],
-    ...badIds64.map((owner) => [owner]),
+    ...badIds128.map((owner) => [owner]),
   ],
-  "NotifyRequest.kind": ["", ...badNames],
+  "NotifyRequest.kind": ["", ...badKindNames],
   "TargetName.type": ["", ...badNames],
-  "TargetName.id": badIds64,
+  "TargetName.id": badIds256,
   "BatchGetReactionSummariesRequest.target_names": [[], Array.from({ length: 101 }, () => target)],
   "ListNotificationsRequest.state": [3, -1],
   "CreateProgramRequest.program_id": ["", ...badPrograms],
@@ -203,7 +213,7 @@ const bad: Record<string, readonly unknown[]> = {
   "RefundPointsRequest.expired_points_policy": [0, 3, -1],
   "*.grant_event": [undefined],
   "EventName.origin": [6, -1],
-  "EventName.event_id": ["", text(139), ...unprintable],
+  "EventName.event_id": ["", text(258), "あ".repeat(86), "a#b", "a\n", "\u0000"],
   "ListLedgerEntriesRequest.order": [3, -1],
   "ListLedgerEntriesRequest.types": [[0], [12], [1, 1], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1]],
   "GetLedgerEntryRequest.number": [0n, -1n],
@@ -217,8 +227,8 @@ const bad: Record<string, readonly unknown[]> = {
     at("2099-01-01T00:00:00Z"),
   ],
   "GetBalanceRequest.as_of": [...badTimes, at("2099-01-01T00:00:00Z")],
-  "*.bulk_grant_id": badIds64,
-  "*.reversed_bulk_grant_id": badIds64,
+  "*.bulk_grant_id": badBulkGrantIds,
+  "*.reversed_bulk_grant_id": badBulkGrantIds,
   "*.replaced_revision": [-1, -2_147_483_648],
   "GetBulkGrantSummaryRequest.revision": [-1, 1_000_000],
   "ListBulkGrantRowsRequest.revision": [-1, -2_147_483_648],
@@ -240,11 +250,11 @@ const bad: Record<string, readonly unknown[]> = {
   "SubmitBulkGrantRequest.csv": [Buffer.alloc(4 * 2 ** 20 + 1)],
   "SubmitBulkGrantRequest.rows": [],
   "SubmitBulkGrantFromSourceRequest.source": ["", "Nightly", "a/b", text(33)],
-  "SubmitBulkGrantFromSourceRequest.path": ["", text(1_025), "a\nb"],
+  "SubmitBulkGrantFromSourceRequest.path": ["", text(2_049), "a\nb"],
   // Far too long; anything else is a problem of the row.
   "NewRow.user_id": [text(257)],
   "NewRow.points": [],
-  "NewRow.reason": [text(1_025)],
+  "NewRow.reason": [text(2_049)],
   "NewRow.expire_month": [text(65)],
   "NewRows.rows": [Array.from({ length: 501 }, () => newRow)],
   "SetTimeRequest.time": [...badTimes, undefined, at("9990-01-01T00:00:00Z")],

@@ -107,7 +107,7 @@ const textOf = (path: string) => {
 };
 
 test.each([
-  ["GrantPointsRequest.user_id", "1 to 64 visible ASCII characters without #"],
+  ["GrantPointsRequest.user_id", "1 to 128 visible ASCII characters without #"],
   ["GrantPointsRequest.points", "1 to 1,000,000,000"],
   [
     "GrantPointsRequest.reason",
@@ -117,7 +117,7 @@ test.each([
     "RegisterTargetRequest.link",
     "at most 200 bytes, an http(s) URL, or a path that begins with one /, or empty",
   ],
-  ["MarkNotificationReadRequest.notification_id", "1 to 512 characters"],
+  ["MarkNotificationReadRequest.notification_id", "1 to 1,280 characters"],
   ["MarkNotificationReadRequest.version", "1 or more"],
   ["ReactRequest.display_name", "1 to 4,096 bytes"],
   [
@@ -186,7 +186,7 @@ describe("a violation", () => {
       "of a nested field",
       "BatchGetReactionSummaries",
       { targetNames: [{ type: "post", id: "a b" }] },
-      ["target_names[0].id: 1 to 64 visible ASCII characters without #"],
+      ["target_names[0].id: 1 to 256 visible ASCII characters without #"],
     ],
     [
       "of a rule with a message of its own",

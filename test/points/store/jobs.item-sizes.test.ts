@@ -11,7 +11,7 @@ import { jobOf } from "../../support/fixtures/jobs.ts";
 const maxItemBytes = 400 * 1_024;
 
 test("a verification in which 100 accounts differ and 100 fail", () => {
-  const userId = "u".repeat(64);
+  const userId = "u".repeat(128);
   const actual = String(Number.MIN_SAFE_INTEGER);
   const difference = { field: "entries[999999999999].available_points", expected: actual, actual };
   const differences = Array.from({ length: 20 }, () => difference);

@@ -18,10 +18,7 @@ import {
   takeVersion,
 } from "./reactions-state.ts";
 
-const mostKinds = 16;
-
-/** For so long the owner hears nothing of a person whose reaction was read, in ms. */
-const usualCoolDownMs = 24 * 3_600_000;
+const mostKinds = 32;
 
 /** For so long it matters that a reaction which was taken back had been read, in ms. */
 const keptMs = 30 * 24 * 3_600_000;
@@ -114,7 +111,7 @@ function add(
   { position, readTime }: FormerReaction,
   now: number,
 ): void {
-  const { target, kind, userId, silent, coolDownMs = usualCoolDownMs } = request;
+  const { target, kind, userId, silent, coolDownMs = 0 } = request;
   const { records, former } = stateOf(state, target) as TargetState;
   delete former[`${kind} ${userId}`];
   const isQuiet = coolDownMs > 0 && readTime !== undefined && readTime + coolDownMs > now;

@@ -98,7 +98,7 @@ export type Step =
   | { readonly step: "faults"; readonly faults: readonly Fault[] };
 
 export const kinds = ["like", "constructor"];
-export const moreKinds = Array.from({ length: 16 }, (_, i) => `k${i}`);
+export const moreKinds = Array.from({ length: 32 }, (_, i) => `k${i}`);
 
 /** One of them is a kind of reactions as well. */
 export const eventKinds = ["comment", "like"].map(eventsOf);

@@ -45,10 +45,13 @@ export async function storeReactions({ deps, step }: Recorder): Promise<void> {
     unreact(deps, { ...like, userId: "bo" }),
   );
   await step("the person likes it once more, in the cool-down", () =>
-    react(deps, { ...like, ...personOf("bo") }),
+    react(deps, { ...like, ...personOf("bo"), coolDownMs: 86_400_000 }),
   );
   await step("replace a like by another kind", () =>
-    react(deps, { target, kind: "wow", ...personOf("cy"), exclusive: true }),
+    react(deps, {
+      ...{ target, kind: "wow", ...personOf("cy") },
+      ...{ exclusive: true, coolDownMs: 86_400_000 },
+    }),
   );
 }
 

@@ -13,7 +13,7 @@ export interface Purchase {
 }
 
 const row = z.object({
-  customer: z.string().regex(/^[!-"$-~]{1,64}$/, "1 to 64 visible ASCII characters without #"),
+  customer: z.string().regex(/^[!-"$-~]{1,128}$/, "1 to 128 visible ASCII characters without #"),
   time: z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
   amount: z.coerce.number().int().min(0).max(1_000_000_000),
 });

@@ -203,7 +203,7 @@ export const uploadKey = (uploadId: string): AttributeValue => S(`U#${uploadId}`
 /** The key of an item of a block, whose id is the upload and the number of the block. */
 function blockKey(kind: "R" | "C" | "O", id: string): Item {
   const [uploadId = "", block] = id.split("#");
-  return { pk: uploadKey(uploadId), sk: S(`${kind}#${pad(Number(block), 4)}`) };
+  return { pk: uploadKey(uploadId), sk: S(`${kind}#${pad(Number(block), 6)}`) };
 }
 
 /** The number of the block to which an item belongs. */

@@ -6,6 +6,7 @@ import { toMilliseconds } from "../../../platform/messages/scalars.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { notify } from "../../use-cases/notifications/notify.ts";
 import { retractEvent } from "../../use-cases/notifications/retract.ts";
+import { toKind } from "../kinds.ts";
 import { toTargetName } from "../reactions/service.ts";
 
 type Handlers = Pick<ServiceImpl<typeof NotificationService>, "notify" | "retractEvent">;
@@ -18,7 +19,7 @@ export function events(deps: Deps): Handlers {
       const results = await notify(deps, {
         eventId,
         target: request.targetName && toTargetName(request),
-        kind,
+        kind: toKind(kind),
         actor: { userId, displayName },
         link,
         data,

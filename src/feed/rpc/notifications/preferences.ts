@@ -23,6 +23,7 @@ import {
   updatePreferences,
 } from "../../use-cases/notifications/preferences.ts";
 import { setTargetMuted } from "../../use-cases/reactions/targets.ts";
+import { toKinds } from "../kinds.ts";
 import { fromTarget, toTargetName } from "../reactions/service.ts";
 import { fromUnreadCount } from "./messages.ts";
 
@@ -46,7 +47,10 @@ export const preferences = (deps: Deps): Handlers => ({
     const { updateMask } = request;
     const preferences = request.preferences as Preferences;
     const { ownerId, etag } = preferences;
-    const changes = maskedFields(PreferencesSchema, preferences, updateMask, updatable);
+    const mutedKinds = toKinds(preferences.mutedKinds, "preferences.muted_kinds");
+    const mutedEventKinds = toKinds(preferences.mutedEventKinds, "preferences.muted_event_kinds");
+    const given = { ...preferences, mutedKinds, mutedEventKinds };
+    const changes = maskedFields(PreferencesSchema, given, updateMask, updatable);
     const input = { ownerId, changes, etag, ...callOf(context) };
     return { preferences: fromPreferences(await updatePreferences(deps, input)) };
   },

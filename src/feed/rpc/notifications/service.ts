@@ -27,6 +27,7 @@ import {
   listNotifications,
   readNotification,
 } from "../../use-cases/notifications/queries.ts";
+import { toKinds } from "../kinds.ts";
 import { events } from "./events.ts";
 import { decodeId } from "./ids.ts";
 import { fromEvent, fromMember, fromNotification, fromUnreadCount } from "./messages.ts";
@@ -51,12 +52,14 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
     ...events(deps),
 
     async listNotifications(request) {
-      const { ownerId, state, reactionKinds, eventKinds } = request;
+      const { ownerId, state } = request;
       const { page, next } = requestedPage(
         ListNotificationsRequestSchema,
         request,
         maxNotifications,
       );
+      const reactionKinds = toKinds(request.reactionKinds, "reaction_kinds");
+      const eventKinds = toKinds(request.eventKinds, "event_kinds");
       const kinds = [...reactionKinds, ...eventKinds.map(eventKind)];
       const filter = { ownerId, state: states[state] ?? "ALL", kinds };
       const found = await listNotifications(deps, filter, page);

@@ -25,7 +25,6 @@ import {
 } from "../../../platform/messages/scalars.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
 import type { Deps } from "../../ports/deps.ts";
-import { defaultKind, type ReactionKind } from "../../rules/kinds.ts";
 import type { Reaction, Target } from "../../rules/target.ts";
 import {
   type ReactionInput,
@@ -40,6 +39,7 @@ import {
   reactionSummaries,
 } from "../../use-cases/reactions/queries.ts";
 import { deleteTarget, registerTarget } from "../../use-cases/reactions/targets.ts";
+import { toKinds, toReactionKind } from "../kinds.ts";
 
 export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService> {
   return {
@@ -79,7 +79,7 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
       const found = await listTargetReactions(
         deps,
         toTargetName(request),
-        toKind(request.kind),
+        toReactionKind(request.kind),
         page,
       );
       return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
@@ -87,7 +87,8 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
 
     async listUserReactions(request) {
       const { page, next } = requestedPage(ListUserReactionsRequestSchema, request);
-      const found = await listUserReactions(deps, request.userId, request.kinds, page);
+      const kinds = toKinds(request.kinds, "kinds");
+      const found = await listUserReactions(deps, request.userId, kinds, page);
       return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
     },
   };
@@ -98,9 +99,6 @@ export function toTargetName(request: { readonly targetName?: WireName | undefin
   const { type, id } = request.targetName as WireName;
   return { type, id };
 }
-
-/** A kind of a request, where empty means the default kind. */
-const toKind = (kind: string): ReactionKind => kind || defaultKind;
 
 export function fromTarget(target: Target): MessageInitShape<typeof TargetSchema> {
   const { type, id, ownerId, title, link, muted, createTime, updateTime, deleteTime } = target;
@@ -121,7 +119,7 @@ const toInput = (
   context: HandlerContext,
 ): ReactionInput => ({
   target: toTargetName(request),
-  kind: toKind(request.kind),
+  kind: toReactionKind(request.kind),
   userId: request.userId,
   ...callOf(context),
 });

@@ -12,14 +12,17 @@ import {
 } from "../../rules/latest-actors.ts";
 import type { Target } from "../../rules/target.ts";
 
-/** Counts, title, link and latest people take so many bytes at most, so that 1 KB has room. */
-const roomBytes = 812;
+/**
+ * Name, owner, counts, title, link and latest people take so many bytes at most, so that 1 KB has
+ * room for the other attributes.
+ */
+const roomBytes = 960;
 
 /** The bytes of a count beside the name of its kind. */
 const countBytes = 10;
 
 /** The fields of a target whose attributes share the item with the latest people. */
-type Beside = Pick<Target, "counts" | "title" | "link">;
+type Beside = Pick<Target, "type" | "id" | "ownerId" | "counts" | "title" | "link">;
 
 /**
  * By kind ids and versions in base 36: `ann#1k#bo#1j`. No user id contains `#`. What is read again
@@ -50,18 +53,19 @@ export function decodeActors(item: Item): LatestActors | undefined {
 }
 
 /**
- * The people for whom counts, title and link leave room. It goes first to the kinds of which all
- * people of a summary are known, so that the fewest kinds have to be queried, and next to the kind
- * of the latest reaction, which fills up by the next ones. Only then come the people beyond a
- * summary.
+ * The people for whom the texts and counts of the target leave room. It goes first to the kinds of
+ * which all people of a summary are known, so that the fewest kinds have to be queried, and next to
+ * the kind of the latest reaction, which fills up by the next ones. Only then come the people
+ * beyond a summary.
  */
 function fitActors(
-  { counts, title, link }: Beside,
+  { type, id, ownerId, counts, title, link }: Beside,
   latest: LatestActors,
 ): ReadonlyMap<ReactionKind, readonly LatestActor[]> {
   const kinds: ReactionKind[] = Object.keys(counts);
-  const taken = kinds.reduce((sum, kind) => sum + kind.length + countBytes, 0);
-  let left = roomBytes - byteLength(title) - byteLength(link) - taken;
+  const counted = kinds.reduce((sum, kind) => sum + byteLength(kind) + countBytes, 0);
+  const texts = type.length + id.length + ownerId.length + byteLength(title) + byteLength(link);
+  let left = roomBytes - counted - texts;
   const rankOf = (kind: ReactionKind) => {
     const known = latestOf(latest, kind);
     const isWhole = known.length >= Math.min(summaryActors, countIn(counts, kind));
@@ -73,7 +77,7 @@ function fitActors(
     for (const { kind } of inTurn) {
       const kept = [...(fitting.get(kind) ?? [])];
       for (const actor of latestOf(latest, kind).slice(kept.length, most)) {
-        const bytes = bytesOf(actor) + (kept.length === 0 ? kind.length : 0);
+        const bytes = bytesOf(actor) + (kept.length === 0 ? byteLength(kind) : 0);
         if (bytes > left) break;
         kept.push(actor);
         left -= bytes;

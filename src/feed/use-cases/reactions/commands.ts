@@ -40,9 +40,6 @@ import { refillOf } from "../notifications/refill.ts";
 
 type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts" | "historyMs">;
 
-/** How long a person whose reaction was read notifies nobody, unless a call says otherwise. */
-const defaultCoolDownMs: Milliseconds = 24 * 3_600_000;
-
 /** Names one person's reaction of one kind to one target. */
 export interface ReactionInput extends CallLimits {
   readonly target: TargetName;
@@ -76,12 +73,12 @@ type Changed = ReactionResult & { readonly inbox?: Inbox | undefined };
  * Sets a reaction: writes it, its count, the unread group and the inbox by one transaction. An
  * active reaction only takes another name. An exclusive one removes the person's other kinds in
  * the same transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the
- * seventeenth kind, INVALID_REQUEST for the reserved type and as `readDisplayText`.
+ * 33rd kind, INVALID_REQUEST for the reserved type and as `readDisplayText`.
  */
 export async function react(deps: ReactionDeps, given: ReactInput): Promise<ReactionResult> {
   requireUnreserved(given.target);
   const displayName = readDisplayText(given.displayName, maxDisplayNameBytes, "display_name");
-  const { suppressNotification = false, coolDownMs = defaultCoolDownMs, ...input } = given;
+  const { suppressNotification = false, coolDownMs = 0, ...input } = given;
   const { target, kind, userId, regroupAfterMs } = input;
   const ownerId = await deps.owners.of(target);
   const refs = refsOf(ownerId, input);

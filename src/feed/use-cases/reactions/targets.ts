@@ -64,8 +64,11 @@ interface Deletion {
   readonly isPending: boolean;
 }
 
-/** How many kinds of events the deletion itself ends. The purge ends further ones. */
-const eventKindsPage = { size: 30, cursor: undefined };
+/**
+ * How many kinds of events the deletion itself ends, beside all kinds of reactions and closed
+ * groups: a transaction has at most 100 items. The purge ends further ones.
+ */
+const eventKindsPage = { size: 20, cursor: undefined };
 
 /**
  * Sets the tombstone of a target, which ends all reactions to it, and deletes its owner's unread

@@ -34,12 +34,8 @@ describe("DismissNotification", () => {
     expect([await owner.unread(), await owner.history()]).toEqual([[], []]);
     const get = server.notifications.getNotification({ ownerId, notificationId: id });
     await expect(get).rejects.toThrow(/no such notification/);
-    // Whoever comes back so soon after the owner has read it makes no new one.
-    await owner.unreact("x", "A");
-    await owner.react("x", "A");
-    expect(await owner.unread()).toEqual([]);
     await owner.react("x", "C");
-    expect(await owner.unread()).toEqual(["x: C ... C (1 at 6)"]);
+    expect(await owner.unread()).toEqual(["x: C ... C (1 at 4)"]);
     expect(await owner.counts("x")).toEqual({ like: 3 });
   });
 

@@ -71,19 +71,19 @@ describe("an exclusive reaction", () => {
     expect(await dump(server)).toEqual(before);
   });
 
-  test("makes room for its kind on a target with sixteen kinds", async () => {
+  test("makes room for its kind on a target with 32 kinds", async () => {
     const owner = createOwner(server);
     await owner.register("x");
-    for (let i = 0; i < 16; i++) await react(owner, `p${i}`, `k${i}`);
+    for (let i = 0; i < 32; i++) await react(owner, `p${i}`, `k${i}`);
     const before = await dump(server);
-    expect(await refusalOf(react(owner, "A", "k16"))).toMatchObject({
+    expect(await refusalOf(react(owner, "A", "k32"))).toMatchObject({
       reason: "LIMIT_EXCEEDED",
-      metadata: { limit: "16" },
+      metadata: { limit: "32" },
     });
     expect(await dump(server)).toEqual(before);
-    expect((await react(owner, "p3", "k16")).changed).toBe(true);
+    expect((await react(owner, "p3", "k32")).changed).toBe(true);
     const counts = await owner.counts("x");
-    expect([counts.k3, counts.k16, Object.keys(counts).length]).toEqual([undefined, 1, 16]);
+    expect([counts.k3, counts.k32, Object.keys(counts).length]).toEqual([undefined, 1, 32]);
   });
 
   test("while suppress_notification is set replaces the kinds without a line", async () => {

@@ -13,10 +13,11 @@ async function createLiked() {
   const target = { type: "post", id: "1" };
   await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
   const like = { target, kind: "like", userId: "ben", displayName: "Ben" };
+  const day = 24 * hour;
   return {
-    like: (coolDownMs?: number) => react(deps, { ...like, coolDownMs }),
+    like: (coolDownMs = day) => react(deps, { ...like, coolDownMs }),
     unlike: () => unreact(deps, like),
-    exclusive: (kind: string) => react(deps, { ...like, kind, exclusive: true }),
+    exclusive: (kind: string) => react(deps, { ...like, kind, exclusive: true, coolDownMs: day }),
     read: () => markAllNotificationsRead(deps, { ownerId: "owner", version: 1_000 }),
     wait(hours: number) {
       clock.time += hours * hour;

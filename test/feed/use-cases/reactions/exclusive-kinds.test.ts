@@ -19,7 +19,7 @@ test.each([
   await react(deps, { ...like, kind: given.read });
   await markAllNotificationsRead(deps, { ownerId, version: 1 });
   await react(deps, { ...like, kind: given.unread });
-  await react(deps, { ...like, kind: "love", exclusive: true });
+  await react(deps, { ...like, kind: "love", exclusive: true, coolDownMs: 1_000 });
   const { version, changeVersion } = await inboxOf(deps, ownerId);
   expect({ version, changeVersion }).toEqual({ version: 6, changeVersion: given.changeVersion });
 });

@@ -40,7 +40,7 @@ test("leaves a former reaction with a version that none had, which changes on", 
   const expireTime = clock.time + Math.max(formerReactionMs, deps.historyMs);
   const former = { readTime: clock.time, createTime: clock.time, expireTime };
   expect(store.dump()[record]).toEqual({ value: former, version: 5 });
-  await react(deps, like);
+  await react(deps, { ...like, coolDownMs: 1_000 });
   expect(store.dump()[record]).toMatchObject({
     value: { notified: false, version: 6 },
     version: 6,

@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/bulkgrants/v1/bulk_grant_service.proto.
  */
 export const file_meguri_bulkgrants_v1_bulk_grant_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci1tZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50X3NlcnZpY2UucHJvdG8SFG1lZ3VyaS5idWxrZ3JhbnRzLnYxIqUEChZVcGxvYWRCdWxrR3JhbnRSZXF1ZXN0EkUKBmhlYWRlchgBIAEoCzIzLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlcXVlc3QuSGVhZGVySAASHgoJY3N2X2NodW5rGAIgASgMQgm6SAZ6BBjg1ANIABItCgRyb3dzGAMgASgLMh0ubWVndXJpLmJ1bGtncmFudHMudjEuTmV3Um93c0gAEj8KA2VuZBgEIAEoCzIwLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlcXVlc3QuRW5kSAAamgIKBkhlYWRlchIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARI8CgxleGVjdXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSIgoRcmVwbGFjZWRfcmV2aXNpb24YBSABKAVCB7pIBBoCKAASFwoFdGl0bGUYBiABKAlCCLpIBXIDKIAgEh8KDGV4cGlyZV9tb250aBgHIAEoCUIJukgGcgSA6zABEhgKBWNhdXNlGAggASgJQgm6SAZyBIjrMAEaBQoDRW5kQhAKB2NvbnRlbnQSBbpIAggBIkAKB05ld1Jvd3MSNQoEcm93cxgBIAMoCzIcLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLk5ld1Jvd0IJukgGkgEDEPQDImwKBk5ld1JvdxIZCgd1c2VyX2lkGAEgASgJQgi6SAVyAyiAAhIOCgZwb2ludHMYAiABKAMSGAoGcmVhc29uGAMgASgJQgi6SAVyAyiACBIdCgxleHBpcmVfbW9udGgYBCABKAlCB7pIBHICKEAiowEKF1VwbG9hZEJ1bGtHcmFudFJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQSEAoIcmVwbGF5ZWQYAiABKAgSLwoFY2hlY2sYAyABKAsyIC5tZWd1cmkuYnVsa2dyYW50cy52MS5TaGVldENoZWNrEhAKCHJldmlzaW9uGAQgASgFIu8CChZTdWJtaXRCdWxrR3JhbnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABEhkKA2NzdhgDIAEoDEIKukgHegUYgICAAkgAEi0KBHJvd3MYBCABKAsyHS5tZWd1cmkuYnVsa2dyYW50cy52MS5OZXdSb3dzSAASPAoMZXhlY3V0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIiChFyZXBsYWNlZF9yZXZpc2lvbhgGIAEoBUIHukgEGgIoABIXCgV0aXRsZRgHIAEoCUIIukgFcgMogCASHwoMZXhwaXJlX21vbnRoGAggASgJQgm6SAZyBIDrMAESGAoFY2F1c2UYCSABKAlCCbpIBnIEiOswAUIQCgdjb250ZW50EgW6SAIIASJyChdTdWJtaXRCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50EhAKCHJlcGxheWVkGAIgASgIEhAKCHJldmlzaW9uGAMgASgFItYCCiBTdWJtaXRCdWxrR3JhbnRGcm9tU291cmNlUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZzb3VyY2UYAyABKAlCCbpIBnIEqOowARIcCgRwYXRoGAQgASgJQg66SAtyCdDqMAEgASiACBI8CgxleGVjdXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEiIKEXJlcGxhY2VkX3JldmlzaW9uGAYgASgFQge6SAQaAigAEhcKBXRpdGxlGAcgASgJQgi6SAVyAyiAIBIfCgxleHBpcmVfbW9udGgYCCABKAlCCbpIBnIEgOswARIYCgVjYXVzZRgJIAEoCUIJukgGcgSI6zABInwKIVN1Ym1pdEJ1bGtHcmFudEZyb21Tb3VyY2VSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50EhAKCHJlcGxheWVkGAIgASgIEhAKCHJldmlzaW9uGAMgASgFItUBChFDaGVja1NoZWV0UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgNjc3YYAyABKAxCCrpIB3oFGICAgAFIABItCgRyb3dzGAQgASgLMh0ubWVndXJpLmJ1bGtncmFudHMudjEuTmV3Um93c0gAEh8KDGV4cGlyZV9tb250aBgFIAEoCUIJukgGcgSA6zABQhAKB2NvbnRlbnQSBbpIAggBIkUKEkNoZWNrU2hlZXRSZXNwb25zZRIvCgVjaGVjaxgBIAEoCzIgLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlNoZWV0Q2hlY2siWgoTR2V0QnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowASKGAQoUR2V0QnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudBI5Cghwcm9ncmVzcxgCIAEoCzInLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFByb2dyZXNzIoABChpHZXRCdWxrR3JhbnRTdW1tYXJ5UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIdCghyZXZpc2lvbhgDIAEoBUILukgIGgYYv4Q9KAAi0wEKG0dldEJ1bGtHcmFudFN1bW1hcnlSZXNwb25zZRI3CgdzdW1tYXJ5GAEgASgLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeRIQCgh3YXJuaW5ncxgCIAMoCRJFCgVsaW5lcxgDIAMoCzI2Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkdldEJ1bGtHcmFudFN1bW1hcnlSZXNwb25zZS5MaW5lGiIKBExpbmUSDAoEbmFtZRgBIAEoCRIMCgR0ZXh0GAIgASgJIrsCChVMaXN0QnVsa0dyYW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARI+CgVzdGF0ZRgCIAEoDjIlLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5TdGF0ZUIIukgFggECEAESQAoQY3JlYXRlX3RpbWVfZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCrpIB7IBBIjqMAESQgoSY3JlYXRlX3RpbWVfYmVmb3JlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIaCglwYWdlX3NpemUYBSABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgGIAEoCUIJukgGcgTg6jABImcKFkxpc3RCdWxrR3JhbnRzUmVzcG9uc2USNAoLYnVsa19ncmFudHMYASADKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIvgBChhMaXN0QnVsa0dyYW50Um93c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBIjqMAESQQoFc3RhdGUYAyABKA4yKC5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRSb3cuU3RhdGVCCLpIBYIBAhABEhoKCXBhZ2Vfc2l6ZRgEIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAUgASgJQgm6SAZyBODqMAESGQoIcmV2aXNpb24YBiABKAVCB7pIBBoCKAAiZgoZTGlzdEJ1bGtHcmFudFJvd3NSZXNwb25zZRIwCgRyb3dzGAEgAygLMiIubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50Um93EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKdAQobTGlzdEJ1bGtHcmFudEFjdGlvbnNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABEhoKCXBhZ2Vfc2l6ZRgDIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAQgASgJQgm6SAZyBODqMAEicAocTGlzdEJ1bGtHcmFudEFjdGlvbnNSZXNwb25zZRI3CgdhY3Rpb25zGAEgAygLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFjdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkinwEKHUxpc3RCdWxrR3JhbnRSZXZpc2lvbnNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABEhoKCXBhZ2Vfc2l6ZRgDIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAQgASgJQgm6SAZyBODqMAEidQoeTGlzdEJ1bGtHcmFudFJldmlzaW9uc1Jlc3BvbnNlEjoKCXJldmlzaW9ucxgBIAMoCzInLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFJldmlzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKUAQoXQXBwcm92ZUJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBIjqMAESGQoGZGlnZXN0GAMgASgJQgm6SAZyBMjqMAESGQoGcmVhc29uGAQgASgJQgm6SAZyBNjqMAEiTwoYQXBwcm92ZUJ1bGtHcmFudFJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQieAoWUmVqZWN0QnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZyZWFzb24YAyABKAlCCbpIBnIE2OowASJOChdSZWplY3RCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50IngKFkNhbmNlbEJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBIjqMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiTgoXQ2FuY2VsQnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudCJ3ChVQYXVzZUJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBIjqMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiTQoWUGF1c2VCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50IngKFlJlc3VtZUJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBIjqMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiTgoXUmVzdW1lQnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudCJ3ChVSZXRyeUJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBIjqMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiTQoWUmV0cnlCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50Ip4CChdSZXZlcnNlQnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIpChZyZXZlcnNlZF9idWxrX2dyYW50X2lkGAMgASgJQgm6SAZyBIjqMAESPAoMZXhlY3V0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIiChFyZXBsYWNlZF9yZXZpc2lvbhgFIAEoBUIHukgEGgIoABIXCgV0aXRsZRgGIAEoCUIIukgFcgMogCASGAoFY2F1c2UYByABKAlCCbpIBnIEiOswASJzChhSZXZlcnNlQnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudBIQCghyZXBsYXllZBgCIAEoCBIQCghyZXZpc2lvbhgDIAEoBSJnCiBFeHBvcnRGYWlsZWRCdWxrR3JhbnRSb3dzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowASI2CiFFeHBvcnRGYWlsZWRCdWxrR3JhbnRSb3dzUmVzcG9uc2USEQoJY3N2X2NodW5rGAEgASgMImIKG0V4cG9ydEJ1bGtHcmFudEF1ZGl0UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowASIxChxFeHBvcnRCdWxrR3JhbnRBdWRpdFJlc3BvbnNlEhEKCWNzdl9jaHVuaxgBIAEoDCJcChVXYXRjaEJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBIjqMAEigAQKFldhdGNoQnVsa0dyYW50UmVzcG9uc2USRQoGdXBkYXRlGAEgASgLMjMubWVndXJpLmJ1bGtncmFudHMudjEuV2F0Y2hCdWxrR3JhbnRSZXNwb25zZS5VcGRhdGVIABI/CgNlbmQYAiABKAsyMC5tZWd1cmkuYnVsa2dyYW50cy52MS5XYXRjaEJ1bGtHcmFudFJlc3BvbnNlLkVuZEgAGngKBlVwZGF0ZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50EjkKCHByb2dyZXNzGAIgASgLMicubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50UHJvZ3Jlc3Ma2AEKA0VuZBJFCgVjYXVzZRgBIAEoDjI2Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLldhdGNoQnVsa0dyYW50UmVzcG9uc2UuRW5kLkNhdXNlEi8KDHJlb3Blbl9kZWxheRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJZCgVDYXVzZRIVChFDQVVTRV9VTlNQRUNJRklFRBAAEg8KC0NBVVNFX0ZJTkFMEAESFAoQQ0FVU0VfVElNRV9MSU1JVBACEhIKDkNBVVNFX0RSQUlOSU5HEANCCQoHY29udGVudDKJFgoQQnVsa0dyYW50U2VydmljZRKRAQoPVXBsb2FkQnVsa0dyYW50EiwubWVndXJpLmJ1bGtncmFudHMudjEuVXBsb2FkQnVsa0dyYW50UmVxdWVzdBotLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlc3BvbnNlIh+QAgKyuxgLYnVsay5zdWJtaXS6uxgDCIQHwLsYgIAIKAESkAEKD1N1Ym1pdEJ1bGtHcmFudBIsLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlN1Ym1pdEJ1bGtHcmFudFJlcXVlc3QaLS5tZWd1cmkuYnVsa2dyYW50cy52MS5TdWJtaXRCdWxrR3JhbnRSZXNwb25zZSIgkAICsrsYC2J1bGsuc3VibWl0ursYAwjYBMC7GICAhAISpwEKGVN1Ym1pdEJ1bGtHcmFudEZyb21Tb3VyY2USNi5tZWd1cmkuYnVsa2dyYW50cy52MS5TdWJtaXRCdWxrR3JhbnRGcm9tU291cmNlUmVxdWVzdBo3Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlN1Ym1pdEJ1bGtHcmFudEZyb21Tb3VyY2VSZXNwb25zZSIZkAICsrsYC2J1bGsuc3VibWl0ursYAwjYBBKBAQoKQ2hlY2tTaGVldBInLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkNoZWNrU2hlZXRSZXF1ZXN0GigubWVndXJpLmJ1bGtncmFudHMudjEuQ2hlY2tTaGVldFJlc3BvbnNlIiCQAgKyuxgLYnVsay5zdWJtaXS6uxgDCNgEwLsYgICEARJ3CgxHZXRCdWxrR3JhbnQSKS5tZWd1cmkuYnVsa2dyYW50cy52MS5HZXRCdWxrR3JhbnRSZXF1ZXN0GioubWVndXJpLmJ1bGtncmFudHMudjEuR2V0QnVsa0dyYW50UmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQSjAEKE0dldEJ1bGtHcmFudFN1bW1hcnkSMC5tZWd1cmkuYnVsa2dyYW50cy52MS5HZXRCdWxrR3JhbnRTdW1tYXJ5UmVxdWVzdBoxLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkdldEJ1bGtHcmFudFN1bW1hcnlSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZBJ9Cg5MaXN0QnVsa0dyYW50cxIrLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkxpc3RCdWxrR3JhbnRzUmVxdWVzdBosLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkxpc3RCdWxrR3JhbnRzUmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQShgEKEUxpc3RCdWxrR3JhbnRSb3dzEi4ubWVndXJpLmJ1bGtncmFudHMudjEuTGlzdEJ1bGtHcmFudFJvd3NSZXF1ZXN0Gi8ubWVndXJpLmJ1bGtncmFudHMudjEuTGlzdEJ1bGtHcmFudFJvd3NSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZBKPAQoUTGlzdEJ1bGtHcmFudEFjdGlvbnMSMS5tZWd1cmkuYnVsa2dyYW50cy52MS5MaXN0QnVsa0dyYW50QWN0aW9uc1JlcXVlc3QaMi5tZWd1cmkuYnVsa2dyYW50cy52MS5MaXN0QnVsa0dyYW50QWN0aW9uc1Jlc3BvbnNlIhCQAgGyuxgJYnVsay5yZWFkEpUBChZMaXN0QnVsa0dyYW50UmV2aXNpb25zEjMubWVndXJpLmJ1bGtncmFudHMudjEuTGlzdEJ1bGtHcmFudFJldmlzaW9uc1JlcXVlc3QaNC5tZWd1cmkuYnVsa2dyYW50cy52MS5MaXN0QnVsa0dyYW50UmV2aXNpb25zUmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQShgEKEEFwcHJvdmVCdWxrR3JhbnQSLS5tZWd1cmkuYnVsa2dyYW50cy52MS5BcHByb3ZlQnVsa0dyYW50UmVxdWVzdBouLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkFwcHJvdmVCdWxrR3JhbnRSZXNwb25zZSITkAICsrsYDGJ1bGsuYXBwcm92ZRKDAQoPUmVqZWN0QnVsa0dyYW50EiwubWVndXJpLmJ1bGtncmFudHMudjEuUmVqZWN0QnVsa0dyYW50UmVxdWVzdBotLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJlamVjdEJ1bGtHcmFudFJlc3BvbnNlIhOQAgKyuxgMYnVsay5hcHByb3ZlEoMBCg9DYW5jZWxCdWxrR3JhbnQSLC5tZWd1cmkuYnVsa2dyYW50cy52MS5DYW5jZWxCdWxrR3JhbnRSZXF1ZXN0Gi0ubWVndXJpLmJ1bGtncmFudHMudjEuQ2FuY2VsQnVsa0dyYW50UmVzcG9uc2UiE5ACArK7GAxidWxrLm9wZXJhdGUSgAEKDlBhdXNlQnVsa0dyYW50EisubWVndXJpLmJ1bGtncmFudHMudjEuUGF1c2VCdWxrR3JhbnRSZXF1ZXN0GiwubWVndXJpLmJ1bGtncmFudHMudjEuUGF1c2VCdWxrR3JhbnRSZXNwb25zZSITkAICsrsYDGJ1bGsub3BlcmF0ZRKDAQoPUmVzdW1lQnVsa0dyYW50EiwubWVndXJpLmJ1bGtncmFudHMudjEuUmVzdW1lQnVsa0dyYW50UmVxdWVzdBotLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJlc3VtZUJ1bGtHcmFudFJlc3BvbnNlIhOQAgKyuxgMYnVsay5vcGVyYXRlEoABCg5SZXRyeUJ1bGtHcmFudBIrLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJldHJ5QnVsa0dyYW50UmVxdWVzdBosLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJldHJ5QnVsa0dyYW50UmVzcG9uc2UiE5ACArK7GAxidWxrLm9wZXJhdGUSjAEKEFJldmVyc2VCdWxrR3JhbnQSLS5tZWd1cmkuYnVsa2dyYW50cy52MS5SZXZlcnNlQnVsa0dyYW50UmVxdWVzdBouLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJldmVyc2VCdWxrR3JhbnRSZXNwb25zZSIZkAICsrsYC2J1bGsuc3VibWl0ursYAwjYBBKgAQoZRXhwb3J0RmFpbGVkQnVsa0dyYW50Um93cxI2Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkV4cG9ydEZhaWxlZEJ1bGtHcmFudFJvd3NSZXF1ZXN0GjcubWVndXJpLmJ1bGtncmFudHMudjEuRXhwb3J0RmFpbGVkQnVsa0dyYW50Um93c1Jlc3BvbnNlIhCQAgGyuxgJYnVsay5yZWFkMAESkQEKFEV4cG9ydEJ1bGtHcmFudEF1ZGl0EjEubWVndXJpLmJ1bGtncmFudHMudjEuRXhwb3J0QnVsa0dyYW50QXVkaXRSZXF1ZXN0GjIubWVndXJpLmJ1bGtncmFudHMudjEuRXhwb3J0QnVsa0dyYW50QXVkaXRSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZDABEn8KDldhdGNoQnVsa0dyYW50EisubWVndXJpLmJ1bGtncmFudHMudjEuV2F0Y2hCdWxrR3JhbnRSZXF1ZXN0GiwubWVndXJpLmJ1bGtncmFudHMudjEuV2F0Y2hCdWxrR3JhbnRSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZDABQjdaNW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2J1bGtncmFudHMvdjE7YnVsa2dyYW50c3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_bulkgrants_v1_bulk_grant, file_meguri_bulkgrants_v1_bulk_grant_summary, file_meguri_rules_v1_rules]);
+  fileDesc("Ci1tZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50X3NlcnZpY2UucHJvdG8SFG1lZ3VyaS5idWxrZ3JhbnRzLnYxIqUEChZVcGxvYWRCdWxrR3JhbnRSZXF1ZXN0EkUKBmhlYWRlchgBIAEoCzIzLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlcXVlc3QuSGVhZGVySAASHgoJY3N2X2NodW5rGAIgASgMQgm6SAZ6BBjg1ANIABItCgRyb3dzGAMgASgLMh0ubWVndXJpLmJ1bGtncmFudHMudjEuTmV3Um93c0gAEj8KA2VuZBgEIAEoCzIwLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlcXVlc3QuRW5kSAAamgIKBkhlYWRlchIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEsOswARI8CgxleGVjdXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSIgoRcmVwbGFjZWRfcmV2aXNpb24YBSABKAVCB7pIBBoCKAASFwoFdGl0bGUYBiABKAlCCLpIBXIDKIAgEh8KDGV4cGlyZV9tb250aBgHIAEoCUIJukgGcgSA6zABEhgKBWNhdXNlGAggASgJQgm6SAZyBIjrMAEaBQoDRW5kQhAKB2NvbnRlbnQSBbpIAggBIkAKB05ld1Jvd3MSNQoEcm93cxgBIAMoCzIcLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLk5ld1Jvd0IJukgGkgEDEPQDImwKBk5ld1JvdxIZCgd1c2VyX2lkGAEgASgJQgi6SAVyAyiAAhIOCgZwb2ludHMYAiABKAMSGAoGcmVhc29uGAMgASgJQgi6SAVyAyiACBIdCgxleHBpcmVfbW9udGgYBCABKAlCB7pIBHICKEAiowEKF1VwbG9hZEJ1bGtHcmFudFJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQSEAoIcmVwbGF5ZWQYAiABKAgSLwoFY2hlY2sYAyABKAsyIC5tZWd1cmkuYnVsa2dyYW50cy52MS5TaGVldENoZWNrEhAKCHJldmlzaW9uGAQgASgFIu8CChZTdWJtaXRCdWxrR3JhbnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSw6zABEhkKA2NzdhgDIAEoDEIKukgHegUYgICAAkgAEi0KBHJvd3MYBCABKAsyHS5tZWd1cmkuYnVsa2dyYW50cy52MS5OZXdSb3dzSAASPAoMZXhlY3V0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIiChFyZXBsYWNlZF9yZXZpc2lvbhgGIAEoBUIHukgEGgIoABIXCgV0aXRsZRgHIAEoCUIIukgFcgMogCASHwoMZXhwaXJlX21vbnRoGAggASgJQgm6SAZyBIDrMAESGAoFY2F1c2UYCSABKAlCCbpIBnIEiOswAUIQCgdjb250ZW50EgW6SAIIASJyChdTdWJtaXRCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50EhAKCHJlcGxheWVkGAIgASgIEhAKCHJldmlzaW9uGAMgASgFItYCCiBTdWJtaXRCdWxrR3JhbnRGcm9tU291cmNlUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEsOswARIZCgZzb3VyY2UYAyABKAlCCbpIBnIEqOowARIcCgRwYXRoGAQgASgJQg66SAtyCdDqMAEgASiACBI8CgxleGVjdXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEiIKEXJlcGxhY2VkX3JldmlzaW9uGAYgASgFQge6SAQaAigAEhcKBXRpdGxlGAcgASgJQgi6SAVyAyiAIBIfCgxleHBpcmVfbW9udGgYCCABKAlCCbpIBnIEgOswARIYCgVjYXVzZRgJIAEoCUIJukgGcgSI6zABInwKIVN1Ym1pdEJ1bGtHcmFudEZyb21Tb3VyY2VSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50EhAKCHJlcGxheWVkGAIgASgIEhAKCHJldmlzaW9uGAMgASgFItUBChFDaGVja1NoZWV0UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEsOswARIZCgNjc3YYAyABKAxCCrpIB3oFGICAgAFIABItCgRyb3dzGAQgASgLMh0ubWVndXJpLmJ1bGtncmFudHMudjEuTmV3Um93c0gAEh8KDGV4cGlyZV9tb250aBgFIAEoCUIJukgGcgSA6zABQhAKB2NvbnRlbnQSBbpIAggBIkUKEkNoZWNrU2hlZXRSZXNwb25zZRIvCgVjaGVjaxgBIAEoCzIgLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlNoZWV0Q2hlY2siWgoTR2V0QnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEsOswASKGAQoUR2V0QnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudBI5Cghwcm9ncmVzcxgCIAEoCzInLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFByb2dyZXNzIoABChpHZXRCdWxrR3JhbnRTdW1tYXJ5UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEsOswARIdCghyZXZpc2lvbhgDIAEoBUILukgIGgYYv4Q9KAAi0wEKG0dldEJ1bGtHcmFudFN1bW1hcnlSZXNwb25zZRI3CgdzdW1tYXJ5GAEgASgLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeRIQCgh3YXJuaW5ncxgCIAMoCRJFCgVsaW5lcxgDIAMoCzI2Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkdldEJ1bGtHcmFudFN1bW1hcnlSZXNwb25zZS5MaW5lGiIKBExpbmUSDAoEbmFtZRgBIAEoCRIMCgR0ZXh0GAIgASgJIrsCChVMaXN0QnVsa0dyYW50c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARI+CgVzdGF0ZRgCIAEoDjIlLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5TdGF0ZUIIukgFggECEAESQAoQY3JlYXRlX3RpbWVfZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCrpIB7IBBIjqMAESQgoSY3JlYXRlX3RpbWVfYmVmb3JlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIaCglwYWdlX3NpemUYBSABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgGIAEoCUIJukgGcgTg6jABImcKFkxpc3RCdWxrR3JhbnRzUmVzcG9uc2USNAoLYnVsa19ncmFudHMYASADKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIvgBChhMaXN0QnVsa0dyYW50Um93c1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBLDrMAESQQoFc3RhdGUYAyABKA4yKC5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRSb3cuU3RhdGVCCLpIBYIBAhABEhoKCXBhZ2Vfc2l6ZRgEIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAUgASgJQgm6SAZyBODqMAESGQoIcmV2aXNpb24YBiABKAVCB7pIBBoCKAAiZgoZTGlzdEJ1bGtHcmFudFJvd3NSZXNwb25zZRIwCgRyb3dzGAEgAygLMiIubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50Um93EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKdAQobTGlzdEJ1bGtHcmFudEFjdGlvbnNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSw6zABEhoKCXBhZ2Vfc2l6ZRgDIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAQgASgJQgm6SAZyBODqMAEicAocTGlzdEJ1bGtHcmFudEFjdGlvbnNSZXNwb25zZRI3CgdhY3Rpb25zGAEgAygLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFjdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkinwEKHUxpc3RCdWxrR3JhbnRSZXZpc2lvbnNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSw6zABEhoKCXBhZ2Vfc2l6ZRgDIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAQgASgJQgm6SAZyBODqMAEidQoeTGlzdEJ1bGtHcmFudFJldmlzaW9uc1Jlc3BvbnNlEjoKCXJldmlzaW9ucxgBIAMoCzInLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFJldmlzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKUAQoXQXBwcm92ZUJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBLDrMAESGQoGZGlnZXN0GAMgASgJQgm6SAZyBMjqMAESGQoGcmVhc29uGAQgASgJQgm6SAZyBNjqMAEiTwoYQXBwcm92ZUJ1bGtHcmFudFJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQieAoWUmVqZWN0QnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEsOswARIZCgZyZWFzb24YAyABKAlCCbpIBnIE2OowASJOChdSZWplY3RCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50IngKFkNhbmNlbEJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBLDrMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiTgoXQ2FuY2VsQnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudCJ3ChVQYXVzZUJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBLDrMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiTQoWUGF1c2VCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50IngKFlJlc3VtZUJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBLDrMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiTgoXUmVzdW1lQnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudCJ3ChVSZXRyeUJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBLDrMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiTQoWUmV0cnlCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50IrkCChdSZXZlcnNlQnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEsOswARIpChZyZXZlcnNlZF9idWxrX2dyYW50X2lkGAMgASgJQgm6SAZyBLDrMAESPAoMZXhlY3V0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIiChFyZXBsYWNlZF9yZXZpc2lvbhgFIAEoBUIHukgEGgIoABIXCgV0aXRsZRgGIAEoCUIIukgFcgMogCASGAoFY2F1c2UYByABKAlCCbpIBnIEiOswARIZCgZyZWFzb24YCCABKAlCCbpIBnIE2OowASJzChhSZXZlcnNlQnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudBIQCghyZXBsYXllZBgCIAEoCBIQCghyZXZpc2lvbhgDIAEoBSJnCiBFeHBvcnRGYWlsZWRCdWxrR3JhbnRSb3dzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEsOswASI2CiFFeHBvcnRGYWlsZWRCdWxrR3JhbnRSb3dzUmVzcG9uc2USEQoJY3N2X2NodW5rGAEgASgMImIKG0V4cG9ydEJ1bGtHcmFudEF1ZGl0UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEsOswASIxChxFeHBvcnRCdWxrR3JhbnRBdWRpdFJlc3BvbnNlEhEKCWNzdl9jaHVuaxgBIAEoDCJcChVXYXRjaEJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBLDrMAEigAQKFldhdGNoQnVsa0dyYW50UmVzcG9uc2USRQoGdXBkYXRlGAEgASgLMjMubWVndXJpLmJ1bGtncmFudHMudjEuV2F0Y2hCdWxrR3JhbnRSZXNwb25zZS5VcGRhdGVIABI/CgNlbmQYAiABKAsyMC5tZWd1cmkuYnVsa2dyYW50cy52MS5XYXRjaEJ1bGtHcmFudFJlc3BvbnNlLkVuZEgAGngKBlVwZGF0ZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50EjkKCHByb2dyZXNzGAIgASgLMicubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50UHJvZ3Jlc3Ma2AEKA0VuZBJFCgVjYXVzZRgBIAEoDjI2Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLldhdGNoQnVsa0dyYW50UmVzcG9uc2UuRW5kLkNhdXNlEi8KDHJlb3Blbl9kZWxheRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJZCgVDYXVzZRIVChFDQVVTRV9VTlNQRUNJRklFRBAAEg8KC0NBVVNFX0ZJTkFMEAESFAoQQ0FVU0VfVElNRV9MSU1JVBACEhIKDkNBVVNFX0RSQUlOSU5HEANCCQoHY29udGVudDKJFgoQQnVsa0dyYW50U2VydmljZRKRAQoPVXBsb2FkQnVsa0dyYW50EiwubWVndXJpLmJ1bGtncmFudHMudjEuVXBsb2FkQnVsa0dyYW50UmVxdWVzdBotLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlc3BvbnNlIh+QAgKyuxgLYnVsay5zdWJtaXS6uxgDCIQHwLsYgIAIKAESkAEKD1N1Ym1pdEJ1bGtHcmFudBIsLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlN1Ym1pdEJ1bGtHcmFudFJlcXVlc3QaLS5tZWd1cmkuYnVsa2dyYW50cy52MS5TdWJtaXRCdWxrR3JhbnRSZXNwb25zZSIgkAICsrsYC2J1bGsuc3VibWl0ursYAwjYBMC7GICAhAISpwEKGVN1Ym1pdEJ1bGtHcmFudEZyb21Tb3VyY2USNi5tZWd1cmkuYnVsa2dyYW50cy52MS5TdWJtaXRCdWxrR3JhbnRGcm9tU291cmNlUmVxdWVzdBo3Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlN1Ym1pdEJ1bGtHcmFudEZyb21Tb3VyY2VSZXNwb25zZSIZkAICsrsYC2J1bGsuc3VibWl0ursYAwjYBBKBAQoKQ2hlY2tTaGVldBInLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkNoZWNrU2hlZXRSZXF1ZXN0GigubWVndXJpLmJ1bGtncmFudHMudjEuQ2hlY2tTaGVldFJlc3BvbnNlIiCQAgKyuxgLYnVsay5zdWJtaXS6uxgDCNgEwLsYgICEARJ3CgxHZXRCdWxrR3JhbnQSKS5tZWd1cmkuYnVsa2dyYW50cy52MS5HZXRCdWxrR3JhbnRSZXF1ZXN0GioubWVndXJpLmJ1bGtncmFudHMudjEuR2V0QnVsa0dyYW50UmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQSjAEKE0dldEJ1bGtHcmFudFN1bW1hcnkSMC5tZWd1cmkuYnVsa2dyYW50cy52MS5HZXRCdWxrR3JhbnRTdW1tYXJ5UmVxdWVzdBoxLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkdldEJ1bGtHcmFudFN1bW1hcnlSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZBJ9Cg5MaXN0QnVsa0dyYW50cxIrLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkxpc3RCdWxrR3JhbnRzUmVxdWVzdBosLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkxpc3RCdWxrR3JhbnRzUmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQShgEKEUxpc3RCdWxrR3JhbnRSb3dzEi4ubWVndXJpLmJ1bGtncmFudHMudjEuTGlzdEJ1bGtHcmFudFJvd3NSZXF1ZXN0Gi8ubWVndXJpLmJ1bGtncmFudHMudjEuTGlzdEJ1bGtHcmFudFJvd3NSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZBKPAQoUTGlzdEJ1bGtHcmFudEFjdGlvbnMSMS5tZWd1cmkuYnVsa2dyYW50cy52MS5MaXN0QnVsa0dyYW50QWN0aW9uc1JlcXVlc3QaMi5tZWd1cmkuYnVsa2dyYW50cy52MS5MaXN0QnVsa0dyYW50QWN0aW9uc1Jlc3BvbnNlIhCQAgGyuxgJYnVsay5yZWFkEpUBChZMaXN0QnVsa0dyYW50UmV2aXNpb25zEjMubWVndXJpLmJ1bGtncmFudHMudjEuTGlzdEJ1bGtHcmFudFJldmlzaW9uc1JlcXVlc3QaNC5tZWd1cmkuYnVsa2dyYW50cy52MS5MaXN0QnVsa0dyYW50UmV2aXNpb25zUmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQShgEKEEFwcHJvdmVCdWxrR3JhbnQSLS5tZWd1cmkuYnVsa2dyYW50cy52MS5BcHByb3ZlQnVsa0dyYW50UmVxdWVzdBouLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkFwcHJvdmVCdWxrR3JhbnRSZXNwb25zZSITkAICsrsYDGJ1bGsuYXBwcm92ZRKDAQoPUmVqZWN0QnVsa0dyYW50EiwubWVndXJpLmJ1bGtncmFudHMudjEuUmVqZWN0QnVsa0dyYW50UmVxdWVzdBotLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJlamVjdEJ1bGtHcmFudFJlc3BvbnNlIhOQAgKyuxgMYnVsay5hcHByb3ZlEoMBCg9DYW5jZWxCdWxrR3JhbnQSLC5tZWd1cmkuYnVsa2dyYW50cy52MS5DYW5jZWxCdWxrR3JhbnRSZXF1ZXN0Gi0ubWVndXJpLmJ1bGtncmFudHMudjEuQ2FuY2VsQnVsa0dyYW50UmVzcG9uc2UiE5ACArK7GAxidWxrLm9wZXJhdGUSgAEKDlBhdXNlQnVsa0dyYW50EisubWVndXJpLmJ1bGtncmFudHMudjEuUGF1c2VCdWxrR3JhbnRSZXF1ZXN0GiwubWVndXJpLmJ1bGtncmFudHMudjEuUGF1c2VCdWxrR3JhbnRSZXNwb25zZSITkAICsrsYDGJ1bGsub3BlcmF0ZRKDAQoPUmVzdW1lQnVsa0dyYW50EiwubWVndXJpLmJ1bGtncmFudHMudjEuUmVzdW1lQnVsa0dyYW50UmVxdWVzdBotLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJlc3VtZUJ1bGtHcmFudFJlc3BvbnNlIhOQAgKyuxgMYnVsay5vcGVyYXRlEoABCg5SZXRyeUJ1bGtHcmFudBIrLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJldHJ5QnVsa0dyYW50UmVxdWVzdBosLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJldHJ5QnVsa0dyYW50UmVzcG9uc2UiE5ACArK7GAxidWxrLm9wZXJhdGUSjAEKEFJldmVyc2VCdWxrR3JhbnQSLS5tZWd1cmkuYnVsa2dyYW50cy52MS5SZXZlcnNlQnVsa0dyYW50UmVxdWVzdBouLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJldmVyc2VCdWxrR3JhbnRSZXNwb25zZSIZkAICsrsYC2J1bGsuc3VibWl0ursYAwjYBBKgAQoZRXhwb3J0RmFpbGVkQnVsa0dyYW50Um93cxI2Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkV4cG9ydEZhaWxlZEJ1bGtHcmFudFJvd3NSZXF1ZXN0GjcubWVndXJpLmJ1bGtncmFudHMudjEuRXhwb3J0RmFpbGVkQnVsa0dyYW50Um93c1Jlc3BvbnNlIhCQAgGyuxgJYnVsay5yZWFkMAESkQEKFEV4cG9ydEJ1bGtHcmFudEF1ZGl0EjEubWVndXJpLmJ1bGtncmFudHMudjEuRXhwb3J0QnVsa0dyYW50QXVkaXRSZXF1ZXN0GjIubWVndXJpLmJ1bGtncmFudHMudjEuRXhwb3J0QnVsa0dyYW50QXVkaXRSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZDABEn8KDldhdGNoQnVsa0dyYW50EisubWVndXJpLmJ1bGtncmFudHMudjEuV2F0Y2hCdWxrR3JhbnRSZXF1ZXN0GiwubWVndXJpLmJ1bGtncmFudHMudjEuV2F0Y2hCdWxrR3JhbnRSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZDABQjdaNW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2J1bGtncmFudHMvdjE7YnVsa2dyYW50c3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_bulkgrants_v1_bulk_grant, file_meguri_bulkgrants_v1_bulk_grant_summary, file_meguri_rules_v1_rules]);
 
 /**
  * UploadBulkGrantRequest is one message of the stream that UploadBulkGrant takes.
@@ -88,8 +88,8 @@ export type UploadBulkGrantRequest_Header = Message<"meguri.bulkgrants.v1.Upload
   programId: string;
 
   /**
-   * The id that the caller chose, unique in the program for good: 1 to 64 visible ASCII
-   * characters without "#". Required.
+   * The id that the caller chose, unique in the program for good: 1 to 128 bytes in Unicode's
+   * form NFC, without controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -197,7 +197,7 @@ export const NewRowsSchema: GenMessage<NewRows> = /*@__PURE__*/
  */
 export type NewRow = Message<"meguri.bulkgrants.v1.NewRow"> & {
   /**
-   * The user who gets the points: 1 to 64 visible ASCII characters without "#". At most 256 bytes.
+   * The user who gets the points: 1 to 128 visible ASCII characters without "#". At most 256 bytes.
    *
    * @generated from field: string user_id = 1;
    */
@@ -290,8 +290,8 @@ export type SubmitBulkGrantRequest = Message<"meguri.bulkgrants.v1.SubmitBulkGra
   programId: string;
 
   /**
-   * The id that the caller chose, unique in the program for good: 1 to 64 visible ASCII characters
-   * without "#". Required.
+   * The id that the caller chose, unique in the program for good: 1 to 128 bytes in Unicode's form
+   * NFC, without controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -418,8 +418,8 @@ export type SubmitBulkGrantFromSourceRequest = Message<"meguri.bulkgrants.v1.Sub
   programId: string;
 
   /**
-   * The id that the caller chose, unique in the program for good: 1 to 64 visible ASCII characters
-   * without "#". Required.
+   * The id that the caller chose, unique in the program for good: 1 to 128 bytes in Unicode's form
+   * NFC, without controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -538,8 +538,8 @@ export type CheckSheetRequest = Message<"meguri.bulkgrants.v1.CheckSheetRequest"
   programId: string;
 
   /**
-   * The id that the caller chose, unique in the program for good: 1 to 64 visible ASCII characters
-   * without "#". Required.
+   * The id that the caller chose, unique in the program for good: 1 to 128 bytes in Unicode's form
+   * NFC, without controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -619,8 +619,8 @@ export type GetBulkGrantRequest = Message<"meguri.bulkgrants.v1.GetBulkGrantRequ
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -676,8 +676,8 @@ export type GetBulkGrantSummaryRequest = Message<"meguri.bulkgrants.v1.GetBulkGr
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -807,7 +807,7 @@ export type ListBulkGrantsRequest = Message<"meguri.bulkgrants.v1.ListBulkGrants
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * The next_page_token of the page before, at most 2,048 characters, sent with the same other
    * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 6;
@@ -864,8 +864,8 @@ export type ListBulkGrantRowsRequest = Message<"meguri.bulkgrants.v1.ListBulkGra
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -887,7 +887,7 @@ export type ListBulkGrantRowsRequest = Message<"meguri.bulkgrants.v1.ListBulkGra
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * The next_page_token of the page before, at most 2,048 characters, sent with the same other
    * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 5;
@@ -951,8 +951,8 @@ export type ListBulkGrantActionsRequest = Message<"meguri.bulkgrants.v1.ListBulk
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -967,7 +967,7 @@ export type ListBulkGrantActionsRequest = Message<"meguri.bulkgrants.v1.ListBulk
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * The next_page_token of the page before, at most 2,048 characters, sent with the same other
    * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 4;
@@ -1024,8 +1024,8 @@ export type ListBulkGrantRevisionsRequest = Message<"meguri.bulkgrants.v1.ListBu
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -1040,7 +1040,7 @@ export type ListBulkGrantRevisionsRequest = Message<"meguri.bulkgrants.v1.ListBu
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * The next_page_token of the page before, at most 2,048 characters, sent with the same other
    * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 4;
@@ -1097,8 +1097,8 @@ export type ApproveBulkGrantRequest = Message<"meguri.bulkgrants.v1.ApproveBulkG
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -1161,8 +1161,8 @@ export type RejectBulkGrantRequest = Message<"meguri.bulkgrants.v1.RejectBulkGra
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -1218,8 +1218,8 @@ export type CancelBulkGrantRequest = Message<"meguri.bulkgrants.v1.CancelBulkGra
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -1275,8 +1275,8 @@ export type PauseBulkGrantRequest = Message<"meguri.bulkgrants.v1.PauseBulkGrant
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -1332,8 +1332,8 @@ export type ResumeBulkGrantRequest = Message<"meguri.bulkgrants.v1.ResumeBulkGra
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -1389,8 +1389,8 @@ export type RetryBulkGrantRequest = Message<"meguri.bulkgrants.v1.RetryBulkGrant
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -1446,16 +1446,16 @@ export type ReverseBulkGrantRequest = Message<"meguri.bulkgrants.v1.ReverseBulkG
   programId: string;
 
   /**
-   * The id of the reversal, chosen by the caller, unique in the program for good: 1 to 64 visible
-   * ASCII characters without "#". Required.
+   * The id of the reversal, chosen by the caller, unique in the program for good: 1 to 128 bytes in
+   * Unicode's form NFC, without controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
   bulkGrantId: string;
 
   /**
-   * The bulk grant whose grants are revoked: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The bulk grant whose grants are revoked: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string reversed_bulk_grant_id = 3;
    */
@@ -1492,6 +1492,14 @@ export type ReverseBulkGrantRequest = Message<"meguri.bulkgrants.v1.ReverseBulkG
    * @generated from field: string cause = 7;
    */
   cause: string;
+
+  /**
+   * Why, for its actions: 0 to 128 bytes, without control characters. Empty means that no reason is
+   * given.
+   *
+   * @generated from field: string reason = 8;
+   */
+  reason: string;
 };
 
 /**
@@ -1551,8 +1559,8 @@ export type ExportFailedBulkGrantRowsRequest = Message<"meguri.bulkgrants.v1.Exp
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -1602,8 +1610,8 @@ export type ExportBulkGrantAuditRequest = Message<"meguri.bulkgrants.v1.ExportBu
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */
@@ -1656,8 +1664,8 @@ export type WatchBulkGrantRequest = Message<"meguri.bulkgrants.v1.WatchBulkGrant
   programId: string;
 
   /**
-   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
-   * Required.
+   * The id of the bulk grant, unique in the program: 1 to 128 bytes in Unicode's form NFC, without
+   * controls, "#" and blanks at its ends. Required.
    *
    * @generated from field: string bulk_grant_id = 2;
    */

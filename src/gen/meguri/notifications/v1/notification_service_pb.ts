@@ -21,7 +21,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/notifications/v1/notification_service.proto.
  */
 export const file_meguri_notifications_v1_notification_service: GenFile = /*@__PURE__*/
-  fileDesc("CjJtZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIXbWVndXJpLm5vdGlmaWNhdGlvbnMudjEi3wIKGExpc3ROb3RpZmljYXRpb25zUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxJQCgVzdGF0ZRgCIAEoDjI3Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25zUmVxdWVzdC5TdGF0ZUIIukgFggECEAESGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowARIqCg5yZWFjdGlvbl9raW5kcxgFIAMoCUISukgPkgEMEBAYASIGcgS46jABEicKC2V2ZW50X2tpbmRzGAYgAygJQhK6SA+SAQwQEBgBIgZyBLjqMAEiQAoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIQCgxTVEFURV9VTlJFQUQQARIOCgpTVEFURV9SRUFEEAIicgoZTGlzdE5vdGlmaWNhdGlvbnNSZXNwb25zZRI8Cg1ub3RpZmljYXRpb25zGAEgAygLMiUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI4ChVHZXRVbnJlYWRDb3VudFJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMiVAoWR2V0VW5yZWFkQ291bnRSZXNwb25zZRI6Cgx1bnJlYWRfY291bnQYASABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudCJ9ChtNYXJrTm90aWZpY2F0aW9uUmVhZFJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMSIwoPbm90aWZpY2F0aW9uX2lkGAIgASgJQgq6SAdyBRABGIAEEhgKB3ZlcnNpb24YAyABKANCB7pIBCICKAEiqAEKHE1hcmtOb3RpZmljYXRpb25SZWFkUmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudBI7Cgxub3RpZmljYXRpb24YAyABKAsyJS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZmljYXRpb24iXgoWR2V0Tm90aWZpY2F0aW9uUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIjCg9ub3RpZmljYXRpb25faWQYAiABKAlCCrpIB3IFEAEYgAQiVgoXR2V0Tm90aWZpY2F0aW9uUmVzcG9uc2USOwoMbm90aWZpY2F0aW9uGAEgASgLMiUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uImUKHU1hcmtOb3RpZmljYXRpb25VbnJlYWRSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEiMKD25vdGlmaWNhdGlvbl9pZBgCIAEoCUIKukgHcgUQARiABCKqAQoeTWFya05vdGlmaWNhdGlvblVucmVhZFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQSOwoMbm90aWZpY2F0aW9uGAMgASgLMiUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uInwKGkRpc21pc3NOb3RpZmljYXRpb25SZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEiMKD25vdGlmaWNhdGlvbl9pZBgCIAEoCUIKukgHcgUQARiABBIYCgd2ZXJzaW9uGAMgASgDQge6SAQiAigBImoKG0Rpc21pc3NOb3RpZmljYXRpb25SZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIEjoKDHVucmVhZF9jb3VudBgCIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50IlwKH01hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMSGAoHdmVyc2lvbhgCIAEoA0IHukgEIgIoASJ0CiBNYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXNwb25zZRIUCgxtYXJrZWRfY291bnQYASABKAMSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQiWQocTWFya05vdGlmaWNhdGlvbnNTZWVuUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIYCgd2ZXJzaW9uGAIgASgDQge6SAQiAigBIlsKHU1hcmtOb3RpZmljYXRpb25zU2VlblJlc3BvbnNlEjoKDHVucmVhZF9jb3VudBgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50IqABCh1MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIjCg9ub3RpZmljYXRpb25faWQYAiABKAlCCrpIB3IFEAEYgAQSGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowASKVAQoeTGlzdE5vdGlmaWNhdGlvbkFjdG9yc1Jlc3BvbnNlEioKBmFjdG9ycxgBIAMoCzIaLm1lZ3VyaS5yZWFjdGlvbnMudjEuQWN0b3ISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEi4KBmV2ZW50cxgDIAMoCzIeLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkV2ZW50IoECChhXYXRjaFVucmVhZENvdW50c1JlcXVlc3QSmgEKB3dhdGNoZXMYASADKAsyNy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1JlcXVlc3QuV2F0Y2hCULpITboBQwoOd2F0Y2hlcy51bmlxdWUSD2VhY2ggb3duZXIgb25jZRogdGhpcy5tYXAodywgdy5vd25lcl9pZCkudW5pcXVlKCmSAQQIARBkGkgKBVdhdGNoEh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEh4KDWtub3duX3ZlcnNpb24YAiABKANCB7pIBCICKAAi4gMKGVdhdGNoVW5yZWFkQ291bnRzUmVzcG9uc2USSwoGdXBkYXRlGAEgASgLMjkubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXNwb25zZS5VcGRhdGVIABJFCgNlbmQYAiABKAsyNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1Jlc3BvbnNlLkVuZEgAGlYKBlVwZGF0ZRIQCghvd25lcl9pZBgBIAEoCRI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudBrNAQoDRW5kEksKBWNhdXNlGAEgASgOMjwubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXNwb25zZS5FbmQuQ2F1c2USLwoMcmVvcGVuX2RlbGF5GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIkgKBUNhdXNlEhUKEUNBVVNFX1VOU1BFQ0lGSUVEEAASFAoQQ0FVU0VfVElNRV9MSU1JVBABEhIKDkNBVVNFX0RSQUlOSU5HEAJCCQoHY29udGVudCL/AgoNTm90aWZ5UmVxdWVzdBIbCghldmVudF9pZBgBIAEoCUIJukgGcgSI6jABEjoKC3RhcmdldF9uYW1lGAIgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgTIuxgFEhcKBGtpbmQYAyABKAlCCbpIBnIEuOowARIeCgd1c2VyX2lkGAQgASgJQg26SAZyBJDqMAHIuxgEEh4KDGRpc3BsYXlfbmFtZRgFIAEoCUIIukgFcgMogCASGgoEbGluaxgGIAEoCUIMukgJcgfo6jABKMgBEhYKBGRhdGEYByABKAxCCLpIBXoDGIACEikKCW93bmVyX2lkcxgIIAMoCUIWukgPkgEMEGQYASIGcgSI6jAByLsYAxJDCg1yZWdyb3VwX2FmdGVyGAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhG6SA6qAQsiBQiAiooPMgIIPBIYCgVjYXVzZRgKIAEoCUIJukgGcgSI6zABIsgBCg5Ob3RpZnlSZXNwb25zZRIQCghub3RpZmllZBgBIAEoCBIQCghyZXBsYXllZBgCIAEoCBI/CgdyZXN1bHRzGAMgAygLMi4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZ5UmVzcG9uc2UuUmVzdWx0GlEKBlJlc3VsdBIQCghvd25lcl9pZBgBIAEoCRIQCghub3RpZmllZBgCIAEoCBIQCghyZXBsYXllZBgDIAEoCBIRCglyZXRyYWN0ZWQYBCABKAgimQEKE1JldHJhY3RFdmVudFJlcXVlc3QSGwoIZXZlbnRfaWQYASABKAlCCbpIBnIEiOowARI6Cgt0YXJnZXRfbmFtZRgCIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIEyLsYBRIpCglvd25lcl9pZHMYAyADKAlCFrpID5IBDBBkGAEiBnIEiOowAci7GAMiigEKFFJldHJhY3RFdmVudFJlc3BvbnNlEkUKB3Jlc3VsdHMYASADKAsyNC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5SZXRyYWN0RXZlbnRSZXNwb25zZS5SZXN1bHQaKwoGUmVzdWx0EhAKCG93bmVyX2lkGAEgASgJEg8KB2NoYW5nZWQYAiABKAgiOAoVR2V0UHJlZmVyZW5jZXNSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDIlMKFkdldFByZWZlcmVuY2VzUmVzcG9uc2USOQoLcHJlZmVyZW5jZXMYASABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5QcmVmZXJlbmNlcyLTAQoYVXBkYXRlUHJlZmVyZW5jZXNSZXF1ZXN0EoUBCgtwcmVmZXJlbmNlcxgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlByZWZlcmVuY2VzQkq6SEe6AUEKEHByZWZlcmVuY2VzLmV0YWcSHHByZWZlcmVuY2VzLmV0YWcgaXMgcmVxdWlyZWQaD3RoaXMuZXRhZyAhPSAnJ8gBARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siVgoZVXBkYXRlUHJlZmVyZW5jZXNSZXNwb25zZRI5CgtwcmVmZXJlbmNlcxgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlByZWZlcmVuY2VzImMKFVNldFBlcnNvbk11dGVkUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIaCgd1c2VyX2lkGAIgASgJQgm6SAZyBIjqMAESDQoFbXV0ZWQYAyABKAgiKQoWU2V0UGVyc29uTXV0ZWRSZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIInQKFkxpc3RNdXRlZFBlb3BsZVJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowASJEChdMaXN0TXV0ZWRQZW9wbGVSZXNwb25zZRIQCgh1c2VyX2lkcxgBIAMoCRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiUQoSQmxvY2tQZXJzb25SZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEhoKB3VzZXJfaWQYAiABKAlCCbpIBnIEiOowASJiChNCbG9ja1BlcnNvblJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQidQoXTGlzdE11dGVkVGFyZ2V0c1JlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowASJhChhMaXN0TXV0ZWRUYXJnZXRzUmVzcG9uc2USLAoHdGFyZ2V0cxgBIAMoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKJAQoVU2V0VGFyZ2V0TXV0ZWRSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEkAKC3RhcmdldF9uYW1lGAIgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgq6SAPIAQHIuxgFEg0KBW11dGVkGAMgASgIIkUKFlNldFRhcmdldE11dGVkUmVzcG9uc2USKwoGdGFyZ2V0GAEgASgLMhsubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXQyxBYKE05vdGlmaWNhdGlvblNlcnZpY2USlQEKEUxpc3ROb3RpZmljYXRpb25zEjEubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbnNSZXF1ZXN0GjIubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbnNSZXNwb25zZSIZkAIBsrsYEm5vdGlmaWNhdGlvbnMucmVhZBKPAQoPR2V0Tm90aWZpY2F0aW9uEi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuR2V0Tm90aWZpY2F0aW9uUmVxdWVzdBowLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldE5vdGlmaWNhdGlvblJlc3BvbnNlIhmQAgGyuxgSbm90aWZpY2F0aW9ucy5yZWFkEowBCg5HZXRVbnJlYWRDb3VudBIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFVucmVhZENvdW50UmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFVucmVhZENvdW50UmVzcG9uc2UiGZACAbK7GBJub3RpZmljYXRpb25zLnJlYWQSnwEKFE1hcmtOb3RpZmljYXRpb25SZWFkEjQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvblJlYWRSZXF1ZXN0GjUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvblJlYWRSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSqwEKGE1hcmtBbGxOb3RpZmljYXRpb25zUmVhZBI4Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlcXVlc3QaOS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSpQEKFk1hcmtOb3RpZmljYXRpb25VbnJlYWQSNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uVW5yZWFkUmVxdWVzdBo3Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtOb3RpZmljYXRpb25VbnJlYWRSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSnAEKE0Rpc21pc3NOb3RpZmljYXRpb24SMy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5EaXNtaXNzTm90aWZpY2F0aW9uUmVxdWVzdBo0Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkRpc21pc3NOb3RpZmljYXRpb25SZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSogEKFU1hcmtOb3RpZmljYXRpb25zU2VlbhI1Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtOb3RpZmljYXRpb25zU2VlblJlcXVlc3QaNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uc1NlZW5SZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSpAEKFkxpc3ROb3RpZmljYXRpb25BY3RvcnMSNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVxdWVzdBo3Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25BY3RvcnNSZXNwb25zZSIZkAIBsrsYEm5vdGlmaWNhdGlvbnMucmVhZBKXAQoRV2F0Y2hVbnJlYWRDb3VudHMSMS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1JlcXVlc3QaMi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1Jlc3BvbnNlIhmQAgGyuxgSbm90aWZpY2F0aW9ucy5yZWFkMAESdgoGTm90aWZ5EiYubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZ5UmVxdWVzdBonLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk5vdGlmeVJlc3BvbnNlIhuQAgKyuxgUbm90aWZpY2F0aW9ucy5ub3RpZnkSiAEKDFJldHJhY3RFdmVudBIsLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlJldHJhY3RFdmVudFJlcXVlc3QaLS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5SZXRyYWN0RXZlbnRSZXNwb25zZSIbkAICsrsYFG5vdGlmaWNhdGlvbnMubm90aWZ5EowBCg5HZXRQcmVmZXJlbmNlcxIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFByZWZlcmVuY2VzUmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFByZWZlcmVuY2VzUmVzcG9uc2UiGZACAbK7GBJub3RpZmljYXRpb25zLnJlYWQSlgEKEVVwZGF0ZVByZWZlcmVuY2VzEjEubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVXBkYXRlUHJlZmVyZW5jZXNSZXF1ZXN0GjIubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVXBkYXRlUHJlZmVyZW5jZXNSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSjQEKDlNldFBlcnNvbk11dGVkEi4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuU2V0UGVyc29uTXV0ZWRSZXF1ZXN0Gi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuU2V0UGVyc29uTXV0ZWRSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSjwEKD0xpc3RNdXRlZFBlb3BsZRIvLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3RNdXRlZFBlb3BsZVJlcXVlc3QaMC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0TXV0ZWRQZW9wbGVSZXNwb25zZSIZkAIBsrsYEm5vdGlmaWNhdGlvbnMucmVhZBKNAQoOU2V0VGFyZ2V0TXV0ZWQSLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRUYXJnZXRNdXRlZFJlcXVlc3QaLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRUYXJnZXRNdXRlZFJlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZRKEAQoLQmxvY2tQZXJzb24SKy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5CbG9ja1BlcnNvblJlcXVlc3QaLC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5CbG9ja1BlcnNvblJlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZRKSAQoQTGlzdE11dGVkVGFyZ2V0cxIwLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3RNdXRlZFRhcmdldHNSZXF1ZXN0GjEubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE11dGVkVGFyZ2V0c1Jlc3BvbnNlIhmQAgGyuxgSbm90aWZpY2F0aW9ucy5yZWFkQj1aO21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL25vdGlmaWNhdGlvbnMvdjE7bm90aWZpY2F0aW9uc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_field_mask, file_meguri_access_v1_access, file_meguri_notifications_v1_notification, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
+  fileDesc("CjJtZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIXbWVndXJpLm5vdGlmaWNhdGlvbnMudjEi3wIKGExpc3ROb3RpZmljYXRpb25zUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSg6zAByLsYAxJQCgVzdGF0ZRgCIAEoDjI3Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25zUmVxdWVzdC5TdGF0ZUIIukgFggECEAESGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowARIqCg5yZWFjdGlvbl9raW5kcxgFIAMoCUISukgPkgEMEBAYASIGcgS46jABEicKC2V2ZW50X2tpbmRzGAYgAygJQhK6SA+SAQwQEBgBIgZyBLjqMAEiQAoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIQCgxTVEFURV9VTlJFQUQQARIOCgpTVEFURV9SRUFEEAIicgoZTGlzdE5vdGlmaWNhdGlvbnNSZXNwb25zZRI8Cg1ub3RpZmljYXRpb25zGAEgAygLMiUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI4ChVHZXRVbnJlYWRDb3VudFJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEoOswAci7GAMiVAoWR2V0VW5yZWFkQ291bnRSZXNwb25zZRI6Cgx1bnJlYWRfY291bnQYASABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudCJ9ChtNYXJrTm90aWZpY2F0aW9uUmVhZFJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEoOswAci7GAMSIwoPbm90aWZpY2F0aW9uX2lkGAIgASgJQgq6SAdyBRABGIAKEhgKB3ZlcnNpb24YAyABKANCB7pIBCICKAEiqAEKHE1hcmtOb3RpZmljYXRpb25SZWFkUmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudBI7Cgxub3RpZmljYXRpb24YAyABKAsyJS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZmljYXRpb24iXgoWR2V0Tm90aWZpY2F0aW9uUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSg6zAByLsYAxIjCg9ub3RpZmljYXRpb25faWQYAiABKAlCCrpIB3IFEAEYgAoiVgoXR2V0Tm90aWZpY2F0aW9uUmVzcG9uc2USOwoMbm90aWZpY2F0aW9uGAEgASgLMiUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uImUKHU1hcmtOb3RpZmljYXRpb25VbnJlYWRSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBKDrMAHIuxgDEiMKD25vdGlmaWNhdGlvbl9pZBgCIAEoCUIKukgHcgUQARiACiKqAQoeTWFya05vdGlmaWNhdGlvblVucmVhZFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQSOwoMbm90aWZpY2F0aW9uGAMgASgLMiUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uInwKGkRpc21pc3NOb3RpZmljYXRpb25SZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBKDrMAHIuxgDEiMKD25vdGlmaWNhdGlvbl9pZBgCIAEoCUIKukgHcgUQARiAChIYCgd2ZXJzaW9uGAMgASgDQge6SAQiAigBImoKG0Rpc21pc3NOb3RpZmljYXRpb25SZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIEjoKDHVucmVhZF9jb3VudBgCIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50IlwKH01hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEoOswAci7GAMSGAoHdmVyc2lvbhgCIAEoA0IHukgEIgIoASJ0CiBNYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXNwb25zZRIUCgxtYXJrZWRfY291bnQYASABKAMSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQiWQocTWFya05vdGlmaWNhdGlvbnNTZWVuUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSg6zAByLsYAxIYCgd2ZXJzaW9uGAIgASgDQge6SAQiAigBIlsKHU1hcmtOb3RpZmljYXRpb25zU2VlblJlc3BvbnNlEjoKDHVucmVhZF9jb3VudBgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50IqABCh1MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSg6zAByLsYAxIjCg9ub3RpZmljYXRpb25faWQYAiABKAlCCrpIB3IFEAEYgAoSGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowASKVAQoeTGlzdE5vdGlmaWNhdGlvbkFjdG9yc1Jlc3BvbnNlEioKBmFjdG9ycxgBIAMoCzIaLm1lZ3VyaS5yZWFjdGlvbnMudjEuQWN0b3ISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEi4KBmV2ZW50cxgDIAMoCzIeLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkV2ZW50IoECChhXYXRjaFVucmVhZENvdW50c1JlcXVlc3QSmgEKB3dhdGNoZXMYASADKAsyNy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1JlcXVlc3QuV2F0Y2hCULpITboBQwoOd2F0Y2hlcy51bmlxdWUSD2VhY2ggb3duZXIgb25jZRogdGhpcy5tYXAodywgdy5vd25lcl9pZCkudW5pcXVlKCmSAQQIARBkGkgKBVdhdGNoEh8KCG93bmVyX2lkGAEgASgJQg26SAZyBKDrMAHIuxgDEh4KDWtub3duX3ZlcnNpb24YAiABKANCB7pIBCICKAAi4gMKGVdhdGNoVW5yZWFkQ291bnRzUmVzcG9uc2USSwoGdXBkYXRlGAEgASgLMjkubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXNwb25zZS5VcGRhdGVIABJFCgNlbmQYAiABKAsyNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1Jlc3BvbnNlLkVuZEgAGlYKBlVwZGF0ZRIQCghvd25lcl9pZBgBIAEoCRI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudBrNAQoDRW5kEksKBWNhdXNlGAEgASgOMjwubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXNwb25zZS5FbmQuQ2F1c2USLwoMcmVvcGVuX2RlbGF5GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIkgKBUNhdXNlEhUKEUNBVVNFX1VOU1BFQ0lGSUVEEAASFAoQQ0FVU0VfVElNRV9MSU1JVBABEhIKDkNBVVNFX0RSQUlOSU5HEAJCCQoHY29udGVudCL/AgoNTm90aWZ5UmVxdWVzdBIbCghldmVudF9pZBgBIAEoCUIJukgGcgSI6jABEjoKC3RhcmdldF9uYW1lGAIgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgTIuxgFEhcKBGtpbmQYAyABKAlCCbpIBnIEuOowARIeCgd1c2VyX2lkGAQgASgJQg26SAZyBJDqMAHIuxgEEh4KDGRpc3BsYXlfbmFtZRgFIAEoCUIIukgFcgMogCASGgoEbGluaxgGIAEoCUIMukgJcgfo6jABKMgBEhYKBGRhdGEYByABKAxCCLpIBXoDGIACEikKCW93bmVyX2lkcxgIIAMoCUIWukgPkgEMEGQYASIGcgSg6zAByLsYAxJDCg1yZWdyb3VwX2FmdGVyGAkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhG6SA6qAQsiBQiAiooPMgIIPBIYCgVjYXVzZRgKIAEoCUIJukgGcgSI6zABIsgBCg5Ob3RpZnlSZXNwb25zZRIQCghub3RpZmllZBgBIAEoCBIQCghyZXBsYXllZBgCIAEoCBI/CgdyZXN1bHRzGAMgAygLMi4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZ5UmVzcG9uc2UuUmVzdWx0GlEKBlJlc3VsdBIQCghvd25lcl9pZBgBIAEoCRIQCghub3RpZmllZBgCIAEoCBIQCghyZXBsYXllZBgDIAEoCBIRCglyZXRyYWN0ZWQYBCABKAgimQEKE1JldHJhY3RFdmVudFJlcXVlc3QSGwoIZXZlbnRfaWQYASABKAlCCbpIBnIEiOowARI6Cgt0YXJnZXRfbmFtZRgCIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIEyLsYBRIpCglvd25lcl9pZHMYAyADKAlCFrpID5IBDBBkGAEiBnIEoOswAci7GAMiigEKFFJldHJhY3RFdmVudFJlc3BvbnNlEkUKB3Jlc3VsdHMYASADKAsyNC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5SZXRyYWN0RXZlbnRSZXNwb25zZS5SZXN1bHQaKwoGUmVzdWx0EhAKCG93bmVyX2lkGAEgASgJEg8KB2NoYW5nZWQYAiABKAgiOAoVR2V0UHJlZmVyZW5jZXNSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBKDrMAHIuxgDIlMKFkdldFByZWZlcmVuY2VzUmVzcG9uc2USOQoLcHJlZmVyZW5jZXMYASABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5QcmVmZXJlbmNlcyLTAQoYVXBkYXRlUHJlZmVyZW5jZXNSZXF1ZXN0EoUBCgtwcmVmZXJlbmNlcxgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlByZWZlcmVuY2VzQkq6SEe6AUEKEHByZWZlcmVuY2VzLmV0YWcSHHByZWZlcmVuY2VzLmV0YWcgaXMgcmVxdWlyZWQaD3RoaXMuZXRhZyAhPSAnJ8gBARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siVgoZVXBkYXRlUHJlZmVyZW5jZXNSZXNwb25zZRI5CgtwcmVmZXJlbmNlcxgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlByZWZlcmVuY2VzImMKFVNldFBlcnNvbk11dGVkUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSg6zAByLsYAxIaCgd1c2VyX2lkGAIgASgJQgm6SAZyBKDrMAESDQoFbXV0ZWQYAyABKAgiKQoWU2V0UGVyc29uTXV0ZWRSZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIInQKFkxpc3RNdXRlZFBlb3BsZVJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEoOswAci7GAMSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowASJEChdMaXN0TXV0ZWRQZW9wbGVSZXNwb25zZRIQCgh1c2VyX2lkcxgBIAMoCRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiUQoSQmxvY2tQZXJzb25SZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBKDrMAHIuxgDEhoKB3VzZXJfaWQYAiABKAlCCbpIBnIEoOswASJiChNCbG9ja1BlcnNvblJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQidQoXTGlzdE11dGVkVGFyZ2V0c1JlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEoOswAci7GAMSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowASJhChhMaXN0TXV0ZWRUYXJnZXRzUmVzcG9uc2USLAoHdGFyZ2V0cxgBIAMoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKJAQoVU2V0VGFyZ2V0TXV0ZWRSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBKDrMAHIuxgDEkAKC3RhcmdldF9uYW1lGAIgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgq6SAPIAQHIuxgFEg0KBW11dGVkGAMgASgIIkUKFlNldFRhcmdldE11dGVkUmVzcG9uc2USKwoGdGFyZ2V0GAEgASgLMhsubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXQyxBYKE05vdGlmaWNhdGlvblNlcnZpY2USlQEKEUxpc3ROb3RpZmljYXRpb25zEjEubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbnNSZXF1ZXN0GjIubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbnNSZXNwb25zZSIZkAIBsrsYEm5vdGlmaWNhdGlvbnMucmVhZBKPAQoPR2V0Tm90aWZpY2F0aW9uEi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuR2V0Tm90aWZpY2F0aW9uUmVxdWVzdBowLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldE5vdGlmaWNhdGlvblJlc3BvbnNlIhmQAgGyuxgSbm90aWZpY2F0aW9ucy5yZWFkEowBCg5HZXRVbnJlYWRDb3VudBIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFVucmVhZENvdW50UmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFVucmVhZENvdW50UmVzcG9uc2UiGZACAbK7GBJub3RpZmljYXRpb25zLnJlYWQSnwEKFE1hcmtOb3RpZmljYXRpb25SZWFkEjQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvblJlYWRSZXF1ZXN0GjUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvblJlYWRSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSqwEKGE1hcmtBbGxOb3RpZmljYXRpb25zUmVhZBI4Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlcXVlc3QaOS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSpQEKFk1hcmtOb3RpZmljYXRpb25VbnJlYWQSNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uVW5yZWFkUmVxdWVzdBo3Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtOb3RpZmljYXRpb25VbnJlYWRSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSnAEKE0Rpc21pc3NOb3RpZmljYXRpb24SMy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5EaXNtaXNzTm90aWZpY2F0aW9uUmVxdWVzdBo0Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkRpc21pc3NOb3RpZmljYXRpb25SZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSogEKFU1hcmtOb3RpZmljYXRpb25zU2VlbhI1Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtOb3RpZmljYXRpb25zU2VlblJlcXVlc3QaNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uc1NlZW5SZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSpAEKFkxpc3ROb3RpZmljYXRpb25BY3RvcnMSNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVxdWVzdBo3Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25BY3RvcnNSZXNwb25zZSIZkAIBsrsYEm5vdGlmaWNhdGlvbnMucmVhZBKXAQoRV2F0Y2hVbnJlYWRDb3VudHMSMS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1JlcXVlc3QaMi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1Jlc3BvbnNlIhmQAgGyuxgSbm90aWZpY2F0aW9ucy5yZWFkMAESdgoGTm90aWZ5EiYubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZ5UmVxdWVzdBonLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk5vdGlmeVJlc3BvbnNlIhuQAgKyuxgUbm90aWZpY2F0aW9ucy5ub3RpZnkSiAEKDFJldHJhY3RFdmVudBIsLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlJldHJhY3RFdmVudFJlcXVlc3QaLS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5SZXRyYWN0RXZlbnRSZXNwb25zZSIbkAICsrsYFG5vdGlmaWNhdGlvbnMubm90aWZ5EowBCg5HZXRQcmVmZXJlbmNlcxIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFByZWZlcmVuY2VzUmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFByZWZlcmVuY2VzUmVzcG9uc2UiGZACAbK7GBJub3RpZmljYXRpb25zLnJlYWQSlgEKEVVwZGF0ZVByZWZlcmVuY2VzEjEubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVXBkYXRlUHJlZmVyZW5jZXNSZXF1ZXN0GjIubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVXBkYXRlUHJlZmVyZW5jZXNSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSjQEKDlNldFBlcnNvbk11dGVkEi4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuU2V0UGVyc29uTXV0ZWRSZXF1ZXN0Gi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuU2V0UGVyc29uTXV0ZWRSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSjwEKD0xpc3RNdXRlZFBlb3BsZRIvLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3RNdXRlZFBlb3BsZVJlcXVlc3QaMC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0TXV0ZWRQZW9wbGVSZXNwb25zZSIZkAIBsrsYEm5vdGlmaWNhdGlvbnMucmVhZBKNAQoOU2V0VGFyZ2V0TXV0ZWQSLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRUYXJnZXRNdXRlZFJlcXVlc3QaLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRUYXJnZXRNdXRlZFJlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZRKEAQoLQmxvY2tQZXJzb24SKy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5CbG9ja1BlcnNvblJlcXVlc3QaLC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5CbG9ja1BlcnNvblJlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZRKSAQoQTGlzdE11dGVkVGFyZ2V0cxIwLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3RNdXRlZFRhcmdldHNSZXF1ZXN0GjEubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE11dGVkVGFyZ2V0c1Jlc3BvbnNlIhmQAgGyuxgSbm90aWZpY2F0aW9ucy5yZWFkQj1aO21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL25vdGlmaWNhdGlvbnMvdjE7bm90aWZpY2F0aW9uc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_field_mask, file_meguri_access_v1_access, file_meguri_notifications_v1_notification, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
 
 /**
  * ListNotificationsRequest requests one page of notifications.
@@ -30,7 +30,7 @@ export const file_meguri_notifications_v1_notification_service: GenFile = /*@__P
  */
 export type ListNotificationsRequest = Message<"meguri.notifications.v1.ListNotificationsRequest"> & {
   /**
-   * The owner of the notifications: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notifications: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -52,7 +52,7 @@ export type ListNotificationsRequest = Message<"meguri.notifications.v1.ListNoti
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * The next_page_token of the page before, at most 2,048 characters, sent with the same other
    * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 4;
@@ -160,7 +160,7 @@ export const ListNotificationsResponseSchema: GenMessage<ListNotificationsRespon
  */
 export type GetUnreadCountRequest = Message<"meguri.notifications.v1.GetUnreadCountRequest"> & {
   /**
-   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -202,14 +202,14 @@ export const GetUnreadCountResponseSchema: GenMessage<GetUnreadCountResponse> = 
  */
 export type MarkNotificationReadRequest = Message<"meguri.notifications.v1.MarkNotificationReadRequest"> & {
   /**
-   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notification: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
   ownerId: string;
 
   /**
-   * The id of the notification, 1 to 512 characters. Required.
+   * The id of the notification, 1 to 1,280 characters. Required.
    *
    * @generated from field: string notification_id = 2;
    */
@@ -273,14 +273,14 @@ export const MarkNotificationReadResponseSchema: GenMessage<MarkNotificationRead
  */
 export type GetNotificationRequest = Message<"meguri.notifications.v1.GetNotificationRequest"> & {
   /**
-   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notification: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
   ownerId: string;
 
   /**
-   * The id of the notification, 1 to 512 characters. Required.
+   * The id of the notification, 1 to 1,280 characters. Required.
    *
    * @generated from field: string notification_id = 2;
    */
@@ -322,14 +322,14 @@ export const GetNotificationResponseSchema: GenMessage<GetNotificationResponse> 
  */
 export type MarkNotificationUnreadRequest = Message<"meguri.notifications.v1.MarkNotificationUnreadRequest"> & {
   /**
-   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notification: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
   ownerId: string;
 
   /**
-   * The id of the notification, 1 to 512 characters. Required.
+   * The id of the notification, 1 to 1,280 characters. Required.
    *
    * @generated from field: string notification_id = 2;
    */
@@ -385,14 +385,14 @@ export const MarkNotificationUnreadResponseSchema: GenMessage<MarkNotificationUn
  */
 export type DismissNotificationRequest = Message<"meguri.notifications.v1.DismissNotificationRequest"> & {
   /**
-   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notification: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
   ownerId: string;
 
   /**
-   * The id of the notification, 1 to 512 characters. Required.
+   * The id of the notification, 1 to 1,280 characters. Required.
    *
    * @generated from field: string notification_id = 2;
    */
@@ -449,7 +449,7 @@ export const DismissNotificationResponseSchema: GenMessage<DismissNotificationRe
  */
 export type MarkAllNotificationsReadRequest = Message<"meguri.notifications.v1.MarkAllNotificationsReadRequest"> & {
   /**
-   * The owner of the notifications: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notifications: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -505,7 +505,7 @@ export const MarkAllNotificationsReadResponseSchema: GenMessage<MarkAllNotificat
  */
 export type MarkNotificationsSeenRequest = Message<"meguri.notifications.v1.MarkNotificationsSeenRequest"> & {
   /**
-   * The owner of the notifications: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notifications: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -555,14 +555,14 @@ export const MarkNotificationsSeenResponseSchema: GenMessage<MarkNotificationsSe
  */
 export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.ListNotificationActorsRequest"> & {
   /**
-   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notification: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
   ownerId: string;
 
   /**
-   * The id of the notification, 1 to 512 characters. Required.
+   * The id of the notification, 1 to 1,280 characters. Required.
    *
    * @generated from field: string notification_id = 2;
    */
@@ -576,7 +576,7 @@ export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.Lis
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * The next_page_token of the page before, at most 2,048 characters, sent with the same other
    * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 4;
@@ -656,7 +656,7 @@ export const WatchUnreadCountsRequestSchema: GenMessage<WatchUnreadCountsRequest
  */
 export type WatchUnreadCountsRequest_Watch = Message<"meguri.notifications.v1.WatchUnreadCountsRequest.Watch"> & {
   /**
-   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -836,15 +836,16 @@ export type NotifyRequest = Message<"meguri.notifications.v1.NotifyRequest"> & {
   targetName?: TargetName | undefined;
 
   /**
-   * The kind of event, such as "comment": 1 to 20 lower-case letters, digits, hyphens and
-   * underscores, the first of them a letter or digit. Required.
+   * The kind of event, such as "comment": 1 to 64 bytes in Unicode's form NFC, without "#", "~" at its
+   * beginning, blanks, controls and invisible characters. One emoji with and without the emoji selector
+   * (U+FE0F) is one kind. Required.
    *
    * @generated from field: string kind = 3;
    */
   kind: string;
 
   /**
-   * The person who caused the event: at most 64 visible ASCII characters without "#". Empty for an
+   * The person who caused the event: at most 128 visible ASCII characters without "#". Empty for an
    * event without an actor.
    *
    * @generated from field: string user_id = 4;
@@ -877,7 +878,7 @@ export type NotifyRequest = Message<"meguri.notifications.v1.NotifyRequest"> & {
   data: Uint8Array;
 
   /**
-   * The owners to be notified, at most 100, each once, as of a thread or a mention: 1 to 64 visible
+   * The owners to be notified, at most 100, each once, as of a thread or a mention: 1 to 128 visible
    * ASCII characters without "#" each. Empty means the owner of the target.
    *
    * @generated from field: repeated string owner_ids = 8;
@@ -1008,7 +1009,7 @@ export type RetractEventRequest = Message<"meguri.notifications.v1.RetractEventR
   targetName?: TargetName | undefined;
 
   /**
-   * The owners from whom the event is retracted, at most 100, each once: 1 to 64 visible ASCII
+   * The owners from whom the event is retracted, at most 100, each once: 1 to 128 visible ASCII
    * characters without "#" each. Empty means the owner of the target.
    *
    * @generated from field: repeated string owner_ids = 3;
@@ -1080,7 +1081,7 @@ export const RetractEventResponse_ResultSchema: GenMessage<RetractEventResponse_
  */
 export type GetPreferencesRequest = Message<"meguri.notifications.v1.GetPreferencesRequest"> & {
   /**
-   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -1173,14 +1174,14 @@ export const UpdatePreferencesResponseSchema: GenMessage<UpdatePreferencesRespon
  */
 export type SetPersonMutedRequest = Message<"meguri.notifications.v1.SetPersonMutedRequest"> & {
   /**
-   * The owner who mutes: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner who mutes: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
   ownerId: string;
 
   /**
-   * The person, not the owner: 1 to 64 visible ASCII characters without "#". Required.
+   * The person, not the owner: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string user_id = 2;
    */
@@ -1229,7 +1230,7 @@ export const SetPersonMutedResponseSchema: GenMessage<SetPersonMutedResponse> = 
  */
 export type ListMutedPeopleRequest = Message<"meguri.notifications.v1.ListMutedPeopleRequest"> & {
   /**
-   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -1243,7 +1244,7 @@ export type ListMutedPeopleRequest = Message<"meguri.notifications.v1.ListMutedP
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * The next_page_token of the page before, at most 2,048 characters, sent with the same other
    * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 3;
@@ -1293,14 +1294,14 @@ export const ListMutedPeopleResponseSchema: GenMessage<ListMutedPeopleResponse> 
  */
 export type BlockPersonRequest = Message<"meguri.notifications.v1.BlockPersonRequest"> & {
   /**
-   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
   ownerId: string;
 
   /**
-   * The person, not the owner: 1 to 64 visible ASCII characters without "#". Required.
+   * The person, not the owner: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string user_id = 2;
    */
@@ -1349,7 +1350,7 @@ export const BlockPersonResponseSchema: GenMessage<BlockPersonResponse> = /*@__P
  */
 export type ListMutedTargetsRequest = Message<"meguri.notifications.v1.ListMutedTargetsRequest"> & {
   /**
-   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -1363,7 +1364,7 @@ export type ListMutedTargetsRequest = Message<"meguri.notifications.v1.ListMuted
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * The next_page_token of the page before, at most 2,048 characters, sent with the same other
    * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 3;
@@ -1413,7 +1414,7 @@ export const ListMutedTargetsResponseSchema: GenMessage<ListMutedTargetsResponse
  */
 export type SetTargetMutedRequest = Message<"meguri.notifications.v1.SetTargetMutedRequest"> & {
   /**
-   * The owner of the target: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the target: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */

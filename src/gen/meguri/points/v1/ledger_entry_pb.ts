@@ -32,9 +32,10 @@ export type EventName = Message<"meguri.points.v1.EventName"> & {
   origin: EventOrigin;
 
   /**
-   * The id of the event: 1 to 138 visible ASCII characters without "#". Required. Ids that callers
-   * choose have at most 128; the expiry after a refund or a release has the month and the id of that
-   * in its own.
+   * The id of the event: 1 to 257 bytes without "#" and controls. Required. Ids that callers choose
+   * are 1 to 128 visible ASCII characters; that of a row of a bulk grant has the ids of the bulk grant
+   * and of the user, and the expiry after a refund or a release has the month and the id of that in its
+   * own.
    *
    * @generated from field: string event_id = 2;
    */

@@ -150,7 +150,7 @@ export type ListProgramsRequest = Message<"meguri.programs.v1.ListProgramsReques
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters. Empty means the first
+   * The next_page_token of the page before, at most 2,048 characters. Empty means the first
    * page.
    *
    * @generated from field: string page_token = 2;
@@ -378,7 +378,7 @@ export type ListBulkRulesChangesRequest = Message<"meguri.programs.v1.ListBulkRu
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters. Empty means the first page.
+   * The next_page_token of the page before, at most 2,048 characters. Empty means the first page.
    *
    * @generated from field: string page_token = 3;
    */

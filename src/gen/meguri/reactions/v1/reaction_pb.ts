@@ -88,7 +88,7 @@ export type ReactionSummary = Message<"meguri.reactions.v1.ReactionSummary"> & {
   state: ReactionSummary_State;
 
   /**
-   * The counts by kind, in the order of the kinds' names, at most 16. Empty unless the state is
+   * The counts by kind, in the order of the kinds' names, at most 32. Empty unless the state is
    * ACTIVE.
    *
    * @generated from field: repeated meguri.reactions.v1.ReactionSummary.Count counts = 3;

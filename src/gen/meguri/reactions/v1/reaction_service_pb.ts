@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/reaction_service.proto.
  */
 export const file_meguri_reactions_v1_reaction_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SE21lZ3VyaS5yZWFjdGlvbnMudjEirwEKFVJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBJACgt0YXJnZXRfbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEByLsYBRIfCghvd25lcl9pZBgCIAEoCUINukgGcgSI6jAByLsYAxIXCgV0aXRsZRgDIAEoCUIIukgFcgMogCASGgoEbGluaxgEIAEoCUIMukgJcgfo6jABKMgBIkUKFlJlZ2lzdGVyVGFyZ2V0UmVzcG9uc2USKwoGdGFyZ2V0GAEgASgLMhsubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXQiVwoTRGVsZXRlVGFyZ2V0UmVxdWVzdBJACgt0YXJnZXRfbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEByLsYBSJDChREZWxldGVUYXJnZXRSZXNwb25zZRIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldCLhAgoMUmVhY3RSZXF1ZXN0EkAKC3RhcmdldF9uYW1lGAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgq6SAPIAQHIuxgFEhcKBGtpbmQYAiABKAlCCbpIBnIEwOowARIeCgd1c2VyX2lkGAMgASgJQg26SAZyBIjqMAHIuxgEEiAKDGRpc3BsYXlfbmFtZRgEIAEoCUIKukgHcgUgASiAIBIRCglleGNsdXNpdmUYBSABKAgSHQoVc3VwcHJlc3Nfbm90aWZpY2F0aW9uGAYgASgIEj0KCWNvb2xfZG93bhgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIPukgMqgEJIgUIgJqeATIAEkMKDXJlZ3JvdXBfYWZ0ZXIYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CEbpIDqoBCyIFCICKig8yAgg8IjgKDVJlYWN0UmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBIWCg5yZWFjdGlvbl9jb3VudBgCIAEoAyKLAQoOVW5yZWFjdFJlcXVlc3QSQAoLdGFyZ2V0X25hbWUYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAci7GAUSFwoEa2luZBgCIAEoCUIJukgGcgTA6jABEh4KB3VzZXJfaWQYAyABKAlCDbpIBnIEiOowAci7GAQiOgoPVW5yZWFjdFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSFgoOcmVhY3Rpb25fY291bnQYAiABKAMiqgEKIEJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXF1ZXN0EkUKDHRhcmdldF9uYW1lcxgBIAMoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIOukgHkgEECAEQZMi7GAUSIAoJdmlld2VyX2lkGAIgASgJQg26SAZyBJDqMAHIuxgEEh0KFWluY2x1ZGVfbGF0ZXN0X2FjdG9ycxgDIAEoCCJcCiFCYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVzcG9uc2USNwoJc3VtbWFyaWVzGAEgAygLMiQubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkisgEKGkxpc3RUYXJnZXRSZWFjdGlvbnNSZXF1ZXN0EkAKC3RhcmdldF9uYW1lGAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgq6SAPIAQHIuxgFEhcKBGtpbmQYAiABKAlCCbpIBnIEwOowARIaCglwYWdlX3NpemUYAyABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgEIAEoCUIJukgGcgTg6jABImgKG0xpc3RUYXJnZXRSZWFjdGlvbnNSZXNwb25zZRIwCglyZWFjdGlvbnMYASADKAsyHS5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKYAQoYTGlzdFVzZXJSZWFjdGlvbnNSZXF1ZXN0Eh4KB3VzZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAQSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowARIhCgVraW5kcxgEIAMoCUISukgPkgEMEBAYASIGcgS46jABImYKGUxpc3RVc2VyUmVhY3Rpb25zUmVzcG9uc2USMAoJcmVhY3Rpb25zGAEgAygLMh0ubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkypQcKD1JlYWN0aW9uU2VydmljZRJ/Cg5SZWdpc3RlclRhcmdldBIqLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVnaXN0ZXJUYXJnZXRSZXF1ZXN0GisubWVndXJpLnJlYWN0aW9ucy52MS5SZWdpc3RlclRhcmdldFJlc3BvbnNlIhSQAgKyuxgNdGFyZ2V0cy53cml0ZRJ5CgxEZWxldGVUYXJnZXQSKC5tZWd1cmkucmVhY3Rpb25zLnYxLkRlbGV0ZVRhcmdldFJlcXVlc3QaKS5tZWd1cmkucmVhY3Rpb25zLnYxLkRlbGV0ZVRhcmdldFJlc3BvbnNlIhSQAgKyuxgNdGFyZ2V0cy53cml0ZRJmCgVSZWFjdBIhLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3RSZXF1ZXN0GiIubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdFJlc3BvbnNlIhaQAgKyuxgPcmVhY3Rpb25zLndyaXRlEmwKB1VucmVhY3QSIy5tZWd1cmkucmVhY3Rpb25zLnYxLlVucmVhY3RSZXF1ZXN0GiQubWVndXJpLnJlYWN0aW9ucy52MS5VbnJlYWN0UmVzcG9uc2UiFpACArK7GA9yZWFjdGlvbnMud3JpdGUSoQEKGUJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXMSNS5tZWd1cmkucmVhY3Rpb25zLnYxLkJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXF1ZXN0GjYubWVndXJpLnJlYWN0aW9ucy52MS5CYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVzcG9uc2UiFZACAbK7GA5yZWFjdGlvbnMucmVhZBKPAQoTTGlzdFRhcmdldFJlYWN0aW9ucxIvLm1lZ3VyaS5yZWFjdGlvbnMudjEuTGlzdFRhcmdldFJlYWN0aW9uc1JlcXVlc3QaMC5tZWd1cmkucmVhY3Rpb25zLnYxLkxpc3RUYXJnZXRSZWFjdGlvbnNSZXNwb25zZSIVkAIBsrsYDnJlYWN0aW9ucy5yZWFkEokBChFMaXN0VXNlclJlYWN0aW9ucxItLm1lZ3VyaS5yZWFjdGlvbnMudjEuTGlzdFVzZXJSZWFjdGlvbnNSZXF1ZXN0Gi4ubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0VXNlclJlYWN0aW9uc1Jlc3BvbnNlIhWQAgGyuxgOcmVhY3Rpb25zLnJlYWRCNVozbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcmVhY3Rpb25zL3YxO3JlYWN0aW9uc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_meguri_access_v1_access, file_meguri_reactions_v1_reaction, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
+  fileDesc("CiptZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SE21lZ3VyaS5yZWFjdGlvbnMudjEirwEKFVJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBJACgt0YXJnZXRfbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEByLsYBRIfCghvd25lcl9pZBgCIAEoCUINukgGcgSg6zAByLsYAxIXCgV0aXRsZRgDIAEoCUIIukgFcgMogCASGgoEbGluaxgEIAEoCUIMukgJcgfo6jABKMgBIkUKFlJlZ2lzdGVyVGFyZ2V0UmVzcG9uc2USKwoGdGFyZ2V0GAEgASgLMhsubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXQiVwoTRGVsZXRlVGFyZ2V0UmVxdWVzdBJACgt0YXJnZXRfbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEByLsYBSJDChREZWxldGVUYXJnZXRSZXNwb25zZRIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldCLhAgoMUmVhY3RSZXF1ZXN0EkAKC3RhcmdldF9uYW1lGAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgq6SAPIAQHIuxgFEhcKBGtpbmQYAiABKAlCCbpIBnIEwOowARIeCgd1c2VyX2lkGAMgASgJQg26SAZyBKDrMAHIuxgEEiAKDGRpc3BsYXlfbmFtZRgEIAEoCUIKukgHcgUgASiAIBIRCglleGNsdXNpdmUYBSABKAgSHQoVc3VwcHJlc3Nfbm90aWZpY2F0aW9uGAYgASgIEj0KCWNvb2xfZG93bhgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIPukgMqgEJIgUIgJqeATIAEkMKDXJlZ3JvdXBfYWZ0ZXIYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CEbpIDqoBCyIFCICKig8yAgg8IjgKDVJlYWN0UmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBIWCg5yZWFjdGlvbl9jb3VudBgCIAEoAyKLAQoOVW5yZWFjdFJlcXVlc3QSQAoLdGFyZ2V0X25hbWUYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAci7GAUSFwoEa2luZBgCIAEoCUIJukgGcgTA6jABEh4KB3VzZXJfaWQYAyABKAlCDbpIBnIEoOswAci7GAQiOgoPVW5yZWFjdFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSFgoOcmVhY3Rpb25fY291bnQYAiABKAMiqgEKIEJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXF1ZXN0EkUKDHRhcmdldF9uYW1lcxgBIAMoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIOukgHkgEECAEQZMi7GAUSIAoJdmlld2VyX2lkGAIgASgJQg26SAZyBJDqMAHIuxgEEh0KFWluY2x1ZGVfbGF0ZXN0X2FjdG9ycxgDIAEoCCJcCiFCYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVzcG9uc2USNwoJc3VtbWFyaWVzGAEgAygLMiQubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkisgEKGkxpc3RUYXJnZXRSZWFjdGlvbnNSZXF1ZXN0EkAKC3RhcmdldF9uYW1lGAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgq6SAPIAQHIuxgFEhcKBGtpbmQYAiABKAlCCbpIBnIEwOowARIaCglwYWdlX3NpemUYAyABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgEIAEoCUIJukgGcgTg6jABImgKG0xpc3RUYXJnZXRSZWFjdGlvbnNSZXNwb25zZRIwCglyZWFjdGlvbnMYASADKAsyHS5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKYAQoYTGlzdFVzZXJSZWFjdGlvbnNSZXF1ZXN0Eh4KB3VzZXJfaWQYASABKAlCDbpIBnIEoOswAci7GAQSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowARIhCgVraW5kcxgEIAMoCUISukgPkgEMEBAYASIGcgS46jABImYKGUxpc3RVc2VyUmVhY3Rpb25zUmVzcG9uc2USMAoJcmVhY3Rpb25zGAEgAygLMh0ubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkypQcKD1JlYWN0aW9uU2VydmljZRJ/Cg5SZWdpc3RlclRhcmdldBIqLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVnaXN0ZXJUYXJnZXRSZXF1ZXN0GisubWVndXJpLnJlYWN0aW9ucy52MS5SZWdpc3RlclRhcmdldFJlc3BvbnNlIhSQAgKyuxgNdGFyZ2V0cy53cml0ZRJ5CgxEZWxldGVUYXJnZXQSKC5tZWd1cmkucmVhY3Rpb25zLnYxLkRlbGV0ZVRhcmdldFJlcXVlc3QaKS5tZWd1cmkucmVhY3Rpb25zLnYxLkRlbGV0ZVRhcmdldFJlc3BvbnNlIhSQAgKyuxgNdGFyZ2V0cy53cml0ZRJmCgVSZWFjdBIhLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3RSZXF1ZXN0GiIubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdFJlc3BvbnNlIhaQAgKyuxgPcmVhY3Rpb25zLndyaXRlEmwKB1VucmVhY3QSIy5tZWd1cmkucmVhY3Rpb25zLnYxLlVucmVhY3RSZXF1ZXN0GiQubWVndXJpLnJlYWN0aW9ucy52MS5VbnJlYWN0UmVzcG9uc2UiFpACArK7GA9yZWFjdGlvbnMud3JpdGUSoQEKGUJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXMSNS5tZWd1cmkucmVhY3Rpb25zLnYxLkJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXF1ZXN0GjYubWVndXJpLnJlYWN0aW9ucy52MS5CYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVzcG9uc2UiFZACAbK7GA5yZWFjdGlvbnMucmVhZBKPAQoTTGlzdFRhcmdldFJlYWN0aW9ucxIvLm1lZ3VyaS5yZWFjdGlvbnMudjEuTGlzdFRhcmdldFJlYWN0aW9uc1JlcXVlc3QaMC5tZWd1cmkucmVhY3Rpb25zLnYxLkxpc3RUYXJnZXRSZWFjdGlvbnNSZXNwb25zZSIVkAIBsrsYDnJlYWN0aW9ucy5yZWFkEokBChFMaXN0VXNlclJlYWN0aW9ucxItLm1lZ3VyaS5yZWFjdGlvbnMudjEuTGlzdFVzZXJSZWFjdGlvbnNSZXF1ZXN0Gi4ubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0VXNlclJlYWN0aW9uc1Jlc3BvbnNlIhWQAgGyuxgOcmVhY3Rpb25zLnJlYWRCNVozbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcmVhY3Rpb25zL3YxO3JlYWN0aW9uc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_meguri_access_v1_access, file_meguri_reactions_v1_reaction, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
 
 /**
  * RegisterTargetRequest describes a target to be registered.
@@ -35,7 +35,7 @@ export type RegisterTargetRequest = Message<"meguri.reactions.v1.RegisterTargetR
   targetName?: TargetName | undefined;
 
   /**
-   * The user who owns the target: 1 to 64 visible ASCII characters without "#". Required.
+   * The user who owns the target: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 2;
    */
@@ -143,15 +143,16 @@ export type ReactRequest = Message<"meguri.reactions.v1.ReactRequest"> & {
   targetName?: TargetName | undefined;
 
   /**
-   * The kind of reaction: 1 to 20 lower-case letters, digits, hyphens and underscores, the first of
-   * them a letter or digit. Empty means "like".
+   * The kind of reaction, such as "love", "+1" or an emoji: 1 to 64 bytes in Unicode's form NFC, without
+   * "#", "~" at its beginning, blanks, controls and invisible characters. One emoji with and without the
+   * emoji selector (U+FE0F) is one kind, which answers have without it. Empty means "like".
    *
    * @generated from field: string kind = 2;
    */
   kind: string;
 
   /**
-   * The person who reacts: 1 to 64 visible ASCII characters without "#". Required.
+   * The person who reacts: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string user_id = 3;
    */
@@ -183,7 +184,7 @@ export type ReactRequest = Message<"meguri.reactions.v1.ReactRequest"> & {
 
   /**
    * How long after the owner has read an earlier reaction of the person this one does not notify the
-   * owner again: 0 to 30 days. Unset means 24 hours.
+   * owner again: 0 to 30 days. Unset means 0: it notifies the owner at once.
    *
    * @generated from field: google.protobuf.Duration cool_down = 7;
    */
@@ -248,15 +249,16 @@ export type UnreactRequest = Message<"meguri.reactions.v1.UnreactRequest"> & {
   targetName?: TargetName | undefined;
 
   /**
-   * The kind of reaction: 1 to 20 lower-case letters, digits, hyphens and underscores, the first of
-   * them a letter or digit. Empty means "like".
+   * The kind of reaction, such as "love", "+1" or an emoji: 1 to 64 bytes in Unicode's form NFC, without
+   * "#", "~" at its beginning, blanks, controls and invisible characters. One emoji with and without the
+   * emoji selector (U+FE0F) is one kind, which answers have without it. Empty means "like".
    *
    * @generated from field: string kind = 2;
    */
   kind: string;
 
   /**
-   * The person: 1 to 64 visible ASCII characters without "#". Required.
+   * The person: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string user_id = 3;
    */
@@ -312,7 +314,7 @@ export type BatchGetReactionSummariesRequest = Message<"meguri.reactions.v1.Batc
   targetNames: TargetName[];
 
   /**
-   * The person whose own reactions are marked: at most 64 visible ASCII characters without "#".
+   * The person whose own reactions are marked: at most 128 visible ASCII characters without "#".
    * Empty means no viewer.
    *
    * @generated from field: string viewer_id = 2;
@@ -322,7 +324,7 @@ export type BatchGetReactionSummariesRequest = Message<"meguri.reactions.v1.Batc
   /**
    * Whether each count has its latest_actors, which costs a read of up to three records for each,
    * and a query for each kind of which a target has no room for three people: with three kinds, ids
-   * of 36 characters have room, and ids of 64 have not.
+   * of 64 characters have room unless title and link are long, and ids of 128 have not.
    *
    * @generated from field: bool include_latest_actors = 3;
    */
@@ -371,8 +373,9 @@ export type ListTargetReactionsRequest = Message<"meguri.reactions.v1.ListTarget
   targetName?: TargetName | undefined;
 
   /**
-   * The kind of reaction: 1 to 20 lower-case letters, digits, hyphens and underscores, the first of
-   * them a letter or digit. Empty means "like".
+   * The kind of reaction, such as "love", "+1" or an emoji: 1 to 64 bytes in Unicode's form NFC, without
+   * "#", "~" at its beginning, blanks, controls and invisible characters. One emoji with and without the
+   * emoji selector (U+FE0F) is one kind, which answers have without it. Empty means "like".
    *
    * @generated from field: string kind = 2;
    */
@@ -387,7 +390,7 @@ export type ListTargetReactionsRequest = Message<"meguri.reactions.v1.ListTarget
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * The next_page_token of the page before, at most 2,048 characters, sent with the same other
    * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 4;
@@ -437,7 +440,7 @@ export const ListTargetReactionsResponseSchema: GenMessage<ListTargetReactionsRe
  */
 export type ListUserReactionsRequest = Message<"meguri.reactions.v1.ListUserReactionsRequest"> & {
   /**
-   * The person: 1 to 64 visible ASCII characters without "#". Required.
+   * The person: 1 to 128 visible ASCII characters without "#". Required.
    *
    * @generated from field: string user_id = 1;
    */
@@ -452,7 +455,7 @@ export type ListUserReactionsRequest = Message<"meguri.reactions.v1.ListUserReac
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * The next_page_token of the page before, at most 2,048 characters, sent with the same other
    * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 3;
@@ -549,10 +552,9 @@ export const ReactionService: GenService<{
    * another display_name, which an unread notification then shows as well; a read one keeps the
    * names that it shows. Some reactions are counted but not notified: those of the target's owner,
    * those that the owner has muted (the target, the kind, the person or everything), and those of a
-   * person whose earlier reaction of this kind the owner has read within the last 24 hours, or the
-   * cool_down of the call.
+   * person whose earlier reaction of this kind the owner has read within the cool_down of the call.
    *
-   * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED (a seventeenth kind, or more
+   * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED (a 33rd kind, or more
    * than 10 GB of reactions of one kind). Retryable: CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.reactions.v1.ReactionService.React

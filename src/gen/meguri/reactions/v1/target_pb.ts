@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/target.proto.
  */
 export const file_meguri_reactions_v1_target: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcmVhY3Rpb25zL3YxL3RhcmdldC5wcm90bxITbWVndXJpLnJlYWN0aW9ucy52MSI8CgpUYXJnZXROYW1lEhcKBHR5cGUYASABKAlCCbpIBnIEuOowARIVCgJpZBgCIAEoCUIJukgGcgSI6jABIo8CCgZUYXJnZXQSNAoLdGFyZ2V0X25hbWUYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSEAoIb3duZXJfaWQYAiABKAkSDQoFdGl0bGUYAyABKAkSDAoEbGluaxgEIAEoCRINCgVtdXRlZBgFIAEoCBIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEI1WjNtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZWFjdGlvbnMvdjE7cmVhY3Rpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_rules_v1_rules]);
+  fileDesc("CiBtZWd1cmkvcmVhY3Rpb25zL3YxL3RhcmdldC5wcm90bxITbWVndXJpLnJlYWN0aW9ucy52MSI8CgpUYXJnZXROYW1lEhcKBHR5cGUYASABKAlCCbpIBnIEuOswARIVCgJpZBgCIAEoCUIJukgGcgSo6zABIo8CCgZUYXJnZXQSNAoLdGFyZ2V0X25hbWUYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSEAoIb3duZXJfaWQYAiABKAkSDQoFdGl0bGUYAyABKAkSDAoEbGluaxgEIAEoCRINCgVtdXRlZBgFIAEoCBIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEI1WjNtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZWFjdGlvbnMvdjE7cmVhY3Rpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_rules_v1_rules]);
 
 /**
  * TargetName names a target.
@@ -33,7 +33,7 @@ export type TargetName = Message<"meguri.reactions.v1.TargetName"> & {
   type: string;
 
   /**
-   * Its id, unique in the type for good: 1 to 64 visible ASCII characters without "#". Required.
+   * Its id, unique in the type for good: 1 to 256 visible ASCII characters without "#". Required.
    *
    * @generated from field: string id = 2;
    */
