@@ -45,7 +45,7 @@ export const reservationUnits: Benchmark = {
             name: "reservation.write_units",
             value: each(created) + each(granted),
             unit: "write units a reservation",
-            target: "<= 17",
+            target: "<= 16",
             baseline: "",
             counted: true,
           },

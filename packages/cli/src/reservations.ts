@@ -72,7 +72,7 @@ export const reservations: Commands = {
     description: "Lists reservations in the order of their times. A change may take a second.",
     takes: [
       "--user <user> = userId: those of this user",
-      "--state <state> = state: those in this state",
+      "--state <state> = state: those in PENDING, PROCESSING or FAILED",
       program,
       `--since <time> = executeTimeFrom: only those at or after ${timeFormat}`,
       "--until <time> = executeTimeBefore: only those before this time",

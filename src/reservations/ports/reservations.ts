@@ -2,7 +2,7 @@
 
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { AccountName } from "../../points/ports/points.ts";
-import type { Reservation } from "../rules/reservation.ts";
+import type { OpenState, Reservation } from "../rules/reservation.ts";
 
 /** Which reservations to list: those due in the window and, if given, with such a reason. */
 export interface ReservationFilter extends Window {
@@ -31,7 +31,7 @@ export interface ReservationReader {
   /** Lists by execute time, merged from all shards. Lags behind by moments. */
   reservationsInState(
     programId: string,
-    state: Reservation["state"],
+    state: OpenState,
     filter: ReservationFilter,
     page: PageRequest,
   ): Promise<Page<Reservation>>;

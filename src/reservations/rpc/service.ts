@@ -19,7 +19,7 @@ import {
   rescheduleReservation,
   retryReservation,
 } from "../use-cases/commands.ts";
-import { getReservation, listReservations } from "../use-cases/queries.ts";
+import { getReservation, type ListedState, listReservations } from "../use-cases/queries.ts";
 import type { VisibleReservation } from "../use-cases/visible-reservation.ts";
 import { reservationBatches } from "./batches.ts";
 import { fromReservation, toExecuteTime, toExpiry, toName, toState } from "./messages.ts";
@@ -90,7 +90,8 @@ const toNameAndChange = (
   context: HandlerContext,
 ) => ({ ...toName(request, context), reason: request.reason });
 
+/** What is listed. The rules of the message let no state pass in which a reservation has ended. */
 const toUserOrState = ({ filter: { case: field, value } }: ListReservationsRequest) =>
-  field === "userId" ? { userId: value } : { state: toState(value) };
+  field === "userId" ? { userId: value } : { state: toState(value) as ListedState };
 
 const toResponse = (visible: VisibleReservation) => ({ reservation: fromReservation(visible) });

@@ -17,6 +17,9 @@ import type { Program } from "../../points/rules/program.ts";
 
 export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";
 
+/** The states of a reservation that has not ended. */
+export type OpenState = Extract<ReservationState, "PENDING" | "FAILED">;
+
 /** The state that a reader gets: a pending reservation whose time has come is PROCESSING. */
 export type VisibleState = ReservationState | "PROCESSING";
 
@@ -163,12 +166,12 @@ export function cancel(
   now: Instant,
 ): Reservation {
   if (reservation.state === "CANCELLED") return reservation;
-  if (!isCancellable(reservation)) throw wrongState(reservation, "cancelled");
+  if (!isOpen(reservation)) throw wrongState(reservation, "cancelled");
   return { ...changed(reservation, request, now), state: "CANCELLED" };
 }
 
-/** Whether a reservation can be cancelled: its points are not granted, and it is not cancelled. */
-export const isCancellable = ({ state }: Reservation): boolean =>
+/** Whether a reservation has not ended: its points are not granted, and it is not cancelled. */
+export const isOpen = ({ state }: Reservation): boolean =>
   state === "PENDING" || state === "FAILED";
 
 /**

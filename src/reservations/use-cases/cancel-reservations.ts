@@ -8,7 +8,8 @@ import type { Deps } from "../ports/deps.ts";
 import {
   type ChangeRequest,
   cancel,
-  isCancellable,
+  isOpen,
+  type OpenState,
   type Reservation,
 } from "../rules/reservation.ts";
 import { doEach, type ItemError, type OnFailed } from "./batches.ts";
@@ -75,7 +76,7 @@ export async function cancelReservations(
   let left = maxReservations;
   do {
     const page = await candidates(deps, request, { size: Math.min(pageSize, left), cursor });
-    const reservations = page.items.filter(isCancellable);
+    const reservations = page.items.filter(isOpen);
     const done = request.force
       ? await cancelEach(deps, request, reservations, onFailed)
       : { cancelled: reservations, skipped: 0, errors: [] };
@@ -98,7 +99,7 @@ async function cancelEach(
     reservations,
     ({ reservationId }) =>
       changeReservation(deps, { ...request, reservationId }, (reservation, { wall }) =>
-        isCancellable(reservation) && isIn(request.filter, reservation)
+        isOpen(reservation) && isIn(request.filter, reservation)
           ? cancel(reservation, request, wall)
           : reservation,
       ),
@@ -139,7 +140,7 @@ async function candidates(
       field: "page_token",
     });
   }
-  const state = from as "PENDING" | "FAILED";
+  const state = from as OpenState;
   const page = { size, cursor: inner || undefined };
   const { items, cursor: next } =
     "userId" in filter

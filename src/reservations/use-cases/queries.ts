@@ -5,13 +5,16 @@ import type { Instant } from "../../platform/words/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import type { ReservationFilter } from "../ports/reservations.ts";
-import type { VisibleState } from "../rules/reservation.ts";
+import type { OpenState } from "../rules/reservation.ts";
 import {
   type ReservationCall,
   reservationNotFound,
   type VisibleReservation,
   visible,
 } from "./visible-reservation.ts";
+
+/** A state by which reservations are listed. */
+export type ListedState = OpenState | "PROCESSING";
 
 /** Reads one reservation. Refusal: RESERVATION_NOT_FOUND. */
 export async function getReservation(
@@ -25,15 +28,15 @@ export async function getReservation(
 }
 
 /**
- * Lists the reservations of a user or in a state, by execute time. A pending reservation whose time
- * has come is listed as PROCESSING. The lists lag behind by moments. With a prefix of the reason,
- * pages may be short or empty while there are more. Refusals: PROGRAM_NOT_FOUND,
+ * Lists the reservations of a user, or those in a state, by execute time. A pending reservation
+ * whose time has come is listed as PROCESSING. The lists lag behind by moments. With a prefix of the
+ * reason, pages may be short or empty while there are more. Refusals: PROGRAM_NOT_FOUND,
  * INVALID_REQUEST for a bad cursor.
  */
 export async function listReservations(
   deps: Pick<Deps, "reader" | "clock" | "programs">,
   programId: string,
-  of: { readonly userId: string } | { readonly state: VisibleState },
+  of: { readonly userId: string } | { readonly state: ListedState },
   filter: ReservationFilter,
   page: PageRequest,
 ): Promise<Page<VisibleReservation>> {
@@ -51,10 +54,10 @@ export async function listReservations(
 }
 
 /** PENDING and PROCESSING are one state of the record, and only the execute time separates them. */
-function narrowed(state: VisibleState, { start, end }: Window, now: Instant): Window {
+function narrowed(state: ListedState, { start, end }: Window, now: Instant): Window {
   if (state === "PENDING") return { start: Math.max(start ?? 0, now + 1), end };
   if (state === "PROCESSING") return { start, end: Math.min(end ?? now + 1, now + 1) };
   return { start, end };
 }
 
-const storedState = (state: VisibleState) => (state === "PROCESSING" ? "PENDING" : state);
+const storedState = (state: ListedState): OpenState => (state === "PROCESSING" ? "PENDING" : state);

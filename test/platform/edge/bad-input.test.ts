@@ -219,7 +219,7 @@ const bad: Record<string, readonly unknown[]> = {
   "GetLedgerEntryRequest.number": [0n, -1n],
   // EventName has rules for its own fields, and the oneof has the rule that it is required.
   "GetLedgerEntryRequest.event": [],
-  "ListReservationsRequest.state": [Reservation_State.UNSPECIFIED, 6, -1],
+  "ListReservationsRequest.state": [0, Reservation_State.DONE, Reservation_State.CANCELLED, 6, -1],
   "GetForecastRequest.time": [
     ...badTimes,
     undefined,

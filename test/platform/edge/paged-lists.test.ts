@@ -292,12 +292,17 @@ describe("ListReservations", () => {
   });
 
   test("in a state: a pending one that is due is PROCESSING", async () => {
-    const { PENDING, PROCESSING, CANCELLED, DONE } = Reservation_State;
+    const { PENDING, PROCESSING, FAILED, DONE, CANCELLED } = Reservation_State;
     const waiting = ["r1", "r2", "r3", "r5", "r6", "r7", "r8"];
     expect(await ids(inState(PENDING))).toEqual(waiting);
     expect(await ids(inState(PROCESSING))).toEqual(["r9"]);
-    expect(await ids(inState(CANCELLED))).toEqual(["r4"]);
-    expect(await ids(inState(DONE))).toEqual([]);
+    expect(await ids(inState(FAILED))).toEqual([]);
+    for (const ended of [DONE, CANCELLED]) {
+      const { reason, fields } = await refusalOf(
+        server.reservations.listReservations(inState(ended)),
+      );
+      expect([reason, fields]).toEqual(["INVALID_REQUEST", ["state"]]);
+    }
     const windowed = { ...inState(PENDING), executeTimeFrom: hour(2), executeTimeBefore: hour(6) };
     expect(await ids(windowed)).toEqual(["r2", "r3", "r5"]);
     expect(
@@ -332,7 +337,7 @@ describe("ListReservations", () => {
     expect(pageToken).not.toBe("");
     for (const wrong of [
       { ...ofUser, pageToken },
-      { ...inState(Reservation_State.DONE), pageToken },
+      { ...inState(Reservation_State.FAILED), pageToken },
       { ...list, executeTimeFrom: hour(1), pageToken },
       { ...list, reasonPrefix: "r", pageToken },
       { ...list, programId: "a", pageToken },

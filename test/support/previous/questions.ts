@@ -61,7 +61,7 @@ const reservations: readonly Question[] = [
     ask("reservations.getReservation", { reservationId }),
   ),
   ask("reservations.listReservations", { userId: "ann" }),
-  ...["PENDING", "PROCESSING", "DONE", "FAILED", "CANCELLED"].map((state) =>
+  ...["PENDING", "PROCESSING", "FAILED"].map((state) =>
     ask("reservations.listReservations", { state: `STATE_${state}` }),
   ),
   ask(

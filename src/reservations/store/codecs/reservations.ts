@@ -23,7 +23,12 @@ import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import type { Reason } from "../../../platform/words/reasons.ts";
 import { type AccountName, shardCount } from "../../../points/ports/points.ts";
 import type { EarlyExpiry } from "../../../points/rules/early-expiry.ts";
-import type { Reservation, ReservationChange, ReservationState } from "../../rules/reservation.ts";
+import {
+  isOpen,
+  type Reservation,
+  type ReservationChange,
+  type ReservationState,
+} from "../../rules/reservation.ts";
 
 const expiryFields = group<EarlyExpiry>({
   expireMonth: optional("em", number),
@@ -99,7 +104,9 @@ export const reservation = defineRecord<"reservation">({
   },
   derived: (value) => ({
     iu: S(userKey(value, value.state)),
-    is: S(stateKey(value, shardOf(value.reservationId, shardCount))),
+    ...(isOpen(value) && {
+      is: S(stateKey(value, shardOf(value.reservationId, shardCount))),
+    }),
     ix: S(`${timeKey(value.executeTime)}#${value.reservationId}`),
   }),
 });
@@ -111,7 +118,7 @@ export const reservation = defineRecord<"reservation">({
 export const userKey = ({ programId, userId }: AccountName, state: ReservationState): string =>
   `${programId}#${userId}${state === "PENDING" ? "" : `#${state[0]}`}`;
 
-/** The hash key of the state index. */
+/** The hash key of the state index, which only has reservations that have not ended. */
 export const stateKey = (
   { programId, state }: Pick<Reservation, "programId" | "state">,
   shard: number,

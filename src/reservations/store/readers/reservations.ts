@@ -18,7 +18,7 @@ import { inTimeWindow, timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import type { Page, Window } from "../../../platform/ports/pages.ts";
 import { type AccountName, shardCount } from "../../../points/ports/points.ts";
 import type { ReservationFilter, ReservationReader } from "../../ports/reservations.ts";
-import type { Reservation, ReservationState } from "../../rules/reservation.ts";
+import type { OpenState, Reservation, ReservationState } from "../../rules/reservation.ts";
 import { reservation, stateKey, userKey } from "../codecs/reservations.ts";
 
 export function reservationReads(client: DynamoDBClient, tableName: TableName): ReservationReader {
@@ -77,7 +77,7 @@ export function reservationReads(client: DynamoDBClient, tableName: TableName): 
 const reservationStates: readonly ReservationState[] = ["PENDING", "DONE", "FAILED", "CANCELLED"];
 
 /** The hash keys of a state in the index by state. */
-const keysOf = (programId: string, state: ReservationState) =>
+const keysOf = (programId: string, state: OpenState) =>
   Array.from({ length: shardCount }, (_, shard) => stateKey({ programId, state }, shard));
 
 /**
