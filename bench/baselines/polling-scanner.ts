@@ -23,10 +23,15 @@ async function scan(): Promise<void> {
   let cursor: string | undefined;
   do {
     const window = { start: undefined, end: Date.now() + 1 };
-    const page = await deps.reader.reservationsInState("default", "PENDING", window, {
-      size: pageSize,
-      cursor,
-    });
+    const page = await deps.reader.reservationsInState(
+      { programId: "default" },
+      "PENDING",
+      window,
+      {
+        size: pageSize,
+        cursor,
+      },
+    );
     await inParallel(inFlight, page.items, ({ programId, reservationId, userId }) =>
       executeReservation(deps, { programId, reservationId, userId }),
     );

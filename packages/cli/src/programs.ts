@@ -114,6 +114,7 @@ export const programs: Commands = {
       "--lifetime-months <months> = program.lifetimeMonths: how long points live, up to 36",
       "--notices <json> = program.notices: of what members are notified",
       "--bulk-rules <json> = program.bulkRules: limits and approvals",
+      "--reservation-shard-count <n> = program.reservationShardCount: 16, 64 or 256; never lowered",
       "--etag <etag> = program.etag: change nothing unless `program list --json` shows this etag",
     ],
     examples: [

@@ -2,13 +2,16 @@
 
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { AccountName } from "../../points/ports/points.ts";
+import { reservationShardsOf, type ShardedProgram } from "../../points/rules/program.ts";
 import type { Hold } from "../rules/hold.ts";
 
 /**
- * The shards of the holds that are HELD. They are fewer than those of other records, because the
- * sweeps of workers read all of them; these take 2,000 holds of a program a second.
+ * The number of shards of the holds of a program that are HELD, by that of its reservations. They
+ * are fewer, because the sweeps of workers read all of them; the least number takes 2,000 holds a
+ * second.
  */
-export const heldShardCount = 4;
+export const heldShardsOf = (program: Partial<ShardedProgram>): number =>
+  reservationShardsOf(program) / 4;
 
 export interface HoldReader {
   /** Lists an account's holds, latest `until` first. Lags behind by moments. */

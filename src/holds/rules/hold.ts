@@ -27,6 +27,7 @@ import {
   withEntry,
   withRestored,
 } from "../../points/rules/points.ts";
+import type { ShardedProgram } from "../../points/rules/program.ts";
 
 /**
  * A hold is HELD until one of these ends it, whichever is committed first: a capture after which
@@ -38,8 +39,7 @@ export type HoldState = "HELD" | "CAPTURED" | "RELEASED" | "EXPIRED";
  * The record of a hold. It decides, and its workflow only reads it. It is also what makes the hold,
  * its captures and its release happen once.
  */
-export interface Hold extends Annotations {
-  readonly programId: string;
+export interface Hold extends Annotations, ShardedProgram {
   /** Unique in the program for good. Contains no `/`, so that names of its events are unique. */
   readonly holdId: string;
   readonly userId: string;
@@ -191,6 +191,7 @@ export function hold(
       entryNumber: entry.number,
       availablePoints: entry.availablePoints,
       captures: [],
+      reservationShardCount: state.program.reservationShardCount,
     },
   };
 }

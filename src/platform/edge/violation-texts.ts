@@ -112,6 +112,7 @@ function textOfType(field: DescField, rules: JsonObject): string {
       return enumText(field, own.not_in);
     default:
       return joined([
+        Array.isArray(own.in) ? `one of ${own.in.map(format).join(", ")}` : "",
         own.gt === undefined ? "" : `more than ${format(own.gt)}`,
         range(own.gte, own.lte, ""),
       ]);

@@ -83,7 +83,13 @@ const table = {
   WRONG_STATE: {
     code: "FAILED_PRECONDITION",
     retryable: false,
-    metadata: { state: "text?", type: "text?", revision: "integer?", lifetime_months: "integer?" },
+    metadata: {
+      state: "text?",
+      type: "text?",
+      revision: "integer?",
+      lifetime_months: "integer?",
+      reservation_shard_count: "integer?",
+    },
     meaning: "The operation does not fit the state or the type of what the request names.",
     advice: "read the current state first",
   },

@@ -19,6 +19,8 @@ export interface Program {
   readonly resumeTime?: Instant;
   /** Present while the program notifies its members of something. */
   readonly notices?: ProgramNotices;
+  /** Absent for the least number of shards. */
+  readonly reservationShardCount?: number | undefined;
   /** The latest month end whose sweep was whole; absent before the first one. */
   readonly monthEnd?: MonthEnd;
 }
@@ -51,6 +53,15 @@ export interface LifetimeChange {
   readonly lifetimeMonths: number;
   readonly effectiveTime: Instant;
 }
+
+/**
+ * A program by its id, and the number of shards of its reservations. Records have the number that
+ * their program had when they were made.
+ */
+export type ShardedProgram = Pick<Program, "programId" | "reservationShardCount">;
+
+/** The least number of shards of the reservations of a program that have not ended. */
+export const leastReservationShards = 16;
 
 export const defaultTimeZone = "Asia/Tokyo";
 export const defaultLifetimeMonths = 12;
@@ -117,6 +128,28 @@ export function setNotices(program: Program, notices: ProgramNotices): Program {
   return expiryDays > 0 || reservedGrants
     ? { ...rest, notices: { expiryDays, reservedGrants } }
     : rest;
+}
+
+/**
+ * Returns the number of shards of reservations. That of a record is no larger than that of its
+ * program: whoever reads the program, then all its shards, meets each record.
+ */
+export const reservationShardsOf = ({ reservationShardCount }: Partial<ShardedProgram>): number =>
+  reservationShardCount ?? leastReservationShards;
+
+/**
+ * Raises the number of shards of reservations. A program that has this number does not change.
+ * Throws WRONG_STATE for a lower one, because records may be in the shards above it.
+ */
+export function addShards(program: Program, reservationShardCount: number): Program {
+  const before = reservationShardsOf(program);
+  if (reservationShardCount === before) return program;
+  if (reservationShardCount < before) {
+    throw new DomainError("WRONG_STATE", "the number of shards can be raised, never lowered", {
+      reservation_shard_count: String(before),
+    });
+  }
+  return { ...program, reservationShardCount };
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { AccountName } from "../../points/ports/points.ts";
+import type { ShardedProgram } from "../../points/rules/program.ts";
 import type { OpenState, Reservation } from "../rules/reservation.ts";
 
 /** Which reservations to list: those due in the window and, if given, with such a reason. */
@@ -30,14 +31,14 @@ export interface ReservationReader {
   ): Promise<Page<Reservation>>;
   /** Lists by execute time, merged from all shards. Lags behind by moments. */
   reservationsInState(
-    programId: string,
+    program: ShardedProgram,
     state: OpenState,
     filter: ReservationFilter,
     page: PageRequest,
   ): Promise<Page<Reservation>>;
   /**
-   * Lists the PENDING ones of one of the `shardCount` shards of a program by execute time. Lags
-   * behind by moments.
+   * Lists the PENDING ones of one of the shards of a program by execute time. Lags behind by
+   * moments.
    */
   pendingInShard(
     programId: string,

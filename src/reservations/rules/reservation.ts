@@ -13,7 +13,7 @@ import {
 import { lifetimeAt } from "../../points/rules/account.ts";
 import { bucketMonth, type EarlyExpiry, whyImpossible } from "../../points/rules/early-expiry.ts";
 import type { LedgerEntry } from "../../points/rules/ledger.ts";
-import type { Program } from "../../points/rules/program.ts";
+import type { Program, ShardedProgram } from "../../points/rules/program.ts";
 
 export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";
 
@@ -27,8 +27,7 @@ export type VisibleState = ReservationState | "PROCESSING";
  * The record of a reservation, a grant for a later moment. State and time of the reservation are
  * those of this record; its workflow only reads it.
  */
-export interface Reservation extends Annotations {
-  readonly programId: string;
+export interface Reservation extends Annotations, ShardedProgram {
   readonly reservationId: string;
   readonly userId: string;
   readonly points: Points;

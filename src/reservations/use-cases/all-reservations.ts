@@ -1,14 +1,17 @@
 /** Reads the reservations and holds of all programs, shard by shard, each record once. */
 import pLimit from "p-limit";
 import type { RecordName } from "../../due/ports/due.ts";
-import { heldShardCount } from "../../holds/ports/holds.ts";
+import { heldShardsOf } from "../../holds/ports/holds.ts";
 import type { Hold } from "../../holds/rules/hold.ts";
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { SweepPage } from "../../platform/work/sweep.ts";
 import { isStoreOutage } from "../../platform/work/unconfirmed-failures.ts";
-import { shardCount } from "../../points/ports/points.ts";
-import type { Program } from "../../points/rules/program.ts";
+import {
+  type Program,
+  reservationShardsOf,
+  type ShardedProgram,
+} from "../../points/rules/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Reservation } from "../rules/reservation.ts";
 
@@ -23,31 +26,32 @@ export interface Selection {
   programs(): Promise<readonly Program[]>;
   /** Whether to read what a program has in a state. */
   isWanted(program: Program, state: DueState): boolean;
-  /** The shards of each program in the order of the reads: all. Cursors contain their indexes. */
-  readonly shards?: readonly Shard[];
+  /** Returns the shards of a program in the order of the reads: all. */
+  readonly shardsOf?: (program: Partial<ShardedProgram>) => readonly Shard[];
 }
 
 /** A shard of the records of a program in a state. */
-interface Shard {
+export interface Shard {
   readonly state: DueState;
   readonly shard: number;
 }
 
 /** All shards of a program. */
-export const allShards: readonly Shard[] = [
-  ...Array.from({ length: shardCount }, (_, shard) => ({ state: "PENDING" as const, shard })),
-  ...Array.from({ length: heldShardCount }, (_, shard) => ({ state: "HELD" as const, shard })),
+export const allShards = (program: Partial<ShardedProgram>): readonly Shard[] => [
+  ...shardsOf("PENDING", reservationShardsOf(program)),
+  ...shardsOf("HELD", heldShardsOf(program)),
 ];
+
+const shardsOf = (state: DueState, length: number): Shard[] =>
+  Array.from({ length }, (_, shard) => ({ state, shard }));
 
 type ShardReader = Pick<Deps["reader"], "pendingInShard" | "heldInShard">;
 
 const everything: Window = { start: undefined, end: undefined };
 
 /** A cursor of the records. Payloads contain it as JSON. */
-interface ShardCursor {
+interface ShardCursor extends Shard {
   readonly programId: string;
-  /** The index of the shard. */
-  readonly shard: number;
   /** The reader's cursor within the shard. */
   readonly after?: string | undefined;
 }
@@ -80,28 +84,35 @@ export function recordPages(
   deps: { readonly reader: ShardReader },
   selection: Selection,
 ): (cursor: string | undefined) => Promise<RecordPage> {
-  const { shards = allShards } = selection;
+  const { shardsOf = allShards } = selection;
   let programs: readonly Program[] | undefined;
   /** The reads that have begun, by their cursors, and the cursor of the next one. */
   const reads = new Map<string, Promise<Page<DueRecord>>>();
   let ahead: ShardCursor | undefined;
 
+  const programOf = ({ programId }: ShardCursor) =>
+    programs?.find((each) => each.programId === programId);
+
+  const firstCursor = (program: Program | undefined): ShardCursor | undefined =>
+    program && cursorAt(program.programId, shardsOf(program)[0]);
+
   /** The cursor behind a shard: its next shard, or the first one of the next program. */
-  function cursorAfter({ programId, shard }: ShardCursor): ShardCursor | undefined {
-    return shard + 1 < shards.length
-      ? { programId, shard: shard + 1 }
-      : firstCursor(programs?.find((each) => each.programId > programId));
+  function cursorAfter(at: ShardCursor): ShardCursor | undefined {
+    const { programId, state, shard } = at;
+    const shards = shardsOf(programOf(at) ?? {});
+    const index = shards.findIndex((each) => each.state === state && each.shard === shard);
+    const next = cursorAt(programId, shards[index + 1]);
+    return next ?? firstCursor(programs?.find((each) => each.programId > programId));
   }
 
   function beginRead(at: ShardCursor): void {
-    const { programId, after } = at;
-    const shard = shards[at.shard] as Shard;
-    const program = programs?.find((each) => each.programId === programId);
+    const { programId, state, after } = at;
+    const program = programOf(at);
     const request = { size: recordPageSize, cursor: after };
     const page: Promise<Page<DueRecord>> =
-      program && !selection.isWanted(program, shard.state)
+      program && !selection.isWanted(program, state)
         ? Promise.resolve({ items: [] })
-        : inTurn(() => readShard(deps, programId, shard, everything, request));
+        : inTurn(() => readShard(deps, programId, at, everything, request));
     // The call that comes to this cursor gets the error; until then nobody waits for it.
     page.catch(() => {});
     reads.set(JSON.stringify(at), page);
@@ -110,7 +121,7 @@ export function recordPages(
   return async (cursor) => {
     const isFirst = programs === undefined;
     programs ??= await selection.programs();
-    const at = cursor === undefined ? firstCursor(programs[0]) : cursorAt(cursor);
+    const at = cursor === undefined ? firstCursor(programs[0]) : parsed(cursor);
     if (!at) return { items: [] };
     if (isFirst) ahead = cursorAfter(at);
     const key = JSON.stringify(at);
@@ -121,9 +132,7 @@ export function recordPages(
     }
     const read = reads.get(key) as Promise<Page<DueRecord>>;
     reads.delete(key);
-    const page: RecordPage = await read.catch((error) =>
-      unreadPage(at.programId, shards[at.shard] as Shard, error),
-    );
+    const page: RecordPage = await read.catch((error) => unreadPage(at, error));
     const next = page.cursor === undefined ? cursorAfter(at) : { ...at, after: page.cursor };
     return {
       items: page.items,
@@ -147,19 +156,21 @@ const readShard = (
 /** Whether a program has pending reservations or holds that are due before `end`. */
 export async function hasDue(
   deps: Pick<Deps, "reader">,
-  programId: string,
+  program: ShardedProgram,
   end: Instant,
 ): Promise<boolean> {
   const window = { start: undefined, end };
   const page = { size: 1, cursor: undefined };
   const pages = await Promise.all(
-    allShards.map((shard) => inTurn(() => readShard(deps, programId, shard, window, page))),
+    allShards(program).map((shard) =>
+      inTurn(() => readShard(deps, program.programId, shard, window, page)),
+    ),
   );
   return pages.some(({ items }) => items.length > 0);
 }
 
 /** The page of a shard that cannot be read. Throws the error of an outage. */
-function unreadPage(programId: string, { state, shard }: Shard, error: unknown): RecordPage {
+function unreadPage({ programId, state, shard }: ShardCursor, error: unknown): RecordPage {
   if (isStoreOutage(error)) throw error;
   const name =
     state === "HELD"
@@ -168,7 +179,7 @@ function unreadPage(programId: string, { state, shard }: Shard, error: unknown):
   return { items: [], unread: { name, error } };
 }
 
-const cursorAt = (cursor: string): ShardCursor => JSON.parse(cursor);
+const parsed = (cursor: string): ShardCursor => JSON.parse(cursor);
 
-const firstCursor = (program: Program | undefined): ShardCursor | undefined =>
-  program && { programId: program.programId, shard: 0 };
+const cursorAt = (programId: string, shard: Shard | undefined): ShardCursor | undefined =>
+  shard && { programId, ...shard };

@@ -4,6 +4,7 @@ import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
+import type { Program } from "../../points/rules/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import {
   type ChangeRequest,
@@ -69,13 +70,17 @@ export async function cancelReservations(
   request: CancelRequest,
   onFailed: OnFailed,
 ): Promise<CancelResult> {
-  await deps.programs.get(request.programId);
+  // A copy may have fewer shards than the servers that reserve meanwhile.
+  const program = await deps.programs.read(request.programId);
   const latest = (request.deadline ?? Number.POSITIVE_INFINITY) - answerMs;
   const total = { cancelled: [] as Reservation[], skipped: 0, errors: [] as ReservationError[] };
   let { cursor } = request;
   let left = maxReservations;
   do {
-    const page = await candidates(deps, request, { size: Math.min(pageSize, left), cursor });
+    const page = await candidates(deps, program, request, {
+      size: Math.min(pageSize, left),
+      cursor,
+    });
     const reservations = page.items.filter(isOpen);
     const done = request.force
       ? await cancelEach(deps, request, reservations, onFailed)
@@ -131,6 +136,7 @@ const isIn = (filter: CancelFilter, { executeTime }: Reservation): boolean =>
  */
 async function candidates(
   { reader }: CancelDeps,
+  program: Program,
   { programId, filter }: CancelRequest,
   { size, cursor }: PageRequest,
 ): Promise<Page<Reservation>> {
@@ -150,7 +156,7 @@ async function candidates(
           { start: undefined, end: undefined },
           page,
         )
-      : await reader.reservationsInState(programId, state, filter, page);
+      : await reader.reservationsInState(program, state, filter, page);
   if (next !== undefined) return { items, cursor: `${state} ${next}` };
   return state === "PENDING" ? { items, cursor: "FAILED " } : { items };
 }

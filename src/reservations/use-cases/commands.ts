@@ -98,6 +98,7 @@ export async function createReservation(
           createTime: wall,
           updateTime: wall,
           traceparent,
+          reservationShardCount: program.reservationShardCount,
         },
     );
   const { record, isChanged, now } = await (validateOnly

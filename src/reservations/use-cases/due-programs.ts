@@ -7,7 +7,7 @@ import type { Instant } from "../../platform/words/month.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
 import { isStoreOutage } from "../../platform/work/unconfirmed-failures.ts";
 import { programRef } from "../../points/ports/records.ts";
-import type { Program } from "../../points/rules/program.ts";
+import type { Program, ShardedProgram } from "../../points/rules/program.ts";
 import { readAllPrograms } from "../../points/use-cases/programs/queries.ts";
 import type { Deps } from "../ports/deps.ts";
 import { hasDue } from "./all-reservations.ts";
@@ -56,9 +56,10 @@ export async function restoreDueHours(
   const { wall } = await clock.now();
   const minute = Math.floor(wall / minuteMs);
   const hasTurn = (i: number) => (minute + apartMinutes * i) % minutesPerDay < turnMinutes;
-  for (const { programId } of programs.filter((_, i) => hasTurn(i))) {
+  for (const program of programs.filter((_, i) => hasTurn(i))) {
+    const { programId } = program;
     try {
-      const isDue = await hasDue({ reader }, programId, wall).catch((error) => {
+      const isDue = await hasDue({ reader }, program, wall).catch((error) => {
         onFailed(programId, error);
         // Other records of the program may be readable and due.
         return !isStoreOutage(error);
@@ -88,8 +89,9 @@ export async function endDueHours(
   for (const [i, [programId, hours]] of [...ended].entries()) {
     try {
       const last = Math.max(...hours.map(({ hour }) => hour));
-      const isPaused = programs[i]?.reservationPause !== undefined;
-      const isLeft = isPaused || (await hasDue({ reader }, programId, last + hourMs));
+      const program: ShardedProgram & Partial<Program> = programs[i] ?? { programId };
+      const isPaused = program.reservationPause !== undefined;
+      const isLeft = isPaused || (await hasDue({ reader }, program, last + hourMs));
       for (const each of hours) {
         if (isLeft && each.hour === last) continue;
         await changeRecord({ engine }, { ref: dueHourRef(each) }, () => undefined);

@@ -5,7 +5,7 @@ import type { Instant } from "../../platform/words/month.ts";
 import { isStoreOutage } from "../../platform/work/unconfirmed-failures.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Reservation } from "../rules/reservation.ts";
-import type { allShards } from "./all-reservations.ts";
+import type { Shard } from "./all-reservations.ts";
 import { dueProgramIds } from "./due-programs.ts";
 
 /** A read looks so far ahead, and is not repeated for as long where nothing is due. */
@@ -21,7 +21,7 @@ export interface DueMemory {
   /** By shard, when something in it may be overdue. */
   readonly nextReads: Map<string, Instant>;
   /** By program, where its next sweep begins. */
-  readonly cursors: Map<string, { readonly shards: typeof allShards; readonly cursor: string }>;
+  readonly cursors: Map<string, { readonly shards: readonly Shard[]; readonly cursor: string }>;
   /** By the name of a record or a program: since when it fails, and until when it is left alone. */
   readonly failures: Map<string, { readonly since: Instant; readonly until: Instant }>;
 }

@@ -115,12 +115,14 @@ export async function executeOverdue(
   async function takeTurn(programId: string): Promise<void> {
     const copy = deps.programs.recent(programId, readAheadMs);
     // One that is paused may have been resumed.
-    const program = copy?.reservationPause ? undefined : copy;
-    const { shards, cursor } = cursors.get(programId) ?? { shards: fromAnywhere(allShards) };
+    const program = copy && !copy.reservationPause ? copy : await deps.programs.read(programId);
+    const { shards, cursor } = cursors.get(programId) ?? {
+      shards: fromAnywhere(allShards(program)),
+    };
     const readPage = recordPages(reads, {
-      programs: async () => [program ?? (await deps.programs.read(programId))],
+      programs: async () => [program],
       isWanted: ({ reservationPause }, state) => state === "HELD" || !reservationPause,
-      shards,
+      shardsOf: () => shards,
     });
     const end = performance.now() + turnMs;
     const { cursor: next, ...done } = await sweep<

@@ -29,8 +29,8 @@ export async function getReservation(
 
 /**
  * Lists the reservations of a user, or those in a state, by execute time. A pending reservation
- * whose time has come is listed as PROCESSING. The lists lag behind by moments. With a prefix of the
- * reason, pages may be short or empty while there are more. Refusals: PROGRAM_NOT_FOUND,
+ * whose time has come is listed as PROCESSING. The lists lag behind by moments. With a prefix of
+ * the reason, pages may be short or empty while there are more. Refusals: PROGRAM_NOT_FOUND,
  * INVALID_REQUEST for a bad cursor.
  */
 export async function listReservations(
@@ -40,7 +40,10 @@ export async function listReservations(
   filter: ReservationFilter,
   page: PageRequest,
 ): Promise<Page<VisibleReservation>> {
-  await deps.programs.get(programId);
+  // A copy may have fewer shards than the servers that reserve meanwhile.
+  const program = await ("state" in of
+    ? deps.programs.read(programId)
+    : deps.programs.get(programId));
   const { wall } = await deps.clock.now();
   const range = "state" in of ? { ...filter, ...narrowed(of.state, filter, wall) } : filter;
   const isEmpty = range.start !== undefined && range.end !== undefined && range.start >= range.end;
@@ -49,7 +52,7 @@ export async function listReservations(
   const found =
     "userId" in of
       ? await deps.reader.reservationsOfUser({ programId, userId: of.userId }, range, page)
-      : await deps.reader.reservationsInState(programId, storedState(of.state), range, page);
+      : await deps.reader.reservationsInState(program, storedState(of.state), range, page);
   return { ...found, items: found.items.map((reservation) => visible(reservation, wall)) };
 }
 

@@ -185,6 +185,7 @@ const bad: Record<string, readonly unknown[]> = {
   ],
   "CreateProgramRequest.lifetime_months": badLifetimes,
   "Program.lifetime_months": [0, ...badLifetimes],
+  "Program.reservation_shard_count": [-1, 1, 15, 17, 128, 257],
   "Notices.expiry_days": [-1, 28],
   "BulkRules.max_points_per_row": badPoints.slice(1),
   "BulkRules.max_total_points": badTotals,

@@ -53,6 +53,7 @@ describe("every rule of the protos", () => {
     "bytes.max_len",
     ...["int32", "int64", "timestamp"].flatMap((type) => [`${type}.gte`, `${type}.lte`]),
     ...["duration.gt", "duration.gte", "duration.lte"],
+    "int32.in",
     ...["enum.defined_only", "enum.not_in"],
     ...["repeated.min_items", "repeated.max_items", "repeated.unique"],
     ...["required", "ignore", "cel"],

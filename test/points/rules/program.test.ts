@@ -4,10 +4,12 @@ import { asService } from "../../../src/platform/words/caller.ts";
 import { monthStart, parseMonth } from "../../../src/platform/words/month.ts";
 import { expiredMonth, firstExpireTime, lifetimeAt } from "../../../src/points/rules/account.ts";
 import {
+  addShards,
   lengthen,
   lengtheningDelayMs,
   monthsBehind,
   pauseReservations,
+  reservationShardsOf,
   resumeReservations,
   setNotices,
   withMonthEnd,
@@ -50,6 +52,17 @@ describe("lifetimes", () => {
     expect(lifetimeAt(second, day("2026-03-20"))).toBe(3);
     expect(lifetimeAt(second, day("2026-03-21"))).toBe(9);
   });
+});
+
+test("shards of reservations become more, never fewer", () => {
+  const of = program(3);
+  expect(addShards(of, 16)).toBe(of);
+  const more = addShards(of, 64);
+  expect([reservationShardsOf(of), reservationShardsOf(more)]).toEqual([16, 64]);
+  expect(addShards(more, 64)).toBe(more);
+  expect(() => addShards(more, 16)).toThrow(
+    expect.objectContaining({ reason: "WRONG_STATE", metadata: { reservation_shard_count: "64" } }),
+  );
 });
 
 test("a pause of reservations stays until a resume, and neither has an effect twice", () => {

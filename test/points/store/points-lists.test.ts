@@ -121,7 +121,8 @@ describe("lists", () => {
     const byTime = (x: Reservation, y: Reservation) => (key(x) < key(y) ? -1 : 1);
     const pending = rows.filter(({ state }) => state === "PENDING").sort(byTime);
     const window = { start: undefined, end: undefined };
-    const ask = (page: PageRequest) => reader.reservationsInState(p, "PENDING", window, page);
+    const ask = (page: PageRequest) =>
+      reader.reservationsInState({ programId: p }, "PENDING", window, page);
     expect((await pages(ask, 100)).flat()).toEqual(pending);
     const narrow = { start: base + 3, end: base + 6 };
     const some = pending.filter(
@@ -135,7 +136,7 @@ describe("lists", () => {
       [narrow, 4, some],
     ] as const) {
       const found = await pages(
-        (page) => reader.reservationsInState(p, "PENDING", filter, page),
+        (page) => reader.reservationsInState({ programId: p }, "PENDING", filter, page),
         size,
       );
       expect(found.flat()).toEqual(wanted);
@@ -145,7 +146,10 @@ describe("lists", () => {
     expect(
       new Set(pending.map(({ reservationId }) => shardOf(reservationId, shardCount))).size,
     ).toBeGreaterThan(8);
-    const failed = await pages((page) => reader.reservationsInState(p, "FAILED", window, page), 60);
+    const failed = await pages(
+      (page) => reader.reservationsInState({ programId: p }, "FAILED", window, page),
+      60,
+    );
     expect(failed.flat()).toEqual(rows.filter(({ state }) => state === "FAILED").sort(byTime));
   });
 });
@@ -179,7 +183,7 @@ describe("reservations by the beginning of their reason", () => {
         (page) =>
           of === "user"
             ? reader.reservationsOfUser({ programId: p, userId: "u" }, filter, page)
-            : reader.reservationsInState(p, "PENDING", filter, page),
+            : reader.reservationsInState({ programId: p }, "PENDING", filter, page),
         size,
       );
     };

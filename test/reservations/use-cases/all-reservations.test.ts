@@ -1,11 +1,10 @@
 /** Tests how the pending reservations and the holds of all programs are read. */
 import { describe, expect, test, vi } from "vitest";
-import { heldShardCount } from "../../../src/holds/ports/holds.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
-import { shardCount } from "../../../src/points/contract/points.ts";
+import { leastReservationShards } from "../../../src/points/rules/program.ts";
 import { readAllPrograms } from "../../../src/points/use-cases/programs/queries.ts";
-import { recordPages } from "../../../src/reservations/use-cases/all-reservations.ts";
+import { allShards, recordPages } from "../../../src/reservations/use-cases/all-reservations.ts";
 import { createReservationFixture } from "../../support/fixtures/memory-reservations.ts";
 import { idOf } from "../../support/fixtures/record-names.ts";
 
@@ -33,7 +32,7 @@ describe("the pages of pending records", () => {
       cursor = next;
     } while (cursor !== undefined);
     expect(found.toSorted()).toEqual([...ids.map((id) => `p ${id}`), "q r-0"].toSorted());
-    expect(read).toHaveBeenCalledTimes(2 * shardCount);
+    expect(read).toHaveBeenCalledTimes(2 * leastReservationShards);
     expect(programs).toHaveBeenCalledTimes(1);
   });
 
@@ -68,6 +67,6 @@ describe("the pages of pending records", () => {
     await expect(readAll()).rejects.toThrow("away");
     expect(most).toBe(16);
     // Those of the first program, and three shards of the second one.
-    expect(pages).toBe(shardCount + heldShardCount + 3);
+    expect(pages).toBe(allShards({}).length + 3);
   });
 });

@@ -1,8 +1,7 @@
 /** Tests when the sweeps of a process read a shard again. */
 import { expect, test, vi } from "vitest";
-import { heldShardCount } from "../../../src/holds/ports/holds.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
-import { shardCount } from "../../../src/points/contract/points.ts";
+import { allShards } from "../../../src/reservations/use-cases/all-reservations.ts";
 import { createDueMemory } from "../../../src/reservations/use-cases/due-reads.ts";
 import { createReservationFixture } from "../../support/fixtures/memory-reservations.ts";
 import { sweepAll } from "../../support/fixtures/sweep-overdue.ts";
@@ -29,7 +28,7 @@ function setUp(isHeld = () => false) {
   };
 }
 
-const shards = shardCount + heldShardCount;
+const shards = allShards({}).length;
 
 test("within 10 s, one in which nothing is due is not read again", async () => {
   const { clock, reserve, sweep } = setUp();
@@ -68,7 +67,7 @@ test("one in which this process holds what is due is not read each time", async 
 
 test("one in which this process holds more than a page is not read each time", async () => {
   const { clock, reserve, sweep } = setUp(() => true);
-  const ids = Array.from({ length: shardCount * 60 }, (_, n) => `held-${n}`);
+  const ids = Array.from({ length: shards * 60 }, (_, n) => `held-${n}`);
   for (const id of ids) await reserve(id, { inMs: -1_001 });
   expect((await sweep()).shards).toBeGreaterThan(shards);
   clock.time += 2_999;

@@ -45,6 +45,9 @@ export async function storePrograms({ deps, step }: Recorder): Promise<void> {
   await step("notify the members of a program", () =>
     updateProgram(deps, { ...program, notices: { expiryDays: 7, reservedGrants: true } }),
   );
+  await step("spread its reservations over more shards", () =>
+    updateProgram(deps, { ...program, reservationShardCount: 64 }),
+  );
   await step("set the rules for bulk grants", () =>
     updateProgram(deps, {
       ...program,

@@ -22,7 +22,7 @@ import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
 import { monthChanges } from "../../../points/store/codecs/points.ts";
-import { heldShardCount } from "../../ports/holds.ts";
+import { heldShardsOf } from "../../ports/holds.ts";
 import type { Capture, Hold, HoldState, Release } from "../../rules/hold.ts";
 
 export const hold = defineRecord<"hold">({
@@ -63,11 +63,12 @@ export const hold = defineRecord<"hold">({
       "e",
       tuple<Release>({ points: number, entryNumber: number, availablePoints: number }),
     ),
+    reservationShardCount: optional("sc", number),
   },
   derived: (value) => ({
     iu: S(holdsOfUserKey(value)),
     ...(value.state === "HELD" && {
-      is: S(heldKey(value.programId, shardOf(value.holdId, heldShardCount))),
+      is: S(heldKey(value.programId, shardOf(value.holdId, heldShardsOf(value)))),
     }),
     ix: S(untilKey(value)),
   }),

@@ -8,7 +8,13 @@ import { invalid } from "../../../platform/messages/invalid-request.ts";
 import { fromRecord } from "../../../platform/messages/records.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
 import { defaultBulkRules } from "../../rules/bulk-rules.ts";
-import { finalTimeOf, newestLifetime, type ProgramNotices } from "../../rules/program.ts";
+import {
+  finalTimeOf,
+  leastReservationShards,
+  newestLifetime,
+  type ProgramNotices,
+  reservationShardsOf,
+} from "../../rules/program.ts";
 import type { RuledProgram } from "../../use-cases/programs/ruled-program.ts";
 import { shownRuleChange, shownRules, toBulkRules } from "./bulk-rules.ts";
 
@@ -27,6 +33,7 @@ export function fromProgram({
       i === 0 ? { ...change, effectiveTime: createTime } : change,
     ),
     reservationPause: pause && { ...pause, finalTime: finalTimeOf(pause) },
+    reservationShardCount: reservationShardsOf(program),
     bulkRules: shownRules(bulkRules),
     bulkRulesChange: ruleChange && shownRuleChange(ruleChange),
     etag,
@@ -35,10 +42,12 @@ export function fromProgram({
 
 /** The changes of a caller's update. What is named and empty is reset; a lifetime cannot be. */
 export function toProgramChanges(masked: Partial<ProgramMessage>, proposer: Caller) {
-  const { lifetimeMonths, notices = noNotices, bulkRules } = masked;
+  const { lifetimeMonths, notices = noNotices, bulkRules, reservationShardCount } = masked;
   if (lifetimeMonths === 0) throw invalid("program.lifetime_months", "1 to 36");
   return {
     lifetimeMonths,
+    reservationShardCount:
+      reservationShardCount === 0 ? leastReservationShards : reservationShardCount,
     ...("notices" in masked && { notices }),
     ...("bulkRules" in masked && {
       bulkRules: {

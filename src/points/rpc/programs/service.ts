@@ -98,4 +98,4 @@ const toDecision = (
 ) => ({ programId, digest, reason, ...callOf(context) });
 
 /** The fields of a program that an update can change. */
-const updatable = ["lifetime_months", "notices", "bulk_rules"];
+const updatable = ["lifetime_months", "notices", "bulk_rules", "reservation_shard_count"];

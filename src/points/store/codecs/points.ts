@@ -67,6 +67,7 @@ export const program = defineRecord<"program">({
     notices: maybe(
       group<ProgramNotices>({ expiryDays: field("ne", number), reservedGrants: field("ng", bool) }),
     ),
+    reservationShardCount: optional("rs", number),
     monthEnd: maybe(
       group<MonthEnd>({ month: field("me", number), failedCount: field("mf", number) }),
     ),

@@ -16,7 +16,14 @@ import {
   defaultBulkRules,
   isSameRules,
 } from "../../rules/bulk-rules.ts";
-import { lengthen, newestLifetime, type ProgramNotices, setNotices } from "../../rules/program.ts";
+import {
+  addShards,
+  lengthen,
+  newestLifetime,
+  type ProgramNotices,
+  reservationShardsOf,
+  setNotices,
+} from "../../rules/program.ts";
 import { tellOfRules } from "./bulk-rules.ts";
 import { programNotFound } from "./change-program.ts";
 import { programEtag } from "./etag.ts";
@@ -103,11 +110,12 @@ function firstRulesOf(tx: Transaction, programId: string): BulkRules {
 
 /**
  * Lengthens a program's lifetime, which takes effect in two minutes, sets at once what the members
- * are notified of, and proposes rules for bulk grants. Whatever is absent stays as it is. An update
- * that changes nothing is accepted with any etag, so that it can be sent again after a lost answer.
+ * are notified of, raises the number of shards, and proposes rules for bulk grants. Whatever is
+ * absent stays as it is. An update that changes nothing is accepted with any etag, so that it can
+ * be sent again after a lost answer.
  * Refusals, which change nothing: PROGRAM_NOT_FOUND, ETAG_MISMATCH for an etag, if it is not empty,
- * that is not the present one, WRONG_STATE for a shorter lifetime, INVALID_REQUEST as
- * `checkBulkRules`.
+ * that is not the present one, WRONG_STATE for a shorter lifetime or fewer shards, INVALID_REQUEST
+ * as `checkBulkRules`.
  */
 export async function updateProgram(
   deps: Pick<Deps, "engine" | "reader" | "workflows" | "background" | "reporter">,
@@ -115,6 +123,7 @@ export async function updateProgram(
     readonly programId: string;
     readonly lifetimeMonths?: number | undefined;
     readonly notices?: ProgramNotices | undefined;
+    readonly reservationShardCount?: number | undefined;
     readonly bulkRules?: NewRules | undefined;
     readonly etag?: string;
   },
@@ -131,12 +140,14 @@ export async function updateProgram(
       if (!before) throw programNotFound(programId);
       const change = tx.get(bulkRulesRef(programId));
       const proposed = bulkRules && proposeRules(change, bulkRules.rules, bulkRules.proposer, wall);
+      const { reservationShardCount: shards = reservationShardsOf(before) } = input;
+      const isSpread = shards === reservationShardsOf(before);
       const notifying = notices ? setNotices(before, notices) : before;
       const newest = newestLifetime(before).lifetimeMonths;
       const { lifetimeMonths = newest } = input;
-      if (proposed || notifying !== before || lifetimeMonths !== newest)
+      if (proposed || notifying !== before || lifetimeMonths !== newest || !isSpread)
         requireEtag(etag, programEtag(before, change));
-      const program = lengthen(notifying, lifetimeMonths, calendar);
+      const program = addShards(lengthen(notifying, lifetimeMonths, calendar), shards);
       if (program !== before) tx.put(programRef(programId), program);
       if (proposed) putRules(tx, programId, proposed);
       const ruled = ruledProgram(program, proposed?.latest ?? change, wall);

@@ -7,7 +7,7 @@ import type { Program } from "../../rules/program.ts";
 
 /** Returns the etag of a program. It changes with every field that somebody can change. */
 export function programEtag(program: Program, change: RuleChange | undefined): string {
-  const { lifetimes, reservationPause: pause, notices } = program;
+  const { lifetimes, reservationPause: pause, notices, reservationShardCount } = program;
   return etagOf([
     lifetimes.map(({ lifetimeMonths }) => lifetimeMonths),
     pause && [pause.time, pause.caller.service, pause.caller.subject, pause.reason],
@@ -18,6 +18,7 @@ export function programEtag(program: Program, change: RuleChange | undefined): s
       change.end?.state,
       rulesAsList(change.to),
     ],
+    reservationShardCount,
   ]);
 }
 

@@ -21,8 +21,9 @@ import {
 import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import type { Reason } from "../../../platform/words/reasons.ts";
-import { type AccountName, shardCount } from "../../../points/ports/points.ts";
+import type { AccountName } from "../../../points/ports/points.ts";
 import type { EarlyExpiry } from "../../../points/rules/early-expiry.ts";
+import { reservationShardsOf } from "../../../points/rules/program.ts";
 import {
   isOpen,
   type Reservation,
@@ -101,11 +102,12 @@ export const reservation = defineRecord<"reservation">({
     ),
     traceparent: optional("tp", traceparent),
     lastChange: maybe(lastChange),
+    reservationShardCount: optional("sc", number),
   },
   derived: (value) => ({
     iu: S(userKey(value, value.state)),
     ...(isOpen(value) && {
-      is: S(stateKey(value, shardOf(value.reservationId, shardCount))),
+      is: S(stateKey(value, shardOf(value.reservationId, reservationShardsOf(value)))),
     }),
     ix: S(`${timeKey(value.executeTime)}#${value.reservationId}`),
   }),

@@ -16,7 +16,12 @@ import {
 import { byStateIndex, byUserIndex, type TableName } from "../../../platform/dynamodb/tables.ts";
 import { inTimeWindow, timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import type { Page, Window } from "../../../platform/ports/pages.ts";
-import { type AccountName, shardCount } from "../../../points/ports/points.ts";
+import type { AccountName } from "../../../points/ports/points.ts";
+import {
+  leastReservationShards,
+  reservationShardsOf,
+  type ShardedProgram,
+} from "../../../points/rules/program.ts";
 import type { ReservationFilter, ReservationReader } from "../../ports/reservations.ts";
 import type { OpenState, Reservation, ReservationState } from "../../rules/reservation.ts";
 import { reservation, stateKey, userKey } from "../codecs/reservations.ts";
@@ -47,17 +52,20 @@ export function reservationReads(client: DynamoDBClient, tableName: TableName): 
         ...matching("iu", userKey(name, state), window),
       }),
 
-    async reservationsInState(programId, state, filter, { size, cursor }) {
+    async reservationsInState(program, state, filter, { size, cursor }) {
       if (cursor !== undefined && !isCursorIn(filter, cursor)) throw badCursor();
       // The window of PENDING reservations starts now, which may be later than its end.
       if (isEmpty(filter)) return { items: [] };
+      const keys = keysOf(program, state);
+      // All shards together read as much for a page as the least number of them. One more each, to
+      // find out whether a next page exists.
+      const limit = Math.ceil((size * leastReservationShards) / keys.length) + 1;
       const shards = await Promise.all(
-        keysOf(programId, state).map((key) =>
+        keys.map((key) =>
           firstRecordsOf(client, cursor, {
             TableName: reservations,
             IndexName: byStateIndex,
-            // One more than a page has, to find out whether a next page exists.
-            Limit: size + 1,
+            Limit: limit,
             ...matching("is", key, filter, cursor),
           }),
         ),
@@ -77,8 +85,10 @@ export function reservationReads(client: DynamoDBClient, tableName: TableName): 
 const reservationStates: readonly ReservationState[] = ["PENDING", "DONE", "FAILED", "CANCELLED"];
 
 /** The hash keys of a state in the index by state. */
-const keysOf = (programId: string, state: OpenState) =>
-  Array.from({ length: shardCount }, (_, shard) => stateKey({ programId, state }, shard));
+const keysOf = (program: ShardedProgram, state: OpenState) =>
+  Array.from({ length: reservationShardsOf(program) }, (_, shard) =>
+    stateKey({ programId: program.programId, state }, shard),
+  );
 
 /**
  * The first records of all shards. A shard that is not read to its end is complete up to the record

@@ -25,6 +25,7 @@ interface Change {
   readonly lifetimeMonths?: number;
   readonly notices?: ProgramNotices;
   readonly bulkRules?: BulkRules;
+  readonly reservationShardCount?: number;
 }
 
 /** A program of three months, whose rules need nobody; background tasks run when a test says so. */
@@ -68,8 +69,11 @@ test("all that is given changes in one transaction, and leaves what is not given
   expect(quieter).toEqual({ ...all, notices: grants });
   const laxer = { ...capped, maxPointsPerRow: 600 };
   expect(await update({ bulkRules: laxer })).toEqual({ ...quieter, bulkRules: laxer });
+  expect(await update({ reservationShardCount: 64 })).toMatchObject({
+    ...{ reservationShardCount: 64, notices: grants, bulkRules: laxer },
+  });
   const longer = await update({ lifetimeMonths: 12 });
-  expect(longer).toMatchObject({ notices: grants, bulkRules: laxer });
+  expect(longer).toMatchObject({ notices: grants, reservationShardCount: 64 });
   expect(longer.lifetimes).toHaveLength(3);
 });
 
@@ -78,7 +82,12 @@ test("an update that changes nothing writes nothing", async () => {
   const before = await update({ notices: week, bulkRules: capped });
   store.resetStats();
   expect(await update({})).toEqual(before);
-  const same = { lifetimeMonths: 3, notices: week, bulkRules: { ...capped } };
+  const same = {
+    lifetimeMonths: 3,
+    notices: week,
+    bulkRules: { ...capped },
+    reservationShardCount: 16,
+  };
   expect(await update(same)).toEqual(before);
   expect(store.stats.commits).toBe(0);
 });
@@ -88,6 +97,8 @@ test("a refused lifetime or rule changes nothing else and sets no schedule", asy
   const before = await stored();
   const shorter = update({ lifetimeMonths: 2, notices: week, bulkRules: capped });
   await expect(shorter).rejects.toMatchObject({ reason: "WRONG_STATE" });
+  const fewer = update({ lifetimeMonths: 6, reservationShardCount: 4 });
+  await expect(fewer).rejects.toMatchObject({ reason: "WRONG_STATE" });
   const bulkRules = { ...capped, maxTotalPoints: 0 };
   const uncapped = update({ lifetimeMonths: 6, notices: week, bulkRules });
   await expect(uncapped).rejects.toMatchObject({ reason: "INVALID_REQUEST" });

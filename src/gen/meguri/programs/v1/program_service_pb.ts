@@ -207,7 +207,8 @@ export type UpdateProgramRequest = Message<"meguri.programs.v1.UpdateProgramRequ
   program?: Program | undefined;
 
   /**
-   * The fields to change: lifetime_months, notices, bulk_rules, or "*" for all of them. Each is
+   * The fields to change: lifetime_months, notices, bulk_rules, reservation_shard_count, or "*" for
+   * all of them. Each is
    * replaced as a whole: empty notices notify of nothing, and empty bulk_rules propose those that a
    * program begins with. Rules that are in force or proposed already change nothing. Without a
    * mask, the fields that are not empty in the request are changed.
@@ -470,14 +471,14 @@ export const ProgramService: GenService<{
   /**
    * UpdateProgram changes those fields of a program that update_mask names. A longer lifetime takes
    * effect two minutes after it is written, for every point that has not expired by then. What the
-   * members are notified of changes at once. Rules for bulk grants are proposed: they need as many
+   * members are notified of changes at once, the number of shards within a minute. Rules for bulk grants are proposed: they need as many
    * approvals by other people as the strictest tier in force, are at once in force where that is
    * nobody, and replace a change that is not in force yet. bulk_rules_change of the answer says what
    * has become of them. An etag in the request has to be that of the present program, unless the
    * update changes nothing. Idempotent.
    *
    * Refusals: PROGRAM_NOT_FOUND, ETAG_MISMATCH (the program was changed since it was read),
-   * WRONG_STATE (the lifetime would become shorter), INVALID_REQUEST (a mask with another field,
+   * WRONG_STATE (the lifetime would become shorter, or the shards fewer), INVALID_REQUEST (a mask with another field,
    * totals of tiers that do not rise, or approvals that fall). Retryable: CONTENDED.
    *
    * @generated from rpc meguri.programs.v1.ProgramService.UpdateProgram
