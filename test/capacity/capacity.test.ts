@@ -40,7 +40,7 @@ const settings: Settings = {
 
 /** Read units of a month: passes, whose interval tests shorten, and sweeps of two workers. */
 const idleReads =
-  (27.5 * (86_400_000 / reconcilerTiming.intervalMs) + 2 * 8 * (86_400 / 10)) * (730 / 24);
+  (75.5 * (86_400_000 / reconcilerTiming.intervalMs) + 2 * 8 * (86_400 / 10)) * (730 / 24);
 
 const loadOf = (...args: readonly string[]): Load => readOptions(args).load;
 

@@ -62,10 +62,10 @@ export const measured = {
 } as const;
 
 /**
- * Read units of a pass of the reconciler where nothing waits: 53 queries without a result, and a
+ * Read units of a pass of the reconciler where nothing waits: 149 queries without a result, and a
  * read of the programs. Each further program adds 0.2, its record and its daily check.
  */
-export const idlePassReads = 27.5;
+export const idlePassReads = 75.5;
 
 /**
  * Read units of a worker's sweeps in 10 s in which nothing is due: 16 queries without a result. It

@@ -65,5 +65,5 @@ export interface DueReader {
 /** The shards of the due hours, by program. */
 export const dueHourShardCount = 16;
 
-/** The shards of the pending starts of all programs: 16,000 creations a second. */
-export const markShardCount = 32;
+/** The shards of the pending starts of all programs: 64,000 creations a second. */
+export const markShardCount = 128;
