@@ -1,7 +1,6 @@
 /** Builds the dependencies that server, worker and tools have in common. */
 
 import { readFileSync } from "node:fs";
-import pThrottle from "p-throttle";
 import { createDriveSource } from "./bulk-grants/google-sources/drive.ts";
 import { createSheetSource } from "./bulk-grants/google-sources/sheet.ts";
 import type { BulkSources } from "./bulk-grants/ports/bulk-grants.ts";
@@ -41,6 +40,7 @@ import type { TemporalEndpoint } from "./platform/temporal/connection.ts";
 import { createWorkflowLinks } from "./platform/temporal/links.ts";
 import { createBackgroundTasks } from "./platform/work/background-tasks.ts";
 import { createSystemClock, createTestClock } from "./platform/work/clocks.ts";
+import { createPace } from "./platform/work/pace.ts";
 import { watchStore } from "./platform/work/store-watch.ts";
 import { createDestinations, readDestinations } from "./points/exports/destinations.ts";
 import type { ExportDestinations } from "./points/ports/exports.ts";
@@ -198,6 +198,7 @@ export function compose(
     failedReports: reporter.failed,
   };
   const storeWatch = watchStore({ storeSilenceMs: clients.silenceMs, tallies }, log);
+  const paceSweep = createPace(config.sweepChangesPerSecond);
   return {
     deps: {
       engine,
@@ -211,7 +212,8 @@ export function compose(
       dueHours: createDueHours(engine, clock),
       workflows,
       owners: createTargetOwnerCache(reader),
-      purger: createDynamoPurger(clients, names),
+      paceSweep,
+      purger: createDynamoPurger(clients, names, paceSweep),
       removeSnapshot: createSnapshotRemover(clients.retrying, names("points")),
       unreadCounts,
       bulkGrantStreams,
@@ -224,7 +226,7 @@ export function compose(
         reminderMs: config.approvalReminderHours * hourMs,
         expiryMs: config.approvalExpiryHours * hourMs,
       },
-      awaitRowSlot: createRowSlots(config.bulkRowsPerSecond),
+      awaitRowSlot: createPace(config.bulkRowsPerSecond),
       historyMs: config.historyDays * dayMs,
       background: background.run,
     },
@@ -274,12 +276,3 @@ const composeReporter = (config: Config): CountedReporter => {
   const links = createWorkflowLinks(temporalUiUrl, temporalNamespace);
   return countFailedReports(createSlackReporter({ webhookUrl, links }));
 };
-
-/**
- * Gives a process so many slots for rows a second: one every 10 ms at 100 a second, because several
- * at once would delay the reservations of that moment.
- */
-function createRowSlots(perSecond: number): () => Promise<void> {
-  const limit = Math.max(1, Math.floor(perSecond / 100));
-  return pThrottle({ limit, interval: (limit / perSecond) * 1_000 })(async () => {});
-}

@@ -13,6 +13,7 @@ const pageSize = 1_000;
 export function createDynamoPurger(
   { retrying }: Pick<Clients, "retrying">,
   tableName: TableName,
+  pace: (changes: number) => Promise<void>,
 ): Purger {
   const reactions = tableName("reactions");
 
@@ -27,7 +28,7 @@ export function createDynamoPurger(
       Limit: pageSize,
     });
     const { Items = [], LastEvaluatedKey } = await orUnavailable(retrying.send(query));
-    await deleteItems(retrying, reactions, Items);
+    await deleteItems(retrying, reactions, Items, pace);
     return LastEvaluatedKey !== undefined;
   }
 

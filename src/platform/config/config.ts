@@ -31,6 +31,7 @@ const workerVariables = {
     .max(255, { error: "has to have 255 characters or less" })
     .prefault(manifest.version),
   MEGURI_BULK_ROWS_PER_SECOND: whole(1).prefault("100"),
+  MEGURI_SWEEP_CHANGES_PER_SECOND: whole(100).prefault("500"),
 };
 
 /** The variables that only the setup reads. */
@@ -123,6 +124,8 @@ const toConfig = (env: Env, report: Report) => ({
   exportDestinations: env.MEGURI_EXPORT_DESTINATIONS,
   /** How many rows of bulk grants one worker executes a second. */
   bulkRowsPerSecond: env.MEGURI_BULK_ROWS_PER_SECOND,
+  /** How many changes the sweeps of one worker make a second. */
+  sweepChangesPerSecond: env.MEGURI_SWEEP_CHANGES_PER_SECOND,
   /** How long after its submission a bulk grant without approvals is reported again. */
   approvalReminderHours: env.MEGURI_APPROVAL_REMINDER_HOURS,
   /** How long after its submission a bulk grant without approvals is cancelled. */

@@ -22,6 +22,8 @@ export interface Deps {
   /** The same with attempts that have just ended without an answer. */
   readonly storeUnansweredMs: () => Milliseconds;
   readonly tallies: Tallies;
+  /** Waits until the sweeps of this process may make so many changes: one if left out. */
+  readonly paceSweep: (changes?: number) => Promise<void>;
   /** Runs a task after the caller has its answer. The task may run several times. */
   readonly background: (task: () => Promise<void>) => void;
   /** Reads outside the engine, strongly consistent unless documented to lag behind. */

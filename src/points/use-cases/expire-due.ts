@@ -18,10 +18,7 @@ import {
 /** As many as a partition of the index takes: 500 changes a second, each of about 15 ms. */
 const concurrency = 8;
 
-/**
- * This process expires 64 accounts at a time, so 4,000 a second, for which one CPU is too slow.
- * Further ones take turns, because reservations that are due are granted meanwhile.
- */
+/** This process expires 64 accounts at a time, however many shards and programs it sweeps. */
 const inTurn = pLimit(64);
 
 /** The counts of accounts in which points have expired or nothing was due. */
@@ -46,7 +43,7 @@ interface Months {
  * an outage.
  */
 export async function expireDueInShard(
-  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
+  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs" | "paceSweep">,
   input: DueAccountsShard & Partial<ExpireProgress>,
   shouldContinue: (progress: ExpireProgress) => boolean,
   onFailed: (userId: string, error: unknown) => void = () => {},
@@ -56,7 +53,11 @@ export async function expireDueInShard(
   const { calendar } = await deps.clock.now();
   const month = expiredMonth(program, calendar);
   const brief = failingSoon(deps);
-  const process = (account: AccountName) => inTurn(() => expireDueInAccount(brief, account));
+  const process = (account: AccountName) =>
+    inTurn(async () => {
+      await deps.paceSweep();
+      return expireDueInAccount(brief, account);
+    });
   return sweepDueAccounts(
     deps,
     { programId, shard, month, concurrency, process, onFailed },

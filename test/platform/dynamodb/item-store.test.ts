@@ -28,6 +28,7 @@ import { noTotals } from "../../../src/points/rules/ledger.ts";
 import { toItem } from "../../../src/store/codecs.ts";
 import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";
+import { unpaced } from "../../support/fixtures/unpaced.ts";
 
 /** Clients whose answers a test defines. */
 function clientsOn(send: (command: unknown) => unknown): Clients {
@@ -100,9 +101,9 @@ describe("purging", () => {
       const left = requests.slice(20);
       return { UnprocessedItems: left.length > 0 ? { reactions: left } : {} };
     });
-    expect(await createDynamoPurger(clients, (table) => table).reactions(target, "like")).toBe(
-      false,
-    );
+    expect(
+      await createDynamoPurger(clients, (table) => table, unpaced).reactions(target, "like"),
+    ).toBe(false);
     expect(sizes).toEqual([25, 5, 25, 5, 10]);
     expect(deleted).toEqual(Items);
   });
@@ -115,7 +116,7 @@ describe("purging", () => {
         ? { UnprocessedItems: command.input.RequestItems }
         : { Items };
     });
-    const purge = createDynamoPurger(clients, (table) => table).reactions(target, "like");
+    const purge = createDynamoPurger(clients, (table) => table, unpaced).reactions(target, "like");
     await expect(purge).rejects.toMatchObject({ reason: "THROTTLED" });
     expect(requestCount).toBeLessThan(20);
   });
@@ -129,7 +130,7 @@ describe("a store that is away", () => {
   const store = createDynamoItemStore(away.single, (table) => table);
   const reader = createDynamoReader(away, (table) => table);
   const queries = memberQueries(away.single, "reactions");
-  const purger = createDynamoPurger(away, (table) => table);
+  const purger = createDynamoPurger(away, (table) => table, unpaced);
   const page = { size: 1, cursor: undefined };
   const members = { target, kind: "like" };
 

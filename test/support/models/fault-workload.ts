@@ -34,6 +34,7 @@ import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";
 import type { DynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { allItems } from "../fixtures/pages.ts";
+import { unpaced } from "../fixtures/unpaced.ts";
 import { patience, patiently } from "../fixtures/waiting.ts";
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { exportPorts } from "../servers/export-ports.ts";
@@ -103,9 +104,10 @@ export function startProcess(
     dueHours: createDueHours(engine, clock),
     workflows: noWorkflows,
     owners: createTargetOwnerCache(reader),
-    purger: createDynamoPurger(clients, names),
+    purger: createDynamoPurger(clients, names, unpaced),
     removeSnapshot: createSnapshotRemover(clients.retrying, names("points")),
     unreadCounts: noUnreadCountStreams,
+    paceSweep: unpaced,
     ...bulkPorts,
     ...exportPorts(),
     sheets: createDynamoSheetStore(clients, names),

@@ -17,6 +17,7 @@ import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";
 import { createTableScan } from "../../../src/store/scan.ts";
 import type { TableScan } from "../../../src/store/scans.ts";
+import { unpaced } from "../fixtures/unpaced.ts";
 import { deleteTables } from "./delete-tables.ts";
 import { createMemoryStore } from "./memory-store.ts";
 
@@ -52,7 +53,7 @@ export function bothStores() {
   const openDynamo = (): OpenStore => ({
     store: createDynamoItemStore(clients.single, names),
     reader: createDynamoReader(clients, names),
-    purger: createDynamoPurger(clients, names),
+    purger: createDynamoPurger(clients, names, unpaced),
     removeSnapshot: createSnapshotRemover(clients.retrying, names("points")),
     sheets: createDynamoSheetStore(clients, names),
     ...createTableScan(clients.retrying, names),

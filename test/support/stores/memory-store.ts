@@ -29,6 +29,7 @@ import { createDynamoItemStore } from "../../../src/store/item-store.ts";
 import { createDynamoReader } from "../../../src/store/readers.ts";
 import { createTableScan } from "../../../src/store/scan.ts";
 import type { TableScan } from "../../../src/store/scans.ts";
+import { unpaced } from "../fixtures/unpaced.ts";
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { exportPorts } from "../servers/export-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
@@ -172,7 +173,7 @@ export function createMemoryStore(): MemoryStore {
   const store: MemoryStore = {
     ...{ itemStore, client, stats },
     reader: createDynamoReader(clients, names),
-    purger: createDynamoPurger(clients, names),
+    purger: createDynamoPurger(clients, names, unpaced),
     removeSnapshot: createSnapshotRemover(client, names("points")),
     sheets: createDynamoSheetStore(clients, names),
     ...createTableScan(client, names),
@@ -261,6 +262,7 @@ export function memoryDeps(
       purger,
       removeSnapshot: store.removeSnapshot,
       unreadCounts: noUnreadCountStreams,
+      paceSweep: unpaced,
       ...bulkPorts,
       ...exportPorts(),
       sheets,

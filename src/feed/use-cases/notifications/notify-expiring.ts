@@ -43,7 +43,7 @@ export async function readAnnouncedMonth(
  * time. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and the error of an outage.
  */
 export async function notifyExpiringInShard(
-  deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs">,
+  deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs" | "paceSweep">,
   input: DueAccountsShard & { readonly month: Month } & Partial<NotifyProgress>,
   shouldContinue: (progress: NotifyProgress) => boolean,
   onFailed: (userId: string, error: unknown) => void,
@@ -65,7 +65,7 @@ export async function notifyExpiringInShard(
 
 /** Returns which of the counts the account adds to. */
 async function notifyExpiring(
-  deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs">,
+  deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs" | "paceSweep">,
   { programId, userId }: AccountName,
   month: Month,
 ): Promise<"notified" | "unaffected"> {
@@ -74,6 +74,7 @@ async function notifyExpiring(
   const { calendar } = await deps.clock.now();
   const points = account ? pointsExpiringAt(account, program, month, calendar) : 0;
   if (points === 0) return "unaffected";
+  await deps.paceSweep();
   await notifyMember(deps, {
     programId,
     userId,

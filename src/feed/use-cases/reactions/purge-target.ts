@@ -49,7 +49,7 @@ export async function purgeReactions(
  * until every transaction of that time is.
  */
 export async function purgeEvents(
-  deps: Pick<Deps, "engine" | "reader" | "purger" | "unreadCounts" | "clock">,
+  deps: Pick<Deps, "engine" | "reader" | "purger" | "unreadCounts" | "clock" | "paceSweep">,
   target: TargetName,
 ): Promise<boolean> {
   const tombstone = await tombstoneOf(deps, target);
@@ -63,9 +63,10 @@ export async function purgeEvents(
 
 /** Does so for one owner. Returns whether there may be more events. */
 async function purgeEventsOf(
-  deps: Pick<Deps, "engine" | "purger" | "unreadCounts">,
+  deps: Pick<Deps, "engine" | "purger" | "unreadCounts" | "paceSweep">,
   name: EventsName,
 ): Promise<boolean> {
+  await deps.paceSweep();
   await endEventGroups(deps, name);
   if (await deps.purger.events(name)) return true;
   await changeRecord(deps, { ref: eventOwnerRef(name) }, () => undefined);

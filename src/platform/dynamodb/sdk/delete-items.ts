@@ -13,15 +13,17 @@ import { orUnavailable } from "./client.ts";
 const writeLimit = 25;
 
 /**
- * Deletes one batch after another, so that calls keep most of the table's throughput. Throws
- * THROTTLED or STORE_UNAVAILABLE when the store does not delete all of them.
+ * Deletes one batch after another, at the pace if one is given. Throws THROTTLED or
+ * STORE_UNAVAILABLE when the store does not delete all of them.
  */
 export async function deleteItems(
   client: DynamoDBClient,
   table: string,
   keys: readonly Item[],
+  pace?: (changes: number) => Promise<void>,
 ): Promise<void> {
   for (const batch of inBatches(keys, writeLimit)) {
+    await pace?.(batch.length);
     const requests: WriteRequest[] = batch.map((Key) => ({ DeleteRequest: { Key } }));
     await untilDone({ [table]: requests }, async (RequestItems) => {
       const command = new BatchWriteItemCommand({ RequestItems });

@@ -82,7 +82,10 @@ test("each member with points that expire is notified, and nobody else", async (
   await grant(deps, "g", 10, { userId: "spent" });
   await use(deps, "u", 10, { userId: "spent" });
   expect(await readAnnouncedMonth(deps, programId)).toBe(month);
-  expect(await notifyAll(deps)).toEqual({ ...nothing, notified: 2, unaffected: 1 });
+  const paceSweep = vi.fn(deps.paceSweep);
+  const found = await notifyAll({ ...deps, paceSweep });
+  expect(found).toEqual({ ...nothing, notified: 2, unaffected: 1 });
+  expect(paceSweep).toHaveBeenCalledTimes(2);
   expect(notices()).toEqual([
     "aoi points-expiring x.p.2026-02 10",
     "ben points-expiring x.p.2026-02 1000",

@@ -1,5 +1,6 @@
-/** Tests that a purge does not touch an active target. */
+/** Tests that a purge does not touch an active target, and at which pace it deletes. */
 import { expect, test } from "vitest";
+import { createDynamoPurger } from "../../../../src/feed/store/purger.ts";
 import { markNotificationRead } from "../../../../src/feed/use-cases/notifications/commands.ts";
 import { react } from "../../../../src/feed/use-cases/reactions/commands.ts";
 import {
@@ -7,7 +8,8 @@ import {
   purgeReactions,
   readKindsToPurge,
 } from "../../../../src/feed/use-cases/reactions/purge-target.ts";
-import { registerTarget } from "../../../../src/feed/use-cases/reactions/targets.ts";
+import { deleteTarget, registerTarget } from "../../../../src/feed/use-cases/reactions/targets.ts";
+import { tableName } from "../../../../src/platform/dynamodb/tables.ts";
 import { memoryDeps } from "../../../support/stores/memory-store.ts";
 
 test("nothing of an active target is purged, whoever starts the purge", async () => {
@@ -23,4 +25,21 @@ test("nothing of an active target is purged, whoever starts the purge", async ()
   expect(await purgeReactions(deps, target, "like")).toBe(false);
   await endPurge(deps, target);
   expect(store.dump()).toEqual(before);
+});
+
+test("the reactions of a deleted target are deleted at the pace of sweeps", async () => {
+  const { deps, store } = memoryDeps();
+  const target = { type: "post", id: "p" };
+  await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
+  for (let i = 0; i < 30; i++)
+    await react(deps, { target, kind: "like", userId: `u-${i}`, displayName: "" });
+  await deleteTarget(deps, { target });
+  const paced: number[] = [];
+  const purger = createDynamoPurger(
+    { retrying: store.client },
+    tableName(""),
+    async (changes) => void paced.push(changes),
+  );
+  expect(await purgeReactions({ ...deps, purger }, target, "like")).toBe(false);
+  expect(paced).toEqual([25, 5]);
 });
