@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseDocument } from "yaml";
+import { durations } from "../../tools/capacity/durations.ts";
 import {
   alternatives,
   dueUnits,
@@ -18,6 +19,7 @@ import {
   processDollars,
   type Settings,
   servers,
+  shardsFor,
   steadyUnits,
   temporalActions,
   temporalDollars,
@@ -32,6 +34,7 @@ import { projectRoot } from "../support/markdown.ts";
 
 const settings: Settings = {
   bulkRowsPerSecond: 100,
+  sweepChangesPerSecond: 500,
   maxStreams: 10_000,
   announced: false,
   heldGrants: 20_000,
@@ -163,6 +166,26 @@ test("a million points at one minute: reservations asleep, or rows of bulk grant
   expect(found.bulk).toBeCloseTo(7.08 * 0.625 + 0.125 + ((5 * 4_633) / 1e6) * 50);
   // Twenty ranges, each in a worker that executes 100 rows a second.
   expect(found.bulkSeconds).toBe(500);
+});
+
+test("a program needs as many shards as its due reservations a second", () => {
+  const shards = [0, 16_000, 16_001, 64_001, 1e6].map((rate) =>
+    shardsFor(loadOf("--reservations", String(60 * rate))),
+  );
+  expect(shards).toEqual([16, 16, 64, 256, 256]);
+  const uses = limitUses(loadOf("--reservations", "60000"), settings);
+  expect(uses.find(({ raisedBy }) => raisedBy === "reservation_shard_count")).toMatchObject({
+    ...{ used: 1_000, limit: 16_000 },
+  });
+  expect(uses.find(({ raisedBy }) => raisedBy === "no setting")).toMatchObject({ limit: 64_000 });
+});
+
+test("durations follow from the paces of workers, and of the index of a month end", () => {
+  const load = loadOf("--members", "1e6", "--rows", "1e5");
+  const secondsWith = (workers: number) =>
+    durations(load, settings, workers).map(({ seconds }) => seconds);
+  expect(secondsWith(2)).toEqual([1_000, 1_000, 500]);
+  expect(secondsWith(32)).toEqual([125, 62.5, 31.25]);
 });
 
 test("the report prints these figures", () => {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { defaults } from "../../src/platform/config/config.ts";
 import { reservationBytesAsleep } from "../../tools/capacity/actions.ts";
-import { monthEndTable } from "../../tools/capacity/month-ends.ts";
+import { durationTable } from "../../tools/capacity/durations.ts";
 import { prices } from "../../tools/capacity/prices.ts";
 import { reportTable } from "../../tools/capacity/reports.ts";
 import { monthsUntilCheaper } from "../../tools/capacity/table-class.ts";
@@ -14,6 +14,7 @@ import {
   idlePassReads,
   idleSweepReads,
   ledgerWrites,
+  limits,
   measured,
   stored,
 } from "../../tools/capacity/units.ts";
@@ -58,8 +59,30 @@ test("the table of calls has the measured units", () => {
   });
 });
 
-test("the table of month ends is that of the code", () => {
-  expect(page).toContain(monthEndTable());
+test("the table of durations is that of the code, at the default paces", () => {
+  const paced = (name: string) => Number(defaults.get(name));
+  const rates = {
+    bulkRowsPerSecond: paced("MEGURI_BULK_ROWS_PER_SECOND"),
+    sweepChangesPerSecond: paced("MEGURI_SWEEP_CHANGES_PER_SECOND"),
+  };
+  expect(page).toContain(durationTable(rates));
+});
+
+test("what is advised about a million reservations keeps the limits that it names", () => {
+  const { writes } = costs.execute;
+  const [hour, half] = [1e6 / 3_600, 1e6 / 1_800].map((rate) => Math.round(rate * writes));
+  const share = (used = 0) => `${Math.round((100 * used) / limits.newTableWrites)} %`;
+  const prose = page.replaceAll("\n", " ");
+  expect(hour).toBeLessThan(limits.newTableWrites);
+  expect(1e6 / 3_600).toBeLessThan(limits.actionsPerSecond);
+  expect(prose).toContain(
+    `over an hour they are ${hour?.toLocaleString("en")} write units a second, ${share(hour)}`,
+  );
+  expect(prose).toContain(`over half an hour ${share(half)}`);
+  const large = examples.find(([, args]) => args?.includes("--reservations 1e6"))?.[2] ?? "";
+  const [, reserved, asleep] = /as reservations +\$(\d+), and \$(\d+)/.exec(large) ?? [];
+  const [, bulk] = /bulk grants: \$(\d+)/.exec(large) ?? [];
+  expect(prose).toContain(`$${bulk} instead of $${Number(reserved) + Number(asleep)}`);
 });
 
 test("the table of liability reports and exports is that of the code", () => {

@@ -1,6 +1,8 @@
 /** The needs and costs of a load: pure formulas over measured units and list prices. */
 import { rangeCount } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import { maxRows, rowsPerBlock } from "../../src/bulk-grants/rules/sheet.ts";
+import { markShardCount } from "../../src/due/ports/due.ts";
+import { leastReservationShards, reservationShardCounts } from "../../src/points/rules/program.ts";
 import {
   actions,
   bulkGrantActions,
@@ -41,6 +43,7 @@ export interface Load {
 /** The settings of the processes, from environment variables. */
 export interface Settings {
   readonly bulkRowsPerSecond: number;
+  readonly sweepChangesPerSecond: number;
   readonly maxStreams: number;
   /** Whether changes are announced by Valkey or Redis. */
   readonly announced: boolean;
@@ -88,8 +91,16 @@ export function steadyUnits(load: Load, { announced }: Settings): Units {
   ]);
 }
 
+/** Reservations that become due a second, in their minute. */
+const dueRate = ({ reservations }: Load): number => reservations / 60;
+
 /** Units a second in the minute in which the reservations are due. */
-export const dueUnits = ({ reservations }: Load): Units => times(costs.execute, reservations / 60);
+export const dueUnits = (load: Load): Units => times(costs.execute, dueRate(load));
+
+/** The least number of shards of one program that takes the reservations that are due. */
+export const shardsFor = (load: Load): number =>
+  reservationShardCounts.find((count) => count * limits.partitionWrites >= dueRate(load)) ??
+  (reservationShardCounts.at(-1) as number);
 
 /** Units of a month. Each member has points that expire at its end. */
 export const monthUnits = (load: Load, settings: Settings): Units =>
@@ -265,6 +276,9 @@ export function postgresBreakEven() {
   };
 }
 
+/** Units of the mark of a reservation: it is put, and deleted when its run has started. */
+const markWrites = 2;
+
 /** A limit, how much of it is used, and what raises it. */
 interface LimitUse {
   readonly name: string;
@@ -310,11 +324,24 @@ export function limitUses(load: Load, settings: Settings): LimitUse[] {
       limit: limits.actionsPerSecond,
       raisedBy: "provisioned capacity of the namespace",
     },
+    {
+      name: `due reservations a second of a program with ${leastReservationShards} shards`,
+      used: dueRate(load),
+      limit: leastReservationShards * limits.partitionWrites,
+      raisedBy: "reservation_shard_count",
+    },
+    {
+      name: "changes of reservations a second, by the keys of their marks",
+      used: reserves(load),
+      limit: (markShardCount * limits.partitionWrites) / markWrites,
+      raisedBy: "no setting",
+    },
   ];
   return uses.toSorted((a, b) => b.used / b.limit - a.used / a.limit);
 }
 
 export function formatTime(seconds: number): string {
   const hours = seconds / 3_600;
-  return hours >= 2 ? `${hours.toPrecision(2)} hours` : `${(seconds / 60).toPrecision(2)} minutes`;
+  if (hours >= 1.5) return `${hours.toPrecision(2)} hours`;
+  return `${(seconds / 60).toPrecision(2)} minutes`;
 }

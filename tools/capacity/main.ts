@@ -62,6 +62,7 @@ const numberByDefault = (variable: string): number => Number(defaults.get(variab
 /** The settings that follow from the defaults of the variables. */
 const settings = (announced: boolean): Settings => ({
   bulkRowsPerSecond: numberByDefault("MEGURI_BULK_ROWS_PER_SECOND"),
+  sweepChangesPerSecond: numberByDefault("MEGURI_SWEEP_CHANGES_PER_SECOND"),
   maxStreams: numberByDefault("MEGURI_MAX_STREAMS"),
   announced,
   heldGrants: maxHeldGrants,

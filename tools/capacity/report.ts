@@ -1,4 +1,6 @@
 /** The text that `npm run capacity` prints. */
+
+import { durations } from "./durations.ts";
 import {
   alternatives,
   dueUnits,
@@ -16,6 +18,7 @@ import {
   processDollars,
   type Settings,
   servers,
+  shardsFor,
   steadyUnits,
   temporalActions,
   temporalDollars,
@@ -40,6 +43,7 @@ export function report(load: Load, settings: Settings): string {
     ...storeLines(load, settings),
     ...processLines(load, settings),
     ...dollarLines(load, settings),
+    ...durationLines(load, settings),
     ...adviceLines(load, settings),
     ...limitLines(load, settings),
   ].join("\n");
@@ -58,6 +62,7 @@ function storeLines(load: Load, settings: Settings): string[] {
     `  the minute of the day    ${units(due)} more`,
     `  idle passes and sweeps   ${shown(idleMonthReads(load, settings))} read units a month`,
     `  partitions at that time  ${shown(partitions(peak))}, if no key is hot`,
+    `  shards of a program      ${shardsFor(load)}, if all reservations are of one`,
     `  stored                   ${shown(year)} GB in a year, ${shown(month)} GB more a month`,
   ];
 }
@@ -94,6 +99,20 @@ function dollarLines(load: Load, settings: Settings): string[] {
     `  all, on demand           ${dollars(onDemand + storage + processes + temporal)}`,
     `  ${cheaper} ${shown(atOnce)} grants a second,`,
     `  or from ${shown(planned)} where they are provisioned, if it takes them`,
+  ];
+}
+
+/** How long the work on all members and rows takes, if the tables take it. */
+function durationLines(load: Load, settings: Settings): string[] {
+  const count = workers(load, settings);
+  const lines = durations(load, settings, count).filter((each) => each.count > 0);
+  if (lines.length === 0) return [];
+  return [
+    `Durations with ${shown(count)} workers, and the units on demand`,
+    ...lines.map(({ name, seconds, writesPerSecond: writes, dollars: units }) => {
+      const rate = `${shown(writes)} write units a second`;
+      return `  ${name.padEnd(25)}${formatTime(seconds)}, ${rate}, ${dollars(units)}`;
+    }),
   ];
 }
 

@@ -60,8 +60,9 @@ export interface LifetimeChange {
  */
 export type ShardedProgram = Pick<Program, "programId" | "reservationShardCount">;
 
-/** The least number of shards of the reservations of a program that have not ended. */
-export const leastReservationShards = 16;
+/** The numbers of shards that the reservations of a program which have not ended can have. */
+export const reservationShardCounts = [16, 64, 256] as const;
+export const [leastReservationShards] = reservationShardCounts;
 
 export const defaultTimeZone = "Asia/Tokyo";
 export const defaultLifetimeMonths = 12;
