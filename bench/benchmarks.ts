@@ -27,12 +27,14 @@ import { likeGrowth } from "./cases/like-growth.ts";
 import { likeCosts } from "./cases/like-units.ts";
 import { markReadContended } from "./cases/mark-read-contended.ts";
 import { monthEndCost } from "./cases/month-end-cost.ts";
+import { monthEndNeighbour } from "./cases/month-end-neighbour.ts";
 import { peerReservation } from "./cases/peer-reservation.ts";
 import { reconcilePrograms } from "./cases/reconcile-programs.ts";
 import { reportRate } from "./cases/report-rate.ts";
 import { reservationAsleep } from "./cases/reservation-asleep.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
+import { reservationShards } from "./cases/reservation-shards.ts";
 import { reservationStarved } from "./cases/reservation-starved.ts";
 import { reservationUnits } from "./cases/reservation-units.ts";
 import { throttle } from "./cases/throttle.ts";
@@ -63,6 +65,7 @@ export const benchmarks: readonly Benchmark[] = [
   reservationBurst,
   reservationStarved,
   reservationUnits,
+  reservationShards,
   holdUnits,
   reservationAsleep,
   holdMemory,
@@ -74,6 +77,7 @@ export const benchmarks: readonly Benchmark[] = [
   bulkMemory,
   expiryReads,
   monthEndCost,
+  monthEndNeighbour,
   reportRate,
   likeConflicts,
   likeGrowth,

@@ -152,6 +152,10 @@ export const tables: Tables = {
       what: "500 due at once, time to the last over a scanner; CPU time of each",
       of: ["reservation.burst", "reservation.burst.cpu"],
     },
+    {
+      what: "grants a second that the keys of 64 shards take; over 16",
+      of: ["reservation.shards.rate", "reservation.shards"],
+    },
     { what: "billed actions of Temporal", of: ["reservation.actions"] },
     {
       what: "resident memory of a grant that is held until its time, 10,000 held",
@@ -190,6 +194,10 @@ export const tables: Tables = {
     {
       what: "CPU time an account; accounts a second, over a loop",
       of: ["month_end.cpu", "month_end.rate"],
+    },
+    {
+      what: "p99 of grants beside a month end, over those without",
+      of: ["month_end.neighbour"],
     },
     {
       what: "accounts a second of a liability report, one worker, each changed since",
