@@ -131,13 +131,13 @@ for (const userId of ["u", "nobody"]) {
     server.points.listLedgerEntries(r),
   );
 }
-const { PENDING, PROCESSING, DONE } = Reservation_State;
+const { PENDING, PROCESSING, FAILED } = Reservation_State;
 const end = at("2029-02-01T00:00:00Z");
 const createWindow = { createTimeFrom: executeTime, createTimeBefore: end };
 const executeWindow = { executeTimeFrom: executeTime, executeTimeBefore: end };
 for (const filter of [
   { case: "userId", value: "u" } as const,
-  ...[PENDING, PROCESSING, DONE].map((value) => ({ case: "state", value }) as const),
+  ...[PENDING, PROCESSING, FAILED].map((value) => ({ case: "state", value }) as const),
 ]) {
   for (const executeTimeBefore of [executeWindow.executeTimeBefore, executeTime]) {
     const empty = executeTimeBefore === executeTime ? " in no time" : "";
