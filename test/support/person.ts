@@ -1,7 +1,7 @@
 /** Finds all that is stored of a person from the id, by the paths of docs/change/keys.md. */
 import { type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { type Item, parts, text } from "../../src/platform/dynamodb/sdk/attributes.ts";
-import type { Table, TableName } from "../../src/platform/dynamodb/tables.ts";
+import { ofPersonIndex, type Table, type TableName } from "../../src/platform/dynamodb/tables.ts";
 
 /** An item and its table. An index of keys has no more of it than its key. */
 export interface Found {
@@ -64,7 +64,7 @@ const partition = (query: Query, table: Table, pk: string, prefix?: string) =>
   query({ table, hash: ["pk", pk], ...(prefix !== undefined && { range: ["sk", prefix] }) });
 
 const keysOfPerson = (query: Query, table: Table, userId: string) =>
-  query({ table, index: "of-person", hash: ["ip", userId] });
+  query({ table, index: ofPersonIndex, hash: ["ip", userId] });
 
 /** Account, entries, event keys, reservations and holds in a program, and its jobs. */
 async function inProgram(query: Query, programId: string, userId: string): Promise<Found[]> {

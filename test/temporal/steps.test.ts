@@ -56,7 +56,8 @@ function storeWithOutage(userIds: readonly string[], awayAt: number) {
     },
   };
   const clock = { now: async () => ({ calendar: 0, wall: 0 }) };
-  const deps = { engine, reader, clock, programs: { get: async () => program } };
+  const paceSweep = async () => {};
+  const deps = { engine, reader, clock, paceSweep, programs: { get: async () => program } };
   return { deps: deps as unknown as Deps, expired };
 }
 

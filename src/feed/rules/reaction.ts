@@ -32,6 +32,17 @@ import {
 /** A target has at most this many kinds of reactions at a time. Events do not count. */
 export const maxKinds = 32;
 
+/** How many reactions an exclusive one replaces: as many as fit into its transaction. */
+const maxReplaced = 20;
+
+/** Refusal: LIMIT_EXCEEDED if an exclusive reaction is to replace more than 20 others. */
+export function requireFewReplaced(count: number): void {
+  if (count <= maxReplaced) return;
+  throw new DomainError("LIMIT_EXCEEDED", `it would replace more than ${maxReplaced} reactions`, {
+    limit: String(maxReplaced),
+  });
+}
+
 /** For how long a reaction that was unreacted matters to the next one of the same person. */
 export const formerReactionMs: Milliseconds = 30 * 24 * 3_600_000;
 

@@ -20,6 +20,8 @@ export const activeIndex = "active";
 export const byVersionIndex = "by-n";
 export const byPersonIndex = "by-person";
 export const byLastIndex = "by-last";
+/** All that is of a person, in `reactions` and in `notifications`. Only a test queries it yet. */
+export const ofPersonIndex = "of-person";
 
 /** Returns the name of a table with the prefix of its environment. */
 export type TableName = (table: Table) => string;

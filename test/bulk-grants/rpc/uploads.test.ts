@@ -234,7 +234,7 @@ describe("messages in a wrong order", () => {
       [header("x"), rowsMessage(Array.from({ length: 501 }, () => ({ userId: "u" })))],
       "rows.rows",
     ],
-    ["a malformed id", [header("a b")], "header.bulk_grant_id"],
+    ["a malformed id", [header("a#b")], "header.bulk_grant_id"],
   ])("%s is refused", async (_, messages, field) => {
     const { reason, fields } = await refusalOf(uploadMessages(server, messages));
     expect([reason, fields]).toEqual(["INVALID_REQUEST", [field]]);

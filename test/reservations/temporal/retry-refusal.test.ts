@@ -35,7 +35,7 @@ async function attempt(userId: string): Promise<string> {
   const names = { program_id: "default", reservation_id: userId, user_id: userId };
   const environment = new MockActivityEnvironment();
   const step: ReservationStep = await environment.run(grantNow, {
-    ...{ ...names, execute_time: executeTime, lead_ms: 1_000, original_run_id: "" },
+    ...{ ...names, execute_time: executeTime, lead_ms: 1_000, original_run_id: "a run" },
   });
   const input: ReservationInput = { ...names, points: 5, execute_time_at_start: executeTime };
   let details = "";

@@ -20,6 +20,9 @@ import {
 
 const mostKinds = 32;
 
+/** An exclusive reaction replaces at most this many others. */
+const mostReplaced = 20;
+
 /** For so long it matters that a reaction which was taken back had been read, in ms. */
 const keptMs = 30 * 24 * 3_600_000;
 
@@ -50,6 +53,7 @@ export function react(
   if ("refused" in found) return found;
   const own = kindsOf(state, target, userId);
   const replaced = exclusive ? own.filter((each) => each !== kind).sort() : [];
+  if (replaced.length > mostReplaced) return { refused: "LIMIT_EXCEEDED" };
   const isNew = !own.includes(kind);
   const { records, former } = found;
   const ended = replaced.filter((each) => records[each]?.length === 1).length;

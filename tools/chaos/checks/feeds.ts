@@ -69,7 +69,7 @@ function wrongReactions(records: Record["reactions"], tables: Tables): string[] 
 function ownerOf(item: Item, { reactions }: Tables): string {
   const [, type, id] = text(item, "pk").split("#");
   const target = reactions.find((each) => text(each, "pk") === `T#${type}#${id}`);
-  return target ? text(target, "o") : "";
+  return target ? text(target, "ip") : "";
 }
 
 /** The counts of each target are the numbers of its reactions. */

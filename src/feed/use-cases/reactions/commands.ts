@@ -29,6 +29,7 @@ import {
   react as reactTo,
   rename,
   requireActive,
+  requireFewReplaced,
   requireUnreserved,
   unreact as unreactFrom,
 } from "../../rules/reaction.ts";
@@ -73,7 +74,8 @@ type Changed = ReactionResult & { readonly inbox?: Inbox | undefined };
  * Sets a reaction: writes it, its count, the unread group and the inbox by one transaction. An
  * active reaction only takes another name. An exclusive one removes the person's other kinds in
  * the same transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the
- * 33rd kind, INVALID_REQUEST for the reserved type and as `readDisplayText`.
+ * 33rd kind and as `requireFewReplaced`, INVALID_REQUEST for the reserved type and as
+ * `readDisplayText`.
  */
 export async function react(deps: ReactionDeps, given: ReactInput): Promise<ReactionResult> {
   requireUnreserved(given.target);
@@ -95,8 +97,8 @@ export async function react(deps: ReactionDeps, given: ReactInput): Promise<Reac
     call: input,
     decide(tx, { wall }) {
       const first = readState(tx, refs);
-      const otherNames = input.exclusive ? otherKindsOf(tx, ownerId, first.target, input) : [];
-      const readTimes = otherNames.map((name) => {
+      const replaced = input.exclusive ? otherReactionsOf(tx, ownerId, first.target, input) : [];
+      const readTimes = replaced.map((name) => {
         const taken = removeReaction(tx, deps, ownerId, name, wall);
         return taken?.reaction?.readTime ?? 0;
       });
@@ -127,10 +129,11 @@ export async function react(deps: ReactionDeps, given: ReactInput): Promise<Reac
 }
 
 /**
- * Names a person's reactions of the other kinds that a target has, and reads their records
- * together.
+ * Names a person's reactions of the other kinds that a target has: first reads the reactions
+ * together, then the records of the active ones. Refusal: LIMIT_EXCEEDED for more than
+ * `maxReplaced`.
  */
-function otherKindsOf(
+function otherReactionsOf(
   tx: Transaction,
   ownerId: string,
   { counts }: Target,
@@ -141,13 +144,16 @@ function otherKindsOf(
   const names = kinds
     .filter((each) => each !== kind)
     .map((each) => ({ target, kind: each, userId }));
+  tx.getAll(names.map((name) => refsOf(ownerId, name).reaction));
+  const active = names.filter((name) => activeReaction(tx.get(refsOf(ownerId, name).reaction)));
+  requireFewReplaced(active.length);
   tx.getAll(
-    names.flatMap((name) => {
-      const { group, reaction, readMark } = refsOf(ownerId, name);
-      return [group, reaction, readMark];
+    active.flatMap((name) => {
+      const { group, readMark } = refsOf(ownerId, name);
+      return [group, readMark];
     }),
   );
-  return names;
+  return active;
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Tests in which order a transaction changes the kinds of a target that it has read. */
 import { expect, test } from "vitest";
+import { targetRef } from "../../../../src/feed/ports/records.ts";
+import { maxKinds } from "../../../../src/feed/rules/reaction.ts";
 import { markAllNotificationsRead } from "../../../../src/feed/use-cases/notifications/commands.ts";
 import { inboxOf } from "../../../../src/feed/use-cases/notifications/inbox.ts";
 import { react } from "../../../../src/feed/use-cases/reactions/commands.ts";
@@ -22,4 +24,21 @@ test.each([
   await react(deps, { ...like, kind: "love", exclusive: true, coolDownMs: 1_000 });
   const { version, changeVersion } = await inboxOf(deps, ownerId);
   expect({ version, changeVersion }).toEqual({ version: 6, changeVersion: given.changeVersion });
+});
+
+test("an exclusive reaction replaces up to 20 others, of 31 kinds", async () => {
+  const { deps } = memoryDeps();
+  await registerTarget(deps, { target, ownerId, title: "", link: "" });
+  const kinds = Array.from({ length: maxKinds - 1 }, (_, i) => `kind-${i}`);
+  const by = (userId: string) => ({ target, userId, displayName: userId });
+  for (const kind of kinds) await react(deps, { ...by("ann"), kind });
+  for (const kind of kinds.slice(0, 20)) await react(deps, { ...by("ben"), kind });
+  const love = { kind: "love", exclusive: true };
+  await expect(react(deps, { ...by("cy"), ...love })).resolves.toMatchObject({ reactionCount: 1 });
+  await expect(react(deps, { ...by("ben"), ...love })).resolves.toMatchObject({ reactionCount: 2 });
+  await expect(react(deps, { ...by("ann"), ...love })).rejects.toMatchObject({
+    reason: "LIMIT_EXCEEDED",
+  });
+  const stored = await deps.reader.get(targetRef(target));
+  expect(stored?.value.counts).toMatchObject({ "kind-0": 1, "kind-30": 1, love: 2 });
 });

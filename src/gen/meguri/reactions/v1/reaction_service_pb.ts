@@ -168,8 +168,8 @@ export type ReactRequest = Message<"meguri.reactions.v1.ReactRequest"> & {
   displayName: string;
 
   /**
-   * Whether this reaction replaces the person's reactions of other kinds to the target, in the same
-   * transaction.
+   * Whether this reaction replaces the person's reactions of other kinds to the target, at most 20, in
+   * the same transaction.
    *
    * @generated from field: bool exclusive = 5;
    */
