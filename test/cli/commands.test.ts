@@ -426,6 +426,8 @@ function testCommands(mode: Mode): void {
     } else {
       await eventually(async () => expect(await done(...ofUser)).toBe(`would cancel ${found}`));
     }
+    const tried = await done(...ofUser, "--dry-run", "--force");
+    expect(tried).toBe(`would cancel ${found}`);
     expect(await Promise.all(ids.map(stateOf))).not.toContain(Reservation_State.CANCELLED);
 
     const window = ["--since", "2030-12-24T00:00Z", "--until", "2030-12-24T01:00Z"];

@@ -51,6 +51,7 @@ test("only what a command does with it by hand sets no field", () => {
   expect(free.filter((text) => !text.startsWith("ledger grep "))).toEqual([
     "verify --id <id>",
     "liability show --csv",
+    "reservation cancel-many --force",
     "bulk check <file>",
     "bulk submit <file>",
     "bulk submit --wait",

@@ -114,9 +114,9 @@ export const reservations: Commands = {
   "cancel-many": runs(CancelReservationsRequestSchema, {
     summary: "cancel the reservations of a user, or those with a reason and a time",
     description:
-      "Shows the reservations that it would cancel, and asks. Without a terminal it only shows " +
-      "them. With --force it cancels them at once. They are those whose points are not granted " +
-      "yet, also failed ones.",
+      "Shows the reservations that it would cancel, and asks. Without a terminal, or with " +
+      "--dry-run, it only shows them. With --force it cancels them at once. They are those whose " +
+      "points are not granted yet, also failed ones.",
     takes: [
       "--user <user> = userId: those of this user",
       "--reason-prefix <text> = reasonFilter.reasonPrefix: those whose reason begins with this, " +
@@ -125,26 +125,25 @@ export const reservations: Commands = {
         `${timeFormat}`,
       "--until <time> = reasonFilter.executeTimeBefore: with --reason-prefix: those before this " +
         "time",
-      program,
-      changeReason,
-      "--force = force: cancel them without a question",
+      ...options,
+      "--force: cancel them without a question",
     ],
     examples: [
       "meguri reservation cancel-many --user alice --reason 'the user left'",
       "meguri reservation cancel-many --reason-prefix sale --since +0s --until +30d --force",
     ],
     check: wrongFilter,
-    async run(session, request) {
-      if (!request.force) {
-        const { count, points } = await cancelPages(session, request);
-        if (count === 0) return;
+    async run(session, request, { force }) {
+      if (request.validateOnly || !force) {
+        const { count, points } = await cancelPages(session, { ...request, validateOnly: true });
+        if (count === 0 || request.validateOnly) return;
         if (session.out.isJson || !session.io.stdin.isTTY) {
           return session.out.note("nothing was changed; --force cancels them");
         }
         const question = `Cancel ${sizeOf(count, points)}?`;
         if (!(await agree(session, question, "not cancelled"))) return;
       }
-      const { errors } = await cancelPages(session, { ...request, force: true });
+      const { errors } = await cancelPages(session, request);
       if (errors > 0) session.exitCode = exitCodes.retryable;
     },
   }),
@@ -214,7 +213,7 @@ async function cancelPages(session: Session, request: CancelReservationsRequest)
   const { cancelReservations } = ReservationService.method;
   for await (const answer of answersOf(session, cancelReservations, request)) {
     await session.out.message(CancelReservationsResponseSchema, answer, () =>
-      textOf(answer, request.force),
+      textOf(answer, request.validateOnly),
     );
     total.count += answer.cancelledCount;
     total.points += answer.cancelledPoints;
@@ -229,9 +228,9 @@ const sizeOf = (count: number, points: bigint): string =>
 const skippedText = (count: number): string =>
   `skipped ${count} that ${nounFor(count, "has", "have")} changed`;
 
-function textOf(answer: CancelReservationsResponse, isForced: boolean): string {
+function textOf(answer: CancelReservationsResponse, validateOnly: boolean): string {
   const { cancelledCount: count, cancelledPoints: points, reservationIds, errors } = answer;
-  const verb = isForced ? "cancelled" : "would cancel";
+  const verb = validateOnly ? "would cancel" : "cancelled";
   const unnamed = count - reservationIds.length;
   const names = [...reservationIds, ...(unnamed > 0 ? [`and ${unnamed} more`] : [])].join(", ");
   const lines = [

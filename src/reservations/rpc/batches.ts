@@ -53,9 +53,8 @@ export function reservationBatches(
         {
           programId,
           filter: toCancelFilter(request.filter),
-          ...callOf(context),
+          ...callOf(context, request),
           reason: request.reason,
-          force: request.force,
           cursor: page.cursor,
         },
         logFailed(log, programId),

@@ -33,8 +33,6 @@ type CancelFilter =
 interface CancelRequest extends ChangeRequest, CallLimits {
   readonly programId: string;
   readonly filter: CancelFilter;
-  /** False to change nothing and answer what would be cancelled. */
-  readonly force: boolean;
   /** The cursor of the call before; undefined for the first call. */
   readonly cursor: string | undefined;
 }
@@ -47,7 +45,7 @@ interface ReservationError {
 
 /** The result of one call. With a cursor, there may be more to cancel. */
 interface CancelResult {
-  /** The reservations that the call has cancelled or, without `force`, would cancel. */
+  /** The reservations that the call has cancelled or, with `validateOnly`, would cancel. */
   readonly cancelled: readonly Reservation[];
   /** How many were granted, cancelled or moved out of the window before the call reached them. */
   readonly skipped: number;
@@ -82,9 +80,9 @@ export async function cancelReservations(
       cursor,
     });
     const reservations = page.items.filter(isOpen);
-    const done = request.force
-      ? await cancelEach(deps, request, reservations, onFailed)
-      : { cancelled: reservations, skipped: 0, errors: [] };
+    const done = request.validateOnly
+      ? { cancelled: reservations, skipped: 0, errors: [] }
+      : await cancelEach(deps, request, reservations, onFailed);
     total.cancelled.push(...done.cancelled);
     total.skipped += done.skipped;
     total.errors.push(...done.errors);

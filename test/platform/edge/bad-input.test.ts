@@ -305,7 +305,7 @@ const free = new Set([
   "ChangeReservationPointsRequest.validate_only",
   "RetryReservationRequest.validate_only",
   "Header.validate_only",
-  "CancelReservationsRequest.force",
+  "CancelReservationsRequest.validate_only",
   "VerifyAccountRequest.repair",
   "VerifyProgramRequest.repair",
   "SetTargetMutedRequest.muted",

@@ -153,7 +153,7 @@ for (const filter of [
   { case: "userId", value: "u" } as const,
   { case: "reasonFilter", value: ofReason } as const,
 ]) {
-  const parameters = { filter };
+  const parameters = { filter, validateOnly: true };
   const schema = reservations.CancelReservationsRequestSchema;
   list(`cancelled reservations, ${filter.case}`, schema, parameters, (r) =>
     server.reservations.cancelReservations(r),

@@ -335,7 +335,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { refused: "WRONG_STATE" },
   ],
   "meguri.reservations.v1.ReservationService/CancelReservations": [
-    { user_id: "batch", reason: "left", force: true },
+    { user_id: "batch", reason: "left" },
     { cancelled_count: 1, cancelled_points: "5", reservation_ids: ["b"], next_page_token: "" },
   ],
   "meguri.reservations.v1.ReservationService/PauseProgramReservations": [

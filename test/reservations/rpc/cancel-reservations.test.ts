@@ -68,12 +68,11 @@ describe("of a user", () => {
       nextPageToken: "",
     };
 
-    const shown = await server.reservations.cancelReservations(request);
-    expect(shown).toMatchObject(expected);
+    const tried = { ...request, validateOnly: true };
+    expect(await server.reservations.cancelReservations(tried)).toMatchObject(expected);
     expect(await stateOf("l-later")).toBe(State.PENDING);
 
-    const force = { ...request, force: true };
-    expect(await server.reservations.cancelReservations(force)).toMatchObject(expected);
+    expect(await server.reservations.cancelReservations(request)).toMatchObject(expected);
     for (const id of expected.reservationIds) {
       expect(await read(id)).toMatchObject({
         state: State.CANCELLED,
@@ -87,15 +86,12 @@ describe("of a user", () => {
       expect(server.workflows.calls).toContain("cancelReservationRun default l-later"),
     );
 
-    const again = await server.reservations.cancelReservations(force);
+    const again = await server.reservations.cancelReservations(request);
     expect(again).toMatchObject({ cancelledCount: 0, skippedCount: 0, nextPageToken: "" });
   });
 
   test("without any, and of an unknown program", async () => {
-    const none = await server.reservations.cancelReservations({
-      filter: ofUser("nobody"),
-      force: true,
-    });
+    const none = await server.reservations.cancelReservations({ filter: ofUser("nobody") });
     expect(none).toMatchObject({ cancelledCount: 0, cancelledPoints: 0n, nextPageToken: "" });
     const unknown = { programId: "none", filter: ofUser("nobody") };
     expect(await reasonOf(server.reservations.cancelReservations(unknown))).toBe(
@@ -116,13 +112,13 @@ describe("of a reason", () => {
     await execute(server.deps, name);
     expect(await stateOf("s-7")).toBe(State.FAILED);
 
-    const early = { filter: ofReason("sale", 3, 5), reason: "sale is over", force: true };
+    const early = { filter: ofReason("sale", 3, 5), reason: "sale is over" };
     expect(await server.reservations.cancelReservations(early)).toMatchObject({
       cancelledCount: 1,
       reservationIds: ["s-3"],
     });
     const value = { reasonPrefix: "sale", executeTimeFrom: past, executeTimeBefore: hour(99) };
-    const all = { filter: { case: "reasonFilter", value } as const, force: true };
+    const all = { filter: { case: "reasonFilter", value } as const };
     expect(await server.reservations.cancelReservations(all)).toMatchObject({
       cancelledCount: 3,
       reservationIds: ["s-1", "s-5", "s-7"],
@@ -148,7 +144,7 @@ describe("many", () => {
 
   test("are named up to 100", async () => {
     await reserveMany("crowd");
-    const request = { filter: ofUser("crowd") };
+    const request = { filter: ofUser("crowd"), validateOnly: true };
     const { cancelledCount, reservationIds } =
       await server.reservations.cancelReservations(request);
     expect(cancelledCount).toBe(count);
@@ -166,7 +162,6 @@ describe("many", () => {
         filter: { userId: "hurry" },
         caller: asService("tests"),
         reason: "",
-        force: true,
         cursor: undefined,
         deadline: performance.now() + 999,
       },
@@ -178,20 +173,17 @@ describe("many", () => {
 
     const filter = ofUser("hurry");
     const rest = await allResponses((pageToken) =>
-      server.reservations.cancelReservations(
-        { filter, force: true, pageToken },
-        { timeoutMs: 60_000 },
-      ),
+      server.reservations.cancelReservations({ filter, pageToken }, { timeoutMs: 60_000 }),
     );
     const cancelled = rest.reduce((sum, { cancelledCount }) => sum + cancelledCount, 0);
     // What the first call sent, but could not answer before its deadline, may have been cancelled.
     expect(cancelled).toBeLessThanOrEqual(count - first.cancelled.length);
-    const left = await server.reservations.cancelReservations({ filter });
+    const left = await server.reservations.cancelReservations({ filter, validateOnly: true });
     expect(left.cancelledCount).toBe(0);
   });
 
   test("a token is valid only for its request", async () => {
-    const request = { filter: ofUser("crowd") };
+    const request = { filter: ofUser("crowd"), validateOnly: true };
     // A deadline that is too near to begin a second page.
     const { nextPageToken: pageToken } = await eventually(() =>
       server.reservations.cancelReservations(request, { timeoutMs: 1_000 }),
@@ -200,7 +192,7 @@ describe("many", () => {
     const rest = await server.reservations.cancelReservations({ ...request, pageToken });
     expect(rest.cancelledCount).toBe(count - 100);
     for (const wrong of [
-      { ...request, force: true },
+      { ...request, validateOnly: false },
       { ...request, filter: ofUser("stays") },
       { ...request, filter: ofReason("r", 1, 2) },
       { ...request, reason: "x" },
@@ -237,7 +229,6 @@ test("one that is moved out of the window, or granted, meanwhile is skipped", as
       filter: { reasonPrefix: "race", start: 0, end: Date.UTC(2029, 0, 1, 5) },
       caller: asService("tests"),
       reason: "",
-      force: true,
       cursor: undefined,
       deadline: undefined,
     },

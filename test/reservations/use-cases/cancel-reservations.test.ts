@@ -39,7 +39,6 @@ const request = {
   programId,
   caller: asService("desk"),
   reason: "",
-  force: true,
   cursor: undefined,
   deadline: undefined,
 };
@@ -63,10 +62,10 @@ test.each([ofUser, ofReason])(
   },
 );
 
-test.each([ofUser, ofReason])("without force nothing is written: %j", async (filter) => {
+test.each([ofUser, ofReason])("with validate_only nothing is written: %j", async (filter) => {
   const { deps, store } = setUp();
   const before = store.dump();
-  const shown = await cancelReservations(deps, { ...request, filter, force: false }, never);
+  const shown = await cancelReservations(deps, { ...request, filter, validateOnly: true }, never);
   expect(shown.cancelled).toHaveLength(1_000);
   expect(store.dump()).toEqual(before);
 });

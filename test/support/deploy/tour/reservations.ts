@@ -26,7 +26,7 @@ export async function tourReservations({ points, reservations }: TourClients): P
   const pending = { case: "state" as const, value: State.PENDING };
   await reservations.listReservations({ ...program, filter: pending });
   await reservations.cancelReservation(changed("a"));
-  await reservations.cancelReservations({ ...ofUser, reason: "r", force: true });
+  await reservations.cancelReservations({ ...ofUser, reason: "r" });
   await reservations.changeReservationPoints({ ...changed("b"), points: 6n });
   await reservations.rescheduleReservation({ ...changed("b"), executeTime: at(4_000) });
   await reservations.pauseProgramReservations({ ...program, reason: "r" });
