@@ -50,7 +50,7 @@ export const preferences = (deps: Deps): Handlers => ({
     const mutedKinds = toKinds(preferences.mutedKinds, "preferences.muted_kinds");
     const mutedEventKinds = toKinds(preferences.mutedEventKinds, "preferences.muted_event_kinds");
     const given = { ...preferences, mutedKinds, mutedEventKinds };
-    const changes = maskedFields(PreferencesSchema, given, updateMask, updatable);
+    const changes = maskedFields(updatable, given, updateMask);
     const input = { ownerId, changes, etag, ...callOf(context) };
     return { preferences: fromPreferences(await updatePreferences(deps, input)) };
   },
@@ -85,8 +85,12 @@ export const preferences = (deps: Deps): Handlers => ({
   },
 });
 
-/** The preferences that an update can change. */
-const updatable = ["all_muted", "muted_kinds", "muted_event_kinds"];
+const updatable = {
+  schema: PreferencesSchema,
+  path: "preferences",
+  key: ["owner_id", "etag"],
+  updatable: ["all_muted", "muted_kinds", "muted_event_kinds"],
+};
 
 const fromPreferences = ({ mutedKinds, mutedEventKinds, ...others }: OwnerPreferences) => ({
   ...others,

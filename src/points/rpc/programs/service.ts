@@ -63,7 +63,7 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
     async updateProgram(request, context) {
       const program = request.program as ProgramMessage;
       const { programId, etag } = program;
-      const masked = maskedFields(ProgramSchema, program, request.updateMask, updatable);
+      const masked = maskedFields(updatable, program, request.updateMask);
       const changes = toProgramChanges(masked, callerOf(context));
       const input = { programId, ...changes, etag, ...callOf(context) };
       return { program: fromProgram(await updateProgram(deps, input)) };
@@ -97,5 +97,9 @@ const toDecision = (
   context: HandlerContext,
 ) => ({ programId, digest, reason, ...callOf(context) });
 
-/** The fields of a program that an update can change. */
-const updatable = ["lifetime_months", "notices", "bulk_rules", "reservation_shard_count"];
+const updatable = {
+  schema: ProgramSchema,
+  path: "program",
+  key: ["program_id", "etag"],
+  updatable: ["lifetime_months", "notices", "bulk_rules", "reservation_shard_count"],
+};

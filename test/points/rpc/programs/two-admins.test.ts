@@ -140,6 +140,23 @@ describe("an update", () => {
     expect(await admin.read()).toMatchObject({ lifetimeMonths: 3 });
   });
 
+  test("without a mask names no field that cannot change", async () => {
+    const { programId, one } = await twoAdmins();
+    const { timeZone, createTime, lifetimeChanges, etag } = await one.read();
+    const fixed = { programId, etag, timeZone, createTime, lifetimeChanges };
+    const refusal = await refusalOf(
+      server.programs.updateProgram({ program: { ...fixed, lifetimeMonths: 6 } }),
+    );
+    expect(refusal).toMatchObject({
+      reason: "INVALID_REQUEST",
+      fields: ["program.time_zone", "program.lifetime_changes", "program.create_time"],
+    });
+    expect(await one.read()).toMatchObject({ etag, lifetimeMonths: 3 });
+    // With a mask they are ignored, so that a program that was read can be sent back.
+    await one.change({ ...fixed, timeZone: "Asia/Tokyo", lifetimeMonths: 6 }, "*");
+    expect(await one.read()).toMatchObject({ timeZone, createTime, lifetimeMonths: 6 });
+  });
+
   test("changes the etag, as a pause does, and grants do not", async () => {
     const { programId, one } = await twoAdmins();
     const { etag } = await one.read();

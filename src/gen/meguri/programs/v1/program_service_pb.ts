@@ -208,10 +208,11 @@ export type UpdateProgramRequest = Message<"meguri.programs.v1.UpdateProgramRequ
 
   /**
    * The fields to change: lifetime_months, notices, bulk_rules, reservation_shard_count, or "*" for
-   * all of them. Each is
-   * replaced as a whole: empty notices notify of nothing, and empty bulk_rules propose those that a
-   * program begins with. Rules that are in force or proposed already change nothing. Without a
-   * mask, the fields that are not empty in the request are changed.
+   * all of them. Each is replaced as a whole: empty notices notify of nothing, and empty bulk_rules
+   * propose those that a program begins with. Rules that are in force or proposed already change
+   * nothing. Fields that the mask does not name are ignored. Without a mask, the fields that are not
+   * empty in the request are changed, and one of those that cannot be updated, such as time_zone, is
+   * refused with its path. So a program that was read is sent back with a mask.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -478,8 +479,9 @@ export const ProgramService: GenService<{
    * update changes nothing. Idempotent.
    *
    * Refusals: PROGRAM_NOT_FOUND, ETAG_MISMATCH (the program was changed since it was read),
-   * WRONG_STATE (the lifetime would become shorter, or the shards fewer), INVALID_REQUEST (a mask with another field,
-   * totals of tiers that do not rise, or approvals that fall). Retryable: CONTENDED.
+   * WRONG_STATE (the lifetime would become shorter, or the shards fewer), INVALID_REQUEST (a mask
+   * with another field, a field without a mask that cannot be updated, totals of tiers that do not
+   * rise, or approvals that fall). Retryable: CONTENDED.
    *
    * @generated from rpc meguri.programs.v1.ProgramService.UpdateProgram
    */
