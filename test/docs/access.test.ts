@@ -35,7 +35,7 @@ test("the example of claims is the identity that the text describes", async () =
     issuer: claims.iss,
     audience: claims.aud,
     claimPrefix: "meguri_",
-    requiredLimits: ["programs", "owners", "actors"],
+    requiredLimits: ["programs", "owners", "actors", "holds"],
     log: createLogger("test", "silent"),
   });
   const exp = Math.floor(Date.now() / 1_000) + 60;
@@ -48,6 +48,7 @@ test("the example of claims is the identity that the text describes", async () =
     programIds: new Set(["default", "cafe"]),
     ownerPrefixes: ["shop-"],
     actorPrefixes: ["member-"],
+    holds: "own",
   });
 });
 

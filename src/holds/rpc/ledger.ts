@@ -8,6 +8,7 @@ import {
   type PointsService,
   ExpiredPointsPolicySchema as PolicySchema,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
+import { identityOf } from "../../platform/edge/context.ts";
 import { invalid } from "../../platform/messages/invalid-request.ts";
 import { toEnumName } from "../../platform/messages/records.ts";
 import { toSafeInteger } from "../../platform/messages/scalars.ts";
@@ -31,6 +32,7 @@ export function holdLedger(deps: Deps): Pick<ServiceImpl<typeof PointsService>, 
       const { useEventId, holdId, points, expiredPointsPolicy } = request;
       const input = {
         ...toChange(request, context),
+        ownHoldsOnly: identityOf(context.values).holds === "own",
         useEventId,
         holdId,
         points: points === undefined ? undefined : toSafeInteger(points, "points"),

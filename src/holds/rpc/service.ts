@@ -8,7 +8,7 @@ import {
   ListHoldsRequestSchema,
 } from "../../gen/meguri/holds/v1/hold_service_pb.ts";
 import { ExpiredPointsPolicy as Policy } from "../../gen/meguri/points/v1/points_service_pb.ts";
-import { callOf } from "../../platform/edge/context.ts";
+import { callOf, identityOf } from "../../platform/edge/context.ts";
 import { type AnnotationsMessage, toAnnotations } from "../../platform/messages/annotations.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
 import { fromRecord, toEnumName } from "../../platform/messages/records.ts";
@@ -81,6 +81,7 @@ const toRequest = (
   holdId: request.holdId,
   ...toAnnotations(request),
   ...callOf(context, request),
+  ownHoldsOnly: identityOf(context.values).holds === "own",
 });
 
 const fromResult = ({ hold, entry, availablePoints, replayed }: HoldResult) => ({

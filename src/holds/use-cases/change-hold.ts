@@ -1,7 +1,7 @@
 /** Changes a hold and its account in one transaction. */
 
 import type { HoldName } from "../../due/ports/due.ts";
-import type { CallLimits } from "../../platform/ports/call.ts";
+import type { Call, CallLimits } from "../../platform/ports/call.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import { DomainError } from "../../platform/words/errors.ts";
@@ -15,6 +15,24 @@ import type { Hold, HoldChange } from "../rules/hold.ts";
 /** A hold that a call names, with the user of its account. */
 export interface HoldCall extends HoldName, CallLimits {
   readonly userId: string;
+}
+
+/** The caller that captures, releases or refunds, and its limit. */
+export interface HoldChanger extends Call {
+  /** Whether the caller may do so only with holds that its own service has made. */
+  readonly ownHoldsOnly?: boolean | undefined;
+}
+
+/** Throws PERMISSION_DENIED for a hold of another service when the caller is limited to its own. */
+export function requireMayChange({ creator }: Hold, { caller, ownHoldsOnly }: HoldChanger): void {
+  if (!ownHoldsOnly || creator.service === caller.service) return;
+  throw new DomainError(
+    "PERMISSION_DENIED",
+    "the caller may change only holds of its own service",
+    {
+      field: "hold_id",
+    },
+  );
 }
 
 /**

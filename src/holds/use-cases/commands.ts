@@ -1,6 +1,5 @@
 /** The use cases that hold points, and that capture and release what is held. */
 
-import type { Call } from "../../platform/ports/call.ts";
 import { type Annotations, annotationsOf } from "../../platform/words/annotations.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
@@ -20,11 +19,18 @@ import {
   type Release,
   release,
 } from "../rules/hold.ts";
-import { type ChangedHold, changeHold, type HoldCall, putHold } from "./change-hold.ts";
+import {
+  type ChangedHold,
+  changeHold,
+  type HoldCall,
+  type HoldChanger,
+  putHold,
+  requireMayChange,
+} from "./change-hold.ts";
 import { syncInBackground } from "./hold-runs.ts";
 
 /** The values that every request for a change of a hold has. */
-interface HoldRequest extends HoldCall, Annotations, Call {}
+interface HoldRequest extends HoldCall, Annotations, HoldChanger {}
 
 /** A hold as it is now, and the change of a call. */
 export interface HoldResult {
@@ -94,7 +100,7 @@ export async function holdPoints(
 
 /**
  * Captures held points, and releases the rest unless more captures follow. Refusals:
- * PROGRAM_NOT_FOUND, HOLD_NOT_FOUND, ID_REUSED, and those of `capture`.
+ * PROGRAM_NOT_FOUND, HOLD_NOT_FOUND, ID_REUSED, and those of `requireMayChange` and `capture`.
  */
 export async function capturePoints(
   deps: CommandDeps,
@@ -110,6 +116,7 @@ export async function capturePoints(
   // Event ids are unique in a hold, so its id needs no place in the hash.
   const hash = requestHash("capture", caller, { points, moreFollow, ...annotationsOf(input) });
   const changed = await changeHold(deps, input, (state, held, { wall }) => {
+    requireMayChange(held, input);
     const earlier = captureOf(held, eventId);
     if (earlier) {
       const metadata = { number: String(earlier.entryNumber) };
@@ -124,12 +131,13 @@ export async function capturePoints(
 
 /**
  * Releases what is still held. A released hold stays as it is. Refusals: PROGRAM_NOT_FOUND,
- * HOLD_NOT_FOUND, WRONG_STATE when it was captured or has timed out.
+ * HOLD_NOT_FOUND, WRONG_STATE when it was captured or has timed out, and `requireMayChange`'s.
  */
 export async function releaseHold(deps: CommandDeps, input: HoldRequest): Promise<HoldResult> {
-  const changed = await changeHold(deps, input, (state, held, { wall }) =>
-    held.state === "RELEASED" ? undefined : release(state, held, { ...input, wall }),
-  );
+  const changed = await changeHold(deps, input, (state, held, { wall }) => {
+    requireMayChange(held, input);
+    return held.state === "RELEASED" ? undefined : release(state, held, { ...input, wall });
+  });
   await refreshRun(deps, input, changed);
   return resultOf(deps, changed, changed.hold.release as Release);
 }

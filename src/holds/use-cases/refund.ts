@@ -11,15 +11,16 @@ import {
 import type { Deps } from "../ports/deps.ts";
 import { holdRef } from "../ports/records.ts";
 import { spentByCapture, withRefund } from "../rules/refund.ts";
-import { holdNotFound } from "./change-hold.ts";
+import { type HoldChanger, holdNotFound, requireMayChange } from "./change-hold.ts";
 
 /**
  * Returns the points of a use, or with a hold of its capture, or a part of them. Refusals: those of
- * `refundUse`, HOLD_NOT_FOUND, and LEDGER_ENTRY_NOT_FOUND when the hold has no such capture.
+ * `refundUse` and `requireMayChange`, HOLD_NOT_FOUND, and LEDGER_ENTRY_NOT_FOUND when the hold has
+ * no such capture.
  */
 export function refundPoints(
   deps: Pick<Deps, "engine" | "programs">,
-  input: RefundInput & { readonly holdId?: string | undefined },
+  input: RefundInput & HoldChanger & { readonly holdId?: string | undefined },
 ): Promise<ChangeResult> {
   const { programId, userId, useEventId, holdId, points, expiredPointsPolicy } = input;
   if (holdId === undefined) return refundUse(deps, input);
@@ -32,6 +33,7 @@ export function refundPoints(
     decide(state, event, tx) {
       const hold = tx.get(ref);
       if (hold?.userId !== userId) throw holdNotFound(holdId);
+      requireMayChange(hold, input);
       const spent = spentByCapture(hold, useEventId);
       if (!spent) throw entryNotFound(`capture ${useEventId} of the hold ${holdId}`);
       const change = refund(state, event, spent, points, expiredPointsPolicy);

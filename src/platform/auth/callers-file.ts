@@ -31,7 +31,7 @@ export function parseCallers(
   if (!parsed.success) throw new Error(`callers: ${z.prettifyError(parsed.error)}`);
   for (const caller of parsed.data.callers) {
     const missing = missingLimit(caller, requiredLimits);
-    if (missing !== undefined) throw new Error(`callers: ${caller.uri} has no list ${missing}`);
+    if (missing !== undefined) throw new Error(`callers: ${caller.uri} has no limit ${missing}`);
   }
   return new Map(
     parsed.data.callers.map(({ uri, service, ...permissions }) => [

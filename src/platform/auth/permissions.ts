@@ -12,14 +12,15 @@ const programs = z.array(z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/));
 const prefixes = z.array(z.string().regex(servicePattern));
 
 /** The names of a caller's limits. */
-export const limitNames = ["programs", "owners", "actors"] as const;
+export const limitNames = ["programs", "owners", "actors", "holds"] as const;
 export type LimitName = (typeof limitNames)[number];
 
-/** The limits of a caller, each a list that is absent where the limit does not apply. */
+/** The limits of a caller, each absent where it does not apply. */
 export const limitsSchema = {
   programs: programs.optional(),
   owners: prefixes.optional(),
   actors: prefixes.optional(),
+  holds: z.literal("own").optional(),
 } satisfies Record<LimitName, unknown>;
 
 interface Permissions {
@@ -27,6 +28,7 @@ interface Permissions {
   readonly programs?: readonly string[] | undefined;
   readonly owners?: readonly string[] | undefined;
   readonly actors?: readonly string[] | undefined;
+  readonly holds?: "own" | undefined;
 }
 
 /** The first of the required limits that a caller does not have. */
@@ -41,4 +43,5 @@ export const toPermissions = (given: Permissions): Omit<Identity, "caller"> => (
   programIds: given.programs && new Set(given.programs),
   ownerPrefixes: given.owners,
   actorPrefixes: given.actors,
+  holds: given.holds,
 });

@@ -14,6 +14,8 @@ export interface Identity {
   readonly ownerPrefixes?: readonly string[] | undefined;
   /** The ids of the people who react, or of whose events are reported, begin with one of these. */
   readonly actorPrefixes?: readonly string[] | undefined;
+  /** The holds that the caller may end, and refund: those that its own service has made. */
+  readonly holds?: "own" | undefined;
 }
 
 /** The header and the connection by which a caller identifies itself. */

@@ -28,6 +28,7 @@ test.each<[string, object[], string]>([
   ["no scopes", [{ uri: "a", service: "b" }], "callers[0].scopes"],
   ["an empty scope", [{ ...caller, scopes: [""] }], "callers[0].scopes[0]"],
   ["an empty prefix", [{ ...caller, owners: [""] }], "callers[0].owners[0]"],
+  ["holds of all", [{ ...caller, holds: "all" }], "callers[0].holds"],
   ["a bad service", [{ ...caller, service: "b#" }], "callers[0].service"],
   ["a bad URI", [{ ...caller, uri: "a b" }], "callers[0].uri"],
 ])("a file with %s is refused with what is wrong", (_, callers, text) => {
@@ -51,6 +52,6 @@ test("a file is refused whose callers lack a limit that the server requires", ()
   const content = JSON.stringify({ callers: [{ ...caller, owners: ["o-"] }] });
   expect(parseCallers(content, ["owners"]).size).toBe(1);
   expect(() => parseCallers(content, ["owners", "actors"])).toThrow(
-    "callers: a has no list actors",
+    "callers: a has no limit actors",
   );
 });

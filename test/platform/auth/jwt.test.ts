@@ -104,8 +104,9 @@ describe("the identity in the claims", () => {
   });
 
   test("has the limits, an empty one permitting nothing", async () => {
-    const limits = { meguri_programs: ["cafe"], meguri_owners: ["o-"], meguri_actors: [] };
-    expect(await verified(limits)).toMatchObject({
+    const lists = { meguri_programs: ["cafe"], meguri_owners: ["o-"], meguri_actors: [] };
+    expect(await verified({ ...lists, meguri_holds: "own" })).toMatchObject({
+      holds: "own",
       programIds: new Set(["cafe"]),
       ownerPrefixes: ["o-"],
       actorPrefixes: [],
@@ -126,6 +127,9 @@ describe("the identity in the claims", () => {
     ["meguri_programs", { meguri_programs: null }],
     ["meguri_owners", { meguri_owners: [""] }],
     ["meguri_actors", { meguri_actors: [1] }],
+    ["meguri_holds", { meguri_holds: "all" }],
+    ["meguri_holds", { meguri_holds: ["own"] }],
+    ["meguri_hold", { meguri_hold: "own" }],
     ["meguri_programs", { meguri_programs: ["\uff43afe"] }],
     ["meguri_programs", { meguri_programs: ["cafe\uff11"] }],
     ["meguri_programs", { meguri_programs: ["cafe", "Cafe"] }],

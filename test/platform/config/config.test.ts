@@ -165,11 +165,11 @@ describe("who may call", () => {
     const strict = {
       ...jwt,
       MEGURI_JWT_CLAIM_PREFIX: "https://shop.example/limit/",
-      MEGURI_REQUIRE_LIMITS: "programs, actors",
+      MEGURI_REQUIRE_LIMITS: "programs, holds",
     };
     expect(readServer(strict).auth).toMatchObject({
       claimPrefix: "https://shop.example/limit/",
-      requiredLimits: ["programs", "actors"],
+      requiredLimits: ["programs", "holds"],
     });
     expect(readServer({ ...mtls, MEGURI_REQUIRE_LIMITS: "owners" }).auth).toMatchObject({
       requiredLimits: ["owners"],

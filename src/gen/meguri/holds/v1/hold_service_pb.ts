@@ -520,6 +520,11 @@ export const ListHoldsResponseSchema: GenMessage<ListHoldsResponse> = /*@__PURE_
  * the hold, points whose month has expired meanwhile expire at once or go to the current month. This
  * holds for ReleaseHold, for the rest of a capture and for the timeout.
  *
+ * Whoever has the scope points.hold may capture and release the holds of all services, as a payment
+ * service does with those of a shop, and with points.refund refund their captures. A caller with the
+ * limit holds "own" may do so only with the holds that its own service has made, the service of
+ * their creator, and otherwise gets PERMISSION_DENIED (the metadata has the "field" hold_id).
+ *
  * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
  * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
  * STORE_UNAVAILABLE.

@@ -1864,7 +1864,8 @@ export const PointsService: GenService<{
   /**
    * RefundPoints returns all or some points of a use, or with a hold_id of a capture, newest month
    * first, to the months from which they were taken. All refunds of a use or a capture together
-   * never return more than it took. Idempotent by event_id.
+   * never return more than it took. A caller with the limit holds "own" may refund only captures of
+   * holds that its own service has made. Idempotent by event_id.
    *
    * Refusals: LEDGER_ENTRY_NOT_FOUND (no such use or capture), HOLD_NOT_FOUND, WRONG_STATE (the event
    * is not a use), LIMIT_EXCEEDED (more than is left of it, nothing left of it, or a balance above
