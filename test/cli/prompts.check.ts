@@ -181,12 +181,12 @@ test("nobody is asked about what cannot be approved", async () => {
   const approve = () => answer(["bulk", "approve", "wrong"], "y\n");
   const early = await approve();
   expect([early.code, early.printed]).toEqual([1, expect.not.stringContaining("[y/N]")]);
-  expect(early.printed).toContain("wait until it is checked: meguri bulk watch wrong\n");
+  expect(early.printed).toContain("The rows are being checked: meguri bulk watch wrong\n");
   await completeCheck(server, "wrong");
   const { code, printed } = await approve();
   expect([code, printed]).toEqual([1, expect.not.stringContaining("[y/N]")]);
   expect(printed).toContain("a bulk grant that is INVALID cannot be approved\n");
-  expect(printed).toContain("correct the sheet, then: meguri bulk submit wrong SHEET\n");
+  expect(printed).toContain("Submit a corrected sheet: meguri bulk submit wrong SHEET\n");
 });
 
 test.each([

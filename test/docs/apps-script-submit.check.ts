@@ -72,8 +72,8 @@ test("a wrong tab is not submitted, and without an id nothing is called", async 
     alerts: [],
     properties: {},
   });
-  const { error } = await run("showStatus", tabOf(), ["two words"]);
-  expect(error).toContain("the id has 1 to 64 letters");
+  const { error } = await run("showStatus", tabOf(), ["two#words"]);
+  expect(error).toContain("the id has 1 to 128 bytes");
 });
 
 test("rows that others have replaced are submitted again only if a person agrees", async () => {

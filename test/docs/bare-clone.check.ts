@@ -253,7 +253,7 @@ test("the browser's code of docs/call/batch-jobs.md submits rows and shows refus
   expect(await submitRows(url, "token", "by-page", "頁", rows)).toMatchObject({
     bulkGrant: { bulkGrantId: "by-page", title: "頁", submitter: { service: "page" } },
   });
-  await expect(submitRows(url, "token", "by page", "", rows)).rejects.toThrow("bulk_grant_id");
+  await expect(submitRows(url, "token", "by#page", "", rows)).rejects.toThrow("bulk_grant_id");
 });
 
 test("docs/call/notifications.md", async () => {

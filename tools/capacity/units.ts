@@ -14,7 +14,7 @@ export const costs = {
   balance: { writes: 0, reads: 1 },
   /** A like of a post whose owner has unread ones. */
   like: { writes: 12, reads: 3 },
-  notify: { writes: 15, reads: 5 },
+  notify: { writes: 16, reads: 5 },
   /** A list of two notifications that are then marked as read, one after another. */
   read: { writes: 18, reads: 22 },
   /** A reservation with the mark until its run has started. */
