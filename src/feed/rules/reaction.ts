@@ -247,12 +247,15 @@ export function unreact(
     const position = group.closed ? { version } : { version, generation: group.generation };
     const { readTime } = reaction;
     const kept = { position, ...(readTime !== undefined && { readTime }) };
-    const former = { ...kept, createTime, expireTime: now + formerReactionMs };
+    const expireTime = Math.max(now + formerReactionMs, keptUntil(readTime, historyMs));
+    const former = { ...kept, createTime, expireTime };
     return { target: nextTarget, inbox: nextInbox, group: remaining, reaction: former };
   }
-  const readTime = reaction.notified ? readMark?.readTime : reaction.readTime;
-  const cooledDown = readTime === undefined ? 0 : readTime + formerReactionMs;
-  const expireTime = Math.max(cooledDown, reaction.notified ? now + historyMs : 0);
+  // Without a read mark it was read before the last cool-down that may still matter.
+  const latestReadTime = readMark?.readTime || now - formerReactionMs;
+  const readTime = reaction.notified ? latestReadTime : reaction.readTime;
+  const shownUntil = reaction.notified ? now + historyMs : 0;
+  const expireTime = Math.max(shownUntil, keptUntil(readTime, historyMs));
   const former = { ...(readTime !== undefined && { readTime }), createTime, expireTime };
   return {
     target: nextTarget,
@@ -261,6 +264,10 @@ export function unreact(
     reaction: expireTime > now ? former : undefined,
   };
 }
+
+/** Until when a cool-down or a read notification needs what the owner has read at a time. */
+const keptUntil = (readTime: Instant | undefined, historyMs: Milliseconds): Instant =>
+  readTime === undefined ? 0 : readTime + Math.max(formerReactionMs, historyMs);
 
 function withCount(
   target: Target,
