@@ -17,12 +17,13 @@ const flagTags = /(?<=\u{1f3f4})[\u{e0030}-\u{e007a}]+\u{e007f}/gu;
 const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}\u{16fe4}]/u;
 
 /**
- * Returns a kind as it is stored: without the emoji selector, so that a heart is one kind.
+ * Returns a kind as it is stored: without the emoji selector, so that a heart is one kind. Without
+ * it, an arrow may compose with the stroke that follows, so the form is NFC again.
  * Refusals: INVALID_REQUEST for another form of Unicode than NFC and for invisible characters,
  * which the rules of the schema cannot say.
  */
 export function toKind(text: string, field = "kind"): string {
-  const kind = toNfc(text, field).replace(emojiSelector, "");
+  const kind = toNfc(text, field).replace(emojiSelector, "").normalize("NFC");
   const isInvisible = invisible.test(kind.replace(joiner, "").replace(flagTags, ""));
   if (isInvisible) throw invalid(field, "has an invisible character");
   // It would set the prototype of an object that has numbers by kind.

@@ -15,6 +15,7 @@ describe("a kind", () => {
     ["❤️‍🔥", "❤‍🔥"],
     ["🏳️‍🌈", "🏳‍🌈"],
     ["1️⃣", "1⃣"],
+    ["\u2194\ufe0f\u0338", "\u21ae"],
   ])("%j is stored as %j, and is the same", (sent, stored) => {
     expect([toKind(sent), toKind(stored)]).toEqual([stored, stored]);
   });
