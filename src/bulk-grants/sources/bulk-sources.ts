@@ -102,6 +102,9 @@ const maxNameBytes = maxBulkGrantIdBytes - "-0123456789ab".length;
 /** What no id has, and slashes, which some read as a path. */
 const notAllowed = /[#/\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
 
+/** What an id does not have at its ends, and hyphens. */
+const unseenEnds = /^[-\p{Z}\p{Cf}\u2800\u3164\uffa0]+|[-\p{Z}\p{Cf}\u2800\u3164\uffa0]+$/gu;
+
 /**
  * Makes the bulk_grant_id of a file from its name, for people; with `isByContent` from its name and
  * its content. Some systems keep names in another form of Unicode than NFC, which looks the same. A
@@ -112,7 +115,7 @@ function bulkGrantIdOf({ path, version }: VersionedFile, isByContent: boolean): 
   const id = isByContent ? `${name}-${version}` : name;
   if (isBulkGrantId(id) && !id.includes("/")) return id;
   const allowed = cutToBytes(name.replace(notAllowed, "-"), maxNameBytes);
-  const readable = allowed.replace(/^[-\p{Z}]+|[-\p{Z}]+$/gu, "") || "sheet";
+  const readable = allowed.replace(unseenEnds, "") || "sheet";
   return `${readable}-${versionOfText(isByContent ? `${version} ${path}` : name)}`;
 }
 

@@ -15,6 +15,7 @@ const isValid = (bulkGrantId: string) =>
 const anyText = fc.string({
   unit: fc.oneof(
     fc.constantFrom("#", " ", "\u3000", "\t", "\u2028", "\u202e", "/", "点", "か\u3099", "é", "👍"),
+    fc.constantFrom("\u200b", "\u200d", "\u200f", "\ufeff", "\u2800", "\u3164", "\u{e007f}"),
     fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
   ),
   maxLength: 60,
@@ -27,6 +28,17 @@ test("the contract takes the same texts, whatever their form of Unicode is", () 
       expect(isBulkGrantId(text)).toBe(isNfc && isValid(text));
     }),
   );
+});
+
+test.each(["\u200b", "a\u200b", "\ufeffa", "\u3164", "a\u2800", "a\u200f"])(
+  "%j is none: nobody sees its first or last character",
+  (text) => {
+    expect(isBulkGrantId(text)).toBe(false);
+  },
+);
+
+test.each(["می\u200cروم", "👩\u200d💻", "春❤\ufe0f", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"])("%j is one", (text) => {
+  expect(isBulkGrantId(text)).toBe(true);
 });
 
 test("a long text without an end is refused at once", () => {

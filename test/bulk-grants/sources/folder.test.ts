@@ -252,7 +252,14 @@ describe("a pick-up", () => {
 
   test("makes valid ids of all names, and other ids of other names", async () => {
     const long = "x".repeat(128);
-    const names = ["#.csv", "\t.csv", "春 2026 #1.csv", `${long}1.csv`, `${long}2.csv`];
+    const names = [
+      "#.csv",
+      "\t.csv",
+      "\u200b.csv",
+      "春 2026 #1.csv",
+      `${long}1.csv`,
+      `${long}2.csv`,
+    ];
     for (const name of names) await write(name);
     const ids = (await newFiles()).map(({ bulkGrantId }) => bulkGrantId);
     expect(new Set(ids).size).toBe(names.length);
