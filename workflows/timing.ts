@@ -145,11 +145,12 @@ export const reconcilerTiming = {
 export const sweepTiming = {
   month: short,
   shard: inSteps,
+  purge: short,
   /**
-   * A page of a purge takes 2 s at the default pace, and a minute at the slowest one beside a month
-   * end. After the death of a worker, it is repeated.
+   * A page of a purge takes 2 s at the default pace, and longer by the number of purges that share
+   * it. An attempt that ran out of time would go on beside the next one, and take half of its pace.
    */
-  purgePage: { startToCloseTimeout: "2 minutes", retry },
+  purgePage: { startToCloseTimeout: "3 hours", heartbeatTimeout: "15 seconds", retry },
 } as const;
 
 /** Jobs over all accounts of a program. */

@@ -9,6 +9,7 @@ import {
 } from "../../src/feed/use-cases/reactions/purge-target.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import { checked } from "../checked.ts";
+import { heartbeatWhile } from "../steps.ts";
 
 /** Each of these activities may be repeated. */
 export function purgeActivities(deps: Deps) {
@@ -18,11 +19,11 @@ export function purgeActivities(deps: Deps) {
 
     /** Purges a page of reactions. Returns whether there may be more. */
     purgeReactions: checked([purgeReactionsInput], ({ kind, ...target }) =>
-      purgeReactions(deps, target, kind),
+      heartbeatWhile(purgeReactions(deps, target, kind)),
     ),
 
     /** Purges a page of owners with their events. Returns whether there may be more. */
-    purgeEvents: checked([targetInput], (target) => purgeEvents(deps, target)),
+    purgeEvents: checked([targetInput], (target) => heartbeatWhile(purgeEvents(deps, target))),
 
     /** The last activity: records that the purge has ended. */
     endPurge: checked([targetInput], (target) => endPurge(deps, target)),

@@ -12,9 +12,9 @@ import { unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { sweepTiming } from "../timing.ts";
 
-const { readKindsToPurge, purgeReactions, purgeEvents, endPurge } = proxyActivities<Activities>(
-  sweepTiming.purgePage,
-);
+const { readKindsToPurge, endPurge } = proxyActivities<Activities>(sweepTiming.purge);
+
+const { purgeReactions, purgeEvents } = proxyActivities<Activities>(sweepTiming.purgePage);
 
 /**
  * Purges the reactions to a deleted target, one kind after another, then the events about it, whose
