@@ -57,6 +57,8 @@ export interface PointsReader {
     segments: number,
     page: PageRequest,
   ): Promise<Page<Account>>;
+  /** The cursor behind an account in the list of its segment. */
+  cursorOfAccount(account: AccountName): string;
   /** Lists the jobs of one kind of a program by their ids. */
   jobs(programId: string, kind: string, page: PageRequest): Promise<Page<Job>>;
   /**

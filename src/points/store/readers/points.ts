@@ -1,7 +1,13 @@
 /** Reads programs, accounts and ledgers. */
 import { type DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
 import type { Item } from "../../../platform/dynamodb/sdk/attributes.ts";
-import { pageAnswer, pageOf, query, startOf } from "../../../platform/dynamodb/sdk/query-pages.ts";
+import {
+  cursorOf,
+  pageAnswer,
+  pageOf,
+  query,
+  startOf,
+} from "../../../platform/dynamodb/sdk/query-pages.ts";
 import { expiryIndex, type TableName } from "../../../platform/dynamodb/tables.ts";
 import type { AccountName, PointsReader } from "../../ports/points.ts";
 import type { ProgramReader } from "../../ports/programs.ts";
@@ -77,6 +83,8 @@ export function pointsReads(
       const { Items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), page.cursor);
       return pageOf(Items.map(account.decode), LastEvaluatedKey);
     },
+
+    cursorOfAccount: ({ programId, userId }) => cursorOf(account.key(`${programId}#${userId}`)),
 
     jobs: (programId, kind, page) =>
       query(client, page, job.decode, {

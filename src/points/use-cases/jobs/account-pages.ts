@@ -9,11 +9,11 @@ import type { Segment } from "./jobs.ts";
 const scanPage = 1_000;
 
 /**
- * The place at which a segment continues: the beginning of a page, or an account of the page.
- * Cursors contain it as JSON, so its property names do not change.
+ * The place at which a segment continues: the beginning of a page, or an account. Cursors contain
+ * it as JSON, so its property names do not change.
  */
 interface SegmentCursor<Progress> {
-  /** The reader's cursor of the page; undefined for the first one. */
+  /** The reader's cursor before the account; undefined for the first one. */
   readonly scan?: string | undefined;
   readonly userId?: string | undefined;
   /** The progress within the account. */
@@ -29,7 +29,10 @@ interface AccountsAt<Progress> {
   cursorOf(index: number, progress?: Progress): string | undefined;
 }
 
-/** Returns a function that reads the accounts at a cursor. It keeps the latest page of the scan. */
+/**
+ * Returns a function that reads the accounts at a cursor. It keeps the latest page of the scan. A
+ * cursor leads to its account however many others have come since, which move the ends of pages.
+ */
 export function accountPages<Progress>(
   { reader }: Pick<Deps, "reader">,
   programId: string,
@@ -38,19 +41,24 @@ export function accountPages<Progress>(
   let scanned: (Page<Account> & { readonly scan: string | undefined }) | undefined;
   return async (cursor) => {
     const { scan, userId, progress } = placeOf<Progress>(cursor);
-    if (!scanned || scanned.scan !== scan) {
+    const indexIn = (items: readonly Account[]) =>
+      items.findIndex((each) => each.userId === userId);
+    if (!scanned || (scanned.scan !== scan && indexIn(scanned.items) < 0)) {
       const request = { size: scanPage, cursor: scan };
       scanned = { ...(await reader.accounts(programId, segment, segments, request)), scan };
     }
-    const { items, cursor: next } = scanned;
-    const first = items.findIndex((each) => each.userId === userId);
-    const accounts = items.slice(Math.max(first, 0));
+    const { items, cursor: next, scan: start } = scanned;
+    const first = Math.max(indexIn(items), 0);
+    const accounts = items.slice(first);
     return {
       accounts,
       progress: accounts[0]?.userId === userId ? progress : undefined,
       cursorOf(index, progress) {
         const account = accounts[index];
-        return account ? JSON.stringify({ scan, userId: account.userId, progress }) : next;
+        if (!account) return next;
+        const before = items[first + index - 1];
+        const scan = before ? reader.cursorOfAccount(before) : start;
+        return JSON.stringify({ scan, userId: account.userId, progress });
       },
     };
   };
