@@ -27,6 +27,7 @@ export const escaped = (text: string): string =>
 /** Texts for Slack. */
 export const mrkdwn: TextStyle = {
   value: escaped,
-  code: (text) => `\`${escaped(text)}\``,
+  // A backtick would end the code.
+  code: (text) => (text.includes("`") ? escaped(text) : `\`${escaped(text)}\``),
   time: dateOf,
 };

@@ -2,7 +2,7 @@
 
 import { withoutVersion } from "../../platform/words/source-string.ts";
 import type { PickUpReport, RefusedSheet } from "../ports/bulk-grants.ts";
-import { escaped, link } from "./mrkdwn.ts";
+import { escaped, link, mrkdwn } from "./mrkdwn.ts";
 
 /** A message is a text to glance at: the errors' place has all that is wrong. */
 const maxMessageLength = 300;
@@ -13,7 +13,7 @@ export function pickUpMessage(report: PickUpReport, workflowUrl: string): string
   const count = sheets.length + moreCount;
   const what = count === 1 ? "A sheet was" : `${count.toLocaleString("en-US")} sheets were`;
   return [
-    `*${what} not picked up* for \`${escaped(programId)}\``,
+    `*${what} not picked up* for ${mrkdwn.code(programId)}`,
     ...sheets.map(sheetLine),
     ...(moreCount > 0 ? [`and ${moreCount.toLocaleString("en-US")} more`] : []),
     link(workflowUrl, "Workflow"),
@@ -23,7 +23,7 @@ export function pickUpMessage(report: PickUpReport, workflowUrl: string): string
 function sheetLine({ source, reason, message, errorsAt, movedTo }: RefusedSheet): string {
   const text = message === undefined ? "" : ` (${escaped(cut(message))})`;
   return [
-    `\`${escaped(withoutVersion(source))}\`: ${escaped(reason)}${text}`,
+    `${mrkdwn.code(withoutVersion(source))}: ${escaped(reason)}${text}`,
     ...(errorsAt === undefined ? [] : [place("Errors", errorsAt)]),
     movedTo === undefined ? "still in its source" : place("Moved to", movedTo),
   ].join(" · ");

@@ -137,6 +137,14 @@ describe("a report", () => {
     expect(message).toContain("Revoked: 9,700 rows");
   });
 
+  test("shows an id with a backtick without code, which it would end", async () => {
+    const { slack, reporter } = await started();
+    const bulkGrantId = "a`*b* <!here>";
+    await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, bulkGrantId } });
+    const [, second] = (slack.messages[0] ?? "").split("\n");
+    expect(second).toBe("a`*b* &lt;!here&gt; of `cafe`, revision 2");
+  });
+
   test("that is a reminder says how many approvals there are, and when it expires", async () => {
     const { slack, reporter } = await started();
     const { result: _, ...rest } = bulkGrant;
