@@ -1,8 +1,18 @@
 /** The purge of what a deleted target has left. */
+import { shortHash } from "../../platform/contract/short-hash.ts";
 import type { TargetName } from "../../platform/words/target-name.ts";
 import type { TargetInput } from "./payloads.ts";
 
-export const purgeTargetId = ({ type, id }: TargetName): string => `purge-target/${type}/${id}`;
+/** A Temporal that stores its runs in PostgreSQL or MySQL takes no longer ids of workflows. */
+const maxWorkflowId = 255;
+
+/** Names the purge by its target; of a target with a long id by the beginning of it, and a hash. */
+export function purgeTargetId({ type, id }: TargetName): string {
+  const whole = `purge-target/${type}/${id}`;
+  if (whole.length <= maxWorkflowId) return whole;
+  const hash = `~${shortHash(id)}`;
+  return whole.slice(0, maxWorkflowId - hash.length) + hash;
+}
 
 /** Starts the purge of a deleted target. */
 export interface PurgeTargetInput extends TargetInput {
