@@ -554,8 +554,9 @@ export const ReactionService: GenService<{
    * those that the owner has muted (the target, the kind, the person or everything), and those of a
    * person whose earlier reaction of this kind the owner has read within the cool_down of the call.
    *
-   * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED (a 33rd kind, or more
-   * than 10 GB of reactions of one kind). Retryable: CONTENDED, CLOCK_OFF.
+   * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED (a 33rd kind, an exclusive reaction in
+   * the place of more than 20, or more than 10 GB of reactions of one kind). Retryable: CONTENDED,
+   * CLOCK_OFF.
    *
    * @generated from rpc meguri.reactions.v1.ReactionService.React
    */
