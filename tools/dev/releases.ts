@@ -17,4 +17,4 @@ export const releases: readonly Release[] = [];
  * (test/soak/upgrade.soak.ts) starts it, and test/previous lists its stored items and histories.
  */
 export const previousCommit: string =
-  releases.at(-1)?.commit ?? "2a0ebb940bb54fa7d1a01f45ca975e1734f873d1";
+  releases.at(-1)?.commit ?? "09dff5e6f9dd649c68fdc3b816ac2998da6cb2f9";
