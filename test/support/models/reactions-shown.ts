@@ -86,9 +86,19 @@ export const recordText = ({
   readonly notified: boolean;
 }): string => `${userId} ${version}${notified ? "" : " silent"}`;
 
-/** What is kept of a reaction that was unreacted, as text. */
-export const formerText = (name: string, { position, readTime }: FormerReaction): string =>
-  `${name} ${position?.version} ${position?.generation} ${readTime}`;
+/** The longest cool-down, in ms. */
+const maxCoolDownMs = 30 * 24 * 3_600_000;
+
+/**
+ * What matters of a reaction that was unreacted to the next one, as text; empty if nothing does.
+ * Its record may be kept for longer, because a read notification shows the person.
+ */
+export function formerText(name: string, former: FormerReaction, now: number): string[] {
+  const { position, readTime = 0 } = former;
+  const coolDown = readTime + maxCoolDownMs > now ? readTime : undefined;
+  if (!position && coolDown === undefined) return [];
+  return [`${name} ${position?.version} ${position?.generation} ${coolDown}`];
+}
 
 /** An actor as text: the user id and the name. */
 export const label = ({

@@ -311,16 +311,17 @@ async function targetOf(
 
 /** What is kept of the reactions that these users have taken back. */
 async function formerReactionOf(
-  { reader }: Deps,
+  { reader, clock }: Deps,
   target: TargetName,
   kinds: readonly string[],
   userIds: readonly string[],
 ): Promise<string[]> {
+  const { wall } = await clock.now();
   const all = kinds.flatMap((kind) => userIds.map((userId) => ({ kind, userId })));
   const found = await reader.many(all.map(({ kind, userId }) => reactionRef(target, kind, userId)));
   const texts = all.flatMap(({ kind, userId }, i) => {
     const kept = found[i];
-    return kept && !("userId" in kept) ? [formerText(`${kind} ${userId}`, kept)] : [];
+    return kept && !("userId" in kept) ? formerText(`${kind} ${userId}`, kept, wall) : [];
   });
   return texts.sort();
 }

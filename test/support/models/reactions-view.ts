@@ -52,7 +52,7 @@ export function shownOf(state: State, selection: Selection, now: number): Shown 
       .filter(([, { muted, deleted }]) => muted && !deleted)
       .map(([text]) => text)
       .sort(),
-    targets: selection.targets.map((target) => targetOf(stateOf(state, target), selection)),
+    targets: selection.targets.map((target) => targetOf(stateOf(state, target), selection, now)),
   };
 }
 
@@ -106,6 +106,7 @@ function notificationOf(state: State, notification: Notification): ShownNotifica
 function targetOf(
   state: TargetState | undefined,
   { kinds, viewerId, userIds }: Selection,
+  now: number,
 ): ShownTarget {
   const by = <T>(of: (kind: string) => T, all = kinds) =>
     Object.fromEntries(all.map((kind) => [kind, of(kind)]));
@@ -113,11 +114,8 @@ function targetOf(
   const { title = "", muted = false } = state ?? {};
   const records = by((kind) => of(kind).map(recordText));
   const former = Object.entries(state?.former ?? {})
-    .filter(([name, { position, readTime }]) => {
-      const isKept = position !== undefined || readTime !== undefined;
-      return isKept && userIds.some((userId) => name.endsWith(` ${userId}`));
-    })
-    .map(([name, kept]) => formerText(name, kept))
+    .filter(([name]) => userIds.some((userId) => name.endsWith(` ${userId}`)))
+    .flatMap(([name, kept]) => formerText(name, kept, now))
     .sort();
   const shown = { title, muted, counts: {}, own: [], recent: {}, records, former };
   if (!state) return { ...shown, state: "UNKNOWN", reactors: by(() => "TARGET_NOT_FOUND") };
