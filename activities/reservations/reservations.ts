@@ -79,14 +79,17 @@ export function reservationActivities(
 
   /**
    * Makes one attempt. Returns RETRY after a retryable error, 20 s after it is due or later, and
-   * throws it before. Does not wait for a store that hangs.
+   * throws it before. Does not wait for a store that hangs, and returns RETRY also for an error
+   * that comes at once while it does, such as that of a stale program: as a local activity, an
+   * attempt would be repeated within a workflow task, of which a worker has few.
    */
   async function attempt(grant: Grant): Promise<ReservationStep> {
     try {
       const step = await unlessSilent(deps, execute(grant).then(stepOf));
       return step ?? toRetry(new DomainError("STORE_UNAVAILABLE", "the store gave no answer"));
     } catch (error) {
-      if (Date.now() < dueSince(grant) + firstMs) throw error;
+      const isFirst = Date.now() < dueSince(grant) + firstMs;
+      if (isFirst && deps.storeSilenceMs() < silentMs) throw error;
       return toRetry(error);
     }
   }

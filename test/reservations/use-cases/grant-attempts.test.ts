@@ -19,12 +19,20 @@ interface Attempt {
   readonly now?: Clock["now"];
   /** How many attempts the store is away for. All of them when left out. */
   readonly awayFor?: number;
+  /** For how long the store has been silent. 0 when left out. */
+  readonly silenceMs?: number;
 }
 
 const pastDue = createPastDueGrants();
 
 /** Runs the grant activity on a store that is away, for a reservation that was due `dueMs` ago. */
-async function attempt({ dueMs, scheduledMs, now, awayFor = Number.POSITIVE_INFINITY }: Attempt) {
+async function attempt({
+  dueMs,
+  scheduledMs,
+  now,
+  awayFor = Number.POSITIVE_INFINITY,
+  silenceMs = 0,
+}: Attempt) {
   const { deps, clock, reserve } = createReservationFixture();
   clock.time = Date.now() + 1_000;
   await reserve("r");
@@ -35,7 +43,10 @@ async function attempt({ dueMs, scheduledMs, now, awayFor = Number.POSITIVE_INFI
     return Promise.reject(new DomainError("STORE_UNAVAILABLE", "away"));
   };
   const { grantWhenDue } = createActivities({
-    deps: { ...deps, engine: { transact }, ...(now && { clock: { now } }) },
+    deps: {
+      ...{ ...deps, engine: { transact }, storeSilenceMs: () => silenceMs },
+      ...(now && { clock: { now } }),
+    },
     ...noObservers,
     pastDue,
   });
@@ -101,6 +112,11 @@ test("a grant that is held counts from its time on, and no more when it is refus
   expect(memory.read().count).toBe(1);
   memory.settle(nameOf("now"));
   expect(memory.read()).toEqual({ count: 0, oldestMs: 0 });
+});
+
+test("one that fails at once while the store is silent is left to another activity", async () => {
+  const step = await attempt({ dueMs: 0, scheduledMs: 0, silenceMs: 5_000 });
+  expect(step).toMatchObject({ step: "RETRY", reason: "STORE_UNAVAILABLE" });
 });
 
 test("one that has been due for longer shows the reason", async () => {
