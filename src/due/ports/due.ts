@@ -46,8 +46,7 @@ export interface DueHours {
   /**
    * Writes the hour in which a record falls due, before the record is written, so that the sweeps
    * of workers know which programs to read. A record that is due already falls into the current
-   * hour. Throws
-   * STORE_UNAVAILABLE.
+   * hour. Throws STORE_UNAVAILABLE.
    */
   mark(programId: string, time: Instant, call: CallLimits | undefined): Promise<void>;
 }

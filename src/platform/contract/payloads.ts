@@ -21,15 +21,13 @@ const textLike = (form: RegExp, description: string) =>
 /** Any text but the empty one. */
 export const text = textThat((value) => value !== "", "a text that is not empty");
 
+const visibleAscii = (most: number) =>
+  textLike(new RegExp(`^[!-"$-~]{1,${most}}$`), `1 to ${most} visible ASCII characters without #`);
+
 /** The forms of ids are those of the API: see the rules in `proto/meguri/rules`. */
-export const id = textLike(/^[!-"$-~]{1,64}$/, "1 to 64 visible ASCII characters without #");
-
-export const userId = textLike(/^[!-"$-~]{1,128}$/, "1 to 128 visible ASCII characters without #");
-
-export const targetId = textLike(
-  /^[!-"$-~]{1,256}$/,
-  "1 to 256 visible ASCII characters without #",
-);
+export const id = visibleAscii(64);
+export const userId = visibleAscii(128);
+export const targetId = visibleAscii(256);
 
 export const holdId = textLike(
   /^[!-"$-.0-~]{1,64}$/,

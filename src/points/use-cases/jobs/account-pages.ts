@@ -9,8 +9,8 @@ import type { Segment } from "./jobs.ts";
 const scanPage = 1_000;
 
 /**
- * The place at which a segment continues: the beginning of a page, or an account. Cursors contain
- * it as JSON, so its property names do not change.
+ * Where a segment continues: at the beginning of a page, or at an account. Payloads contain it as
+ * JSON, so its property names do not change.
  */
 interface SegmentCursor<Progress> {
   /** The reader's cursor before the account; undefined for the first one. */
@@ -20,7 +20,7 @@ interface SegmentCursor<Progress> {
   readonly progress?: Progress | undefined;
 }
 
-/** The accounts of a page, from the place of a cursor on. */
+/** The accounts of a page, from a cursor on. */
 interface AccountsAt<Progress> {
   readonly accounts: readonly Account[];
   /** The progress within the first of them. */
@@ -40,7 +40,7 @@ export function accountPages<Progress>(
 ): (cursor: string | undefined) => Promise<AccountsAt<Progress>> {
   let scanned: (Page<Account> & { readonly scan: string | undefined }) | undefined;
   return async (cursor) => {
-    const { scan, userId, progress } = placeOf<Progress>(cursor);
+    const { scan, userId, progress } = parsed<Progress>(cursor);
     const indexIn = (items: readonly Account[]) =>
       items.findIndex((each) => each.userId === userId);
     if (!scanned || (scanned.scan !== scan && indexIn(scanned.items) < 0)) {
@@ -65,8 +65,8 @@ export function accountPages<Progress>(
 }
 
 /** Parses a cursor. Between two pages it is the reader's own cursor, without a `userId`. */
-function placeOf<Progress>(cursor: string | undefined): SegmentCursor<Progress> {
+function parsed<Progress>(cursor: string | undefined): SegmentCursor<Progress> {
   if (cursor === undefined) return {};
-  const place = JSON.parse(cursor) as SegmentCursor<Progress>;
-  return typeof place.userId === "string" ? place : { scan: cursor };
+  const found = JSON.parse(cursor) as SegmentCursor<Progress>;
+  return typeof found.userId === "string" ? found : { scan: cursor };
 }
