@@ -1,5 +1,6 @@
 /** Compares unread notifications with their members, event ids with events, inboxes with both. */
 
+import pLimit from "p-limit";
 import {
   closedGroupsRef,
   inboxRef,
@@ -17,6 +18,7 @@ import {
   versionOf,
 } from "../../src/feed/rules/unread-group.ts";
 import { putUnread, refOfGroup } from "../../src/feed/use-cases/notifications/closed-groups.ts";
+import { eventAt } from "../../src/feed/use-cases/notifications/event-retraction.ts";
 import { allPages } from "../../src/platform/ports/pages.ts";
 import type { Ref } from "../../src/platform/ports/records.ts";
 import type { Instant } from "../../src/platform/words/month.ts";
@@ -28,6 +30,9 @@ import { ofKind, scanTable } from "./scan-table.ts";
 
 /** The number of groups of one read. */
 const pageSize = 500;
+
+/** This many events are read at a time. */
+const inTurn = pLimit(16);
 
 /** Compares all unread notifications and event ids, and after them the inboxes. */
 export async function compareNotifications(deps: CompareDeps): Promise<void> {
@@ -107,15 +112,12 @@ async function compareEvents(
       version > 0 && !retracted && expireTime > now,
   );
   const events = await Promise.all(
-    known.map(({ id, value: { target, kind, version } }) => {
-      const name = { ownerId: ownerOf(id), target, kind };
-      return deps.reader.events(name, { from: version, to: version }, oneItem);
-    }),
+    known.map(({ id, value }) => inTurn(() => eventAt(deps, { ...value, ownerId: ownerOf(id) }))),
   );
   const targets = await deps.reader.many(known.map(({ value }) => targetRef(value.target)));
   for (const [i, { kind, id }] of known.entries()) {
     // The purge of a deleted target deletes its events and keeps their ids.
-    if (events[i]?.items.length !== 0 || isDeleted(targets[i])) continue;
+    if (events[i] || isDeleted(targets[i])) continue;
     const ref: Ref<"notifiedEvent"> = { kind, id };
     const name = id.split("#").join(" ");
     await found(deps, { kind: "EVENT_LOST", name }, () =>
@@ -129,8 +131,6 @@ async function compareEvents(
     );
   }
 }
-
-const oneItem = { size: 1, cursor: undefined };
 
 const ownerOf = (eventId: string): string => eventId.slice(0, eventId.indexOf("#"));
 

@@ -21,6 +21,16 @@ import { closedRefAt } from "./closed-groups.ts";
 import { eventRefsOf, putEventState, readEventState } from "./event-records.ts";
 import { refillOf } from "./refill.ts";
 
+/** Reads an event by its version, because the record of its id does not name the actor. */
+export async function eventAt(
+  { reader }: Pick<Deps, "reader">,
+  { version, ...name }: StoredEventName,
+): Promise<Event | undefined> {
+  const range = { from: version, to: version };
+  const { items } = await reader.events(name, range, { size: 1, cursor: undefined });
+  return items[0];
+}
+
 /** Names one event of which an owner was notified. */
 interface StoredEventName extends EventsName {
   readonly version: number;
@@ -71,18 +81,16 @@ export async function planRetraction(
   isSecondLook = false,
 ): Promise<Plan | undefined> {
   const { ownerId, target, kind, version } = name;
-  const range = { from: version, to: version };
-  const [about, inbox, events] = await Promise.all([
+  const [about, inbox, event] = await Promise.all([
     reader.get(targetRef(target)),
     reader.get(inboxRef(ownerId)),
-    reader.events(name, range, { size: 1, cursor: undefined }),
+    eventAt({ reader }, name),
   ]);
   if (about?.value.deleteTime !== undefined) return undefined;
   const lookAgain = async () => {
     await sleep(appliedMs);
     return planRetraction({ reader }, name, true);
   };
-  const [event] = events.items;
   if (!event) return isSecondLook ? undefined : lookAgain();
   const { userId } = event;
   const open = eventRefsOf(name, userId);

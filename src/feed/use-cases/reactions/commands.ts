@@ -144,8 +144,8 @@ function otherReactionsOf(
   const names = kinds
     .filter((each) => each !== kind)
     .map((each) => ({ target, kind: each, userId }));
-  tx.getAll(names.map((name) => refsOf(ownerId, name).reaction));
-  const active = names.filter((name) => activeReaction(tx.get(refsOf(ownerId, name).reaction)));
+  const reactions = tx.getAll(names.map((name) => refsOf(ownerId, name).reaction));
+  const active = names.filter((_, i) => activeReaction(reactions[i]));
   requireFewReplaced(active.length);
   tx.getAll(
     active.flatMap((name) => {
