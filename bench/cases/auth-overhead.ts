@@ -1,9 +1,8 @@
 /** Measures what the verification of tokens costs: calls with a token and calls without. */
 import {
-  audience,
   claimsOf,
   createSigningKey,
-  issuerName,
+  jwtVariables,
   signToken,
   startIssuer,
 } from "../../test/support/servers/issuer.ts";
@@ -26,12 +25,7 @@ export const authOverhead: Benchmark = {
       const issuer = await startIssuer([key]);
       const open = await stack.startServer();
       const verifying = await stack.startServer({
-        env: {
-          MEGURI_AUTH: "jwt",
-          MEGURI_JWKS_URL: issuer.jwksUrl,
-          MEGURI_JWT_ISSUER: issuerName,
-          MEGURI_JWT_AUDIENCE: audience,
-        },
+        env: jwtVariables(issuer),
       });
       const exp = Math.floor(Date.now() / 1_000) + 3_600;
       const token = await signToken(key, claimsOf({ exp, scope: "points.read points.grant" }));

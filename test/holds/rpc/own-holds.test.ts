@@ -9,11 +9,10 @@ import {
 } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { allScopes } from "../../support/fixtures/descriptors.ts";
 import {
-  audience,
   claimsOf,
   createSigningKey,
   type Issuer,
-  issuerName,
+  jwtVariables,
   type SigningKey,
   signToken,
   startIssuer,
@@ -29,12 +28,7 @@ let server: MemoryServer;
 beforeAll(async () => {
   key = await createSigningKey("right");
   issuer = await startIssuer([key]);
-  server = await startMemoryServer({
-    MEGURI_AUTH: "jwt",
-    MEGURI_JWKS_URL: issuer.jwksUrl,
-    MEGURI_JWT_ISSUER: issuerName,
-    MEGURI_JWT_AUDIENCE: audience,
-  });
+  server = await startMemoryServer(jwtVariables(issuer));
 });
 
 afterAll(async () => {

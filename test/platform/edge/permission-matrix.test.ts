@@ -12,11 +12,10 @@ import { allScopes, scopeOf } from "../../support/fixtures/descriptors.ts";
 import { goodRequests, type Init, target } from "../../support/fixtures/good-requests.ts";
 import { callRpc, type Rpc, rpcs } from "../../support/servers/any-rpc.ts";
 import {
-  audience,
   claimsOf,
   createSigningKey,
   type Issuer,
-  issuerName,
+  jwtVariables,
   type SigningKey,
   signToken,
   startIssuer,
@@ -52,12 +51,7 @@ let server: MemoryServer;
 beforeAll(async () => {
   key = await createSigningKey("right", "RS256");
   issuer = await startIssuer([key]);
-  server = await startMemoryServer({
-    MEGURI_AUTH: "jwt",
-    MEGURI_JWKS_URL: issuer.jwksUrl,
-    MEGURI_JWT_ISSUER: issuerName,
-    MEGURI_JWT_AUDIENCE: audience,
-  });
+  server = await startMemoryServer(jwtVariables(issuer));
   const token = await tokenFor(allScopes);
   await call(rpcOf("RegisterTarget"), token, { targetName: target, ownerId: "o" });
   await call(rpcOf("CreateProgram"), token, { programId: "other" });

@@ -11,11 +11,10 @@ import { eventually } from "../../support/fixtures/waiting.ts";
 import { callRpc, type Rpc, rpcs } from "../../support/servers/any-rpc.ts";
 import { type Collector, startCollector } from "../../support/servers/collector.ts";
 import {
-  audience,
   claimsOf,
   createSigningKey,
   type Issuer,
-  issuerName,
+  jwtVariables,
   signToken,
   startIssuer,
 } from "../../support/servers/issuer.ts";
@@ -61,13 +60,7 @@ beforeAll(async () => {
   token = await signToken(key, claimsOf({ sub: "planted-subject", scope: allScopes.join(" ") }));
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: "10" };
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  const access = {
-    MEGURI_AUTH: "jwt",
-    MEGURI_JWKS_URL: issuer.jwksUrl,
-    MEGURI_JWT_ISSUER: issuerName,
-    MEGURI_JWT_AUDIENCE: audience,
-  };
-  server = await startMemoryServer({ ...env, ...access }, log);
+  server = await startMemoryServer({ ...env, ...jwtVariables(issuer) }, log);
   stopTracing = await startTracing(server.config, "tests", createLogger("test", "silent"));
 });
 afterAll(async () => {

@@ -9,10 +9,9 @@ import { findPorts } from "../../../tools/dev/stack/free-port.ts";
 import { startService } from "../../../tools/dev/stack/service.ts";
 import { allScopes } from "../fixtures/descriptors.ts";
 import {
-  audience,
   claimsOf,
   createSigningKey,
-  issuerName,
+  jwtVariables,
   signToken,
   startIssuer,
 } from "../servers/issuer.ts";
@@ -66,10 +65,7 @@ async function start(dynamoEndpoint: string, stops: (() => unknown)[]) {
     MEGURI_TABLE_PREFIX: `hostile-${process.pid}-${port}-`,
     // Refuses connections; a server runs without Temporal.
     MEGURI_TEMPORAL_ADDRESS: "127.0.0.1:9",
-    MEGURI_AUTH: "jwt",
-    MEGURI_JWKS_URL: issuer.jwksUrl,
-    MEGURI_JWT_ISSUER: issuerName,
-    MEGURI_JWT_AUDIENCE: audience,
+    ...jwtVariables(issuer),
     MEGURI_CALLS_PER_SECOND: String(callsPerSecond),
     // DynamoDB Local reads far slower than DynamoDB what ten times as many streams need.
     MEGURI_MAX_STREAMS: "1000",

@@ -35,6 +35,14 @@ export interface Issuer {
   stop(): Promise<void>;
 }
 
+/** The variables of a server that takes tokens of an issuer. */
+export const jwtVariables = ({ jwksUrl }: Pick<Issuer, "jwksUrl">) => ({
+  MEGURI_AUTH: "jwt",
+  MEGURI_JWKS_URL: jwksUrl,
+  MEGURI_JWT_ISSUER: issuerName,
+  MEGURI_JWT_AUDIENCE: audience,
+});
+
 export async function createSigningKey(kid: string, alg = "ES256"): Promise<SigningKey> {
   const { privateKey, publicKey } = await generateKeyPair(alg);
   const jwk = { ...(await exportJWK(publicKey)), kid, alg };
