@@ -1,4 +1,5 @@
 /** The dependencies of bulk grants: the ports that the composition root fills. */
+import type { Pace } from "../../platform/ports/deps.ts";
 import type * as reservations from "../../reservations/ports/deps.ts";
 import type { ApprovalTimes, BulkGrant } from "../rules/bulk-grant.ts";
 import type {
@@ -27,8 +28,8 @@ export interface Deps extends reservations.Deps {
   readonly bulkSources: BulkSources;
   readonly reporter: Reporter;
   readonly approvalTimes: ApprovalTimes;
-  /** Waits until the process may execute one more row of a bulk grant. */
-  readonly awaitRowSlot: () => Promise<void>;
+  /** The pace of the rows of this process, in which all bulk grants have the same share. */
+  readonly awaitRowSlot: Pace;
   readonly reader: Reader;
   readonly workflows: Workflows;
 }

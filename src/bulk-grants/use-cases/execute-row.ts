@@ -124,8 +124,8 @@ async function attempt(
   row: SheetRow,
   lease: Lease,
 ): Promise<RowOutcome | undefined> {
-  await deps.awaitRowSlot();
   const { programId, bulkGrantId, revision } = bulkGrant;
+  await deps.awaitRowSlot(`${programId}/${bulkGrantId}`);
   await deps.programs.get(programId);
   const { submitter: caller } = revision;
   const { userId, points, reason } = row;

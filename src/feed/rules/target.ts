@@ -23,6 +23,9 @@ export interface Target extends TargetName {
   readonly deleteTime?: Instant | undefined;
 }
 
+/** The flow of a purge in the pace of sweeps: one for each type, as services have types. */
+export const purgeFlow = ({ type }: TargetName): string => `purge/${type}`;
+
 /** A deleted target whose purge has not ended. */
 export interface PendingPurge {
   readonly target: TargetName;

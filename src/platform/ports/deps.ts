@@ -12,6 +12,9 @@ export interface Workflows {
   isAway(): boolean;
 }
 
+/** Waits until a flow of changes, such as one sweep, may make so many: one if left out. */
+export type Pace = (flow: string, changes?: number) => Promise<void>;
+
 /** The dependencies of all use cases. A use case takes the ones that it uses. */
 export interface Deps {
   readonly engine: Engine;
@@ -22,8 +25,8 @@ export interface Deps {
   /** The same with attempts that have just ended without an answer. */
   readonly storeUnansweredMs: () => Milliseconds;
   readonly tallies: Tallies;
-  /** Waits until the sweeps of this process may make so many changes: one if left out. */
-  readonly paceSweep: (changes?: number) => Promise<void>;
+  /** The pace of the sweeps of this process, in which all have the same share. */
+  readonly paceSweep: Pace;
   /** Runs a task after the caller has its answer. The task may run several times. */
   readonly background: (task: () => Promise<void>) => void;
   /** Reads outside the engine, strongly consistent unless documented to lag behind. */

@@ -55,7 +55,7 @@ export async function expireDueInShard(
   const brief = failingSoon(deps);
   const process = (account: AccountName) =>
     inTurn(async () => {
-      await deps.paceSweep();
+      await deps.paceSweep(`month-end/${programId}`);
       return expireDueInAccount(brief, account);
     });
   return sweepDueAccounts(

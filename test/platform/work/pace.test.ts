@@ -7,7 +7,13 @@ import { createAccountFixture, grant, programId } from "../../support/fixtures/a
 
 let now = 0;
 const waits: number[] = [];
-vi.mock("node:timers/promises", () => ({ setTimeout: async (ms: number) => void waits.push(ms) }));
+vi.mock("node:timers/promises", () => ({
+  setTimeout: async (ms: number) => {
+    waits.push(ms);
+    await new Promise(setImmediate);
+    now += ms;
+  },
+}));
 
 beforeEach(() => {
   now = 0;
@@ -18,16 +24,33 @@ afterEach(() => vi.restoreAllMocks());
 
 test("changes take their time, many at once as long as one by one", async () => {
   const pace = createPace(1_000);
-  await Promise.all([...Array.from({ length: 50 }, () => pace()), pace(100), pace()]);
-  expect(waits).toEqual([...Array.from({ length: 50 }, (_, i) => i + 1), 150]);
+  await Promise.all([...Array.from({ length: 50 }, () => pace("a")), pace("a", 100), pace("a")]);
+  expect(waits).toEqual([...Array.from({ length: 50 }, () => 1), 100]);
 });
 
 test("time in which nothing is asked for is not made up for", async () => {
   const pace = createPace(100);
-  await pace();
+  await pace("a");
   now = 60;
-  await Promise.all([pace(), pace(), pace()]);
-  expect(waits).toEqual([10, 20]);
+  await Promise.all([pace("a"), pace("a"), pace("a")]);
+  expect(waits).toEqual([10, 10]);
+});
+
+test("flows that wait together get the same number of changes, whatever they ask for", async () => {
+  const pace = createPace(1_000);
+  const granted = { large: 0, many: 0, single: 0 };
+  const ask = async (flow: keyof typeof granted, changes: number) => {
+    for (let i = 0; i < 1_000 / changes; i++) {
+      await pace(flow, changes);
+      granted[flow] += changes;
+    }
+  };
+  const asked = [ask("large", 25), ...Array.from({ length: 40 }, () => ask("many", 1))];
+  await ask("single", 1);
+  expect(granted.single).toBe(1_000);
+  expect(Math.abs(granted.large - 1_000)).toBeLessThanOrEqual(50);
+  expect(Math.abs(granted.many - 1_000)).toBeLessThanOrEqual(50);
+  await Promise.all(asked);
 });
 
 test("a month end expires nothing that its pace has not let pass", async () => {

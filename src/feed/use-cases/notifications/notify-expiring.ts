@@ -74,7 +74,7 @@ async function notifyExpiring(
   const { calendar } = await deps.clock.now();
   const points = account ? pointsExpiringAt(account, program, month, calendar) : 0;
   if (points === 0) return "unaffected";
-  await deps.paceSweep();
+  await deps.paceSweep(`notices/${programId}`);
   await notifyMember(deps, {
     programId,
     userId,

@@ -8,7 +8,7 @@ import type { Deps } from "../../ports/deps.ts";
 import { eventOwnerRef, pendingPurgeRef, targetRef } from "../../ports/records.ts";
 import type { EventsName } from "../../rules/event.ts";
 import type { StoredKind } from "../../rules/kinds.ts";
-import type { Target } from "../../rules/target.ts";
+import { purgeFlow, type Target } from "../../rules/target.ts";
 import { endEventGroups } from "./end-unread-groups.ts";
 
 /** A purge of this age should be running: the background task that starts it has failed. */
@@ -66,7 +66,7 @@ async function purgeEventsOf(
   deps: Pick<Deps, "engine" | "purger" | "unreadCounts" | "paceSweep">,
   name: EventsName,
 ): Promise<boolean> {
-  await deps.paceSweep();
+  await deps.paceSweep(purgeFlow(name.target));
   await endEventGroups(deps, name);
   if (await deps.purger.events(name)) return true;
   await changeRecord(deps, { ref: eventOwnerRef(name) }, () => undefined);

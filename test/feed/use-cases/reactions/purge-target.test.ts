@@ -38,14 +38,17 @@ test("the reactions of a deleted target are deleted at the pace of sweeps", asyn
   for (let i = 0; i < 30; i++)
     await react(deps, { target, kind: "like", userId: `u-${i}`, displayName: "" });
   await deleteTarget(deps, { target });
-  const paced: number[] = [];
+  const paced: unknown[] = [];
   const purger = createDynamoPurger(
     { retrying: store.client },
     tableName(""),
-    async (changes) => void paced.push(changes),
+    async (flow, changes) => void paced.push([flow, changes]),
   );
   expect(await purgeReactions({ ...deps, purger }, target, "like")).toBe(false);
-  expect(paced).toEqual([25, 5]);
+  expect(paced).toEqual([
+    ["purge/post", 25],
+    ["purge/post", 5],
+  ]);
 });
 
 test("a page that waits for the pace sends heartbeats, so no other attempt begins", async () => {
