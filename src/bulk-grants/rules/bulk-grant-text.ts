@@ -39,7 +39,7 @@ export function detailsOf(bulkGrant: BulkGrant, style: TextStyle): string[] {
   const { value, time } = style;
   const by = (action: Action | undefined) => (action ? ` by ${whoOf(action, style)}` : "");
   const command = (name: string, ...further: string[]) =>
-    style.code(commandFor(bulkGrant, name, ...further));
+    style.code(commandFor(bulkGrant, name, further));
   switch (state) {
     case "VALIDATING":
       return [`The rows are being checked: ${command("watch")}`];
@@ -108,12 +108,12 @@ function submitAgain(bulkGrant: BulkGrant, { code }: TextStyle): string[] {
   const { number, reversedBulkGrantId } = bulkGrant.revision;
   const same = ["--replaced-revision", `${number}`];
   if (reversedBulkGrantId !== undefined) {
-    const reversed = shellWord(reversedBulkGrantId);
-    return [`Submit it again: ${code(commandFor(bulkGrant, "reverse", reversed, ...same))}`];
+    const again = commandFor(bulkGrant, "reverse", [reversedBulkGrantId], same);
+    return [`Submit it again: ${code(again)}`];
   }
   return [
-    `Submit a corrected sheet: ${code(commandFor(bulkGrant, "submit", "SHEET"))}`,
-    `Or the same one again: ${code(commandFor(bulkGrant, "submit", "SHEET", ...same))}`,
+    `Submit a corrected sheet: ${code(commandFor(bulkGrant, "submit", ["SHEET"]))}`,
+    `Or the same one again: ${code(commandFor(bulkGrant, "submit", ["SHEET"], same))}`,
   ];
 }
 
@@ -146,10 +146,17 @@ export const whoOf = ({ caller, reason }: Approval, { value }: TextStyle): strin
 function commandFor(
   { programId, bulkGrantId }: BulkGrantName,
   command: string,
-  ...further: readonly string[]
+  further: readonly string[] = [],
+  options: readonly string[] = [],
 ): string {
   const program = programId === "default" ? [] : ["--program", programId];
-  return ["meguri bulk", command, shellWord(bulkGrantId), ...further, ...program].join(" ");
+  const all = [...options, ...program];
+  const words = [bulkGrantId, ...further].map(shellWord);
+  // An id that begins with a dash would be read as an option.
+  const dashed = bulkGrantId.startsWith("-") || further.some((word) => word.startsWith("-"));
+  return ["meguri bulk", command, ...(dashed ? [...all, "--", ...words] : [...words, ...all])].join(
+    " ",
+  );
 }
 
 /** Quotes a word that a shell would not take as it is: callers have chosen the ids. */

@@ -158,6 +158,14 @@ describe("a report", () => {
     );
   });
 
+  test("gives a command that reads an id with a dash at its beginning as an id", async () => {
+    const { slack, reporter } = await started();
+    const { result: _, ...rest } = bulkGrant;
+    const waiting: BulkGrant = { ...rest, bulkGrantId: "-f", state: "AWAITING_APPROVAL" };
+    await reporter.send({ ...outcome, kind: "WAITING", bulkGrant: waiting, summary });
+    expect(slack.messages[0]).toContain("`meguri bulk approve --program cafe -- -f`");
+  });
+
   test("of a wait that begins says what approvers have to know, and the command", async () => {
     const { slack, reporter } = await started();
     const { result: _, checked: __, ...rest } = bulkGrant;
