@@ -36,9 +36,13 @@ import { hold } from "../holds/store/codecs/holds.ts";
 import { type Codec, type Codecs, itemWith } from "../platform/dynamodb/codec.ts";
 import type { Item } from "../platform/dynamodb/sdk/attributes.ts";
 import type { Kind, Records, Ref } from "../platform/ports/records.ts";
-import { bulkRules, earlierBulkRules, pointsWindow } from "../points/store/codecs/bulk-rules.ts";
 import { job } from "../points/store/codecs/jobs.ts";
 import { account, entry, event, lease, program, testClock } from "../points/store/codecs/points.ts";
+import {
+  earlierRuleChange,
+  pointsWindow,
+  ruleChange,
+} from "../points/store/codecs/rule-changes.ts";
 import { readEntry } from "../points/store/ledger-items.ts";
 import { reservation } from "../reservations/store/codecs/reservations.ts";
 
@@ -75,8 +79,8 @@ export const codecs: Codecs = {
   pendingUpload,
   blockCheck,
   blockOutcome,
-  bulkRules,
-  earlierBulkRules,
+  ruleChange,
+  earlierRuleChange,
   pointsWindow,
   testClock,
   lease,

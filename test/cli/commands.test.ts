@@ -378,11 +378,16 @@ function testCommands(mode: Mode): void {
       `created ${id}: Asia/Tokyo, 24 months\n`,
     );
     const notices = ["--notices", '{"expiryDays": 7}'];
-    expect(await done("program", "update", id, "--lifetime-months", "36", ...notices)).toBe(
-      `updated ${id}: Asia/Tokyo, 36 months\n`,
+    const update = ["program", "update", id, "--lifetime-months", "36", ...notices];
+    expect(await done(...update, "--reason", "loyalty")).toBe(
+      `updated ${id}: Asia/Tokyo, 24 months\n` +
+        `rules of ${id}: change 1 is PROPOSED, 0 of 1 approval\n`,
+    );
+    expect(await done("program", "rules", id)).toMatch(
+      /1.*PROPOSED.*loyalty.*"lifetimeMonths":24.*"lifetimeMonths":36,"notices":\{"expiryDays":7/,
     );
     expect((await done("program", "list")).split("\n")).toEqual(
-      expect.arrayContaining([cells(`^${id}`, "Asia/Tokyo", "36")]),
+      expect.arrayContaining([cells(`^${id}`, "Asia/Tokyo", "24")]),
     );
     expect(await failed(2, "program", "update", id, "--notices", "{")).toContain("--notices");
     expect(await failed(2, "program", "update", id)).toContain("needs a field to change");
@@ -392,15 +397,15 @@ function testCommands(mode: Mode): void {
     expect(await failed(3, "balance", user, "--program", "none")).toContain("PROGRAM_NOT_FOUND");
     const rules = ["--bulk-rules", '{"maxPointsPerRow": "7"}'];
     expect(await done("program", "update", id, ...rules)).toContain(
-      `bulk rules of ${id}: change 1 is PROPOSED, 0 of 1 approval\n`,
+      `rules of ${id}: change 2 is PROPOSED, 0 of 1 approval\n`,
     );
     const { program } = await stack.server.programs.getProgram({ programId: id });
-    const digest = program?.bulkRulesChange?.digest ?? "";
+    const digest = program?.rulesChange?.digest ?? "";
     const approve = ["program", "approve", id, "--digest", digest];
     expect(await failed(1, ...approve)).toContain("SELF_APPROVAL");
-    expect(await done(...approve, "--caller", "mika")).toContain("change 1 is IN_FORCE");
+    expect(await done(...approve, "--caller", "mika")).toContain("change 2 is IN_FORCE");
     expect(await failed(1, "program", "reject", id, "--digest", digest)).toContain("WRONG_STATE");
-    expect(await done("program", "rules", id)).toMatch(/1.*IN_FORCE.*mika.*"maxPointsPerRow":"7"/);
+    expect(await done("program", "rules", id)).toMatch(/2.*IN_FORCE.*mika.*"maxPointsPerRow":"7"/);
     expect(await failed(4, "program", "list", "--caller", "a#b")).toContain("UNAUTHENTICATED");
   });
 

@@ -1,6 +1,6 @@
 /** Answers every question of the command on a terminal: each answer ends it, with its exit code. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { Program_BulkRulesChange_State as ChangeState } from "@meguri/client/programs";
+import { Program_RulesChange_State as ChangeState } from "@meguri/client/programs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { completeCheck, grantRows, submitLines } from "../support/fixtures/bulk-grant-calls.ts";
 import { type CommandLine, startCommandLine, typeInTerminal } from "../support/servers/cli.ts";
@@ -68,7 +68,7 @@ const prompts: readonly Prompt[] = [
       async isDone(programId) {
         const { program } = await server.programs.getProgram({ programId });
         const done = verb === "approve" ? ChangeState.IN_FORCE : ChangeState.REJECTED;
-        return program?.bulkRulesChange?.state === done;
+        return program?.rulesChange?.state === done;
       },
     }),
   ),

@@ -56,7 +56,10 @@ async function open(rules: Rules, start: number): Promise<System> {
   };
   await setTime(start);
   const lifetimeMonths = rules.lifetimes[0]?.lifetimeMonths ?? 0;
-  await one.programs.createProgram({ programId, timeZone: rules.timeZone, lifetimeMonths });
+  await one.programs.createProgram({
+    ...{ programId, timeZone: rules.timeZone, lifetimeMonths },
+    bulkRules: { requiredApprovalCount: 0 },
+  });
   const account = { programId, userId };
   return {
     visible: withoutHidden,

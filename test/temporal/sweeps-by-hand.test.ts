@@ -1,4 +1,5 @@
 /** Tests sweeps whose activities an operator completes by hand, with any answer. */
+
 import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { purgeTargetId } from "../../src/feed/contract/purges.ts";
@@ -14,6 +15,7 @@ import { getJob, type JobType, startJob } from "../../src/points/use-cases/jobs/
 import { liabilityReport } from "../../src/points/use-cases/jobs/liability.ts";
 import { verification } from "../../src/points/use-cases/jobs/verification.ts";
 import { updateProgram } from "../../src/points/use-cases/programs/commands.ts";
+import { enforceRules } from "../support/fixtures/bulk-rules.ts";
 import { createExportFolder, type ExportFolderFixture } from "../support/fixtures/export-folder.ts";
 import { at, grantTo } from "../support/fixtures/month-ends.ts";
 import { resetRun, showsDetails } from "../support/fixtures/operators.ts";
@@ -40,7 +42,9 @@ beforeAll(async () => {
   worker = await startByHandWorker(stack);
   const deps = { ...stack.deps, background: () => {} };
   const notices = { expiryDays: 7, reservedGrants: false };
-  await updateProgram(deps, { programId, notices, deadline: undefined });
+  const caller = asService("tests");
+  await enforceRules(deps, programId, { requiredApprovalCount: 0 });
+  await updateProgram(deps, { programId, rules: { notices }, caller, deadline: undefined });
   await setTime(deps, at(1, 10));
   for (let i = 0; i < accountCount; i++) await grantTo(stack, programId, `user-${i}`, "g", 10);
   // A week before these points expire.

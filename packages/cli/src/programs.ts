@@ -1,15 +1,15 @@
-/** The commands about points programs, and about changes of their bulk rules. */
-import { create, toJsonString } from "@bufbuild/protobuf";
+/** The commands about points programs, and about changes of their rules. */
+import { create, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import {
-  type Program_BulkRulesChange as Change,
-  Program_BulkRulesChangeSchema as ChangeSchema,
+  type Program_RulesChange as Change,
+  Program_RulesChangeSchema as ChangeSchema,
   type Program,
-  type Program_BulkRules,
-  Program_BulkRulesSchema,
+  type Program_Rules,
+  Program_RulesSchema,
   ProgramSchema,
   ProgramService,
-  Program_BulkRulesChange_StateSchema as StateSchema,
+  Program_RulesChange_StateSchema as StateSchema,
 } from "@meguri/client/programs";
 import { type Commands, lists, says, type Values } from "./command.ts";
 import { agree, expectTerminal } from "./confirm.ts";
@@ -33,17 +33,25 @@ function about(program: Program | undefined): string {
   return `${program?.programId}: ${program?.timeZone}, ${quantity(months, "month")}\n`;
 }
 
-const rulesText = (rules: Program_BulkRules | undefined): string =>
-  rules ? toJsonString(Program_BulkRulesSchema, rules) : "";
+/** Those of the rules that differ from the others, as JSON. */
+function rulesText(rules: Program_Rules | undefined, others: Program_Rules | undefined): string {
+  const [fields, unlike] = [rules, others].map((each) =>
+    each ? (toJson(Program_RulesSchema, each) as Record<string, JsonValue>) : {},
+  ) as [Record<string, JsonValue>, Record<string, JsonValue>];
+  const differing = Object.entries(fields).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(unlike[name]),
+  );
+  return JSON.stringify(Object.fromEntries(differing));
+}
 
 const programId = "<id> = programId: the program";
 
 const columns: ColumnPaths<Change> = [
   "change: number, state, proposed: proposeTime, by: proposer, approved: approvals.caller",
-  "in force from: effectiveTime, ended by: end.caller",
+  "reason, in force from: effectiveTime, ended by: end.caller",
   {
-    before: ({ previousBulkRules }) => rulesText(previousBulkRules),
-    after: ({ bulkRules }) => rulesText(bulkRules),
+    before: ({ previousRules, rules }) => rulesText(previousRules, rules),
+    after: ({ previousRules, rules }) => rulesText(rules, previousRules),
   },
 ];
 
@@ -63,8 +71,8 @@ const decision = (verb: string) => ({
     const { meguri, out, io, call } = session;
     const { programId } = request;
     const { program } = await meguri.programs.getProgram({ programId }, call);
-    const change = program?.bulkRulesChange;
-    if (!change) throw new UsageError(`the bulk rules of ${programId} were never changed`);
+    const change = program?.rulesChange;
+    if (!change) throw new UsageError(`the rules of ${programId} were never changed`);
     request.digest = change.digest;
     expectTerminal(session, `it needs --digest; here it is ${change.digest}`);
     const shown = linesOf(columnsOf<Change>(ChangeSchema, columns), change);
@@ -106,15 +114,17 @@ export const programs: Commands = {
   update: says(method.updateProgram, {
     summary: "change a program",
     description:
-      "Changes a program. A longer lifetime takes effect two minutes later, a shorter one is " +
-      "refused. Notices and bulk rules are JSON as in docs/call/api, and replace those before; " +
-      "other people have to approve bulk rules.",
+      "Changes a program. Other people have to approve a lifetime, notices and bulk rules, " +
+      "unless its bulk rules need nobody. A longer lifetime takes effect two minutes later, a " +
+      "shorter one is refused. Notices and bulk rules are JSON as in docs/call/api, and replace " +
+      "those before.",
     takes: [
       "<id> = program.programId: the program",
       "--lifetime-months <months> = program.lifetimeMonths: how long points live, up to 36",
       "--notices <json> = program.notices: of what members are notified",
       "--bulk-rules <json> = program.bulkRules: limits and approvals",
       "--reservation-shard-count <n> = program.reservationShardCount: 16, 64 or 256; never lowered",
+      changeReason,
       "--etag <etag> = program.etag: change nothing unless `program list --json` shows this etag",
     ],
     examples: [
@@ -128,44 +138,44 @@ export const programs: Commands = {
       return true;
     },
     text: ({ program }, { updateMask }) => {
-      const hasRules = updateMask?.paths.includes("bulk_rules");
+      const hasRules = updateMask?.paths.some((path) => path !== "reservation_shard_count");
       return `updated ${about(program)}${hasRules ? aboutRules(program) : ""}`;
     },
   }),
 
-  rules: lists<Change>(method.listBulkRulesChanges, {
-    summary: "list the changes of the bulk rules of a program",
-    description: "Lists all changes of the bulk rules, the latest first: who, when, from and to.",
+  rules: lists<Change>(method.listRulesChanges, {
+    summary: "list the changes of the rules of a program",
+    description:
+      "Lists all changes of lifetime, notices and bulk rules, the latest first: who, when, why, " +
+      "from and to.",
     takes: [programId],
     examples: ["meguri program rules shop"],
     columns,
   }),
 
-  approve: says(method.approveBulkRules, {
-    summary: "approve bulk rules that somebody else has proposed",
+  approve: says(method.approveRulesChange, {
+    summary: "approve rules that somebody else has proposed",
     description:
-      "Shows the latest change of the bulk rules, and asks. Without a terminal, and with --json, " +
+      "Shows the latest change of the rules, and asks. Without a terminal, and with --json, " +
       "it needs the digest as an option. The proposer cannot approve.",
     examples: ["MEGURI_CALLER=mika meguri program approve shop"],
     ...decision("Approve"),
   }),
 
-  reject: says(method.rejectBulkRules, {
-    summary: "end a change of bulk rules before it is in force",
-    description:
-      "Rejects bulk rules that are proposed, or cancels approved ones that wait. Shows them and " +
-      "asks, as program approve does.",
+  reject: says(method.rejectRulesChange, {
+    summary: "end a change of rules before it is in force",
+    description: "Rejects rules that are proposed. Shows them and asks, as program approve does.",
     examples: ["meguri program reject shop --reason 'too high'"],
     ...decision("Reject"),
   }),
 };
 
-/** One line: the latest change of the rules, and its state; empty for the default rules. */
+/** One line: the latest change of the rules, and its state; empty if they were never changed. */
 function aboutRules(program: Program | undefined): string {
-  const change = program?.bulkRulesChange;
+  const change = program?.rulesChange;
   if (!change) return "";
   const { number, state, approvals, requiredApprovalCount } = change;
-  const what = `bulk rules of ${program.programId}: change ${number}`;
+  const what = `rules of ${program.programId}: change ${number}`;
   const counts = `${approvals.length} of ${quantity(requiredApprovalCount, "approval")}`;
   return `${what} is ${enumName(StateSchema, state)}, ${counts}\n`;
 }

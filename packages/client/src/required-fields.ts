@@ -84,15 +84,15 @@ export interface RequiredFields {
   readonly "meguri.points.v1.UsePointsRequest": "userId" | "eventId" | "points";
   readonly "meguri.points.v1.VerifyAccountRequest": "userId";
   readonly "meguri.points.v1.VerifyProgramRequest": "jobId";
-  readonly "meguri.programs.v1.ApproveBulkRulesRequest": "programId" | "digest";
+  readonly "meguri.programs.v1.ApproveRulesChangeRequest": "programId" | "digest";
   readonly "meguri.programs.v1.CreateProgramRequest": "programId";
   readonly "meguri.programs.v1.GetProgramRequest": "programId";
-  readonly "meguri.programs.v1.ListBulkRulesChangesRequest": "programId";
+  readonly "meguri.programs.v1.ListRulesChangesRequest": "programId";
   readonly "meguri.programs.v1.Program": "programId";
   readonly "meguri.programs.v1.Program.BulkRules.ApprovalTier":
     | "maxTotalPoints"
     | "requiredApprovalCount";
-  readonly "meguri.programs.v1.RejectBulkRulesRequest": "programId" | "digest";
+  readonly "meguri.programs.v1.RejectRulesChangeRequest": "programId" | "digest";
   readonly "meguri.programs.v1.UpdateProgramRequest": "program";
   readonly "meguri.reactions.v1.BatchGetReactionSummariesRequest": "targetNames";
   readonly "meguri.reactions.v1.DeleteTargetRequest": "targetName";

@@ -139,7 +139,7 @@ const endingOf = ({ actions }: BulkGrant): Action | undefined =>
   actions.findLast(({ action }) => endings.includes(action));
 
 /** Who did it and, if there is one, the reason. */
-export const whoOf = ({ caller, reason }: Approval, { value }: TextStyle): string =>
+export const whoOf = ({ caller, reason }: Omit<Approval, "time">, { value }: TextStyle): string =>
   value(`${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`);
 
 /** A command line about a bulk grant, which can be pasted into a shell. */

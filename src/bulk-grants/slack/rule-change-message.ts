@@ -1,47 +1,67 @@
-/** Writes in Slack's mrkdwn what has become of a change of a program's bulk rules. */
+/** Writes in Slack's mrkdwn what has become of a change of a program's rules. */
 
-import { displayCaller } from "../../platform/words/caller.ts";
 import { quantity } from "../../platform/words/quantities.ts";
 import type { RuleChangeReport } from "../../points/ports/programs.ts";
-import { type RuleChangeState, ruleChangeState } from "../../points/rules/bulk-rule-changes.ts";
-import { type BulkRules, isLowering } from "../../points/rules/bulk-rules.ts";
+import type { BulkRules } from "../../points/rules/bulk-rules.ts";
+import type { ProgramNotices } from "../../points/rules/program.ts";
+import { isDelayed, type ProgramRules } from "../../points/rules/program-rules.ts";
+import {
+  finalApprovalTime,
+  type RuleChangeState,
+  ruleChangeState,
+} from "../../points/rules/rule-changes.ts";
 import { points, whoOf } from "../rules/bulk-grant-text.ts";
 import { mrkdwn } from "./mrkdwn.ts";
 
 const { value, code, time: dateOf } = mrkdwn;
 
 const titles: Readonly<Record<RuleChangeState, string>> = {
-  PROPOSED: "New bulk rules await approval",
-  WAITING: "New bulk rules are approved",
-  IN_FORCE: "New bulk rules are in force",
-  REJECTED: "New bulk rules are rejected",
-  CANCELLED: "New bulk rules are cancelled",
-  REPLACED: "New bulk rules are replaced",
+  PROPOSED: "New rules await approval",
+  IN_FORCE: "New rules are in force",
+  REJECTED: "New rules are rejected",
+  REPLACED: "New rules are replaced",
 };
 
 /** Returns the text. Every value in it is escaped, so that none is a command. */
-export function ruleChangeMessage({ programId, change, time }: RuleChangeReport): string {
-  const { from, to, approvals, effectiveTime, end, requiredApprovalCount } = change;
-  const state = ruleChangeState(change, time);
+export function ruleChangeMessage({ programId, change }: RuleChangeReport): string {
+  const { from, to, proposer, reason, approvals, end, requiredApprovalCount } = change;
+  const state = ruleChangeState(change);
   const isOpen = state === "PROPOSED";
   return [
     `*${titles[state]}*`,
     `Change ${change.number} of ${code(programId)}`,
-    `Before: ${rulesText(from)}`,
-    `After: ${rulesText(to)}`,
-    ...(isLowering(from, to) ? ["It lowers the rules."] : []),
-    `Proposed by ${value(displayCaller(change.proposer))}`,
+    ...differences(from, to),
+    `Proposed by ${whoOf({ caller: proposer, reason }, mrkdwn)}`,
     ...approvals.map((approval) => `Approved by ${whoOf(approval, mrkdwn)}`),
     ...(isOpen ? [`${approvals.length} of ${quantity(requiredApprovalCount, "approval")}`] : []),
-    ...(state === "WAITING" && effectiveTime !== undefined
-      ? [`In force from ${dateOf(effectiveTime)}, unless somebody cancels it`]
+    ...(isOpen && isDelayed(from, to)
+      ? [`The last one is accepted from ${dateOf(finalApprovalTime(change))} on`]
       : []),
     ...(end ? [`Ended by ${whoOf(end, mrkdwn)}`] : []),
   ].join("\n");
 }
 
-/** The rules in one line, the tiers by rising totals. */
-function rulesText(rules: BulkRules): string {
+/** What a change makes different, before and after. */
+function differences(from: ProgramRules, to: ProgramRules): string[] {
+  const texts = ({ lifetimeMonths, notices, bulkRules }: ProgramRules) => [
+    `points live for ${quantity(lifetimeMonths, "month")}`,
+    noticesText(notices),
+    bulkRulesText(bulkRules),
+  ];
+  const [before, after] = [texts(from), texts(to)];
+  return before.flatMap((text, i) =>
+    text === after[i] ? [] : [`Before: ${text}`, `After: ${after[i]}`],
+  );
+}
+
+const noticesText = ({ expiryDays, reservedGrants }: ProgramNotices): string =>
+  [
+    `members hear of expiry ${expiryDays > 0 ? `${quantity(expiryDays, "day")} before` : "never"}`,
+    `of reserved grants ${reservedGrants ? "each time" : "never"}`,
+  ].join("; ");
+
+/** The rules for bulk grants in one line, the tiers by rising totals. */
+function bulkRulesText(rules: BulkRules): string {
   const { maxPointsPerRow, maxTotalPoints, tiers, requiredApprovalCount, sources } = rules;
   const approvals = [
     ...tiers.map((tier) => `${tier.requiredApprovalCount} up to ${points(tier.maxTotalPoints)}`),

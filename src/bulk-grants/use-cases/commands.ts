@@ -34,7 +34,7 @@ export const approveBulkGrant = (
 ): Promise<BulkGrant> =>
   // An approval that comes too late is refused, even if the workflow has not expired it yet.
   change(deps, input, (record, now, tx) => {
-    const rules = readRules(tx, input.programId, now);
+    const rules = readRules(tx, input.programId);
     const requiredNow = approvalsFor(rules, pointsOf(record));
     return approve(expire(record, now), input.digest, requestOf(input), now, requiredNow);
   });

@@ -2,9 +2,9 @@
 
 import type { Transaction } from "../../platform/ports/engine.ts";
 import type { Instant } from "../../platform/words/month.ts";
-import { bulkRulesRef } from "../../points/ports/records.ts";
-import { rulesAt } from "../../points/rules/bulk-rule-changes.ts";
+import { ruleChangeRef } from "../../points/ports/records.ts";
 import type { BulkRules } from "../../points/rules/bulk-rules.ts";
+import { bulkRulesAfter } from "../../points/rules/rule-changes.ts";
 import { pointsWindowRef } from "../ports/records.ts";
 import type { BulkGrant } from "../rules/bulk-grant.ts";
 import { count, type PointsWindow, uncount, windowAt, withGranted } from "../rules/tier-points.ts";
@@ -17,13 +17,13 @@ export interface Tiers {
 
 /** The records that `readTiers` and `putTierPoints` need. */
 export const tierRefs = (programId: string) => [
-  bulkRulesRef(programId),
+  ruleChangeRef(programId),
   pointsWindowRef(programId),
 ];
 
-/** Reads the rules in force at `now`. */
-export const readRules = (tx: Transaction, programId: string, now: Instant): BulkRules =>
-  rulesAt(tx.get(bulkRulesRef(programId)), now);
+/** Reads the rules in force. */
+export const readRules = (tx: Transaction, programId: string): BulkRules =>
+  bulkRulesAfter(tx.get(ruleChangeRef(programId)));
 
 /** Reads the rules, and what the tiers count besides revision `number` of a bulk grant. */
 export function readTiers(
@@ -34,7 +34,7 @@ export function readTiers(
   now: Instant,
 ): Tiers {
   return {
-    rules: readRules(tx, programId, now),
+    rules: readRules(tx, programId),
     window: readBeside(tx, programId, of, number, now),
   };
 }

@@ -1,31 +1,29 @@
 /** Reads of programs, and the copies of programs that a process keeps. */
 
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
-import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
-import type { RuleChange } from "../rules/bulk-rule-changes.ts";
 import type { Program } from "../rules/program.ts";
+import type { RuleChange } from "../rules/rule-changes.ts";
 
 export interface ProgramReader {
   programs(page: PageRequest): Promise<Page<Program>>;
-  /** Lists the changes of a program's bulk rules, the latest first. */
+  /** Lists the changes of a program's rules, the latest first. */
   ruleChanges(programId: string, page: PageRequest): Promise<Page<RuleChange>>;
 }
 
 /** Sends reports about programs to people. */
 export interface RuleReporter {
   /**
-   * Sends what has become of a change of bulk rules. Throws `ReportUncertain` when the report may
+   * Sends what has become of a change of rules. Throws `ReportUncertain` when the report may
    * have been sent, and any other error when it was not.
    */
   sendRuleChange(report: RuleChangeReport): Promise<void>;
 }
 
-/** The content of a report on a change of bulk rules, and the time for which its state holds. */
+/** The content of a report on a change of rules. */
 export interface RuleChangeReport {
   readonly programId: string;
   readonly change: RuleChange;
-  readonly time: Instant;
 }
 
 /** The copies of programs that this process keeps. Throws PROGRAM_NOT_FOUND. */

@@ -2,10 +2,10 @@
 
 import { type Ref, ref } from "../../platform/ports/records.ts";
 import type { Account } from "../rules/account.ts";
-import type { RuleChange } from "../rules/bulk-rule-changes.ts";
 import type { Job, JobName } from "../rules/jobs.ts";
 import type { EventKey, LedgerEntry } from "../rules/ledger.ts";
 import type { Program } from "../rules/program.ts";
+import type { RuleChange } from "../rules/rule-changes.ts";
 
 declare module "../../platform/ports/records.ts" {
   interface Records {
@@ -14,10 +14,10 @@ declare module "../../platform/ports/records.ts" {
     entry: LedgerEntry;
     event: EventKey;
     job: Job;
-    /** The latest change of a program's bulk rules. */
-    bulkRules: RuleChange;
+    /** The latest change of a program's rules. */
+    ruleChange: RuleChange;
     /** A change that others came after. */
-    earlierBulkRules: RuleChange;
+    earlierRuleChange: RuleChange;
   }
 }
 
@@ -30,6 +30,6 @@ export const eventRef = (programId: string, userId: string, name: string): Ref<"
   ref("event", programId, userId, name);
 export const jobRef = ({ programId, kind, jobId }: JobName): Ref<"job"> =>
   ref("job", programId, kind, jobId);
-export const bulkRulesRef = (programId: string): Ref<"bulkRules"> => ref("bulkRules", programId);
-export const earlierBulkRulesRef = (programId: string, number: number): Ref<"earlierBulkRules"> =>
-  ref("earlierBulkRules", programId, number);
+export const ruleChangeRef = (programId: string): Ref<"ruleChange"> => ref("ruleChange", programId);
+export const earlierRuleChangeRef = (programId: string, number: number): Ref<"earlierRuleChange"> =>
+  ref("earlierRuleChange", programId, number);

@@ -14,7 +14,7 @@ export interface BulkRules {
   readonly requiredApprovalCount: number;
   /** The names of the sources that may grant in the program, each once, in order. */
   readonly sources: readonly string[];
-  /** How long a change that lowers the rules waits after its approvals. */
+  /** How long after its proposal a change gets its last approval, if it lowers or lengthens. */
   readonly loweringDelayMs: Milliseconds;
 }
 
@@ -70,12 +70,11 @@ export const isLowering = (from: BulkRules, to: BulkRules): boolean =>
     .concat(1)
     .some((total) => approvalsFor(to, total) < approvalsFor(from, total));
 
-/** Whether two rules are the same. */
-export const isSameRules = (a: BulkRules, b: BulkRules): boolean =>
-  JSON.stringify(rulesAsList(a)) === JSON.stringify(rulesAsList(b));
+export const isSameBulkRules = (a: BulkRules, b: BulkRules): boolean =>
+  JSON.stringify(bulkRulesAsList(a)) === JSON.stringify(bulkRulesAsList(b));
 
-/** All values of the rules in a fixed order, for etags, digests and comparisons. */
-export const rulesAsList = (rules: BulkRules) => [
+/** All values of the rules in a fixed order. */
+export const bulkRulesAsList = (rules: BulkRules) => [
   rules.maxPointsPerRow,
   rules.maxTotalPoints,
   rules.requiredApprovalCount,

@@ -83,16 +83,11 @@ export const pauseReadMs = 2_000;
 
 /**
  * Returns the program with its lifetime lengthened, or the same program if it has this lifetime
- * already. Throws WRONG_STATE for a shorter one.
+ * already.
  */
 export function lengthen(program: Program, lifetimeMonths: number, now: Instant): Program {
   const latest = newestLifetime(program);
   if (lifetimeMonths === latest.lifetimeMonths) return program;
-  if (lifetimeMonths < latest.lifetimeMonths) {
-    throw new DomainError("WRONG_STATE", "a lifetime can be lengthened, never shortened", {
-      lifetime_months: String(latest.lifetimeMonths),
-    });
-  }
   const effectiveTime = Math.max(now + lengtheningDelayMs, latest.effectiveTime);
   return { ...program, lifetimes: [...program.lifetimes, { lifetimeMonths, effectiveTime }] };
 }
@@ -120,16 +115,17 @@ export function resumeReservations(program: Program, now: Instant): Program {
  * program that has these notices already does not change.
  */
 export function setNotices(program: Program, notices: ProgramNotices): Program {
-  const { notices: before, ...rest } = program;
+  const { notices: _, ...rest } = program;
+  const before = noticesOf(program);
   const { expiryDays, reservedGrants } = notices;
-  const isSame =
-    expiryDays === (before?.expiryDays ?? 0) &&
-    reservedGrants === (before?.reservedGrants ?? false);
-  if (isSame) return program;
+  if (expiryDays === before.expiryDays && reservedGrants === before.reservedGrants) return program;
   return expiryDays > 0 || reservedGrants
     ? { ...rest, notices: { expiryDays, reservedGrants } }
     : rest;
 }
+
+export const noticesOf = ({ notices }: Pick<Program, "notices">): ProgramNotices =>
+  notices ?? { expiryDays: 0, reservedGrants: false };
 
 /**
  * Returns the number of shards of reservations. That of a record is no larger than that of its
@@ -171,5 +167,5 @@ export function monthsBehind({ timeZone, createTime, monthEnd }: Program, now: I
 }
 
 /** The lifetime that was set last. It may not be in effect yet. */
-export const newestLifetime = ({ lifetimes }: Program): LifetimeChange =>
+export const newestLifetime = ({ lifetimes }: Pick<Program, "lifetimes">): LifetimeChange =>
   lifetimes.at(-1) as LifetimeChange;

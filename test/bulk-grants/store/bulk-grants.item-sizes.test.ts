@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { rowsKey } from "../../../src/bulk-grants/store/codecs/bulk-grants.ts";
 import { encodeRows } from "../../../src/bulk-grants/store/codecs/bulk-rows.ts";
 import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
-import { bulkRulesRef } from "../../../src/points/ports/records.ts";
+import { ruleChangeRef } from "../../../src/points/ports/records.ts";
 import { toItem } from "../../../src/store/codecs.ts";
 import {
   commonChange,
@@ -18,8 +18,8 @@ const limits = new Map([
   ["bulk grant", 11 * kb],
   ["bulk revision", 2 * kb],
   ["bulk summary", 7 * kb],
-  ["bulk rules", 4 * kb],
-  ["earlier bulk rules", 4 * kb],
+  ["rule change", 4 * kb],
+  ["earlier rule change", 4 * kb],
   ["block check", 400 * kb],
   ["block outcome", 400 * kb],
 ]);
@@ -39,8 +39,8 @@ test("the largest block of rows is under 400 KB", () => {
   expect(itemSize(item)).toBeLessThan(400 * kb);
 });
 
-test("a common change of bulk rules is under 1 KB", () => {
-  expect(itemSize(toItem(bulkRulesRef("p".repeat(32)), commonChange, 999))).toBeLessThan(kb);
+test("a common change of rules is under 1 KB", () => {
+  expect(itemSize(toItem(ruleChangeRef("p".repeat(32)), commonChange, 999))).toBeLessThan(kb);
 });
 
 test("a common row takes under 50 bytes of its block", () => {

@@ -279,7 +279,7 @@ const free = new Set([
   "Program.lifetime_changes",
   "Program.create_time",
   "Program.reservation_pause",
-  "Program.bulk_rules_change",
+  "Program.rules_change",
   "Notices.reserved_grants",
   "UsePointsRequest.allow_partial",
   "HoldPointsRequest.allow_partial",

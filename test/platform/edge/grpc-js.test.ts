@@ -137,19 +137,19 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
       program: { program_id: "p", lifetime_months: 4 },
       update_mask: { paths: ["lifetime_months"] },
     },
-    { program: { lifetime_changes: [{ lifetime_months: 3 }, { lifetime_months: 4 }] } },
+    { program: { lifetime_months: 3, rules_change: { rules: { lifetime_months: 4 } } } },
   ],
-  "meguri.programs.v1.ProgramService/ApproveBulkRules": [
+  "meguri.programs.v1.ProgramService/ApproveRulesChange": [
     { program_id: "default", digest: "d".repeat(43) },
     { refused: "DIGEST_MISMATCH" },
   ],
-  "meguri.programs.v1.ProgramService/RejectBulkRules": [
+  "meguri.programs.v1.ProgramService/RejectRulesChange": [
     { program_id: "default", digest: "d".repeat(43) },
     { refused: "DIGEST_MISMATCH" },
   ],
-  "meguri.programs.v1.ProgramService/ListBulkRulesChanges": [
+  "meguri.programs.v1.ProgramService/ListRulesChanges": [
     { program_id: "default" },
-    { bulk_rules_changes: [], next_page_token: "" },
+    { rules_changes: [], next_page_token: "" },
   ],
   "meguri.points.v1.PointsService/GrantPoints": [
     { ...account, event_id: "g", points: "100", reason: "hello" },

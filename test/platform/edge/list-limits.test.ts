@@ -66,7 +66,7 @@ describe("a list of a request", () => {
     const unlimited = lists.filter(({ maxItems }) => maxItems === 0);
     expect(unlimited.map(({ name, path }) => `${name}: ${path}`)).toEqual([
       "UpdateProgram: program.lifetime_changes",
-      "UpdateProgram: program.bulk_rules_change.approvals",
+      "UpdateProgram: program.rules_change.approvals",
       "UpdateProgram: update_mask.paths",
       "UpdatePreferences: update_mask.paths",
     ]);

@@ -83,10 +83,10 @@ describe("through gRPC", () => {
   /** One page of each list; those of few rows have a test of their own. */
   const lists: Record<string, (page: Page) => Promise<Response>> = {
     ListPrograms: (page) => server.programs.listPrograms(page),
-    async ListBulkRulesChanges(page) {
+    async ListRulesChanges(page) {
       const change = { programId: "default", bulkRules: { requiredApprovalCount: 2 } };
       await server.programs.updateProgram({ program: change });
-      return server.programs.listBulkRulesChanges({ ...page, programId: "default" });
+      return server.programs.listRulesChanges({ ...page, programId: "default" });
     },
     ListLedgerEntries: (page) => server.points.listLedgerEntries({ ...page, userId }),
     async ListProgramVerifications(page) {
@@ -165,7 +165,7 @@ describe("through gRPC", () => {
   test.each([
     ["ListMutedPeople", 2],
     ["ListMutedTargets", 1],
-    ["ListBulkRulesChanges", 1],
+    ["ListRulesChanges", 1],
     ["ListBulkGrantActions", 1],
     ["ListBulkGrantRevisions", 1],
   ])("%s, which has few rows, takes any page_size", async (name, length) => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { notifyGranted } from "../../../src/reservations/use-cases/notify-granted.ts";
 import { completeCheck, grantRows } from "../../support/fixtures/bulk-grant-calls.ts";
+import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { execute } from "../../support/fixtures/failed-reservation.ts";
 import { at, reasonOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
@@ -44,6 +45,7 @@ test("is in the entry of its change only, and not in an expiry", async () => {
 });
 
 test("of a reservation is in its lists, in the entry and in the notice of its grant", async () => {
+  await enforceRules(server.deps, programId, { requiredApprovalCount: 0 });
   await server.programs.updateProgram({
     program: { programId, notices: { reservedGrants: true } },
     updateMask: { paths: ["notices"] },

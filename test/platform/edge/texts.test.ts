@@ -30,7 +30,7 @@ const others = [
   /\.(page_token|etag|notification_id|time_zone|reason_prefix)$/,
   /^meguri\.bulkgrants\.v1\.NewRow\./,
   // Of a program, what only answers have.
-  /^meguri\.(access\.v1\.Caller|programs\.v1\.Program\.(BulkRulesChange|ReservationPause))\b/,
+  /^meguri\.(access\.v1\.Caller|programs\.v1\.Program\.(RulesChange|ReservationPause))\b/,
 ];
 
 const texts = [...requests]

@@ -24,7 +24,10 @@ const iso = (time: Parameters<typeof timestampDate>[0] | undefined) =>
 /** A program of its own, at noon of 10 November 2026 in Tokyo. */
 async function account(programId: string, lifetimeMonths = 12) {
   await setTime("2026-11-10T12:00:00+09:00");
-  await server.programs.createProgram({ programId, lifetimeMonths });
+  await server.programs.createProgram({
+    ...{ programId, lifetimeMonths },
+    bulkRules: { requiredApprovalCount: 0 },
+  });
   return { programId, userId: "u" };
 }
 

@@ -283,7 +283,7 @@ describe("CreateProgram", () => {
   });
 
   test("the same again works after a lengthening", async () => {
-    const one = { ...sent, programId: "lengthened" };
+    const one = { ...sent, programId: "lengthened", bulkRules: { requiredApprovalCount: 0 } };
     await server.programs.createProgram(one);
     await server.programs.updateProgram({
       program: { programId: one.programId, lifetimeMonths: 12 },

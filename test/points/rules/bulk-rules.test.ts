@@ -7,7 +7,7 @@ import {
   checkBulkRules,
   defaultBulkRules,
   isLowering,
-  isSameRules,
+  isSameBulkRules,
   strictestApprovals,
 } from "../../../src/points/rules/bulk-rules.ts";
 import { anyRules, nearTotals } from "../../support/fixtures/bulk-rules-arbitrary.ts";
@@ -34,7 +34,7 @@ const check = (rules: Partial<BulkRules>) =>
 
 describe("rules", () => {
   test("differ by each of their parts", () => {
-    expect(isSameRules(tiered, { ...tiered, tiers: [...tiered.tiers] })).toBe(true);
+    expect(isSameBulkRules(tiered, { ...tiered, tiers: [...tiered.tiers] })).toBe(true);
     const [first, second] = tiered.tiers as [(typeof tiered.tiers)[0], (typeof tiered.tiers)[0]];
     for (const part of [
       { maxPointsPerRow: 501 },
@@ -46,7 +46,7 @@ describe("rules", () => {
       { sources: ["nightly"] },
       { loweringDelayMs: 0 },
     ]) {
-      expect(isSameRules(tiered, { ...tiered, ...part }), JSON.stringify(part)).toBe(false);
+      expect(isSameBulkRules(tiered, { ...tiered, ...part }), JSON.stringify(part)).toBe(false);
     }
   });
 

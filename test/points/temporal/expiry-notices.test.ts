@@ -1,4 +1,5 @@
 /** Tests the notices of points that expire soon: when their schedule runs, and what a run does. */
+
 import type { ScheduleHandle, WorkflowFailedError, WorkflowHandle } from "@temporalio/client";
 import type { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -11,6 +12,7 @@ import type { Program } from "../../../src/points/rules/program.ts";
 import { grantPoints } from "../../../src/points/use-cases/commands.ts";
 import { createProgram, updateProgram } from "../../../src/points/use-cases/programs/commands.ts";
 import { ensureSchedules } from "../../../src/temporal/schedules.ts";
+import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { metadataOf } from "../../support/fixtures/operators.ts";
 import { eventually, patiently } from "../../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../../support/servers/worker.ts";
@@ -35,13 +37,17 @@ async function newProgram(
 ): Promise<Program> {
   const deps = { ...stack.deps, background: () => {} };
   await createProgram(deps, { programId, timeZone, lifetimeMonths: 3 });
+  await enforceRules(deps, programId, { requiredApprovalCount: 0 });
   return setDays(programId, expiryDays);
 }
 
 async function setDays(programId: string, expiryDays: number): Promise<Program> {
   const { program } = await updateProgram(
     { ...stack.deps, background: () => {} },
-    { programId, notices: { expiryDays, reservedGrants: false }, deadline: undefined },
+    {
+      ...{ programId, rules: { notices: { expiryDays, reservedGrants: false } } },
+      ...{ caller: asService("tests"), deadline: undefined },
+    },
   );
   return program;
 }
@@ -104,8 +110,8 @@ describe("the schedule", () => {
     await expect(scheduleOf("updated").describe()).rejects.toThrow("not found");
     await updateProgram(stack.deps, {
       programId: "updated",
-      notices: { expiryDays: 3, reservedGrants: true },
-      deadline: undefined,
+      rules: { notices: { expiryDays: 3, reservedGrants: true } },
+      ...{ caller: asService("tests"), deadline: undefined },
     });
     await eventually(() => scheduleOf("updated").describe());
 

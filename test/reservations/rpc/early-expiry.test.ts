@@ -171,7 +171,7 @@ test("a time at which the expiry is impossible is refused, and nothing moves", a
 test("a lengthening lets a reservation move to where its month was too late", async () => {
   await setTime("2026-11-10T00:00:00Z");
   const programId = "longer";
-  await server.programs.createProgram({ programId });
+  await server.programs.createProgram({ programId, bulkRules: { requiredApprovalCount: 0 } });
   const name = { programId, reservationId: "l" };
   await server.reservations.createReservation({
     ...name,

@@ -15,8 +15,8 @@ import type { Action, BulkGrant } from "../../../src/bulk-grants/rules/bulk-gran
 import type { SheetRow } from "../../../src/bulk-grants/rules/sheet.ts";
 import type { Write } from "../../../src/platform/engine/item-store.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
-import type { RuleChange } from "../../../src/points/rules/bulk-rule-changes.ts";
 import type { EventKey } from "../../../src/points/rules/ledger.ts";
+import type { RuleChange } from "../../../src/points/rules/rule-changes.ts";
 import type { FolderFile } from "./campaigns-folder.ts";
 import {
   afterCommand,
@@ -402,8 +402,8 @@ export class Audit {
       if (ref.kind === "blockOutcome")
         this.#uploads.get(first)?.outcomes.set(Number(second), value as BlockOutcome);
       if (ref.kind === "event") this.#recorded(ref.id, value as EventKey);
-      if (ref.kind === "bulkRules") {
-        this.#tiers.rules = (value as RuleChange).to;
+      if (ref.kind === "ruleChange") {
+        this.#tiers.rules = (value as RuleChange).to.bulkRules;
         this.#caps.push({ at: Date.now(), cap: this.#tiers.rules.maxPointsPerRow });
       }
     }

@@ -1,4 +1,5 @@
 /** Random histories of an account, run against the service and the oracle. */
+
 import { deepStrictEqual, ok } from "node:assert";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
@@ -8,7 +9,7 @@ import { asService } from "../../../src/platform/words/caller.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { formatMonth, parseMonth } from "../../../src/platform/words/month.ts";
 import { type AccountName, shardCount } from "../../../src/points/ports/points.ts";
-import { accountRef, programRef } from "../../../src/points/ports/records.ts";
+import { accountRef, programRef, ruleChangeRef } from "../../../src/points/ports/records.ts";
 import { eventName, type LedgerEntry } from "../../../src/points/rules/ledger.ts";
 import {
   type ChangeResult,
@@ -24,6 +25,7 @@ import { getPastBalance } from "../../../src/points/use-cases/past-balance.ts";
 import { updateProgram } from "../../../src/points/use-cases/programs/commands.ts";
 import { getBalance } from "../../../src/points/use-cases/queries.ts";
 import { verifyAccount } from "../../../src/points/use-cases/verify.ts";
+import { unattended } from "../fixtures/bulk-rules.ts";
 import { delayedBy, pause } from "../stores/item-by-item.ts";
 import { type Fault, memoryDeps } from "../stores/memory-store.ts";
 import { type HoldRequest, holdsOf, isOfHold, sendForHold } from "./points-model-holds.ts";
@@ -613,6 +615,7 @@ export async function openMemory(
     lifetimes: structuredClone(rules.lifetimes),
     createTime: 0,
   });
+  store.force(ruleChangeRef(programId), unattended);
   const name = { programId, userId };
   let plan: Fault[] = [];
   store.arriving = ({ op }) => (op === "commit" ? plan.shift() : undefined);
@@ -651,9 +654,10 @@ export async function openMemory(
       clock.time = time;
     },
     async lengthen(lifetime) {
-      await updateProgram(deps, { programId, lifetimeMonths: lifetime, deadline: undefined }).catch(
-        refusal,
-      );
+      await updateProgram(deps, {
+        ...{ programId, rules: { lifetimeMonths: lifetime } },
+        ...{ caller, deadline: undefined },
+      }).catch(refusal);
     },
     async sweep() {
       for (let shard = 0; shard < shardCount; shard++) {

@@ -53,7 +53,7 @@ const points: readonly Question[] = [
 const programs: readonly Question[] = [
   ask("programs.getProgram", {}),
   ask("programs.getProgram", { programId: "cafe" }),
-  ask("programs.listBulkRulesChanges", {}),
+  ask("programs.listRulesChanges", {}),
 ];
 
 const reservations: readonly Question[] = [

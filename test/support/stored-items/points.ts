@@ -15,17 +15,18 @@ import {
   usePoints,
 } from "../../../src/points/use-cases/commands.ts";
 import { expireDueInShard } from "../../../src/points/use-cases/expire-due.ts";
-import {
-  approveBulkRules,
-  rejectBulkRules,
-} from "../../../src/points/use-cases/programs/bulk-rules.ts";
 import { createProgram, updateProgram } from "../../../src/points/use-cases/programs/commands.ts";
 import { recordMonthEnd } from "../../../src/points/use-cases/programs/month-ends.ts";
 import { getProgram, withRules } from "../../../src/points/use-cases/programs/queries.ts";
 import {
+  approveRulesChange,
+  rejectRulesChange,
+} from "../../../src/points/use-cases/programs/rule-changes.ts";
+import {
   pauseProgramReservations,
   resumeProgramReservations,
 } from "../../../src/reservations/use-cases/pause.ts";
+import { unattended } from "../fixtures/bulk-rules.ts";
 import type { Recorder } from "./recorder.ts";
 
 const deadline = undefined;
@@ -35,34 +36,24 @@ export const shop = asService("shop");
 export const alice = { service: "desk", subject: "alice" };
 
 export async function storePrograms({ deps, step }: Recorder): Promise<void> {
-  const program = { programId, deadline };
+  const program = { programId, caller: shop, deadline };
   await step("create a program", () =>
     createProgram(deps, {
       ...{ programId, timeZone: "Asia/Tokyo", lifetimeMonths: 3 },
       bulkRules: { proposer: shop, rules: { ...defaultBulkRules, sources: bulkRules.sources } },
     }),
   );
-  await step("notify the members of a program", () =>
-    updateProgram(deps, { ...program, notices: { expiryDays: 7, reservedGrants: true } }),
-  );
   await step("spread its reservations over more shards", () =>
     updateProgram(deps, { ...program, reservationShardCount: 64 }),
   );
-  await step("set the rules for bulk grants", () =>
-    updateProgram(deps, {
-      ...program,
-      bulkRules: { proposer: shop, rules: bulkRules },
-    }),
+  await step("propose notices, and rules for bulk grants", () =>
+    updateProgram(deps, { ...program, rules: { notices, bulkRules }, reason: "spring" }),
   );
-  await step("approve them", () => decideRules(deps, approveBulkRules));
-  await step("cancel them before they are in force", () => decideRules(deps, rejectBulkRules));
-  await step("set stricter rules instead", () =>
-    updateProgram(deps, {
-      ...program,
-      bulkRules: { proposer: shop, rules: { ...bulkRules, tiers: stricter } },
-    }),
+  await step("reject them", () => decideRules(deps, rejectRulesChange));
+  await step("propose stricter rules instead", () =>
+    updateProgram(deps, { ...program, rules: { notices, bulkRules: stricter } }),
   );
-  await step("approve those", () => decideRules(deps, approveBulkRules));
+  await step("approve those", () => decideRules(deps, approveRulesChange));
   await step("pause the reservations of a program", () =>
     pauseProgramReservations(deps, { ...program, caller: alice, reason: "stocktaking" }),
   );
@@ -72,14 +63,13 @@ export async function storePrograms({ deps, step }: Recorder): Promise<void> {
   await step("keep the outcome of a month end", () =>
     recordMonthEnd(deps, programId, { month: 24_322, failedCount: 1 }),
   );
-  const cafe = { programId: "cafe", deadline };
+  const cafe = { programId: "cafe", caller: shop, deadline };
   await step("lengthen the lifetime of another program", async () => {
-    const first = { proposer: shop, rules: bulkRules };
     await createProgram(deps, {
       ...{ ...cafe, timeZone: "UTC", lifetimeMonths: 12 },
-      bulkRules: first,
+      bulkRules: { proposer: shop, rules: unattended.to.bulkRules },
     });
-    await updateProgram(deps, { ...cafe, lifetimeMonths: 24 });
+    await updateProgram(deps, { ...cafe, rules: { lifetimeMonths: 24 } });
   });
 }
 
@@ -93,10 +83,15 @@ const bulkRules = {
   loweringDelayMs: 3_600_000,
 };
 
-const stricter = [{ maxTotalPoints: 1_000, requiredApprovalCount: 1 }];
+const stricter = {
+  ...bulkRules,
+  tiers: [{ maxTotalPoints: 1_000, requiredApprovalCount: 1 }],
+};
+
+const notices = { expiryDays: 7, reservedGrants: true };
 
 /** Alice decides about the latest change of the rules. */
-async function decideRules(deps: Deps, decide: typeof approveBulkRules): Promise<void> {
+async function decideRules(deps: Deps, decide: typeof approveRulesChange): Promise<void> {
   const { ruleChange } = await withRules(deps, await getProgram(deps, programId));
   const digest = ruleChange?.digest ?? "";
   await decide(deps, { programId, digest, caller: alice, reason: "checked" });

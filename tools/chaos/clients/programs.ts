@@ -17,7 +17,10 @@ export async function createPrograms(calls: Calls, name: string, records: Progra
       sent.push({ request, attempts });
       return calls.send<unknown>(attempts, ({ programs }) =>
         request.op === "create"
-          ? programs.createProgram({ programId, lifetimeMonths: request.months })
+          ? programs.createProgram({
+              ...{ programId, lifetimeMonths: request.months },
+              bulkRules: { requiredApprovalCount: 0 },
+            })
           : programs.updateProgram({ program: { programId, lifetimeMonths: request.months } }),
       );
     };

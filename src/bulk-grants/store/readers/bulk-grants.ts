@@ -12,10 +12,10 @@ import { activeIndex, byStateIndex, byTimeIndex } from "../../../platform/dynamo
 import type { Window } from "../../../platform/ports/pages.ts";
 import type { ProgramReader } from "../../../points/ports/programs.ts";
 import {
-  bulkRules,
-  bulkRulesKey,
+  ruleChange,
   ruleChangeRange,
-} from "../../../points/store/codecs/bulk-rules.ts";
+  ruleChangesKey,
+} from "../../../points/store/codecs/rule-changes.ts";
 import type { BulkGrantReader, Numbered } from "../../ports/bulk-grants.ts";
 import {
   activeKey,
@@ -94,12 +94,12 @@ export function bulkGrantReads(
       }),
 
     ruleChanges: (programId, page) =>
-      query(client, page, bulkRules.decode, {
+      query(client, page, ruleChange.decode, {
         TableName: bulk,
         ConsistentRead: true,
         ScanIndexForward: false,
         KeyConditionExpression: "pk = :p AND sk BETWEEN :from AND :to",
-        ExpressionAttributeValues: { ":p": bulkRulesKey(programId), ...ruleChangeRange },
+        ExpressionAttributeValues: { ":p": ruleChangesKey(programId), ...ruleChangeRange },
       }),
   };
 }

@@ -6,7 +6,6 @@ import {
 } from "../../../gen/meguri/programs/v1/program_pb.ts";
 import { invalid } from "../../../platform/messages/invalid-request.ts";
 import { fromRecord } from "../../../platform/messages/records.ts";
-import type { Caller } from "../../../platform/words/caller.ts";
 import { defaultBulkRules } from "../../rules/bulk-rules.ts";
 import {
   finalTimeOf,
@@ -16,7 +15,7 @@ import {
   reservationShardsOf,
 } from "../../rules/program.ts";
 import type { RuledProgram } from "../../use-cases/programs/ruled-program.ts";
-import { shownRuleChange, shownRules, toBulkRules } from "./bulk-rules.ts";
+import { shownBulkRules, shownRuleChange, toBulkRules } from "./rules.ts";
 
 /** The message of a program and its rules. */
 export function fromProgram({
@@ -34,27 +33,26 @@ export function fromProgram({
     ),
     reservationPause: pause && { ...pause, finalTime: finalTimeOf(pause) },
     reservationShardCount: reservationShardsOf(program),
-    bulkRules: shownRules(bulkRules),
-    bulkRulesChange: ruleChange && shownRuleChange(ruleChange),
+    bulkRules: shownBulkRules(bulkRules),
+    rulesChange: ruleChange && shownRuleChange(ruleChange),
     etag,
   });
 }
 
 /** The changes of a caller's update. What is named and empty is reset; a lifetime cannot be. */
-export function toProgramChanges(masked: Partial<ProgramMessage>, proposer: Caller) {
+export function toProgramChanges(masked: Partial<ProgramMessage>) {
   const { lifetimeMonths, notices = noNotices, bulkRules, reservationShardCount } = masked;
   if (lifetimeMonths === 0) throw invalid("program.lifetime_months", "1 to 36");
   return {
-    lifetimeMonths,
     reservationShardCount:
       reservationShardCount === 0 ? leastReservationShards : reservationShardCount,
-    ...("notices" in masked && { notices }),
-    ...("bulkRules" in masked && {
-      bulkRules: {
-        rules: bulkRules ? toBulkRules(bulkRules, "program.bulk_rules") : defaultBulkRules,
-        proposer,
-      },
-    }),
+    rules: {
+      ...(lifetimeMonths !== undefined && { lifetimeMonths }),
+      ...("notices" in masked && { notices }),
+      ...("bulkRules" in masked && {
+        bulkRules: bulkRules ? toBulkRules(bulkRules, "program.bulk_rules") : defaultBulkRules,
+      }),
+    },
   };
 }
 

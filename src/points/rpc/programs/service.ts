@@ -5,11 +5,11 @@ import {
   ProgramSchema,
 } from "../../../gen/meguri/programs/v1/program_pb.ts";
 import {
-  type ApproveBulkRulesRequest,
-  ListBulkRulesChangesRequestSchema,
+  type ApproveRulesChangeRequest,
   ListProgramsRequestSchema,
+  ListRulesChangesRequestSchema,
   type ProgramService,
-  type RejectBulkRulesRequest,
+  type RejectRulesChangeRequest,
 } from "../../../gen/meguri/programs/v1/program_service_pb.ts";
 import { mayUseProgram } from "../../../platform/edge/authorize.ts";
 import { callerOf, callOf, identityOf } from "../../../platform/edge/context.ts";
@@ -17,7 +17,6 @@ import { requestedPage } from "../../../platform/messages/page-tokens.ts";
 import { maskedFields } from "../../../platform/messages/update-masks.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { defaultLifetimeMonths, defaultTimeZone } from "../../rules/program.ts";
-import { approveBulkRules, rejectBulkRules } from "../../use-cases/programs/bulk-rules.ts";
 import { createProgram, updateProgram } from "../../use-cases/programs/commands.ts";
 import {
   getProgram,
@@ -25,8 +24,9 @@ import {
   listRuleChanges,
   withRules,
 } from "../../use-cases/programs/queries.ts";
-import { fromRuleChange, toBulkRules } from "./bulk-rules.ts";
+import { approveRulesChange, rejectRulesChange } from "../../use-cases/programs/rule-changes.ts";
 import { fromProgram, toProgramChanges } from "./messages.ts";
+import { fromRuleChange, toBulkRules } from "./rules.ts";
 
 export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
   return {
@@ -63,28 +63,28 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
     async updateProgram(request, context) {
       const program = request.program as ProgramMessage;
       const { programId, etag } = program;
-      const masked = maskedFields(updatable, program, request.updateMask);
-      const changes = toProgramChanges(masked, callerOf(context));
-      const input = { programId, ...changes, etag, ...callOf(context) };
+      const changes = toProgramChanges(maskedFields(updatable, program, request.updateMask));
+      const { reason } = request;
+      const input = { programId, ...changes, reason, etag, ...callOf(context) };
       return { program: fromProgram(await updateProgram(deps, input)) };
     },
 
-    async approveBulkRules(request, context) {
-      const approved = await approveBulkRules(deps, toDecision(request, context));
+    async approveRulesChange(request, context) {
+      const approved = await approveRulesChange(deps, toDecision(request, context));
       return { program: fromProgram(approved) };
     },
 
-    async rejectBulkRules(request, context) {
-      const rejected = await rejectBulkRules(deps, toDecision(request, context));
+    async rejectRulesChange(request, context) {
+      const rejected = await rejectRulesChange(deps, toDecision(request, context));
       return { program: fromProgram(rejected) };
     },
 
-    async listBulkRulesChanges(request) {
+    async listRulesChanges(request) {
       const { programId } = request;
-      const { page, next } = requestedPage(ListBulkRulesChangesRequestSchema, request);
+      const { page, next } = requestedPage(ListRulesChangesRequestSchema, request);
       const found = await listRuleChanges(deps, programId, page);
       return {
-        bulkRulesChanges: found.items.map(fromRuleChange),
+        rulesChanges: found.items.map(fromRuleChange),
         nextPageToken: next(found),
       };
     },
@@ -93,7 +93,7 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
 
 /** The decision of the caller, and the change of the rules that it is about. */
 const toDecision = (
-  { programId, digest, reason }: ApproveBulkRulesRequest | RejectBulkRulesRequest,
+  { programId, digest, reason }: ApproveRulesChangeRequest | RejectRulesChangeRequest,
   context: HandlerContext,
 ) => ({ programId, digest, reason, ...callOf(context) });
 

@@ -1,6 +1,6 @@
 /** The use cases that create and change programs. */
 
-import type { CallLimits } from "../../../platform/ports/call.ts";
+import type { Call, CallLimits } from "../../../platform/ports/call.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
@@ -8,30 +8,29 @@ import type { Instant } from "../../../platform/words/month.ts";
 import { timeZoneOf } from "../../../platform/words/time-zone.ts";
 import { requireEtag } from "../../../platform/work/etags.ts";
 import type { Deps } from "../../ports/deps.ts";
-import { bulkRulesRef, earlierBulkRulesRef, programRef } from "../../ports/records.ts";
-import { firstRules, type Proposed, proposeRules } from "../../rules/bulk-rule-changes.ts";
+import { earlierRuleChangeRef, programRef, ruleChangeRef } from "../../ports/records.ts";
 import {
   type BulkRules,
   checkBulkRules,
   defaultBulkRules,
-  isSameRules,
+  isSameBulkRules,
 } from "../../rules/bulk-rules.ts";
+import { addShards, type Program, reservationShardsOf } from "../../rules/program.ts";
+import type { ProgramRules } from "../../rules/program-rules.ts";
 import {
-  addShards,
-  lengthen,
-  newestLifetime,
-  type ProgramNotices,
-  reservationShardsOf,
-  setNotices,
-} from "../../rules/program.ts";
-import { tellOfRules } from "./bulk-rules.ts";
+  firstRules,
+  type Proposed,
+  proposeRules,
+  refuseShorter,
+  withRules,
+} from "../../rules/rule-changes.ts";
 import { programNotFound } from "./change-program.ts";
 import { programEtag } from "./etag.ts";
-import { getProgram } from "./queries.ts";
+import { ensureNotices, tellOfRules } from "./rule-changes.ts";
 import { type RuledProgram, ruledProgram } from "./ruled-program.ts";
 
-/** Rules for bulk grants, and who wants them. */
-interface NewRules {
+/** The rules for bulk grants with which a program begins, and who wants them. */
+interface FirstRules {
   readonly rules: BulkRules;
   readonly proposer: Caller;
 }
@@ -49,7 +48,7 @@ export async function createProgram(
     readonly programId: string;
     readonly timeZone: string;
     readonly lifetimeMonths: number;
-    readonly bulkRules?: NewRules | undefined;
+    readonly bulkRules?: FirstRules | undefined;
   },
 ): Promise<RuledProgram & { readonly replayed: boolean }> {
   const { programId, lifetimeMonths, bulkRules } = input;
@@ -63,7 +62,7 @@ export async function createProgram(
   const created = await deps.engine.transact({
     key: programRef(programId),
     readSet: [],
-    expectAbsent: [programRef(programId), bulkRulesRef(programId), firstRulesRef(programId)],
+    expectAbsent: [programRef(programId), ruleChangeRef(programId), firstRulesRef(programId)],
     call: input,
     decide(tx, { calendar, wall }) {
       const existing = tx.get(programRef(programId));
@@ -71,15 +70,15 @@ export async function createProgram(
         const lifetimes = [{ lifetimeMonths, effectiveTime: 0 }];
         const program = { programId, timeZone, lifetimes, createTime: calendar };
         tx.put(programRef(programId), program);
-        const first = bulkRules && putFirstRules(tx, programId, bulkRules, wall);
-        return { ...ruledProgram(program, first, wall), replayed: false };
+        const first = bulkRules && putFirstRules(tx, program, bulkRules, wall);
+        return { ...ruledProgram(program, first), replayed: false };
       }
       const isSame =
         existing.timeZone === timeZone &&
         existing.lifetimes[0]?.lifetimeMonths === lifetimeMonths &&
-        (!bulkRules || isSameRules(firstRulesOf(tx, programId), bulkRules.rules));
-      const change = tx.get(bulkRulesRef(programId));
-      if (isSame) return { ...ruledProgram(existing, change, wall), replayed: true };
+        (!bulkRules || isSameBulkRules(firstRulesOf(tx, programId), bulkRules.rules));
+      const change = tx.get(ruleChangeRef(programId));
+      if (isSame) return { ...ruledProgram(existing, change), replayed: true };
       throw new DomainError("ID_REUSED", "the program exists with another zone, lifetime or rules");
     },
   });
@@ -88,83 +87,73 @@ export async function createProgram(
 }
 
 /** Where the rules are that a program was created with, once others came after them. */
-const firstRulesRef = (programId: string) => earlierBulkRulesRef(programId, 0);
+const firstRulesRef = (programId: string) => earlierRuleChangeRef(programId, 0);
 
 function putFirstRules(
   tx: Transaction,
-  programId: string,
-  { rules, proposer }: NewRules,
+  program: Program,
+  { rules, proposer }: FirstRules,
   now: Instant,
 ) {
-  if (isSameRules(rules, defaultBulkRules)) return undefined;
-  const first = firstRules(rules, proposer, now);
-  tx.put(bulkRulesRef(programId), first);
+  if (isSameBulkRules(rules, defaultBulkRules)) return undefined;
+  const first = firstRules(program, rules, proposer, now);
+  tx.put(ruleChangeRef(program.programId), first);
   return first;
 }
 
 function firstRulesOf(tx: Transaction, programId: string): BulkRules {
-  const latest = tx.get(bulkRulesRef(programId));
+  const latest = tx.get(ruleChangeRef(programId));
   const first = latest?.number === 0 ? latest : tx.get(firstRulesRef(programId));
-  return first?.to ?? defaultBulkRules;
+  return first?.to.bulkRules ?? defaultBulkRules;
 }
 
 /**
- * Lengthens a program's lifetime, which takes effect in two minutes, sets at once what the members
- * are notified of, raises the number of shards, and proposes rules for bulk grants. Whatever is
- * absent stays as it is. An update that changes nothing is accepted with any etag, so that it can
- * be sent again after a lost answer.
+ * Proposes rules of a program, and raises the number of shards at once. Whatever is absent stays as
+ * it is. An update that changes nothing is accepted with any etag, so that it can be sent again
+ * after a lost answer.
  * Refusals, which change nothing: PROGRAM_NOT_FOUND, ETAG_MISMATCH for an etag, if it is not empty,
  * that is not the present one, WRONG_STATE for a shorter lifetime or fewer shards, INVALID_REQUEST
  * as `checkBulkRules`.
  */
 export async function updateProgram(
   deps: Pick<Deps, "engine" | "reader" | "workflows" | "background" | "reporter">,
-  input: CallLimits & {
+  input: Call & {
     readonly programId: string;
-    readonly lifetimeMonths?: number | undefined;
-    readonly notices?: ProgramNotices | undefined;
+    readonly rules?: Partial<ProgramRules>;
     readonly reservationShardCount?: number | undefined;
-    readonly bulkRules?: NewRules | undefined;
+    readonly reason?: string;
     readonly etag?: string;
   },
 ): Promise<RuledProgram> {
-  const { programId, notices, bulkRules, etag = "" } = input;
-  if (bulkRules) checkBulkRules(bulkRules.rules, "program.bulk_rules");
-  const { proposed, ...changed } = await deps.engine.transact({
+  const { programId, rules = {}, caller, reason = "", etag = "" } = input;
+  if (rules.bulkRules) checkBulkRules(rules.bulkRules, "program.bulk_rules");
+  const { before, program, change, proposed } = await deps.engine.transact({
     key: programRef(programId),
-    readSet: [programRef(programId), bulkRulesRef(programId)],
+    readSet: [programRef(programId), ruleChangeRef(programId)],
     expectAbsent: [],
     call: input,
     decide(tx, { calendar, wall }) {
       const before = tx.get(programRef(programId));
       if (!before) throw programNotFound(programId);
-      const change = tx.get(bulkRulesRef(programId));
-      const proposed = bulkRules && proposeRules(change, bulkRules.rules, bulkRules.proposer, wall);
+      const latest = tx.get(ruleChangeRef(programId));
+      const proposed = proposeRules(before, latest, rules, { caller, reason }, wall);
       const { reservationShardCount: shards = reservationShardsOf(before) } = input;
-      const isSpread = shards === reservationShardsOf(before);
-      const notifying = notices ? setNotices(before, notices) : before;
-      const newest = newestLifetime(before).lifetimeMonths;
-      const { lifetimeMonths = newest } = input;
-      if (proposed || notifying !== before || lifetimeMonths !== newest || !isSpread)
-        requireEtag(etag, programEtag(before, change));
-      const program = addShards(lengthen(notifying, lifetimeMonths, calendar), shards);
+      if (proposed || shards !== reservationShardsOf(before))
+        requireEtag(etag, programEtag(before, latest));
+      if (proposed) refuseShorter(proposed.latest);
+      const spread = addShards(before, shards);
+      const program = proposed ? withRules(spread, proposed.latest, calendar) : spread;
       if (program !== before) tx.put(programRef(programId), program);
       if (proposed) putRules(tx, programId, proposed);
-      const ruled = ruledProgram(program, proposed?.latest ?? change, wall);
-      return { ...ruled, proposed: proposed && { change: proposed.latest, time: wall } };
+      return { before, program, change: proposed?.latest ?? latest, proposed };
     },
   });
-  if (proposed) tellOfRules(deps, { programId, ...proposed });
-  if (notices) {
-    // Reads the program again, because a task that is retried may come after a later update.
-    deps.background(async () =>
-      deps.workflows.ensureExpiryNotices(await getProgram(deps, programId)),
-    );
-  }
-  return changed;
+  if (proposed) tellOfRules(deps, { programId, change: proposed.latest });
+  ensureNotices(deps, program, before);
+  return ruledProgram(program, change);
 }
 
 function putRules(tx: Transaction, programId: string, { latest, earlier }: Proposed): void {
-  tx.put(bulkRulesRef(programId), latest);
-  if (earlier) tx.put(earlierBulkRulesRef(programId, earlier.number), earlier);
+  tx.put(ruleChangeRef(programId), latest);
+  if (earlier) tx.put(earlierRuleChangeRef(programId, earlier.number), earlier);
 }

@@ -1,9 +1,9 @@
-/** The etag of a program, and the digest that an approval of its bulk rules names. */
+/** The etag of a program, and the digest that an approval of its rules names. */
 
 import { etagOf, sha256Of } from "../../../platform/work/etags.ts";
-import type { RuleChange } from "../../rules/bulk-rule-changes.ts";
-import { rulesAsList } from "../../rules/bulk-rules.ts";
 import type { Program } from "../../rules/program.ts";
+import { rulesAsList } from "../../rules/program-rules.ts";
+import type { RuleChange } from "../../rules/rule-changes.ts";
 
 /** Returns the etag of a program. It changes with every field that somebody can change. */
 export function programEtag(program: Program, change: RuleChange | undefined): string {
@@ -23,7 +23,7 @@ export function programEtag(program: Program, change: RuleChange | undefined): s
 }
 
 /**
- * Returns the digest of a change of bulk rules, which an approval names: SHA-256, base64url without
+ * Returns the digest of a change of the rules, which an approval names: SHA-256, base64url without
  * padding, over the program, the number of the change, and the rules before and after it.
  */
 export const ruleChangeDigest = (programId: string, { number, from, to }: RuleChange): string =>

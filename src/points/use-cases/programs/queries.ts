@@ -2,7 +2,7 @@
 
 import { allPages, type Page, type PageRequest } from "../../../platform/ports/pages.ts";
 import type { Deps } from "../../ports/deps.ts";
-import { bulkRulesRef, programRef } from "../../ports/records.ts";
+import { programRef, ruleChangeRef } from "../../ports/records.ts";
 import type { BulkRules } from "../../rules/bulk-rules.ts";
 import type { Program } from "../../rules/program.ts";
 import { programNotFound } from "./change-program.ts";
@@ -22,7 +22,7 @@ export async function getProgram(deps: Pick<Deps, "reader">, programId: string):
 
 /** Reads the rules of a program for bulk grants in force. Refusal: PROGRAM_NOT_FOUND. */
 export async function getBulkRules(
-  deps: Pick<Deps, "reader" | "clock">,
+  deps: Pick<Deps, "reader">,
   programId: string,
 ): Promise<BulkRules> {
   const { bulkRules } = await withRules(deps, await getProgram(deps, programId));
@@ -31,23 +31,22 @@ export async function getBulkRules(
 
 /** Adds the stored rules to a program. */
 export async function withRules(
-  { reader, clock }: Pick<Deps, "reader" | "clock">,
+  { reader }: Pick<Deps, "reader">,
   program: Program,
 ): Promise<RuledProgram> {
-  const change = await reader.get(bulkRulesRef(program.programId));
-  return ruledProgram(program, change?.value, (await clock.now()).wall);
+  const change = await reader.get(ruleChangeRef(program.programId));
+  return ruledProgram(program, change?.value);
 }
 
 /** Lists the programs by id. */
 export async function listPrograms(
-  { reader, clock }: Pick<Deps, "reader" | "clock">,
+  { reader }: Pick<Deps, "reader">,
   page: PageRequest,
 ): Promise<Page<RuledProgram>> {
   const found = await reader.programs(page);
-  const refs = found.items.map(({ programId }) => bulkRulesRef(programId));
+  const refs = found.items.map(({ programId }) => ruleChangeRef(programId));
   const changes = await reader.many(refs);
-  const { wall } = await clock.now();
-  return { ...found, items: found.items.map((each, i) => ruledProgram(each, changes[i], wall)) };
+  return { ...found, items: found.items.map((each, i) => ruledProgram(each, changes[i])) };
 }
 
 /** Reads all programs, by id. */
@@ -58,15 +57,14 @@ export async function readAllPrograms({ reader }: Pick<Deps, "reader">): Promise
   return all;
 }
 
-/** Lists the changes of a program's bulk rules, the latest first. Refusal: PROGRAM_NOT_FOUND. */
+/** Lists the changes of a program's rules, the latest first. Refusal: PROGRAM_NOT_FOUND. */
 export async function listRuleChanges(
-  deps: Pick<Deps, "reader" | "clock">,
+  deps: Pick<Deps, "reader">,
   programId: string,
   page: PageRequest,
 ): Promise<Page<ShownRuleChange>> {
   await getProgram(deps, programId);
   const found = await deps.reader.ruleChanges(programId, page);
-  const { wall } = await deps.clock.now();
-  const shown = found.items.map((change) => shownRuleChange(programId, change, wall));
+  const shown = found.items.map((change) => shownRuleChange(programId, change));
   return { ...found, items: shown };
 }

@@ -1,52 +1,48 @@
-/** A program together with its rules for bulk grants, as readers get them. */
+/** A program together with its rules, as readers get them. */
 
 import type { Instant } from "../../../platform/words/month.ts";
+import type { BulkRules } from "../../rules/bulk-rules.ts";
+import type { Program } from "../../rules/program.ts";
+import { isDelayed } from "../../rules/program-rules.ts";
 import {
+  bulkRulesAfter,
+  finalApprovalTime,
   type RuleChange,
   type RuleChangeState,
   ruleChangeState,
-  rulesAt,
-} from "../../rules/bulk-rule-changes.ts";
-import { type BulkRules, isLowering } from "../../rules/bulk-rules.ts";
-import type { Program } from "../../rules/program.ts";
+} from "../../rules/rule-changes.ts";
 import { programEtag, ruleChangeDigest } from "./etag.ts";
 
-/** A program, the rules in force, and the latest change of them. */
+/** A program, the rules for bulk grants in force, and the latest change of its rules. */
 export interface RuledProgram {
   readonly program: Program;
   readonly bulkRules: BulkRules;
-  /** Absent while the rules are the default ones. */
+  /** Absent while the rules are those of the program's creation, unless it was given some. */
   readonly ruleChange: ShownRuleChange | undefined;
   readonly etag: string;
 }
 
-/** A change of bulk rules, and what follows from it. */
+/** A change of rules, and what follows from it. */
 export interface ShownRuleChange extends RuleChange {
   readonly state: RuleChangeState;
-  readonly isLowering: boolean;
+  readonly delayed: boolean;
+  readonly finalApprovalTime: Instant;
   /** Names the change for an approval. */
   readonly digest: string;
 }
 
-/** Returns a program with what its latest change of the rules says at `now`. */
-export const ruledProgram = (
-  program: Program,
-  change: RuleChange | undefined,
-  now: Instant,
-): RuledProgram => ({
+/** Returns a program with what its latest change of the rules says. */
+export const ruledProgram = (program: Program, change: RuleChange | undefined): RuledProgram => ({
   program,
-  bulkRules: rulesAt(change, now),
-  ruleChange: change && shownRuleChange(program.programId, change, now),
+  bulkRules: bulkRulesAfter(change),
+  ruleChange: change && shownRuleChange(program.programId, change),
   etag: programEtag(program, change),
 });
 
-export const shownRuleChange = (
-  programId: string,
-  change: RuleChange,
-  now: Instant,
-): ShownRuleChange => ({
+export const shownRuleChange = (programId: string, change: RuleChange): ShownRuleChange => ({
   ...change,
-  state: ruleChangeState(change, now),
-  isLowering: isLowering(change.from, change.to),
+  state: ruleChangeState(change),
+  delayed: isDelayed(change.from, change.to),
+  finalApprovalTime: finalApprovalTime(change),
   digest: ruleChangeDigest(programId, change),
 });

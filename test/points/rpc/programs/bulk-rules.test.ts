@@ -41,7 +41,7 @@ const stored = async () => (await server.programs.getProgram({ programId })).pro
 test("a new program has no tiers, the highest caps and one approval for everything", async () => {
   const { program } = await server.programs.createProgram({ programId: "new" });
   expect(program?.bulkRules).toMatchObject(defaults);
-  expect(program?.bulkRulesChange).toBeUndefined();
+  expect(program?.rulesChange).toBeUndefined();
   const { programs } = await server.programs.listPrograms({});
   for (const { programId: id, bulkRules } of programs) {
     expect(bulkRules).toMatchObject(id === programId ? unattended : defaults);
@@ -54,9 +54,9 @@ test("an update sets the rules and leaves all else, and the other way round", as
     program: { programId, bulkRules: tiered },
   });
   expect(program).toMatchObject({ lifetimeMonths: 3, bulkRules: tiered });
-  const { bulkRules, etag, bulkRulesChange } = program ?? {};
+  const { bulkRules, etag, rulesChange } = program ?? {};
   expect(etag).not.toBe(before?.etag);
-  expect(await stored()).toEqual({ ...before, bulkRules, etag, bulkRulesChange });
+  expect(await stored()).toEqual({ ...before, bulkRules, etag, rulesChange });
   const notices = { expiryDays: 7, reservedGrants: true };
   await server.programs.updateProgram({ program: { programId, notices } });
   await server.programs.updateProgram({

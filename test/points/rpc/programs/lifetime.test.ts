@@ -9,7 +9,10 @@ let server: MemoryServer;
 beforeAll(async () => {
   server = await startMemoryServer();
   await setTime("2026-01-10T00:00:00Z");
-  await server.programs.createProgram({ programId, timeZone: "UTC" });
+  await server.programs.createProgram({
+    ...{ programId, timeZone: "UTC" },
+    bulkRules: { requiredApprovalCount: 0 },
+  });
 });
 afterAll(() => server.stop());
 

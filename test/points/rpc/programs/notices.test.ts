@@ -5,7 +5,10 @@ import { type MemoryServer, startMemoryServer } from "../../../support/servers/s
 let server: MemoryServer;
 beforeAll(async () => {
   server = await startMemoryServer();
-  await server.programs.createProgram({ programId, timeZone: "UTC", lifetimeMonths: 3 });
+  await server.programs.createProgram({
+    ...{ programId, timeZone: "UTC", lifetimeMonths: 3 },
+    bulkRules: { requiredApprovalCount: 0 },
+  });
 });
 afterAll(() => server.stop());
 

@@ -13,25 +13,23 @@ export async function tourPrograms(
   await programs.createProgram({ programId: "cafe", timeZone: "UTC", lifetimeMonths: 12 });
   await programs.getProgram(program);
   await programs.listPrograms({});
-  await programs.updateProgram({
-    program: { ...program, notices: { expiryDays: 7, reservedGrants: true } },
-    updateMask: { paths: ["notices"] },
-  });
   const propose = async (maxPointsPerRow: bigint) => {
-    const bulkRules = { maxPointsPerRow, requiredApprovalCount: 1, sources: ["jobs"] };
     await programs.updateProgram({
-      program: { ...program, bulkRules },
-      updateMask: { paths: ["bulk_rules"] },
+      program: {
+        ...{ ...program, notices: { expiryDays: 7, reservedGrants: true } },
+        bulkRules: { maxPointsPerRow, requiredApprovalCount: 1, sources: [] },
+      },
+      updateMask: { paths: ["notices", "bulk_rules"] },
     });
-    const { bulkRulesChanges } = await programs.listBulkRulesChanges(program);
-    return bulkRulesChanges[0]?.digest ?? "";
+    const { rulesChanges } = await programs.listRulesChanges(program);
+    return rulesChanges[0]?.digest ?? "";
   };
-  await approver.programs.approveBulkRules({
+  await approver.programs.approveRulesChange({
     ...program,
     digest: await propose(1_000n),
     reason: "r",
   });
-  await approver.programs.rejectBulkRules({
+  await approver.programs.rejectRulesChange({
     ...program,
     digest: await propose(2_000n),
     reason: "r",

@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/programs/v1/program.proto.
  */
 export const file_meguri_programs_v1_program: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIpoSCgdQcm9ncmFtEiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESEQoJdGltZV96b25lGAIgASgJEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEkQKEGxpZmV0aW1lX2NoYW5nZXMYBCADKAsyKi5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5MaWZldGltZUNoYW5nZRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASRwoRcmVzZXJ2YXRpb25fcGF1c2UYBiABKAsyLC5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SZXNlcnZhdGlvblBhdXNlEjQKB25vdGljZXMYByABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYCCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMSFQoEZXRhZxgJIAEoCUIHukgEcgIYQBIvChdyZXNlcnZhdGlvbl9zaGFyZF9jb3VudBgLIAEoBUIOukgLGgkwADAQMEAwgAISRgoRYnVsa19ydWxlc19jaGFuZ2UYCiABKAsyKy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXNDaGFuZ2UaXQoOTGlmZXRpbWVDaGFuZ2USFwoPbGlmZXRpbWVfbW9udGhzGAEgASgFEjIKDmVmZmVjdGl2ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBqmAQoQUmVzZXJ2YXRpb25QYXVzZRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgZjYWxsZXIYAiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIOCgZyZWFzb24YAyABKAkSLgoKZmluYWxfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaQgoHTm90aWNlcxIeCgtleHBpcnlfZGF5cxgBIAEoBUIJukgGGgQYGygAEhcKD3Jlc2VydmVkX2dyYW50cxgCIAEoCBryAwoJQnVsa1J1bGVzEikKEm1heF9wb2ludHNfcGVyX3JvdxgBIAEoA0INukgKIggYgJTr3AMoABIqChBtYXhfdG90YWxfcG9pbnRzGAIgASgDQhC6SA0iCxiAgJqm6q/jASgAEksKBXRpZXJzGAMgAygLMjIubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzLkFwcHJvdmFsVGllckIIukgFkgECEAUSLwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYBCABKAVCCbpIBhoEGAIoAEgAiAEBEiMKB3NvdXJjZXMYBSADKAlCErpID5IBDBAQGAEiBnIE8OowARJCCg5sb3dlcmluZ19kZWxheRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIPukgMqgEJIgUIgJqeATIAGooBCgxBcHByb3ZhbFRpZXISKgoQbWF4X3RvdGFsX3BvaW50cxgBIAEoA0IQukgNIgsYgICapuqv4wEoARIyChdyZXF1aXJlZF9hcHByb3ZhbF9jb3VudBgCIAEoBUIMukgJyAEBGgQYAigASACIAQFCGgoYX3JlcXVpcmVkX2FwcHJvdmFsX2NvdW50QhoKGF9yZXF1aXJlZF9hcHByb3ZhbF9jb3VudBqyBwoPQnVsa1J1bGVzQ2hhbmdlEg4KBm51bWJlchgBIAEoAxJACgVzdGF0ZRgCIAEoDjIxLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLkJ1bGtSdWxlc0NoYW5nZS5TdGF0ZRJCChNwcmV2aW91c19idWxrX3J1bGVzGAMgASgLMiUubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzEjkKCmJ1bGtfcnVsZXMYBCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMSEAoIbG93ZXJpbmcYBSABKAgSKgoIcHJvcG9zZXIYBiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIwCgxwcm9wb3NlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KF3JlcXVpcmVkX2FwcHJvdmFsX2NvdW50GAggASgFEkcKCWFwcHJvdmFscxgJIAMoCzI0Lm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLkJ1bGtSdWxlc0NoYW5nZS5BcHByb3ZhbBIyCg5lZmZlY3RpdmVfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPAoDZW5kGAsgASgLMi8ubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzQ2hhbmdlLkVuZBIOCgZkaWdlc3QYDCABKAkabgoIQXBwcm92YWwSKAoGY2FsbGVyGAEgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJGmkKA0VuZBIoCgZjYWxsZXIYASABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAyABKAkilgEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEgoOU1RBVEVfUFJPUE9TRUQQARIRCg1TVEFURV9XQUlUSU5HEAISEgoOU1RBVEVfSU5fRk9SQ0UQAxISCg5TVEFURV9SRUpFQ1RFRBAEEhMKD1NUQVRFX0NBTkNFTExFRBAFEhIKDlNUQVRFX1JFUExBQ0VEEAZCM1oxbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcHJvZ3JhbXMvdjE7cHJvZ3JhbXN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
+  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIqITCgdQcm9ncmFtEiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESEQoJdGltZV96b25lGAIgASgJEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEkQKEGxpZmV0aW1lX2NoYW5nZXMYBCADKAsyKi5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5MaWZldGltZUNoYW5nZRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASRwoRcmVzZXJ2YXRpb25fcGF1c2UYBiABKAsyLC5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SZXNlcnZhdGlvblBhdXNlEjQKB25vdGljZXMYByABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYCCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMSFQoEZXRhZxgJIAEoCUIHukgEcgIYQBIvChdyZXNlcnZhdGlvbl9zaGFyZF9jb3VudBgLIAEoBUIOukgLGgkwADAQMEAwgAISPQoMcnVsZXNfY2hhbmdlGAogASgLMicubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUnVsZXNDaGFuZ2UaXQoOTGlmZXRpbWVDaGFuZ2USFwoPbGlmZXRpbWVfbW9udGhzGAEgASgFEjIKDmVmZmVjdGl2ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBqmAQoQUmVzZXJ2YXRpb25QYXVzZRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgZjYWxsZXIYAiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIOCgZyZWFzb24YAyABKAkSLgoKZmluYWxfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaQgoHTm90aWNlcxIeCgtleHBpcnlfZGF5cxgBIAEoBUIJukgGGgQYGygAEhcKD3Jlc2VydmVkX2dyYW50cxgCIAEoCBryAwoJQnVsa1J1bGVzEikKEm1heF9wb2ludHNfcGVyX3JvdxgBIAEoA0INukgKIggYgJTr3AMoABIqChBtYXhfdG90YWxfcG9pbnRzGAIgASgDQhC6SA0iCxiAgJqm6q/jASgAEksKBXRpZXJzGAMgAygLMjIubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzLkFwcHJvdmFsVGllckIIukgFkgECEAUSLwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYBCABKAVCCbpIBhoEGAIoAEgAiAEBEiMKB3NvdXJjZXMYBSADKAlCErpID5IBDBAQGAEiBnIE8OowARJCCg5sb3dlcmluZ19kZWxheRgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIPukgMqgEJIgUIgJqeATIAGooBCgxBcHByb3ZhbFRpZXISKgoQbWF4X3RvdGFsX3BvaW50cxgBIAEoA0IQukgNIgsYgICapuqv4wEoARIyChdyZXF1aXJlZF9hcHByb3ZhbF9jb3VudBgCIAEoBUIMukgJyAEBGgQYAigASACIAQFCGgoYX3JlcXVpcmVkX2FwcHJvdmFsX2NvdW50QhoKGF9yZXF1aXJlZF9hcHByb3ZhbF9jb3VudBqRAQoFUnVsZXMSFwoPbGlmZXRpbWVfbW9udGhzGAEgASgFEjQKB25vdGljZXMYAiABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYAyABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMarwcKC1J1bGVzQ2hhbmdlEg4KBm51bWJlchgBIAEoAxI8CgVzdGF0ZRgCIAEoDjItLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLlJ1bGVzQ2hhbmdlLlN0YXRlEjkKDnByZXZpb3VzX3J1bGVzGAMgASgLMiEubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUnVsZXMSMAoFcnVsZXMYBCABKAsyIS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SdWxlcxIPCgdkZWxheWVkGAUgASgIEioKCHByb3Bvc2VyGAYgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISMAoMcHJvcG9zZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YCCABKAkSHwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYCSABKAUSNwoTZmluYWxfYXBwcm92YWxfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQwoJYXBwcm92YWxzGAsgAygLMjAubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUnVsZXNDaGFuZ2UuQXBwcm92YWwSMgoOZWZmZWN0aXZlX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKA2VuZBgNIAEoCzIrLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLlJ1bGVzQ2hhbmdlLkVuZBIOCgZkaWdlc3QYDiABKAkabgoIQXBwcm92YWwSKAoGY2FsbGVyGAEgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJGmkKA0VuZBIoCgZjYWxsZXIYASABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAyABKAkibgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABISCg5TVEFURV9QUk9QT1NFRBABEhIKDlNUQVRFX0lOX0ZPUkNFEAISEgoOU1RBVEVfUkVKRUNURUQQAxISCg5TVEFURV9SRVBMQUNFRBAEQjNaMW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3Byb2dyYW1zL3YxO3Byb2dyYW1zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
 
 /**
  * Program is a points program: the calendar and the lifetime that all accounts in it share.
@@ -43,7 +43,7 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
   /**
    * The newest lifetime of points, in months, 1 to 36: points granted in month M expire at the first
    * instant of month M + lifetime_months in time_zone. It never becomes shorter, and takes effect two
-   * minutes after it was written.
+   * minutes after its last approval.
    *
    * @generated from field: int32 lifetime_months = 3;
    */
@@ -105,12 +105,13 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
   reservationShardCount: number;
 
   /**
-   * The latest change of bulk_rules, which may be in force, pending or ended. Unset while they are
-   * those that every program begins with.
+   * The latest change of lifetime_months, notices and bulk_rules, which may be in force, proposed or
+   * ended. Unset while they are those that the program was created with, unless it was created with
+   * rules for bulk grants.
    *
-   * @generated from field: meguri.programs.v1.Program.BulkRulesChange bulk_rules_change = 10;
+   * @generated from field: meguri.programs.v1.Program.RulesChange rules_change = 10;
    */
-  bulkRulesChange?: Program_BulkRulesChange | undefined;
+  rulesChange?: Program_RulesChange | undefined;
 };
 
 /**
@@ -135,7 +136,7 @@ export type Program_LifetimeChange = Message<"meguri.programs.v1.Program.Lifetim
 
   /**
    * The first instant at which the lifetime was in force. The first change of a program has its
-   * create_time; each later one is two minutes after the time at which it was written.
+   * create_time; each later one is two minutes after its last approval.
    *
    * @generated from field: google.protobuf.Timestamp effective_time = 2;
    */
@@ -272,8 +273,9 @@ export type Program_BulkRules = Message<"meguri.programs.v1.Program.BulkRules"> 
   sources: string[];
 
   /**
-   * How long a change that lowers the rules waits after its approvals, 0 to 30 days. Unset means
-   * one hour; it is always set in an answer.
+   * How long after its proposal a change gets its last approval at the earliest if it lowers these
+   * rules or lengthens the lifetime of points, 0 to 30 days. Until then everybody can look at it.
+   * Unset means one hour; it is always set in an answer.
    *
    * @generated from field: google.protobuf.Duration lowering_delay = 6;
    */
@@ -320,11 +322,46 @@ export const Program_BulkRules_ApprovalTierSchema: GenMessage<Program_BulkRules_
   messageDesc(file_meguri_programs_v1_program, 0, 3, 0);
 
 /**
- * BulkRulesChange is one change of the bulk rules: who wants which rules, and who approved.
+ * Rules is what other people have to approve before it changes.
  *
- * @generated from message meguri.programs.v1.Program.BulkRulesChange
+ * @generated from message meguri.programs.v1.Program.Rules
  */
-export type Program_BulkRulesChange = Message<"meguri.programs.v1.Program.BulkRulesChange"> & {
+export type Program_Rules = Message<"meguri.programs.v1.Program.Rules"> & {
+  /**
+   * The lifetime of points, in months, 1 to 36.
+   *
+   * @generated from field: int32 lifetime_months = 1;
+   */
+  lifetimeMonths: number;
+
+  /**
+   * Of what the members are notified. Unset means of nothing.
+   *
+   * @generated from field: meguri.programs.v1.Program.Notices notices = 2;
+   */
+  notices?: Program_Notices | undefined;
+
+  /**
+   * The rules for bulk grants. Always set.
+   *
+   * @generated from field: meguri.programs.v1.Program.BulkRules bulk_rules = 3;
+   */
+  bulkRules?: Program_BulkRules | undefined;
+};
+
+/**
+ * Describes the message meguri.programs.v1.Program.Rules.
+ * Use `create(Program_RulesSchema)` to create a new message.
+ */
+export const Program_RulesSchema: GenMessage<Program_Rules> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 4);
+
+/**
+ * RulesChange is one change of the rules of a program: who wants which, and who approved.
+ *
+ * @generated from message meguri.programs.v1.Program.RulesChange
+ */
+export type Program_RulesChange = Message<"meguri.programs.v1.Program.RulesChange"> & {
   /**
    * The number of the change, from 1; 0 are the rules that the program was created with.
    *
@@ -335,30 +372,31 @@ export type Program_BulkRulesChange = Message<"meguri.programs.v1.Program.BulkRu
   /**
    * How far it has come.
    *
-   * @generated from field: meguri.programs.v1.Program.BulkRulesChange.State state = 2;
+   * @generated from field: meguri.programs.v1.Program.RulesChange.State state = 2;
    */
-  state: Program_BulkRulesChange_State;
+  state: Program_RulesChange_State;
 
   /**
    * The rules in force before it.
    *
-   * @generated from field: meguri.programs.v1.Program.BulkRules previous_bulk_rules = 3;
+   * @generated from field: meguri.programs.v1.Program.Rules previous_rules = 3;
    */
-  previousBulkRules?: Program_BulkRules | undefined;
+  previousRules?: Program_Rules | undefined;
 
   /**
    * The rules that it proposes.
    *
-   * @generated from field: meguri.programs.v1.Program.BulkRules bulk_rules = 4;
+   * @generated from field: meguri.programs.v1.Program.Rules rules = 4;
    */
-  bulkRules?: Program_BulkRules | undefined;
+  rules?: Program_Rules | undefined;
 
   /**
-   * Whether anything becomes easier by it, so that it waits for lowering_delay of the rules before.
+   * Whether its last approval has to wait for lowering_delay of the rules before: because anything
+   * about bulk grants becomes easier, or the lifetime longer, which cannot be undone.
    *
-   * @generated from field: bool lowering = 5;
+   * @generated from field: bool delayed = 5;
    */
-  lowering: boolean;
+  delayed: boolean;
 
   /**
    * Who proposed it.
@@ -375,54 +413,68 @@ export type Program_BulkRulesChange = Message<"meguri.programs.v1.Program.BulkRu
   proposeTime?: Timestamp | undefined;
 
   /**
+   * Why it was proposed. Empty when no reason was given.
+   *
+   * @generated from field: string reason = 8;
+   */
+  reason: string;
+
+  /**
    * How many other people have to approve it: as many as the strictest tier in force needs, 0 to 2.
    *
-   * @generated from field: int32 required_approval_count = 8;
+   * @generated from field: int32 required_approval_count = 9;
    */
   requiredApprovalCount: number;
 
   /**
-   * Its approvals.
+   * From when on its last approval is accepted.
    *
-   * @generated from field: repeated meguri.programs.v1.Program.BulkRulesChange.Approval approvals = 9;
+   * @generated from field: google.protobuf.Timestamp final_approval_time = 10;
    */
-  approvals: Program_BulkRulesChange_Approval[];
+  finalApprovalTime?: Timestamp | undefined;
 
   /**
-   * From when on it is in force. Unset while approvals are missing.
+   * Its approvals.
    *
-   * @generated from field: google.protobuf.Timestamp effective_time = 10;
+   * @generated from field: repeated meguri.programs.v1.Program.RulesChange.Approval approvals = 11;
+   */
+  approvals: Program_RulesChange_Approval[];
+
+  /**
+   * When it took effect. Unset while approvals are missing.
+   *
+   * @generated from field: google.protobuf.Timestamp effective_time = 12;
    */
   effectiveTime?: Timestamp | undefined;
 
   /**
-   * Who ended it. Unset unless it was rejected, cancelled or replaced.
+   * Who ended it. Unset unless it was rejected or replaced.
    *
-   * @generated from field: meguri.programs.v1.Program.BulkRulesChange.End end = 11;
+   * @generated from field: meguri.programs.v1.Program.RulesChange.End end = 13;
    */
-  end?: Program_BulkRulesChange_End | undefined;
+  end?: Program_RulesChange_End | undefined;
 
   /**
    * Names exactly this change: 43 characters.
    *
-   * @generated from field: string digest = 12;
+   * @generated from field: string digest = 14;
    */
   digest: string;
 };
 
 /**
- * Describes the message meguri.programs.v1.Program.BulkRulesChange.
- * Use `create(Program_BulkRulesChangeSchema)` to create a new message.
+ * Describes the message meguri.programs.v1.Program.RulesChange.
+ * Use `create(Program_RulesChangeSchema)` to create a new message.
  */
-export const Program_BulkRulesChangeSchema: GenMessage<Program_BulkRulesChange> = /*@__PURE__*/
-  messageDesc(file_meguri_programs_v1_program, 0, 4);
+export const Program_RulesChangeSchema: GenMessage<Program_RulesChange> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 5);
 
 /**
  * Approval is the approval of a change by one person.
  *
- * @generated from message meguri.programs.v1.Program.BulkRulesChange.Approval
+ * @generated from message meguri.programs.v1.Program.RulesChange.Approval
  */
-export type Program_BulkRulesChange_Approval = Message<"meguri.programs.v1.Program.BulkRulesChange.Approval"> & {
+export type Program_RulesChange_Approval = Message<"meguri.programs.v1.Program.RulesChange.Approval"> & {
   /**
    * Who approved.
    *
@@ -446,20 +498,20 @@ export type Program_BulkRulesChange_Approval = Message<"meguri.programs.v1.Progr
 };
 
 /**
- * Describes the message meguri.programs.v1.Program.BulkRulesChange.Approval.
- * Use `create(Program_BulkRulesChange_ApprovalSchema)` to create a new message.
+ * Describes the message meguri.programs.v1.Program.RulesChange.Approval.
+ * Use `create(Program_RulesChange_ApprovalSchema)` to create a new message.
  */
-export const Program_BulkRulesChange_ApprovalSchema: GenMessage<Program_BulkRulesChange_Approval> = /*@__PURE__*/
-  messageDesc(file_meguri_programs_v1_program, 0, 4, 0);
+export const Program_RulesChange_ApprovalSchema: GenMessage<Program_RulesChange_Approval> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 5, 0);
 
 /**
- * End says who ended a change that never took effect.
+ * End says who ended a change that was never in force.
  *
- * @generated from message meguri.programs.v1.Program.BulkRulesChange.End
+ * @generated from message meguri.programs.v1.Program.RulesChange.End
  */
-export type Program_BulkRulesChange_End = Message<"meguri.programs.v1.Program.BulkRulesChange.End"> & {
+export type Program_RulesChange_End = Message<"meguri.programs.v1.Program.RulesChange.End"> & {
   /**
-   * Who rejected or cancelled it, or proposed other rules.
+   * Who rejected it, or proposed other rules.
    *
    * @generated from field: meguri.access.v1.Caller caller = 1;
    */
@@ -481,18 +533,18 @@ export type Program_BulkRulesChange_End = Message<"meguri.programs.v1.Program.Bu
 };
 
 /**
- * Describes the message meguri.programs.v1.Program.BulkRulesChange.End.
- * Use `create(Program_BulkRulesChange_EndSchema)` to create a new message.
+ * Describes the message meguri.programs.v1.Program.RulesChange.End.
+ * Use `create(Program_RulesChange_EndSchema)` to create a new message.
  */
-export const Program_BulkRulesChange_EndSchema: GenMessage<Program_BulkRulesChange_End> = /*@__PURE__*/
-  messageDesc(file_meguri_programs_v1_program, 0, 4, 1);
+export const Program_RulesChange_EndSchema: GenMessage<Program_RulesChange_End> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 5, 1);
 
 /**
  * State says how far a change has come.
  *
- * @generated from enum meguri.programs.v1.Program.BulkRulesChange.State
+ * @generated from enum meguri.programs.v1.Program.RulesChange.State
  */
-export const Program_BulkRulesChange_State = {
+export const Program_RulesChange_State = {
   /**
    * Never occurs.
    *
@@ -508,52 +560,37 @@ export const Program_BulkRulesChange_State = {
   PROPOSED: 1,
 
   /**
-   * It has its approvals and lowers the rules, so it takes effect at effective_time. Until then
-   * one person can cancel it.
+   * It has its approvals and is in force.
    *
-   * @generated from enum value: STATE_WAITING = 2;
+   * @generated from enum value: STATE_IN_FORCE = 2;
    */
-  WAITING: 2,
-
-  /**
-   * It has taken effect.
-   *
-   * @generated from enum value: STATE_IN_FORCE = 3;
-   */
-  IN_FORCE: 3,
+  IN_FORCE: 2,
 
   /**
    * It was rejected while approvals were missing.
    *
-   * @generated from enum value: STATE_REJECTED = 4;
+   * @generated from enum value: STATE_REJECTED = 3;
    */
-  REJECTED: 4,
+  REJECTED: 3,
 
   /**
-   * It was cancelled while it waited.
+   * Other rules were proposed while approvals were missing.
    *
-   * @generated from enum value: STATE_CANCELLED = 5;
+   * @generated from enum value: STATE_REPLACED = 4;
    */
-  CANCELLED: 5,
-
-  /**
-   * Other rules were proposed before it took effect.
-   *
-   * @generated from enum value: STATE_REPLACED = 6;
-   */
-  REPLACED: 6,
+  REPLACED: 4,
 } as const;
 
 /**
  * State says how far a change has come.
  *
- * @generated from enum meguri.programs.v1.Program.BulkRulesChange.State
+ * @generated from enum meguri.programs.v1.Program.RulesChange.State
  */
-export type Program_BulkRulesChange_State = (typeof Program_BulkRulesChange_State)[keyof typeof Program_BulkRulesChange_State] | UnknownEnum;
+export type Program_RulesChange_State = (typeof Program_RulesChange_State)[keyof typeof Program_RulesChange_State] | UnknownEnum;
 
 /**
- * Describes the enum meguri.programs.v1.Program.BulkRulesChange.State.
+ * Describes the enum meguri.programs.v1.Program.RulesChange.State.
  */
-export const Program_BulkRulesChange_StateSchema: GenEnum<Program_BulkRulesChange_State> = /*@__PURE__*/
-  enumDesc(file_meguri_programs_v1_program, 0, 4, 0);
+export const Program_RulesChange_StateSchema: GenEnum<Program_RulesChange_State> = /*@__PURE__*/
+  enumDesc(file_meguri_programs_v1_program, 0, 5, 0);
 

@@ -8,7 +8,7 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
 import { file_meguri_access_v1_access } from "../../access/v1/access_pb.ts";
-import type { Program, Program_BulkRules, Program_BulkRulesChange } from "./program_pb.ts";
+import type { Program, Program_BulkRules, Program_RulesChange } from "./program_pb.ts";
 import { file_meguri_programs_v1_program } from "./program_pb.ts";
 import { file_meguri_rules_v1_rules } from "../../rules/v1/rules_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/programs/v1/program_service.proto.
  */
 export const file_meguri_programs_v1_program_service: GenFile = /*@__PURE__*/
-  fileDesc("CihtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbV9zZXJ2aWNlLnByb3RvEhJtZWd1cmkucHJvZ3JhbXMudjEitAEKFENyZWF0ZVByb2dyYW1SZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESGgoJdGltZV96b25lGAIgASgJQge6SARyAhhAEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEjkKCmJ1bGtfcnVsZXMYBCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMiVwoVQ3JlYXRlUHJvZ3JhbVJlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbRIQCghyZXBsYXllZBgCIAEoCCI2ChFHZXRQcm9ncmFtUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBKjqMAHIuxgBIkIKEkdldFByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0iUAoTTGlzdFByb2dyYW1zUmVxdWVzdBIaCglwYWdlX3NpemUYASABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgCIAEoCUIJukgGcgTg6jABIl4KFExpc3RQcm9ncmFtc1Jlc3BvbnNlEi0KCHByb2dyYW1zGAEgAygLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIn0KFFVwZGF0ZVByb2dyYW1SZXF1ZXN0EjQKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJFChVVcGRhdGVQcm9ncmFtUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtInIKF0FwcHJvdmVCdWxrUnVsZXNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESGQoGZGlnZXN0GAIgASgJQgm6SAZyBMjqMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiSAoYQXBwcm92ZUJ1bGtSdWxlc1Jlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbSJxChZSZWplY3RCdWxrUnVsZXNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESGQoGZGlnZXN0GAIgASgJQgm6SAZyBMjqMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiRwoXUmVqZWN0QnVsa1J1bGVzUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtInsKG0xpc3RCdWxrUnVsZXNDaGFuZ2VzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBKjqMAHIuxgBEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAMgASgJQgm6SAZyBODqMAEigAEKHExpc3RCdWxrUnVsZXNDaGFuZ2VzUmVzcG9uc2USRwoSYnVsa19ydWxlc19jaGFuZ2VzGAEgAygLMisubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTKOBwoOUHJvZ3JhbVNlcnZpY2USewoNQ3JlYXRlUHJvZ3JhbRIoLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVxdWVzdBopLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVzcG9uc2UiFZACArK7GA5wcm9ncmFtcy5hZG1pbhJxCgpHZXRQcm9ncmFtEiUubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXF1ZXN0GiYubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXNwb25zZSIUkAIBsrsYDXByb2dyYW1zLnJlYWQSdwoMTGlzdFByb2dyYW1zEicubWVndXJpLnByb2dyYW1zLnYxLkxpc3RQcm9ncmFtc1JlcXVlc3QaKC5tZWd1cmkucHJvZ3JhbXMudjEuTGlzdFByb2dyYW1zUmVzcG9uc2UiFJACAbK7GA1wcm9ncmFtcy5yZWFkEnsKDVVwZGF0ZVByb2dyYW0SKC5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlcXVlc3QaKS5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlc3BvbnNlIhWQAgKyuxgOcHJvZ3JhbXMuYWRtaW4SggEKEEFwcHJvdmVCdWxrUnVsZXMSKy5tZWd1cmkucHJvZ3JhbXMudjEuQXBwcm92ZUJ1bGtSdWxlc1JlcXVlc3QaLC5tZWd1cmkucHJvZ3JhbXMudjEuQXBwcm92ZUJ1bGtSdWxlc1Jlc3BvbnNlIhOQAgKyuxgMYnVsay5hcHByb3ZlEn8KD1JlamVjdEJ1bGtSdWxlcxIqLm1lZ3VyaS5wcm9ncmFtcy52MS5SZWplY3RCdWxrUnVsZXNSZXF1ZXN0GisubWVndXJpLnByb2dyYW1zLnYxLlJlamVjdEJ1bGtSdWxlc1Jlc3BvbnNlIhOQAgKyuxgMYnVsay5hcHByb3ZlEo8BChRMaXN0QnVsa1J1bGVzQ2hhbmdlcxIvLm1lZ3VyaS5wcm9ncmFtcy52MS5MaXN0QnVsa1J1bGVzQ2hhbmdlc1JlcXVlc3QaMC5tZWd1cmkucHJvZ3JhbXMudjEuTGlzdEJ1bGtSdWxlc0NoYW5nZXNSZXNwb25zZSIUkAIBsrsYDXByb2dyYW1zLnJlYWRCM1oxbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcHJvZ3JhbXMvdjE7cHJvZ3JhbXN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_field_mask, file_meguri_access_v1_access, file_meguri_programs_v1_program, file_meguri_rules_v1_rules]);
+  fileDesc("CihtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbV9zZXJ2aWNlLnByb3RvEhJtZWd1cmkucHJvZ3JhbXMudjEitAEKFENyZWF0ZVByb2dyYW1SZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESGgoJdGltZV96b25lGAIgASgJQge6SARyAhhAEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEjkKCmJ1bGtfcnVsZXMYBCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMiVwoVQ3JlYXRlUHJvZ3JhbVJlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbRIQCghyZXBsYXllZBgCIAEoCCI2ChFHZXRQcm9ncmFtUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBKjqMAHIuxgBIkIKEkdldFByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0iUAoTTGlzdFByb2dyYW1zUmVxdWVzdBIaCglwYWdlX3NpemUYASABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgCIAEoCUIJukgGcgTg6jABIl4KFExpc3RQcm9ncmFtc1Jlc3BvbnNlEi0KCHByb2dyYW1zGAEgAygLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpgBChRVcGRhdGVQcm9ncmFtUmVxdWVzdBI0Cgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW1CBrpIA8gBARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiRQoVVXBkYXRlUHJvZ3JhbVJlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbSJ0ChlBcHByb3ZlUnVsZXNDaGFuZ2VSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESGQoGZGlnZXN0GAIgASgJQgm6SAZyBMjqMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiSgoaQXBwcm92ZVJ1bGVzQ2hhbmdlUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtInMKGFJlamVjdFJ1bGVzQ2hhbmdlUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBKjqMAHIuxgBEhkKBmRpZ2VzdBgCIAEoCUIJukgGcgTI6jABEhkKBnJlYXNvbhgDIAEoCUIJukgGcgTY6jABIkkKGVJlamVjdFJ1bGVzQ2hhbmdlUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtIncKF0xpc3RSdWxlc0NoYW5nZXNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowASJzChhMaXN0UnVsZXNDaGFuZ2VzUmVzcG9uc2USPgoNcnVsZXNfY2hhbmdlcxgBIAMoCzInLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLlJ1bGVzQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTKPBwoOUHJvZ3JhbVNlcnZpY2USewoNQ3JlYXRlUHJvZ3JhbRIoLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVxdWVzdBopLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVzcG9uc2UiFZACArK7GA5wcm9ncmFtcy5hZG1pbhJxCgpHZXRQcm9ncmFtEiUubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXF1ZXN0GiYubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXNwb25zZSIUkAIBsrsYDXByb2dyYW1zLnJlYWQSdwoMTGlzdFByb2dyYW1zEicubWVndXJpLnByb2dyYW1zLnYxLkxpc3RQcm9ncmFtc1JlcXVlc3QaKC5tZWd1cmkucHJvZ3JhbXMudjEuTGlzdFByb2dyYW1zUmVzcG9uc2UiFJACAbK7GA1wcm9ncmFtcy5yZWFkEnsKDVVwZGF0ZVByb2dyYW0SKC5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlcXVlc3QaKS5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlc3BvbnNlIhWQAgKyuxgOcHJvZ3JhbXMuYWRtaW4SiAEKEkFwcHJvdmVSdWxlc0NoYW5nZRItLm1lZ3VyaS5wcm9ncmFtcy52MS5BcHByb3ZlUnVsZXNDaGFuZ2VSZXF1ZXN0Gi4ubWVndXJpLnByb2dyYW1zLnYxLkFwcHJvdmVSdWxlc0NoYW5nZVJlc3BvbnNlIhOQAgKyuxgMYnVsay5hcHByb3ZlEoUBChFSZWplY3RSdWxlc0NoYW5nZRIsLm1lZ3VyaS5wcm9ncmFtcy52MS5SZWplY3RSdWxlc0NoYW5nZVJlcXVlc3QaLS5tZWd1cmkucHJvZ3JhbXMudjEuUmVqZWN0UnVsZXNDaGFuZ2VSZXNwb25zZSITkAICsrsYDGJ1bGsuYXBwcm92ZRKDAQoQTGlzdFJ1bGVzQ2hhbmdlcxIrLm1lZ3VyaS5wcm9ncmFtcy52MS5MaXN0UnVsZXNDaGFuZ2VzUmVxdWVzdBosLm1lZ3VyaS5wcm9ncmFtcy52MS5MaXN0UnVsZXNDaGFuZ2VzUmVzcG9uc2UiFJACAbK7GA1wcm9ncmFtcy5yZWFkQjNaMW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3Byb2dyYW1zL3YxO3Byb2dyYW1zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_field_mask, file_meguri_access_v1_access, file_meguri_programs_v1_program, file_meguri_rules_v1_rules]);
 
 /**
  * CreateProgramRequest describes a program to be created.
@@ -208,8 +208,8 @@ export type UpdateProgramRequest = Message<"meguri.programs.v1.UpdateProgramRequ
 
   /**
    * The fields to change: lifetime_months, notices, bulk_rules, reservation_shard_count, or "*" for
-   * all of them. Each is replaced as a whole: empty notices notify of nothing, and empty bulk_rules
-   * propose those that a program begins with. Rules that are in force or proposed already change
+   * all of them. Each is replaced as a whole: empty notices propose to notify of nothing, and empty
+   * bulk_rules those that a program begins with. What is in force or proposed already changes
    * nothing. Fields that the mask does not name are ignored. Without a mask, the fields that are not
    * empty in the request are changed, and one of those that cannot be updated, such as time_zone, is
    * refused with its path. So a program that was read is sent back with a mask.
@@ -217,6 +217,13 @@ export type UpdateProgramRequest = Message<"meguri.programs.v1.UpdateProgramRequ
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
   updateMask?: FieldMask | undefined;
+
+  /**
+   * Why, as the change of the rules shows it: at most 128 bytes. Empty means that no reason is given.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
 };
 
 /**
@@ -248,11 +255,11 @@ export const UpdateProgramResponseSchema: GenMessage<UpdateProgramResponse> = /*
   messageDesc(file_meguri_programs_v1_program_service, 7);
 
 /**
- * ApproveBulkRulesRequest names the change of rules that is approved.
+ * ApproveRulesChangeRequest names the change of rules that is approved.
  *
- * @generated from message meguri.programs.v1.ApproveBulkRulesRequest
+ * @generated from message meguri.programs.v1.ApproveRulesChangeRequest
  */
-export type ApproveBulkRulesRequest = Message<"meguri.programs.v1.ApproveBulkRulesRequest"> & {
+export type ApproveRulesChangeRequest = Message<"meguri.programs.v1.ApproveRulesChangeRequest"> & {
   /**
    * The id of the program: 1 to 32 lower-case letters, digits and hyphens. Required.
    *
@@ -261,7 +268,7 @@ export type ApproveBulkRulesRequest = Message<"meguri.programs.v1.ApproveBulkRul
   programId: string;
 
   /**
-   * The digest of the change, as bulk_rules_change has it: 43 characters of base64url. Required.
+   * The digest of the change, as rules_change has it: 43 characters of base64url. Required.
    *
    * @generated from field: string digest = 2;
    */
@@ -276,18 +283,18 @@ export type ApproveBulkRulesRequest = Message<"meguri.programs.v1.ApproveBulkRul
 };
 
 /**
- * Describes the message meguri.programs.v1.ApproveBulkRulesRequest.
- * Use `create(ApproveBulkRulesRequestSchema)` to create a new message.
+ * Describes the message meguri.programs.v1.ApproveRulesChangeRequest.
+ * Use `create(ApproveRulesChangeRequestSchema)` to create a new message.
  */
-export const ApproveBulkRulesRequestSchema: GenMessage<ApproveBulkRulesRequest> = /*@__PURE__*/
+export const ApproveRulesChangeRequestSchema: GenMessage<ApproveRulesChangeRequest> = /*@__PURE__*/
   messageDesc(file_meguri_programs_v1_program_service, 8);
 
 /**
- * ApproveBulkRulesResponse answers ApproveBulkRules.
+ * ApproveRulesChangeResponse answers ApproveRulesChange.
  *
- * @generated from message meguri.programs.v1.ApproveBulkRulesResponse
+ * @generated from message meguri.programs.v1.ApproveRulesChangeResponse
  */
-export type ApproveBulkRulesResponse = Message<"meguri.programs.v1.ApproveBulkRulesResponse"> & {
+export type ApproveRulesChangeResponse = Message<"meguri.programs.v1.ApproveRulesChangeResponse"> & {
   /**
    * The program as it is now.
    *
@@ -297,18 +304,18 @@ export type ApproveBulkRulesResponse = Message<"meguri.programs.v1.ApproveBulkRu
 };
 
 /**
- * Describes the message meguri.programs.v1.ApproveBulkRulesResponse.
- * Use `create(ApproveBulkRulesResponseSchema)` to create a new message.
+ * Describes the message meguri.programs.v1.ApproveRulesChangeResponse.
+ * Use `create(ApproveRulesChangeResponseSchema)` to create a new message.
  */
-export const ApproveBulkRulesResponseSchema: GenMessage<ApproveBulkRulesResponse> = /*@__PURE__*/
+export const ApproveRulesChangeResponseSchema: GenMessage<ApproveRulesChangeResponse> = /*@__PURE__*/
   messageDesc(file_meguri_programs_v1_program_service, 9);
 
 /**
- * RejectBulkRulesRequest names the change of rules that is rejected or cancelled.
+ * RejectRulesChangeRequest names the change of rules that is rejected or cancelled.
  *
- * @generated from message meguri.programs.v1.RejectBulkRulesRequest
+ * @generated from message meguri.programs.v1.RejectRulesChangeRequest
  */
-export type RejectBulkRulesRequest = Message<"meguri.programs.v1.RejectBulkRulesRequest"> & {
+export type RejectRulesChangeRequest = Message<"meguri.programs.v1.RejectRulesChangeRequest"> & {
   /**
    * The id of the program: 1 to 32 lower-case letters, digits and hyphens. Required.
    *
@@ -317,7 +324,7 @@ export type RejectBulkRulesRequest = Message<"meguri.programs.v1.RejectBulkRules
   programId: string;
 
   /**
-   * The digest of the change, as bulk_rules_change has it: 43 characters of base64url. Required.
+   * The digest of the change, as rules_change has it: 43 characters of base64url. Required.
    *
    * @generated from field: string digest = 2;
    */
@@ -332,18 +339,18 @@ export type RejectBulkRulesRequest = Message<"meguri.programs.v1.RejectBulkRules
 };
 
 /**
- * Describes the message meguri.programs.v1.RejectBulkRulesRequest.
- * Use `create(RejectBulkRulesRequestSchema)` to create a new message.
+ * Describes the message meguri.programs.v1.RejectRulesChangeRequest.
+ * Use `create(RejectRulesChangeRequestSchema)` to create a new message.
  */
-export const RejectBulkRulesRequestSchema: GenMessage<RejectBulkRulesRequest> = /*@__PURE__*/
+export const RejectRulesChangeRequestSchema: GenMessage<RejectRulesChangeRequest> = /*@__PURE__*/
   messageDesc(file_meguri_programs_v1_program_service, 10);
 
 /**
- * RejectBulkRulesResponse answers RejectBulkRules.
+ * RejectRulesChangeResponse answers RejectRulesChange.
  *
- * @generated from message meguri.programs.v1.RejectBulkRulesResponse
+ * @generated from message meguri.programs.v1.RejectRulesChangeResponse
  */
-export type RejectBulkRulesResponse = Message<"meguri.programs.v1.RejectBulkRulesResponse"> & {
+export type RejectRulesChangeResponse = Message<"meguri.programs.v1.RejectRulesChangeResponse"> & {
   /**
    * The program as it is now.
    *
@@ -353,18 +360,18 @@ export type RejectBulkRulesResponse = Message<"meguri.programs.v1.RejectBulkRule
 };
 
 /**
- * Describes the message meguri.programs.v1.RejectBulkRulesResponse.
- * Use `create(RejectBulkRulesResponseSchema)` to create a new message.
+ * Describes the message meguri.programs.v1.RejectRulesChangeResponse.
+ * Use `create(RejectRulesChangeResponseSchema)` to create a new message.
  */
-export const RejectBulkRulesResponseSchema: GenMessage<RejectBulkRulesResponse> = /*@__PURE__*/
+export const RejectRulesChangeResponseSchema: GenMessage<RejectRulesChangeResponse> = /*@__PURE__*/
   messageDesc(file_meguri_programs_v1_program_service, 11);
 
 /**
- * ListBulkRulesChangesRequest requests one page of changes of a program's rules.
+ * ListRulesChangesRequest requests one page of changes of a program's rules.
  *
- * @generated from message meguri.programs.v1.ListBulkRulesChangesRequest
+ * @generated from message meguri.programs.v1.ListRulesChangesRequest
  */
-export type ListBulkRulesChangesRequest = Message<"meguri.programs.v1.ListBulkRulesChangesRequest"> & {
+export type ListRulesChangesRequest = Message<"meguri.programs.v1.ListRulesChangesRequest"> & {
   /**
    * The id of the program: 1 to 32 lower-case letters, digits and hyphens. Required.
    *
@@ -388,24 +395,24 @@ export type ListBulkRulesChangesRequest = Message<"meguri.programs.v1.ListBulkRu
 };
 
 /**
- * Describes the message meguri.programs.v1.ListBulkRulesChangesRequest.
- * Use `create(ListBulkRulesChangesRequestSchema)` to create a new message.
+ * Describes the message meguri.programs.v1.ListRulesChangesRequest.
+ * Use `create(ListRulesChangesRequestSchema)` to create a new message.
  */
-export const ListBulkRulesChangesRequestSchema: GenMessage<ListBulkRulesChangesRequest> = /*@__PURE__*/
+export const ListRulesChangesRequestSchema: GenMessage<ListRulesChangesRequest> = /*@__PURE__*/
   messageDesc(file_meguri_programs_v1_program_service, 12);
 
 /**
- * ListBulkRulesChangesResponse answers ListBulkRulesChanges.
+ * ListRulesChangesResponse answers ListRulesChanges.
  *
- * @generated from message meguri.programs.v1.ListBulkRulesChangesResponse
+ * @generated from message meguri.programs.v1.ListRulesChangesResponse
  */
-export type ListBulkRulesChangesResponse = Message<"meguri.programs.v1.ListBulkRulesChangesResponse"> & {
+export type ListRulesChangesResponse = Message<"meguri.programs.v1.ListRulesChangesResponse"> & {
   /**
    * The changes, the latest first. May be short while next_page_token is set.
    *
-   * @generated from field: repeated meguri.programs.v1.Program.BulkRulesChange bulk_rules_changes = 1;
+   * @generated from field: repeated meguri.programs.v1.Program.RulesChange rules_changes = 1;
    */
-  bulkRulesChanges: Program_BulkRulesChange[];
+  rulesChanges: Program_RulesChange[];
 
   /**
    * The opaque page_token of the next page. Empty on the last page.
@@ -416,10 +423,10 @@ export type ListBulkRulesChangesResponse = Message<"meguri.programs.v1.ListBulkR
 };
 
 /**
- * Describes the message meguri.programs.v1.ListBulkRulesChangesResponse.
- * Use `create(ListBulkRulesChangesResponseSchema)` to create a new message.
+ * Describes the message meguri.programs.v1.ListRulesChangesResponse.
+ * Use `create(ListRulesChangesResponseSchema)` to create a new message.
  */
-export const ListBulkRulesChangesResponseSchema: GenMessage<ListBulkRulesChangesResponse> = /*@__PURE__*/
+export const ListRulesChangesResponseSchema: GenMessage<ListRulesChangesResponse> = /*@__PURE__*/
   messageDesc(file_meguri_programs_v1_program_service, 13);
 
 /**
@@ -470,13 +477,13 @@ export const ProgramService: GenService<{
     output: typeof ListProgramsResponseSchema;
   },
   /**
-   * UpdateProgram changes those fields of a program that update_mask names. A longer lifetime takes
-   * effect two minutes after it is written, for every point that has not expired by then. What the
-   * members are notified of changes at once, the number of shards within a minute. Rules for bulk grants are proposed: they need as many
-   * approvals by other people as the strictest tier in force, are at once in force where that is
-   * nobody, and replace a change that is not in force yet. bulk_rules_change of the answer says what
-   * has become of them. An etag in the request has to be that of the present program, unless the
-   * update changes nothing. Idempotent.
+   * UpdateProgram changes those fields of a program that update_mask names. The number of shards
+   * changes within a minute. A lifetime, notices and rules for bulk grants are proposed together: they
+   * need as many approvals by other people as the strictest tier in force, are at once in force where
+   * that is nobody, and replace a change that is not in force yet. rules_change of the answer says
+   * what has become of them. A longer lifetime takes effect two minutes after its last approval, for
+   * every point that has not expired by then. An etag in the request has to be that of the present
+   * program, unless the update changes nothing. Idempotent.
    *
    * Refusals: PROGRAM_NOT_FOUND, ETAG_MISMATCH (the program was changed since it was read),
    * WRONG_STATE (the lifetime would become shorter, or the shards fewer), INVALID_REQUEST (a mask
@@ -491,48 +498,48 @@ export const ProgramService: GenService<{
     output: typeof UpdateProgramResponseSchema;
   },
   /**
-   * ApproveBulkRules approves the latest change of a program's rules for bulk grants. The last
-   * approval that it needs puts it in force: at once, or after the delay of the rules before if it
-   * lowers them. It needs the scope of those who approve bulk grants, so that changing the rules
-   * takes the people that their strictest tier does. Idempotent: repeated by the same person it
-   * changes nothing.
+   * ApproveRulesChange approves the latest change of a program's rules. The last approval that it
+   * needs puts it in force. That one is accepted from final_approval_time on. It needs the scope of
+   * those who approve bulk grants, so that changing the rules takes the people that their strictest
+   * tier does. Idempotent: repeated by the same person it changes nothing.
    *
    * Refusals: PROGRAM_NOT_FOUND, DIGEST_MISMATCH (the latest change is another one), SELF_APPROVAL
-   * (the caller has proposed it), WRONG_STATE (it does not wait for approvals). Retryable: CONTENDED.
+   * (the caller has proposed it), WRONG_STATE (it does not wait for approvals, or it is too early for
+   * the last one). Retryable: CONTENDED.
    *
-   * @generated from rpc meguri.programs.v1.ProgramService.ApproveBulkRules
+   * @generated from rpc meguri.programs.v1.ProgramService.ApproveRulesChange
    */
-  approveBulkRules: {
+  approveRulesChange: {
     methodKind: "unary";
-    input: typeof ApproveBulkRulesRequestSchema;
-    output: typeof ApproveBulkRulesResponseSchema;
+    input: typeof ApproveRulesChangeRequestSchema;
+    output: typeof ApproveRulesChangeResponseSchema;
   },
   /**
-   * RejectBulkRules ends the latest change of a program's rules for bulk grants before it is in
-   * force: one person rejects a proposal, or cancels an approved change that waits. Idempotent.
+   * RejectRulesChange ends the latest change of a program's rules before it is in force; one person
+   * is enough. Idempotent.
    *
    * Refusals: PROGRAM_NOT_FOUND, DIGEST_MISMATCH (the latest change is another one), WRONG_STATE (it
    * is in force). Retryable: CONTENDED.
    *
-   * @generated from rpc meguri.programs.v1.ProgramService.RejectBulkRules
+   * @generated from rpc meguri.programs.v1.ProgramService.RejectRulesChange
    */
-  rejectBulkRules: {
+  rejectRulesChange: {
     methodKind: "unary";
-    input: typeof RejectBulkRulesRequestSchema;
-    output: typeof RejectBulkRulesResponseSchema;
+    input: typeof RejectRulesChangeRequestSchema;
+    output: typeof RejectRulesChangeResponseSchema;
   },
   /**
-   * ListBulkRulesChanges lists all changes of a program's rules for bulk grants, the latest first:
-   * who, when, from which rules to which.
+   * ListRulesChanges lists all changes of a program's rules, the latest first: who, when, from which
+   * rules to which.
    *
    * Refusals: PROGRAM_NOT_FOUND.
    *
-   * @generated from rpc meguri.programs.v1.ProgramService.ListBulkRulesChanges
+   * @generated from rpc meguri.programs.v1.ProgramService.ListRulesChanges
    */
-  listBulkRulesChanges: {
+  listRulesChanges: {
     methodKind: "unary";
-    input: typeof ListBulkRulesChangesRequestSchema;
-    output: typeof ListBulkRulesChangesResponseSchema;
+    input: typeof ListRulesChangesRequestSchema;
+    output: typeof ListRulesChangesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_meguri_programs_v1_program_service, 0);

@@ -1,4 +1,4 @@
-/** How the changes of a program's bulk rules, and the points that its tiers count, are stored. */
+/** How the changes of a program's rules, and the points that its tiers count, are stored. */
 
 import { approval, caller } from "../../../platform/dynamodb/callers.ts";
 import type { Codec } from "../../../platform/dynamodb/codec.ts";
@@ -13,6 +13,7 @@ import {
   oneOf,
   optional,
   text,
+  unless,
   unlessEmpty,
 } from "../../../platform/dynamodb/fields.ts";
 import {
@@ -25,11 +26,11 @@ import {
   S,
 } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { inBatches } from "../../../platform/ports/pages.ts";
-import type { RuleChange, RuleChangeEnd } from "../../rules/bulk-rule-changes.ts";
-import type { BulkRules } from "../../rules/bulk-rules.ts";
+import type { ProgramRules } from "../../rules/program-rules.ts";
+import type { RuleChange, RuleChangeEnd } from "../../rules/rule-changes.ts";
 
 /** The partition of all changes of a program's rules. */
-export const bulkRulesKey = (programId: string) => S(`B#${programId}`);
+export const ruleChangesKey = (programId: string) => S(`B#${programId}`);
 
 /** The sort keys of the changes are in the order of their numbers, the latest at the end. */
 const latestKey = S("R");
@@ -37,33 +38,39 @@ const latestKey = S("R");
 const earlierKey = (number: number) => S(`H#${pad(number, 12)}`);
 export const ruleChangeRange: Item = { ":from": earlierKey(0), ":to": latestKey };
 
-/** Caps, approvals above the tiers, delay, points and approvals of each tier; sources apart. */
-function rules(attribute: string): Field<BulkRules> {
+/**
+ * Lifetime, days and reserved grants of the notices; then caps, approvals above the tiers, delay,
+ * points and approvals of each tier. Sources apart.
+ */
+function rules(attribute: string): Field<ProgramRules> {
   const limits = field(attribute, list(number));
   const sources = unlessEmpty(`${attribute}s`, list(text));
   return {
     attribute,
-    put(value, item) {
-      const { maxPointsPerRow, maxTotalPoints, requiredApprovalCount, loweringDelayMs } = value;
-      const tiers = value.tiers.flatMap((tier) => [
+    put({ lifetimeMonths, notices, bulkRules }, item) {
+      const { maxPointsPerRow, maxTotalPoints, requiredApprovalCount, loweringDelayMs } = bulkRules;
+      const tiers = bulkRules.tiers.flatMap((tier) => [
         tier.maxTotalPoints,
         tier.requiredApprovalCount,
       ]);
+      const program = [lifetimeMonths, notices.expiryDays, Number(notices.reservedGrants)];
       const first = [maxPointsPerRow, maxTotalPoints, requiredApprovalCount, loweringDelayMs];
-      limits.put([...first, ...tiers], item);
-      sources.put(value.sources, item);
+      limits.put([...program, ...first, ...tiers], item);
+      sources.put(bulkRules.sources, item);
     },
     get(item) {
-      const [maxPointsPerRow = 0, maxTotalPoints = 0, approvals = 0, delay = 0, ...rest] =
-        limits.get(item);
+      const [lifetimeMonths = 0, expiryDays = 0, reservedGrants = 0, ...bulk] = limits.get(item);
+      const [maxPointsPerRow = 0, maxTotalPoints = 0, approvals = 0, delay = 0, ...rest] = bulk;
       const tiers = inBatches(rest, 2).map(([maxTotalPoints = 0, requiredApprovalCount = 0]) => ({
         maxTotalPoints,
         requiredApprovalCount,
       }));
-      return {
+      const bulkRules = {
         ...{ maxPointsPerRow, maxTotalPoints, tiers, requiredApprovalCount: approvals },
         ...{ sources: sources.get(item), loweringDelayMs: delay },
       };
+      const notices = { expiryDays, reservedGrants: reservedGrants === 1 };
+      return { lifetimeMonths, notices, bulkRules };
     },
   };
 }
@@ -77,6 +84,7 @@ const fields: Fields<RuleChange> = {
   to: rules("t"),
   proposer: caller("w"),
   proposeTime: field("p", number),
+  reason: unless("", "r", text),
   requiredApprovalCount: field("q", number),
   approvals: field("a", list(approval)),
   effectiveTime: optional("e", number),
@@ -90,17 +98,17 @@ const fields: Fields<RuleChange> = {
   }),
 };
 
-export const bulkRules = defineRecord<"bulkRules">({
+export const ruleChange = defineRecord<"ruleChange">({
   table: "bulk",
-  key: (programId) => ({ pk: bulkRulesKey(programId), sk: latestKey }),
+  key: (programId) => ({ pk: ruleChangesKey(programId), sk: latestKey }),
   fields,
 });
 
-export const earlierBulkRules = defineRecord<"earlierBulkRules">({
+export const earlierRuleChange = defineRecord<"earlierRuleChange">({
   table: "bulk",
   key: (id) => {
     const [programId = "", number] = id.split("#");
-    return { pk: bulkRulesKey(programId), sk: earlierKey(Number(number)) };
+    return { pk: ruleChangesKey(programId), sk: earlierKey(Number(number)) };
   },
   fields,
 });

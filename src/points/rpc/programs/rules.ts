@@ -1,12 +1,13 @@
-/** Maps the rules for bulk grants, and the changes of them, between messages and the domain. */
+/** Maps the rules of programs, and the changes of them, between messages and the domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type Program_BulkRules,
-  Program_BulkRulesChangeSchema,
+  Program_RulesChangeSchema,
 } from "../../../gen/meguri/programs/v1/program_pb.ts";
 import { fromRecord } from "../../../platform/messages/records.ts";
 import { toMilliseconds } from "../../../platform/messages/scalars.ts";
 import { type BulkRules, defaultBulkRules } from "../../rules/bulk-rules.ts";
+import type { ProgramRules } from "../../rules/program-rules.ts";
 import type { ShownRuleChange } from "../../use-cases/programs/ruled-program.ts";
 
 /**
@@ -33,22 +34,26 @@ export function toBulkRules(message: Program_BulkRules, path: string): BulkRules
   };
 }
 
-/** The rules with the names of their message. */
-export const shownRules = (rules: BulkRules) => ({
+/** The rules for bulk grants with the names of their message. */
+export const shownBulkRules = (rules: BulkRules) => ({
   ...rules,
   loweringDelay: rules.loweringDelayMs,
+});
+
+const shownRules = ({ bulkRules, ...rules }: ProgramRules) => ({
+  ...rules,
+  bulkRules: shownBulkRules(bulkRules),
 });
 
 /** A change of the rules with the names of its message. */
 export const shownRuleChange = (change: ShownRuleChange) => ({
   ...change,
-  lowering: change.isLowering,
-  previousBulkRules: shownRules(change.from),
-  bulkRules: shownRules(change.to),
+  previousRules: shownRules(change.from),
+  rules: shownRules(change.to),
 });
 
 /** The message of a change of the rules. */
 export const fromRuleChange = (
   change: ShownRuleChange,
-): MessageInitShape<typeof Program_BulkRulesChangeSchema> =>
-  fromRecord(Program_BulkRulesChangeSchema, shownRuleChange(change));
+): MessageInitShape<typeof Program_RulesChangeSchema> =>
+  fromRecord(Program_RulesChangeSchema, shownRuleChange(change));

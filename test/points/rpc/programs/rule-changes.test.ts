@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type Program,
   type Program_BulkRulesSchema,
-  Program_BulkRulesChange_State as State,
+  Program_RulesChange_State as State,
 } from "../../../../src/gen/meguri/programs/v1/program_pb.ts";
 import { eventually } from "../../../support/fixtures/waiting.ts";
 import { reasonOf } from "../../../support/servers/refusal.ts";
@@ -41,61 +41,71 @@ const get = async (programId: string): Promise<Program> =>
 
 async function propose(by: Clients | undefined, programId: string, bulkRules: Rules) {
   const answer = await by?.programs.updateProgram({ program: { programId, bulkRules } });
-  return answer?.program?.bulkRulesChange;
+  return answer?.program?.rulesChange;
 }
 
 const approve = async (by: Clients | undefined, programId: string, digest = "", reason = "") =>
-  (await by?.programs.approveBulkRules({ programId, digest, reason }))?.program;
+  (await by?.programs.approveRulesChange({ programId, digest, reason }))?.program;
 
 const reject = async (by: Clients | undefined, programId: string, digest = "") =>
-  (await by?.programs.rejectBulkRules({ programId, digest, reason: "no" }))?.program;
+  (await by?.programs.rejectRulesChange({ programId, digest, reason: "no" }))?.program;
 
 const two = { requiredApprovalCount: 2, loweringDelay: { seconds: 0n } };
 
 describe("a change of the rules", () => {
   test("is pending until as many others as the strictest tier needs have approved it", async () => {
     const programId = await begin(two);
-    const wanted = { ...two, tiers: [{ maxTotalPoints: 9n, requiredApprovalCount: 0 }] };
-    const notices = { expiryDays: 7, reservedGrants: false };
+    const bulkRules = { ...two, tiers: [{ maxTotalPoints: 9n, requiredApprovalCount: 0 }] };
+    const wanted = { bulkRules, notices: { expiryDays: 7, reservedGrants: false } };
     const { program } = await (ann as Clients).programs.updateProgram({
-      program: { programId, bulkRules: wanted, notices },
+      program: { programId, lifetimeMonths: 24, ...wanted },
+      reason: "spring",
     });
-    // The other fields of the update take effect at once.
-    expect(program).toMatchObject({ notices, bulkRules: { tiers: [] } });
-    const change = program?.bulkRulesChange;
+    expect(program).toMatchObject({ lifetimeMonths: 12, bulkRules: { tiers: [] } });
+    expect(program?.notices).toBeUndefined();
+    const change = program?.rulesChange;
     expect(change).toMatchObject({
-      ...{ number: 1n, state: State.PROPOSED, lowering: true, requiredApprovalCount: 2 },
-      ...{ proposer: { subject: "ann" }, previousBulkRules: { tiers: [] }, bulkRules: wanted },
+      ...{ number: 1n, state: State.PROPOSED, delayed: true, requiredApprovalCount: 2 },
+      ...{ proposer: { subject: "ann" }, reason: "spring" },
+      previousRules: { lifetimeMonths: 12, bulkRules: { tiers: [] } },
+      rules: { lifetimeMonths: 24, ...wanted },
     });
     expect(await reasonOf(approve(ann, programId, change?.digest))).toBe("SELF_APPROVAL");
     const [once] = [await approve(ben, programId, change?.digest, "agreed")];
-    expect(once?.bulkRulesChange).toMatchObject({ state: State.PROPOSED });
+    expect(once?.rulesChange).toMatchObject({ state: State.PROPOSED });
     expect(await approve(ben, programId, change?.digest)).toEqual(once);
     expect((await get(programId)).bulkRules).toMatchObject({ tiers: [] });
     const done = await approve(cho, programId, change?.digest);
-    expect(done?.bulkRules).toMatchObject(wanted);
-    expect(done?.bulkRulesChange).toMatchObject({
-      state: State.IN_FORCE,
+    expect(done).toMatchObject({ lifetimeMonths: 24, ...wanted });
+    const { time } = done?.rulesChange?.approvals[1] ?? {};
+    const longer = Number(done?.lifetimeChanges[1]?.effectiveTime?.seconds);
+    expect(longer).toBe(Number(time?.seconds) + 120);
+    expect(done?.rulesChange).toMatchObject({
+      ...{ state: State.IN_FORCE, effectiveTime: time },
       approvals: [{ caller: { subject: "ben" }, reason: "agreed" }, { caller: { subject: "cho" } }],
     });
     expect(await get(programId)).toEqual(done);
   });
 
-  test("that lowers them waits for the delay of those before; one person can stop it", async () => {
+  test.each([
+    ["lowers the rules for bulk grants", { bulkRules: { ...two, requiredApprovalCount: 1 } }],
+    ["lengthens the lifetime", { lifetimeMonths: 24 }],
+  ])("that %s has its last approval an hour later; one person can end it", async (_, wanted) => {
     const programId = await begin({ requiredApprovalCount: 1 });
-    const change = await propose(ann, programId, two);
-    const tightened = await approve(ben, programId, change?.digest);
-    // Another approval is stricter, and the shorter delay weaker.
-    expect(tightened?.bulkRulesChange).toMatchObject({ state: State.WAITING, lowering: true });
-    const { proposeTime, effectiveTime } = tightened?.bulkRulesChange ?? {};
-    expect(Number(effectiveTime?.seconds) - Number(proposeTime?.seconds)).toBeGreaterThan(3_599);
-    expect(tightened?.bulkRules?.requiredApprovalCount).toBe(1);
-    const cancelled = await reject(cho, programId, change?.digest);
-    expect(cancelled?.bulkRulesChange).toMatchObject({
-      state: State.CANCELLED,
+    const { program: proposed } = await (ann as Clients).programs.updateProgram({
+      program: { programId, ...wanted },
+    });
+    const change = proposed?.rulesChange;
+    const { proposeTime, finalApprovalTime } = change ?? {};
+    expect(Number(finalApprovalTime?.seconds) - Number(proposeTime?.seconds)).toBe(3_600);
+    expect(await reasonOf(approve(ben, programId, change?.digest))).toBe("WRONG_STATE");
+    expect(await get(programId)).toEqual(proposed);
+    const rejected = await reject(cho, programId, change?.digest);
+    expect(rejected?.rulesChange).toMatchObject({
+      state: State.REJECTED,
       end: { caller: { subject: "cho" }, reason: "no" },
     });
-    expect(await reject(cho, programId, change?.digest)).toEqual(cancelled);
+    expect(await reject(cho, programId, change?.digest)).toEqual(rejected);
   });
 
   test("is replaced by a later proposal, and an approval names exactly one", async () => {
@@ -109,7 +119,7 @@ describe("a change of the rules", () => {
     // The same rules again are the same proposal.
     expect(await propose(ann, programId, { ...two, maxPointsPerRow: 8n })).toEqual(second);
     const rejected = await reject(ann, programId, second?.digest);
-    expect(rejected?.bulkRulesChange).toMatchObject({ state: State.REJECTED });
+    expect(rejected?.rulesChange).toMatchObject({ state: State.REJECTED });
     expect(await reasonOf(approve(ben, programId, second?.digest))).toBe("WRONG_STATE");
   });
 
@@ -143,10 +153,10 @@ describe("at the same time", () => {
       ),
       propose(ann, programId, { requiredApprovalCount: 1, maxPointsPerRow: 8n }),
     ]);
-    const { bulkRules, bulkRulesChange } = await get(programId);
-    expect(bulkRulesChange).toEqual(second);
+    const { bulkRules, rulesChange } = await get(programId);
+    expect(rulesChange).toEqual(second);
     expect(bulkRules?.maxPointsPerRow).toBe(approved ? 7n : 1_000_000_000n);
-    expect(second?.previousBulkRules).toEqual(bulkRules);
+    expect(second?.previousRules?.bulkRules).toEqual(bulkRules);
   });
 });
 
@@ -160,10 +170,10 @@ test("the history has all changes, the latest first: who, when, from and to", as
   const pages = [];
   let pageToken = "";
   do {
-    const answer = await server.programs.listBulkRulesChanges({
+    const answer = await server.programs.listRulesChanges({
       ...{ programId, pageSize: 3, pageToken },
     });
-    pages.push(answer.bulkRulesChanges);
+    pages.push(answer.rulesChanges);
     pageToken = answer.nextPageToken;
   } while (pageToken !== "");
   const listed = pages.flat();
@@ -179,7 +189,7 @@ test("the history has all changes, the latest first: who, when, from and to", as
     [1n, State.REPLACED, "ann", "ben"],
     [0n, State.IN_FORCE, "tests", undefined],
   ]);
-  expect(await reasonOf(server.programs.listBulkRulesChanges({ programId: "none" }))).toBe(
+  expect(await reasonOf(server.programs.listRulesChanges({ programId: "none" }))).toBe(
     "PROGRAM_NOT_FOUND",
   );
 });
@@ -196,16 +206,20 @@ test("a program is created once with its rules, and again only with the same", a
 test("Slack hears what becomes of a change, from the server that was called", async () => {
   const programId = await begin({ requiredApprovalCount: 1 });
   const texts = () => slack.messages.filter((text) => text.includes(programId));
-  const change = await propose(ann, programId, { requiredApprovalCount: 1, sources: ["nightly"] });
+  const stricter = { requiredApprovalCount: 1, maxPointsPerRow: 9n };
+  const change = await propose(ann, programId, stricter);
   await eventually(async () => expect(texts()).toHaveLength(1));
   await approve(ben, programId, change?.digest);
   await approve(ben, programId, change?.digest);
   await eventually(async () => expect(texts()).toHaveLength(2));
-  await reject(cho, programId, change?.digest);
+  const next = await propose(ann, programId, { ...stricter, sources: ["nightly"] });
   await eventually(async () => expect(texts()).toHaveLength(3));
+  await reject(cho, programId, next?.digest);
+  await eventually(async () => expect(texts()).toHaveLength(4));
   expect(texts().map((text) => text.split("\n")[0])).toEqual([
-    "*New bulk rules await approval*",
-    "*New bulk rules are approved*",
-    "*New bulk rules are cancelled*",
+    "*New rules await approval*",
+    "*New rules are in force*",
+    "*New rules await approval*",
+    "*New rules are rejected*",
   ]);
 });
