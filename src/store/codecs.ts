@@ -20,6 +20,7 @@ import {
 } from "../feed/store/codecs/events.ts";
 import {
   closedGroups,
+  mutedHash,
   mutedPerson,
   mutedTarget,
   readGroup,
@@ -64,6 +65,7 @@ export const codecs: Codecs = {
   closedGroups,
   readGroup,
   readMark,
+  mutedHash,
   mutedPerson,
   mutedTarget,
   notifiedEvent,

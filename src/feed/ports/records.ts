@@ -23,6 +23,7 @@ declare module "../../platform/ports/records.ts" {
     closedGroups: ClosedGroups;
     readMark: ReadMark;
     mutedPerson: MutedPerson;
+    mutedHash: MutedHash;
     mutedTarget: MutedTarget;
     notifiedEvent: NotifiedEvent;
     notificationEvent: Event;
@@ -41,6 +42,11 @@ interface ClosedGroups {
 export interface MutedPerson {
   readonly userId: string;
   readonly time: Instant;
+}
+
+/** How many people of one hash an owner has muted. Exists only while there are several. */
+interface MutedHash {
+  readonly count: number;
 }
 
 /** A target that its owner has muted, and since when. */
@@ -99,6 +105,8 @@ export const readMarkRef = (
 ): Ref<"readMark"> => ref("readMark", ownerId, kind, type, id);
 export const mutedPersonRef = (ownerId: string, userId: string): Ref<"mutedPerson"> =>
   ref("mutedPerson", ownerId, userId);
+export const mutedHashRef = (ownerId: string, hash: number): Ref<"mutedHash"> =>
+  ref("mutedHash", ownerId, hash);
 export const mutedTargetRef = (ownerId: string, { type, id }: TargetName): Ref<"mutedTarget"> =>
   ref("mutedTarget", ownerId, type, id);
 export const notifiedEventRef = (

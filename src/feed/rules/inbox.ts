@@ -7,6 +7,7 @@ import {
   type ReactionKind,
   type StoredKind,
 } from "./kinds.ts";
+import { type MutedPeople, nobodyMuted } from "./muted-people.ts";
 
 /** The counts of an owner's unread groups, their version, and what the owner has muted. */
 export interface Inbox {
@@ -40,11 +41,7 @@ export interface Inbox {
    */
   readonly kindCounts: KindCounts;
   readonly preferences: Preferences;
-  /**
-   * Short hashes of the ids of the people whom the owner has muted, one for each, at most
-   * `maxMutedPeople`. Only a person with such a hash needs a further read.
-   */
-  readonly mutedPeople: readonly string[];
+  readonly mutedPeople: MutedPeople;
 }
 
 /** The mutes of an owner, apart from targets and people. */
@@ -73,14 +70,8 @@ export const emptyInbox: Inbox = {
   olderUnseenCount: 0,
   kindCounts: {},
   preferences: { allMuted: false, mutedKinds: [], mutedEventKinds: [] },
-  mutedPeople: [],
+  mutedPeople: nobodyMuted,
 };
-
-/** How many people an owner can mute. Every like reads their hashes with the inbox. */
-export const maxMutedPeople = 100;
-
-/** The length of a hash in characters. */
-export const personHashLength = 3;
 
 /** How many unseen groups are counted one by one. A badge shows more of them as "99+". */
 export const maxUnseen = 99;

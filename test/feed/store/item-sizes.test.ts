@@ -6,8 +6,9 @@ import {
   notifiedEventRef,
   reactionRef,
 } from "../../../src/feed/ports/records.ts";
-import { maxMutedPeople, maxUnseen } from "../../../src/feed/rules/inbox.ts";
+import { maxUnseen } from "../../../src/feed/rules/inbox.ts";
 import { eventKind } from "../../../src/feed/rules/kinds.ts";
+import { maxMutedPeople } from "../../../src/feed/rules/muted-people.ts";
 import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 import { itemSize } from "../../../src/platform/dynamodb/sdk/item-size.ts";
 import type { Kind, Records, Ref } from "../../../src/platform/ports/records.ts";
@@ -62,7 +63,7 @@ test("a large inbox is under 1 KB", () => {
       mutedKinds: kinds.slice(0, 2),
       mutedEventKinds: kinds.slice(0, 2),
     },
-    mutedPeople: range(1, maxMutedPeople).map((n) => `${100 + n}`),
+    mutedPeople: { count: maxMutedPeople, hashes: 1n },
   });
   expect(sizeOf(inboxRef("o".repeat(128)), large)).toBeLessThan(1024);
 });

@@ -5,13 +5,15 @@ import {
   eventActorRef,
   eventOwnerRef,
   inboxRef,
+  mutedHashRef,
   mutedPersonRef,
   mutedTargetRef,
   notifiedEventRef,
   reactionRef,
   targetRef,
 } from "../../../src/feed/ports/records.ts";
-import { emptyInbox, maxMutedPeople, maxUnseen } from "../../../src/feed/rules/inbox.ts";
+import { emptyInbox, maxUnseen } from "../../../src/feed/rules/inbox.ts";
+import { personHashes } from "../../../src/feed/rules/muted-people.ts";
 import { noActor } from "../../../src/feed/rules/target.ts";
 import { largestRecords, type NamedRecord } from "../../support/fixtures/largest-records.ts";
 import { eventRefOf, notifiedEvent, storedEvent } from "../../support/fixtures/stored-events.ts";
@@ -20,7 +22,6 @@ import {
   newTarget,
   newUser,
   put,
-  range,
   reaction,
   readGroup,
   readRefOf,
@@ -177,6 +178,7 @@ describe.each(stores)("%s: records", (_, open) => {
       ["unread group without an actor", unreadRefOf(ownerId, ofNobody), ofNobody],
       ["read group", readRefOf(ownerId, read), read],
       ["muted person", mutedPersonRef(ownerId, userId), { userId, time: 1 }],
+      ["muted hash", mutedHashRef(ownerId, 2_047), { count: 5 }],
       ["muted target", mutedTargetRef(ownerId, name), { target: name, time: 1 }],
       ["notified event", notifiedEventRef(ownerId, "blog", `~!"/${userId}`.slice(0, 64)), reported],
     ]);
@@ -197,10 +199,10 @@ describe.each(stores)("%s: records", (_, open) => {
     ["in which nothing unread has ever changed", inbox(9, { changeVersion: 0 })],
     ["with one unseen version", inbox(7, { seenVersion: 6, unseen: [7] })],
     ["with many unseen versions", inbox(2 ** 52, { unseen, olderUnseenCount: 12 })],
-    ["with muted people", inbox(8, { mutedPeople: ["abc", "-_0", "abc", "zzz"] })],
+    ["with a muted person", inbox(8, { mutedPeople: { count: 1, hashes: 1n } })],
     [
-      "with most muted people",
-      inbox(9, { mutedPeople: range(1, maxMutedPeople).map((n) => `${100 + n}`) }),
+      "with muted people of all hashes",
+      inbox(9, { mutedPeople: { count: 9_999, hashes: 2n ** BigInt(personHashes) - 1n } }),
     ],
     ["with muted kinds", inbox(9, { preferences: { ...nothingMuted, mutedKinds: ["a", "b-c"] } })],
     [

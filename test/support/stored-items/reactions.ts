@@ -67,6 +67,11 @@ export async function storeEventsAndMutes({ deps, step }: Recorder): Promise<voi
   await step("notify of an event of a muted person", () =>
     notify(deps, { ...comment, eventId: "comment-3", actor: personOf("hal") }),
   );
+  // The hash of this person is that of the other one.
+  const alike = { ownerId, userId: "hal-892" };
+  await step("mute a person of the same hash", () =>
+    setPersonMuted(deps, { ...alike, muted: true }),
+  );
   await step("unmute the person", () =>
     setPersonMuted(deps, { ownerId, userId: "hal", muted: false }),
   );

@@ -75,6 +75,16 @@ export const mutedPerson = defineRecord<"mutedPerson">({
   derived: ({ userId }) => ({ ip: S(userId) }),
 });
 
+/** How many muted people of an owner have the same hash. */
+export const mutedHash = defineRecord<"mutedHash">({
+  table: "notifications",
+  key: (id) => {
+    const [ownerId, hash] = split(id);
+    return { pk: inboxKey(ownerId), sk: S(`M#${hash}`) };
+  },
+  fields: { count: field("n", number) },
+});
+
 /** The partition of the people whom an owner has muted. */
 export const mutedPeopleKey = (ownerId: string): AttributeValue => S(`M#${ownerId}`);
 

@@ -15,6 +15,7 @@ import {
   number,
   optional,
   partOf,
+  type Type,
   text,
   unless,
   unlessEmpty,
@@ -23,8 +24,9 @@ import {
 import { type Item, N, num, pad, parts, S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { TargetName } from "../../../platform/words/target-name.ts";
-import { type Preferences, personHashLength } from "../../rules/inbox.ts";
+import type { Preferences } from "../../rules/inbox.ts";
 import { kindName, type StoredKind } from "../../rules/kinds.ts";
+import { type MutedPeople, personHashes } from "../../rules/muted-people.ts";
 import type { FormerReaction, Position, Reaction } from "../../rules/target.ts";
 import { decodeChanges, decodeGroup, encodeChanges, encodeGroup } from "./groups.ts";
 import { decodeActors, encodeActors } from "./latest-actors.ts";
@@ -136,14 +138,12 @@ export const reaction: Codec<"reaction"> = {
 /** The partition of an owner's inbox and unread groups. */
 export const inboxKey = (ownerId: string): AttributeValue => S(`I#${ownerId}`);
 
-/** The hashes of muted people are stored one after another. */
-const personHash = new RegExp(`.{${personHashLength}}`, "g");
-
-const personHashes = as<readonly string[], string>(
-  text,
-  (hashes) => hashes.join(""),
-  (stored) => stored.match(personHash) ?? [],
-);
+/** The bits of the hashes of muted people. */
+const hashBits: Type<bigint> = {
+  encode: (bits) => ({ B: Buffer.from(bits.toString(16).padStart(personHashes / 4, "0"), "hex") }),
+  decode: ({ B: bytes }) => bytes && BigInt(`0x${Buffer.from(bytes).toString("hex")}`),
+  none: () => 0n,
+};
 
 /** Versions, latest first, as the first one and the differences of the next ones. */
 const versions = as<readonly number[], readonly number[]>(
@@ -176,7 +176,10 @@ export const inbox = defineRecord<"inbox">({
       mutedKinds: unlessEmpty("k", list(text)),
       mutedEventKinds: unlessEmpty("ke", list(text)),
     }),
-    mutedPeople: unlessEmpty("m", personHashes),
+    mutedPeople: group<MutedPeople>({
+      count: unless(0, "mp", number),
+      hashes: unless(0n, "m", hashBits),
+    }),
   },
 });
 

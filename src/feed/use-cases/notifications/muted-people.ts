@@ -6,14 +6,15 @@ import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Deps } from "../../ports/deps.ts";
-import { inboxRef, type MutedPerson, mutedPersonRef } from "../../ports/records.ts";
-import { emptyInbox, type Inbox, maxMutedPeople, personHashLength } from "../../rules/inbox.ts";
+import { inboxRef, type MutedPerson, mutedHashRef, mutedPersonRef } from "../../ports/records.ts";
+import { emptyInbox, type Inbox } from "../../rules/inbox.ts";
+import { changePerson, hasHash, maxMutedPeople, personHashes } from "../../rules/muted-people.ts";
 import { noActor } from "../../rules/target.ts";
 
 /**
- * Whether an owner has muted a person. The inbox, which every reaction reads, has only short hashes
- * of muted people; the record of the person is read when the hash is among them. The request has to
- * name this record in `expectAbsent`, because a record that no request names is never read.
+ * Whether an owner has muted a person. The inbox, which every reaction reads, has the hashes of
+ * muted people; the record of the person is looked at only when its hash is among them. A request
+ * that names it in `expectAbsent` reads it only when it exists.
  */
 export function isPersonMuted(
   tx: Transaction,
@@ -22,8 +23,8 @@ export function isPersonMuted(
   userId: string,
 ): boolean {
   // Most owners have muted nobody: their likes need no hash.
-  if (mutedPeople.length === 0 || userId === noActor) return false;
-  if (!mutedPeople.includes(hashOf(userId))) return false;
+  if (mutedPeople.count === 0 || userId === noActor) return false;
+  if (!hasHash(mutedPeople, hashOf(userId))) return false;
   return tx.get(mutedPersonRef(ownerId, userId)) !== undefined;
 }
 
@@ -53,16 +54,20 @@ export async function setPersonMuted(
     decide(tx, { wall }) {
       const inbox = tx.get(refs.inbox) ?? emptyInbox;
       if ((tx.get(refs.person) !== undefined) === muted) return false;
-      if (muted && inbox.mutedPeople.length >= maxMutedPeople) {
+      const { mutedPeople } = inbox;
+      if (muted && mutedPeople.count >= maxMutedPeople) {
         throw new DomainError("LIMIT_EXCEEDED", `an owner mutes at most ${maxMutedPeople} people`, {
           limit: String(maxMutedPeople),
         });
       }
       const hash = hashOf(userId);
-      const mutedPeople = muted
-        ? [...inbox.mutedPeople, hash]
-        : inbox.mutedPeople.toSpliced(inbox.mutedPeople.indexOf(hash), 1);
-      tx.put(refs.inbox, { ...inbox, mutedPeople });
+      const sameHash = mutedHashRef(ownerId, hash);
+      const before = hasHash(mutedPeople, hash) ? (tx.get(sameHash)?.count ?? 1) : 0;
+      const after = before + (muted ? 1 : -1);
+      if (after > 1) tx.put(sameHash, { count: after });
+      else if (before > 1) tx.delete(sameHash);
+      const change = { hash, muted, isShared: after > 0 };
+      tx.put(refs.inbox, { ...inbox, mutedPeople: changePerson(mutedPeople, change) });
       if (muted) tx.put(refs.person, { userId, time: wall });
       else tx.delete(refs.person);
       return true;
@@ -77,5 +82,5 @@ export const listMutedPeople = (
   page: PageRequest,
 ): Promise<Page<MutedPerson>> => reader.mutedPeople(ownerId, page);
 
-const hashOf = (userId: string): string =>
-  createHash("sha256").update(userId).digest("base64url").slice(0, personHashLength);
+const hashOf = (userId: string): number =>
+  createHash("sha256").update(userId).digest().readUInt16BE() % personHashes;

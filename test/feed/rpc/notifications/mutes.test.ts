@@ -50,17 +50,12 @@ describe("SetPersonMuted", () => {
     expect(await owner.counts("x")).toEqual({});
   });
 
-  test("mutes up to 100 people, and lists them in pages", async () => {
+  test("mutes people, and lists them in pages", async () => {
     const owner = createOwner(server);
     const { ownerId } = owner;
     const userIds = Array.from({ length: 100 }, (_, i) => `p${String(i).padStart(3, "0")}`);
     const changes = await Promise.all(userIds.map((userId) => owner.mutePerson(userId, true)));
     expect(changes.every(({ changed }) => changed)).toBe(true);
-    expect(await refusalOf(owner.mutePerson("one-more", true))).toMatchObject({
-      code: "FailedPrecondition",
-      reason: "LIMIT_EXCEEDED",
-      metadata: { limit: "100" },
-    });
     expect((await owner.mutePerson("p007", true)).changed).toBe(false);
     const listed = async (pageSize: number) => {
       const pages = await allResponses((pageToken) =>

@@ -1686,7 +1686,7 @@ export const NotificationService: GenService<{
    * SetPersonMuted stops or resumes notifications of what one person does. Unread notifications stay
    * unread. Idempotent.
    *
-   * Refusals: LIMIT_EXCEEDED (100 people are muted). Retryable: CONTENDED, CLOCK_OFF.
+   * Refusals: LIMIT_EXCEEDED (10,000 people are muted). Retryable: CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.SetPersonMuted
    */
@@ -1728,7 +1728,7 @@ export const NotificationService: GenService<{
    * people see no difference: reactions stay, and are counted. Idempotent: after an interrupted
    * call, the same call does the rest. SetPersonMuted ends the mute.
    *
-   * Refusals: LIMIT_EXCEEDED (100 people are muted). Retryable: CONTENDED, CLOCK_OFF.
+   * Refusals: LIMIT_EXCEEDED (10,000 people are muted). Retryable: CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.BlockPerson
    */
