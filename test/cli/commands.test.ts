@@ -347,6 +347,8 @@ function testCommands(mode: Mode): void {
     expect(await done("notification", "unread", owner, id)).toBe("unread again; 1 unread\n");
     expect(await done("notification", "unread", owner, id)).toBe("unread already; 1 unread\n");
     expect(await failed(1, ...notify, "--regroup-after", "59s")).toContain("--regroup-after: ");
+    expect(await done("notification", "read-all", owner)).toBe("1 read; 0 unread\n");
+    expect(await done("notification", "read-all", "nobody")).toBe("0 read; 0 unread\n");
     const other = `${mode}-dismissed`;
     await done("notify", "delivery", "--owner", other, "--name", "1 bowl", "--regroup-after", "1d");
     const otherId = (await done("notifications", other)).trim().split(/\s+/).at(-1) ?? "";

@@ -3,6 +3,8 @@ import { timestampNow } from "@bufbuild/protobuf/wkt";
 import {
   ListMutedPeopleRequestSchema,
   ListNotificationsRequestSchema,
+  MarkAllNotificationsReadRequestSchema,
+  MarkAllNotificationsReadResponseSchema,
   type Notification,
   NotificationService,
   ListNotificationsRequest_State as State,
@@ -167,6 +169,26 @@ export const feed: Commands = {
         ...ofNotification("read"),
         prepare: setVersion,
         text: marked("read", "read already"),
+      }),
+      "read-all": runs(MarkAllNotificationsReadRequestSchema, {
+        summary: "mark all notifications of a user as read",
+        description:
+          "Marks as read what is unread now, the oldest first, up to 512 notifications a call. " +
+          "Prints after each call how many are read.",
+        takes: [owner],
+        examples: ["meguri notification read-all alice"],
+        async run(session, { ownerId }) {
+          const { unreadCount } = await send(session, method.getUnreadCount, { ownerId });
+          // An owner whom nothing has happened to has the version 0, which no mark may have.
+          const request = { ownerId, version: unreadCount?.version || 1n };
+          let count = 0n;
+          for await (const answer of answersOf(session, method.markAllNotificationsRead, request)) {
+            count += answer.markedCount;
+            await session.out.message(MarkAllNotificationsReadResponseSchema, answer, () =>
+              line(`${count} read; ${answer.unreadCount?.notificationCount} unread`),
+            );
+          }
+        },
       }),
       unread: says(method.markNotificationUnread, {
         summary: "mark one notification as unread again",

@@ -10,6 +10,7 @@ import {
   ListMutedTargetsRequestSchema,
   ListNotificationActorsRequestSchema,
   ListNotificationsRequestSchema,
+  MarkAllNotificationsReadRequestSchema,
   ListNotificationsRequest_State as NotificationState,
 } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import * as points from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
@@ -174,6 +175,9 @@ for (const state of [UNSPECIFIED, UNREAD, READ]) {
 const notificationId = encodeId({ ownerId: "o", kind: "like", target, generation: 1 });
 list("actors", ListNotificationActorsRequestSchema, { ownerId: "o", notificationId }, (r) =>
   server.notifications.listNotificationActors(r),
+);
+list("marks", MarkAllNotificationsReadRequestSchema, { ownerId: "o", version: 1n }, (r) =>
+  server.notifications.markAllNotificationsRead(r),
 );
 list("muted targets", ListMutedTargetsRequestSchema, { ownerId: "o" }, (r) =>
   server.notifications.listMutedTargets(r),

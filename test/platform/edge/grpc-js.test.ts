@@ -482,6 +482,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
         version: "5",
         unseen_notification_count: "0",
       },
+      next_page_token: "",
     },
   ],
   "meguri.notifications.v1.NotificationService/MarkNotificationUnread": [

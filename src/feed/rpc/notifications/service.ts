@@ -3,6 +3,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   ListNotificationActorsRequestSchema,
   ListNotificationsRequestSchema,
+  MarkAllNotificationsReadRequestSchema,
   type NotificationService,
   ListNotificationsRequest_State as State,
 } from "../../../gen/meguri/notifications/v1/notification_service_pb.ts";
@@ -87,12 +88,19 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
 
     async markAllNotificationsRead(request, context) {
       const version = toSafeInteger(request.version, "version");
-      const { markedCount, inbox } = await markAllNotificationsRead(deps, {
+      const { page, next } = requestedPage(MarkAllNotificationsReadRequestSchema, request);
+      const found = await markAllNotificationsRead(deps, {
         ownerId: request.ownerId,
         version,
+        cursor: page.cursor,
         ...callOf(context),
       });
-      return { markedCount: BigInt(markedCount), unreadCount: fromInbox(inbox) };
+      const unreadCount = fromInbox(found.inbox);
+      return {
+        markedCount: BigInt(found.markedCount),
+        unreadCount,
+        nextPageToken: next(found),
+      };
     },
 
     async markNotificationUnread(request, context) {

@@ -1,8 +1,7 @@
 /** The use cases that mark notifications as read, unread or seen, or dismiss them. */
 
-import { type CallLimits, requireTime } from "../../../platform/ports/call.ts";
+import type { CallLimits } from "../../../platform/ports/call.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
-import { allPages } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import { changeRecord } from "../../../platform/work/change-record.ts";
@@ -218,33 +217,48 @@ function takeSeen(
   return { inbox, read };
 }
 
+/** A call that marks everything ends after it has listed so many groups. */
+const maxListed = 512;
+
+/** No page is begun later than this before the deadline, so that the answer is there in time. */
+const answerMs = 1_000;
+
+/** The result of one call that marks everything. With a cursor, there may be more to mark. */
+interface MarkedAll {
+  /** How many groups the call has marked, in whole or in part. */
+  readonly markedCount: number;
+  readonly inbox: Inbox;
+  readonly cursor: string | undefined;
+}
+
 /**
- * Marks every group of an owner as read up to `version`, each by its own decision. The groups are
- * read by version, oldest first, so that a group which gets a reaction meanwhile is read again on a
- * later page. After an interruption the same call marks the remaining groups. Returns the number of
- * marked groups and the inbox. Retryable: DEADLINE.
+ * Marks groups of an owner as read up to `version`, each by its own decision, up to 512 a call;
+ * with the cursor of the call before, a further call goes on. The groups are listed by version,
+ * oldest first, so that a group which gets a reaction meanwhile is listed again on a later page.
+ * Other calls of the owner are decided between the pages. May be repeated. Refusal: INVALID_REQUEST
+ * for a bad cursor.
  */
 export async function markAllNotificationsRead(
-  deps: Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">,
-  mark: { readonly ownerId: string } & ReadMark,
-): Promise<{ markedCount: number; inbox: Inbox }> {
-  const { ownerId } = mark;
+  deps: MarkDeps,
+  mark: { readonly ownerId: string; readonly cursor?: string | undefined } & ReadMark,
+): Promise<MarkedAll> {
+  const { ownerId, deadline = Number.POSITIVE_INFINITY } = mark;
   // Reactions that come in while the groups are marked stay unread.
-  const upTo = Math.min(mark.version, (await inboxOf(deps, ownerId)).version);
+  const version = Math.min(mark.version, (await inboxOf(deps, ownerId)).version);
+  let { cursor } = mark;
   let markedCount = 0;
-  const pages = allPages(pageSize, (page) => {
-    // A page on which nothing is to be marked has no transaction that would end at the deadline.
-    requireTime(mark);
-    return deps.reader.unreadGroups(ownerId, false, page);
-  });
-  for await (const groups of pages) {
-    const toMark = groups.filter((group) => firstVersionOf(group) <= upTo);
+  let left = maxListed;
+  do {
+    const page = await deps.reader.unreadGroups(ownerId, false, { size: pageSize, cursor });
+    const toMark = page.items.filter((group) => firstVersionOf(group) <= version);
     const results = await Promise.all(
-      toMark.map((group) => markListed(deps, group, { ...mark, version: upTo })),
+      toMark.map((group) => markListed(deps, group, { ...mark, version })),
     );
     markedCount += results.filter(({ changed }) => changed).length;
-  }
-  return { markedCount, inbox: await inboxOf(deps, ownerId) };
+    left -= page.items.length;
+    cursor = page.cursor;
+  } while (cursor !== undefined && left > 0 && performance.now() < deadline - answerMs);
+  return { markedCount, inbox: await inboxOf(deps, ownerId), cursor };
 }
 
 /**

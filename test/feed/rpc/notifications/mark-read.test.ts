@@ -1,7 +1,10 @@
 /** Tests mark-read through gRPC: whole lines, splits at a version, and all lines at once. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { notify } from "../../../../src/feed/use-cases/notifications/notify.ts";
 import { ListNotificationsRequest_State as State } from "../../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { asService } from "../../../../src/platform/words/caller.ts";
 import { createOwner } from "../../../support/fixtures/owners.ts";
+import { refusalOf } from "../../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../../support/servers/server.ts";
 import { dump } from "../../../support/stores/dump.ts";
 
@@ -96,5 +99,33 @@ describe("MarkAllNotificationsRead", () => {
     expect(await owner.badge()).toMatch(/^0 people in 0 at /);
     expect(await owner.list(State.UNREAD, 100)).toEqual([]);
     expect(await owner.list(State.READ, 100)).toHaveLength(130);
+  });
+
+  test("answers a token by which the next call goes on, with the same other fields", async () => {
+    const { ownerId } = createOwner(server);
+    const caller = asService("blog");
+    const actor = { userId: "A", displayName: "A" };
+    for (let i = 1; i <= 520; i++) {
+      const event = { eventId: `e${i}`, kind: `k${i}`, ownerIds: [ownerId], actor, caller };
+      await notify(server.deps, event);
+    }
+    const request = { ownerId, version: 520n };
+    const first = await server.notifications.markAllNotificationsRead(request);
+    const { nextPageToken: pageToken } = first;
+    expect(first).toMatchObject({ markedCount: 512n, unreadCount: { notificationCount: 8n } });
+    for (const other of [{ version: 519n }, { ownerId: "other" }]) {
+      const call = server.notifications.markAllNotificationsRead({
+        ...request,
+        ...other,
+        pageToken,
+      });
+      expect(await refusalOf(call)).toMatchObject({ fields: ["page_token"] });
+    }
+    const next = { ...request, pageToken };
+    expect(await server.notifications.markAllNotificationsRead(next)).toMatchObject({
+      markedCount: 8n,
+      unreadCount: { notificationCount: 0n, actorCount: 0n },
+      nextPageToken: "",
+    });
   });
 });
