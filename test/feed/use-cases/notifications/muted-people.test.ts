@@ -71,6 +71,22 @@ test("unmuting a person leaves others muted whose hash is the same", async () =>
   expect(await notifiedOf()).toBe(3);
 });
 
+test("two processes mute and unmute people of one hash at once", async () => {
+  const { deps, store, process } = memoryDeps();
+  const [here, there] = [process(), process()];
+  const [one, other, third] = alike;
+  await mute(deps, true, one);
+  const only = await inboxOf(deps, ownerId);
+  for (let i = 0; i < 5; i++) {
+    await Promise.all([mute(here, true, other), mute(there, false, one)]);
+    await Promise.all([mute(here, true, one, third), mute(there, false, other)]);
+    expect((await inboxOf(deps, ownerId)).mutedPeople.count).toBe(2);
+    await mute(there, false, third);
+    expect((await inboxOf(deps, ownerId)).mutedPeople).toEqual(only.mutedPeople);
+  }
+  expect(store.stored().map(({ ref }) => ref.kind)).not.toContain("mutedHash");
+});
+
 test("an inbox has the hashes of those who are muted, whatever was muted before", async () => {
   const { deps, store } = memoryDeps();
   const people = Array.from({ length: 400 }, (_, i) => `user-${i}`);
