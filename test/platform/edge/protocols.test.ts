@@ -119,7 +119,7 @@ describe("with a store that is slow or away", () => {
         headers: {
           "content-type": "application/json",
           "meguri-caller": "curl",
-          "connect-timeout-ms": "300",
+          "connect-timeout-ms": "3000",
         },
       });
       expect(response.status).toBe(503);
