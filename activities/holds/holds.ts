@@ -2,7 +2,7 @@
 
 import type { HoldStep } from "../../src/holds/contract/holds.ts";
 import { holdKey } from "../../src/holds/contract/payloads.ts";
-import { capturedPointsOf, type Hold } from "../../src/holds/rules/hold.ts";
+import type { Hold } from "../../src/holds/rules/hold.ts";
 import { releaseHold } from "../../src/holds/use-cases/commands.ts";
 import { timeOutHold } from "../../src/holds/use-cases/time-out.ts";
 import type { Deps } from "../../src/hub/deps.ts";
@@ -20,7 +20,7 @@ export function holdActivities(deps: Deps) {
     return {
       state: hold.state,
       until: formatInstant(hold.until, timeZone),
-      captured_points: capturedPointsOf(hold),
+      captured_points: hold.capturedPoints,
       released_points: hold.release?.points ?? 0,
       release,
     };

@@ -6,6 +6,7 @@ import type { Item } from "../platform/dynamodb/sdk/attributes.ts";
 import { pageAnswer, pageOf, startOf } from "../platform/dynamodb/sdk/query-pages.ts";
 import type { TableName } from "../platform/dynamodb/tables.ts";
 import type { Ref } from "../platform/ports/records.ts";
+import { eventIdOf } from "../points/store/codecs/points.ts";
 import { codecOf } from "./codecs.ts";
 import type { Scanned, ScannedKind, TableScan } from "./scans.ts";
 
@@ -47,7 +48,7 @@ function refOf(item: Item): Ref<ScannedKind> | undefined {
     case "A#":
       return sk === "A" ? { kind: "account", id } : undefined;
     case "K#":
-      return { kind: "event", id };
+      return { kind: "event", id: eventIdOf(item) };
     case "G#":
       return sk === "G" ? { kind: "bulkGrant", id } : undefined;
     case "T#":

@@ -8,6 +8,7 @@ import { type Item, projection, type TableModel, tableModel } from "../../bench/
 import { createMeter, type Meter, type Usage } from "../../bench/meter.ts";
 import { readStored } from "../../bench/report/stored.ts";
 import { registerTarget } from "../../src/feed/use-cases/reactions/targets.ts";
+import { ExpiredPointsPolicy } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { itemSize } from "../../src/platform/dynamodb/sdk/item-size.ts";
 import { tableName } from "../../src/platform/dynamodb/tables.ts";
@@ -242,7 +243,7 @@ test("reservations, and their grants", async () => {
   expectStored(executed.bytes, stored.execute);
 });
 
-test("a hold costs 8 write units, and so does each capture of it", async () => {
+test("a hold costs 8 write units, a capture of it 10, and its refund 8", async () => {
   const { holds, points } = stack.server;
   const userId = (i: number) => `holder-${i}`;
   await costOf((i) => points.grantPoints({ userId: userId(i), points: 50n, ...event() }));
@@ -251,11 +252,16 @@ test("a hold costs 8 write units, and so does each capture of it", async () => {
   await markHours(inAnHour);
   const until = timestampFromMs(inAnHour);
   const held = await costOf((i) => holds.holdPoints({ ...name(i), points: 40n, until }));
-  const capture = (moreCapturesFollow: boolean) => (i: number) =>
-    holds.capturePoints({ ...name(i), ...event(), points: 10n, moreCapturesFollow });
-  const open = await costOf(capture(true));
-  const ended = await costOf(capture(false));
-  expect([held, open, ended].map(({ cost }) => cost.writes)).toEqual([8, 8, 8]);
+  const capture = (eventId: string, moreCapturesFollow: boolean) => (i: number) =>
+    holds.capturePoints({ ...name(i), eventId, points: 10n, moreCapturesFollow });
+  const open = await costOf(capture("first", true));
+  const refund = { useEventId: "first", expiredPointsPolicy: ExpiredPointsPolicy.CURRENT_MONTH };
+  const refunded = await costOf((i) =>
+    points.refundPoints({ ...name(i), ...event(), ...refund, points: 5n }),
+  );
+  const ended = await costOf(capture("last", false));
+  const writes = [held, open, refunded, ended].map(({ cost }) => cost.writes);
+  expect(writes).toEqual([8, 10, 8, 10]);
 });
 
 test("likes, events, and reading them", async () => {

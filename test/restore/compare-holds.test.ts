@@ -1,14 +1,14 @@
 /** Tests what a comparison of restored tables makes of holds whose tables are of two moments. */
 import { expect, test } from "vitest";
 import { holdRef } from "../../src/holds/ports/records.ts";
-import type { Hold } from "../../src/holds/rules/hold.ts";
+import { captureEvent, type Hold } from "../../src/holds/rules/hold.ts";
 import { capturePoints, holdPoints, releaseHold } from "../../src/holds/use-cases/commands.ts";
 import { refundPoints } from "../../src/holds/use-cases/refund.ts";
 import { timeOutHold } from "../../src/holds/use-cases/time-out.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { accountRef, entryRef, eventRef, programRef } from "../../src/points/ports/records.ts";
-
+import { eventName } from "../../src/points/rules/ledger.ts";
 import {
   balance,
   createAccountFixture,
@@ -55,6 +55,9 @@ const refund = (deps: Deps, id: string, holdId: string, useEventId: string, poin
 const recordOf = async (deps: Deps, holdId: string): Promise<Hold | undefined> =>
   (await deps.reader.get(holdRef({ programId, holdId })))?.value;
 
+const captureKey = (holdId: string, eventId: string) =>
+  eventRef(programId, userId, eventName(captureEvent(holdId, eventId)));
+
 const linesOf = async (memory: MemoryDeps, repair: boolean) =>
   (await compareAll(memory, repair)).map(({ kind, name, outcome }) => `${kind} ${name} ${outcome}`);
 
@@ -80,10 +83,7 @@ async function play({ deps, clock }: MemoryDeps): Promise<void> {
 }
 
 /** What no ledger has of a hold. */
-const known = ({ until: _, hash: _hash, updateTime: _time, captures, ...rest }: Hold) => ({
-  ...rest,
-  captures: captures.map(({ hash: _, ...capture }) => capture),
-});
+const known = ({ until: _, hash: _hash, updateTime: _time, ...rest }: Hold) => rest;
 
 const holdsOf = ({ store }: MemoryDeps) =>
   store
@@ -159,7 +159,7 @@ test("a capture whose hold is lost, or older, is refunded once", async () => {
   for (const record of [undefined, before]) {
     store.force(ref, record);
     await compareAll(fixture, true);
-    expect(await recordOf(deps, "h")).toMatchObject({ captures: [{ refundedPoints: 4 }] });
+    expect(await recordOf(deps, "h")).toMatchObject({ capturedPoints: 6, captureCount: 1 });
     const again = refund(fixture.process(), "s", "h", "one", 3);
     await expect(again).rejects.toMatchObject({ metadata: { refundable_points: "2" } });
   }
@@ -184,6 +184,54 @@ test("a refund of a capture whose key is lost is answered as before", async () =
   await expect(refund(again, "r", "h", "two", 4)).rejects.toMatchObject({ reason: "ID_REUSED" });
 });
 
+test("the lost key of a capture is written again, with the months of its points", async () => {
+  const fixture = createAccountFixture();
+  const { deps, store, clock } = fixture;
+  await grant(deps, "g", 10);
+  clock.time += 31 * day;
+  await grant(deps, "h", 10);
+  await hold(deps, "h", 20, clock.time + day);
+  await capture(deps, "h", "one", 6, true);
+  await capture(deps, "h", "two", 8);
+  await refund(deps, "r", "h", "two", 3);
+  const refs = ["one", "two"].map((id) => captureKey("h", id));
+  const before = await deps.reader.many(refs);
+  expect(before).toMatchObject([
+    { earlierPoints: 0, availablePoints: 0, reversedPoints: 0 },
+    { earlierPoints: 6, availablePoints: 6, reversedPoints: 3 },
+  ]);
+  for (const ref of refs) store.force(ref, undefined);
+  expect(await linesOf(fixture, true)).toEqual([
+    "EVENT_KEY_LOST p/u h:h/capture/one MENDED",
+    "EVENT_KEY_LOST p/u h:h/capture/two MENDED",
+  ]);
+  expect(await deps.reader.many(refs)).toEqual(before);
+  const again = fixture.process();
+  expect(await capture(again, "h", "two", 8)).toMatchObject({ replayed: true, availablePoints: 6 });
+  // Four points of the first month are after the six of the first capture.
+  const rest = await refund(again, "s", "h", "two");
+  expect(rest.entry.changes.map(({ points }) => points)).toEqual([4, 1]);
+});
+
+test("the lost entry of a capture is restored from its key, and a wrong key is mended", async () => {
+  const fixture = createAccountFixture();
+  const { deps, store, clock } = fixture;
+  await grant(deps, "g", 100);
+  await hold(deps, "h", 10, clock.time + day);
+  await capture(deps, "h", "one", 3, true);
+  const ref = captureKey("h", "one");
+  const before = (await deps.reader.get(ref))?.value;
+  await refund(deps, "r", "h", "one", 2);
+  store.force(ref, before);
+  store.force(entryRef(programId, userId, 3), undefined);
+  expect(await linesOf({ ...fixture, deps: fixture.process() }, true)).toEqual([
+    "ACCOUNT_DIFFERS p/u MENDED",
+    "EVENT_KEY_DIFFERS p/u h:h/capture/one MENDED",
+  ]);
+  expect((await deps.reader.get(ref))?.value).toMatchObject({ reversedPoints: 2 });
+  expect(await differences(fixture.process())).toEqual([]);
+});
+
 test("a hold that the ledger does not have is deleted, and can be made again", async () => {
   const fixture = createAccountFixture();
   const { deps, store, clock, stored } = fixture;
@@ -196,7 +244,7 @@ test("a hold that the ledger does not have is deleted, and can be made again", a
   expect(await compareAll({ ...fixture, deps: again }, true)).toEqual([
     {
       ...{ kind: "HOLD_DIFFERS", name: "p/h", outcome: "MENDED" },
-      detail: "HELD, 10 of 10 points held, 0 captured, 0 refunded for u; not in the ledger",
+      detail: "HELD, 10 of 10 points held, 0 captured for u; not in the ledger",
     },
   ]);
   expect(await recordOf(again, "h")).toBeUndefined();
@@ -210,14 +258,19 @@ test("records are left beside a ledger that has a gap", async () => {
   await hold(deps, "h", 10, clock.time + day);
   await capture(deps, "h", "one", 3, true);
   await hold(deps, "i", 10, clock.time + day);
+  await capture(deps, "i", "two", 3, true);
+  // An entry and its copy, and the key of another capture.
   store.force(entryRef(programId, userId, 3), undefined);
+  store.force(captureKey("h", "one"), undefined);
+  store.force(captureKey("i", "two"), undefined);
   store.force(holdRef({ programId, holdId: "i" }), undefined);
   expect(await linesOf({ ...fixture, deps: fixture.process() }, true)).toEqual([
     "ACCOUNT_DIFFERS p/u REFUSED",
+    "EVENT_KEY_LOST p/u h:i/capture/two REFUSED",
     "HOLD_DIFFERS p/h REFUSED",
     "HOLD_LOST p/i REFUSED",
   ]);
-  expect(await recordOf(deps, "h")).toMatchObject({ state: "HELD", captures: [{ points: 3 }] });
+  expect(await recordOf(deps, "h")).toMatchObject({ state: "HELD", capturedPoints: 3 });
 });
 
 test("a hold that is twice in the ledger is left to people", async () => {

@@ -74,7 +74,11 @@ async function inProgram(query: Query, programId: string, userId: string): Promi
   const events = ledger
     .flatMap(({ item }) => [item, ...(item.l?.L ?? []).map(({ M = {} }) => M)])
     .flatMap(({ e }) => (e?.S ? [e.S] : []));
-  const keys = events.map((id) => partition(query, "points", `K#${programId}#${userId}#${id}`));
+  const keys = events.map((id) => {
+    // The captures of a hold share its key.
+    const key = id.startsWith("h:") ? id.split("/", 1)[0] : id;
+    return partition(query, "points", `K#${programId}#${userId}#${key}`);
+  });
   const states = ["", "#D", "#F", "#C", "#H"];
   const reservations = states.map((state) =>
     query({

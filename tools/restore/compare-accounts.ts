@@ -1,5 +1,6 @@
 /** Compares each account with its ledger, and its ledger with the keys of its events. */
 
+import { isInHold } from "../../src/holds/rules/hold.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
 import type { AccountName } from "../../src/points/ports/points.ts";
 import { accountRef, entryRef, eventRef, programRef } from "../../src/points/ports/records.ts";
@@ -127,7 +128,7 @@ async function setBack(
 }
 
 /**
- * Compares the keys of the events of a ledger with its entries. Expiries and the events of holds
+ * Compares the keys of the events of a ledger with its entries. Expiries, holds and their releases
  * have no event keys; the records of holds are compared with what the ledger has of them.
  */
 async function compareKeys(deps: CompareDeps, account: AccountName): Promise<void> {
@@ -136,14 +137,15 @@ async function compareKeys(deps: CompareDeps, account: AccountName): Promise<voi
   const holds: EntriesByHold = new Map();
   for await (const page of readLedger(deps, account)) {
     addHoldEntries(holds, page);
-    const entries = page.filter(({ event }) => event.origin !== "x" && event.origin !== "h");
+    const entries = page.filter(({ event }) => event.origin !== "x" && !isInHold(event));
     const found = await deps.reader.many(entries.map((entry) => keyOf(account, entry)));
     for (const [i, entry] of entries.entries()) {
       const key = found[i];
       await compareKey(deps, account, entry, key);
       if (key?.reversedPoints) keys.set(eventName(entry.event), key.reversedPoints);
       const { relatedEvent, points } = entry;
-      if (!relatedEvent) continue;
+      // What a capture names is its hold, which counts the capture in its own record.
+      if (!relatedEvent || isInHold(relatedEvent)) continue;
       const name = eventName(relatedEvent);
       reversed.set(name, (reversed.get(name) ?? 0) + points);
     }
@@ -171,6 +173,8 @@ async function compareKey(
   }
   const ref = keyOf(account, entry);
   await found(deps, { kind: "EVENT_KEY_LOST", name, detail: `entry ${entry.number}` }, async () => {
+    // The months of a capture follow from the captures before it, which a gap may hide.
+    if (entry.type === "CAPTURED") await requireAgreement(deps, account);
     const rebuilt = await rebuildEventKey(deps, account, entry);
     await deps.engine.transact({
       key: accountRef(account.programId, account.userId),

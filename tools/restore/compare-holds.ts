@@ -1,13 +1,7 @@
 /** Compares the records of holds with the entries that the ledgers of their accounts have. */
 import { isDeepStrictEqual } from "node:util";
 import { holdRef } from "../../src/holds/ports/records.ts";
-import {
-  capturedPointsOf,
-  type Hold,
-  holdIdOf,
-  leftPointsOf,
-  pointsOf,
-} from "../../src/holds/rules/hold.ts";
+import { type Hold, holdIdOf, leftPointsOf, pointsOf } from "../../src/holds/rules/hold.ts";
 import { inBatches } from "../../src/platform/ports/pages.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
 import { changeRecord } from "../../src/platform/work/change-record.ts";
@@ -22,17 +16,12 @@ import { requireAgreement } from "./require-agreement.ts";
 /** The number of records that are read together. */
 const batchSize = 100;
 
-/**
- * The entries of each hold of a ledger, with the expiries that its release has caused, and the
- * refunds of its captures.
- */
+/** The entries of each hold of a ledger, with the expiries that its release has caused. */
 export type EntriesByHold = Map<string, LedgerEntry[]>;
 
 export function addHoldEntries(holds: EntriesByHold, entries: readonly LedgerEntry[]): void {
   for (const entry of entries) {
-    const { event, type, relatedEvent } = entry;
-    const about = type === "REFUNDED" ? relatedEvent : event;
-    const holdId = about && holdIdOf(about);
+    const holdId = holdIdOf(entry.event);
     if (holdId === undefined) continue;
     const known = holds.get(holdId);
     if (known) known.push(entry);
@@ -130,8 +119,6 @@ async function deleteRecord(deps: CompareDeps, hold: Hold): Promise<void> {
 }
 
 function textOf(hold: Hold): string {
-  const [left, captured] = [leftPointsOf(hold), capturedPointsOf(hold)];
-  const refunded = hold.captures.reduce((total, each) => total + (each.refundedPoints ?? 0), 0);
-  const held = `${left} of ${quantity(pointsOf(hold), "point")} held`;
-  return `${hold.state}, ${held}, ${captured} captured, ${refunded} refunded`;
+  const held = `${leftPointsOf(hold)} of ${quantity(pointsOf(hold), "point")} held`;
+  return `${hold.state}, ${held}, ${hold.capturedPoints} captured`;
 }

@@ -15,6 +15,7 @@ import { type EventKey, eventName, type LedgerEntry } from "../../src/points/rul
 import type { ExpiredPointsPolicy } from "../../src/points/rules/points.ts";
 import { reservationRef } from "../../src/reservations/ports/records.ts";
 import { readLedger } from "./read-ledger.ts";
+import { rebuildCapture } from "./rebuild-capture.ts";
 
 /**
  * Returns the key with the hash of the request that wrote the entry. An entry does not have every
@@ -31,12 +32,16 @@ export async function rebuildEventKey(
   let reversedPoints = 0;
   let availablePoints = entry.availablePoints;
   const name = eventName(entry.event);
+  const holdId = holdIdOf(entry.event);
+  const ofHold: LedgerEntry[] = [];
   for await (const entries of readLedger(deps, account)) {
     for (const each of entries) {
       if (each.relatedEvent && eventName(each.relatedEvent) === name) reversedPoints += each.points;
       if (eventName(each.event) === name) availablePoints = each.availablePoints;
+      if (holdId !== undefined && holdIdOf(each.event) === holdId) ofHold.push(each);
     }
   }
+  if (holdId !== undefined) return { ...rebuildCapture(entry, ofHold), entry, reversedPoints };
   return { hash: await hashOf(deps, account, entry), entry, availablePoints, reversedPoints };
 }
 

@@ -102,7 +102,7 @@ export function shows<T extends Message>(
   method: DescMethodUnary,
   stated: Stated & {
     readonly lines: ColumnPaths<T>;
-    readonly more?: ((record: T) => Cell[][]) | undefined;
+    readonly more?: ((record: T, answer: Message) => Cell[][]) | undefined;
   },
 ): Command {
   const [field] = method.output.fields;
@@ -113,7 +113,7 @@ export function shows<T extends Message>(
     text(answer, _, out) {
       const record = (answer as unknown as Record<string, T>)[field.localName];
       if (record === undefined) return "";
-      return out.table([...linesOf(columns, record), ...(stated.more?.(record) ?? [])]);
+      return out.table([...linesOf(columns, record), ...(stated.more?.(record, answer) ?? [])]);
     },
   });
 }

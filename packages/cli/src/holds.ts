@@ -1,5 +1,6 @@
 /** The commands about holds: points that are set aside until they are captured or released. */
 import {
+  type GetHoldResponse,
   type Hold,
   type HoldPointsResponse,
   HoldService,
@@ -74,13 +75,19 @@ export const holds: Commands = {
     description: "Shows a hold and its captures.",
     takes: [hold, program],
     examples: ["meguri hold show order-17"],
-    lines: [...columns, "created: createTime, updated: updateTime, ledger entry: entryNumber"],
-    more: ({ captures }) =>
-      captures.map(({ eventId, points, refundedPoints, createTime }) => {
-        const refunded = refundedPoints > 0n ? `, ${refundedPoints} refunded` : "";
-        const what = `${quantity(points, "point")}${refunded}`;
-        return ["capture", `${what}, event ${eventId}, ${formatTime(createTime)}`];
-      }),
+    lines: [
+      ...columns,
+      "created: createTime, updated: updateTime, ledger entry: entryNumber",
+      "captures left: capturesLeft",
+    ],
+    more: (_, answer) =>
+      (answer as GetHoldResponse).captures.map(
+        ({ eventId, points, refundedPoints, createTime }) => {
+          const refunded = refundedPoints > 0n ? `, ${refundedPoints} refunded` : "";
+          const what = `${quantity(points, "point")}${refunded}`;
+          return ["capture", `${what}, event ${eventId}, ${formatTime(createTime)}`];
+        },
+      ),
   }),
 
   list: lists<Hold>(method.listHolds, {

@@ -2,6 +2,7 @@
 
 import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
 import type { AccountName } from "../../points/ports/points.ts";
+import type { EventKey } from "../../points/rules/ledger.ts";
 import { reservationShardsOf, type ShardedProgram } from "../../points/rules/program.ts";
 import type { Hold } from "../rules/hold.ts";
 
@@ -14,6 +15,8 @@ export const heldShardsOf = (program: Partial<ShardedProgram>): number =>
   reservationShardsOf(program) / 4;
 
 export interface HoldReader {
+  /** The keys of all captures of a hold, in no order. */
+  capturesOf(hold: Hold): Promise<readonly EventKey[]>;
   /** Lists an account's holds, latest `until` first. Lags behind by moments. */
   holdsOfUser(name: AccountName, page: PageRequest): Promise<Page<Hold>>;
   /** The cursor of the page of `holdsOfUser` that begins after a hold. */

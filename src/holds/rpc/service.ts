@@ -2,7 +2,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { Hold_StateSchema, HoldSchema } from "../../gen/meguri/holds/v1/hold_pb.ts";
+import {
+  Hold_CaptureSchema,
+  Hold_StateSchema,
+  HoldSchema,
+} from "../../gen/meguri/holds/v1/hold_pb.ts";
 import {
   type HoldService,
   ListHoldsRequestSchema,
@@ -16,8 +20,9 @@ import { toInstant, toSafeInteger } from "../../platform/messages/scalars.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
 import { toAccount } from "../../points/rpc/accounts.ts";
 import { fromEntry } from "../../points/rpc/ledger-entries.ts";
+import type { EventKey } from "../../points/rules/ledger.ts";
 import type { Deps } from "../ports/deps.ts";
-import { capturedPointsOf, type Hold, type HoldState, pointsOf } from "../rules/hold.ts";
+import { captureIdOf, capturesLeftOf, type Hold, type HoldState, pointsOf } from "../rules/hold.ts";
 import { capturePoints, type HoldResult, holdPoints, releaseHold } from "../use-cases/commands.ts";
 import { getHold, listHolds } from "../use-cases/queries.ts";
 
@@ -51,7 +56,9 @@ export function holdService(deps: Deps): ServiceImpl<typeof HoldService> {
       fromResult(await releaseHold(deps, toRequest(request, context))),
 
     async getHold({ programId, holdId }) {
-      return { hold: fromHold(await getHold(deps, { programId: toProgramId(programId), holdId })) };
+      const name = { programId: toProgramId(programId), holdId };
+      const { hold, captures } = await getHold(deps, name);
+      return { hold: fromHold(hold), captures: captures.map((each) => fromCapture(hold, each)) };
     },
 
     async listHolds(request) {
@@ -95,8 +102,15 @@ const fromHold = (hold: Hold): MessageInitShape<typeof HoldSchema> =>
   fromRecord(HoldSchema, {
     ...hold,
     points: pointsOf(hold),
-    capturedPoints: capturedPointsOf(hold),
     releasedPoints: hold.release?.points,
-    captures: hold.captures.map((capture) => ({ ...capture, createTime: capture.time })),
     releaseEntryNumber: hold.release?.entryNumber,
+    capturesLeft: capturesLeftOf(hold),
+  });
+
+const fromCapture = ({ holdId }: Hold, { entry, reversedPoints }: EventKey) =>
+  fromRecord(Hold_CaptureSchema, {
+    ...entry,
+    eventId: captureIdOf(holdId, entry.event),
+    entryNumber: entry.number,
+    refundedPoints: reversedPoints,
   });

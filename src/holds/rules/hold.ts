@@ -36,8 +36,8 @@ import type { ShardedProgram } from "../../points/rules/program.ts";
 export type HoldState = "HELD" | "CAPTURED" | "RELEASED" | "EXPIRED";
 
 /**
- * The record of a hold. It decides, and its workflow only reads it. It is also what makes the hold,
- * its captures and its release happen once.
+ * The record of a hold. It decides, and its workflow only reads it. It is also what makes the hold
+ * and its release happen once. Its captures have event keys, as uses have.
  */
 export interface Hold extends Annotations, ShardedProgram {
   /** Unique in the program for good. Contains no `/`, so that names of its events are unique. */
@@ -60,25 +60,11 @@ export interface Hold extends Annotations, ShardedProgram {
   /** The HELD entry, and the points of the account after it. */
   readonly entryNumber: number;
   readonly availablePoints: number;
-  /** In their order. */
-  readonly captures: readonly Capture[];
+  /** The sum of the captures, and their number. */
+  readonly capturedPoints: Points;
+  readonly captureCount: number;
   /** The RELEASED entry. Absent while the hold is HELD, and when all of it was captured. */
   readonly release?: Release | undefined;
-}
-
-/** A capture of a hold. */
-export interface Capture {
-  /** Chosen by the caller, unique in the hold. */
-  readonly eventId: string;
-  /** The hash of the request. */
-  readonly hash: string;
-  readonly points: Points;
-  readonly time: Instant;
-  readonly entryNumber: number;
-  /** The points of the account after the capture, and the release of the rest if there was one. */
-  readonly availablePoints: number;
-  /** The points that refunds have returned. Absent before the first refund. */
-  readonly refundedPoints?: Points | undefined;
 }
 
 /** The release of the points that were still held. */
@@ -103,24 +89,29 @@ interface Request extends Annotations {
 const shortestHoldMs: Milliseconds = 60_000;
 export const longestHoldMs: Milliseconds = 90 * 86_400_000;
 
-/** So many captures a hold takes, so that its record stays small. */
-export const maxCaptures = 20;
+/** So many captures a hold takes, so that GetHold can answer all of them. */
+export const maxCaptures = 1_000;
 
 /** The points that were held at the beginning. */
 export const pointsOf = ({ months }: Hold): Points => sum(months);
 
-export const capturedPointsOf = ({ captures }: Pick<Hold, "captures">): Points =>
-  captures.reduce((total, { points }) => total + points, 0);
-
 /** The points that are still held. */
 export const leftPointsOf = (hold: Hold): Points =>
-  hold.state === "HELD" ? pointsOf(hold) - capturedPointsOf(hold) : 0;
+  hold.state === "HELD" ? pointsOf(hold) - hold.capturedPoints : 0;
+
+/** How many more captures the hold takes. One that leaves it HELD is never the last of them. */
+export const capturesLeftOf = ({ state, captureCount }: Hold): number =>
+  state === "HELD" ? maxCaptures - captureCount : 0;
 
 /** The event of the HELD entry. Captures and the release have the id of the hold in theirs. */
-const holdEvent = (holdId: string): EventName => ({ origin: "h", eventId: holdId });
+export const holdEvent = (holdId: string): EventName => ({ origin: "h", eventId: holdId });
 export const captureEvent = (holdId: string, eventId: string): EventName =>
   holdEvent(`${holdId}/capture/${eventId}`);
 const releaseEvent = (holdId: string) => holdEvent(`${holdId}/release`);
+
+/** Whether a hold itself is the record of an event: of its beginning or its release. */
+export const isInHold = ({ origin, eventId }: EventName): boolean =>
+  origin === "h" && !eventId.startsWith(captureEvent(holdOfEvent(eventId), "").eventId);
 
 /** The hold of an event of origin `h`. */
 export const holdOfEvent = (eventId: string): string => eventId.split("/", 1)[0] as string;
@@ -136,12 +127,11 @@ export function holdIdOf(event: EventName): string | undefined {
   return origin === "h" ? holdOfEvent(eventId) : undefined;
 }
 
-/** The number of the entry of an event of origin `h`; undefined when the hold has no such event. */
+/** The number of the entry of an event that is in the hold; undefined if it has no such event. */
 export function entryOfEvent(hold: Hold, eventId: string): number | undefined {
   if (eventId === hold.holdId) return hold.entryNumber;
   if (eventId === releaseEvent(hold.holdId).eventId) return hold.release?.entryNumber;
-  return hold.captures.find((each) => captureEvent(hold.holdId, each.eventId).eventId === eventId)
-    ?.entryNumber;
+  return undefined;
 }
 
 /**
@@ -190,7 +180,8 @@ export function hold(
       heldTime: entry.createTime,
       entryNumber: entry.number,
       availablePoints: entry.availablePoints,
-      captures: [],
+      capturedPoints: 0,
+      captureCount: 0,
       reservationShardCount: state.program.reservationShardCount,
     },
   };
@@ -200,16 +191,16 @@ export function hold(
  * Takes held points for good, oldest month first; without `points` all that are left. The rest is
  * released, unless more captures follow. Until the timeout is committed, a hold can be captured,
  * also after its time. Refusals: WRONG_STATE unless the hold is HELD, LIMIT_EXCEEDED for more than
- * is left or too many captures, ACCOUNT_FROZEN.
+ * is left, or when the last capture would not end the hold, ACCOUNT_FROZEN.
  */
 export function capture(
   state: State,
   held: Hold,
-  request: Request & Pick<Capture, "eventId" | "hash">,
+  request: Request & { readonly eventId: string },
   points: Points | undefined,
   moreFollow: boolean,
 ): HoldChange {
-  const { eventId, hash, caller, wall } = request;
+  const { eventId, caller, wall } = request;
   requireHeld(held, "captured");
   requireTaken(state, held);
   const left = leftPointsOf(held);
@@ -220,10 +211,10 @@ export function capture(
       capturable_points: String(left),
     });
   }
-  if (held.captures.length >= maxCaptures) {
-    throw new DomainError("LIMIT_EXCEEDED", `a hold takes at most ${maxCaptures} captures`, {
-      limit: String(maxCaptures),
-    });
+  const isEnd = taken === left || !moreFollow;
+  if (!isEnd && capturesLeftOf(held) <= 1) {
+    const message = `the last of ${maxCaptures} captures of a hold has to end it`;
+    throw new DomainError("LIMIT_EXCEEDED", message, { limit: String(maxCaptures) });
   }
   const captured = withEntry(state, requireNotFrozen(state), {
     event: captureEvent(held.holdId, eventId),
@@ -234,24 +225,20 @@ export function capture(
     changes: [],
     relatedEvent: holdEvent(held.holdId),
   });
-  const isEnd = taken === left || !moreFollow;
   const hasRest = isEnd && taken < left;
   const rest = hasRest ? withReleased(state, captured, held, taken, request) : undefined;
   const { account, entries } = rest ?? captured;
-  const { entry } = captured;
-  const { number: entryNumber } = entry;
-  const availablePoints = availablePointsOf(account);
-  const each = { eventId, hash, points: taken, time: wall, entryNumber, availablePoints };
   return {
     account,
     entries,
-    entry,
+    entry: captured.entry,
     hold: {
       ...held,
       ...(rest && { release: rest.release }),
       state: isEnd ? "CAPTURED" : "HELD",
       updateTime: wall,
-      captures: [...held.captures, each],
+      capturedPoints: held.capturedPoints + taken,
+      captureCount: held.captureCount + 1,
     },
   };
 }
@@ -313,7 +300,7 @@ function withReleased(
     type: "RELEASED",
     relatedEvent: holdEvent(held.holdId),
   } as const;
-  const months = skipFirst(held.months, capturedPointsOf(held) + taken);
+  const months = skipFirst(held.months, held.capturedPoints + taken);
   const left = { months, since: held.heldTime };
   const change = withRestored(state, before, released, left, held.expiredPointsPolicy);
   const { account, entries, entry } = change;

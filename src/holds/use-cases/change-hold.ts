@@ -4,6 +4,7 @@ import type { HoldName } from "../../due/ports/due.ts";
 import type { Call, CallLimits } from "../../platform/ports/call.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
+import type { Ref } from "../../platform/ports/records.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import { accountRef } from "../../points/ports/records.ts";
 import type { State } from "../../points/rules/points.ts";
@@ -35,16 +36,25 @@ export function requireMayChange({ creator }: Hold, { caller, ownHoldsOnly }: Ho
   );
 }
 
+/** A change of a hold that is being decided. */
+export interface FoundHold {
+  readonly hold: Hold;
+  readonly account: State;
+  readonly now: Now;
+  readonly tx: Transaction;
+}
+
 /**
- * Writes account, entries and hold by what `decide` returns; nothing for undefined. The entry is
- * that of the event, and absent where nothing is changed. Refusals: PROGRAM_NOT_FOUND,
- * HOLD_NOT_FOUND, also for a hold of another user, and those of `decide`.
+ * Decides about a hold and its account, which `decide` puts with `putHold` if it changes them.
+ * Refusals: PROGRAM_NOT_FOUND, HOLD_NOT_FOUND, also for a hold of another user, and those of
+ * `decide`.
  */
-export async function changeHold(
+export async function changeHold<R>(
   { engine, programs }: Pick<Deps, "engine" | "programs">,
   call: HoldCall,
-  decide: (state: State, hold: Hold, now: Now) => HoldChange | undefined,
-): Promise<ChangedHold> {
+  decide: (found: FoundHold) => R,
+  expectAbsent: readonly Ref[] = [],
+): Promise<R> {
   const { programId, userId } = call;
   await programs.get(programId);
   const account = accountRef(programId, userId);
@@ -52,29 +62,29 @@ export async function changeHold(
   return engine.transact({
     key: account,
     readSet: [account, ref],
-    expectAbsent: [],
+    expectAbsent,
     call,
     decide(tx, now) {
       const hold = tx.get(ref);
       if (hold?.userId !== userId) throw holdNotFound(call.holdId);
       const program = programs.current(programId);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
-      const change = decide(state, hold, now);
-      if (change) putHold(tx, change);
-      return change ?? { hold };
+      return decide({ hold, account: state, now, tx });
     },
   });
 }
 
-/** A hold as it is now, and the entry of the event that has changed it. */
+/** A hold as it is now, and the entry of the event; absent where nothing is changed. */
 export type ChangedHold = Pick<HoldChange, "hold"> & Partial<Pick<HoldChange, "entry">>;
 
-/** Puts all records of a change: the account, its entries and the hold. */
-export function putHold(tx: Transaction, { account, entries, hold }: HoldChange): void {
+/** Puts all records of a change: the account, its entries and the hold. Returns the change. */
+export function putHold(tx: Transaction, change: HoldChange): HoldChange {
+  const { account, entries, hold } = change;
   const { programId, userId } = account;
   tx.put(accountRef(programId, userId), account);
   putEntries(tx, account, entries);
   tx.put(holdRef(hold), hold);
+  return change;
 }
 
 /** The refusal HOLD_NOT_FOUND. */

@@ -5,14 +5,16 @@ import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { requestHash, requireSameRequest } from "../../platform/work/idempotency.ts";
-import { accountRef, entryRef } from "../../points/ports/records.ts";
-import type { LedgerEntry } from "../../points/rules/ledger.ts";
+import { accountRef, entryRef, eventRef } from "../../points/ports/records.ts";
+import { availablePointsOf } from "../../points/rules/account.ts";
+import { eventName, type LedgerEntry } from "../../points/rules/ledger.ts";
 import type { ExpiredPointsPolicy } from "../../points/rules/points.ts";
+import { replayedResult } from "../../points/use-cases/commands.ts";
 import type { Deps } from "../ports/deps.ts";
 import { holdRef } from "../ports/records.ts";
 import {
-  type Capture,
   capture,
+  captureEvent,
   type Hold,
   hold,
   isHoldEnd,
@@ -22,6 +24,7 @@ import {
 import {
   type ChangedHold,
   changeHold,
+  type FoundHold,
   type HoldCall,
   type HoldChanger,
   putHold,
@@ -88,8 +91,7 @@ export async function holdPoints(
       const program = deps.programs.current(programId);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
       const change = hold(state, { ...input, hash, wall: now.wall }, points, allowPartial);
-      putHold(tx, change);
-      return change;
+      return putHold(tx, change);
     },
   });
   if (changed.hold.state === "HELD" && !validateOnly) {
@@ -112,21 +114,24 @@ export async function capturePoints(
     readonly moreFollow: boolean;
   },
 ): Promise<HoldResult> {
-  const { eventId, points, moreFollow, caller } = input;
+  const { programId, userId, holdId, eventId, points, moreFollow, caller } = input;
   // Event ids are unique in a hold, so its id needs no place in the hash.
   const hash = requestHash("capture", caller, { points, moreFollow, ...annotationsOf(input) });
-  const changed = await changeHold(deps, input, (state, held, { wall }) => {
+  const key = eventRef(programId, userId, eventName(captureEvent(holdId, eventId)));
+  const decide = ({ hold: held, account: state, now: { wall }, tx }: FoundHold): HoldResult => {
     requireMayChange(held, input);
-    const earlier = captureOf(held, eventId);
-    if (earlier) {
-      const metadata = { number: String(earlier.entryNumber) };
-      requireSameRequest(earlier.hash, hash, "event_id", metadata);
-      return undefined;
-    }
-    return capture(state, held, { ...input, hash, wall }, points, moreFollow);
-  });
-  await refreshRun(deps, input, changed);
-  return resultOf(deps, changed, captureOf(changed.hold, eventId) as Capture);
+    const earlier = tx.get(key);
+    if (earlier) return { hold: held, ...replayedResult(earlier, hash) };
+    const change = putHold(tx, capture(state, held, { ...input, wall }, points, moreFollow));
+    const { account, entry } = change;
+    const availablePoints = availablePointsOf(account);
+    const earlierPoints = held.capturedPoints;
+    tx.put(key, { hash, entry, availablePoints, reversedPoints: 0, earlierPoints });
+    return { hold: change.hold, entry, availablePoints, replayed: false };
+  };
+  const result = await changeHold(deps, input, decide, [key]);
+  await refreshRun(deps, input, result.hold, !result.replayed);
+  return result;
 }
 
 /**
@@ -134,11 +139,13 @@ export async function capturePoints(
  * HOLD_NOT_FOUND, WRONG_STATE when it was captured or has timed out, and `requireMayChange`'s.
  */
 export async function releaseHold(deps: CommandDeps, input: HoldRequest): Promise<HoldResult> {
-  const changed = await changeHold(deps, input, (state, held, { wall }) => {
+  const decide = ({ hold: held, account, now: { wall }, tx }: FoundHold): ChangedHold => {
     requireMayChange(held, input);
-    return held.state === "RELEASED" ? undefined : release(state, held, { ...input, wall });
-  });
-  await refreshRun(deps, input, changed);
+    if (held.state === "RELEASED") return { hold: held };
+    return putHold(tx, release(account, held, { ...input, wall }));
+  };
+  const changed = await changeHold(deps, input, decide);
+  await refreshRun(deps, input, changed.hold, changed.entry !== undefined);
   return resultOf(deps, changed, changed.hold.release as Release);
 }
 
@@ -149,9 +156,10 @@ export async function releaseHold(deps: CommandDeps, input: HoldRequest): Promis
 async function refreshRun(
   deps: CommandDeps,
   { validateOnly }: HoldCall,
-  { hold, entry }: ChangedHold,
+  hold: Hold,
+  isChanged: boolean,
 ): Promise<void> {
-  if (!validateOnly && (entry || hold.state !== "HELD")) {
+  if (!validateOnly && (isChanged || hold.state !== "HELD")) {
     await syncInBackground(deps, hold);
   }
 }
@@ -168,6 +176,3 @@ async function resultOf(
   if (!entry) throw new DomainError("CONTENDED", "the first call is being committed; try again");
   return { hold: found, entry, availablePoints, replayed: own === undefined };
 }
-
-const captureOf = ({ captures }: Hold, eventId: string): Capture | undefined =>
-  captures.find((each) => each.eventId === eventId);

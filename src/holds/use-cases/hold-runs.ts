@@ -7,7 +7,7 @@ type SyncDeps = Pick<Deps, "engine" | "programs" | "workflows" | "clock">;
 
 /** Starts the run of a marked hold that may have none, or signals the change to it. */
 export async function startMarkedHold(deps: SyncDeps, hold: Hold): Promise<void> {
-  const isUnchanged = hold.state === "HELD" && hold.captures.length === 0;
+  const isUnchanged = hold.state === "HELD" && hold.captureCount === 0;
   if (isUnchanged) return startHoldRun(deps, hold);
   const { timeZone } = await deps.programs.get(hold.programId);
   await deps.workflows.refreshHold(hold, timeZone);

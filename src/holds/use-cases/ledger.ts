@@ -15,7 +15,7 @@ import { maxLifetimeMonths, type Program } from "../../points/rules/program.ts";
 import { firstSince } from "../../points/use-cases/queries.ts";
 import type { Deps } from "../ports/deps.ts";
 import { holdRef } from "../ports/records.ts";
-import { entryOfEvent, holdOfEvent } from "../rules/hold.ts";
+import { entryOfEvent, holdOfEvent, isInHold } from "../rules/hold.ts";
 
 /**
  * Returns an entry by its number or its event. Refusals: PROGRAM_NOT_FOUND,
@@ -44,7 +44,7 @@ async function findByEvent(
 ): Promise<LedgerEntry | undefined> {
   if (event.origin === "x") return findExpiry(deps, program, name, event.eventId);
   const { programId, userId } = name;
-  if (event.origin === "h") {
+  if (isInHold(event)) {
     const number = await numberInHold(deps, name, event.eventId);
     if (number === undefined) return undefined;
     return (await deps.reader.get(entryRef(programId, userId, number)))?.value;
@@ -53,7 +53,7 @@ async function findByEvent(
   return (await deps.reader.get(ref))?.value.entry;
 }
 
-/** The number of the entry of a hold's event: the hold is the record of its events. */
+/** The number of the entry of an event of which the hold is the record. */
 async function numberInHold(
   { reader }: Pick<Deps, "reader">,
   { programId, userId }: AccountName,

@@ -4,16 +4,21 @@ import type { HoldName } from "../../due/ports/due.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import { fullPage } from "../../platform/work/full-page.ts";
 import type { AccountName } from "../../points/ports/points.ts";
+import type { EventKey } from "../../points/rules/ledger.ts";
 import type { Deps } from "../ports/deps.ts";
 import { holdRef } from "../ports/records.ts";
 import type { Hold, HoldState } from "../rules/hold.ts";
 import { holdNotFound } from "./change-hold.ts";
 
-/** Reads one hold. Refusal: HOLD_NOT_FOUND. */
-export async function getHold({ reader }: Pick<Deps, "reader">, name: HoldName): Promise<Hold> {
-  const found = await reader.get(holdRef(name));
-  if (!found) throw holdNotFound(name.holdId);
-  return found.value;
+/** Reads one hold, and its captures in their order. Refusal: HOLD_NOT_FOUND. */
+export async function getHold(
+  { reader }: Pick<Deps, "reader">,
+  name: HoldName,
+): Promise<{ readonly hold: Hold; readonly captures: readonly EventKey[] }> {
+  const hold = (await reader.get(holdRef(name)))?.value;
+  if (!hold) throw holdNotFound(name.holdId);
+  const captures = hold.captureCount === 0 ? [] : await reader.capturesOf(hold);
+  return { hold, captures: captures.toSorted((a, b) => a.entry.number - b.entry.number) };
 }
 
 /**

@@ -1,5 +1,7 @@
 /** The use case that returns the points of a use, or of a capture of a hold. */
 
+import { eventRef } from "../../points/ports/records.ts";
+import { eventName } from "../../points/rules/ledger.ts";
 import { refund } from "../../points/rules/refund.ts";
 import {
   type ChangeResult,
@@ -10,7 +12,8 @@ import {
 } from "../../points/use-cases/commands.ts";
 import type { Deps } from "../ports/deps.ts";
 import { holdRef } from "../ports/records.ts";
-import { spentByCapture, withRefund } from "../rules/refund.ts";
+import { captureEvent } from "../rules/hold.ts";
+import { spentByCapture } from "../rules/refund.ts";
 import { type HoldChanger, holdNotFound, requireMayChange } from "./change-hold.ts";
 
 /**
@@ -18,26 +21,29 @@ import { type HoldChanger, holdNotFound, requireMayChange } from "./change-hold.
  * `refundUse` and `requireMayChange`, HOLD_NOT_FOUND, and LEDGER_ENTRY_NOT_FOUND when the hold has
  * no such capture.
  */
-export function refundPoints(
-  deps: Pick<Deps, "engine" | "programs">,
+export async function refundPoints(
+  deps: Pick<Deps, "engine" | "programs" | "reader">,
   input: RefundInput & HoldChanger & { readonly holdId?: string | undefined },
 ): Promise<ChangeResult> {
   const { programId, userId, useEventId, holdId, points, expiredPointsPolicy } = input;
   if (holdId === undefined) return refundUse(deps, input);
-  const ref = holdRef({ programId, holdId });
+  const ref = eventRef(programId, userId, eventName(captureEvent(holdId, useEventId)));
+  // What is read of a hold never changes, so that the transaction need not check the record.
+  const hold = (await deps.reader.get(holdRef({ programId, holdId })))?.value;
   return changeAccount(deps, {
     input,
     operation: "refund",
     parameters: { useEventId, holdId, points, expired: expiredPointsPolicy },
     reads: [ref],
     decide(state, event, tx) {
-      const hold = tx.get(ref);
       if (hold?.userId !== userId) throw holdNotFound(holdId);
       requireMayChange(hold, input);
-      const spent = spentByCapture(hold, useEventId);
-      if (!spent) throw entryNotFound(`capture ${useEventId} of the hold ${holdId}`);
+      const captured = tx.get(ref);
+      if (!captured) throw entryNotFound(`capture ${useEventId} of the hold ${holdId}`);
+      const spent = spentByCapture(hold, captured);
       const change = refund(state, event, spent, points, expiredPointsPolicy);
-      tx.put(ref, withRefund(hold, useEventId, change.entry.points));
+      const reversedPoints = captured.reversedPoints + change.entry.points;
+      tx.put(ref, { ...captured, reversedPoints });
       return change;
     },
   });

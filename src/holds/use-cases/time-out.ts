@@ -2,7 +2,7 @@
 
 import type { Deps } from "../ports/deps.ts";
 import { isDue, timeOut } from "../rules/hold.ts";
-import { type ChangedHold, changeHold, type HoldCall } from "./change-hold.ts";
+import { type ChangedHold, changeHold, type HoldCall, putHold } from "./change-hold.ts";
 
 /**
  * Releases a hold that is due and has not ended, also on a frozen account. Returns it as it is now,
@@ -13,7 +13,7 @@ export function timeOutHold(
   deps: Pick<Deps, "engine" | "programs">,
   call: HoldCall,
 ): Promise<ChangedHold> {
-  return changeHold(deps, call, (state, hold, { wall }) =>
-    isDue(hold, wall) ? timeOut(state, hold, wall) : undefined,
+  return changeHold(deps, call, ({ hold, account, now: { wall }, tx }) =>
+    isDue(hold, wall) ? putHold(tx, timeOut(account, hold, wall)) : { hold },
   );
 }

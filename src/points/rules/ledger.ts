@@ -129,6 +129,11 @@ export interface EventKey {
   readonly availablePoints: number;
   /** The points of the entry that refunds, revokes or extensions have taken from it so far. */
   readonly reversedPoints: Points;
+  /**
+   * Of a capture only: the points of its hold that earlier captures have taken. The months of its
+   * points follow from them and from the months of the hold.
+   */
+  readonly earlierPoints?: Points | undefined;
 }
 
 /** Returns the text by which records name an event: origin and id, as in `c:order-17`. */

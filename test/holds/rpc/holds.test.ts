@@ -8,6 +8,7 @@ import { ExpiredPointsPolicy as Policy } from "../../../src/gen/meguri/points/v1
 import { holdRef } from "../../../src/holds/ports/records.ts";
 import type { Hold as StoredHold } from "../../../src/holds/rules/hold.ts";
 import { timeOutHold } from "../../../src/holds/use-cases/time-out.ts";
+import { inBatches } from "../../../src/platform/ports/pages.ts";
 import { changeRecord } from "../../../src/platform/work/change-record.ts";
 import { lineOf } from "../../support/fixtures/ledger-lines.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
@@ -75,7 +76,7 @@ describe("a hold", () => {
     expect(made).toMatchObject({
       ...{ programId, holdId: "aoi", userId: "aoi", points: 40n, state: State.HELD },
       ...{ capturedPoints: 0n, releasedPoints: 0n, entryNumber: 2n, releaseEntryNumber: 0n },
-      ...{ reason: "order", creator: { service: "tests" }, captures: [] },
+      ...{ reason: "order", creator: { service: "tests" }, capturesLeft: 1_000 },
       expiredPointsPolicy: Policy.ORIGINAL_EXPIRY,
     });
     expect(await balanceOf("aoi")).toEqual([60, 40]);
@@ -104,13 +105,16 @@ describe("a hold", () => {
     const { hold: ended, availablePoints } = await server.holds.capturePoints(second);
     expect(ended).toMatchObject({
       ...{ state: State.CAPTURED, capturedPoints: 35n, releasedPoints: 15n },
-      captures: [
-        { eventId: "1", points: 20n, entryNumber: 4n },
-        { eventId: "2", points: 15n, entryNumber: 5n },
-      ],
-      releaseEntryNumber: 6n,
+      ...{ releaseEntryNumber: 6n, capturesLeft: 0 },
     });
     expect(availablePoints).toBe(25n);
+    const { hold: stored, captures } = await server.holds.getHold(name);
+    expect(stored).toEqual(ended);
+    const time = at("2027-02-10T00:00:00Z");
+    expect(captures).toMatchObject([
+      { eventId: "1", points: 20n, entryNumber: 4n, refundedPoints: 0n, createTime: time },
+      { eventId: "2", points: 15n, entryNumber: 5n, refundedPoints: 0n, createTime: time },
+    ]);
     const { entries } = await server.points.listLedgerEntries(account);
     expect(entries.toReversed().map(lineOf)).toEqual([
       "1 ISSUED 30 (01:30) 30",
@@ -122,15 +126,31 @@ describe("a hold", () => {
     ]);
   });
 
-  test("takes 20 captures, and ends when nothing is left", async () => {
-    await member("many");
-    await hold("many", 30n);
+  test("takes 1,000 captures, of which the last one ends it", async () => {
+    const userId = "many";
+    await server.points.grantPoints({ userId, eventId: "g", points: 2_000n });
+    await hold(userId, 2_000n);
     const more = { moreCapturesFollow: true };
-    for (let i = 0; i < 20; i++) await capture("many", `c-${i}`, 1n, more);
-    const { metadata, reason } = await refusalOf(capture("many", "c-20", 1n, more));
-    expect([reason, metadata]).toEqual(["LIMIT_EXCEEDED", { limit: "20" }]);
-    expect((await capture("many", "c-3", 1n, more)).replayed).toBe(true);
-    expect((await release("many")).hold?.releasedPoints).toBe(10n);
+    const ids = Array.from({ length: 999 }, (_, i) => `c-${i}`);
+    for (const batch of inBatches(ids, 100)) {
+      await Promise.all(batch.map((id) => capture(userId, id, 1n, more)));
+    }
+    const left = async () => (await server.holds.getHold({ holdId: userId })).hold?.capturesLeft;
+    expect(await left()).toBe(1);
+    const { metadata, reason } = await refusalOf(capture(userId, "last", 1n, more));
+    expect([reason, metadata]).toEqual(["LIMIT_EXCEEDED", { limit: "1000" }]);
+    expect((await capture(userId, "c-3", 1n, more)).replayed).toBe(true);
+    const { hold: ended } = await capture(userId, "last", 1n);
+    expect(ended).toMatchObject({ state: State.CAPTURED, releasedPoints: 1_000n, capturesLeft: 0 });
+    const { captures } = await server.holds.getHold({ holdId: userId });
+    expect(captures.map(({ eventId }) => eventId).toSorted()).toEqual([...ids, "last"].toSorted());
+    const numbers = captures.map(({ entryNumber }) => Number(entryNumber));
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+    expect(await balanceOf(userId)).toEqual([1_000, 0]);
+  });
+
+  test("ends when nothing is left", async () => {
+    const more = { moreCapturesFollow: true };
     await member("all");
     await hold("all");
     expect((await capture("all", "c", 10n, more)).hold?.state).toBe(State.CAPTURED);

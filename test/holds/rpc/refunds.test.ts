@@ -41,8 +41,8 @@ const refund = (userId: string, eventId: string, capture: string, more: object =
   });
 
 async function refundedOf(holdId: string): Promise<bigint[]> {
-  const { hold } = await server.holds.getHold({ holdId });
-  return (hold?.captures ?? []).map(({ refundedPoints }) => refundedPoints);
+  const { captures } = await server.holds.getHold({ holdId });
+  return captures.map(({ refundedPoints }) => refundedPoints);
 }
 
 test("points of a capture return to the months that it took, newest first", async () => {

@@ -2,10 +2,14 @@
 import { expect, test } from "vitest";
 import {
   capture,
+  capturesLeftOf,
   entryOfEvent,
+  type Hold,
   hold,
   holdOfEvent,
   isDue,
+  isInHold,
+  maxCaptures,
   release,
   timeOut,
 } from "../../../src/holds/rules/hold.ts";
@@ -70,7 +74,7 @@ test("the points that an account ever holds have a limit", () => {
 
 test("an account from a backup, which never lost the points, does not get them back", () => {
   const { hold: held } = hold(granted, what(), 10, false);
-  const request = { ...why, eventId: "c", hash: "1:c" };
+  const request = { ...why, eventId: "c" };
   for (const change of [
     () => capture(granted, held, request, 5, false),
     () => release(granted, held, why),
@@ -81,9 +85,31 @@ test("an account from a backup, which never lost the points, does not get them b
   }
 });
 
+test("the last capture has to end the hold, so one that ends it is always possible", () => {
+  const first = hold(granted, what(), 10, false);
+  const state = { ...granted, account: first.account };
+  const request = { ...why, eventId: "c" };
+  const last = { ...first.hold, captureCount: maxCaptures - 1 };
+  const before = { ...first.hold, captureCount: maxCaptures - 2 };
+  const left = (held: Hold) => [held.state, held.captureCount, capturesLeftOf(held)];
+  expect(left(first.hold)).toEqual(["HELD", 0, 1_000]);
+  expect(left(capture(state, before, request, 4, true).hold)).toEqual(["HELD", 999, 1]);
+  expect(refused(() => capture(state, last, request, 4, true))).toEqual([
+    "LIMIT_EXCEEDED",
+    { limit: "1000" },
+  ]);
+  const ends = [capture(state, last, request, 4, false), capture(state, last, request, 10, true)];
+  for (const { hold: ended } of ends) expect(left(ended)).toEqual(["CAPTURED", 1_000, 0]);
+  expect(left(release(state, last, why).hold)).toEqual(["RELEASED", 999, 0]);
+  // What is more than left is so at the limit, too.
+  expect(refused(() => capture(state, last, request, 11, true))[1]).toEqual({
+    capturable_points: "10",
+  });
+});
+
 test("each event leads to its entry", () => {
   const first = hold(granted, what(), 10, false);
-  const request = { ...why, eventId: "a/b", hash: "1:c" };
+  const request = { ...why, eventId: "a/b" };
   const {
     hold: ended,
     account,
@@ -93,7 +119,9 @@ test("each event leads to its entry", () => {
   expect(entries.map(({ event: { eventId } }) => eventId)).toEqual(["h/capture/a/b", "h/release"]);
   for (const { number, event: name } of [first.entry, ...entries]) {
     expect(holdOfEvent(name.eventId)).toBe("h");
-    expect(entryOfEvent(ended, name.eventId)).toBe(number);
+    const isCapture = name.eventId === "h/capture/a/b";
+    expect(isInHold(name)).toBe(!isCapture);
+    expect(entryOfEvent(ended, name.eventId)).toBe(isCapture ? undefined : number);
   }
   expect(entryOfEvent(ended, "h/capture/a")).toBeUndefined();
   expect(entryOfEvent(first.hold, "h/release")).toBeUndefined();

@@ -39,7 +39,7 @@ async function withHolds(ids: readonly string[], workflows = spiedWorkflows()) {
       ...{ ...call(programId), holdId, eventId: "c", points: undefined, moreFollow: false },
     });
   const stateOf = async (holdId: string, of = programId) =>
-    (await getHold(deps, { programId: of, holdId })).state;
+    (await getHold(deps, { programId: of, holdId })).hold.state;
   return { ...fixture, workflows, hold, capture, stateOf };
 }
 
@@ -84,7 +84,7 @@ describe("holds that are overdue", () => {
 
   test("that fail are named, and the rest are released", async () => {
     const { deps, clock, store, stateOf } = await withHolds(["a", "b"]);
-    const found = await getHold(deps, { programId, holdId: "a" });
+    const { hold: found } = await getHold(deps, { programId, holdId: "a" });
     store.force({ kind: "hold", id: `${programId}#a` }, { ...found, userId: "nobody" });
     clock.time += 2 * minute;
     const onFailed = () => {};

@@ -182,7 +182,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.holds.v1.HoldService/CapturePoints": [
     { ...hold, event_id: "c", points: "2", more_captures_follow: true },
-    { hold: { captured_points: "2", captures: [{ event_id: "c" }] }, available_points: "77" },
+    { hold: { captured_points: "2", captures_left: 999 }, available_points: "77" },
   ],
   "meguri.holds.v1.HoldService/ReleaseHold": [
     hold,
@@ -190,7 +190,10 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.holds.v1.HoldService/GetHold": [
     { hold_id: "h" },
-    { hold: { entry_number: "4", release_entry_number: "6", creator: { service: "grpc-js" } } },
+    {
+      hold: { entry_number: "4", release_entry_number: "6", creator: { service: "grpc-js" } },
+      captures: [{ event_id: "c", points: "2", entry_number: "5" }],
+    },
   ],
   "meguri.holds.v1.HoldService/ListHolds": [
     { ...account, state: "STATE_RELEASED" },

@@ -7,6 +7,7 @@ import {
   Hold_StateSchema,
   HoldSchema,
 } from "../../../src/gen/meguri/holds/v1/hold_pb.ts";
+import { GetHoldResponseSchema } from "../../../src/gen/meguri/holds/v1/hold_service_pb.ts";
 import { ExpiredPointsPolicy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ReservationSchema } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { fromRecord, toEnumName } from "../../../src/platform/messages/records.ts";
@@ -19,21 +20,24 @@ const hold = {
   expiredPointsPolicy: "CURRENT_MONTH",
   creator: { service: "shop", subject: "ren" },
   cause: undefined,
-  captures: [{ eventId: "e", points: 2, createTime: 1_000, hash: "not in the message" }],
   hash: "not in the message",
 };
+const captures = [{ eventId: "e", points: 2, createTime: 1_000, hash: "not in the message" }];
 
 test("each field has the value of the property with its name, converted by its type", () => {
-  expect(create(HoldSchema, fromRecord(HoldSchema, hold))).toEqual(
-    create(HoldSchema, {
-      holdId: "h",
-      points: 5n,
-      state: Hold_State.HELD,
-      until: timestampFromMs(1_500),
-      expiredPointsPolicy: ExpiredPointsPolicy.CURRENT_MONTH,
-      creator: { service: "shop", subject: "ren" },
+  const schema = GetHoldResponseSchema;
+  expect(create(schema, fromRecord(schema, { hold, captures }))).toEqual(
+    create(schema, {
+      hold: {
+        holdId: "h",
+        points: 5n,
+        state: Hold_State.HELD,
+        until: timestampFromMs(1_500),
+        expiredPointsPolicy: ExpiredPointsPolicy.CURRENT_MONTH,
+        creator: { service: "shop", subject: "ren" },
+      },
       captures: [{ eventId: "e", points: 2n, createTime: timestampFromMs(1_000) }],
-    } satisfies MessageInitShape<typeof HoldSchema>),
+    } satisfies MessageInitShape<typeof schema>),
   );
 });
 

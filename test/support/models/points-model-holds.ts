@@ -1,6 +1,7 @@
 /** The requests about holds of a random history, as a worker and a server carry them out. */
 
-import { capturedPointsOf, pointsOf, type Release } from "../../../src/holds/rules/hold.ts";
+import { expect } from "vitest";
+import { pointsOf, type Release } from "../../../src/holds/rules/hold.ts";
 import {
   capturePoints,
   type HoldResult,
@@ -80,16 +81,17 @@ async function written(call: () => Promise<HoldResult>): Promise<Written> {
 export async function holdsOf({ reader }: Pick<Deps, "reader">, account: AccountName) {
   const page = { size: 1_000, cursor: undefined };
   const { items } = await reader.holdsOfUser(account, page);
-  return items
-    .map(
-      (hold): ShownHold => ({
-        id: hold.holdId,
-        state: hold.state,
-        points: pointsOf(hold),
-        captured: capturedPointsOf(hold),
-        refunded: hold.captures.reduce((sum, each) => sum + (each.refundedPoints ?? 0), 0),
-        released: hold.release?.points ?? 0,
-      }),
-    )
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const shown = items.map(async (hold): Promise<ShownHold> => {
+    const captures = await reader.capturesOf(hold);
+    expect(captures.length).toBe(hold.captureCount);
+    return {
+      id: hold.holdId,
+      state: hold.state,
+      points: pointsOf(hold),
+      captured: hold.capturedPoints,
+      refunded: captures.reduce((sum, { reversedPoints }) => sum + reversedPoints, 0),
+      released: hold.release?.points ?? 0,
+    };
+  });
+  return (await Promise.all(shown)).sort((a, b) => (a.id < b.id ? -1 : 1));
 }

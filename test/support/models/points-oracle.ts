@@ -135,7 +135,7 @@ interface Captured extends Written {
 }
 
 /** As many as src/points allows. */
-const maxCaptures = 20;
+const maxCaptures = 1_000;
 
 interface State {
   exists: boolean;
@@ -367,7 +367,8 @@ export class Oracle {
     const left = sum(hold.left.map(([, part]) => part));
     const points = request.points ?? left;
     if (points > left) return { refused: "LIMIT_EXCEEDED", left };
-    if (hold.captures.size >= maxCaptures) return { refused: "LIMIT_EXCEEDED" };
+    const isEnd = points === left || !request.more;
+    if (!isEnd && hold.captures.size >= maxCaptures - 1) return { refused: "LIMIT_EXCEEDED" };
     if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
     this.#advance(now);
     const taken: [Lot, number][] = [];
@@ -381,7 +382,7 @@ export class Oracle {
     const related = `h:${request.hold}`;
     const event = `${related}/capture/${request.id}`;
     const line = this.#write("CAPTURED", event, points, [], { request, related });
-    if (points === left || !request.more) {
+    if (isEnd) {
       if (points < left) this.#giveBack(request.hold, hold, request);
       hold.state = "CAPTURED";
     }

@@ -1,7 +1,7 @@
 /** Drills: tables of a workload restored to different moments, and all calls sent again. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { Hold } from "../../../src/holds/rules/hold.ts";
+import { type Hold, leftPointsOf } from "../../../src/holds/rules/hold.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { nameOf } from "../../../src/platform/engine/item-store.ts";
 import type { Records } from "../../../src/platform/ports/records.ts";
@@ -59,37 +59,25 @@ const sendSlowly = ({ deps, clock }: MemoryDeps, workload: readonly Step[][]): P
 const ofKind = <K extends keyof Records>(records: readonly Stored[], kind: K): Records[K][] =>
   records.filter(({ ref }) => ref.kind === kind).map(({ value }) => value as Records[K]);
 
-/** What is left of the points of a hold, its entries that its record knows, and the refunds. */
-const shownHold = ({ holdId, state, months, captures, release }: Hold) => {
-  const held = months.reduce((sum, { points }) => sum + points, 0);
-  const captured = captures.reduce((sum, { points }) => sum + points, 0);
-  const refunded = captures.reduce((sum, { refundedPoints = 0 }) => sum + refundedPoints, 0);
-  const left = state === "HELD" ? held - captured : 0;
-  return textOf(holdId, left, 1 + captures.length + (release ? 1 : 0), refunded);
-};
+/** What is left of the points of a hold, and its entries that its record knows. */
+const shownHold = (hold: Hold) =>
+  textOf(hold.holdId, leftPointsOf(hold), 1 + hold.captureCount + (hold.release ? 1 : 0));
 
-const textOf = (holdId: string, left: number, count: number, refunded: number): string =>
-  `${holdId}: ${left} left, ${count} entries, ${refunded} refunded`;
+const textOf = (holdId: string, left: number, count: number): string =>
+  `${holdId}: ${left} left, ${count} entries`;
 
 /** The same by the ledgers. */
 function heldByLedgers(records: readonly Stored[]): string[] {
-  const holds = new Map<string, { left: number; count: number; refunded: number }>();
-  for (const { event, type, points, relatedEvent = event } of ofKind(records, "entry")) {
-    const about = type === "REFUNDED" ? relatedEvent : event;
-    if (about.origin !== "h") continue;
-    const [holdId = ""] = about.eventId.split("/");
-    const hold = holds.get(holdId) ?? { left: 0, count: 0, refunded: 0 };
+  const holds = new Map<string, { left: number; count: number }>();
+  for (const { event, type, points } of ofKind(records, "entry")) {
+    if (event.origin !== "h") continue;
+    const [holdId = ""] = event.eventId.split("/");
+    const hold = holds.get(holdId) ?? { left: 0, count: 0 };
     holds.set(holdId, hold);
-    if (type === "REFUNDED") {
-      hold.refunded += points;
-      continue;
-    }
     hold.left += type === "HELD" ? points : -points;
     hold.count += 1;
   }
-  return [...holds]
-    .map(([id, { left, count, refunded }]) => textOf(id, left, count, refunded))
-    .sort();
+  return [...holds].map(([id, { left, count }]) => textOf(id, left, count)).sort();
 }
 
 /** The holds of which the records do not say what the ledgers say. */

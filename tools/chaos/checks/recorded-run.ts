@@ -171,14 +171,11 @@ const operationsOnHolds = (bob: readonly Entry[]) => [
 function holdsOf() {
   const hold = (holdId: string, state: string, entryNumber: number, points: number, rest = {}) => ({
     ...{ holdId, userId: "bob", state, entryNumber, until: 500_000, updateTime: 110 },
-    ...{ months: [{ month: 0, points }], captures: [], ...rest },
+    ...{ months: [{ month: 0, points }], capturedPoints: 0, captureCount: 0, ...rest },
   });
-  const captures = [
-    { eventId: "k-1", entryNumber: 4, points: 10 },
-    { eventId: "k-2", entryNumber: 5, points: 5 },
-  ];
+  const captured = { capturedPoints: 15, captureCount: 2 };
   return [
-    hold("h-1", "CAPTURED", 3, 30, { captures, release: { entryNumber: 6, points: 15 } }),
+    hold("h-1", "CAPTURED", 3, 30, { ...captured, release: { entryNumber: 6, points: 15 } }),
     hold("h-2", "RELEASED", 7, 20, { release: { entryNumber: 8, points: 20 } }),
     hold("h-3", "EXPIRED", 9, 8, { release: { entryNumber: 10, points: 8 }, until: 100 }),
     hold("h-4", "HELD", 11, 6),

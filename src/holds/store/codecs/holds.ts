@@ -7,8 +7,6 @@ import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
 import {
   either,
   field,
-  list,
-  map,
   number,
   numberOf,
   oneOf,
@@ -16,14 +14,14 @@ import {
   partOf,
   text,
   tuple,
-  unlessEmpty,
+  unless,
 } from "../../../platform/dynamodb/fields.ts";
 import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
 import { monthChanges } from "../../../points/store/codecs/points.ts";
 import { heldShardsOf } from "../../ports/holds.ts";
-import type { Capture, Hold, HoldState, Release } from "../../rules/hold.ts";
+import type { Hold, HoldState, Release } from "../../rules/hold.ts";
 
 export const hold = defineRecord<"hold">({
   table: "reservations",
@@ -45,20 +43,8 @@ export const hold = defineRecord<"hold">({
     heldTime: field("t", number),
     entryNumber: field("n", number),
     availablePoints: field("b", number),
-    captures: unlessEmpty(
-      "k",
-      list(
-        map<Capture>({
-          eventId: field("e", text),
-          hash: field("h", text),
-          points: field("p", number),
-          time: field("t", number),
-          entryNumber: field("n", number),
-          availablePoints: field("b", number),
-          refundedPoints: optional("f", number),
-        }),
-      ),
-    ),
+    capturedPoints: unless(0, "kp", number),
+    captureCount: unless(0, "k", number),
     release: optional(
       "e",
       tuple<Release>({ points: number, entryNumber: number, availablePoints: number }),

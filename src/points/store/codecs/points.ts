@@ -8,12 +8,12 @@ import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
 import {
   as,
   bool,
+  type Field,
   type Fields,
   field,
   flag,
   flat,
   group,
-  inKey,
   list,
   maybe,
   number,
@@ -27,7 +27,7 @@ import {
   unlessEmpty,
   unlessSame,
 } from "../../../platform/dynamodb/fields.ts";
-import { type Item, N, pad, S } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { type Item, N, pad, S, text as textIn } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { itemSize, valueSize } from "../../../platform/dynamodb/sdk/item-size.ts";
 import type { ItemCounter, Write } from "../../../platform/engine/item-store.ts";
 import { shardCount } from "../../contract/points.ts";
@@ -257,16 +257,44 @@ const packed = ({ value }: Write): AttributeValue => ({
 
 export const withoutSnapshot = ({ sm: _months, st: _totals, ...item }: Item): Item => item;
 
+/** The range key of an event, but for a capture. */
+const eventRange = "K";
+
+/**
+ * The id of the key of a capture, `program#user#h:hold/capture/id`: up to its hold, which is the
+ * hash key that all captures of the hold share, and behind that, the range key.
+ */
+const captureForm = /^([^#]*#[^#]*#h:[^/]*)\/(.*)$/;
+
+/** The id of the event key that an item is. */
+export function eventIdOf(item: Item): string {
+  const [id, range] = [textIn(item, "pk").slice(2), textIn(item, "sk")];
+  return range === eventRange ? id : `${id}/${range}`;
+}
+
+const eventInKey: Field<EventName> = {
+  attribute: "pk",
+  put: () => undefined,
+  get(item) {
+    const id = eventIdOf(item);
+    return parseEventName(id.slice(id.lastIndexOf("#") + 1));
+  },
+};
+
 export const event = defineRecord<"event">({
   table: "points",
-  key: (id) => ({ pk: S(`K#${id}`), sk: S("K") }),
+  key(id) {
+    const [, hold, capture] = captureForm.exec(id) ?? [];
+    return { pk: S(`K#${hold ?? id}`), sk: S(capture ?? eventRange) };
+  },
   fields: {
     hash: field("h", text),
     availablePoints: field("B", number),
     reversedPoints: unless(0, "u", number),
+    earlierPoints: optional("k", number),
     entry: group<Omit<LedgerEntry, "snapshot">>({
       number: field("n", number),
-      event: inKey("pk", (key) => parseEventName(key.slice(key.lastIndexOf("#") + 1))),
+      event: eventInKey,
       ...entryFields,
     }),
   },

@@ -42,9 +42,8 @@ export function pointsReads(
             Segment: segment,
             TotalSegments: segments,
             Limit: page.size,
-            FilterExpression: "sk = :k AND begins_with(pk, :p) AND n BETWEEN :from AND :to",
+            FilterExpression: "begins_with(pk, :p) AND n BETWEEN :from AND :to",
             ExpressionAttributeValues: {
-              ":k": { S: "K" },
               ":p": { S: `K#${programId}#${userId}#` },
               ":from": { N: String(from) },
               ":to": { N: String(to) },

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/holds/v1/hold.proto.
  */
 export const file_meguri_holds_v1_hold: GenFile = /*@__PURE__*/
-  fileDesc("ChptZWd1cmkvaG9sZHMvdjEvaG9sZC5wcm90bxIPbWVndXJpLmhvbGRzLnYxIqUGCgRIb2xkEhIKCnByb2dyYW1faWQYASABKAkSDwoHaG9sZF9pZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEg4KBnBvaW50cxgEIAEoAxIXCg9jYXB0dXJlZF9wb2ludHMYBSABKAMSFwoPcmVsZWFzZWRfcG9pbnRzGAYgASgDEioKBXN0YXRlGAcgASgOMhsubWVndXJpLmhvbGRzLnYxLkhvbGQuU3RhdGUSKQoFdW50aWwYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkQKFWV4cGlyZWRfcG9pbnRzX3BvbGljeRgJIAEoDjIlLm1lZ3VyaS5wb2ludHMudjEuRXhwaXJlZFBvaW50c1BvbGljeRIOCgZyZWFzb24YCiABKAkSKQoHY3JlYXRvchgLIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMZW50cnlfbnVtYmVyGA4gASgDEi8KCGNhcHR1cmVzGA8gAygLMh0ubWVndXJpLmhvbGRzLnYxLkhvbGQuQ2FwdHVyZRIcChRyZWxlYXNlX2VudHJ5X251bWJlchgQIAEoAxINCgVjYXVzZRgRIAEoCRqLAQoHQ2FwdHVyZRIQCghldmVudF9pZBgBIAEoCRIOCgZwb2ludHMYAiABKAMSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGVudHJ5X251bWJlchgEIAEoAxIXCg9yZWZ1bmRlZF9wb2ludHMYBSABKAMiaQoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIOCgpTVEFURV9IRUxEEAESEgoOU1RBVEVfQ0FQVFVSRUQQAhISCg5TVEFURV9SRUxFQVNFRBADEhEKDVNUQVRFX0VYUElSRUQQBEItWittZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9ob2xkcy92MTtob2xkc3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_points_v1_points_service]);
+  fileDesc("ChptZWd1cmkvaG9sZHMvdjEvaG9sZC5wcm90bxIPbWVndXJpLmhvbGRzLnYxIosGCgRIb2xkEhIKCnByb2dyYW1faWQYASABKAkSDwoHaG9sZF9pZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEg4KBnBvaW50cxgEIAEoAxIXCg9jYXB0dXJlZF9wb2ludHMYBSABKAMSFwoPcmVsZWFzZWRfcG9pbnRzGAYgASgDEioKBXN0YXRlGAcgASgOMhsubWVndXJpLmhvbGRzLnYxLkhvbGQuU3RhdGUSKQoFdW50aWwYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkQKFWV4cGlyZWRfcG9pbnRzX3BvbGljeRgJIAEoDjIlLm1lZ3VyaS5wb2ludHMudjEuRXhwaXJlZFBvaW50c1BvbGljeRIOCgZyZWFzb24YCiABKAkSKQoHY3JlYXRvchgLIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEi8KC2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMZW50cnlfbnVtYmVyGA4gASgDEhUKDWNhcHR1cmVzX2xlZnQYDyABKAUSHAoUcmVsZWFzZV9lbnRyeV9udW1iZXIYECABKAMSDQoFY2F1c2UYESABKAkaiwEKB0NhcHR1cmUSEAoIZXZlbnRfaWQYASABKAkSDgoGcG9pbnRzGAIgASgDEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxlbnRyeV9udW1iZXIYBCABKAMSFwoPcmVmdW5kZWRfcG9pbnRzGAUgASgDImkKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASDgoKU1RBVEVfSEVMRBABEhIKDlNUQVRFX0NBUFRVUkVEEAISEgoOU1RBVEVfUkVMRUFTRUQQAxIRCg1TVEFURV9FWFBJUkVEEARCLVorbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvaG9sZHMvdjE7aG9sZHN2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_points_v1_points_service]);
 
 /**
  * Hold is points of an account that are set aside: they cannot be used and do not expire until they
@@ -124,11 +124,12 @@ export type Hold = Message<"meguri.holds.v1.Hold"> & {
   entryNumber: bigint;
 
   /**
-   * The captures in their order, at most 20.
+   * How many more captures the hold takes, of 1,000 in all. The last one has to end the hold: with 1
+   * left, a capture after which points would stay held is refused. 0 unless the state is HELD.
    *
-   * @generated from field: repeated meguri.holds.v1.Hold.Capture captures = 15;
+   * @generated from field: int32 captures_left = 15;
    */
-  captures: Hold_Capture[];
+  capturesLeft: number;
 
   /**
    * The number of the ledger entry of the release. 0 when nothing was released.
@@ -154,7 +155,7 @@ export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
   messageDesc(file_meguri_holds_v1_hold, 0);
 
 /**
- * Capture took points of a hold for good.
+ * Capture took points of a hold for good. GetHold has the captures of a hold.
  *
  * @generated from message meguri.holds.v1.Hold.Capture
  */
@@ -174,7 +175,7 @@ export type Hold_Capture = Message<"meguri.holds.v1.Hold.Capture"> & {
   points: bigint;
 
   /**
-   * The instant of the capture.
+   * The instant at which it was recorded in the ledger.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
