@@ -28,14 +28,16 @@ export async function refundPoints(
   const { programId, userId, useEventId, holdId, points, expiredPointsPolicy } = input;
   if (holdId === undefined) return refundUse(deps, input);
   const ref = eventRef(programId, userId, eventName(captureEvent(holdId, useEventId)));
-  // What is read of a hold never changes, so that the transaction need not check the record.
-  const hold = (await deps.reader.get(holdRef({ programId, holdId })))?.value;
+  const holdName = holdRef({ programId, holdId });
+  // What is read of a hold never changes, so the transaction checks only that there is none.
+  const known = (await deps.reader.get(holdName))?.value;
   return changeAccount(deps, {
     input,
     operation: "refund",
     parameters: { useEventId, holdId, points, expired: expiredPointsPolicy },
     reads: [ref],
     decide(state, event, tx) {
+      const hold = known ?? tx.get(holdName);
       if (hold?.userId !== userId) throw holdNotFound(holdId);
       requireMayChange(hold, input);
       const captured = tx.get(ref);
