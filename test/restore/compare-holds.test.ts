@@ -213,7 +213,7 @@ test("the lost key of a capture is written again, with the months of its points"
   expect(rest.entry.changes.map(({ points }) => points)).toEqual([4, 1]);
 });
 
-test("the lost entry of a capture is restored from its key, and a wrong key is mended", async () => {
+test("a lost entry of a capture is restored from its key, and a wrong key mended", async () => {
   const fixture = createAccountFixture();
   const { deps, store, clock } = fixture;
   await grant(deps, "g", 100);

@@ -11,7 +11,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { randomFrom } from "../../test/support/models/random.ts";
 import { createHeldWrites, type HeldWrites } from "./held-writes.ts";
 import type { Isolation } from "./isolation.ts";
-import { createPartitions, type PartitionLimit } from "./partitions.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import {
   type Answer,
@@ -116,8 +115,6 @@ export type DynamoProxy = {
    * draws the same delays.
    */
   isolation(isolation: Isolation | undefined): void;
-  /** Limits the changes a second of each partition of an index; undefined switches it off. */
-  limitPartitions(limit: PartitionLimit | undefined): void;
   /** While down every connection is destroyed; requests on their way to the store arrive there. */
   down(isDown: boolean): void;
   /**
@@ -163,7 +160,6 @@ export async function startDynamoProxy(options: {
   });
   const held = createHeldWrites(WRITES);
   const context = { counters, faults, transactions, held, forward, stopping: stopping.signal };
-  const partitions = createPartitions(stopping.signal);
   let isDown = false;
   let underWay = 0;
   let skewMs: number | undefined;
@@ -175,7 +171,6 @@ export async function startDynamoProxy(options: {
     counters.add("requests", operation);
     hook?.(operation, body);
     const request = { operation, rawHeaders: req.rawHeaders, body };
-    await partitions.awaitTurn(request);
     const outcome = await answerRequest(request, context).catch(refuseUnsupported);
     recorder.keep(operation, body, outcome);
     if (outcome.lost === "silence") return;
@@ -208,7 +203,6 @@ export async function startDynamoProxy(options: {
     faults: faults.set,
     lock: transactions.lock,
     isolation: transactions.isolation,
-    limitPartitions: partitions.set,
     down(value) {
       isDown = value;
       if (value) server.closeAllConnections();
