@@ -4,7 +4,12 @@ import type { Deps } from "../../src/hub/deps.ts";
 import { camelCased, snakeCased } from "../../src/platform/contract/payload-names.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { JobSegmentResult } from "../../src/points/contract/jobs.ts";
-import { jobEnd, jobSegmentInput, jobStepInput } from "../../src/points/contract/payloads.ts";
+import {
+  jobEnd,
+  jobFileList,
+  jobSegmentInput,
+  jobStepInput,
+} from "../../src/points/contract/payloads.ts";
 import type { Job, JobName } from "../../src/points/rules/jobs.ts";
 import { allJobs } from "../../src/points/use-cases/jobs/all-jobs.ts";
 import {
@@ -72,10 +77,16 @@ export function jobActivities(deps: Deps, types: readonly JobType[] = allJobs) {
       return { cursor: next, file, sum };
     }),
 
+    /** Stores a list of the files of a run, and returns its name for the next run. */
+    storeFileList: checked([jobFileList], async (run): Promise<{ list?: string | undefined }> => {
+      const { type, job } = await find(run);
+      return { list: await type.storeList?.(deps, job, run) };
+    }),
+
     /** Completes a job, keeps its sum, and returns what operators read besides, in Markdown. */
-    finishJob: checked([jobEnd], async ({ sum, files, ...name }): Promise<{ text?: string }> => {
-      const { type, job } = await find(name);
-      const text = type.finish && (await heartbeatWhile(type.finish(deps, job, sum, files)));
+    finishJob: checked([jobEnd], async ({ sum, ...end }): Promise<{ text?: string }> => {
+      const { type, job } = await find(end);
+      const text = type.finish && (await heartbeatWhile(type.finish(deps, job, sum, end)));
       await storeSum(deps, job, sum);
       return text === undefined ? {} : { text };
     }),

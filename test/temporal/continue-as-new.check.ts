@@ -192,7 +192,18 @@ test("an export keeps its parts and its counts", async () => {
     expect(each.state).toBe("DONE");
     return each;
   });
-  expect((await client.workflow.getHandle(workflowId).describe()).runId).not.toBe(runId);
+  const last = client.workflow.getHandle(workflowId);
+  expect((await last.describe()).runId).not.toBe(runId);
+  // The input of a run does not grow with the files of those before it.
+  const { events } = await last.fetchHistory();
+  const begun = events?.[0]?.workflowExecutionStartedEventAttributes;
+  const [input] = (begun?.input?.payloads ?? []).map(({ data }) =>
+    Buffer.from(data ?? "").toString(),
+  );
+  expect(JSON.parse(input ?? "")).toMatchObject({
+    so_far: { list: expect.stringMatching(/^\.[0-9a-f]{64}\.list$/) },
+  });
+  expect(input).not.toContain("unfinished");
   const { manifest, lines } = await exports.read("shop/parts");
   expect(lines.toSorted()).toEqual(await linesByLists(stack, programId, window));
   expect(found.sum).toMatchObject({ entries: lines.length, parts: manifest.parts.length });

@@ -15,18 +15,15 @@ import { liabilityKind } from "../../src/points/contract/liability-reports.ts";
 import type { SegmentLeft } from "../../src/points/contract/payloads.ts";
 import { verificationKind } from "../../src/points/contract/verifications.ts";
 import type { JobRequest } from "../../src/points/rules/jobs.ts";
-import { refuse, unwrapRefusal } from "../failures.ts";
+import { unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { sweep } from "../sweep.ts";
 import { jobTiming } from "../timing.ts";
 
-/** A run keeps the list of files in one payload, about 150 bytes each, of at most 2 MB. */
-const maxFiles = 10_000;
-
 /** Returns the sum so far. */
 const sumSoFar = defineQuery<object>(jobQuery);
 
-const { beginJob, finishJob } = proxyActivities<Activities>(jobTiming.whole);
+const { beginJob, finishJob, storeFileList } = proxyActivities<Activities>(jobTiming.whole);
 const { sweepSegment } = proxyActivities<Activities>(jobTiming.segment);
 
 /**
@@ -58,7 +55,8 @@ export function jobWorkflow(kind: JobKind) {
     }
     const asked = request as JobRequest;
     const sentence = () => escapeMarkdown(kind.sentence(total, asked));
-    const files = [...(so_far?.files ?? [])];
+    const files: object[] = [];
+    let list = so_far?.list;
     const { sum, left } = await sweep(
       { sum: total, left: so_far?.left ?? segmentsOf(kind) },
       kind.segments,
@@ -66,7 +64,6 @@ export function jobWorkflow(kind: JobKind) {
         const { segments } = kind;
         const step = await sweepSegment({ ...name, segments, ...part });
         if (step.file) files.push(step.file);
-        if (files.length > maxFiles) throw refuse(tooManyFiles, "LIMIT_EXCEEDED");
         return { ...step.sum, cursor: step.cursor };
       },
       (sum) => {
@@ -75,10 +72,13 @@ export function jobWorkflow(kind: JobKind) {
       },
     );
     if (left.length > 0) {
-      const so_far = { request, sum, files, left };
+      if (files.length > 0) {
+        ({ list } = await unwrapRefusal(storeFileList({ ...name, files, list })));
+      }
+      const so_far = { request, sum, list, left };
       await continueAsNew<(input: JobRunInput) => Promise<object>>({ program_id, job_id, so_far });
     }
-    const { text } = await unwrapRefusal(finishJob({ ...name, sum, files }));
+    const { text } = await unwrapRefusal(finishJob({ ...name, sum, files, list }));
     setCurrentDetails([sentence(), ...(text ? [text] : [])].join("\n\n"));
     return sum;
   };
@@ -86,8 +86,6 @@ export function jobWorkflow(kind: JobKind) {
 
 const segmentsOf = ({ segments }: JobKind): SegmentLeft[] =>
   Array.from({ length: segments }, (_, segment) => ({ segment }));
-
-const tooManyFiles = `it has more than ${maxFiles} parts; ask for shorter times`;
 
 const beginning =
   "Reads what was asked for, and opens the destination of an export. While this is shown, the " +

@@ -33,8 +33,11 @@ export interface JobRunInput extends Omit<JobStepInput, "kind"> {
   readonly so_far?: JobProgress | undefined;
 }
 
-/** The results of the runs before this one, and the segments that they have left. */
-interface JobProgress extends Pick<JobEnd, "sum" | "files"> {
+/**
+ * The results of the runs before this one, and the segments that they have left. Their files are in
+ * the list that is named, because a payload takes 2 MB.
+ */
+interface JobProgress extends Pick<JobEnd, "sum" | "list"> {
   readonly request: object;
   readonly left: readonly SegmentLeft[];
 }

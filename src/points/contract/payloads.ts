@@ -55,6 +55,11 @@ const ofKind = z.custom<object>(
   "must be an object",
 );
 
+const jobFiles = { files: listOf(ofKind), list: text.optional() };
+
+/** Stores a list of files: those of a run. `list` names the one of the runs before it. */
+export const jobFileList = payload({ ...jobStep, ...jobFiles });
+
 /** Keeps the result of a job. */
-export const jobEnd = payload({ ...jobStep, sum: ofKind, files: listOf(ofKind) });
+export const jobEnd = payload({ ...jobStep, sum: ofKind, ...jobFiles });
 export type JobEnd = z.input<typeof jobEnd>;

@@ -49,9 +49,14 @@ export function createDestinations(
   };
 }
 
-/** The files of an export: its parts, its manifest, and what is not finished. */
-const ownFile =
-  /^(part-\d{1,3}-\d{6,9}\.jsonl\.gz|manifest\.json|\.[0-9a-f-]{36}\.(unfinished|part))$/;
+/** The files of an export: its parts, its manifest, what is not finished, and lists of that. */
+const ownFiles = [
+  /^part-\d{1,3}-\d{6,9}\.jsonl\.gz$/,
+  /^manifest\.json$/,
+  /^\.[0-9a-f-]{36}\.(unfinished|part)$/,
+  /^\.[0-9a-f]{64}\.list$/,
+];
+const isOwn = (name: string): boolean => ownFiles.some((form) => form.test(name));
 
 /** S3 lists up to 1,000 objects at once. */
 const pageSize = 1_000;
@@ -59,7 +64,7 @@ const pageSize = 1_000;
 /** Reads and writes no other files than those of an export, so that foreign ones stay. */
 function createExportFolder(destination: string, store: ObjectStore, folder: string): ExportFolder {
   const own = (name: string): string => {
-    if (!ownFile.test(name)) throw invalid("not the name of a file of an export", "name");
+    if (!isOwn(name)) throw invalid("not the name of a file of an export", "name");
     return `${folder}/${name}`;
   };
   const orFailure = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -69,7 +74,6 @@ function createExportFolder(destination: string, store: ObjectStore, folder: str
       throw error instanceof DomainError ? error : failureOf(destination, error as Error);
     }
   };
-  const isOwn = (name: string) => ownFile.test(name);
   return {
     read: (name) => orFailure(() => store.read(own(name))),
     write: (name, bytes) => {

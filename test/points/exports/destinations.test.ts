@@ -43,6 +43,7 @@ const destinations = () => createDestinations(definitions());
 const name = { programId: "shop", exportId: "2026-11" };
 const part = "part-0-000001.jsonl.gz";
 const unfinished = ".0b2f1c9e-6b4e-4f0a-9f53-0c8f2f7f3f10.unfinished";
+const list = `.${"0f".repeat(32)}.list`;
 const bytes = (text: string) => Buffer.from(text);
 const text = async (folder: ExportFolder, file: string) =>
   Buffer.from((await folder.read(file)) ?? "none").toString();
@@ -55,6 +56,9 @@ describe.each(["disk", "bucket"])("%s", (destination) => {
     await folder.write("manifest.json", bytes("one"));
     await folder.write("manifest.json", bytes("two"));
     await folder.write(unfinished, bytes("lines"));
+    await folder.write(list, bytes("names"));
+    expect(await text(folder, list)).toBe("names");
+    await folder.remove(list);
     expect(await text(folder, "manifest.json")).toBe("two");
     expect(await folder.rename(unfinished, part)).toBe(true);
     expect(await folder.rename(unfinished, part)).toBe(false);

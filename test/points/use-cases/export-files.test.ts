@@ -1,7 +1,12 @@
 /** Tests what an export does with files that are not as it has left them, on files in memory. */
 import { beforeEach, describe, expect, test } from "vitest";
 import type { ExportFolder, ExportManifest } from "../../../src/points/ports/exports.ts";
-import { finishExport, openExport } from "../../../src/points/use-cases/jobs/export-files.ts";
+import {
+  type ExportedFile,
+  finishExport,
+  openExport,
+  storeList,
+} from "../../../src/points/use-cases/jobs/export-files.ts";
 import { ledgerExport } from "../../../src/points/use-cases/jobs/export-ledger.ts";
 import { jobOf } from "../../support/fixtures/jobs.ts";
 import { exportPorts, namesIn } from "../../support/servers/export-ports.ts";
@@ -83,7 +88,7 @@ describe("a complete export", () => {
     const unfinished = ".0b2f1c9e-6b4e-4f0a-9f53-0c8f2f7f3f10.unfinished";
     await write(unfinished, "other lines");
     const file = { segment: 0, name: unfinished, entries: 1, bytes: 11, sha256: "1".repeat(64) };
-    await expect(finishExport(deps, job, exported, [file])).rejects.toMatchObject(final);
+    await expect(finishExport(deps, job, exported, { files: [file] })).rejects.toMatchObject(final);
     expect(Buffer.from((await folder.read(part)) ?? "").toString()).toBe("lines");
   });
 });
@@ -91,11 +96,73 @@ describe("a complete export", () => {
 test("an export with a file of another size, or without it, gets no manifest", async () => {
   const [written] = manifest.parts;
   const file = { ...(written ?? expect.fail()), segment: 0, name: ".x.unfinished" };
-  await expect(finishExport(deps, job, exported, [file])).rejects.toMatchObject(final);
+  await expect(finishExport(deps, job, exported, { files: [file] })).rejects.toMatchObject(final);
   await write(file.name, "line");
-  await expect(finishExport(deps, job, exported, [file])).rejects.toMatchObject(final);
+  await expect(finishExport(deps, job, exported, { files: [file] })).rejects.toMatchObject(final);
   expect(await namesIn(folder)).toEqual([file.name]);
   await write(file.name, "lines");
-  for (const _ of [1, 2]) await finishExport(deps, job, exported, [file]);
+  for (const _ of [1, 2]) await finishExport(deps, job, exported, { files: [file] });
   expect(await openExport(deps, job)).toEqual(exported);
+});
+
+describe("the files of an export with several runs", () => {
+  /** Writes a file of a step, as the step names it. */
+  const written = async (segment: number, number: number): Promise<ExportedFile> => {
+    const file = { segment, name: `.${segment}-${number}.unfinished`, entries: 1, bytes: 5 };
+    await write(file.name, "lines");
+    return { ...file, sha256: String(number).repeat(64) };
+  };
+  const sum = { ...exported, entries: 5, parts: 5, bytes: 25 };
+
+  /** Stores the lists of two runs, and returns the files of the last one. */
+  async function runs() {
+    const first = await storeList(deps, job, { files: [await written(1, 1), await written(0, 1)] });
+    const files = [await written(1, 2), await written(0, 2)];
+    const list = await storeList(deps, job, { files, list: first });
+    return { first, list, files: [await written(1, 3)] };
+  }
+
+  const digests = async () => {
+    const content = await folder.read("manifest.json");
+    const { parts } = deps.exportFormat.readManifest(Buffer.from(content ?? "").toString());
+    return parts.map(({ name, sha256 }) => [name, sha256[0]]);
+  };
+  const complete = [
+    ["part-0-000001.jsonl.gz", "1"],
+    ["part-0-000002.jsonl.gz", "2"],
+    ["part-1-000001.jsonl.gz", "1"],
+    ["part-1-000002.jsonl.gz", "2"],
+    ["part-1-000003.jsonl.gz", "3"],
+  ];
+
+  test("become parts in the order of the runs, and the lists are deleted", async () => {
+    const listed = await runs();
+    for (const _ of [1, 2]) await finishExport(deps, job, sum, listed);
+    expect(await digests()).toEqual(complete);
+    const names = ["manifest.json", ...complete.map(([name]) => name)];
+    expect((await namesIn(folder)).toSorted()).toEqual(names);
+    expect(await openExport(deps, job)).toEqual(sum);
+  });
+
+  test("are completed when an attempt has ended behind the manifest", async () => {
+    const listed = await runs();
+    const contentOf = async (name: string) => (await folder.read(name)) ?? expect.fail();
+    const first = await contentOf(listed.first);
+    await finishExport(deps, job, sum, listed);
+    await folder.write(listed.first, first);
+    await finishExport(deps, job, sum, listed);
+    expect(await namesIn(folder)).not.toContain(listed.first);
+    const another = finishExport(deps, job, { ...sum, entries: 6 }, listed);
+    await expect(another).rejects.toMatchObject(final);
+  });
+
+  test.each(["", '{"files":[]}', undefined])("are none with %j as a list", async (content) => {
+    const listed = await runs();
+    const { first } = listed;
+    await (content === undefined ? folder.remove(first) : write(first, content));
+    await expect(finishExport(deps, job, sum, listed)).rejects.toMatchObject(final);
+    expect(await namesIn(folder)).toContain(".1-3.unfinished");
+    expect(await openExport(deps, job)).toBeUndefined();
+    expect(await namesIn(folder)).toEqual([]);
+  });
 });

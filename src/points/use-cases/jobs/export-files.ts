@@ -1,5 +1,7 @@
 /** The files of an export: begins them, gives the parts their names, and completes them. */
 
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { ExportedEntries, ExportRequest } from "../../contract/exports.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -12,6 +14,7 @@ import type {
   ExportWindow,
 } from "../../ports/exports.ts";
 import type { Job } from "../../rules/jobs.ts";
+import type { JobFiles } from "./jobs.ts";
 
 export type ExportJob = Job<ExportedEntries, ExportRequest>;
 
@@ -22,7 +25,7 @@ export interface ExportedFile extends ExportedPart {
 
 type FileDeps = Pick<Deps, "exportDestinations" | "exportFormat">;
 
-/** The file that is written last, which lists the parts. */
+/** The file that lists the parts. It is written when they have their names. */
 const manifestName = "manifest.json";
 
 const nameOf = ({ programId, jobId: exportId }: ExportJob): ExportName => ({ programId, exportId });
@@ -45,12 +48,20 @@ export async function openExport(
   deps: FileDeps,
   job: ExportJob,
 ): Promise<ExportedEntries | undefined> {
+  const complete = await completeExport(deps, job);
+  const folder = folderOf(deps, job);
+  if (!complete) for (const name of (await folder.sizes()).keys()) await folder.remove(name);
+  return complete;
+}
+
+/** Returns the counts of an export that is complete. Refusals: as openExport. */
+async function completeExport(
+  deps: FileDeps,
+  job: ExportJob,
+): Promise<ExportedEntries | undefined> {
   const folder = folderOf(deps, job);
   const found = await folder.read(manifestName);
-  if (found === undefined) {
-    for (const name of (await folder.sizes()).keys()) await folder.remove(name);
-    return undefined;
-  }
+  if (found === undefined) return undefined;
   const { entries, parts, unreadable, unreadables, window, ...name } = readManifest(
     deps.exportFormat,
     found,
@@ -82,24 +93,80 @@ function readManifest(exportFormat: ExportFormat, content: Uint8Array): ExportMa
   }
 }
 
+/** A list of files in the folder: those of a run, and the name of the list of the runs before. */
+type FileList = JobFiles<ExportedFile>;
+
+/**
+ * Writes a list, whose name is the digest of its content, so that another content is another list.
+ * Returns the name.
+ */
+export async function storeList(
+  deps: Pick<Deps, "exportDestinations">,
+  job: ExportJob,
+  { files, list }: FileList,
+): Promise<string> {
+  const content = Buffer.from(JSON.stringify({ files, list }));
+  const name = listName(content);
+  await folderOf(deps, job).write(name, content);
+  return name;
+}
+
+const listName = (content: Uint8Array): string =>
+  `.${createHash("sha256").update(content).digest("hex")}.list`;
+
+/** Returns the files of all runs in their order; undefined when a list is gone or was changed. */
+async function allFiles(
+  folder: ExportFolder,
+  { files, list }: FileList,
+): Promise<readonly ExportedFile[] | undefined> {
+  const runs = [files];
+  for (let name = list; name !== undefined; ) {
+    const content = await folder.read(name);
+    if (content === undefined || listName(content) !== name) return undefined;
+    const found: FileList = JSON.parse(Buffer.from(content).toString());
+    runs.unshift(found.files);
+    name = found.list;
+  }
+  return runs.flat();
+}
+
 /**
  * Gives the files of the steps the names of parts, in the order in which each segment was read,
- * deletes all other files, and writes the manifest. May be repeated. Refuses to replace a part of a
+ * deletes all other files, and writes the manifest. May be repeated: the lists are deleted behind
+ * the manifest, and without them it has to have the same counts. Refuses to replace a part of a
  * complete export, as a run would that was reset or started twice.
  */
 export async function finishExport(
+  deps: FileDeps,
+  job: ExportJob,
+  sum: ExportedEntries,
+  listed: FileList,
+): Promise<void> {
+  const folder = folderOf(deps, job);
+  const files = await allFiles(folder, listed);
+  if (files) await nameParts(deps, job, sum, files);
+  else if (!isDeepStrictEqual(await completeExport(deps, job), sum)) {
+    throw wrong("a list of its files was changed or deleted; start the export again");
+  }
+  for (const name of (await folder.sizes()).keys()) if (isList(name)) await folder.remove(name);
+}
+
+const isList = (name: string): boolean => name.endsWith(".list");
+
+async function nameParts(
   deps: FileDeps,
   job: ExportJob,
   { entries, unreadable, unreadables }: ExportedEntries,
   files: readonly ExportedFile[],
 ): Promise<void> {
   const folder = folderOf(deps, job);
-  const parts = files
-    .toSorted((a, b) => a.segment - b.segment)
-    .map(({ segment, ...file }, i, sorted) => {
-      const number = i + 1 - sorted.findIndex((each) => each.segment === segment);
-      return { ...file, written: file.name, name: partName(segment, number) };
-    });
+  const numbers = new Map<number, number>();
+  const bySegment = files.toSorted((a, b) => a.segment - b.segment);
+  const parts = bySegment.map(({ segment, ...file }) => {
+    const number = (numbers.get(segment) ?? 0) + 1;
+    numbers.set(segment, number);
+    return { ...file, written: file.name, name: partName(segment, number) };
+  });
   const manifest = `${deps.exportFormat.manifest({
     ...nameOf(job),
     window: windowOf(job),
@@ -113,7 +180,7 @@ export async function finishExport(
     throw wrong("the export is complete already; delete manifest.json to export again");
   }
   const left = new Map(await folder.sizes());
-  left.delete(manifestName);
+  for (const name of left.keys()) if (name === manifestName || isList(name)) left.delete(name);
   for (const { name, written, bytes } of parts) {
     const isRenamed = left.get(written) === bytes && (await folder.rename(written, name));
     // Another attempt may have renamed it, before this one or beside it.

@@ -2,9 +2,15 @@
 import { DomainError } from "../../../platform/words/errors.ts";
 import { type ExportedEntries, type ExportRequest, exportKind } from "../../contract/exports.ts";
 import { lateEntriesMs } from "../../rules/ledger.ts";
-import { type ExportedFile, finishExport, folderOf, openExport } from "./export-files.ts";
+import {
+  type ExportedFile,
+  finishExport,
+  folderOf,
+  openExport,
+  storeList,
+} from "./export-files.ts";
 import { exportSegment } from "./export-segment.ts";
-import type { JobType } from "./jobs.ts";
+import type { JobFiles, JobType } from "./jobs.ts";
 
 /** Refuses, with INVALID_REQUEST, an instant at which entries may still be recorded. */
 export const ledgerExport: JobType<ExportedEntries, ExportRequest> = {
@@ -25,8 +31,10 @@ export const ledgerExport: JobType<ExportedEntries, ExportRequest> = {
   step: (deps, job, segment, _start, from, shouldContinue, warn) =>
     exportSegment(deps, job, segment, from, shouldContinue, warn),
 
+  storeList: (deps, job, files) => storeList(deps, job, files as JobFiles<ExportedFile>),
+
   async finish(deps, job, sum, files) {
-    await finishExport(deps, job, sum, files as readonly ExportedFile[]);
+    await finishExport(deps, job, sum, files as JobFiles<ExportedFile>);
     return "The manifest is written.";
   },
 };

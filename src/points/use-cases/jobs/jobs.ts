@@ -50,13 +50,21 @@ export interface JobType<Sum extends object = object, Request extends JobRequest
   ): Promise<StepResult<Sum>>;
   /** Whether a step makes a file, so that it takes longer, and there are fewer of them. */
   readonly makesFiles?: true | undefined;
+  /** Stores a list of files, and returns its name. */
+  storeList?(deps: Deps, job: Job<Sum, Request>, files: JobFiles): Promise<string>;
   /** Completes the job, and returns the rest of what operators read, in Markdown. */
   finish?(
     deps: Deps,
     job: Job<Sum, Request>,
     sum: Sum,
-    files: readonly object[],
+    files: JobFiles,
   ): Promise<string | undefined>;
+}
+
+/** The files of a run of a job, and the name of the list of those of the runs before it. */
+export interface JobFiles<File extends object = object> {
+  readonly files: readonly File[];
+  readonly list?: string | undefined;
 }
 
 /** Starts or names a job of a kind. */

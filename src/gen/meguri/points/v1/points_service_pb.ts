@@ -2143,8 +2143,7 @@ export const PointsService: GenService<{
    *
    * It reads every account, some 35 of them in a read unit, and the ledgers of those that have changed
    * since create_time_from: 1 or 2 read units each where little was recorded in between and later.
-   * An export has up to 10,000 parts. A part ends with 16 MiB or after a minute, and four are written
-   * at a time, so a longer one than about two days of writing FAILS: ask for shorter times.
+   * It has as many parts as it needs: a part ends with 16 MiB or after a minute.
    *
    * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (no such destination, or create_time_before is not
    * after create_time_from, or less than 16 minutes ago: entries may still be recorded with such
