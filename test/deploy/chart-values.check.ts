@@ -44,7 +44,25 @@ test.each([
   ],
   [{ networkPolicy: { callers: [{}] } }, /callers\/0.*minProperties/],
   [{ networkPolicy: { egressPorts: ["6379"] } }, /egressPorts\/0.*want integer/],
+  [{ podLabels: { "app.kubernetes.io/name": "shop" } }, /podLabels\/app.kubernetes.io.*false/],
+  [{ worker: { podLabels: { "helm.sh/chart": "shop" } } }, /worker\/podLabels\/helm.sh.*false/],
+  [{ extraEnv: [{ name: "MEGURI_PORT", value: "9090" }] }, /extraEnv\/0\/name.*not/],
+  [{ server: { extraEnv: [{ name: "NODE_ENV", value: "test" }] } }, /extraEnv\/0\/name.*not/],
+  [{ setup: { extraContainers: [{ name: "a" }] } }, /setup.*'extraContainers' not allowed/],
+  [{ affinity: { podAffinty: {} } }, /affinity.*'podAffinty' not allowed/],
+  [{ fullnameOverride: "Points" }, /fullnameOverride.*pattern/],
+  [{ nameOverride: "a-name-of-more-than-20" }, /nameOverride.*pattern/],
+  [{ service: { type: "ExternalName" } }, /service\/type.*'ClusterIP'/],
+  [{ ingress: { enabled: true } }, /ingress\/hosts.*minItems/],
+  [{ ingress: { servicePort: "operators" } }, /ingress\/servicePort.*'grpc', 'http1'/],
+  [{ gateway: { grpcRoute: { enabled: true } } }, /grpcRoute\/parentRefs.*minItems/],
   [{ monitoring: { rules: "yes" } }, /monitoring\/rules.*want boolean/],
 ])("values with %j are refused", async (values, message) => {
   await expect(render("eks", values, folder)).rejects.toThrow(message);
+});
+
+test("a route of a gateway is refused where servers verify certificates of clients", async () => {
+  const values = { gateway: { httpRoute: { enabled: true, parentRefs: [{ name: "a" }] } } };
+  const message = /gateway: needs MEGURI_AUTH jwt/;
+  await expect(render("everything", values, folder)).rejects.toThrow(message);
 });

@@ -1,16 +1,24 @@
 {{/* Names and labels. */}}
 
+{{/* The beginning of all names. */}}
 {{- define "meguri.name" -}}
-{{- if contains "meguri" .Release.Name -}}
+{{- $name := include "meguri.appName" . -}}
+{{- if .Values.fullnameOverride -}}
+{{ .Values.fullnameOverride }}
+{{- else if contains $name .Release.Name -}}
 {{ .Release.Name | trunc 40 | trimSuffix "-" }}
 {{- else -}}
-{{ printf "%s-meguri" (.Release.Name | trunc 33 | trimSuffix "-") }}
+{{ printf "%s-%s" (.Release.Name | trunc (int (sub 39 (len $name))) | trimSuffix "-") $name }}
 {{- end -}}
+{{- end }}
+
+{{- define "meguri.appName" -}}
+{{ .Values.nameOverride | default "meguri" }}
 {{- end }}
 
 {{/* What selects the pods of a component. Takes a dict of root and component. */}}
 {{- define "meguri.selector" -}}
-app.kubernetes.io/name: meguri
+app.kubernetes.io/name: {{ include "meguri.appName" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
@@ -22,12 +30,20 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 
-{{/* Metadata of an object. Takes a dict of root, component and, optionally, suffix. */}}
+{{/* Metadata of an object. Takes a dict of root, component and, optionally, suffix or name. */}}
 {{- define "meguri.metadata" -}}
-name: {{ include "meguri.name" .root }}-{{ .component }}{{ .suffix | default "" }}
+{{- $name := printf "%s-%s%s" (include "meguri.name" .root) .component (.suffix | default "") -}}
+name: {{ .name | default $name }}
 namespace: {{ .root.Release.Namespace }}
 labels:
   {{- include "meguri.labels" . | nindent 2 }}
+{{- end }}
+
+{{/* The service account of a component: an own one, the one that is named, or the namespace's. */}}
+{{- define "meguri.serviceAccountName" -}}
+{{- $account := (get .root.Values .component).serviceAccount -}}
+{{- $own := printf "%s-%s" (include "meguri.name" .root) .component -}}
+{{ $account.name | default ($account.create | ternary $own "default") }}
 {{- end }}
 
 {{/*

@@ -1,36 +1,73 @@
 {{/* What the pods of server, worker and setup have in common. */}}
 
+{{/*
+The values of the pods of a component, as YAML: those for all pods, and on top of them its own. Own
+objects are laid over by their keys; own lists and texts replace.
+*/}}
+{{- define "meguri.podValues" -}}
+{{- $own := get .root.Values .component }}
+{{- $values := dict }}
+{{- range $name := list "podLabels" "podAnnotations" "nodeSelector" "tolerations" "affinity"
+  "topologySpreadConstraints" "priorityClassName" "podSecurityContext" "securityContext"
+  "extraEnv" "extraEnvFrom" "extraVolumes" "extraVolumeMounts" }}
+{{- $value := get $.root.Values $name }}
+{{- if kindIs "map" $value }}
+{{- $value = deepCopy $value }}
+{{- range $key, $each := get $own $name | default dict }}
+{{- $_ := set $value $key $each }}
+{{- end }}
+{{- else if get $own $name }}
+{{- $value = get $own $name }}
+{{- end }}
+{{- $_ := set $values $name $value }}
+{{- end }}
+{{- toYaml $values }}
+{{- end }}
+
+{{/* Metadata of every pod. Takes a dict of root and component. */}}
+{{- define "meguri.podMetadata" -}}
+{{- $values := include "meguri.podValues" . | fromYaml -}}
+labels:
+  {{- include "meguri.labels" . | nindent 2 }}
+  {{- with $values.podLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with $values.podAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{/* Fields of every pod but its containers. Takes a dict of root and component. */}}
 {{- define "meguri.pod" -}}
-serviceAccountName: {{ include "meguri.name" .root }}-{{ .component }}
+{{- $values := include "meguri.podValues" . | fromYaml -}}
+serviceAccountName: {{ include "meguri.serviceAccountName" . }}
 automountServiceAccountToken: false
 # Kubernetes would add variables such as MEGURI_PORT for services of this name.
 enableServiceLinks: false
+{{- with $values.podSecurityContext }}
 securityContext:
-  runAsNonRoot: true
-  runAsUser: 1000
-  runAsGroup: 1000
-  # The files of Secrets are of this group.
-  fsGroup: 1000
-  seccompProfile:
-    type: RuntimeDefault
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
   - name: {{ . }}
   {{- end }}
 {{- end }}
-{{- with .root.Values.nodeSelector }}
-nodeSelector:
+{{- range $name := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
+{{- with get $values $name }}
+{{ $name }}:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .root.Values.tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with include "meguri.volumes" (dict "root" .root "process" .component) }}
+{{- $volumes := include "meguri.volumes" (dict "root" .root "process" .component) }}
+{{- if or $volumes $values.extraVolumes }}
 volumes:
-  {{- . | nindent 2 }}
+  {{- $volumes | nindent 2 }}
+  {{- with $values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 {{- end }}
 
@@ -39,37 +76,46 @@ Fields of every container but its name, command and probes. Takes a dict of root
 image and resources it has) and process (whose variables and files it has).
 */}}
 {{- define "meguri.container" -}}
-{{- $values := get .root.Values .component }}
-{{- $tag := $values.imageTag | default .root.Values.image.tag }}
+{{- $own := get .root.Values .component }}
+{{- $values := include "meguri.podValues" . | fromYaml }}
+{{- $tag := $own.imageTag | default .root.Values.image.tag }}
 image: {{ printf "%s:%s" .root.Values.image.repository $tag | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+{{- with $values.securityContext }}
 securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities:
-    drop: [ALL]
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 env:
   {{- include "meguri.env" . | nindent 2 }}
-{{- with include "meguri.volumeMounts" . }}
+  {{- with $values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with $values.extraEnvFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- $mounts := include "meguri.volumeMounts" . }}
+{{- if or $mounts $values.extraVolumeMounts }}
 volumeMounts:
-  {{- . | nindent 2 }}
+  {{- $mounts | nindent 2 }}
+  {{- with $values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 resources:
-  {{- toYaml $values.resources | nindent 2 }}
+  {{- toYaml $own.resources | nindent 2 }}
 {{- end }}
 
-{{/* Spreads pods over zones and nodes, those of each version by themselves. */}}
+{{/* Spreads the pods of a component: a constraint without a selector is about these pods. */}}
 {{- define "meguri.spread" -}}
+{{- $constraints := (include "meguri.podValues" . | fromYaml).topologySpreadConstraints -}}
+{{- range $constraints }}
+{{- if not .labelSelector }}
+{{- $_ := set . "labelSelector" (dict "matchLabels" (include "meguri.selector" $ | fromYaml)) }}
+{{- end }}
+{{- end -}}
 topologySpreadConstraints:
-  {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
-  - topologyKey: {{ . }}
-    maxSkew: 1
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector:
-      matchLabels:
-        {{- include "meguri.selector" $ | nindent 8 }}
-    matchLabelKeys: [pod-template-hash]
-  {{- end }}
+  {{- toYaml $constraints | nindent 2 }}
 {{- end }}
 
 {{/* The drain in whole seconds, rounded up. */}}

@@ -24,16 +24,20 @@ export const exampleFile = (name: string) => `${chartFolder}/examples/${name}.ya
 /** The values that an example sets. */
 const readExample = (name: string) => parse(readFileSync(exampleFile(name), "utf8"));
 
-/** Runs Helm on the chart with values, which it reads on top of the chart's own. */
-export async function helm(command: readonly string[], valuesFile: string): Promise<string> {
-  const args = [...command, chartFolder, "--kube-version", kubeVersion, "--values", valuesFile];
+/** Runs Helm on a chart with values, which it reads on top of the chart's own. */
+export async function helm(
+  command: readonly string[],
+  valuesFile: string,
+  chart: string = chartFolder,
+): Promise<string> {
+  const args = [...command, chart, "--kube-version", kubeVersion, "--values", valuesFile];
   const { stdout } = await run(await findHelm(), args, { maxBuffer: 2 ** 26 });
   return stdout;
 }
 
 /** The manifest of the release `meguri` in the namespace `shop`. */
-export const template = (valuesFile: string) =>
-  helm(["template", "meguri", "--namespace", "shop"], valuesFile);
+export const template = (valuesFile: string, chart?: string) =>
+  helm(["template", "meguri", "--namespace", "shop"], valuesFile, chart);
 
 // biome-ignore lint/suspicious/noExplicitAny: objects of Kubernetes have many types.
 export type KubernetesObject = any;
