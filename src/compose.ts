@@ -273,6 +273,8 @@ const composeDestinations = ({ exportDestinations: file }: Config): ExportDestin
 const composeReporter = (config: Config): CountedReporter => {
   const { slackWebhookUrl: webhookUrl, temporalUiUrl, temporalNamespace } = config;
   if (webhookUrl === undefined) return countFailedReports(noReporter);
-  const links = createWorkflowLinks(temporalUiUrl, temporalNamespace);
+  const links = temporalUiUrl
+    ? createWorkflowLinks(temporalUiUrl, temporalNamespace)
+    : () => undefined;
   return countFailedReports(createSlackReporter({ webhookUrl, links }));
 };

@@ -52,6 +52,7 @@ export function serverChecks(env: NodeJS.ProcessEnv): Check[] {
     { name: "temporal", run: () => withTemporal(config, checkTemporal) },
     { name: "search attributes", run: () => withTemporal(config, checkSearchAttributes) },
     { name: "schedules", run: () => withTemporal(config, checkSchedules) },
+    { name: "reports", run: async () => describeReports(config) },
   ];
 }
 
@@ -66,6 +67,14 @@ function checkConfiguration(env: NodeJS.ProcessEnv): string {
     const text = [...error.problems].map((problem) => problem.join(" ")).join("; ");
     throw new CheckFailed(text, "Correct the variables; docs/run/configuration.md lists them.");
   }
+}
+
+/** Reports and their links are optional, so nothing fails without them. */
+function describeReports({ slackWebhookUrl, temporalUiUrl }: Config): string {
+  if (slackWebhookUrl === undefined) return "none are sent, without MEGURI_SLACK_WEBHOOK_URL";
+  return temporalUiUrl === undefined
+    ? "sent to Slack without links to workflows; set MEGURI_TEMPORAL_UI_URL"
+    : `sent to Slack with links to ${temporalUiUrl}`;
 }
 
 /** Compares the tables with their definitions, then the clock with DynamoDB's answers. */

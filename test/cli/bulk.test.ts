@@ -9,7 +9,7 @@ import { formatTime } from "../../packages/cli/src/output.ts";
 import { createRowRate } from "../../packages/cli/src/row-rate.ts";
 import { run } from "../../packages/cli/src/run.ts";
 import { advanceBulkGrant } from "../../src/bulk-grants/use-cases/advance.ts";
-import { finishRun } from "../../src/bulk-grants/use-cases/run.ts";
+import { finishRun, runBlocks } from "../../src/bulk-grants/use-cases/run.ts";
 import { formatInstant } from "../../src/platform/words/month.ts";
 import { completeCheck, grantRows, submitLines } from "../support/fixtures/bulk-grant-calls.ts";
 import { enforceRules } from "../support/fixtures/bulk-rules.ts";
@@ -191,6 +191,41 @@ test("what is known of a revision is shown as soon as it is checked", async () =
   expect(stdout).toMatch(/^summary\treason\tsum: 2 rows, 40 points$/m);
   const json = await meguri("bulk", "show", "summed", "--json");
   expect(JSON.parse(json.stdout).summary).toMatchObject({ maxPoints: "30", frozenCount: 0 });
+});
+
+test("a reversal waits while the other one is being cancelled, and says for what", async () => {
+  const name = { programId: "default", bulkGrantId: "stopped" };
+  const { bulkGrantId } = name;
+  await submitLines(server, { bulkGrantId }, "stop1,10,", "stop2,20,");
+  const { digest } = await completeCheck(server, bulkGrantId);
+  await server.clientsOf("mika").bulkGrants.approveBulkGrant({ bulkGrantId, digest });
+  await advanceBulkGrant(server.deps, name);
+  const reverse = ["bulk", "reverse", "stopped-back", bulkGrantId, "--force"];
+  const early = await meguri(...reverse);
+  expect([early.code, early.stderr]).toEqual([1, expect.stringContaining("or cancel it first")]);
+  const range = { ...name, revision: 1, run: 1, from: 0, to: 1 };
+  await runBlocks(
+    server.deps,
+    range,
+    () => true,
+    () => undefined,
+  );
+  await server.bulkGrants.cancelBulkGrant({ bulkGrantId });
+  const byCall = server.bulkGrants.reverseBulkGrant({
+    bulkGrantId: "stopped-back",
+    reversedBulkGrantId: bulkGrantId,
+  });
+  await expect(byCall).rejects.toThrow("is reversed when the rows under way are counted");
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const reversing = runWith(reverse, stdout, stderr);
+  await eventually(async () => {
+    expect(`${stderr.read() ?? ""}`).toContain("stopped is being cancelled; waits until the rows");
+  });
+  await finishRun(server.deps, name, 1, async () => {});
+  expect([await reversing, `${stdout.read()}`]).toEqual([
+    0,
+    expect.stringContaining("stopped-back: VALIDATING, revision 1, 2 rows, 30 points"),
+  ]);
 });
 
 test("a reversal that was rejected is submitted again without a sheet", async () => {

@@ -2,6 +2,7 @@
 import { CreateTableCommand, DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { doctor } from "../../src/ops/doctor.ts";
+import { serverChecks } from "../../src/ops/doctor-checks.ts";
 import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import { createProgram } from "../../src/points/use-cases/programs/commands.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
@@ -53,7 +54,26 @@ test("missing schedules are found, and a set-up that is right passes", async () 
     "temporal",
     "search attributes",
     "schedules",
+    "reports",
   ]);
+});
+
+test.each([
+  [{}, "none are sent, without MEGURI_SLACK_WEBHOOK_URL"],
+  [
+    { MEGURI_SLACK_WEBHOOK_URL: "https://hooks.example/secret" },
+    "sent to Slack with links to http://127.0.0.1:8233",
+  ],
+  [
+    {
+      MEGURI_SLACK_WEBHOOK_URL: "https://hooks.example/secret",
+      MEGURI_TEMPORAL_ADDRESS: "temporal.invalid:7233",
+    },
+    "sent to Slack without links to workflows; set MEGURI_TEMPORAL_UI_URL",
+  ],
+])("with %o the reports are said to be %s", async (variables, found) => {
+  const reports = serverChecks({ ...env, ...variables }).find(({ name }) => name === "reports");
+  expect(await reports?.run()).toBe(found);
 });
 
 test("without --json each line says ok or FAILED, and what to do", async () => {

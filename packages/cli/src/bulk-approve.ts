@@ -24,6 +24,7 @@ import {
   title,
 } from "./options.ts";
 import { line, printable, quantity } from "./output.ts";
+import type { Session } from "./session.ts";
 
 export const approve = says(BulkGrantService.method.approveBulkGrant, {
   summary: "approve a bulk grant of somebody else",
@@ -72,8 +73,9 @@ export const reverse = runs(ReverseBulkGrantRequestSchema, {
   summary: "take back what a bulk grant has granted",
   description:
     "Submits a bulk grant that revokes what another one has granted, as far as the points are " +
-    "still there. It shows what was granted, and asks; with --force it does not. A reversal is " +
-    "checked and approved like any bulk grant.",
+    "still there. It shows what was granted, and asks; with --force it does not. While the other " +
+    "one is being cancelled, it waits for its end. A reversal is checked and approved like any " +
+    "bulk grant.",
   takes: [
     "<id> = bulkGrantId: the id of the reversal, which you choose",
     "<reversed-id> = reversedBulkGrantId: the bulk grant whose points are taken back",
@@ -89,7 +91,7 @@ export const reverse = runs(ReverseBulkGrantRequestSchema, {
   async run(session, request, { force }) {
     const { meguri, out, io, call } = session;
     const { programId, reversedBulkGrantId: bulkGrantId, executeTime } = request;
-    const reversed = await meguri.bulkGrants.getBulkGrant({ programId, bulkGrantId }, call);
+    const reversed = await readEnded(session, { programId, bulkGrantId });
     if (reversed.bulkGrant === undefined) return;
     if (!out.isJson) await write(io.stderr, out.table(linesOf(facts, reversed.bulkGrant)));
     if (!force) {
@@ -108,6 +110,21 @@ export const reverse = runs(ReverseBulkGrantRequestSchema, {
     await reportSubmission(session, answer);
   },
 });
+
+/** Reads a bulk grant. While it is being cancelled, waits for the end of its run first. */
+async function readEnded(
+  { meguri, out, call }: Session,
+  name: { readonly programId: string; readonly bulkGrantId: string },
+): Promise<GetBulkGrantResponse> {
+  const found = await meguri.bulkGrants.getBulkGrant(name, call);
+  if (!found.bulkGrant?.cancelRequest) return found;
+  const waits = "is being cancelled; waits until the rows under way are counted";
+  await out.note(printable(`${name.bulkGrantId} ${waits}`));
+  for await (const { bulkGrant } of meguri.watchBulkGrant(name, call)) {
+    if (bulkGrant && !bulkGrant.cancelRequest) break;
+  }
+  return meguri.bulkGrants.getBulkGrant(name, call);
+}
 
 /** The points that the current revision and, of its rows, the earlier ones have granted. */
 const grantedPoints = ({ bulkGrant, progress }: GetBulkGrantResponse): bigint =>

@@ -5,13 +5,13 @@ import type { BulkGrantReport } from "../ports/bulk-grants.ts";
 import type { BulkGrant } from "../rules/bulk-grant.ts";
 import { countsText, detailsOf, factsOf, type TextLine } from "../rules/bulk-grant-text.ts";
 import { summaryText } from "../rules/summary-text.ts";
-import { escaped, link, mrkdwn } from "./mrkdwn.ts";
+import { escaped, link, mrkdwn, workflowPlace } from "./mrkdwn.ts";
 
 /** The lines of a summary that a message has. All others are where its links lead. */
 const shown: ReadonlySet<string> = new Set(["largest rows", "accounts", "changes"]);
 
 /** Returns the text of the report. Every value in it is escaped, so that none is a command. */
-export function messageOf(report: BulkGrantReport, workflowUrl: string): string {
+export function messageOf(report: BulkGrantReport, workflowUrl: string | undefined): string {
   const { bulkGrant, summary } = report;
   const { programId, bulkGrantId, revision, result } = bulkGrant;
   const { code } = mrkdwn;
@@ -24,7 +24,7 @@ export function messageOf(report: BulkGrantReport, workflowUrl: string): string 
     ...factsOf(bulkGrant, mrkdwn).map(lineOf),
     ...countsText(result, revision).map(lineOf),
     ...(text?.lines ?? []).filter(({ name }) => shown.has(name)).map(lineOf),
-    linksLine(bulkGrant, workflowUrl),
+    linksLine(bulkGrant, workflowPlace(report.workflowId, workflowUrl)),
   ].join("\n");
 }
 
@@ -47,11 +47,11 @@ function titleOf({ kind, bulkGrant: { state, revision } }: BulkGrantReport): str
   }
 }
 
-function linksLine(bulkGrant: BulkGrant, workflowUrl: string): string {
+function linksLine(bulkGrant: BulkGrant, workflow: string): string {
   const { movedTo, failedRowsAt } = bulkGrant;
   const { name, url } = movedTo ?? sourceAddress(bulkGrant);
   return [
-    link(workflowUrl, "Workflow"),
+    workflow,
     ...(name === undefined ? [] : [place("Source", name, url)]),
     ...(failedRowsAt ? [place("Not granted", failedRowsAt.name, failedRowsAt.url)] : []),
   ].join(" · ");

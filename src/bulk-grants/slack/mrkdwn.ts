@@ -24,6 +24,10 @@ export const escaped = (text: string): string =>
     .replaceAll(">", "&gt;")
     .replace(/\p{Cc}+/gu, " ");
 
+/** Links to a workflow, or names it where it has no address. */
+export const workflowPlace = (workflowId: string, url: string | undefined): string =>
+  url === undefined ? `Workflow: ${mrkdwn.code(workflowId)}` : link(url, "Workflow");
+
 /** Texts for Slack. */
 export const mrkdwn: TextStyle = {
   value: escaped,

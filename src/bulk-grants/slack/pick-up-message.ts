@@ -2,21 +2,21 @@
 
 import { withoutVersion } from "../../platform/words/source-string.ts";
 import type { PickUpReport, RefusedSheet } from "../ports/bulk-grants.ts";
-import { escaped, link, mrkdwn } from "./mrkdwn.ts";
+import { escaped, link, mrkdwn, workflowPlace } from "./mrkdwn.ts";
 
 /** A message is a text to glance at: the errors' place has all that is wrong. */
 const maxMessageLength = 300;
 
 /** Returns the text. Every value in it is escaped, so that none is a command. */
-export function pickUpMessage(report: PickUpReport, workflowUrl: string): string {
-  const { sheets, moreCount, programId } = report;
+export function pickUpMessage(report: PickUpReport, workflowUrl: string | undefined): string {
+  const { sheets, moreCount, programId, workflowId } = report;
   const count = sheets.length + moreCount;
   const what = count === 1 ? "A sheet was" : `${count.toLocaleString("en-US")} sheets were`;
   return [
     `*${what} not picked up* for ${mrkdwn.code(programId)}`,
     ...sheets.map(sheetLine),
     ...(moreCount > 0 ? [`and ${moreCount.toLocaleString("en-US")} more`] : []),
-    link(workflowUrl, "Workflow"),
+    workflowPlace(workflowId, workflowUrl),
   ].join("\n");
 }
 

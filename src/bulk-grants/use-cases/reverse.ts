@@ -29,7 +29,10 @@ export async function reverseBulkGrant(
     });
   }
   if (!finalStates.has(reversed.state)) {
-    throw new DomainError("WRONG_STATE", `a bulk grant that is ${reversed.state} is not reversed`, {
+    const first = reversed.cancelRequest
+      ? "being cancelled is reversed when the rows under way are counted, in about ten seconds"
+      : `${reversed.state} is not reversed; let it end, or cancel it first`;
+    throw new DomainError("WRONG_STATE", `a bulk grant that is ${first}`, {
       state: reversed.state,
     });
   }

@@ -64,7 +64,7 @@ const variables = z.object({
   MEGURI_APPROVAL_REMINDER_HOURS: decimal(0.001, 8_760).prefault("24"),
   MEGURI_APPROVAL_EXPIRY_HOURS: decimal(0.001, 8_760).prefault("168"),
   MEGURI_SLACK_WEBHOOK_URL: webUrl.optional(),
-  MEGURI_TEMPORAL_UI_URL: webUrl.prefault("http://127.0.0.1:8233"),
+  MEGURI_TEMPORAL_UI_URL: webUrl.optional(),
   MEGURI_LOG_LEVEL: oneOf(["debug", "info", "warn", "error", "silent"]).prefault("info"),
   MEGURI_TEST_CLOCK: flag.prefault("0"),
 });
@@ -132,11 +132,15 @@ const toConfig = (env: Env, report: Report) => ({
   approvalExpiryHours: env.MEGURI_APPROVAL_EXPIRY_HOURS,
   /** Where bulk grants are reported. It is a secret. Absent: they are not reported. */
   slackWebhookUrl: env.MEGURI_SLACK_WEBHOOK_URL,
-  /** The address of Temporal's Web UI, as people reach it. */
-  temporalUiUrl: env.MEGURI_TEMPORAL_UI_URL,
+  /** The address of Temporal's Web UI, as people reach it. Absent: it is not known. */
+  temporalUiUrl: env.MEGURI_TEMPORAL_UI_URL ?? devServerUi(env),
   logLevel: env.MEGURI_LOG_LEVEL,
   testClock: env.MEGURI_TEST_CLOCK,
 });
+
+/** The Web UI of Temporal's dev server, which is beside a Temporal on loopback. */
+const devServerUi = ({ MEGURI_TEMPORAL_ADDRESS: address }: Env): string | undefined =>
+  isLoopback(address.replace(/:\d+$/, "")) ? "http://127.0.0.1:8233" : undefined;
 
 /** The configuration of one process. */
 export type Config = Readonly<ReturnType<typeof toConfig>>;

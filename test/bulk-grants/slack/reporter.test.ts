@@ -10,7 +10,7 @@ import {
 import type { BulkGrant } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import type { BulkGrantSummary } from "../../../src/bulk-grants/rules/bulk-grant-summary.ts";
 import { createSlackReporter, noReporter } from "../../../src/bulk-grants/slack/reporter.ts";
-import { createWorkflowLinks } from "../../../src/platform/temporal/links.ts";
+import { createWorkflowLinks, type WorkflowLinks } from "../../../src/platform/temporal/links.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { type SlackServer, startSlackServer } from "../../support/servers/slack-server.ts";
 
@@ -22,12 +22,12 @@ afterAll(async () => {
 });
 
 /** Starts a server for one test, because tests that wait run side by side. */
-async function started() {
+async function started(workflowLinks: WorkflowLinks = links) {
   const slack = await startSlackServer();
   servers.push(slack);
   const { webhookUrl } = slack;
   const timing = { timeoutMs: 2_000, minDelayMs: 20 };
-  return { slack, reporter: createSlackReporter({ webhookUrl, links, timing }) };
+  return { slack, reporter: createSlackReporter({ webhookUrl, links: workflowLinks, timing }) };
 }
 
 describe("a report", () => {
@@ -283,6 +283,19 @@ test("of a picked-up sheet without an address says to which folder it moves", as
   expect(slack.messages[0]).toContain(" · Source: nightly/rows.csv, which moves to failed · ");
   expect(slack.messages[1]).toContain(" · Source: nightly/rows.csv, which moves to done · ");
   expect(slack.messages[2]).toContain("|nightly/rows.csv> · ");
+});
+
+test("without an address of the Web UI messages name workflows, and link nowhere", async () => {
+  const { slack, reporter } = await started(() => undefined);
+  const { sourceUrl: _, ...revision } = bulkGrant.revision;
+  const unmoved = { ...bulkGrant, revision, failedRowsAt: undefined };
+  await reporter.send({ ...outcome, bulkGrant: unmoved });
+  const pickUp = { programId: "cafe", sheets: [], moreCount: 1, workflowId: "pick-up/nightly-1" };
+  await reporter.sendPickUp(pickUp);
+  expect(slack.messages.map((message) => message.split("\n").at(-1))).toEqual([
+    "Workflow: `bulk-grant/cafe/spring` · Source: nightly/rows.csv",
+    "Workflow: `pick-up/nightly-1`",
+  ]);
 });
 
 describe("a message about a pick-up", () => {

@@ -100,6 +100,16 @@ describe("readConfig", () => {
     expect({ ...readers[0], ...readers[1] }).toEqual({ [name]: expect.any(String) });
   });
 
+  test.each([
+    [{ MEGURI_TEMPORAL_ADDRESS: "localhost:7233" }, "http://127.0.0.1:8233"],
+    [{ MEGURI_TEMPORAL_ADDRESS: "[::1]:7233" }, "http://127.0.0.1:8233"],
+    [{ MEGURI_TEMPORAL_ADDRESS: "temporal:7233" }, undefined],
+    [{ MEGURI_TEMPORAL_ADDRESS: "temporal" }, undefined],
+    [{ MEGURI_TEMPORAL_ADDRESS: "temporal", MEGURI_TEMPORAL_UI_URL: "https://ui" }, "https://ui"],
+  ])("with %o the Web UI is at %s", (env, url) => {
+    expect(readServer(env).temporalUiUrl).toBe(url);
+  });
+
   test("has the server of announcements, and does not show its password in an error", () => {
     const url = "redis://user:s3cr%25t@cache.example:6380";
     expect(readServer({ MEGURI_ANNOUNCE_URL: url }).announce).toEqual({ url, caFile: undefined });
