@@ -60,11 +60,12 @@ test("its labels and MEGURI_BUILD_ID name the commit", async () => {
 });
 
 test("it has the sources, the bundle and dependencies, and nothing of developers", () => {
-  const names = [".build", "activities", "deploy", "node_modules", "package.json", "src"];
-  expect(readdirSync(inImage()).sort()).toEqual([...names, "workflows"]);
+  const names = [".build", "activities", "deploy", "node_modules", "package.json", "packages"];
+  expect(readdirSync(inImage()).sort()).toEqual([...names, "src", "tools", "workflows"]);
+  expect(readdirSync(inImage("tools"))).toEqual(["restore"]);
   const hasTables = existsSync(join(projectRoot, "deploy/tables.yaml"));
   expect(existsSync(inImage("deploy/tables.yaml"))).toBe(hasTables);
-  const own = ["src", "workflows", "activities"].flatMap(filesBelow);
+  const own = ["src", "workflows", "activities", "packages", "tools"].flatMap(filesBelow);
   expect(own.filter((file) => /\.test\.|\/(test|dev|\.git)\//.test(file))).toEqual([]);
   const lock = JSON.parse(readFileSync(join(projectRoot, "package-lock.json"), "utf8"));
   const packages = Object.entries<{ dev?: boolean }>(lock.packages);
@@ -214,6 +215,11 @@ test("setup, worker and server run as compose.yaml says, and drain on SIGTERM", 
   );
   expect(new Set(builds)).toEqual(new Set([image.commit]));
 
+  const doctor = { ...stack.optionsOf("server"), args: ["src/ops/doctor.ts"] };
+  const found = await runContainer(doctor);
+  expect(found.filter((line) => !line.startsWith("ok "))).toEqual([]);
+  expect(found.length).toBeGreaterThan(5);
+
   for (const [name, container] of Object.entries({ worker, server })) {
     expect(factsOf(container)).toEqual({
       pid: "1",
@@ -226,6 +232,18 @@ test("setup, worker and server run as compose.yaml says, and drain on SIGTERM", 
   expect(await worker.exited).toBe("exit code 0");
   expect(await server.exited).toBe("exit code 0");
   expect(server.lastOutput()).toContain('"msg":"stopped"');
+  const setup = stack.optionsOf("setup");
+  const compared = await runContainer({ ...setup, args: ["tools/restore/main.ts"] });
+  expect(compared.at(-1)).toBe("tables meguri-*: 0 mended, 0 left");
+});
+
+test("it has the command of callers on its PATH", async () => {
+  const script = `
+    const { spawnSync } = require("node:child_process");
+    const { stdout, stderr } = spawnSync("meguri", ["doctor", "--help"]);
+    console.log((stdout + stderr).split("\\n")[0]);`;
+  const lines = await runContainer({ image, args: ["--eval", script] });
+  expect(lines).toEqual([expect.stringMatching(/^Usage: meguri doctor /)]);
 });
 
 test("its size is shown", async () => {
