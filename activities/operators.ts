@@ -1,6 +1,7 @@
 /** Who acts by Temporal: by an Update of a workflow, or by starting a run. */
 import { activityInfo, getClient } from "@temporalio/activity";
 import { defaultPayloadConverter } from "@temporalio/common";
+import type { Audit } from "../src/platform/words/audit.ts";
 import type { Caller } from "../src/platform/words/caller.ts";
 import { withoutControls } from "../src/platform/words/controls.ts";
 import { cutToBytes } from "../src/platform/words/display-text.ts";
@@ -15,6 +16,13 @@ export const fromTemporal = (name: string | undefined): Caller => ({
   service,
   subject: name || service,
 });
+
+/** Who makes a change by Temporal, for its act: the method is the one that does the same. */
+export function auditOf(caller: Caller, method: string): Audit {
+  const { workflowExecution, activityId } = activityInfo();
+  const requestId = `${workflowExecution?.runId ?? ""}/${activityId}`;
+  return { caller, via: "TEMPORAL", method, requestId };
+}
 
 /** The most bytes that the subject of a caller has. */
 const maxSubjectBytes = 128;

@@ -1,9 +1,11 @@
 /** Mounts every service of the server with its admission and its interceptors. */
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Logger } from "pino";
+import { actService } from "./acts/rpc/service.ts";
 import { bulkGrantService } from "./bulk-grants/rpc/service.ts";
 import { notificationService } from "./feed/rpc/notifications/service.ts";
 import { reactionService } from "./feed/rpc/reactions/service.ts";
+import { ActService } from "./gen/meguri/acts/v1/act_service_pb.ts";
 import { BulkGrantService } from "./gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { HoldService } from "./gen/meguri/holds/v1/hold_service_pb.ts";
 import { NotificationService } from "./gen/meguri/notifications/v1/notification_service_pb.ts";
@@ -73,6 +75,7 @@ export function routes(routeDeps: RouteDeps) {
     router.service(ReactionService, reactionService(deps), options);
     router.service(NotificationService, notificationService(deps), options);
     router.service(BulkGrantService, bulkGrantService(deps, log, uploadIdleMs), options);
+    router.service(ActService, actService(deps), options);
     if (testClock) router.service(ClockService, clockService(deps), options);
     compileRules(router.handlers.map(({ method }) => method));
     mountStandardServices(router, standard);

@@ -42,7 +42,7 @@ import type { Deps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
 import { bulkGrantTiming } from "../../workflows/timing.ts";
 import { checked } from "../checked.ts";
-import { fromTemporal } from "../operators.ts";
+import { auditOf, fromTemporal } from "../operators.ts";
 import { heartbeatWhile, runStep } from "../steps.ts";
 import { type RowsSoFar, rowLines, toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 
@@ -168,15 +168,17 @@ async function rowsSoFar(deps: Pick<Deps, "reader">, bulkGrant: BulkGrant): Prom
 function changeActivities(deps: Deps) {
   // The run that handles an Update reads its record again by itself, so it needs no signal.
   const ownDeps = { ...deps, workflows: { ...deps.workflows, refreshBulkGrant: async () => {} } };
-  const by = (change: (deps: Deps, input: BulkGrantChange) => Promise<BulkGrant>) =>
-    checked([bulkGrantInput, bulkChangeInput], async (name, { subject, reason = "" }) =>
-      toStatus(await change(ownDeps, { ...name, caller: fromTemporal(subject), reason })),
-    );
+  const by = (method: string, change: (deps: Deps, input: BulkGrantChange) => Promise<BulkGrant>) =>
+    checked([bulkGrantInput, bulkChangeInput], async (name, { subject, reason = "" }) => {
+      const caller = fromTemporal(subject);
+      const audit = auditOf(caller, method);
+      return toStatus(await change(ownDeps, { ...name, caller, reason, audit }));
+    });
   return {
-    rejectBulkGrant: by(rejectBulkGrant),
-    cancelBulkGrant: by(cancelBulkGrant),
-    pauseBulkGrant: by(pauseBulkGrant),
-    resumeBulkGrant: by(resumeBulkGrant),
-    retryBulkGrant: by(retryBulkGrant),
+    rejectBulkGrant: by("RejectBulkGrant", rejectBulkGrant),
+    cancelBulkGrant: by("CancelBulkGrant", cancelBulkGrant),
+    pauseBulkGrant: by("PauseBulkGrant", pauseBulkGrant),
+    resumeBulkGrant: by("ResumeBulkGrant", resumeBulkGrant),
+    retryBulkGrant: by("RetryBulkGrant", retryBulkGrant),
   };
 }

@@ -27,8 +27,11 @@ import { writeRefusal } from "../../src/bulk-grants/use-cases/write-refusal.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import { formatInstant } from "../../src/platform/words/month.ts";
 import { checked, readPayload } from "../checked.ts";
-import { starterOfRun } from "../operators.ts";
+import { auditOf, starterOfRun } from "../operators.ts";
 import { heartbeatWhile } from "../steps.ts";
+
+/** The method that does what the runs do which submit from a source. */
+const submitMethod = "SubmitBulkGrantFromSource";
 
 /** Each of these activities may be repeated, except for the report. */
 export function bulkSourceActivities(deps: Deps) {
@@ -42,6 +45,7 @@ export function bulkSourceActivities(deps: Deps) {
         const date = formatInstant(startTime, timeZone).slice(0, 10);
         const dated = (text: string) => text.replaceAll("{date}", date);
         const bulkGrantId = dated(sheet.bulkGrantId);
+        const starter = await starterOfRun(subject);
         const submission = {
           ...sheet,
           programId,
@@ -49,7 +53,8 @@ export function bulkSourceActivities(deps: Deps) {
           source: dated(sheet.source),
           title: sheet.title && dated(sheet.title),
           cause: sheet.cause && readPayload(cause, dated(sheet.cause), "cause"),
-          starter: await starterOfRun(subject),
+          starter,
+          audit: auditOf(starter, submitMethod),
         };
         await heartbeatWhile(submitFromSource(deps, submission));
         const workflowId = bulkGrantWorkflowId(programId, bulkGrantId);
@@ -73,7 +78,8 @@ export function bulkSourceActivities(deps: Deps) {
     pickUpSheet: checked([pickUpSheetInput], async (input): Promise<PickedUpFile> => {
       const { startTime, ...file } = input;
       const starter = await starterOfRun(undefined);
-      const found = await heartbeatWhile(pickUpSheet(deps, { ...file, starter }, startTime));
+      const submitted = { ...file, starter, audit: auditOf(starter, submitMethod) };
+      const found = await heartbeatWhile(pickUpSheet(deps, submitted, startTime));
       if (!found) return {};
       const { bulkGrantId, revision } = found;
       return { sheet: { program_id: file.programId, bulk_grant_id: bulkGrantId, revision } };

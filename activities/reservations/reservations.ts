@@ -6,6 +6,7 @@ import type { NotifyDeps } from "../../src/feed/use-cases/notifications/notify.t
 import type { Deps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
 import { changeInput } from "../../src/platform/contract/payloads.ts";
+import type { CallLimits } from "../../src/platform/ports/call.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import type { Program } from "../../src/points/rules/program.ts";
 import {
@@ -36,7 +37,7 @@ import type { VisibleReservation } from "../../src/reservations/use-cases/visibl
 import { grantTiming } from "../../workflows/timing.ts";
 import { checked } from "../checked.ts";
 import { unexpectedMessage } from "../failures.ts";
-import { fromTemporal } from "../operators.ts";
+import { auditOf, fromTemporal } from "../operators.ts";
 import { createDueGrantQueue } from "./due-grant-queue.ts";
 import { toStep } from "./reservation-steps.ts";
 import { failIfStopping, holdUntil, notDue } from "./until-due.ts";
@@ -178,7 +179,7 @@ function changeActivities(deps: Deps) {
   return {
     /** Cancels the reservation, as the RPC does. */
     cancelReservation: checked([reservationKey, changeInput.nullish()], async (name, change) =>
-      toView(await cancelReservation(deps, { ...name, ...toChange(change) })),
+      toView(await cancelReservation(deps, { ...name, ...toChange(change, "CancelReservation") })),
     ),
 
     /** Asks Temporal to cancel the newest run of the reservation. */
@@ -189,20 +190,23 @@ function changeActivities(deps: Deps) {
     /** Reschedules the reservation, as the RPC does. */
     rescheduleReservation: checked([reservationKey, rescheduleInput], async (name, change) => {
       const { executeTime, allowPastExecuteTime } = change;
-      const request = { ...name, ...toChange(change), executeTime, allowPastExecuteTime };
+      const by = toChange(change, "RescheduleReservation");
+      const request = { ...name, ...by, executeTime, allowPastExecuteTime };
       return toView(await rescheduleReservation(depsWithoutSignal, request));
     }),
 
     /** Lowers or raises the points of the reservation, as the RPC does. */
     changeReservationPoints: checked([reservationKey, changePointsInput], async (name, change) => {
-      const request = { ...name, ...toChange(change), points: change.points };
+      const by = toChange(change, "ChangeReservationPoints");
+      const request = { ...name, ...by, points: change.points };
       return toView(await changeReservationPoints(depsWithoutSignal, request));
     }),
 
     /** Retries the reservation, as the RPC does. */
-    retryReservation: checked([reservationKey, changeInput.nullish()], async (name, change) =>
-      toView(await retryReservation(depsWithoutSignal, { ...name, ...toChange(change) })),
-    ),
+    retryReservation: checked([reservationKey, changeInput.nullish()], async (name, change) => {
+      const request = { ...name, ...toChange(change, "RetryReservation") };
+      return toView(await retryReservation(depsWithoutSignal, request));
+    }),
   };
 }
 
@@ -297,9 +301,13 @@ function toRetry(error: unknown): ReservationStep {
 }
 
 /** An Update without an argument has `null` when it was sent by the Web UI. */
-function toChange(change: z.output<typeof changeInput> | null | undefined): ChangeRequest {
+function toChange(
+  change: z.output<typeof changeInput> | null | undefined,
+  method: string,
+): ChangeRequest & Pick<CallLimits, "audit"> {
   const { subject, reason = "" } = change ?? {};
-  return { caller: fromTemporal(subject), reason };
+  const caller = fromTemporal(subject);
+  return { caller, reason, audit: auditOf(caller, method) };
 }
 
 const toView = ({ reservation, state }: VisibleReservation): ReservationView => ({

@@ -1,5 +1,6 @@
 /** The codecs by kind of record, and the items that they make. */
 
+import { act } from "../acts/store/codecs/acts.ts";
 import { bulkAction } from "../bulk-grants/store/codecs/bulk-grant-actions.ts";
 import {
   blockCheck,
@@ -84,6 +85,7 @@ export const codecs: Codecs = {
   ruleChange,
   earlierRuleChange,
   pointsWindow,
+  act,
   testClock,
   lease,
 };

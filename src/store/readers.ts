@@ -1,5 +1,6 @@
 /** The reads of DynamoDB that do not go through the commit engine. */
 
+import { actReads } from "../acts/store/readers/acts.ts";
 import { bulkGrantReads } from "../bulk-grants/store/readers/bulk-grants.ts";
 import { dueReads } from "../due/store/readers/due.ts";
 import { eventReads } from "../feed/store/readers/events.ts";
@@ -23,6 +24,7 @@ export function createDynamoReader(
 ): Reader {
   return {
     ...recordReads(createDynamoItemStore(retrying, tableName)),
+    ...actReads(retrying, tableName("acts")),
     ...pointsReads(retrying, tableName),
     ...dueReads(retrying, tableName("points")),
     ...reservationReads(retrying, tableName),

@@ -409,6 +409,13 @@ function testCommands(mode: Mode): void {
     expect(await failed(1, "program", "reject", id, "--digest", digest)).toContain("WRONG_STATE");
     expect(await done("program", "rules", id)).toMatch(/2.*IN_FORCE.*mika.*"maxPointsPerRow":"7"/);
     expect(await failed(4, "program", "list", "--caller", "a#b")).toContain("UNAUTHENTICATED");
+    const log = await done("log", "--since", "yesterday", "-p", id);
+    expect(log).toMatch(/rin.*CALL.*UpdateProgram.*rules_state: → PROPOSED/);
+    const byMika = await done("log", "--since", "today", "--by", "mika", "-p", id);
+    expect(byMika).toMatch(/mika.*ApproveRulesChange.*PROPOSED → IN_FORCE/);
+    expect(byMika).not.toContain("UpdateProgram");
+    expect(await failed(2, "log", "-p", id)).toContain("--since");
+    expect(await failed(2, "log", "--since", "soon", "-p", id)).toContain("a time with its zone");
   });
 
   test("reservations that are cancelled together", async () => {

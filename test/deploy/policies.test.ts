@@ -54,6 +54,14 @@ test.each([
   ]);
 });
 
+test("acts are only put, under the condition that they are new, and only servers read them", () => {
+  const ofActs = (name: string) =>
+    allowedBy(name).filter((each) => / acts(\/|$)/.test(each) && !each.includes(":Describe"));
+  const put = "dynamodb:PutItem acts";
+  const read = ["dynamodb:Query acts", "dynamodb:Query acts/index/by-subject"];
+  expect(["server", "worker"].map(ofActs)).toEqual([[put, ...read], [put]]);
+});
+
 test("a command needs the actions that AWS documents for it", () => {
   const one = { TableName: "points" };
   expect(dynamoDbAccess("GetItem", one)).toEqual(["dynamodb:GetItem points"]);

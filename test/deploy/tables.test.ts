@@ -73,21 +73,21 @@ const throughputOf = (property: string, given: Record<string, unknown>) =>
   });
 
 test("tables and indexes are on demand, or provisioned", () => {
-  expect(throughputOf("ProvisionedThroughput", {})).toEqual(Array(6).fill(undefined));
+  expect(throughputOf("ProvisionedThroughput", {})).toEqual(Array(7).fill(undefined));
   const given = { BillingMode: "PROVISIONED", MinReadUnits: 7, MinWriteUnits: 9 };
   const units = { ReadCapacityUnits: 7, WriteCapacityUnits: 9 };
-  expect(throughputOf("ProvisionedThroughput", given)).toEqual(Array(6).fill(units));
+  expect(throughputOf("ProvisionedThroughput", given)).toEqual(Array(7).fill(units));
   const modes = [{}, given].map((each) => readTemplate(text, each).map((it) => it.BillingMode));
-  expect(modes).toEqual([Array(6).fill("PAY_PER_REQUEST"), Array(6).fill("PROVISIONED")]);
+  expect(modes).toEqual([Array(7).fill("PAY_PER_REQUEST"), Array(7).fill("PROVISIONED")]);
 });
 
 test("no table is warm, or those of accounts and points, or all", () => {
   const warm = (WarmTables: string) =>
     throughputOf("WarmThroughput", { WarmTables, WarmWriteUnits: 9_000 });
   const units = { ReadUnitsPerSecond: 12_000, WriteUnitsPerSecond: 9_000 };
-  expect(warm("none")).toEqual(Array(6).fill(undefined));
-  expect(warm("points")).toEqual([units, units, ...Array(4).fill(undefined)]);
-  expect(warm("all")).toEqual(Array(6).fill(units));
+  expect(warm("none")).toEqual(Array(7).fill(undefined));
+  expect(warm("points")).toEqual([units, units, ...Array(5).fill(undefined)]);
+  expect(warm("all")).toEqual(Array(7).fill(units));
 });
 
 test("units of all tables and global indexes are scaled, if they are provisioned", () => {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { scope } from "../../src/gen/meguri/access/v1/access_pb.ts";
+import { audited, scope } from "../../src/gen/meguri/access/v1/access_pb.ts";
 import { parseCallers } from "../../src/platform/auth/callers-file.ts";
 import { createJwtAuthenticator } from "../../src/platform/auth/jwt.ts";
 import { createLogger } from "../../src/platform/observe/log.ts";
@@ -61,6 +61,20 @@ test("the example of the callers' file is accepted", () => {
     ownerPrefixes: ["author-"],
     actorPrefixes: ["member-"],
   });
+});
+
+test("the list of audited methods is that of the contract", () => {
+  const text = readFileSync(join(projectRoot, "docs/run/watching.md"), "utf8");
+  const [, section = ""] = text.split("\n## Who did it\n");
+  const listed = [
+    ...section
+      .split("\n## ", 1)
+      .join()
+      .matchAll(/^(?:- | {2})`.*/gm),
+  ].flatMap(([line]) => [...line.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+  const methods = services.flatMap((service) => service.methods);
+  const names = methods.filter((each) => getOption(each, audited)).map(({ name }) => name);
+  expect(listed.sort()).toEqual(names.sort());
 });
 
 test("the table of scopes is that of the contract", () => {

@@ -105,6 +105,7 @@ test("whatever the moments of two tables, the records are those of the ledger", 
       bulk: 0,
       reactions: 0,
       notifications: 0,
+      acts: 0,
     };
     return restore(
       history,

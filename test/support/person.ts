@@ -1,7 +1,12 @@
 /** Finds all that is stored of a person from the id, by the paths of docs/change/keys.md. */
 import { type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { type Item, parts, text } from "../../src/platform/dynamodb/sdk/attributes.ts";
-import { ofPersonIndex, type Table, type TableName } from "../../src/platform/dynamodb/tables.ts";
+import {
+  bySubjectIndex,
+  ofPersonIndex,
+  type Table,
+  type TableName,
+} from "../../src/platform/dynamodb/tables.ts";
 
 /** An item and its table. An index of keys has no more of it than its key. */
 export interface Found {
@@ -29,6 +34,7 @@ export async function findPerson(
   const all = await Promise.all([
     ...programIds.map((programId) => inProgram(query, programId, userId)),
     inSheets(query, programIds),
+    keysOfPerson(query, "acts", userId),
     asActor(query, userId),
     asOwner(query, userId),
   ]);
@@ -66,7 +72,7 @@ const partition = (query: Query, table: Table, pk: string, prefix?: string) =>
 const keysOfPerson = (query: Query, table: Table, userId: string) =>
   query({ table, index: ofPersonIndex, hash: ["ip", userId] });
 
-/** Account, entries, event keys, reservations and holds in a program, and its jobs. */
+/** Account, entries, event keys, reservations, holds and acts in a program, and its jobs. */
 async function inProgram(query: Query, programId: string, userId: string): Promise<Found[]> {
   const key = `A#${programId}#${userId}`;
   const account = await partition(query, "accounts", key);
@@ -88,7 +94,12 @@ async function inProgram(query: Query, programId: string, userId: string): Promi
     }),
   );
   const jobs = partition(query, "points", `O#${programId}`);
-  const all = await Promise.all([jobs, ...keys, ...reservations]);
+  const acts = query({
+    table: "acts",
+    index: bySubjectIndex,
+    hash: ["is", `${programId}#${userId}`],
+  });
+  const all = await Promise.all([jobs, acts, ...keys, ...reservations]);
   return [...account, ...ledger, ...all.flat()];
 }
 

@@ -13,7 +13,12 @@ import {
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { getComments } from "@bufbuild/protoplugin";
-import { body_limit, scope, time_limit } from "../../src/gen/meguri/access/v1/access_pb.ts";
+import {
+  audited,
+  body_limit,
+  scope,
+  time_limit,
+} from "../../src/gen/meguri/access/v1/access_pb.ts";
 import { rulesOf } from "./field-rules.ts";
 
 /** A heading with its text. Types are linked by their full names. */
@@ -127,7 +132,7 @@ function methodBody(method: DescMethod, link: Link): string[] {
   return [
     comment(method),
     `\`/${parent.typeName}/${name}\` (${kind}idempotency level \`${level}\`)`,
-    `Scope: \`${getOption(method, scope)}\`${limitsOf(method)}`,
+    `Scope: \`${getOption(method, scope)}\`${optionsOf(method)}`,
     `**Request**: ${inCell(comment(input))}`,
     fieldTable(input, link),
     `**Response**: ${inCell(comment(output))}`,
@@ -135,10 +140,11 @@ function methodBody(method: DescMethod, link: Link): string[] {
   ];
 }
 
-/** The limits of a method that has some of its own. */
-function limitsOf(method: DescMethod): string {
+/** Whether a method is audited, and its limits if it has some of its own. */
+function optionsOf(method: DescMethod): string {
   const [time, body] = [getOption(method, time_limit), getOption(method, body_limit)];
   return [
+    getOption(method, audited) ? ", audited" : "",
     hasOption(method, time_limit) ? `, time limit ${time.seconds} s` : "",
     body > 0 ? `, body limit ${body.toLocaleString("en-US")} bytes` : "",
   ].join("");

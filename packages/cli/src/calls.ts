@@ -9,6 +9,7 @@ import type {
   MessageInitShape,
   MessageShape,
 } from "@bufbuild/protobuf";
+import { ActService } from "@meguri/client/acts";
 import { BulkGrantService } from "@meguri/client/bulk-grants";
 import { HoldService } from "@meguri/client/holds";
 import { NotificationService } from "@meguri/client/notifications";
@@ -33,6 +34,7 @@ export const services = {
   reactions: ReactionService,
   notifications: NotificationService,
   bulkGrants: BulkGrantService,
+  acts: ActService,
 } as const satisfies Record<string, DescService>;
 
 const clientNames = Object.keys(services) as (keyof typeof services)[];

@@ -1,5 +1,6 @@
 /** The command tree: the options that all commands have, and the commands by groups. */
 import { Command, InvalidArgumentError, Option } from "commander";
+import { log } from "./acts.ts";
 import { bulk } from "./bulk.ts";
 import type { Commands } from "./command.ts";
 import { addCompletion } from "./completion.ts";
@@ -87,6 +88,7 @@ export const groups: Readonly<Record<string, Commands>> = {
       description: "Points programs: a time zone and a lifetime of points, shared by accounts.",
       commands: programs,
     },
+    log,
   },
 };
 

@@ -3,6 +3,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../src/gen/grpc/reflection/v1/reflection_pb.ts";
+import { ActService } from "../../../src/gen/meguri/acts/v1/act_service_pb.ts";
 import {
   BulkGrantService,
   type UploadBulkGrantRequest_HeaderSchema,
@@ -36,6 +37,8 @@ export interface Meguri {
   readonly reactions: ServiceClient<typeof ReactionService>;
   readonly notifications: ServiceClient<typeof NotificationService>;
   readonly bulkGrants: ServiceClient<typeof BulkGrantService>;
+  /** Lists who changed what by the methods that are audited. */
+  readonly acts: ServiceClient<typeof ActService>;
   /** Moves the time of a server that runs with a test clock. Other servers do not serve it. */
   readonly clock: ServiceClient<typeof ClockService>;
   /** Says whether a server serves, by gRPC's health protocol. */
@@ -83,6 +86,7 @@ export function createMeguri(options: MeguriOptions): Meguri {
     reactions: client(ReactionService),
     notifications,
     bulkGrants,
+    acts: client(ActService),
     clock: client(ClockService),
     health: client(Health),
     reflection: client(ServerReflection),

@@ -2,6 +2,7 @@
 
 /** By the name of a message: the fields and oneofs without which the server refuses it. */
 export interface RequiredFields {
+  readonly "meguri.acts.v1.ListActsRequest": "createTimeFrom";
   readonly "meguri.bulkgrants.v1.ApproveBulkGrantRequest": "bulkGrantId" | "digest";
   readonly "meguri.bulkgrants.v1.CancelBulkGrantRequest": "bulkGrantId";
   readonly "meguri.bulkgrants.v1.CheckSheetRequest": "bulkGrantId" | "content";

@@ -10,7 +10,7 @@ import type {
   UploadBulkGrantRequest,
   UploadBulkGrantRequest_Header,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
-import { callerOf } from "../../platform/edge/context.ts";
+import { auditOf, callerOf } from "../../platform/edge/context.ts";
 import { withIdleLimit } from "../../platform/edge/idle-limit.ts";
 import { invalid } from "../../platform/messages/invalid-request.ts";
 import { toNfc, toOptionalInstant, toOptionalMonth } from "../../platform/messages/scalars.ts";
@@ -95,6 +95,7 @@ const toSubmission = (request: Submission, context: HandlerContext, prefix = "")
   ...toName(request, prefix),
   executeTime: toOptionalInstant(request.executeTime, `${prefix}execute_time`),
   submitter: callerOf(context),
+  audit: auditOf(context),
   replacedRevision: request.replacedRevision || undefined,
   title: readDisplayText(request.title, maxTitleBytes, `${prefix}title`),
   cause: request.cause,

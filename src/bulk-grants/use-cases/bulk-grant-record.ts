@@ -1,5 +1,7 @@
 /** Reads and changes the record of a bulk grant. */
 
+import { fieldChanges } from "../../acts/rules/act.ts";
+import { putAct } from "../../acts/use-cases/acts.ts";
 import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
@@ -22,13 +24,13 @@ export async function readBulkGrant(
 }
 
 /**
- * Writes what `change` makes of the record, in one transaction; nothing when that is the same
- * record. Points of a revision that ends without a run are not counted any more. Refusals:
- * BULK_GRANT_NOT_FOUND, and those of `change`.
+ * Writes what `change` makes of the record, in one transaction with the act of an audited call;
+ * nothing when that is the same record. Points of a revision that ends without a run are not
+ * counted any more. Refusals: BULK_GRANT_NOT_FOUND, and those of `change`.
  */
 export function changeBulkGrant(
   { engine }: Pick<Deps, "engine">,
-  call: BulkGrantName & CallLimits,
+  call: BulkGrantName & CallLimits & { readonly reason?: string },
   change: (record: BulkGrant, now: Instant, tx: Transaction) => BulkGrant,
 ): Promise<{ record: BulkGrant; isChanged: boolean; now: Now }> {
   const { programId, bulkGrantId } = call;
@@ -46,6 +48,7 @@ export function changeBulkGrant(
       const { tierPoints: _, ...withoutTierPoints } = changed;
       const record = hasNeverRun(changed) ? withoutTierPoints : changed;
       putBulkGrant(tx, before, record, now.wall);
+      putBulkGrantAct(tx, call, now.wall, before, record);
       return { record, isChanged: true, now };
     },
   });
@@ -67,6 +70,32 @@ export function putBulkGrant(
     tx.put(bulkActionRef(programId, bulkGrantId, number), action);
   }
 }
+
+/** Puts the act of a change or a submission by an audited call. */
+export function putBulkGrantAct(
+  tx: Transaction,
+  { reason = "", ...call }: CallLimits & { readonly reason?: string | undefined },
+  now: Instant,
+  before: BulkGrant | undefined,
+  record: BulkGrant,
+): void {
+  const { programId, bulkGrantId } = record;
+  const changes = fieldChanges(before ? shown(before) : {}, shown(record));
+  const object = { objectType: "bulk_grant", objectId: bulkGrantId } as const;
+  putAct(tx, call, now, { programId, ...object, changes, reason });
+}
+
+/** The values of a bulk grant that people change. Its actions and revisions have the rest. */
+const shown = ({ state, revision, approvals, pause, cancelRequest }: BulkGrant) => ({
+  state,
+  revision: revision.number,
+  rows: revision.rowCount,
+  points: revision.totalPoints,
+  approvals: approvals.length,
+  ...(revision.source !== undefined && { source: revision.source }),
+  paused: pause !== undefined,
+  cancel_requested: cancelRequest !== undefined,
+});
 
 const bulkGrantNotFound = (bulkGrantId: string) =>
   new DomainError("BULK_GRANT_NOT_FOUND", `there is no bulk grant ${bulkGrantId}`);

@@ -1,5 +1,6 @@
 /** The use cases of a pick-up: submits a new file, moves it, and reports what was refused. */
 
+import type { Audit } from "../../platform/words/audit.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
@@ -18,6 +19,7 @@ interface PickedUpFile extends BulkGrantName {
   readonly source: string;
   readonly title: string;
   readonly starter: Caller;
+  readonly audit?: Audit | undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The use case that submits a sheet: stores its rows, then the revision that they belong to. */
 import { randomUUID } from "node:crypto";
+import type { Audit } from "../../platform/words/audit.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
@@ -18,7 +19,7 @@ import type { BulkGrant, Revision } from "../rules/bulk-grant.ts";
 import { submit } from "../rules/bulk-grant-changes.ts";
 import { rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
 import { approvalsWithin, tierPointsOf } from "../rules/tier-points.ts";
-import { putBulkGrant } from "./bulk-grant-record.ts";
+import { putBulkGrant, putBulkGrantAct } from "./bulk-grant-record.ts";
 import { dropUpload, startUpload } from "./pending-uploads.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";
 import { contentHashOf, createRowsDigest, digestOf } from "./rows-digest.ts";
@@ -38,6 +39,8 @@ export interface Submission {
   /** At whose end the points expire of rows without a month of their own. */
   readonly expireMonth?: Month | undefined;
   readonly submitter: Caller;
+  /** Who calls, or has started the run that submits, for the act of the submission. */
+  readonly audit?: Audit | undefined;
   /** Who started the run that submits it from a source. */
   readonly starter?: Caller | undefined;
   /** The name for people, as `readDisplayText` has it; absent or empty for no title. */
@@ -223,6 +226,7 @@ function commit(
         throw new DomainError("DEADLINE", "the upload took too long, and its rows were deleted");
       }
       putBulkGrant(tx, existing, bulkGrant, wall);
+      putBulkGrantAct(tx, submission, wall, existing, bulkGrant);
       tx.put(bulkRevisionRef(programId, bulkGrantId, number), bulkGrant.revision);
       tx.put(same, { revision: number });
       const isNewContent = reversedBulkGrantId === undefined && !tx.get(content);

@@ -8,6 +8,7 @@ export const tables = [
   "bulk",
   "reactions",
   "notifications",
+  "acts",
 ] as const;
 
 export type Table = (typeof tables)[number];
@@ -20,7 +21,8 @@ export const activeIndex = "active";
 export const byVersionIndex = "by-n";
 export const byPersonIndex = "by-person";
 export const byLastIndex = "by-last";
-/** All that is of a person, in `reactions` and in `notifications`. Only a test queries it yet. */
+export const bySubjectIndex = "by-subject";
+/** All that is of a person, in several tables. Only a test queries it yet. */
 export const ofPersonIndex = "of-person";
 
 /** Returns the name of a table with the prefix of its environment. */

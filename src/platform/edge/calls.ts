@@ -7,6 +7,7 @@ import { describeError } from "../ports/described-errors.ts";
 import { createCounter, createGauge, createHistogram } from "../ports/tallies.ts";
 import { parseTraceparent } from "../ports/tracing.ts";
 import { toConnectError } from "./errors.ts";
+import { limitsOf } from "./method-limits.ts";
 import { createSampler } from "./sampler.ts";
 
 /** The header of every answer with the id that is in the line of its call. */
@@ -94,9 +95,15 @@ export function createCalls(log: Logger = pino({ enabled: false })): Calls {
     return services.has(service) ? service : "other";
   }
 
-  function logCall(error: ConnectError | undefined, fields: object, cause: unknown): void {
+  /** Logs a call. Those of an audited method are all logged, because their acts name them. */
+  function logCall(
+    method: DescMethod | undefined,
+    error: ConnectError | undefined,
+    fields: object,
+    cause: unknown,
+  ): void {
     if (error === undefined) {
-      const sampleRate = sample();
+      const sampleRate = method && limitsOf(method).isAudited ? 1 : sample();
       if (sampleRate > 0) log.info({ ...fields, ...(sampleRate < 1 && { sampleRate }) }, "call");
       return;
     }
@@ -147,7 +154,7 @@ export function createCalls(log: Logger = pino({ enabled: false })): Calls {
           }
           const rounded = Math.round(ms * 10) / 10;
           const fields = { method: name, service, reason, ms: rounded, requestId };
-          logCall(error, { ...fields, traceId, programId, id }, noted ?? failure);
+          logCall(method, error, { ...fields, traceId, programId, id }, noted ?? failure);
         },
       };
       return call;

@@ -1,9 +1,11 @@
 /** The values that handlers read from the context of a call: its caller and its deadline. */
+import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Call } from "../ports/call.ts";
 import type { Identity } from "../ports/identity.ts";
 import type { StreamCall } from "../ports/streams.ts";
+import type { Audit } from "../words/audit.ts";
 import { asService, type Caller } from "../words/caller.ts";
 import { callKey } from "./calls.ts";
 import { limitsOf } from "./method-limits.ts";
@@ -67,4 +69,17 @@ function deadlineOf(context: HandlerContext): number {
 export const callOf = (
   context: HandlerContext,
   { validateOnly = false }: { readonly validateOnly?: boolean } = {},
-): Call => ({ caller: callerOf(context), deadline: deadlineOf(context), validateOnly });
+): Call => ({
+  caller: callerOf(context),
+  deadline: deadlineOf(context),
+  validateOnly,
+  audit: auditOf(context),
+});
+
+/** Who makes the call, for the act of its change; undefined for a method that is not audited. */
+export function auditOf(context: HandlerContext): Audit | undefined {
+  const { method } = context;
+  if (!limitsOf(method).isAudited) return undefined;
+  const requestId = requestIdOf(context) ?? randomUUID();
+  return { caller: callerOf(context), via: "CALL", method: method.name, requestId };
+}

@@ -1,8 +1,9 @@
-/** The limits of a method in time and bytes, most of which are options in the contract. */
+/** The options of a method: its limits in time and bytes, and whether it is audited. */
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import {
   file_meguri_access_v1_access as accessFile,
+  audited,
   body_limit,
   default_body_limit,
   default_time_limit,
@@ -32,11 +33,13 @@ interface MethodLimits {
   readonly bodyTimeMs: number;
   /** Whether requests have sheets, which take more room and time than others. */
   readonly takesSheets: boolean;
+  /** Whether its changes write acts, and the log has each of its calls. */
+  readonly isAudited: boolean;
 }
 
 const known = new WeakMap<DescMethod, MethodLimits>();
 
-/** The limits of a method. To read the options takes longer than all other work for them. */
+/** The options of a method. To read the options takes longer than all other work for them. */
 export function limitsOf(method: DescMethod): MethodLimits {
   const found = known.get(method);
   if (found) return found;
@@ -48,6 +51,7 @@ export function limitsOf(method: DescMethod): MethodLimits {
     bodyBytes: getOption(method, body_limit) || (isPublic ? publicBodyLimit : defaultBodyLimit),
     bodyTimeMs: takesSheets ? sheetTimeMs : bodyTimeMs,
     takesSheets,
+    isAudited: getOption(method, audited),
   };
   known.set(method, limits);
   return limits;

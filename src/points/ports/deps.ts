@@ -1,6 +1,6 @@
 /** The dependencies of programs and accounts: the ports that the composition root fills. */
+import type * as acts from "../../acts/ports/deps.ts";
 import type * as platform from "../../platform/ports/deps.ts";
-import type { RecordReader } from "../../platform/ports/records.ts";
 import type { JobKind } from "../contract/jobs.ts";
 import type { Job, JobName } from "../rules/jobs.ts";
 import type { Program } from "../rules/program.ts";
@@ -8,7 +8,7 @@ import type { ExportDestinations, ExportFormat } from "./exports.ts";
 import type { PointsReader, RemoveSnapshot } from "./points.ts";
 import type { ProgramReader, Programs, RuleReporter } from "./programs.ts";
 
-export interface Reader extends RecordReader, ProgramReader, PointsReader {}
+export interface Reader extends acts.Reader, ProgramReader, PointsReader {}
 
 export interface Workflows extends platform.Workflows {
   /** Creates the monthly schedule of a program, or updates it if it differs. */
@@ -34,7 +34,7 @@ export interface Workflows extends platform.Workflows {
   isRunning(workflowId: string): Promise<boolean>;
 }
 
-export interface Deps extends platform.Deps {
+export interface Deps extends acts.Deps {
   readonly programs: Programs;
   readonly removeSnapshot: RemoveSnapshot;
   readonly exportDestinations: ExportDestinations;

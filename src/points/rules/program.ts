@@ -166,6 +166,16 @@ export function monthsBehind({ timeZone, createTime, monthEnd }: Program, now: I
   return Math.max(0, monthAt(timeZone, now) - 1 - swept);
 }
 
+/** The values of a program that people change, by the names of their fields, for its acts. */
+export const changeableValues = (program: Program) => ({
+  time_zone: program.timeZone,
+  lifetime_months: newestLifetime(program).lifetimeMonths,
+  expiry_notice_days: program.notices?.expiryDays ?? 0,
+  reserved_grant_notices: program.notices?.reservedGrants ?? false,
+  reservation_shard_count: reservationShardsOf(program),
+  reservations_paused: program.reservationPause !== undefined,
+});
+
 /** The lifetime that was set last. It may not be in effect yet. */
 export const newestLifetime = ({ lifetimes }: Pick<Program, "lifetimes">): LifetimeChange =>
   lifetimes.at(-1) as LifetimeChange;

@@ -1,10 +1,12 @@
 /** The use cases that change an account, each once for each event id, in one transaction. */
+import { fieldChanges } from "../../acts/rules/act.ts";
+import { putAct } from "../../acts/use-cases/acts.ts";
 import type { Call } from "../../platform/ports/call.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
 import type { Ref } from "../../platform/ports/records.ts";
 import { type Annotations, annotationsOf } from "../../platform/words/annotations.ts";
 import { DomainError } from "../../platform/words/errors.ts";
-import type { Month } from "../../platform/words/month.ts";
+import type { Instant, Month } from "../../platform/words/month.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { requestHash, requireSameRequest } from "../../platform/work/idempotency.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -273,9 +275,25 @@ export async function changeAccount(
       const program = deps.programs.current(programId);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
       const change = decide(state, { event, ...annotations, caller }, tx);
+      putAccountAct(tx, input, now.wall, state.account, change.account);
       return putChange(tx, eventKey, hash, change);
     },
   });
+}
+
+/** Puts the act of a freeze or its end; all else that changes an account is not audited. */
+function putAccountAct(
+  tx: Transaction,
+  input: ChangeInput,
+  now: Instant,
+  before: Account | undefined,
+  { frozen }: Account,
+): void {
+  if (!input.audit) return;
+  const { programId, userId, reason } = input;
+  const changes = fieldChanges({ frozen: before?.frozen ?? false }, { frozen });
+  const object = { objectType: "account", objectId: userId, userId } as const;
+  putAct(tx, input, now, { programId, ...object, changes, reason });
 }
 
 /** Puts all records of a change: the account, its entries and the event key. */

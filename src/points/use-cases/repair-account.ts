@@ -6,6 +6,7 @@ import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef } from "../ports/records.ts";
 import { isContradictory, rebuildFromLedger, wrongSnapshots } from "../rules/rebuild.ts";
+import { type PutRepairAct, repairAct, writeRepairAct } from "./repair-act.ts";
 import { ledgerDamaged, missingRanges, restoreEntries } from "./restore-entries.ts";
 import { type VerifiedAccount, verifyOneAccount } from "./verify-account.ts";
 
@@ -26,7 +27,8 @@ export type RepairDeps = Pick<Deps, "engine" | "reader" | "clock" | "programs" |
 /**
  * Verifies an account and repairs it. First restores missing ledger entries from the copies on
  * their event keys, then removes wrong snapshots, then rebuilds the account from the ledger,
- * conditioned on the version that was verified. The result contains the differences as found
+ * conditioned on the version that was verified. The first of these parts writes the act of an
+ * audited call. The result contains the differences as found
  * before.
  *
  * Throws LEDGER_DAMAGED, with nothing changed, when the ledger has faults that no copy repairs: the
@@ -51,16 +53,21 @@ export async function repairVerified(
   const restored: number[] = [];
   let repaired = false;
   let found = first;
+  let putAct = repairAct(name, first, call);
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     if (found.differenceCount === 0) {
       return { ...first, repaired, restoredEntryNumbers: restored };
     }
     if (isContradictory(found.sum) || missingRanges(found).length > 0) {
-      restored.push(...(await restoreEntries(deps, name, found, call)));
+      const numbers = await restoreEntries(deps, name, found, call, putAct);
+      if (numbers.length > 0) putAct = () => undefined;
+      restored.push(...numbers);
     } else if (found.sum.faultCount > 0) {
+      if (call?.audit) await writeRepairAct(deps, name, call, putAct);
+      putAct = () => undefined;
       for (const number of wrongSnapshots(found.sum)) await deps.removeSnapshot(name, number);
       repaired = true;
-    } else if (await putRebuilt(deps, name, found, call)) {
+    } else if (await putRebuilt(deps, name, found, call, putAct)) {
       return { ...first, repaired: true, restoredEntryNumbers: restored };
     }
     found = await verifyOneAccount(deps, name, call);
@@ -74,6 +81,7 @@ async function putRebuilt(
   name: AccountName,
   found: VerifiedAccount,
   call: CallLimits | undefined,
+  putAct: PutRepairAct,
 ): Promise<boolean> {
   await deps.programs.get(name.programId);
   const ref = accountRef(name.programId, name.userId);
@@ -82,12 +90,13 @@ async function putRebuilt(
     readSet: [ref],
     expectAbsent: [],
     call,
-    decide(tx) {
+    decide(tx, { wall }) {
       if (tx.recordVersion(ref) !== found.version) return false;
       const program = deps.programs.current(name.programId);
       const rebuilt = rebuildFromLedger(found.sum, program, name.userId);
       if (!rebuilt) throw ledgerDamaged(found);
       tx.put(ref, rebuilt);
+      putAct(tx, wall);
       return true;
     },
   });

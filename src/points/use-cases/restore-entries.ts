@@ -9,14 +9,15 @@ import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
 import { eventName, type LedgerEntry } from "../rules/ledger.ts";
 import { addEntry, isContradictory, type NumberRange, startSum } from "../rules/rebuild.ts";
+import type { PutRepairAct } from "./repair-act.ts";
 import type { VerifiedAccount } from "./verify-account.ts";
 
 /**
  * At most this many entries are restored, by one transaction: DynamoDB's limit of 100 items without
- * the account. A transaction of a busy account writes up to about 93 entries, which a restore of
- * the table may lose together. A larger loss needs a backup.
+ * the account and the act. A transaction of a busy account writes up to about 93 entries, which a
+ * restore of the table may lose together. A larger loss needs a backup.
  */
-const maxRestored = 99;
+const maxRestored = 98;
 
 /** The number of items of one read. */
 const pageSize = 1_000;
@@ -38,6 +39,7 @@ export async function restoreEntries(
   name: AccountName,
   found: VerifiedAccount,
   call: CallLimits | undefined,
+  putAct: PutRepairAct,
 ): Promise<number[]> {
   const missing = missingRanges(found);
   const count = missing.reduce((sum, { from, to }) => sum + to - from + 1, 0);
@@ -52,10 +54,11 @@ export async function restoreEntries(
     readSet: [ref],
     expectAbsent: refs,
     call,
-    decide(tx) {
+    decide(tx, { wall }) {
       const isChanged = tx.recordVersion(ref) !== found.version;
       if (isChanged || refs.some((each) => tx.get(each))) return false;
       for (const [i, each] of refs.entries()) tx.put(each, copies[i] as LedgerEntry);
+      putAct(tx, wall);
       return true;
     },
   });

@@ -1,8 +1,7 @@
 /** The handlers of the ReservationService that pause and resume a program. */
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type { Logger } from "pino";
 import type { ReservationService } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
-import { callOf, requestIdOf } from "../../platform/edge/context.ts";
+import { callOf } from "../../platform/edge/context.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
 import { fromProgram } from "../../points/rpc/programs/messages.ts";
 import { withRules } from "../../points/use-cases/programs/queries.ts";
@@ -13,7 +12,6 @@ type ProgramPauses = "pauseProgramReservations" | "resumeProgramReservations";
 
 export function programPauses(
   deps: Deps,
-  log: Logger,
 ): Pick<ServiceImpl<typeof ReservationService>, ProgramPauses> {
   return {
     async pauseProgramReservations(request, context) {
@@ -24,10 +22,6 @@ export function programPauses(
     async resumeProgramReservations(request, context) {
       const input = toInput(request, context);
       const program = await resumeProgramReservations(deps, input);
-      // The program does not keep who resumed it; Temporal's batch operation names the person.
-      const { programId, caller } = input;
-      const fields = { programId, service: caller.service, requestId: requestIdOf(context) };
-      log.info(fields, "the reservations of a program are resumed");
       return { program: fromProgram(await withRules(deps, program)) };
     },
   };

@@ -32,7 +32,7 @@ export function reservationService(
 ): ServiceImpl<typeof ReservationService> {
   return {
     ...reservationBatches(deps, log),
-    ...programPauses(deps, log),
+    ...programPauses(deps),
 
     async createReservation(request, context) {
       const { replayed, ...visible } = await createReservation(deps, {

@@ -1,5 +1,6 @@
 /** The use case that cancels the reservations of a user, or those of a reason and a time. */
 
+import { type Changed, fieldChanges } from "../../acts/rules/act.ts";
 import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Page, PageRequest } from "../../platform/ports/pages.ts";
 import { DomainError } from "../../platform/words/errors.ts";
@@ -60,8 +61,9 @@ type CancelDeps = Pick<
 
 /**
  * Cancels pending and failed reservations, each in a transaction of its own, up to 1,000 a call. It
- * may be repeated. It finds them by the indexes, which lag behind by moments; the record decides.
- * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad cursor.
+ * may be repeated. The first transaction writes the act of the call. It finds them by the indexes,
+ * which lag behind by moments; the record decides. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for
+ * a bad cursor.
  */
 export async function cancelReservations(
   deps: CancelDeps,
@@ -72,6 +74,7 @@ export async function cancelReservations(
   const program = await deps.programs.read(request.programId);
   const latest = (request.deadline ?? Number.POSITIVE_INFINITY) - answerMs;
   const total = { cancelled: [] as Reservation[], skipped: 0, errors: [] as ReservationError[] };
+  const act = { changed: changedBy(request), isWritten: request.audit === undefined };
   let { cursor } = request;
   let left = maxReservations;
   do {
@@ -82,7 +85,7 @@ export async function cancelReservations(
     const reservations = page.items.filter(isOpen);
     const done = request.validateOnly
       ? { cancelled: reservations, skipped: 0, errors: [] }
-      : await cancelEach(deps, request, reservations, onFailed);
+      : await cancelEach(deps, request, reservations, act, onFailed);
     total.cancelled.push(...done.cancelled);
     total.skipped += done.skipped;
     total.errors.push(...done.errors);
@@ -96,18 +99,32 @@ async function cancelEach(
   deps: CancelDeps,
   request: CancelRequest,
   reservations: readonly Reservation[],
+  act: { readonly changed: Changed; isWritten: boolean },
   onFailed: OnFailed,
 ) {
-  const results = await doEach(
-    reservations,
-    ({ reservationId }) =>
-      changeReservation(deps, { ...request, reservationId }, (reservation, { wall }) =>
-        isOpen(reservation) && isIn(request.filter, reservation)
-          ? cancel(reservation, request, wall)
-          : reservation,
-      ),
-    onFailed,
-  );
+  const cancelSome = (some: readonly Reservation[], call: Pick<CallLimits, "audit">) =>
+    doEach(
+      some,
+      ({ reservationId }) =>
+        changeReservation(
+          deps,
+          { ...request, ...call, changed: act.changed, reservationId },
+          (reservation, { wall }) =>
+            isOpen(reservation) && isIn(request.filter, reservation)
+              ? cancel(reservation, request, wall)
+              : reservation,
+        ),
+      onFailed,
+    );
+  const results: Awaited<ReturnType<typeof cancelSome>> = [];
+  // One after another until one is cancelled, and the act with it.
+  while (!act.isWritten && results.length < reservations.length) {
+    const next = reservations.slice(results.length, results.length + 1);
+    const found = await cancelSome(next, { audit: request.audit });
+    act.isWritten = found.some((each) => "done" in each && each.done.isChanged);
+    results.push(...found);
+  }
+  results.push(...(await cancelSome(reservations.slice(results.length), { audit: undefined })));
   const cancelled: Reservation[] = [];
   const errors: ReservationError[] = [];
   for (const [i, result] of results.entries()) {
@@ -121,6 +138,20 @@ async function cancelEach(
     }
   }
   return { cancelled, errors, skipped: reservations.length - cancelled.length - errors.length };
+}
+
+/** What a call changes, for its act: which reservations it was asked to cancel. */
+function changedBy({ programId, filter, reason }: CancelRequest): Changed {
+  const object = { programId, objectType: "reservations", reason } as const;
+  const changes = fieldChanges({}, { state: "CANCELLED" });
+  if ("userId" in filter) return { ...object, objectId: filter.userId, ...filter, changes };
+  const [from, before] = [filter.start, filter.end].map((time) => new Date(time).toISOString());
+  const window = { execute_time_from: from, execute_time_before: before };
+  return {
+    ...object,
+    objectId: filter.reasonPrefix,
+    changes: [...changes, ...fieldChanges({}, window)],
+  };
 }
 
 /** Whether a record still belongs to the request: only its execute time may have changed. */

@@ -1,5 +1,7 @@
 /** Changes the record of a reservation in one transaction. */
 
+import { type Changed, fieldChanges } from "../../acts/rules/act.ts";
+import { putAct } from "../../acts/use-cases/acts.ts";
 import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Now } from "../../platform/ports/clock.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
@@ -15,22 +17,31 @@ import {
 import { writeMarked } from "./workflow-runs.ts";
 
 /**
- * Writes what `change` makes of the reservation; nothing when it returns the same object. Brings
- * its workflow run in line in the background. Refusals: RESERVATION_NOT_FOUND, and those of
- * `change`.
+ * Writes what `change` makes of the reservation, with the act of an audited call; nothing when it
+ * returns the same object. Brings its workflow run in line in the background. Refusals:
+ * RESERVATION_NOT_FOUND, and those of `change`.
  */
 export async function changeReservation(
   deps: Pick<Deps, "engine" | "programs" | "dueHours" | "workflows" | "clock" | "background">,
-  call: ReservationCall,
+  call: ReservationCall & { readonly reason: string; readonly changed?: Changed },
   change: (reservation: Reservation, now: Now) => Reservation,
 ): Promise<VisibleReservation & { readonly isChanged: boolean }> {
   const { programId, reservationId, validateOnly } = call;
   const ref = reservationRef(programId, reservationId);
   const decide = (limits: CallLimits) =>
-    changeRecord(deps, { ref, call: limits }, (reservation, now) => {
-      if (!reservation) throw reservationNotFound(reservationId);
-      return change(reservation, now);
-    });
+    changeRecord<"reservation", Reservation>(
+      deps,
+      {
+        ref,
+        call: limits,
+        together: (tx, { wall }, { before = {}, record }) =>
+          putAct(tx, call, wall, call.changed ?? changedOf(before, record, call.reason)),
+      },
+      (reservation, now) => {
+        if (!reservation) throw reservationNotFound(reservationId);
+        return change(reservation, now);
+      },
+    );
   // Before it is marked: a call that is refused or repeated writes nothing.
   let decided = await decide({ ...call, validateOnly: true });
   if (decided.isChanged && !validateOnly) {
@@ -41,3 +52,20 @@ export async function changeReservation(
   const { record, isChanged, now } = decided;
   return { ...visible(record, now.wall), isChanged };
 }
+
+/** What a change has changed of a reservation. */
+const changedOf = (before: Partial<Reservation>, record: Reservation, reason: string): Changed => ({
+  programId: record.programId,
+  objectType: "reservation",
+  objectId: record.reservationId,
+  userId: record.userId,
+  changes: fieldChanges(shown(before), shown(record)),
+  reason,
+});
+
+/** The values of a reservation that people change. */
+const shown = ({ state, executeTime, points }: Partial<Reservation>) => ({
+  state,
+  execute_time: executeTime === undefined ? undefined : new Date(executeTime).toISOString(),
+  points,
+});

@@ -203,7 +203,7 @@ export function retryReservation(
 /** Changes when the points are granted, unless they could not expire then as they are reserved. */
 async function changeGrant(
   deps: CommandDeps,
-  call: ReservationCall,
+  call: ReservationCall & ChangeRequest,
   change: (reservation: Reservation, now: Instant) => Reservation,
 ): Promise<VisibleReservation> {
   await deps.programs.get(call.programId);

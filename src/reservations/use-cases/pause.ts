@@ -26,8 +26,8 @@ export const pauseProgramReservations = (
 
 /**
  * Ends the pause, and signals the runs that wait for it, also when there was none: an earlier call
- * may have failed to signal them. Operators find who resumed the program, and why, in Temporal's
- * list of batch operations. Refusal: PROGRAM_NOT_FOUND.
+ * may have failed to signal them. Temporal's list of batch operations says who resumed the program,
+ * and why, as the act does. Refusal: PROGRAM_NOT_FOUND.
  */
 export async function resumeProgramReservations(
   deps: Pick<Deps, "engine" | "workflows" | "background">,

@@ -16,6 +16,7 @@ import { formatInstant } from "../../../src/platform/words/month.ts";
 import { eventRef } from "../../../src/points/ports/records.ts";
 import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
 import { ensureSchedules } from "../../../src/temporal/schedules.ts";
+import { recentActs } from "../../support/acts/list.ts";
 import { approve, balances, comesTo, readBulk } from "../../support/fixtures/bulk-grants.ts";
 import { showsDetails } from "../../support/fixtures/operators.ts";
 import type { SourceFolder } from "../../support/fixtures/source-folder.ts";
@@ -100,6 +101,11 @@ describe.concurrent("bulkGrantFromSource", () => {
     const waiting = await comesTo(stack, "by-mei", "AWAITING_APPROVAL");
     const starter = { service: "temporal", subject: "Mei" };
     expect(waiting.actions).toMatchObject([{ action: "SUBMIT", starter }]);
+    const acts = await recentActs(stack.deps, stack.programId);
+    const method = "SubmitBulkGrantFromSource";
+    expect(acts.filter(({ objectId }) => objectId === "by-mei")).toMatchObject([
+      { caller: starter, via: "TEMPORAL", method },
+    ]);
     expect(await showsDetails(run, "Waits for 1 approval")).toContain(
       "- started by: Mei via temporal\n",
     );

@@ -107,6 +107,7 @@ const bad: Record<string, readonly unknown[]> = {
   "HoldPointsRequest.expired_points_policy": [3, -1],
   "CapturePointsRequest.event_id": badIds64,
   "ListHoldsRequest.state": [5, -1],
+  "ListActsRequest.subject": badReasons,
   "*.execute_time": [...badTimes, undefined, at("2099-01-01T00:00:00Z")],
   // Too far ahead is the result of one reservation, not a refusal of the call.
   "NewReservation.execute_time": [...badTimes, undefined],

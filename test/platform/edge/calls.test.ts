@@ -5,6 +5,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
 import { createCalls } from "../../../src/platform/edge/calls.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { readPage } from "../../support/servers/operators.ts";
@@ -129,6 +130,14 @@ test("of the successes of a second 50 have a line, then one in 100 with its rate
   expect(lines().map(({ sampleRate }) => sampleRate)).toEqual([...Array(50).fill(undefined), 0.01]);
   const { values } = await calls.tallies.seconds.get();
   expect(values.slice(-2).map(({ value }) => value)).toEqual([250, 200]);
+});
+
+test("of an audited method each success has a line", () => {
+  const calls = createCalls(log);
+  const { updateProgram } = ProgramService.method;
+  for (let i = 0; i < 200; i++) calls.begin(updateProgram, "").end();
+  expect(lines()).toHaveLength(200);
+  expect(lines().every(({ sampleRate }) => sampleRate === undefined)).toBe(true);
 });
 
 test("what no handler sees is logged once, with the id of its answer", async () => {

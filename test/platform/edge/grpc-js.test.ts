@@ -215,6 +215,19 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { ...account, event_id: "t" },
     { entry: { type: "TYPE_UNFROZEN" } },
   ],
+  "meguri.acts.v1.ActService/ListActs": [
+    { create_time_from: { seconds: "1780000000" }, subject: "grpc-js" },
+    {
+      acts: expect.arrayContaining([
+        expect.objectContaining({
+          method: "UnfreezeAccount",
+          via: "VIA_CALL",
+          changes: [{ field: "frozen", before: "true", after: "false" }],
+        }),
+      ]),
+      next_page_token: "",
+    },
+  ],
   "meguri.points.v1.PointsService/GetBalance": [
     account,
     {

@@ -16,6 +16,7 @@ import { progressOf } from "../../../src/bulk-grants/use-cases/queries.ts";
 import { compose, composeAccess } from "../../../src/compose.ts";
 import { createUnreadCountStreams } from "../../../src/feed/runtime/unread-counts.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
+import { ActService } from "../../../src/gen/meguri/acts/v1/act_service_pb.ts";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { HoldService } from "../../../src/gen/meguri/holds/v1/hold_service_pb.ts";
 import * as notifications from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
@@ -76,6 +77,7 @@ export interface Clients {
   readonly reactions: Client<typeof ReactionService>;
   readonly notifications: Client<typeof notifications.NotificationService>;
   readonly bulkGrants: Client<typeof BulkGrantService>;
+  readonly acts: Client<typeof ActService>;
   readonly clock: Client<typeof ClockService>;
   readonly health: Client<typeof Health>;
 }
@@ -279,6 +281,7 @@ export function connect(
     reactions: client(ReactionService),
     notifications: client(notifications.NotificationService),
     bulkGrants: client(BulkGrantService),
+    acts: client(ActService),
     clock: client(ClockService),
     health: client(Health),
   };

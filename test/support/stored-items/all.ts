@@ -1,4 +1,5 @@
 /** Calls that store every kind of item. */
+import { storeActs } from "./acts.ts";
 import { storeCampaign, storeEndedBulkGrants } from "./bulk-grants.ts";
 import { storeCauses } from "./causes.ts";
 import { storeEarlyExpiry } from "./early-expiry.ts";
@@ -24,4 +25,5 @@ export async function storeAll(recorder: Recorder): Promise<void> {
   await storeSnapshot(recorder);
   await storeJobs(recorder);
   await storeHolds(recorder);
+  await storeActs(recorder);
 }

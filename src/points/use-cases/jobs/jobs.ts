@@ -1,5 +1,7 @@
 /** The use cases that start, finish and read jobs of every kind, and what a kind consists of. */
 import pLimit from "p-limit";
+import { fieldChanges } from "../../../acts/rules/act.ts";
+import { putAct } from "../../../acts/use-cases/acts.ts";
 import type { Call } from "../../../platform/ports/call.ts";
 import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
@@ -100,7 +102,19 @@ export async function startJob<Sum extends object, Request extends JobRequest>(
   const hash = requestHash(name.kind, caller, request);
   const { record, isChanged } = await changeRecord(
     deps,
-    { ref: jobRef(name), expectAbsent: true, call },
+    {
+      ref: jobRef(name),
+      expectAbsent: true,
+      call,
+      together: (tx, { wall }) =>
+        putAct(tx, call, wall, {
+          programId,
+          objectType: "job",
+          objectId: `${name.kind}/${jobId}`,
+          changes: fieldChanges({}, shownRequest(request)),
+          reason: "",
+        }),
+    },
     (existing, { calendar: createTime }): Job => {
       if (existing) return existing;
       const job = { ...name, hash, caller, createTime, request };
@@ -115,6 +129,15 @@ export async function startJob<Sum extends object, Request extends JobRequest>(
   }
   return { ...(await runOf(deps, type, record)), replayed: !isChanged };
 }
+
+/** What was asked for, with the times in a form that people read: all numbers are times. */
+const shownRequest = (request: JobRequest) =>
+  Object.fromEntries(
+    Object.entries(request).map(([name, value]) => [
+      name,
+      typeof value === "number" ? new Date(value).toISOString() : value,
+    ]),
+  );
 
 /** Reads a job. Refusals: PROGRAM_NOT_FOUND, JOB_NOT_FOUND. */
 export async function getJob<Sum extends object, Request extends JobRequest>(

@@ -1,5 +1,6 @@
 /** The use cases that create and change programs. */
 
+import { putAct } from "../../../acts/use-cases/acts.ts";
 import type { Call, CallLimits } from "../../../platform/ports/call.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Caller } from "../../../platform/words/caller.ts";
@@ -26,6 +27,7 @@ import {
 } from "../../rules/rule-changes.ts";
 import { programNotFound } from "./change-program.ts";
 import { programEtag } from "./etag.ts";
+import { programChanged } from "./program-acts.ts";
 import { ensureNotices, tellOfRules } from "./rule-changes.ts";
 import { type RuledProgram, ruledProgram } from "./ruled-program.ts";
 
@@ -71,6 +73,7 @@ export async function createProgram(
         const program = { programId, timeZone, lifetimes, createTime: calendar };
         tx.put(programRef(programId), program);
         const first = bulkRules && putFirstRules(tx, program, bulkRules, wall);
+        putAct(tx, input, wall, programChanged(programId, {}, { program, rules: first }));
         return { ...ruledProgram(program, first), replayed: false };
       }
       const isSame =
@@ -145,7 +148,12 @@ export async function updateProgram(
       const program = proposed ? withRules(spread, proposed.latest, calendar) : spread;
       if (program !== before) tx.put(programRef(programId), program);
       if (proposed) putRules(tx, programId, proposed);
-      return { before, program, change: proposed?.latest ?? latest, proposed };
+      const change = proposed?.latest ?? latest;
+      if (program !== before || proposed) {
+        const was = { program: before, rules: latest };
+        putAct(tx, input, wall, programChanged(programId, was, { program, rules: change }, reason));
+      }
+      return { before, program, change, proposed };
     },
   });
   if (proposed) tellOfRules(deps, { programId, change: proposed.latest });

@@ -1,5 +1,6 @@
 /** The use cases by which people approve and reject changes of a program's rules. */
 
+import { putAct } from "../../../acts/use-cases/acts.ts";
 import type { Call } from "../../../platform/ports/call.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -9,6 +10,7 @@ import type { Program } from "../../rules/program.ts";
 import { approveRules, rejectRules, withRules } from "../../rules/rule-changes.ts";
 import { programNotFound } from "./change-program.ts";
 import { ruleChangeDigest } from "./etag.ts";
+import { programChanged } from "./program-acts.ts";
 import { getProgram } from "./queries.ts";
 import { type RuledProgram, ruledProgram } from "./ruled-program.ts";
 
@@ -62,6 +64,8 @@ async function decideRules(
       tx.put(ref, change);
       const program = withRules(replaced, change, calendar);
       if (program !== replaced) tx.put(programRef(programId), program);
+      const was = { program: replaced, rules: before };
+      putAct(tx, input, wall, programChanged(programId, was, { program, rules: change }, reason));
       return { before, change, program, replaced };
     },
   });

@@ -6,7 +6,7 @@ import type { TourClients } from "./called.ts";
 
 /** Leaves the program `default` with notices of reserved grants. */
 export async function tourPrograms(
-  { programs }: TourClients,
+  { acts, programs }: TourClients,
   approver: TourClients,
 ): Promise<void> {
   const program = { programId: "default" };
@@ -34,6 +34,9 @@ export async function tourPrograms(
     digest: await propose(2_000n),
     reason: "r",
   });
+  const listed = { ...program, createTimeFrom: { seconds: 1n } };
+  await acts.listActs(listed);
+  await acts.listActs({ ...listed, subject: "ada" });
 }
 
 export async function tourPoints({ points }: TourClients): Promise<void> {

@@ -15,7 +15,7 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/access/v1/access.proto.
  */
 export const file_meguri_access_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Ch1tZWd1cmkvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxIQbWVndXJpLmFjY2Vzcy52MSpuCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIQCgxST0xFX1BST0dSQU0QARINCglST0xFX1VTRVIQAhIOCgpST0xFX09XTkVSEAMSDgoKUk9MRV9BQ1RPUhAEEg8KC1JPTEVfVEFSR0VUEAU6ZwoSZGVmYXVsdF90aW1lX2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLSHAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SEGRlZmF1bHRUaW1lTGltaXQ6TAoSZGVmYXVsdF9ib2R5X2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLWHAyABKAVSEGRlZmF1bHRCb2R5TGltaXQ6NgoFc2NvcGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgJUgVzY29wZTpaCgp0aW1lX2xpbWl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYt4cDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvblIJdGltZUxpbWl0Oj8KCmJvZHlfbGltaXQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi4hwMgASgFUglib2R5TGltaXQ6SwoEcm9sZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuYcDIAEoDjIWLm1lZ3VyaS5hY2Nlc3MudjEuUm9sZVIEcm9sZUI7Wi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9hY2Nlc3MvdjE7YWNjZXNzdjGiuxgCCAqouxiAgARiBnByb3RvMw", [file_google_protobuf_descriptor, file_google_protobuf_duration]);
+  fileDesc("Ch1tZWd1cmkvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxIQbWVndXJpLmFjY2Vzcy52MSpuCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIQCgxST0xFX1BST0dSQU0QARINCglST0xFX1VTRVIQAhIOCgpST0xFX09XTkVSEAMSDgoKUk9MRV9BQ1RPUhAEEg8KC1JPTEVfVEFSR0VUEAU6ZwoSZGVmYXVsdF90aW1lX2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLSHAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SEGRlZmF1bHRUaW1lTGltaXQ6TAoSZGVmYXVsdF9ib2R5X2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLWHAyABKAVSEGRlZmF1bHRCb2R5TGltaXQ6NgoFc2NvcGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgJUgVzY29wZTpaCgp0aW1lX2xpbWl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYt4cDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvblIJdGltZUxpbWl0Oj8KCmJvZHlfbGltaXQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi4hwMgASgFUglib2R5TGltaXQ6OgoHYXVkaXRlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLqHAyABKAhSB2F1ZGl0ZWQ6SwoEcm9sZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuYcDIAEoDjIWLm1lZ3VyaS5hY2Nlc3MudjEuUm9sZVIEcm9sZUI7Wi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9hY2Nlc3MvdjE7YWNjZXNzdjGiuxgCCAqouxiAgARiBnByb3RvMw", [file_google_protobuf_descriptor, file_google_protobuf_duration]);
 
 /**
  * Role says what a field of a request names.
@@ -124,11 +124,21 @@ export const body_limit: GenExtension<MethodOptions, number> = /*@__PURE__*/
   extDesc(file_meguri_access_v1_access, 4);
 
 /**
+ * Whether what the method changes is kept as an act: who did what, to which object and why. True
+ * for what people and operators decide, false for reads and for the traffic of members, whose
+ * records name the caller. Every method says one of the two.
+ *
+ * @generated from extension: bool audited = 50106;
+ */
+export const audited: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_meguri_access_v1_access, 5);
+
+/**
  * What a field of a request names. Limits of a token apply to programs, owners and actors.
  * Clients derive the key of a call from accounts, owners and targets.
  *
  * @generated from extension: meguri.access.v1.Role role = 50105;
  */
 export const role: GenExtension<FieldOptions, Role> = /*@__PURE__*/
-  extDesc(file_meguri_access_v1_access, 5);
+  extDesc(file_meguri_access_v1_access, 6);
 

@@ -1,0 +1,46 @@
+/** The command that lists who changed what. */
+import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { type Act, ActService } from "@meguri/client/acts";
+import { Temporal } from "temporal-polyfill";
+import { lists } from "./command.ts";
+import { pastTimeFormat, program, readTime } from "./options.ts";
+
+const { method } = ActService;
+
+/** Reads a time, or "today" or "yesterday": the beginning of the day where the machine is. */
+function readPastTime(text: string): Timestamp {
+  if (text !== "today" && text !== "yesterday") return readTime(text);
+  const days = text === "today" ? 0 : 1;
+  const day = Temporal.Now.zonedDateTimeISO().startOfDay().subtract({ days });
+  return timestampFromMs(day.epochMilliseconds);
+}
+
+const changesText = ({ changes }: Act): string =>
+  changes
+    .map(({ field, before, after }) => `${field}: ${before || "none"} → ${after || "none"}`)
+    .join("; ");
+
+export const log = lists<Act>(method.listActs, {
+  summary: "list who changed what, newest first",
+  description:
+    "Lists the acts of a program, newest first: who changed what by an audited method, the " +
+    "values before and after, and why. Nobody has verified the name of what came by Temporal.",
+  takes: [
+    [
+      `--since <time> = createTimeFrom: since "today", "yesterday" or ${pastTimeFormat}`,
+      { isRequired: true, read: readPastTime },
+    ],
+    ["--until <time> = createTimeBefore: only before this time", { read: readPastTime }],
+    "--by <subject> = subject: only by this person or workload",
+    program,
+  ],
+  examples: [
+    "meguri log --since yesterday",
+    "meguri log --since 2026-11-01T00:00+09:00 --by alice",
+  ],
+  columns: [
+    "time: createTime, by: caller, via, method, object: objectType, id: objectId",
+    { changes: changesText },
+    "reason, request: requestId",
+  ],
+});

@@ -1,0 +1,57 @@
+/** How acts are stored. */
+
+import { caller } from "../../../platform/dynamodb/callers.ts";
+import { defineRecord } from "../../../platform/dynamodb/define-record.ts";
+import {
+  either,
+  field,
+  list,
+  numberOf,
+  oneOf,
+  optional,
+  partOf,
+  text,
+  tuple,
+  unless,
+  unlessEmpty,
+} from "../../../platform/dynamodb/fields.ts";
+import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
+import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
+import type { Caller } from "../../../platform/words/caller.ts";
+import type { Instant } from "../../../platform/words/month.ts";
+import type { FieldChange } from "../../rules/act.ts";
+
+/** The partition of the acts of a program on one day in UTC. */
+export const dayKey = (programId: string, time: Instant): string =>
+  `${programId}#${new Date(time).toISOString().slice(0, 10)}`;
+
+/** The partition of the index with the acts of a subject in a program. */
+export const subjectKey = (programId: string, subject: Caller["subject"]): string =>
+  `${programId}#${subject}`;
+
+const change = tuple<FieldChange>({ field: text, before: text, after: text });
+
+export const act = defineRecord<"act">({
+  table: "acts",
+  key(id) {
+    const [programId = "", time, requestId] = id.split("#");
+    return {
+      pk: S(dayKey(programId, Number(time))),
+      sk: S(`${timeKey(Number(time))}#${requestId}`),
+    };
+  },
+  derived: ({ programId, caller: { subject } }) => ({ is: S(subjectKey(programId, subject)) }),
+  fields: {
+    programId: partOf("pk", 0),
+    time: numberOf("sk", 0),
+    requestId: partOf("sk", 1),
+    caller: caller("w"),
+    via: either("y", "TEMPORAL", "CALL"),
+    method: field("m", text),
+    objectType: field("o", oneOf()),
+    objectId: field("i", text),
+    userId: optional("ip", text),
+    changes: unlessEmpty("c", list(change)),
+    reason: unless("", "r", text),
+  },
+});

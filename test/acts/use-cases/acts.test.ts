@@ -1,0 +1,189 @@
+/** Tests that an act is written with its change or not at all, and how acts are listed. */
+import { describe, expect, inject, test } from "vitest";
+import { fieldChanges } from "../../../src/acts/rules/act.ts";
+import { listActs, putAct } from "../../../src/acts/use-cases/acts.ts";
+import { asService, type Caller } from "../../../src/platform/words/caller.ts";
+import { freezeAccount, grantPoints } from "../../../src/points/use-cases/commands.ts";
+import { createProgram, updateProgram } from "../../../src/points/use-cases/programs/commands.ts";
+import { allItems } from "../../support/fixtures/pages.ts";
+import { at } from "../../support/servers/refusal.ts";
+import { startServer } from "../../support/servers/server.ts";
+import { type Fault, type MemoryDeps, memoryDeps } from "../../support/stores/memory-store.ts";
+
+const programId = "p";
+const caller = asService("ops");
+const audit = (requestId: string, by: Caller = caller) =>
+  ({ caller: by, via: "CALL", method: "UpdateProgram", requestId }) as const;
+
+async function openStore(): Promise<MemoryDeps> {
+  const memory = memoryDeps();
+  const program = { programId, timeZone: "UTC", lifetimeMonths: 12 };
+  await createProgram(memory.deps, program);
+  return memory;
+}
+
+/** The names of the acts that a store has. */
+const storedActs = ({ store }: MemoryDeps) =>
+  store.stored().filter(({ ref }) => ref.kind === "act");
+
+const update = ({ deps }: MemoryDeps, requestId: string, lifetimeMonths: number) =>
+  updateProgram(deps, {
+    ...{ programId, caller, rules: { lifetimeMonths }, audit: audit(requestId) },
+  });
+
+describe("an act", () => {
+  test.each<Fault>(["conflict", "lost before", "lost after"])(
+    "is written once though the first transaction ends with: %s",
+    async (fault) => {
+      const memory = await openStore();
+      let faults = 1;
+      memory.store.arriving = ({ op }) => (op === "commit" && faults-- > 0 ? fault : undefined);
+      await update(memory, "r1", 24);
+      expect(storedActs(memory)).toHaveLength(1);
+    },
+  );
+
+  test("is not written by a transaction that is never committed", async () => {
+    const memory = await openStore();
+    memory.store.arriving = ({ op }) => (op === "commit" ? "throttled" : undefined);
+    const call = { programId, caller, rules: { lifetimeMonths: 24 }, audit: audit("r1") };
+    const late = { ...call, deadline: performance.now() + 100 };
+    await expect(updateProgram(memory.deps, late)).rejects.toMatchObject({ retryable: true });
+    memory.store.arriving = undefined;
+    expect(storedActs(memory)).toEqual([]);
+  });
+
+  test("is in the transaction of its change", async () => {
+    const memory = await openStore();
+    const commits: string[][] = [];
+    memory.store.arriving = ({ op, writes }) => {
+      if (op === "commit") commits.push(writes.map(({ ref }) => ref.kind));
+      return undefined;
+    };
+    await update(memory, "r1", 24);
+    expect(commits).toEqual([["program", "act", "bulkRules"]]);
+  });
+
+  test("is written by each call of a batch, and by none that only validates", async () => {
+    const memory = await openStore();
+    const freeze = (i: number, validateOnly = false) => {
+      const event = { programId, userId: "u", eventId: `f${i}`, reason: "", caller };
+      return freezeAccount(memory.deps, { ...event, validateOnly, audit: audit(`r${i}`) });
+    };
+    await freeze(100, true);
+    expect(storedActs(memory)).toEqual([]);
+    await Promise.all(Array.from({ length: 30 }, (_, i) => freeze(i)));
+    expect(storedActs(memory)).toHaveLength(30);
+  });
+
+  test("is not written by a call that is not audited", async () => {
+    const memory = await openStore();
+    const event = { programId, userId: "u", eventId: "g", reason: "", caller };
+    memory.store.resetStats();
+    await grantPoints(memory.deps, { ...event, points: 5 });
+    expect(memory.store.stats.writtenItems).toBe(3);
+    expect(storedActs(memory)).toEqual([]);
+  });
+});
+
+test("the fields of a change are bounded in their number and their texts", () => {
+  const after = Object.fromEntries(
+    Array.from({ length: 20 }, (_, i) => [`f${i}`, "あ".repeat(99)]),
+  );
+  const changes = fieldChanges({ f0: "あ".repeat(99), f1: 7 }, after);
+  expect(changes).toHaveLength(8);
+  expect(changes[0]).toEqual({ field: "f1", before: "7", after: "あ".repeat(42) });
+  expect(fieldChanges({ a: 1, b: "x" }, { a: 1, b: undefined })).toEqual([
+    { field: "b", before: "x", after: "" },
+  ]);
+});
+
+describe("a list", () => {
+  const day = 86_400_000;
+  const start = Date.UTC(2026, 0, 1);
+  /** Acts at these hours after `start`, by two subjects in turn. */
+  async function openActs(hours: readonly number[]): Promise<MemoryDeps> {
+    const memory = await openStore();
+    for (const [i, hour] of hours.entries()) {
+      const time = start + hour * 3_600_000;
+      const by = { service: "desk", subject: i % 2 ? "ben" : "ann" };
+      const object = { programId, objectType: "program", objectId: programId } as const;
+      const changed = { ...object, changes: [], reason: String(hour) };
+      await memory.deps.engine.transact({
+        key: { kind: "program", id: programId },
+        readSet: [],
+        expectAbsent: [],
+        call: undefined,
+        decide: (tx) => putAct(tx, { audit: audit(`r${i}`, by) }, time, changed),
+      });
+    }
+    memory.clock.time = start + 60 * day;
+    return memory;
+  }
+
+  const hoursOf = async (
+    { deps }: MemoryDeps,
+    filter: { subject?: string; start?: number; end?: number },
+    size = 100,
+  ) => {
+    const { subject, ...window } = { subject: undefined, start, end: undefined, ...filter };
+    const items = await allItems(
+      (page) => listActs(deps, { programId, subject, window }, page),
+      size,
+    );
+    return items.map(({ reason }) => Number(reason));
+  };
+
+  test.each([1, 2, 3, 100])(
+    "has all acts of its window, the newest first, %i a page",
+    async (size) => {
+      const hours = [0, 1, 23, 24, 25, 70, 1_000, 1_001];
+      const memory = await openActs(hours);
+      expect(await hoursOf(memory, {}, size)).toEqual(hours.toReversed());
+      const window = { start: start + 3_600_000, end: start + 70 * 3_600_000 };
+      expect(await hoursOf(memory, window, size)).toEqual([25, 24, 23, 1]);
+      expect(await hoursOf(memory, { ...window, subject: "ann" }, size)).toEqual([25, 23]);
+      expect(await hoursOf(memory, { subject: "ben" }, size)).toEqual([1_001, 70, 24, 1]);
+      expect(await hoursOf(memory, { subject: "cho" }, size)).toEqual([]);
+      expect(await hoursOf(memory, { end: start }, size)).toEqual([]);
+    },
+  );
+
+  test("ends a page after 31 days, and goes on from there", async () => {
+    const { deps } = await openActs([5]);
+    const list = (cursor: string | undefined) =>
+      listActs(
+        deps,
+        { programId, subject: undefined, window: { start, end: undefined } },
+        { size: 10, cursor },
+      );
+    const first = await list(undefined);
+    expect(first.items).toEqual([]);
+    const second = await list(first.cursor);
+    expect(second.items).toHaveLength(1);
+    expect(second.cursor).toBeUndefined();
+    await expect(list("next")).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
+  });
+});
+
+test("DynamoDB stores acts with their changes, and lists them by day and by subject", async () => {
+  const server = await startServer({ dynamoEndpoint: inject("dynamodbEndpoint") });
+  const desk = server.clientsOf("desk");
+  await desk.programs.updateProgram({ program: { programId: "default", lifetimeMonths: 20 } });
+  const account = { userId: "u", eventId: "f", reason: "asked" };
+  await server.points.freezeAccount(account);
+  await server.points.freezeAccount(account);
+  const createTimeFrom = at("2026-01-01T00:00:00Z");
+  const listOf = async (subject?: string) => {
+    const window = { createTimeFrom, createTimeBefore: at("2026-01-02T00:00:00Z") };
+    const { acts } = await server.acts.listActs({ ...window, ...(subject && { subject }) });
+    return acts.map(({ method }) => method);
+  };
+  expect(await listOf()).toEqual([]);
+  const recent = { createTimeFrom: at(new Date(Date.now() - 3_600_000).toISOString()) };
+  const all = (await server.acts.listActs(recent)).acts;
+  expect(all.map(({ method }) => method)).toEqual(["FreezeAccount", "UpdateProgram"]);
+  const byDesk = await server.acts.listActs({ ...recent, subject: "desk" });
+  expect(byDesk.acts).toEqual(all.slice(1));
+  await server.stop();
+});
