@@ -410,7 +410,7 @@ function testCommands(mode: Mode): void {
     expect(await done("program", "rules", id)).toMatch(/2.*IN_FORCE.*mika.*"maxPointsPerRow":"7"/);
     expect(await failed(4, "program", "list", "--caller", "a#b")).toContain("UNAUTHENTICATED");
     const log = await done("log", "--since", "yesterday", "-p", id);
-    expect(log).toMatch(/rin.*CALL.*UpdateProgram.*rules_state: → PROPOSED/);
+    expect(log).toMatch(/rin.*CALL.*UpdateProgram.*proposed_lifetime_months: 24 → 36.*loyalty/);
     const byMika = await done("log", "--since", "today", "--by", "mika", "-p", id);
     expect(byMika).toMatch(/mika.*ApproveRulesChange.*PROPOSED → IN_FORCE/);
     expect(byMika).not.toContain("UpdateProgram");

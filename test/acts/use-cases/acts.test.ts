@@ -61,7 +61,7 @@ describe("an act", () => {
       return undefined;
     };
     await update(memory, "r1", 24);
-    expect(commits).toEqual([["program", "act", "bulkRules"]]);
+    expect(commits).toEqual([["ruleChange", "act", "program"]]);
   });
 
   test("is written by each call of a batch, and by none that only validates", async () => {

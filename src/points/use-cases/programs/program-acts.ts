@@ -1,6 +1,8 @@
 /** The acts of changes of a program and of its rules. */
-import { type Changed, fieldChanges } from "../../../acts/rules/act.ts";
+import { type Changed, fieldChanges, maxChanges } from "../../../acts/rules/act.ts";
+import { bulkRulesAsList } from "../../rules/bulk-rules.ts";
 import { changeableValues, type Program } from "../../rules/program.ts";
+import type { ProgramRules } from "../../rules/program-rules.ts";
 import { type RuleChange, ruleChangeState } from "../../rules/rule-changes.ts";
 
 /** A program with the latest change of its rules, if there is any. */
@@ -19,11 +21,24 @@ export const programChanged = (
   programId,
   objectType: "program",
   objectId: programId,
-  changes: fieldChanges(valuesOf(before), valuesOf(after)),
+  changes: [
+    ...fieldChanges(valuesOf(before), valuesOf(after)),
+    ...(after.rules && after.rules.number !== before.rules?.number ? proposed(after.rules) : []),
+  ].slice(0, maxChanges),
   reason,
 });
 
-/** The rules themselves are in their change, which has a number and is kept for good. */
+/** What a new change of the rules proposes. */
+const proposed = ({ from, to }: RuleChange) =>
+  fieldChanges(proposedValues(from), proposedValues(to));
+
+const proposedValues = ({ lifetimeMonths, notices, bulkRules }: ProgramRules) => ({
+  proposed_lifetime_months: lifetimeMonths,
+  proposed_notices: notices,
+  proposed_bulk_rules: bulkRulesAsList(bulkRules),
+});
+
+/** All values of the rules are in their change, which has a number and is kept for good. */
 const valuesOf = ({ program, rules }: ProgramState) => ({
   ...(program && changeableValues(program)),
   ...(rules && {
