@@ -2,6 +2,7 @@
 import { log } from "@temporalio/activity";
 import type { Deps } from "../src/hub/deps.ts";
 import type { Observers } from "../src/hub/observers.ts";
+import { markLogged } from "../src/platform/ports/logged-failures.ts";
 import { DomainError } from "../src/platform/words/errors.ts";
 import { bulkGrantActivities } from "./bulk-grants/bulk-grants.ts";
 import { bulkSourceActivities } from "./bulk-grants/bulk-sources.ts";
@@ -35,22 +36,28 @@ const activities = ({ deps, ...observers }: ActivityDeps) => ({
   ...holdActivities(deps),
   ...reconcilerActivities(deps, observers),
   ...monthEndActivities(deps),
-  ...noticeActivities(deps),
+  ...noticeActivities(deps, observers),
   ...jobActivities(deps),
   ...purgeActivities(deps),
-  ...bulkGrantActivities(deps, observers.onBlock),
-  ...bulkSourceActivities(deps),
+  ...bulkGrantActivities(deps, observers),
+  ...bulkSourceActivities(deps, observers),
 });
 
-/** Runs an activity and turns its error into a failure. Logs what the failure does not say. */
+/**
+ * Runs an activity and turns its error into a failure. A failed attempt has one line of the log,
+ * which also says what the failure does not: the SDK's own would be a second one. What the SDK and
+ * an activity throw as failures on purpose is left to the SDK.
+ */
 async function guarded(activity: (...args: unknown[]) => Promise<unknown>, args: unknown[]) {
   try {
     return await activity(...args);
   } catch (error) {
     const failure = toFailure(error);
-    if (failure.message === unexpectedMessage) log.error(unexpectedMessage, { err: error });
-    else if (error instanceof DomainError && error.cause)
-      log.warn(error.message, { err: error.cause });
+    if (failure === error) throw failure;
+    if (!(error instanceof DomainError)) log.error(unexpectedMessage, { err: error });
+    else if (error.cause) log.warn(error.message, { reason: error.reason, err: error.cause });
+    else log.warn("an activity has failed", { reason: error.reason });
+    markLogged(failure);
     throw failure;
   }
 }

@@ -35,7 +35,7 @@ import { CommitEngine } from "./platform/engine/engine.ts";
 import type { Logger } from "./platform/observe/log.ts";
 import type { Clock } from "./platform/ports/clock.ts";
 import type { Authenticator } from "./platform/ports/identity.ts";
-import type { KeyAges } from "./platform/probes/keys.ts";
+import type { KeyAges, UsedCertificates } from "./platform/probes/keys.ts";
 import type { TemporalEndpoint } from "./platform/temporal/connection.ts";
 import { createWorkflowLinks } from "./platform/temporal/links.ts";
 import { createBackgroundTasks } from "./platform/work/background-tasks.ts";
@@ -46,6 +46,7 @@ import { createDestinations, readDestinations } from "./points/exports/destinati
 import type { ExportDestinations } from "./points/ports/exports.ts";
 import { exportFormat } from "./points/rpc/export-format.ts";
 import { createProgramCache } from "./points/runtime/program-cache.ts";
+import { accountOf } from "./points/store/codecs/points.ts";
 import { createSnapshotRemover } from "./points/store/ledger-items.ts";
 import { createDynamoItemStore } from "./store/item-store.ts";
 import { createDynamoReader } from "./store/readers.ts";
@@ -91,6 +92,29 @@ interface ComposedWorkflows extends TemporalWorkflows {
   readonly endpoint: ComposedEndpoint;
   /** How long ago the API key was read, if there is one. */
   readonly keyAges: KeyAges;
+}
+
+/**
+ * The certificates of a process: those of its ports, which change while it runs, and those of its
+ * connections, which are read once.
+ */
+export function usedCertificates(config: Config, ofPorts?: Certificates): UsedCertificates {
+  const { temporalTls, announce } = config;
+  const files = {
+    temporal_ca: temporalTls?.caFile,
+    temporal_client: temporalTls?.pair?.certFile,
+    announce_ca: announce?.caFile,
+  };
+  const readOnce = Object.entries(files).flatMap(([name, file]) => {
+    const pem = file && readFileSync(file, "utf8");
+    return pem ? [[name, () => pem] as const] : [];
+  });
+  const current = (part: "cert" | "ca") => () => [ofPorts?.current()[part] ?? []].flat().join("\n");
+  return {
+    ...Object.fromEntries(readOnce),
+    ...(ofPorts && { tls: current("cert") }),
+    ...(ofPorts?.current().ca && { client_ca: current("ca") }),
+  };
 }
 
 /** Builds the client side of Temporal, which connects when it is first used. */
@@ -246,7 +270,7 @@ const clientsOf = ({ dynamoEndpoint, region, dynamoTransport }: Config): Clients
     endpoint: dynamoEndpoint,
     region,
     transport: dynamoTransport,
-    targetOf,
+    hotKeys: { targetOf, accountOf },
   });
 
 /** Reads the file of the authorities once: a new one needs a new process. */

@@ -1,7 +1,7 @@
 /** The server process: serves the API, and ensures Temporal's schedules. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Registry } from "prom-client";
-import { compose, composeAccess, composeWorkflows } from "./compose.ts";
+import { compose, composeAccess, composeWorkflows, usedCertificates } from "./compose.ts";
 import type { Deps } from "./hub/deps.ts";
 import { authenticateByHeader } from "./platform/auth/header.ts";
 import { type Config, readConfigToStart } from "./platform/config/config.ts";
@@ -12,7 +12,7 @@ import type { Certificates } from "./platform/edge/servers.ts";
 import { createLogger, type Logger } from "./platform/observe/log.ts";
 import { startTracing } from "./platform/observe/tracing.ts";
 import type { Authenticate } from "./platform/ports/identity.ts";
-import { exportKeyAges } from "./platform/probes/keys.ts";
+import { exportCertificateEnds, exportKeyAges } from "./platform/probes/keys.ts";
 import { createOperatorsListener } from "./platform/probes/listener.ts";
 import {
   createMetricsPage,
@@ -143,6 +143,7 @@ async function main(): Promise<void> {
   const { pickUps } = deps.bulkSources;
   const schedules = keepEnsuringSchedules(workflows, deps.reader, lease, pickUps);
   exportKeyAges(registry, { ...keyAges, ...workflows.keyAges });
+  exportCertificateEnds(registry, usedCertificates(config, certificates));
   exportGauge(
     registry,
     "meguri_schedules_not_ensured",

@@ -3,19 +3,19 @@ import { type NativeConnection, Worker, type WorkflowBundleOption } from "@tempo
 import { createActivities } from "../activities/index.ts";
 import { steps } from "../workflows/timing.ts";
 import { bulkTaskQueue } from "./bulk-grants/contract/bulk-grants.ts";
-import { compose, composeWorkflows } from "./compose.ts";
+import { compose, composeWorkflows, usedCertificates } from "./compose.ts";
 import type { Deps } from "./hub/deps.ts";
 import { type Config, readConfigToStart } from "./platform/config/config.ts";
 import { runProcess } from "./platform/config/config-error.ts";
 import { createLogger, type Logger } from "./platform/observe/log.ts";
 import { startTracing } from "./platform/observe/tracing.ts";
-import { exportKeyAges } from "./platform/probes/keys.ts";
+import { exportCertificateEnds, exportKeyAges } from "./platform/probes/keys.ts";
 import { createProcessRegistry, exportGauge, exportStore } from "./platform/probes/metrics.ts";
 import { createServerStates } from "./platform/work/server-states.ts";
 import { monthEndTaskQueue } from "./points/contract/month-ends.ts";
 import { shardCount } from "./points/contract/points.ts";
 import type { OnDone } from "./reservations/ports/observers.ts";
-import { latenessOf } from "./reservations/rules/reservation.ts";
+import { latenessOf, type Reservation } from "./reservations/rules/reservation.ts";
 import { createDueMemory } from "./reservations/use-cases/due-reads.ts";
 import { executeOverdue } from "./reservations/use-cases/overdue.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
@@ -166,11 +166,9 @@ async function main(): Promise<void> {
   exportGauge(
     metrics.registry,
     "meguri_temporal_silence_seconds",
-    "How long ago Temporal last answered this worker, which asks every 5 s.",
-    () => {
-      const silence = silenceMs();
-      return silence === undefined ? undefined : silence / 1_000;
-    },
+    "How long ago Temporal last answered this worker, or since its start before the first answer.",
+    // A worker that starts while Temporal is away counts from its start, so that the alert goes on.
+    () => (silenceMs() ?? performance.now()) / 1_000,
   );
   const queues = pollsOf(config);
   const readyz = createWorkerReadiness({ states, queues, readSdkMetrics, silenceMs });
@@ -178,6 +176,7 @@ async function main(): Promise<void> {
   const metricsPort = await listener.listen(config.host, config.metricsPort);
   const workflows = composeWorkflows(config, log);
   exportKeyAges(metrics.registry, workflows.keyAges);
+  exportCertificateEnds(metrics.registry, usedCertificates(config));
   const { deps, close } = compose(config, workflows, log);
   exportStore(metrics.registry, deps);
   // Before anything that needs Temporal: what is overdue waits for none of it.
@@ -221,6 +220,8 @@ function startSweeps(
   const memory = createDueMemory();
   const observers = {
     onDone: observeDone(metrics, log),
+    onRefused: ({ failure }: Reservation) =>
+      metrics.observers.onFailed("reservation", failure?.reason ?? ""),
     onFailed: (name: object, err: unknown) =>
       log.warn({ ...name, err }, "what is overdue is left to a later sweep"),
     isHeld: metrics.observers.pastDue.holds,

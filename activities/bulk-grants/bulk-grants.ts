@@ -50,7 +50,13 @@ import { type RowsSoFar, rowLines, toCounts, toStatus, toView } from "./bulk-gra
 const maxFailedLines = 20;
 
 /** Each of these activities may be repeated. */
-export function bulkGrantActivities(deps: Deps, onBlock: Observers["onBlock"]) {
+export function bulkGrantActivities(
+  deps: Deps,
+  { onBlock, onFailed }: Pick<Observers, "onBlock" | "onFailed">,
+) {
+  const onOutcome = ({ state }: BulkGrant) => {
+    if (state === "INVALID" || state === "DONE_WITH_FAILURES") onFailed("bulk_grant", state);
+  };
   return {
     /** Moves the record on by the time. Returns what follows from it. */
     advanceBulkGrant: checked([bulkGrantInput], (name) => readView(deps, name)),
@@ -126,7 +132,7 @@ export function bulkGrantActivities(deps: Deps, onBlock: Observers["onBlock"]) {
 
     /** Reports the outcome at most once, and returns what follows. */
     reportOutcome: checked([bulkGrantInput], async (name) => {
-      await heartbeatWhile(reportOutcome(deps, name));
+      await heartbeatWhile(reportOutcome(deps, name, onOutcome));
       return readView(deps, name);
     }),
 

@@ -25,6 +25,7 @@ import {
 import { submitFromSource } from "../../src/bulk-grants/use-cases/submit-from-source.ts";
 import { writeRefusal } from "../../src/bulk-grants/use-cases/write-refusal.ts";
 import type { Deps } from "../../src/hub/deps.ts";
+import type { Observers } from "../../src/hub/observers.ts";
 import { formatInstant } from "../../src/platform/words/month.ts";
 import { checked, readPayload } from "../checked.ts";
 import { auditOf, starterOfRun } from "../operators.ts";
@@ -34,7 +35,7 @@ import { heartbeatWhile } from "../steps.ts";
 const submitMethod = "SubmitBulkGrantFromSource";
 
 /** Each of these activities may be repeated, except for the report. */
-export function bulkSourceActivities(deps: Deps) {
+export function bulkSourceActivities(deps: Deps, { onFailed }: Pick<Observers, "onFailed">) {
   return {
     /** Submits a sheet from a source. Returns its name, in which `{date}` is replaced. */
     submitFromSource: checked(
@@ -94,6 +95,7 @@ export function bulkSourceActivities(deps: Deps) {
     /** Reports once which files were refused or left. Must not be repeated. */
     reportPickUp: checked([pickUpReportInput], async ({ files: sheets, ...report }) => {
       const workflowId = activityInfo().workflowExecution?.workflowId ?? "";
+      for (const { reason } of sheets) onFailed("pick_up", reason);
       await reportPickUp(deps, { ...report, sheets, workflowId });
     }),
 

@@ -13,7 +13,7 @@ import type { TargetName } from "../../src/platform/words/target-name.ts";
 import type { MonthEndCensus } from "../../src/points/ports/observers.ts";
 import type { Program } from "../../src/points/rules/program.ts";
 import { readMonthEnds } from "../../src/points/use-cases/programs/month-ends.ts";
-import { readAllPrograms } from "../../src/points/use-cases/programs/queries.ts";
+import { readAllPrograms, readWaitingRules } from "../../src/points/use-cases/programs/queries.ts";
 import {
   type StartProgress,
   startProgress,
@@ -107,7 +107,7 @@ async function writeDueHours(deps: Deps, programs: readonly Program[] | undefine
 async function countByProgram(
   deps: Deps,
   programs: readonly Program[] | undefined,
-  { onPaused, onMonthEnds }: Pick<Observers, "onPaused" | "onMonthEnds">,
+  { onPaused, onMonthEnds, onWaitingRules }: Observers,
 ): Promise<MonthEndCensus | undefined> {
   const onFailed = (programId: string, err: unknown) =>
     log.warn("the months of a program could not be read", { programId, err });
@@ -121,6 +121,10 @@ async function countByProgram(
     programs &&
     (await readMonthEnds(deps, programs, onFailed).catch(warn("month ends could not be read")));
   onMonthEnds(monthEnds);
+  onWaitingRules(
+    programs &&
+      (await readWaitingRules(deps, programs).catch(warn("rules that wait could not be read"))),
+  );
   return monthEnds;
 }
 

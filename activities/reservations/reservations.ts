@@ -46,7 +46,7 @@ const { firstMs, againMs, completionMs, silentMs, lookMs } = grantTiming;
 
 export function reservationActivities(
   deps: Deps,
-  { onDone, pastDue }: Pick<Observers, "onDone" | "pastDue">,
+  { onDone, onFailed, pastDue }: Pick<Observers, "onDone" | "onFailed" | "pastDue">,
 ) {
   const queue = createDueGrantQueue();
 
@@ -58,6 +58,9 @@ export function reservationActivities(
       pastDue.settle(grant);
       onDone(execution.reservation, execution.cause);
       await notify(deps, execution);
+    }
+    if (execution.outcome === "FAILED" && execution.isNew) {
+      onFailed("reservation", execution.reservation.failure?.reason ?? "");
     }
     return execution;
   }

@@ -1,4 +1,5 @@
 /** Temporal's schedules of programs and of the reconciler, and the month-end sweep of a program. */
+
 import type { CalendarSpecDescription } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
 import type { PickUpSource } from "../bulk-grants/ports/bulk-grants.ts";
@@ -11,6 +12,7 @@ import {
   isMisplaced,
   type WantedSchedule,
 } from "../platform/temporal/ensure-schedule.ts";
+import { endsRunOfSchedule, endsRunOnly } from "../platform/temporal/how-to-end.ts";
 import {
   ensureSearchAttributes,
   programKey,
@@ -128,6 +130,7 @@ export async function ensureMonthEnd(link: Link, { programId, timeZone }: Progra
       staticSummary: escapeMarkdown(
         `expire the points of ${programId} whose month has ended (${timeZone})`,
       ),
+      staticDetails: endsRunOfSchedule,
       typedSearchAttributes: new TypedSearchAttributes([
         { key: programKey, value: programId },
         { key: stateKey, value: "RUNNING" },
@@ -160,6 +163,7 @@ async function ensureReconciler(link: Link): Promise<void> {
       args: [{}] satisfies [ReconcilerInput],
       workflowRunTimeout: 75 * minuteMs,
       staticSummary: "correct the runs of reservations, holds and bulk grants, every 30 s",
+      staticDetails: endsRunOfSchedule,
     },
   };
   await ensureSchedule(link, wanted, () => startFullPass(link, "USE_EXISTING"));
@@ -177,6 +181,7 @@ async function startFullPass(
       workflowIdConflictPolicy,
       workflowIdReusePolicy: "ALLOW_DUPLICATE",
       staticSummary: "start a run for every pending reservation",
+      staticDetails: endsRunOnly("`npm run setup` starts it again where its schedule is new"),
     }),
   );
 }

@@ -1,6 +1,7 @@
 /** The metrics of a worker, and the page that exposes them. */
 import { Counter, Histogram, Registry } from "prom-client";
 import type { Observers } from "../hub/observers.ts";
+import type { WaitingForPeople } from "../platform/ports/waiting.ts";
 import {
   type Answer,
   createOperatorsListener,
@@ -22,16 +23,21 @@ export interface Metrics {
   onSwept(hasSucceeded: boolean): void;
 }
 
-export const createMetrics = (registry = new Registry()): Metrics => ({
-  registry,
-  observers: {
-    ...reservationMetrics(registry),
-    ...passMetrics(registry),
-    ...monthEndMetrics(registry),
-    ...bulkMetrics(registry),
-  },
-  ...sweepMetrics(registry),
-});
+export function createMetrics(registry = new Registry()): Metrics {
+  const setWaiting = waitingMetrics(registry);
+  return {
+    registry,
+    observers: {
+      ...reservationMetrics(registry),
+      ...passMetrics(registry),
+      ...monthEndMetrics(registry),
+      ...bulkMetrics(registry, (waiting) => setWaiting("bulk_grant", waiting)),
+      ...failureMetrics(registry),
+      onWaitingRules: (waiting) => setWaiting("rule_change", waiting),
+    },
+    ...sweepMetrics(registry),
+  };
+}
 
 function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pastDue"> {
   const lateness = new Histogram({
@@ -140,17 +146,48 @@ function monthEndMetrics(registry: Registry): Pick<Observers, "onMonthEnds"> {
   };
 }
 
-function bulkMetrics(registry: Registry): Pick<Observers, "onBulkGrants" | "onBlock"> {
+/** Has one gauge for all kinds, each of which is read apart, and vanishes when it cannot be. */
+function waitingMetrics(registry: Registry): (kind: string, waiting?: WaitingForPeople) => void {
+  const count = createPassGauge(
+    registry,
+    "meguri_waiting_for_people",
+    "What waits for a decision of people, by kind.",
+    "kind",
+  );
+  const oldest = createPassGauge(
+    registry,
+    "meguri_waiting_for_people_oldest_seconds",
+    "For how long the oldest of them has waited; 0 when none does.",
+    "kind",
+  );
+  const found = new Map<string, WaitingForPeople>();
+  return (kind, waiting) => {
+    if (waiting) found.set(kind, waiting);
+    else found.delete(kind);
+    count.set([...found].map(([kind, { count }]) => [kind, count]));
+    oldest.set([...found].map(([kind, { oldestMs }]) => [kind, oldestMs / 1_000]));
+  };
+}
+
+function failureMetrics(registry: Registry): Pick<Observers, "onFailed"> {
+  const failures = new Counter({
+    name: "meguri_failures_total",
+    help: "Work that has failed for good, or has left something undone for people.",
+    labelNames: ["kind", "reason"],
+    registers: [registry],
+  });
+  return { onFailed: (kind, reason) => failures.inc({ kind, reason }) };
+}
+
+function bulkMetrics(
+  registry: Registry,
+  setWaiting: (waiting: WaitingForPeople | undefined) => void,
+): Pick<Observers, "onBulkGrants" | "onBlock"> {
   const bulkGrants = createPassGauge(
     registry,
     "meguri_bulk_grants",
     "Bulk grants that have not ended, by state.",
     "state",
-  );
-  const oldestWaiting = createPassGauge(
-    registry,
-    "meguri_bulk_grant_oldest_waiting_seconds",
-    "How long ago the oldest one that awaits approval was submitted; 0 when none does.",
   );
   const rows = new Counter({
     name: "meguri_bulk_rows_total",
@@ -162,7 +199,7 @@ function bulkMetrics(registry: Registry): Pick<Observers, "onBulkGrants" | "onBl
   return {
     onBulkGrants(census) {
       bulkGrants.set(census?.byState);
-      oldestWaiting.set(census && [["", census.oldestWaitingMs / 1_000]]);
+      setWaiting(census?.waiting);
     },
     onBlock({ grantedCount, failures }) {
       rows.inc({ outcome: "granted" }, grantedCount);

@@ -9,6 +9,7 @@ import {
 } from "@temporalio/worker";
 import type { Logger } from "../platform/observe/log.ts";
 import { describeError } from "../platform/ports/described-errors.ts";
+import { isLogged } from "../platform/ports/logged-failures.ts";
 
 /** The SDK's warning for a worker that has activities only, as that of the bulk rows. */
 const noWorkflows = "No workflows registered, not polling for workflow tasks";
@@ -73,15 +74,16 @@ async function findFreePort(): Promise<number> {
 
 /**
  * Errors of activities and workflows are described, because they may quote users. Errors of the SDK
- * itself stay whole.
+ * itself stay whole. Whoever has a task token can complete its activity, so it is left out.
  */
-function fieldsOf({ error, err = error, ...meta }: LogMetadata): object {
+function fieldsOf({ error, err = error, taskToken: _, ...meta }: LogMetadata): object {
   if (err === undefined) return meta;
   return { ...meta, err: "workflowType" in meta ? describeError(err) : err };
 }
 
 function sdkLog(log: Logger): SdkLogger {
   const write = (level: LogLevel, message: string, metadata: LogMetadata = {}) => {
+    if (isLogged(metadata.error)) return;
     const fields = fieldsOf(metadata);
     if (level === "ERROR") log.error(fields, message);
     else if (level === "WARN" && !message.startsWith(noWorkflows)) log.warn(fields, message);

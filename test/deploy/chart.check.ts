@@ -23,7 +23,7 @@ import {
 import { findPythonTool } from "../support/deploy/python-tools.ts";
 import { kinds, readRelease } from "../support/deploy/release.ts";
 import { projectRoot } from "../support/markdown.ts";
-import { unknownNames } from "../support/promql.ts";
+import { selectorsOf, unknownNames } from "../support/promql.ts";
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "meguri-chart-"));
@@ -359,7 +359,10 @@ test("everything scales servers by CPU, and workers by the share of used slots",
     ],
   });
   expect(query).toContain("temporal_worker_task_slots_available{");
-  expect(query).toContain('{job="meguri-worker",namespace="shop",task_queue="shop"}');
+  const selected = [...new Set(selectorsOf(query).map((each) => each.replace(/^\w+/, "")))];
+  expect(selected).toEqual([
+    '{job="meguri-worker",release="shop/meguri",namespace="shop",task_queue="shop"}',
+  ]);
   expect(unknownNames(query)).toEqual([]);
   for (const kind of ["server", "worker"] as const) {
     expect(controllers[kind].spec).not.toHaveProperty("replicas");
@@ -383,7 +386,10 @@ test("everything is scraped as alerts and dashboard expect", async () => {
           port,
           interval: "15s",
           honorLabels: true,
-          relabelings: [{ targetLabel: "job", replacement: `meguri-${kind}` }],
+          relabelings: [
+            { targetLabel: "job", replacement: `meguri-${kind}` },
+            { targetLabel: "release", replacement: "shop/meguri" },
+          ],
         },
       ],
     });
@@ -399,9 +405,16 @@ test("everything is scraped as alerts and dashboard expect", async () => {
   }
 });
 
-test("everything brings the alerts and the dashboard as they are", async () => {
+test("everything brings the alerts and the dashboard, with links of its own", async () => {
   const release = await releaseOf("everything");
-  const read = (file: string) => readFileSync(`${projectRoot}deploy/${file}`, "utf8");
+  const read = (file: string) =>
+    readFileSync(`${projectRoot}deploy/${file}`, "utf8")
+      .replaceAll("https://docs.example", "https://git.shop.example/meguri/docs")
+      .replaceAll("https://grafana.example", "https://grafana.shop.example")
+      .replaceAll(
+        "https://temporal.example/namespaces/default",
+        "https://temporal.shop.example/namespaces/shop",
+      );
   const { spec, metadata } = release.of("PrometheusRule", "rules");
   expect(spec).toEqual(parse(read("prometheus/rules.yml")));
   expect(metadata.labels.release).toBe("prometheus");

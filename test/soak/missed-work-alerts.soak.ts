@@ -1,6 +1,6 @@
 /**
- * Makes the alerts of work that was missed, and of old keys, true by real faults, as a real
- * Prometheus sees them.
+ * Makes the alerts of work that was missed, of old keys and of Temporal true by real faults, as a
+ * real Prometheus sees them.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,6 +14,7 @@ import { grantPoints } from "../../src/points/use-cases/commands.ts";
 import { createProgram } from "../../src/points/use-cases/programs/commands.ts";
 import { findPorts } from "../../tools/dev/stack/free-port.ts";
 import { comesTo, submit, usersOf } from "../support/fixtures/bulk-grants.ts";
+import { createAuthority, loopbackNames } from "../support/fixtures/certificates.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { type AlertStack, expressions, startAlertStack } from "../support/servers/alerts.ts";
 import {
@@ -36,6 +37,9 @@ beforeAll(async () => {
   keyFile = join(folder, "key.pem");
   key = await createSigningKey("key");
   await writeFile(keyFile, key.pem);
+  const { cert, key: certKey } = await (await createAuthority("test")).issue(loopbackNames);
+  await writeFile(join(folder, "cert.pem"), cert);
+  await writeFile(join(folder, "cert-key.pem"), certKey);
   const [closed] = await findPorts(0);
   const env = {
     MEGURI_SLACK_WEBHOOK_URL: `http://127.0.0.1:${closed}/webhook`,
@@ -43,6 +47,8 @@ beforeAll(async () => {
     MEGURI_JWT_KEY_FILE: keyFile,
     MEGURI_JWT_ISSUER: issuerName,
     MEGURI_JWT_AUDIENCE: audience,
+    MEGURI_TLS_CERT_FILE: join(folder, "cert.pem"),
+    MEGURI_TLS_KEY_FILE: join(folder, "cert-key.pem"),
   };
   alerts = await startAlertStack({ testClock: true, env }, createMisspelt);
 });
@@ -88,20 +94,20 @@ test("alerts follow what is missed", async () => {
   const { stack, becomes } = alerts;
   const { deps, programId, client } = stack;
   await becomes("MeguriSchedulesMissing", true);
-  expect(await alerts.count("meguri_key_age_seconds")).toBe(1);
+  expect(await alerts.count('meguri_key_age_seconds{keys="jwt"}')).toBe(1);
   expect(await alerts.count(keysAreOld)).toBe(0);
   await writeFile(keyFile, "no key");
   await setZone(stack, "Asia/Tokyo");
   await becomes("MeguriSchedulesMissing", false);
 
   await becomes("MeguriReportsFail", false);
-  await becomes("MeguriBulkGrantWaits", false);
+  await becomes("MeguriWaitsForPeople", false);
   await submit(deps, programId, { id: "waits", userIds: usersOf("waits", 2) });
   await comesTo(stack, "waits", "AWAITING_APPROVAL");
   await becomes("MeguriReportsFail", true);
   const dayAgo = { ":time": { N: String(Date.now() - dayMs - 60_000) } };
   await tamper(stack, "bulk", [`G#${programId}#waits`, "G"], "SET r.t = :time", dayAgo);
-  await becomes("MeguriBulkGrantWaits", true);
+  await becomes("MeguriWaitsForPeople", true);
 
   await becomes("MeguriMonthEndBehind", false);
   await becomes("MeguriMonthEndFailedAccounts", false);
@@ -120,6 +126,15 @@ test("alerts follow what is missed", async () => {
   await becomes("MeguriMonthEndFailedAccounts", true);
   const behind = `meguri_month_end_months_behind{program_id="${programId}"} > 0`;
   await eventually(async () => expect(await alerts.count(behind)).toBe(0), 300_000);
+
+  // The certificate of this test ends in an hour.
+  await becomes("MeguriCertificateEnds", true);
+
+  await becomes("MeguriTemporalAway", false);
+  alerts.temporal.cut();
+  await becomes("MeguriTemporalAway", true);
+  alerts.temporal.restore();
+  await becomes("MeguriTemporalAway", false);
 
   await eventually(async () => expect(await alerts.count(keysAreOld)).toBe(1));
   await writeFile(keyFile, key.pem);

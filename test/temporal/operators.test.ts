@@ -72,8 +72,8 @@ describe("an operator sees", () => {
     expect(await described.staticSummary()).toBe(
       `120 points for seen, reserved for ${inTokyo(executeTime)}`,
     );
-    expect(await described.staticDetails()).toBe(
-      "**Request Cancellation** cancels it, **Terminate** does not.",
+    expect(await described.staticDetails()).toMatch(
+      /^\*\*Request Cancellation\*\* cancels it\. \*\*Terminate\*\* does not: .*\*\*Reset\*\*/,
     );
     const leadMs = executeTime - (described.executionTime?.getTime() ?? 0);
     expect(leadMs).toBeGreaterThanOrEqual(leastMs - 1_000);

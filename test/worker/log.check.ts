@@ -14,7 +14,7 @@ import { changeItem } from "../support/stores/change-item.ts";
 let stack: WorkerStack;
 let worker: Child;
 beforeAll(async () => {
-  stack = await startWorkerStack({ store: "dynamodb", worker: false });
+  stack = await startWorkerStack({ store: "proxied dynamodb", worker: false });
   worker = await stack.startWorkerProcess();
 });
 afterAll(async () => {
@@ -54,6 +54,28 @@ test("accounts and rows that fail are logged without their users", async () => {
   await submit(deps, programId, { id: "rows", userIds: ["planted-row"] });
   await approve(deps, await comesTo(stack, "rows", "AWAITING_APPROVAL"));
   await logged("a row could not be executed");
+});
+
+test("a failed attempt has one line, without its task token", async () => {
+  const { programId, client, config } = stack;
+  const start = { taskQueue: config.taskQueue, args: [{ program_id: programId }] };
+  stack.proxy.down(true);
+  const run = await client.workflow.start("monthEnd", { workflowId: "away", ...start });
+  const attempts = () =>
+    worker
+      .lastOutput()
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line))
+      .filter(({ workflowId, attempt }) => workflowId === "away" && attempt !== undefined);
+  await eventually(async () => expect(attempts().length).toBeGreaterThan(1));
+  await run.terminate();
+  stack.proxy.down(false);
+  const lines = attempts();
+  const names = lines.map(({ activityId, attempt }) => `${activityId} ${attempt}`);
+  expect(new Set(names).size).toBe(names.length);
+  for (const line of lines) expect(line).toMatchObject({ reason: expect.any(String) });
+  expect(worker.lastOutput()).not.toContain("taskToken");
 });
 
 test("an error that may quote is described by its type and its place", () => {

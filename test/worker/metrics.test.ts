@@ -91,3 +91,22 @@ test("month ends are exported by program until they cannot be read", async () =>
   observers.onMonthEnds(undefined);
   expect(await samples()).toEqual([]);
 });
+
+test("what waits for people is exported by kind, unless a kind could not be read", async () => {
+  const { registry, observers } = createMetrics();
+  const samples = async () =>
+    (await registry.metrics()).split("\n").filter((line) => /^meguri_waiting_/.test(line));
+  observers.onBulkGrants({ byState: new Map(), waiting: { count: 2, oldestMs: 60_000 } });
+  observers.onWaitingRules({ count: 0, oldestMs: 0 });
+  expect(await samples()).toEqual([
+    'meguri_waiting_for_people{kind="bulk_grant"} 2',
+    'meguri_waiting_for_people{kind="rule_change"} 0',
+    'meguri_waiting_for_people_oldest_seconds{kind="bulk_grant"} 60',
+    'meguri_waiting_for_people_oldest_seconds{kind="rule_change"} 0',
+  ]);
+  observers.onBulkGrants(undefined);
+  expect(await samples()).toEqual([
+    'meguri_waiting_for_people{kind="rule_change"} 0',
+    'meguri_waiting_for_people_oldest_seconds{kind="rule_change"} 0',
+  ]);
+});

@@ -168,12 +168,16 @@ test("a process is ready from its polls on until SIGTERM", async () => {
     expect(await readyz()).toEqual({ status: 503, text });
   });
   expect(await readPage(metricsPort, "/livez")).toEqual({ status: 200, text: "alive\n" });
+  const silence = /^meguri_temporal_silence_seconds ([\d.]+)$/m;
+  const silenceSeconds = async () =>
+    Number(silence.exec((await readPage(metricsPort, "/metrics")).text)?.[1]);
+  const before = await silenceSeconds();
+  await eventually(async () => expect(await silenceSeconds()).toBeGreaterThan(before + 2));
   proxy.restore();
   const isPolled = ["", "-bulk", "-month-ends"].map((suffix) => `queue ${queue}${suffix}: ok\n`);
   const text = `worker: ok\ntemporal: ok\n${isPolled.join("")}`;
   await eventually(async () => expect(await readyz()).toEqual({ status: 200, text }));
-  const silence = /^meguri_temporal_silence_seconds \d/m;
-  expect((await readPage(metricsPort, "/metrics")).text).toMatch(silence);
+  await eventually(async () => expect(await silenceSeconds()).toBeLessThan(before));
 
   // A grant that waits for the store keeps the worker from its end.
   stack.proxy.down(true);

@@ -16,6 +16,20 @@
 {{ .Values.nameOverride | default "meguri" }}
 {{- end }}
 
+{{/* The label of a release in Prometheus, which may scrape others as well. */}}
+{{- define "meguri.release" -}}
+{{ printf "%s/%s" .Release.Namespace .Release.Name }}
+{{- end }}
+
+{{/* A file with links, which begin as the values say. Takes a dict of root and file. */}}
+{{- define "meguri.linked" -}}
+{{- $links := .root.Values.monitoring.links -}}
+{{- .root.Files.Get .file
+  | replace "https://docs.example" $links.docs
+  | replace "https://grafana.example" $links.grafana
+  | replace "https://temporal.example/namespaces/default" $links.temporal -}}
+{{- end }}
+
 {{/* What selects the pods of a component. Takes a dict of root and component. */}}
 {{- define "meguri.selector" -}}
 app.kubernetes.io/name: {{ include "meguri.appName" .root }}

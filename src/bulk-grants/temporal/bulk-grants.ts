@@ -1,9 +1,11 @@
 /** Starts and signals the workflows of bulk grants, and their schedules for new files. */
+
 import type { WorkflowStartOptions } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { ensureSchedule } from "../../platform/temporal/ensure-schedule.ts";
+import { endsRunOfSchedule, endsWithRecord } from "../../platform/temporal/how-to-end.ts";
 import {
   callerKey,
   executeTimeKey,
@@ -63,6 +65,7 @@ export async function ensurePickUp(
       staticSummary: escapeMarkdown(
         `submit new files of ${name} to ${programId} (${cron}, ${timeZone})`,
       ),
+      staticDetails: endsRunOfSchedule,
       typedSearchAttributes: new TypedSearchAttributes([{ key: programKey, value: programId }]),
     },
   });
@@ -83,7 +86,7 @@ function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartO
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",
     staticSummary: escapeMarkdown(summary),
-    staticDetails: details,
+    staticDetails: endsWithRecord("cancels the bulk grant"),
     // A run that continues as new loses its summary and details, but keeps its memo.
     memo: { summary },
     typedSearchAttributes: [
@@ -95,8 +98,3 @@ function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartO
     ],
   };
 }
-
-/** The fixed details of a run. Its current details have all else. */
-const details =
-  "**Request Cancellation** cancels the bulk grant. **Terminate** does not: a new run starts " +
-  "within a minute and continues.";

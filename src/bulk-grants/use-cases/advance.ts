@@ -91,9 +91,13 @@ export async function remindOfApproval(deps: ReportDeps, name: BulkGrantName): P
 /**
  * Reports the outcome of a bulk grant to people, at most once: after a crash while it was being
  * sent, it counts as failed. Throws the error of a report that was not sent, which is recorded
- * before.
+ * before. `onOutcome` is called at most once for each outcome.
  */
-export async function reportOutcome(deps: ReportDeps, name: BulkGrantName): Promise<void> {
+export async function reportOutcome(
+  deps: ReportDeps,
+  name: BulkGrantName,
+  onOutcome: (bulkGrant: BulkGrant) => void = () => {},
+): Promise<void> {
   // One that is retried meanwhile has no outcome until it has run again.
   const { record: bulkGrant, isChanged } = await changeBulkGrant(deps, name, (before, now) =>
     before.report === undefined && nextStep(before, now) === "REPORT"
@@ -104,6 +108,7 @@ export async function reportOutcome(deps: ReportDeps, name: BulkGrantName): Prom
     await endReport(deps, name, "FAILED");
     return;
   }
+  onOutcome(bulkGrant);
   try {
     await deps.reporter.send(reportOf(bulkGrant, "OUTCOME"));
     await endReport(deps, name, "SENT");

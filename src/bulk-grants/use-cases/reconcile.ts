@@ -1,6 +1,7 @@
 /** The pass of the reconciler for bulk grants: starts missing runs, deletes broken uploads. */
 
 import { allPages } from "../../platform/ports/pages.ts";
+import { waitingSince } from "../../platform/ports/waiting.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { BulkGrantCensus } from "../ports/observers.ts";
@@ -32,14 +33,12 @@ export async function startActiveBulkGrants(
 ): Promise<BulkGrantCensus> {
   const { wall } = await clock.now();
   const byState = new Map([...activeStates, "PAUSED"].map((state) => [state, 0]));
-  let oldestWaitingMs = 0;
+  const submitTimes: Instant[] = [];
   for await (const bulkGrant of dueBulkGrants(reader, wall)) {
     const state = bulkGrant.pause ? "PAUSED" : bulkGrant.state;
     const count = byState.get(state);
     if (count !== undefined) byState.set(state, count + 1);
-    if (state === "AWAITING_APPROVAL") {
-      oldestWaitingMs = Math.max(oldestWaitingMs, wall - bulkGrant.revision.submitTime);
-    }
+    if (state === "AWAITING_APPROVAL") submitTimes.push(bulkGrant.revision.submitTime);
     const { programId, bulkGrantId } = bulkGrant;
     try {
       if (isOverdue(bulkGrant, wall)) await workflows.refreshBulkGrant(bulkGrant);
@@ -48,7 +47,7 @@ export async function startActiveBulkGrants(
       onFailed({ programId, bulkGrantId }, error);
     }
   }
-  return { byState, oldestWaitingMs };
+  return { byState, waiting: waitingSince(submitTimes, wall) };
 }
 
 /** The bulk grants for which a workflow has something to do. */

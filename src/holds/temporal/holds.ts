@@ -1,8 +1,10 @@
 /** Starts and signals the workflows of holds. */
+
 import type { WorkflowStartOptions } from "@temporalio/client";
 import { refreshSignal } from "../../platform/contract/record-runs.ts";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
+import { endsWithRecord } from "../../platform/temporal/how-to-end.ts";
 import {
   callerKey,
   executeTimeKey,
@@ -73,7 +75,7 @@ function startOptions({ taskQueue }: Link, hold: Hold, timeZone: string) {
     staticSummary: escapeMarkdown(
       `${quantity(points, "point")} of ${userId}, held until ${input.until}`,
     ),
-    staticDetails: "**Request Cancellation** releases the points, **Terminate** does not.",
+    staticDetails: endsWithRecord("releases the points"),
     // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",

@@ -47,6 +47,8 @@ export interface StoreTallies {
   readonly throttles: Counter<"table">;
   /** One in ten throttled attempts for records of targets; the 100 targets with the latest ones. */
   readonly targetSamples: Counter<"target_type" | "target_hash">;
+  /** The same for records of accounts. */
+  readonly accountSamples: Counter<"account_hash">;
 }
 
 /** The counts of the commit engine: its commits, and the calls that wait in it. */

@@ -1,4 +1,5 @@
 /** The metrics of the keys and certificates of a process. */
+import { X509Certificate } from "node:crypto";
 import { Gauge, type Registry } from "prom-client";
 import type { Milliseconds } from "../words/units.ts";
 
@@ -15,4 +16,27 @@ export function exportKeyAges(registry: Registry, ages: KeyAges): void {
       for (const [keys, ageMs] of Object.entries(ages)) this.set({ keys }, ageMs() / 1_000);
     },
   });
+}
+
+/** The certificates that a process uses now, in PEM, by what they are for. */
+export type UsedCertificates = Readonly<Record<string, () => string>>;
+
+/** Exports when each of them ends; of several in one file, the first that does. */
+export function exportCertificateEnds(registry: Registry, certificates: UsedCertificates): void {
+  new Gauge({
+    name: "meguri_certificate_end_timestamp_seconds",
+    help: "When a certificate that the process uses ends, since 1970.",
+    labelNames: ["certificate"],
+    registers: [registry],
+    collect() {
+      for (const [certificate, pem] of Object.entries(certificates)) {
+        this.set({ certificate }, endOf(pem()) / 1_000);
+      }
+    },
+  });
+}
+
+function endOf(pem: string): number {
+  const found = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  return Math.min(...found.map((each) => Date.parse(new X509Certificate(each).validTo)));
 }

@@ -1,4 +1,8 @@
-/** The figures of month ends that a worker observes. */
+/** The figures of month ends and of changes of rules that a worker observes. */
+import type { WaitingForPeople } from "../../platform/ports/waiting.ts";
+
+/** The proposed changes of rules, of all programs. */
+export type WaitingRules = WaitingForPeople;
 
 /** How far the month ends of all programs are, by program. */
 export interface MonthEndCensus {

@@ -1,7 +1,9 @@
 /** Starts the workflows of jobs over all accounts, and reads how far they have come. */
+
 import { WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
 import { camelCased } from "../../platform/contract/payload-names.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
+import { endsRunOnly } from "../../platform/temporal/how-to-end.ts";
 import { queryOf } from "../../platform/temporal/query-progress.ts";
 import { programKey } from "../../platform/temporal/search-attributes.ts";
 import { displayCaller } from "../../platform/words/caller.ts";
@@ -26,6 +28,7 @@ export function createJobRuns(link: Link): Pick<Workflows, "startJob" | "jobProg
             workflowIdConflictPolicy: "USE_EXISTING",
             workflowIdReusePolicy,
             staticSummary: escapeMarkdown(summary),
+            staticDetails: endsRunOnly("the same command with the same arguments starts it again"),
             // A run that continues as new loses its summary, but keeps its memo.
             memo: { summary, request: job.request },
             typedSearchAttributes: [{ key: programKey, value: programId }],

@@ -7,6 +7,7 @@ import { refreshSignal } from "../../platform/contract/record-runs.ts";
 import { searchAttributes as names } from "../../platform/contract/search-attributes.ts";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
+import { endsWithRecord } from "../../platform/temporal/how-to-end.ts";
 import {
   callerKey,
   executeTimeKey,
@@ -156,7 +157,10 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
     staticSummary: escapeMarkdown(
       `${quantity(points, "point")} for ${userId}, reserved for ${input.execute_time_at_start}`,
     ),
-    staticDetails: "**Request Cancellation** cancels it, **Terminate** does not.",
+    staticDetails: endsWithRecord(
+      "cancels it",
+      "tries again what has failed, and else changes nothing",
+    ),
     // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",

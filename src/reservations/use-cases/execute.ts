@@ -35,7 +35,13 @@ export interface Attempt {
 /** The outcome of an attempt, or the outcome that the record has already. */
 export type Execution =
   | Granted
-  | { readonly outcome: "WAIT" | "CANCELLED" | "FAILED"; readonly reservation: Reservation }
+  | { readonly outcome: "WAIT" | "CANCELLED"; readonly reservation: Reservation }
+  | {
+      readonly outcome: "FAILED";
+      readonly reservation: Reservation;
+      /** Whether this attempt has set the record FAILED, and not an earlier one. */
+      readonly isNew?: boolean | undefined;
+    }
   | {
       readonly outcome: "PAUSED";
       readonly reservation: Reservation;
@@ -185,7 +191,7 @@ function setFailed(
       if (step !== "GRANT") return { outcome: step, reservation };
       const failed = fail(reservation, refusal, now.wall);
       tx.put(ref, failed);
-      return { outcome: "FAILED", reservation: failed };
+      return { outcome: "FAILED", reservation: failed, isNew: true };
     },
   });
 }

@@ -61,6 +61,8 @@ interface OverdueCounts extends SweepCounts<RecordName>, OverdueFound {
 interface OverdueObservers {
   /** Called for every reservation that was granted. */
   readonly onDone: OnDone;
+  /** Called for every reservation that was set FAILED. */
+  readonly onRefused?: (reservation: Reservation) => void;
   /** Called for a record that fails; also for a program, as when its tables are throttled. */
   readonly onFailed: (name: RecordName | Pick<RecordName, "programId">, error: unknown) => void;
   /** Whether an activity of this process holds the grant. */
@@ -104,7 +106,7 @@ export async function executeOverdue(
     overdue: timeOf(record) + overdueMs,
     sweep: sweepTime(record),
   }));
-  const execute = overdueExecution(deps, observers.onDone);
+  const execute = overdueExecution(deps, observers);
   const errors = new Map<string, unknown>();
   let counts = nothing;
   let isWhole = true;
@@ -240,7 +242,7 @@ type Executed = Partial<Pick<OverdueCounts, "overdue" | "granted" | "refused" | 
 /** Returns how an overdue record is executed. */
 function overdueExecution(
   deps: OverdueDeps,
-  onDone: OnDone,
+  { onDone, onRefused }: Pick<OverdueObservers, "onDone" | "onRefused">,
 ): (record: OverdueRecord) => Promise<Executed> {
   const brief = failingSoon(deps);
   return async (record) => {
@@ -252,7 +254,10 @@ function overdueExecution(
     }
     const { programId, reservationId, userId } = record;
     const executed = await executeReservation(brief, { programId, reservationId, userId });
-    if (executed.outcome === "FAILED") return { overdue: 1, refused: 1 };
+    if (executed.outcome === "FAILED") {
+      if (executed.isNew) onRefused?.(executed.reservation);
+      return { overdue: 1, refused: 1 };
+    }
     if (executed.outcome !== "DONE") return {};
     onDone(executed.reservation, executed.cause);
     if (executed.notifies) deps.background(() => notifyGranted(deps, executed));

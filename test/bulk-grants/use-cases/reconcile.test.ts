@@ -87,7 +87,7 @@ test("a pass counts the active bulk grants, and how long the oldest one waits", 
       ["RUNNING", 1],
       ["PAUSED", 1],
     ]),
-    oldestWaitingMs: 240_000,
+    waiting: { count: 1, oldestMs: 240_000 },
   });
 });
 

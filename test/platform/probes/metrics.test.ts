@@ -1,9 +1,10 @@
 /** Tests the metrics that servers and workers have in common. */
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { exportKeyAges } from "../../../src/platform/probes/keys.ts";
+import { exportCertificateEnds, exportKeyAges } from "../../../src/platform/probes/keys.ts";
 import { createMetricsPage, exportStore } from "../../../src/platform/probes/metrics.ts";
 import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
+import { createAuthority, loopbackNames } from "../../support/fixtures/certificates.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 /** The page of a store that is silent for as long as `silenceMs` says. */
@@ -99,4 +100,18 @@ test("keys have their age at the moment, and a server without keys has no sample
   const without = new Registry();
   exportKeyAges(without, {});
   expect(await without.metrics()).not.toMatch(/^meguri_key_age_seconds/m);
+});
+
+test("the first end of the certificates of a file is on the page, and follows it", async () => {
+  const authority = await createAuthority("test");
+  const issue = async (end: string) => (await authority.issue(loopbackNames, new Date(end))).cert;
+  const early = await issue("2030-01-01T00:00:00Z");
+  const late = await issue("2031-01-01T00:00:00Z");
+  let pem = late + early;
+  const registry = new Registry();
+  exportCertificateEnds(registry, { tls: () => pem });
+  const end = async () => (await registry.metrics()).match(/\{certificate="tls"\} (\d+)/)?.[1];
+  expect(await end()).toBe(String(Date.parse("2030-01-01T00:00:00Z") / 1_000));
+  pem = late;
+  expect(await end()).toBe(String(Date.parse("2031-01-01T00:00:00Z") / 1_000));
 });

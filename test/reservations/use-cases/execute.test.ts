@@ -98,8 +98,10 @@ describe("a refusal", () => {
     const deps = failingAt(fixture.deps, 1, new DomainError(reason, "never"));
     const failure = { reason, message: "never" };
     const failed = { outcome: "FAILED", reservation: { state: "FAILED", failure } };
-    expect(await executeReservation(deps, attempt)).toMatchObject(failed);
-    expect(await executeReservation(fixture.deps, attempt)).toMatchObject(failed);
+    expect(await executeReservation(deps, attempt)).toMatchObject({ ...failed, isNew: true });
+    const again = await executeReservation(fixture.deps, attempt);
+    expect(again).toMatchObject(failed);
+    expect(again).not.toHaveProperty("isNew");
     expect(await fixture.recordOf(id)).toMatchObject({ state: "FAILED", failure });
     expect(await fixture.entryCount(id)).toBe(0);
   });

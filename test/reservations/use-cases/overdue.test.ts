@@ -71,8 +71,11 @@ describe("executeOverdue", () => {
       refused: new DomainError("ACCOUNT_FROZEN", "frozen"),
     };
     const onFailed = vi.fn();
-    const counts = await sweepAll(failingFor(deps, errors), { onFailed });
+    const onRefused = vi.fn();
+    const counts = await sweepAll(failingFor(deps, errors), { onFailed, onRefused });
     expect(counts).toMatchObject({ overdue: 49, granted: 48, refused: 1, failed: 2 });
+    const refused = expect.objectContaining({ reservationId: "refused", state: "FAILED" });
+    expect(onRefused.mock.calls).toEqual([[refused]]);
     expect(counts.failures.toSorted((a, b) => (a.reason < b.reason ? -1 : 1))).toEqual([
       { programId, reservationId: "r-7", reason: "CONTENDED" },
       { programId, reservationId: "r-33", reason: "INTERNAL" },

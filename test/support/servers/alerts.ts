@@ -8,6 +8,7 @@ import { eventually } from "../fixtures/waiting.ts";
 import { projectRoot } from "../markdown.ts";
 import { isLong } from "../soak.ts";
 import { startPrometheus } from "./prometheus.ts";
+import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 import { startWorkerStack, type WorkerStack, type WorkerStackOptions } from "./worker.ts";
 
 /**
@@ -36,6 +37,8 @@ export interface AlertStack {
   readonly server: Child;
   readonly worker: Child;
   readonly http1Port: number;
+  /** Between the worker and Temporal. */
+  readonly temporal: TcpProxy;
   /** Waits until an alert is true, or no longer: the windows of its expression have to pass. */
   becomes(alert: string, isTrue: boolean, meanwhile?: () => void): Promise<void>;
   /** How many series an expression has now. */
@@ -56,7 +59,11 @@ export async function startAlertStack(
     MEGURI_HTTP1_PORT: String(http1Port),
     MEGURI_OPERATORS_PORT: String(operatorsPort),
   });
-  const worker = await stack.startWorkerProcess({ MEGURI_METRICS_PORT: String(metricsPort) });
+  const temporal = await startTcpProxy(Number(stack.config.temporalAddress.split(":")[1]));
+  const worker = await stack.startWorkerProcess({
+    MEGURI_METRICS_PORT: String(metricsPort),
+    MEGURI_TEMPORAL_ADDRESS: `127.0.0.1:${temporal.port}`,
+  });
   const prometheus = await startPrometheus({
     "meguri-server": operatorsPort,
     "meguri-worker": metricsPort,
@@ -66,6 +73,7 @@ export async function startAlertStack(
     server,
     worker,
     http1Port,
+    temporal,
     becomes: (alert, isTrue, meanwhile = () => {}) =>
       eventually(async () => {
         meanwhile();
@@ -77,6 +85,7 @@ export async function startAlertStack(
       await prometheus.stop();
       await worker.stop();
       await server.stop();
+      await temporal.stop();
       await stack.stop();
     },
   };

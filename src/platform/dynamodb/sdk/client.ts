@@ -14,7 +14,7 @@ import { refuseLateWrites } from "./late-writes.ts";
 import { countRequests, createStoreTallies } from "./request-counts.ts";
 import { throttleErrors } from "./requests.ts";
 import { useThinTransport } from "./thin-transport.ts";
-import { createThrottleCounts, type TargetOf } from "./throttle-counts.ts";
+import { createThrottleCounts, type HotKeys } from "./throttle-counts.ts";
 import { traceRequests } from "./trace-requests.ts";
 
 /** The address of DynamoDB, and the transport for the requests of hot paths. */
@@ -24,8 +24,8 @@ interface DynamoConfig {
   readonly region: string;
   /** Thin by default. */
   readonly transport?: "thin" | "sdk";
-  /** The target of whose records a partition is. Without it, no throttled target is sampled. */
-  readonly targetOf?: TargetOf;
+  /** Whose records a partition has. Without it, nothing throttled is sampled. */
+  readonly hotKeys?: HotKeys;
 }
 
 /** The clients of one process, which share a pool of connections. */
@@ -51,8 +51,10 @@ export function usesLocalCredentials(endpoint: string | undefined): boolean {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
 }
 
+const noKeys: HotKeys = { targetOf: () => undefined, accountOf: () => undefined };
+
 export function createClients(config: DynamoConfig): Clients {
-  const { endpoint, region, transport = "thin", targetOf } = config;
+  const { endpoint, region, transport = "thin", hotKeys = noKeys } = config;
   const options: DynamoDBClientConfig = {
     region,
     // Resolves the middleware once per kind of command, not once per request. Concurrent requests
@@ -73,7 +75,7 @@ export function createClients(config: DynamoConfig): Clients {
   const skew = createSkewEstimator(readClocks);
   const attempts = new Map<string, Attempts>();
   const tallies = createStoreTallies();
-  const countThrottles = createThrottleCounts(tallies, targetOf);
+  const countThrottles = createThrottleCounts(tallies, hotKeys);
   for (const client of [retrying, single]) {
     removeMiddleware(client);
     observeSkew(client, skew);

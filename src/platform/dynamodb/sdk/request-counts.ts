@@ -38,6 +38,11 @@ export const createStoreTallies = (): StoreTallies => ({
     "One in ten of the throttled requests for the records of targets, by target.",
     ["target_type", "target_hash"],
   ),
+  accountSamples: createCounter(
+    "meguri_account_throttle_samples_total",
+    "One in ten of the throttled requests for the records of accounts, by account.",
+    ["account_hash"],
+  ),
 });
 
 /** The operations on items. Those on tables say nothing of consumed units. */

@@ -127,6 +127,9 @@ export const account = defineRecord<"account">({
     oldest === undefined ? {} : { xp: S(expiryKey(programId, shardOf(userId, shardCount))) },
 });
 
+/** The account of whose records a partition is, as `<program>#<user>`, by its hash key. */
+export const accountOf = (pk: string): string | undefined => /^A#(.+)$/.exec(pk)?.[1];
+
 /** The hash key of the expiry index. */
 export const expiryKey = (programId: string, shard: number): string => `${programId}#${shard}`;
 

@@ -1,10 +1,13 @@
 /** The use cases that read programs. */
 
 import { allPages, type Page, type PageRequest } from "../../../platform/ports/pages.ts";
+import { waitingSince } from "../../../platform/ports/waiting.ts";
 import type { Deps } from "../../ports/deps.ts";
+import type { WaitingRules } from "../../ports/observers.ts";
 import { programRef, ruleChangeRef } from "../../ports/records.ts";
 import type { BulkRules } from "../../rules/bulk-rules.ts";
 import type { Program } from "../../rules/program.ts";
+import { ruleChangeState } from "../../rules/rule-changes.ts";
 import { programNotFound } from "./change-program.ts";
 import {
   type RuledProgram,
@@ -55,6 +58,19 @@ export async function readAllPrograms({ reader }: Pick<Deps, "reader">): Promise
   for await (const programs of allPages(200, (page) => reader.programs(page)))
     all.push(...programs);
   return all;
+}
+
+/** Counts the changes of rules that wait for an approval, since they were proposed. */
+export async function readWaitingRules(
+  { reader, clock }: Pick<Deps, "reader" | "clock">,
+  programs: readonly Program[],
+): Promise<WaitingRules> {
+  const changes = await reader.many(programs.map(({ programId }) => ruleChangeRef(programId)));
+  const { wall } = await clock.now();
+  const proposeTimes = changes.flatMap((change) =>
+    change && ruleChangeState(change) === "PROPOSED" ? change.proposeTime : [],
+  );
+  return waitingSince(proposeTimes, wall);
 }
 
 /** Lists the changes of a program's rules, the latest first. Refusal: PROGRAM_NOT_FOUND. */

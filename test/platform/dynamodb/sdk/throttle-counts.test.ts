@@ -14,7 +14,10 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { targetOf } from "../../../../src/feed/store/codecs/reactions.ts";
 import { type Clients, createClients } from "../../../../src/platform/dynamodb/sdk/client.ts";
+import { accountOf } from "../../../../src/points/store/codecs/points.ts";
 import { codeNamed } from "../../../support/markdown.ts";
+
+const hotKeys = { targetOf, accountOf };
 
 let server: Server;
 let clients: Clients;
@@ -31,7 +34,7 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;
     const endpoint = `http://127.0.0.1:${port}`;
-    clients = createClients({ endpoint, region: "local", transport, targetOf });
+    clients = createClients({ endpoint, region: "local", transport, hotKeys });
   });
 
   afterEach(() => {
@@ -132,6 +135,24 @@ describe.each(["thin", "sdk"] as const)("the transport %s", (transport) => {
     expect(hash).toMatch(/^[0-9a-f]{12}$/);
     const { values } = await clients.tallies.targetSamples.get();
     expect(values).toEqual([{ labels: { target_type: "post", target_hash: hash }, value: 1 }]);
+  });
+
+  test("every tenth request for the records of an account is a sample of it", async () => {
+    const ofLedger = new QueryCommand({
+      TableName: "points",
+      KeyConditionExpression: "pk = :p",
+      ExpressionAttributeValues: { ":p": { S: "A#shop#alice" } },
+    });
+    for (let i = 0; i < 10; i++) {
+      answers = [throttled(), throttled()];
+      await expect(clients.single.send(get("A#shop#alice"))).rejects.toThrow();
+      await expect(clients.single.send(ofLedger)).rejects.toThrow();
+    }
+    const command = ["-c", codeNamed("docs/run/metrics.md", "account_hash")];
+    const hash = execFileSync("sh", command, { encoding: "utf8" }).trim();
+    const { values } = await clients.tallies.accountSamples.get();
+    expect(values).toEqual([{ labels: { account_hash: hash }, value: 2 }]);
+    expect(await targets()).toEqual({});
   });
 
   test("the targets with the latest samples are kept", async () => {

@@ -6,6 +6,7 @@ import {
   type Program_BulkRulesSchema,
   Program_RulesChange_State as State,
 } from "../../../../src/gen/meguri/programs/v1/program_pb.ts";
+import { getProgram, readWaitingRules } from "../../../../src/points/use-cases/programs/queries.ts";
 import { eventually } from "../../../support/fixtures/waiting.ts";
 import { reasonOf } from "../../../support/servers/refusal.ts";
 import { type Clients, startServer, type TestServer } from "../../../support/servers/server.ts";
@@ -192,6 +193,17 @@ test("the history has all changes, the latest first: who, when, from and to", as
   expect(await reasonOf(server.programs.listRulesChanges({ programId: "none" }))).toBe(
     "PROGRAM_NOT_FOUND",
   );
+});
+
+test("a proposed change waits for people until it is approved or ended", async () => {
+  const proposed = await begin(two);
+  const change = await propose(ann, proposed, { ...two, maxPointsPerRow: 7n });
+  const stored = [proposed, await begin(two)].map((id) => getProgram(server.deps, id));
+  const waiting = async () => readWaitingRules(server.deps, await Promise.all(stored));
+  await eventually(async () => expect((await waiting()).oldestMs).toBeGreaterThan(0));
+  expect((await waiting()).count).toBe(1);
+  await reject(cho, proposed, change?.digest);
+  expect(await waiting()).toEqual({ count: 0, oldestMs: 0 });
 });
 
 test("a program is created once with its rules, and again only with the same", async () => {

@@ -1,0 +1,19 @@
+/** Says what the buttons of the Web UI do to a run: its static details, which need no worker. */
+
+/**
+ * Of a run that follows a record, which a run is started for as long as it is open. `cancels` says
+ * what becomes of the record.
+ */
+export const endsWithRecord = (cancels: string, resets = "changes nothing"): string =>
+  `**Request Cancellation** ${cancels}. **Terminate** does not: a new run starts within a ` +
+  `minute and continues. **Reset** ${resets}: the record decides.`;
+
+/** Of a run whose steps may be repeated. `goesOn` says what does the rest of its work. */
+export const endsRunOnly = (goesOn: string): string =>
+  "**Request Cancellation** and **Terminate** end this run, and what it has done stays: " +
+  `${goesOn}. **Reset** repeats its steps, which changes nothing that is done.`;
+
+/** Of a run of a schedule. */
+export const endsRunOfSchedule = endsRunOnly(
+  "the next run of its schedule does the rest, and Trigger starts one",
+);
