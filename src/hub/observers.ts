@@ -17,7 +17,7 @@ export interface Observers {
   readonly onPaused: (counts: ReadonlyMap<string, number> | undefined) => void;
   /** Called with the month ends of a pass; undefined when they could not be read. */
   readonly onMonthEnds: (census: MonthEndCensus | undefined) => void;
-  /** Called with the changes of rules that wait for people; undefined when they could not be read. */
+  /** Called with the changes of rules that wait for people; undefined when they were not read. */
   readonly onWaitingRules: (waiting: WaitingRules | undefined) => void;
   /** Called once when work has failed for good, or has left something undone for people. */
   readonly onFailed: (kind: FailedWork, reason: string) => void;
