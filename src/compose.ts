@@ -221,7 +221,10 @@ export function compose(
     droppedTasks: background.dropped,
     failedReports: reporter.failed,
   };
-  const storeWatch = watchStore({ storeSilenceMs: clients.silenceMs, tallies }, log);
+  const storeWatch = watchStore(
+    { storeSilenceMs: clients.silenceMs, storeRefusals: clients.refusals, tallies },
+    log,
+  );
   const paceSweep = createPace(config.sweepChangesPerSecond);
   return {
     deps: {
@@ -231,6 +234,7 @@ export function compose(
       clock,
       storeSilenceMs: clients.silenceMs,
       storeUnansweredMs: clients.unansweredMs,
+      storeRefusals: clients.refusals,
       tallies,
       programs: createProgramCache(reader, config.testClock),
       dueHours: createDueHours(engine, clock),

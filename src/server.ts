@@ -26,6 +26,7 @@ import { DomainError } from "./platform/words/errors.ts";
 import { createLease } from "./platform/work/lease.ts";
 import { createServerStates } from "./platform/work/server-states.ts";
 import { routes } from "./routes.ts";
+import { endIfDifferent } from "./temporal/installation.ts";
 import { keepEnsuringSchedules } from "./temporal/keep-schedules.ts";
 
 /** The share of the drain time in which load balancers learn of it from the health check. */
@@ -137,6 +138,8 @@ async function main(): Promise<void> {
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log, { maxTabBytes });
   const { authenticate, certificates, keyAges, ...access } = composeAccess(config, log);
+  const stopping = new AbortController();
+  await endIfDifferent(workflows.link, deps.reader, stopping.signal);
   const registry = createProcessRegistry();
   const server = createServer({ deps, config, log, authenticate, certificates, registry });
   const lease = createLease(deps, "schedules", log);
@@ -153,6 +156,7 @@ async function main(): Promise<void> {
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "draining");
+    stopping.abort();
     const released = schedules.stop();
     await server.drain();
     await released;

@@ -11,6 +11,7 @@ import { createLogger, type Logger } from "./platform/observe/log.ts";
 import { startTracing } from "./platform/observe/tracing.ts";
 import { exportCertificateEnds, exportKeyAges } from "./platform/probes/keys.ts";
 import { createProcessRegistry, exportGauge, exportStore } from "./platform/probes/metrics.ts";
+import { storeProblem } from "./platform/probes/readiness.ts";
 import { createServerStates } from "./platform/work/server-states.ts";
 import { monthEndTaskQueue } from "./points/contract/month-ends.ts";
 import { shardCount } from "./points/contract/points.ts";
@@ -18,6 +19,7 @@ import type { OnDone } from "./reservations/ports/observers.ts";
 import { latenessOf, type Reservation } from "./reservations/rules/reservation.ts";
 import { createDueMemory } from "./reservations/use-cases/due-reads.ts";
 import { executeOverdue } from "./reservations/use-cases/overdue.ts";
+import { endIfDifferent } from "./temporal/installation.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
 import { awaitConnection } from "./worker/connect.ts";
 import { createMetrics, createMetricsListener, type Metrics } from "./worker/metrics.ts";
@@ -171,14 +173,17 @@ async function main(): Promise<void> {
     () => (silenceMs() ?? performance.now()) / 1_000,
   );
   const queues = pollsOf(config);
-  const readyz = createWorkerReadiness({ states, queues, readSdkMetrics, silenceMs });
-  const listener = createMetricsListener(metrics, readSdkMetrics, readyz);
-  const metricsPort = await listener.listen(config.host, config.metricsPort);
   const workflows = composeWorkflows(config, log);
   exportKeyAges(metrics.registry, workflows.keyAges);
   exportCertificateEnds(metrics.registry, usedCertificates(config));
   const { deps, close } = compose(config, workflows, log);
   exportStore(metrics.registry, deps);
+  const readyz = createWorkerReadiness({
+    ...{ states, queues, readSdkMetrics, silenceMs },
+    storeProblem: () => storeProblem(deps, log),
+  });
+  const listener = createMetricsListener(metrics, readSdkMetrics, readyz);
+  const metricsPort = await listener.listen(config.host, config.metricsPort);
   // Before anything that needs Temporal: what is overdue waits for none of it.
   const sweeps = startSweeps(deps, metrics, log, stopping.signal);
   const { workflowBundle } = config;
@@ -186,6 +191,7 @@ async function main(): Promise<void> {
   const connection = await awaitConnection(workflows.endpoint, log, stopping.signal);
   if (connection) {
     temporal.start(connection);
+    await endIfDifferent(workflows.link, deps.reader, stopping.signal);
     const worker = await createWorker({
       connection,
       config,

@@ -84,8 +84,8 @@ export function reservationActivities(
   /**
    * Makes one attempt. Returns RETRY after a retryable error, 20 s after it is due or later, and
    * throws it before. Does not wait for a store that hangs, and returns RETRY also for an error
-   * that comes at once while it does, such as that of a stale program: as a local activity, an
-   * attempt would be repeated within a workflow task, of which a worker has few.
+   * that comes at once while it hangs, such as that of a stale program, and when it refuses: as a
+   * local activity, an attempt would be repeated within a workflow task, of which a worker has few.
    */
   async function attempt(grant: Grant): Promise<ReservationStep> {
     try {
@@ -93,7 +93,8 @@ export function reservationActivities(
       return step ?? toRetry(new DomainError("STORE_UNAVAILABLE", "the store gave no answer"));
     } catch (error) {
       const isFirst = Date.now() < dueSince(grant) + firstMs;
-      if (isFirst && deps.storeSilenceMs() < silentMs) throw error;
+      const isAway = deps.storeSilenceMs() >= silentMs || isRefused(error);
+      if (isFirst && !isAway) throw error;
       return toRetry(error);
     }
   }
@@ -277,6 +278,9 @@ async function unlessSilent<T>(
     clearInterval(look);
   }
 }
+
+const isRefused = (error: unknown): boolean =>
+  error instanceof DomainError && error.reason === "STORE_REFUSES";
 
 /** Whether Temporal makes another attempt soon. A refusal ends the attempts. */
 const willBeRepeated = (error: unknown): boolean =>

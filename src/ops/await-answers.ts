@@ -2,7 +2,7 @@
 import { DynamoDBServiceException } from "@aws-sdk/client-dynamodb";
 import pRetry from "p-retry";
 import { OperatorError } from "../platform/config/config-error.ts";
-import { isTransient } from "../platform/dynamodb/sdk/client.ts";
+import { isTransient } from "../platform/dynamodb/sdk/failures.ts";
 import type { Logger } from "../platform/observe/log.ts";
 import { DomainError } from "../platform/words/errors.ts";
 import { SchedulesMissing } from "../temporal/schedules.ts";
@@ -52,11 +52,13 @@ function silentOne(error: unknown): string | undefined {
   if (error instanceof SchedulesMissing) return "Temporal";
   if (!(error instanceof DomainError)) return isTransient(error) ? "the store" : undefined;
   if (error.reason === "WORKFLOWS_UNAVAILABLE") return "Temporal";
+  if (error.reason === "STORE_REFUSES") return undefined;
   return error.retryable ? "the store" : undefined;
 }
 
 /** Whether an operator has to correct rights or credentials before the store can be set up. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof DynamoDBServiceException) return true;
+  if (error instanceof DomainError) return error.reason === "STORE_REFUSES";
   return error instanceof Error && error.name === "CredentialsProviderError";
 }

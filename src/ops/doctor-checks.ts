@@ -11,6 +11,8 @@ import { missingSearchAttributes } from "../platform/temporal/search-attributes.
 import { defaultProgramId } from "../platform/words/program-ids.ts";
 import { monthEndId } from "../points/contract/month-ends.ts";
 import { reconcileId } from "../reservations/contract/reconciler.ts";
+import { createDynamoReader } from "../store/readers.ts";
+import { compareInstallations, InstallationsDiffer } from "../temporal/installation.ts";
 import { definitionsFor } from "./tables/definitions.ts";
 import { type Difference, isMendedBySetup, lineOf } from "./tables/differences.ts";
 import { compareTables } from "./tables/manage-tables.ts";
@@ -50,6 +52,7 @@ export function serverChecks(env: NodeJS.ProcessEnv): Check[] {
     configuration,
     { name: "tables", run: () => checkTables(config) },
     { name: "temporal", run: () => withTemporal(config, checkTemporal) },
+    { name: "installation", run: () => withTemporal(config, checkInstallation) },
     { name: "search attributes", run: () => withTemporal(config, checkSearchAttributes) },
     { name: "schedules", run: () => withTemporal(config, checkSchedules) },
     { name: "reports", run: async () => describeReports(config) },
@@ -139,6 +142,21 @@ async function checkTemporal({ connection, namespace }: Link, config: Config): P
   const { serverVersion } = await connection.workflowService.getSystemInfo({});
   await connection.workflowService.describeNamespace({ namespace });
   return `version ${serverVersion} at ${config.temporalAddress}, namespace ${namespace}`;
+}
+
+/** Tables that are missing or do not answer are what the check of the tables says. */
+async function checkInstallation(link: Link, config: Config): Promise<string> {
+  const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
+  const reader = createDynamoReader(clients, tableName(config.tablePrefix));
+  try {
+    const id = await compareInstallations(link, reader);
+    return id ? `tables and namespace are those of ${id}` : "the namespace has no tables yet";
+  } catch (error) {
+    if (error instanceof InstallationsDiffer) throw new CheckFailed(error.message, error.advice);
+    return `not compared: ${(error as Error).message}`;
+  } finally {
+    clients.close();
+  }
 }
 
 async function checkSearchAttributes({ connection, namespace }: Link): Promise<string> {

@@ -5,6 +5,7 @@
  * time to live that this version needs.
  */
 
+import { randomUUID } from "node:crypto";
 import { compose, composeWorkflows } from "../compose.ts";
 import type { Deps } from "../hub/deps.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
@@ -12,12 +13,17 @@ import { OperatorError, runProcess } from "../platform/config/config-error.ts";
 import { createClients } from "../platform/dynamodb/sdk/client.ts";
 import { tableName } from "../platform/dynamodb/tables.ts";
 import { createLogger, type Logger } from "../platform/observe/log.ts";
+import { installationRef } from "../platform/ports/records.ts";
+import type { Link } from "../platform/temporal/connection.ts";
 import { asService } from "../platform/words/caller.ts";
+import { DomainError } from "../platform/words/errors.ts";
 import { defaultProgramId } from "../platform/words/program-ids.ts";
+import { changeRecord } from "../platform/work/change-record.ts";
 import { programRef } from "../points/ports/records.ts";
 import { defaultBulkRules } from "../points/rules/bulk-rules.ts";
 import { defaultLifetimeMonths, defaultTimeZone } from "../points/rules/program.ts";
 import { createProgram } from "../points/use-cases/programs/commands.ts";
+import { compareInstallations, InstallationsDiffer } from "../temporal/installation.ts";
 import { ensureSchedules } from "../temporal/schedules.ts";
 import { untilAnswered } from "./await-answers.ts";
 import { definitionsFor } from "./tables/definitions.ts";
@@ -32,7 +38,10 @@ export async function setup(config: Config, log: Logger): Promise<void> {
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
   try {
+    // Before the tables, so that a wrong prefix creates none. Asked again below, if one is silent.
+    await compareInstallations(workflows.link, deps.reader).catch(unlessDifferent);
     await untilAnswered(() => setupTables(config, log), log);
+    await untilAnswered(() => setupInstallation(workflows.link, deps), log);
     // Before the program, whose schedule has a search attribute that this registers.
     const { pickUps } = deps.bulkSources;
     await untilAnswered(() => ensureSchedules(workflows, deps.reader, pickUps), log);
@@ -41,6 +50,28 @@ export async function setup(config: Config, log: Logger): Promise<void> {
     await close();
     await workflows.close();
   }
+}
+
+/** Throws an operator's error when a namespace that has an id does not belong to the tables. */
+function unlessDifferent(error: unknown): void {
+  if (error instanceof InstallationsDiffer) {
+    throw new OperatorError(`${error.message}. ${error.advice}`);
+  }
+  const isRefusal = error instanceof DomainError && error.reason === "STORE_REFUSES";
+  if (!isRefusal || error.metadata.code !== "ResourceNotFoundException") return;
+  const text = "the namespace belongs to an installation whose tables are not there";
+  unlessDifferent(new InstallationsDiffer(text));
+}
+
+/** Gives the tables their id, unless they have one or the namespace belongs to other tables. */
+async function setupInstallation(link: Link, deps: Deps): Promise<void> {
+  try {
+    await compareInstallations(link, deps.reader);
+  } catch (error) {
+    unlessDifferent(error);
+    throw error;
+  }
+  await changeRecord(deps, { ref: installationRef }, (found) => found ?? { id: randomUUID() });
 }
 
 /** How often the setup says that a request has no answer, in ms. */

@@ -39,7 +39,15 @@ import { type Codec, type Codecs, itemWith } from "../platform/dynamodb/codec.ts
 import type { Item } from "../platform/dynamodb/sdk/attributes.ts";
 import type { Kind, Records, Ref } from "../platform/ports/records.ts";
 import { job } from "../points/store/codecs/jobs.ts";
-import { account, entry, event, lease, program, testClock } from "../points/store/codecs/points.ts";
+import {
+  account,
+  entry,
+  event,
+  installation,
+  lease,
+  program,
+  testClock,
+} from "../points/store/codecs/points.ts";
 import {
   earlierRuleChange,
   pointsWindow,
@@ -88,6 +96,7 @@ export const codecs: Codecs = {
   act,
   testClock,
   lease,
+  installation,
 };
 
 export const codecOf = <K extends Kind>(kind: K): Codec<K> => codecs[kind];

@@ -29,7 +29,7 @@ export const ensuringPauses = { failedMs: 5_000, ensuredMs: 3_600_000, handOverM
  */
 export function keepEnsuringSchedules(
   workflows: TemporalWorkflows,
-  reader: Pick<Reader, "programs">,
+  reader: Pick<Reader, "programs" | "get">,
   lease: Lease,
   pickUps: readonly PickUpSource[] = [],
   pauses = ensuringPauses,

@@ -23,6 +23,7 @@ import { type MonthEndInput, monthEndId } from "../points/contract/month-ends.ts
 import type { Program } from "../points/rules/program.ts";
 import type { ReconcilerInput, StartCounts } from "../reservations/contract/payloads.ts";
 import { fullReconcileId, reconcileId } from "../reservations/contract/reconciler.ts";
+import { compareInstallations, idOfTables, installationMemo } from "./installation.ts";
 import type { TemporalWorkflows } from "./temporal-workflows.ts";
 
 /** Some programs and sources have no schedules. */
@@ -51,17 +52,20 @@ const setupMs = 40_000;
  *
  * If a schedule of a program cannot be ensured (an older Temporal may not know its time zone), logs
  * that and goes on with the other programs, and with the sources whose new files are picked up.
- * Throws at the end if one has failed, and before the next one when `signal` aborts.
+ * Throws at the end if one has failed, and before the next one when `signal` aborts. Throws
+ * InstallationsDiffer, with nothing changed, when the namespace belongs to other tables.
  */
 export async function ensureSchedules(
   workflows: TemporalWorkflows,
-  reader: Pick<Reader, "programs">,
+  reader: Pick<Reader, "programs" | "get">,
   pickUps: readonly PickUpSource[] = [],
   signal?: AbortSignal,
 ): Promise<void> {
   const { link } = workflows;
+  await compareInstallations(link, reader);
+  const installation = await idOfTables(reader);
   await link.call(() => ensureSearchAttributes(link.connection, link.namespace), setupMs);
-  await ensureReconciler(link);
+  await ensureReconciler(link, installation);
   const failed: string[] = [];
   for await (const programs of allPages(100, (page) => reader.programs(page))) {
     for (const program of programs) {
@@ -142,9 +146,9 @@ export async function ensureMonthEnd(link: Link, { programId, timeZone }: Progra
 /**
  * Ensures the reconciler: a run loops for about an hour and continues as new, and the schedule
  * starts it again within a minute after it has ended in any way. The run timeout ends a run that
- * is stuck.
+ * is stuck. Its memo says to which tables the namespace belongs.
  */
-async function ensureReconciler(link: Link): Promise<void> {
+async function ensureReconciler(link: Link, installation: string | undefined): Promise<void> {
   if (await isMisplaced(link, fullReconcileId)) {
     // Terminates and starts in one step, so that a crash in between loses no pass.
     await startFullPass(link, "TERMINATE_EXISTING");
@@ -152,6 +156,7 @@ async function ensureReconciler(link: Link): Promise<void> {
   }
   const wanted: WantedSchedule = {
     scheduleId: reconcileId,
+    ...(installation && { memo: installationMemo(installation) }),
     spec: { intervals: [{ every: minuteMs, offset: 0 }] },
     // A skipped or missed run needs no replacement: the next one does the same work.
     policies: { overlap: "SKIP", catchupWindow: minuteMs, pauseOnFailure: false },

@@ -1,4 +1,4 @@
-/** Whether a worker can do its work now: its state, its polls and its Temporal. */
+/** Whether a worker can do its work now: its state, its store, its Temporal and its polls. */
 import type { ServerStates } from "../platform/ports/server-states.ts";
 import type { Answer } from "../platform/probes/listener.ts";
 import type { Milliseconds } from "../platform/words/units.ts";
@@ -17,6 +17,8 @@ const workerTypes: Readonly<Record<TaskType, string>> = {
 
 interface ReadinessDeps {
   readonly states: Pick<ServerStates, "current">;
+  /** The problem of the store, if it has one. */
+  readonly storeProblem: () => Promise<string | undefined>;
   /** The types of tasks that the worker polls for, by task queue. */
   readonly queues: Readonly<Record<string, readonly TaskType[]>>;
   /** In Prometheus' text format. */
@@ -28,11 +30,16 @@ interface ReadinessDeps {
 
 /** Returns the page `/readyz`: 200 if all checks pass, else 503, with one line for each check. */
 export function createWorkerReadiness(deps: ReadinessDeps): () => Promise<Answer> {
-  const { states, queues, readSdkMetrics } = deps;
+  const { states, storeProblem, queues, readSdkMetrics } = deps;
   return async () => {
-    const isPolled = pollsIn(await readSdkMetrics().catch(() => ""));
+    const [sdkMetrics, store] = await Promise.all([
+      readSdkMetrics().catch(() => ""),
+      storeProblem(),
+    ]);
+    const isPolled = pollsIn(sdkMetrics);
     const problems: [string, string | false][] = [
       ["worker", states.current !== "SERVING" && states.current.toLowerCase()],
+      ["store", store ?? false],
       ["temporal", silenceProblem(deps)],
     ];
     for (const [queue, types] of Object.entries(queues)) {

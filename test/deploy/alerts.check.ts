@@ -42,6 +42,7 @@ const healthySeries = (step: number): Readonly<Record<string, string>> => ({
   meguri_reservation_oldest_past_due_seconds: "0",
   meguri_reservation_oldest_overdue_seconds: "0",
   meguri_store_silence_seconds: "0",
+  'meguri_store_refusals_total{operation="Scan",table="points"}': "0",
   'meguri_store_requests_total{result="ok"}': "0+1000000",
   'meguri_store_throttles_total{table="points"}': "0",
   meguri_temporal_silence_seconds: "0",

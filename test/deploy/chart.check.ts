@@ -434,6 +434,24 @@ test("everything names the role of each process in AWS", async () => {
   }
 });
 
+test("a command of an operator is a job of its own, and there is none without one", async () => {
+  const command = ["node", "tools/restore/main.ts", "--repair"];
+  const roleArn = "arn:aws:iam::123456789012:role/meguri-restore";
+  const config = { MEGURI_TABLE_PREFIX: "restored-" };
+  const objects = await render("everything", { config, tools: { command, roleArn } }, folder);
+  const release = readRelease(objects, folder);
+  const { backoffLimit, template } = release.of("Job", "tools").spec;
+  expect(backoffLimit).toBe(0);
+  const [container] = template.spec.containers;
+  expect(container.command).toEqual(command);
+  const env = environmentOf(template.spec, container, folder);
+  expect(readConfig(env, "setup").tablePrefix).toBe("restored-");
+  const { annotations } = release.of("ServiceAccount", "tools").metadata;
+  expect(annotations["eks.amazonaws.com/role-arn"]).toBe(roleArn);
+  const without = await releaseOf("everything");
+  expect(without.objects.filter(({ metadata }) => metadata.name === "meguri-tools")).toEqual([]);
+});
+
 test("everything keeps the files of one Secret in one volume", async () => {
   const release = await releaseOf("everything");
   const { tls } = readConfig(release.envOf("server"), "server");

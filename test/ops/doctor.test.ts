@@ -52,6 +52,7 @@ test("missing schedules are found, and a set-up that is right passes", async () 
     "configuration",
     "tables",
     "temporal",
+    "installation",
     "search attributes",
     "schedules",
     "reports",

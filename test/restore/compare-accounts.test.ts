@@ -68,6 +68,20 @@ const aheadOfPoints = async (length: number) => {
   return restore(history, records, original.clock.time);
 };
 
+test("a mended line says what became of the account, not only what differed", async () => {
+  const { deps, store, ...fixture } = createAccountFixture();
+  for (const [event, points] of [7, 5].entries()) await grant(deps, `g-${event}`, points);
+  store.force(entryRef("p", "u", 2), undefined);
+  const [restored] = await compareAll({ ...fixture, store, deps: fixture.process() }, true);
+  expect(restored?.detail).toContain("available_points is 12 by the account, 7 by the ledger");
+  expect(restored?.detail).toMatch(
+    /; 1 entry restored in the ledger, the account stays as it was$/,
+  );
+  expect(await balance(fixture.process())).toBe(12);
+  const [set] = await compareAll(await aheadOfPoints(4), true);
+  expect(set?.detail).toMatch(/; the account was set to its ledger$/);
+});
+
 test("an account is set back, however far it is ahead of its ledger", async () => {
   const restored = await aheadOfPoints(150);
   expect(await linesOf(restored, true)).toEqual(["ACCOUNT_DIFFERS p/u MENDED"]);

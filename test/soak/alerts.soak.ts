@@ -112,7 +112,8 @@ test("alerts follow the faults", async () => {
   const ofErrors = ["MeguriErrorsFast", "MeguriErrorsSlow"];
   const ofWaits = ["MeguriActivitiesWait", "MeguriWorkflowTasksWait"];
   const ofProcesses = ["MeguriNoServer", "MeguriNoWorker"];
-  const ofStore = ["MeguriStoreThrottles", "MeguriStoreAway", "MeguriGrantsPastDue"];
+  const ofRequests = ["MeguriStoreThrottles", "MeguriStoreRefuses"];
+  const ofStore = [...ofRequests, "MeguriStoreAway", "MeguriGrantsPastDue"];
   const ofWorkers = ["MeguriWorkersFull", "MeguriNoSweep", "MeguriNoReconcilerPass"];
   await become(false, ...ofErrors, ...ofWaits, ...ofProcesses, ...ofStore, ...ofWorkers);
   await stopReconciler();
@@ -132,6 +133,10 @@ test("alerts follow the faults", async () => {
 
   proxy.faults({ throttle: 0.9 });
   await become(true, "MeguriStoreThrottles");
+  proxy.faults({});
+  proxy.refuse("AccessDeniedException", ["TransactWriteItems"]);
+  await become(true, "MeguriStoreRefuses");
+  proxy.refuse(undefined);
   // Slow, but not silent: a workflow task does not wait for a store that is silent.
   proxy.faults({ delay: 1, delayMs: [1_500, 1_500] });
   let moves = 0;

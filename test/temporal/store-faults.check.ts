@@ -51,6 +51,19 @@ test("a run says since when it is due while the store hangs and attempts time ou
   expect(await handle.result()).toMatchObject({ step: "DONE" });
 });
 
+test("a refusal of the store is shown with AWS's code, and waited out", async () => {
+  const { proxy } = stack;
+  const handle = await reserveAndStart(stack, { id: "refused", inMs: 1_500 });
+  proxy.refuse("KMSDisabledException", ["TransactWriteItems"]);
+  const shown = await showsDetails(handle, "(STORE_REFUSES)");
+  expect(shown).toMatch(/the store refuses TransactWriteItems on \S.*: KMSDisabledException/);
+  expect(shown).not.toContain(stack.config.tablePrefix);
+  await isListed(stack, "refused", 'MeguriState = "RETRYING" AND MeguriReason = "STORE_REFUSES"');
+  proxy.refuse(undefined);
+  await expectGrantedOnce(stack, "refused");
+  expect(await handle.result()).toMatchObject({ step: "DONE" });
+});
+
 test("a worker that is slow is not taken for a dead one", async () => {
   const { proxy } = stack;
   const handle = await reserveAndStart(stack, { id: "slow", inMs: 1_500 });

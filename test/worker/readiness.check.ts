@@ -50,6 +50,7 @@ const allPolls = [
 const pageOf = (changed: Partial<Parameters<typeof createWorkerReadiness>[0]>) =>
   createWorkerReadiness({
     states: { current: "SERVING" },
+    storeProblem: async () => undefined,
     queues: queuesOf("q"),
     readSdkMetrics: async () => allPolls,
     silenceMs: () => 0,
@@ -58,7 +59,9 @@ const pageOf = (changed: Partial<Parameters<typeof createWorkerReadiness>[0]>) =
 
 const isReady = {
   status: 200,
-  text: "worker: ok\ntemporal: ok\nqueue q: ok\nqueue q-bulk: ok\nqueue q-month-ends: ok\n",
+  text:
+    "worker: ok\nstore: ok\ntemporal: ok\n" +
+    "queue q: ok\nqueue q-bulk: ok\nqueue q-month-ends: ok\n",
 };
 
 test("a worker is ready up to the last of 60 s without Temporal", async () => {
@@ -113,6 +116,12 @@ test.each(["STARTING", "DRAINING"] as const)(
   },
 );
 
+test("a worker whose store refuses is not ready, and says why", async () => {
+  const problem = "STORE_REFUSES: the store refuses Scan on points: AccessDeniedException";
+  const text = isReady.text.replace("store: ok", `store: ${problem}`);
+  expect(await pageOf({ storeProblem: async () => problem })).toEqual({ status: 503, text });
+});
+
 test("a worker whose SDK tells nothing is not ready", async () => {
   const readSdkMetrics = () => Promise.reject(new Error("no answer"));
   const { status, text } = await pageOf({ readSdkMetrics });
@@ -164,7 +173,7 @@ test("a process is ready from its polls on until SIGTERM", async () => {
     `queue ${queue}-month-ends: no poll for activity_task\n`;
   const readyz = () => readPage(metricsPort, "/readyz");
   await eventually(async () => {
-    const text = `worker: starting\ntemporal: not reached yet\n${noPolls}`;
+    const text = `worker: starting\nstore: ok\ntemporal: not reached yet\n${noPolls}`;
     expect(await readyz()).toEqual({ status: 503, text });
   });
   expect(await readPage(metricsPort, "/livez")).toEqual({ status: 200, text: "alive\n" });
@@ -175,7 +184,7 @@ test("a process is ready from its polls on until SIGTERM", async () => {
   await eventually(async () => expect(await silenceSeconds()).toBeGreaterThan(before + 2));
   proxy.restore();
   const isPolled = ["", "-bulk", "-month-ends"].map((suffix) => `queue ${queue}${suffix}: ok\n`);
-  const text = `worker: ok\ntemporal: ok\n${isPolled.join("")}`;
+  const text = `worker: ok\nstore: ok\ntemporal: ok\n${isPolled.join("")}`;
   await eventually(async () => expect(await readyz()).toEqual({ status: 200, text }));
   await eventually(async () => expect(await silenceSeconds()).toBeLessThan(before));
 

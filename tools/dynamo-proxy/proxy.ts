@@ -24,6 +24,7 @@ import {
   parse,
   parseValues,
   readAll,
+  refusedAnswer,
   send,
   sendHalf,
   serverErrorAnswer,
@@ -115,6 +116,11 @@ export type DynamoProxy = {
    * draws the same delays.
    */
   isolation(isolation: Isolation | undefined): void;
+  /**
+   * Refuses requests with this error of AWS, all of them or those of some operations; undefined
+   * serves them again.
+   */
+  refuse(code: string | undefined, operations?: FaultPlan["operations"]): void;
   /** While down every connection is destroyed; requests on their way to the store arrive there. */
   down(isDown: boolean): void;
   /**
@@ -193,8 +199,7 @@ export async function startDynamoProxy(options: {
     counters.bump("refused");
     socket.destroy();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  await once(server.listen(0, "127.0.0.1"), "listening");
 
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -203,6 +208,7 @@ export async function startDynamoProxy(options: {
     faults: faults.set,
     lock: transactions.lock,
     isolation: transactions.isolation,
+    refuse: faults.refuse,
     down(value) {
       isDown = value;
       if (value) server.closeAllConnections();
@@ -239,8 +245,8 @@ type Context = {
 /** Serves one request: when it arrives, its fault first, then the locks, then the store. */
 async function answerRequest(req: WireRequest, context: Context): Promise<Outcome> {
   const { counters, faults, transactions, held, forward, stopping } = context;
-  const expired = await held.pass(req);
-  if (expired) return made(expired);
+  const refused = (await held.pass(req)) ?? faults.refusal(req.operation);
+  if (refused) return made(refused);
   if (!faults.active && !transactions.active) return forward(req);
   const fault = faults.next(req.operation);
   if (fault.delayMs > 0) {
@@ -328,8 +334,14 @@ function createFaults(seed: number) {
   let plan: FaultPlan = {};
   let operations = new Set<string>();
   let active = false;
+  let refused: { readonly code: string; readonly operations: readonly string[] } | undefined;
 
   return {
+    refuse(code: string | undefined, which: FaultPlan["operations"] = "all"): void {
+      refused = code === undefined ? undefined : { code, operations: operationsOf(which) };
+    },
+    refusal: (operation: string): Answer | undefined =>
+      refused?.operations.includes(operation) ? refusedAnswer(refused.code) : undefined,
     get active() {
       return active;
     },

@@ -157,6 +157,10 @@ export function serverErrorAnswer(): Answer {
 export const expiredSignatureAnswer = (): Answer =>
   errorAnswer(400, "InvalidSignatureException", "Signature expired");
 
+/** A request that AWS refuses, such as for want of a right. */
+export const refusedAnswer = (code: string): Answer =>
+  errorAnswer(400, code, "User: arn:aws:sts::123456789012:assumed-role/meguri may not do this");
+
 /** A BatchWriteItem that has written nothing. */
 export function unprocessedAnswer({ RequestItems }: BatchWriteRequest): Answer {
   return answer(200, { UnprocessedItems: RequestItems });

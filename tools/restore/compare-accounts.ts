@@ -6,7 +6,7 @@ import type { AccountName } from "../../src/points/ports/points.ts";
 import { accountRef, entryRef, eventRef, programRef } from "../../src/points/ports/records.ts";
 import { type EventKey, eventName, type LedgerEntry } from "../../src/points/rules/ledger.ts";
 import { isContradictory, rebuildFromLedger } from "../../src/points/rules/rebuild.ts";
-import { repairVerified } from "../../src/points/use-cases/repair-account.ts";
+import { type RepairedAccount, repairVerified } from "../../src/points/use-cases/repair-account.ts";
 import { missingRanges } from "../../src/points/use-cases/restore-entries.ts";
 import {
   type VerifiedAccount,
@@ -95,22 +95,33 @@ async function accountDiffers(
   deps: CompareDeps,
   account: AccountName,
   { differences, differenceCount }: VerifiedAccount,
-  mend: () => Promise<unknown>,
+  mend: () => Promise<Pick<RepairedAccount, "repaired" | "restoredEntryNumbers">>,
 ): Promise<void> {
   if (differenceCount === 0) return;
   const fields = differences.slice(0, 3).map(({ field, expected, actual }) => {
-    return `${field} ${expected}, not ${actual}`;
+    const isOfLedger = /^entries\[/.test(field);
+    return isOfLedger
+      ? `${field} is ${actual}, and should be ${expected}`
+      : `${field} is ${actual} by the account, ${expected} by the ledger`;
   });
   const rest = differenceCount - fields.length;
-  const detail = fields.join(", ") + (rest > 0 ? ` and ${rest} more` : "");
-  await found(deps, { kind: "ACCOUNT_DIFFERS", name: textOf(account), detail }, mend);
+  const detail = fields.join("; ") + (rest > 0 ? `; and ${rest} more` : "");
+  await found(deps, { kind: "ACCOUNT_DIFFERS", name: textOf(account), detail }, async () => {
+    const { repaired, restoredEntryNumbers: restored } = await mend();
+    const entries = quantity(restored.length, "entry", "entries");
+    return [
+      ...(restored.length > 0 ? [`${entries} restored in the ledger`] : []),
+      repaired ? "the account was set to its ledger" : "the account stays as it was",
+    ].join(", ");
+  });
 }
 
+/** Sets an account to its ledger, which ends earlier. */
 async function setBack(
   { engine, programs }: CompareDeps,
   { programId, userId }: AccountName,
   { version, sum }: VerifiedAccount,
-): Promise<void> {
+) {
   const ref = accountRef(programId, userId);
   await programs.get(programId);
   await engine.transact({
@@ -125,6 +136,7 @@ async function setBack(
       else tx.delete(ref);
     },
   });
+  return { repaired: true, restoredEntryNumbers: [] };
 }
 
 /**

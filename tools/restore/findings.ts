@@ -55,7 +55,8 @@ export interface CompareDeps extends Pick<Deps, keyof RepairDeps | "historyMs">,
 }
 
 /**
- * Reports a finding and mends it, if that was requested and there is a way. A refusal is reported.
+ * Reports a finding and mends it, if that was requested and there is a way. What `mend` says of its
+ * result follows the detail, so that nobody reads the difference as the change. Reports refusals.
  * Throws retryable errors: the comparison may be repeated.
  */
 export async function found(
@@ -65,13 +66,15 @@ export async function found(
 ): Promise<void> {
   const { kind, name, detail = "" } = finding;
   if (!deps.repair || !mend) return deps.report({ kind, name, detail, outcome: "FOUND" });
+  const withText = (text: string) => (detail ? `${detail}; ${text}` : text);
+  let result: unknown;
   try {
-    await mend();
+    result = await mend();
   } catch (error) {
     if (!(error instanceof DomainError) || error.retryable) throw error;
-    const refusal = `${error.reason}: ${error.message}`;
-    const text = detail ? `${detail}; ${refusal}` : refusal;
-    return deps.report({ kind, name, detail: text, outcome: "REFUSED" });
+    const refusal = withText(`${error.reason}: ${error.message}`);
+    return deps.report({ kind, name, detail: refusal, outcome: "REFUSED" });
   }
-  deps.report({ kind, name, detail, outcome: "MENDED" });
+  const mended = typeof result === "string" ? withText(result) : detail;
+  deps.report({ kind, name, detail: mended, outcome: "MENDED" });
 }

@@ -7,7 +7,6 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { ResourceNotFoundException } from "@aws-sdk/client-dynamodb";
 import { compose, composeWorkflows } from "../../src/compose.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
@@ -86,9 +85,11 @@ async function requireUnused({ reader }: Deps, heartbeatWaitMs: Milliseconds): P
 
 /** An error that an operator can do something about, as one line. */
 function shown(error: unknown, prefix: string): unknown {
-  if (error instanceof DomainError) return new OperatorError(`${error.reason}: ${error.message}`);
-  if (!(error instanceof ResourceNotFoundException)) return error;
-  return new OperatorError(`a table ${prefix}* does not exist; MEGURI_TABLE_PREFIX names them`);
+  if (!(error instanceof DomainError)) return error;
+  if (error.metadata.code === "ResourceNotFoundException") {
+    return new OperatorError(`a table ${prefix}* does not exist; MEGURI_TABLE_PREFIX names them`);
+  }
+  return new OperatorError(`${error.reason}: ${error.message}`);
 }
 
 if (import.meta.main) {

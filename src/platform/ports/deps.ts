@@ -4,6 +4,7 @@ import type { Milliseconds } from "../words/units.ts";
 import type { Clock } from "./clock.ts";
 import type { Engine, ReadAhead } from "./engine.ts";
 import type { RecordReader } from "./records.ts";
+import type { StoreRefusal } from "./store-refusals.ts";
 import type { Tallies } from "./tallies.ts";
 
 /** The client side of Temporal. Its calls throw WORKFLOWS_UNAVAILABLE when it does not answer. */
@@ -24,6 +25,8 @@ export interface Deps {
   readonly storeSilenceMs: () => number;
   /** The same with attempts that have just ended without an answer. */
   readonly storeUnansweredMs: () => Milliseconds;
+  /** What the store has refused within the last minute and not served since. */
+  readonly storeRefusals: () => readonly StoreRefusal[];
   readonly tallies: Tallies;
   /** The pace of the sweeps of this process, in which all have the same share. */
   readonly paceSweep: Pace;

@@ -6,11 +6,17 @@ import type { LeaseHolder } from "./lease.ts";
 export interface Records {
   testClock: TestTime;
   lease: LeaseHolder;
+  installation: Installation;
 }
 
 /** The time of the test clock, which changes only when a caller sets it. */
 interface TestTime {
   readonly time: Instant;
+}
+
+/** The id that the setup has given to the tables. Restored tables have it, too. */
+interface Installation {
+  readonly id: string;
 }
 
 export type Kind = keyof Records;
@@ -28,6 +34,7 @@ export const ref = <K extends Kind>(kind: K, ...parts: readonly (string | number
 });
 
 export const testClockRef: Ref<"testClock"> = ref("testClock");
+export const installationRef: Ref<"installation"> = ref("installation");
 export const leaseRef = (name: string): Ref<"lease"> => ref("lease", name);
 
 /** Reads of single records by their names. */

@@ -42,6 +42,8 @@ export interface StoreTallies {
   /** A request for several tables counts for each of them. */
   readonly requests: Counter<"operation" | "table" | "result">;
   readonly seconds: Histogram<"operation">;
+  /** Requests that end as STORE_REFUSES, for each of their tables. */
+  readonly refusals: Counter<"operation" | "table" | "code">;
   readonly units: Counter<"table" | "kind">;
   /** The attempts that were throttled. */
   readonly throttles: Counter<"table">;

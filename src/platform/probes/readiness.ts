@@ -1,17 +1,20 @@
-/** Whether a server can do its work now: its state, its store and its clock. */
+/** Whether a server can do its work now: its state, its store and its clock; a worker's store. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../observe/log.ts";
 import type { Deps } from "../ports/deps.ts";
 import { testClockRef } from "../ports/records.ts";
 import type { ServerStates } from "../ports/server-states.ts";
+import { storeRefuses } from "../ports/store-refusals.ts";
 import { DomainError } from "../words/errors.ts";
 import type { Answer } from "./listener.ts";
 
 /** The time limit of one check. All of them together stay below 2 s. */
 const limitMs = 900;
 
+type StoreDeps = Pick<Deps, "reader" | "storeRefusals">;
+
 interface ReadinessDeps {
-  readonly deps: Pick<Deps, "reader" | "clock">;
+  readonly deps: StoreDeps & Pick<Deps, "clock">;
   readonly states: Pick<ServerStates, "current">;
   readonly log: Logger;
 }
@@ -31,9 +34,8 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Answer> {
 }
 
 async function check({ deps, states, log }: ReadinessDeps): Promise<Answer> {
-  const { reader, clock } = deps;
-  // One strongly consistent read of one item, which need not exist.
-  const store = await problemOf(() => answerOf(reader.get(testClockRef)), log);
+  const { clock } = deps;
+  const store = await storeProblem(deps, log);
   // After the store, whose answer shows the time by which the clock is judged.
   const off = await problemOf(() => clock.now(), log);
   const { current } = states;
@@ -42,6 +44,19 @@ async function check({ deps, states, log }: ReadinessDeps): Promise<Answer> {
   const isReady = problems.every(([, problem]) => problem === undefined);
   const lines = problems.map(([name, problem = "ok"]) => `${name}: ${problem}\n`);
   return { status: isReady ? 200 : 503, text: lines.join("") };
+}
+
+/**
+ * The problem of the store: of one strongly consistent read of one item, which need not exist, or
+ * else of what the store has lately refused to this process, such as writes for want of a right.
+ */
+export async function storeProblem(
+  { reader, storeRefusals }: StoreDeps,
+  log: Logger,
+): Promise<string | undefined> {
+  const ofRead = await problemOf(() => answerOf(reader.get(testClockRef)), log);
+  const [refusal] = storeRefusals();
+  return ofRead ?? (refusal && textOf(storeRefuses(refusal)));
 }
 
 /** Waits for the store. One that throttles this item answers, and may serve all others. */
@@ -68,7 +83,9 @@ async function problemOf(run: () => Promise<unknown>, log: Logger): Promise<stri
   }
 }
 
+/** The reason and the message, with the metadata that the message does not say. */
 function textOf({ reason, message, metadata }: DomainError): string {
-  const details = Object.entries(metadata).map(([name, value]) => `, ${name} ${value}`);
+  const unsaid = Object.entries(metadata).filter(([, value]) => !message.includes(value));
+  const details = unsaid.map(([name, value]) => `, ${name} ${value}`);
   return `${reason}: ${message}${details.join("")}`;
 }

@@ -16,6 +16,8 @@ export type WantedSchedule = Pick<ScheduleDescription, "scheduleId" | "policies"
    * action has to contain the expression, so that a change of it is found.
    */
   readonly spec: ScheduleDescription["spec"] & Pick<ScheduleSpec, "cronExpressions">;
+  /** Written when the schedule is created, and never again. */
+  readonly memo?: Record<string, unknown>;
 };
 
 /**

@@ -38,6 +38,7 @@ interface ReasonEntry {
   readonly advice: string;
 }
 
+const notFound = { code: "NOT_FOUND", retryable: false } as const;
 const checkIds = "check the ids";
 const sameId = "send the same request with the same id";
 
@@ -126,74 +127,62 @@ const table = {
     advice: "read it again, and send the change with the new etag",
   },
   PROGRAM_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "There is no program with this id.",
     advice: "create the program first",
   },
   ACCOUNT_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "The account does not exist, because it was never granted points or frozen.",
     advice: checkIds,
   },
   LEDGER_ENTRY_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "The account has no ledger entry with this number or event id.",
     advice: checkIds,
   },
   RESERVATION_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "The program has no reservation with this id.",
     advice: checkIds,
   },
   HOLD_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "The account has no hold with this id.",
     advice: checkIds,
   },
   BULK_GRANT_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "The program has no bulk grant with this id.",
     advice: checkIds,
   },
   SUMMARY_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "The revision of the bulk grant is still being validated, or it does not exist.",
     advice: "read it again when the bulk grant is no longer `VALIDATING`",
   },
   JOB_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "The program has no verification, liability report or export with this id.",
     advice: checkIds,
   },
   NOTIFICATION_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "There is no notification with this id: it was read, or its people have left.",
     advice: "list the notifications again",
   },
   EVENT_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "The service has reported no such event, or it was too long ago.",
     advice: "check the owners or the target of the event",
   },
   TARGET_NOT_FOUND: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "The target is not registered, or it belongs to another owner.",
     advice: "register the target first",
   },
   TARGET_DELETED: {
-    code: "NOT_FOUND",
-    retryable: false,
+    ...notFound,
     meaning: "The target was deleted. Its id cannot be registered again.",
     advice: "a deletion is final",
   },
@@ -285,6 +274,16 @@ const table = {
     retryDelayMs: 1_000,
     meaning: "DynamoDB gave no answer. The change may or may not be stored.",
     advice: sameId,
+  },
+  STORE_REFUSES: {
+    code: "UNAVAILABLE",
+    retryable: true,
+    retryDelayMs: 5_000,
+    metadata: { code: "text", operation: "text", table: "text" },
+    meaning:
+      "DynamoDB refuses this server's requests, such as for expired credentials or a lost right; " +
+      "the metadata has its `code`. The change may or may not be stored.",
+    advice: `${sameId}, but an operator has to act first`,
   },
   WORKFLOWS_UNAVAILABLE: {
     code: "UNAVAILABLE",

@@ -1,11 +1,12 @@
-/** Logs when the store begins to hang or to throttle, and for how long when it is back. */
+/** Logs when the store begins to hang, throttle or refuse, and for how long when it is back. */
 
 import type { Logger } from "../observe/log.ts";
 import type { Deps } from "../ports/deps.ts";
+import type { StoreRefusal } from "../ports/store-refusals.ts";
 import { maxSilenceMs } from "../ports/store-silence.ts";
 import type { Milliseconds } from "../words/units.ts";
 
-type StoreDeps = Pick<Deps, "storeSilenceMs" | "tallies">;
+type StoreDeps = Pick<Deps, "storeSilenceMs" | "storeRefusals" | "tallies">;
 
 const checkMs = 1_000;
 
@@ -32,9 +33,11 @@ export function watchStore(deps: StoreDeps, log: Logger): { close(): void } {
 }
 
 /** Returns the check, which gets the present time in ms. */
-export function createStoreCheck({ storeSilenceMs, tallies }: StoreDeps, log: Logger) {
+export function createStoreCheck(deps: StoreDeps, log: Logger) {
+  const { storeSilenceMs, storeRefusals, tallies } = deps;
   const noteSilence = createTrouble(silence, log);
   const noteThrottling = createTrouble(throttling, log);
+  const noteRefusals = createRefusalLog(log);
   let known = { answered: 0, throttled: 0, unanswered: 0 };
   let throttledAt = Number.NEGATIVE_INFINITY;
   return async (now: Milliseconds): Promise<void> => {
@@ -46,6 +49,7 @@ export function createStoreCheck({ storeSilenceMs, tallies }: StoreDeps, log: Lo
     else if (isMore("answered")) noteSilence(false, now);
     if (isMore("throttled")) throttledAt = now;
     noteThrottling(now - throttledAt < calmMs, now);
+    noteRefusals(storeRefusals(), now);
     known = results;
   };
 }
@@ -60,6 +64,28 @@ function createTrouble({ begins, ends }: Texts, log: Logger) {
     } else if (!isThere && since !== undefined) {
       log.info({ ms: Math.round(now - since) }, ends);
       since = undefined;
+    }
+  };
+}
+
+/** Logs each kind of request that is refused, once, and when it is no longer. */
+function createRefusalLog(log: Logger) {
+  const since = new Map<string, { readonly fields: object; readonly time: Milliseconds }>();
+  return (refusals: readonly StoreRefusal[], now: Milliseconds): void => {
+    const present = new Map<string, StoreRefusal>();
+    for (const refusal of refusals) {
+      present.set(`${refusal.code} ${refusal.operation} ${refusal.resource}`, refusal);
+    }
+    for (const [key, { code, operation, resource: table, text }] of present) {
+      if (since.has(key)) continue;
+      const fields = { code, operation, table };
+      since.set(key, { fields, time: now });
+      log.error({ ...fields, text }, "the store refuses requests");
+    }
+    for (const [key, { fields, time }] of since) {
+      if (present.has(key)) continue;
+      since.delete(key);
+      log.info({ ...fields, ms: Math.round(now - time) }, "the store refuses them no longer");
     }
   };
 }

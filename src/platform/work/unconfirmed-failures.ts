@@ -2,9 +2,10 @@
 import { DomainError } from "../words/errors.ts";
 import type { Reason } from "../words/reasons.ts";
 
-/** While the store or the clock is away, or tables are throttled, records fail with these. */
+/** While the store or the clock is away, refuses or throttles, records fail with these. */
 export const storeOutages: ReadonlySet<Reason> = new Set([
   "STORE_UNAVAILABLE",
+  "STORE_REFUSES",
   "CLOCK_OFF",
   "THROTTLED",
 ]);

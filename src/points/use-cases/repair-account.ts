@@ -14,7 +14,7 @@ import { type VerifiedAccount, verifyOneAccount } from "./verify-account.ts";
 const maxAttempts = 10;
 
 /** The verification before a repair, and what the repair changed. */
-interface RepairedAccount extends VerifiedAccount {
+export interface RepairedAccount extends VerifiedAccount {
   /** True when the account was rebuilt from its ledger, or wrong snapshots were removed. */
   readonly repaired: boolean;
   /** The numbers of the missing entries that were restored, in their order. */

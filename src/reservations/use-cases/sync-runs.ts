@@ -6,9 +6,9 @@ import { holdRef } from "../../holds/ports/records.ts";
 import { type Hold, isDue } from "../../holds/rules/hold.ts";
 import type { Page } from "../../platform/ports/pages.ts";
 import type { Ref } from "../../platform/ports/records.ts";
-import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import { failingSoon } from "../../platform/work/failing-soon.ts";
+import { isStoreOutage } from "../../platform/work/unconfirmed-failures.ts";
 import type { Deps, RecordRun } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import type { Reservation } from "../rules/reservation.ts";
@@ -101,7 +101,8 @@ async function* pendingStarts(
       const records = await reader.many(marks.map(refOf));
       return { items: marks.map((mark, i) => [mark, records[i]]), ...rest };
     } catch (error) {
-      if (error instanceof DomainError && error.reason === "STORE_UNAVAILABLE") throw error;
+      // Of the outages, throttling alone may concern no other page.
+      if (isStoreOutage(error) && error.reason !== "THROTTLED") throw error;
       onUnread(shard, error);
       return { items: [], ...rest };
     }

@@ -16,7 +16,8 @@ import { createMemoryDynamo } from "../../support/stores/dynamo/memory-dynamo.ts
 
 /** Kinds of records that name no member: what they say, and who called, is of the program. */
 const impersonal: readonly Kind[] = [
-  ...(["program", "lease", "testClock", "dueHour", "ruleChange", "earlierRuleChange"] as const),
+  ...(["program", "lease", "testClock", "installation", "dueHour"] as const),
+  ...(["ruleChange", "earlierRuleChange"] as const),
   // Counts and hashes.
   ...(["pointsWindow", "bulkContent", "revisionContent", "pendingUpload", "blockCheck"] as const),
   // The rows of a sheet name its members.

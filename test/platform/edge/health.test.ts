@@ -118,6 +118,32 @@ describe("a server whose store or clock is not well serves, but is not ready", (
     await isReadyAgain();
   });
 
+  test("with a store that refuses writes, which calls and metrics say too", async () => {
+    proxy.refuse("AccessDeniedException", ["TransactWriteItems"]);
+    const granting = server.points.grantPoints({ userId: "u", eventId: "refused", points: 1n });
+    const refusal = toRefusal(await granting.catch((error: unknown) => error));
+    const table = expect.stringMatching(/^(accounts|points)(, (accounts|points))*$/);
+    expect(refusal).toMatchObject({
+      code: "Unavailable",
+      reason: "STORE_REFUSES",
+      metadata: { code: "AccessDeniedException", operation: "TransactWriteItems", table },
+    });
+    const { status, text } = await readiness();
+    expect(status).toBe(503);
+    expect(text).toMatch(
+      /^store: STORE_REFUSES: the store refuses TransactWriteItems on .*: AccessDeniedException$/m,
+    );
+    expect(text).not.toContain(server.table("points"));
+    const labels = `operation="TransactWriteItems",table="${server.table("points")}"`;
+    expect((await readPage(server.operatorsPort, "/metrics")).text).toContain(
+      `meguri_store_refusals_total{${labels},code="AccessDeniedException"}`,
+    );
+    expect(await overall()).toBe(SERVING);
+    proxy.refuse(undefined);
+    await server.points.grantPoints({ userId: "u", eventId: "refused", points: 1n });
+    await isReadyAgain();
+  });
+
   test("with a clock that differs from the store's", async () => {
     proxy.dateSkew(60_000);
     // One answer alone does not move the clock.

@@ -58,6 +58,18 @@ test("a store without an answer is shown as in the documentation", async () => {
   expect(await readyz()).toEqual({ status: 503, text });
 });
 
+test("what the store refuses to others than the check makes the server not ready", async () => {
+  const { deps } = memoryDeps();
+  const refusal = {
+    ...{ code: "AccessDeniedException", operation: "TransactWriteItems", table: "points" },
+    ...{ resource: "test-points", text: "arn:aws:iam::123456789012:role/meguri may not" },
+  };
+  const refusing = { ...deps, storeRefusals: () => [refusal] };
+  const { status, text } = await createReadiness({ deps: refusing, states, log: pino({}) })();
+  expect(status).toBe(503);
+  expect(text).toBe(codeNamed("docs/run/watching.md", "refusedReadyz"));
+});
+
 test("a refusal is shown with its reason and metadata", async () => {
   const { readyz } = readinessOf(async () => {
     throw new DomainError("CLOCK_OFF", "the clock is off", { skew_ms: "6000" });

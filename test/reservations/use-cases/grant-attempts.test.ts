@@ -5,6 +5,7 @@ import { expect, test, vi } from "vitest";
 import { createActivities } from "../../../activities/index.ts";
 import type { Clock } from "../../../src/platform/ports/clock.ts";
 import type { Engine } from "../../../src/platform/ports/engine.ts";
+import { storeRefuses } from "../../../src/platform/ports/store-refusals.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { createPastDueGrants } from "../../../src/worker/past-due.ts";
 import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
@@ -19,6 +20,8 @@ interface Attempt {
   readonly now?: Clock["now"];
   /** How many attempts the store is away for. All of them when left out. */
   readonly awayFor?: number;
+  /** The error of an attempt; that of a store that is away when left out. */
+  readonly error?: DomainError;
   /** For how long the store has been silent. 0 when left out. */
   readonly silenceMs?: number;
 }
@@ -31,6 +34,7 @@ async function attempt({
   scheduledMs,
   now,
   awayFor = Number.POSITIVE_INFINITY,
+  error = new DomainError("STORE_UNAVAILABLE", "away"),
   silenceMs = 0,
 }: Attempt) {
   const { deps, clock, reserve } = createReservationFixture();
@@ -40,7 +44,7 @@ async function attempt({
   const transact: Engine["transact"] = (request) => {
     attempts += 1;
     if (attempts > awayFor) return deps.engine.transact(request);
-    return Promise.reject(new DomainError("STORE_UNAVAILABLE", "away"));
+    return Promise.reject(error);
   };
   const { grantWhenDue } = createActivities({
     deps: {
@@ -117,6 +121,20 @@ test("a grant that is held counts from its time on, and no more when it is refus
 test("one that fails at once while the store is silent is left to another activity", async () => {
   const step = await attempt({ dueMs: 0, scheduledMs: 0, silenceMs: 5_000 });
   expect(step).toMatchObject({ step: "RETRY", reason: "STORE_UNAVAILABLE" });
+});
+
+test("one that the store refuses is shown at once, with the code of AWS", async () => {
+  const code = "ExpiredTokenException";
+  const refusal = {
+    code,
+    operation: "TransactWriteItems",
+    table: "points",
+    resource: "",
+    text: "",
+  };
+  const step = await attempt({ dueMs: 0, scheduledMs: 0, error: storeRefuses(refusal) });
+  const message = `the store refuses TransactWriteItems on points: ${code}`;
+  expect(step).toEqual({ step: "RETRY", reason: "STORE_REFUSES", message });
 });
 
 test("one that has been due for longer shows the reason", async () => {

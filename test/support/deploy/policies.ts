@@ -8,6 +8,7 @@ export const policies = {
   server: ["server", "server-sources"],
   worker: ["worker", "worker-sources", "worker-exports"],
   setup: ["setup"],
+  restore: ["restore"],
 } as const;
 
 export type Role = keyof typeof policies;

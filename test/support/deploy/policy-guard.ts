@@ -12,6 +12,7 @@ const rolesByEntry: Readonly<Record<string, Role>> = {
   "src/worker.ts": "worker",
   "src/ops/setup.ts": "setup",
   "src/ops/doctor.ts": "server",
+  "tools/restore/main.ts": "restore",
 };
 
 const [entry] = Object.keys(rolesByEntry).filter((each) => process.argv[1]?.endsWith(`/${each}`));
@@ -26,9 +27,11 @@ async function guard(role: Role): Promise<void> {
   const withoutPrefix = (access: Access) => access.replace(` ${prefix}`, " ");
   const check = createCheck(role);
   watch(DynamoDBClient, (name, input) => {
+    noteSender(name);
     for (const access of dynamoDbAccess(name, input)) check(withoutPrefix(access));
   });
   watch(S3Client, (name, input) => {
+    noteSender(name);
     for (const access of s3Access(name, input)) check(access.replace(/ [^/]+/, " "));
   });
 }
@@ -47,6 +50,20 @@ function watch(
     check(command.constructor.name.replace(/Command$/, ""), input);
     return send.call(this, command, ...rest);
   };
+}
+
+const senders = new Set<string>();
+
+/** Notes from which line of the code a command was sent, when it is first seen. */
+function noteSender(command: string): void {
+  const { TEST_USED_COMMANDS: used } = process.env;
+  if (!used) return;
+  const [, from] =
+    /((?:src|tools\/restore)\/[\w./-]+\.ts:\d+):\d+/.exec(new Error().stack ?? "") ?? [];
+  const line = `${from} ${command}\n`;
+  if (senders.has(line)) return;
+  senders.add(line);
+  appendFileSync(used, line);
 }
 
 /** Notes each access when it is first seen, because a process may be killed at any time. */

@@ -93,6 +93,7 @@ export function startProcess(
     clock,
     storeSilenceMs: clients.silenceMs,
     storeUnansweredMs: clients.unansweredMs,
+    storeRefusals: clients.refusals,
     tallies: {
       store: clients.tallies,
       commits: engine.tallies,

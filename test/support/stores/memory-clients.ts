@@ -45,6 +45,7 @@ function createClients(store: DynamoDBClient): MemoryClients {
     offsetMs: () => 0,
     silenceMs: unansweredMs,
     unansweredMs,
+    refusals: () => [],
     tallies: createStoreTallies(),
     close: () => {},
     down(isDown) {

@@ -248,6 +248,7 @@ export function memoryDeps(
       clock,
       storeSilenceMs: () => 0,
       storeUnansweredMs: () => 0,
+      storeRefusals: () => [],
       tallies: {
         store: createStoreTallies(),
         commits: engine.tallies,

@@ -1,16 +1,18 @@
 /** The DynamoDB clients of a process, and what their errors mean. */
 import { Agent } from "node:http";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
-import { isServerError, isThrottlingError, isTransientError } from "@smithy/core/retry";
 import type { ClockSkew } from "../../ports/clock.ts";
 import { readClocks } from "../../ports/clock-reading.ts";
 import { requestMs } from "../../ports/engine.ts";
+import type { StoreRefusal } from "../../ports/store-refusals.ts";
 import type { StoreTallies } from "../../ports/tallies.ts";
 import { DomainError } from "../../words/errors.ts";
 import type { Milliseconds } from "../../words/units.ts";
 import { createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
 import { connectionLimits, createConnections } from "./connections.ts";
+import { isTransient, type RequestError } from "./failures.ts";
 import { refuseLateWrites } from "./late-writes.ts";
+import { createRefusals } from "./refusals.ts";
 import { countRequests, createStoreTallies } from "./request-counts.ts";
 import { throttleErrors } from "./requests.ts";
 import { useThinTransport } from "./thin-transport.ts";
@@ -38,6 +40,8 @@ export interface Clients extends ClockSkew {
   silenceMs(): Milliseconds;
   /** The same with attempts that have just ended without an answer, such as by a refusal. */
   unansweredMs(): Milliseconds;
+  /** What the store has refused within the last minute and not served since. */
+  refusals(): readonly StoreRefusal[];
   readonly tallies: StoreTallies;
   close(): void;
 }
@@ -76,6 +80,7 @@ export function createClients(config: DynamoConfig): Clients {
   const attempts = new Map<string, Attempts>();
   const tallies = createStoreTallies();
   const countThrottles = createThrottleCounts(tallies, hotKeys);
+  const refusals = createRefusals(tallies);
   for (const client of [retrying, single]) {
     removeMiddleware(client);
     observeSkew(client, skew);
@@ -83,6 +88,7 @@ export function createClients(config: DynamoConfig): Clients {
     countRequests(client, tallies, countThrottles);
     traceRequests(client);
     refuseLateWrites(client);
+    refusals.watch(client);
     if (transport === "thin") useThinTransport(client, { retries: client === retrying });
   }
   return {
@@ -91,6 +97,7 @@ export function createClients(config: DynamoConfig): Clients {
     skewMs: skew.skewMs,
     offsetMs: skew.offsetMs,
     tallies,
+    refusals: refusals.latest,
     silenceMs: () => Math.max(0, ...[...attempts.values()].map(silenceOf)),
     unansweredMs: () => Math.max(0, ...[...attempts.values()].map(unansweredOf)),
     close: () => {
@@ -229,33 +236,9 @@ function observeAttempts(client: DynamoDBClient, operations: Map<string, Attempt
   );
 }
 
-/** An error with the fields that the SDK adds to errors of requests. */
-type RequestError = Parameters<typeof isTransientError>[0] & { readonly code?: string };
-
-/**
- * Codes of broken connections that the SDK does not classify as transient: errors of the socket, of
- * TLS, and of a response that is not HTTP (`HPE_INVALID_CONSTANT`).
- */
-const connectionCodes = /^(ECONN|EADDRNOTAVAIL$|ENETDOWN$|EHOSTDOWN$|EPROTO$|ERR_SSL_|HPE_)/;
-
-/**
- * Whether the request failed in the network or on the server, so that it may be sent again: by the
- * SDK's own classification, for a broken connection, and for a response that is not JSON, which a
- * proxy may send. Any other error is a bug of this program, such as a request that cannot be
- * serialised.
- */
-export function isTransient(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const failed = error as RequestError;
-  if (isTransientError(failed) || isThrottlingError(failed) || isServerError(failed)) return true;
-  const { $metadata, code, name } = failed;
-  const isForeignAnswer = name === "SyntaxError" && $metadata?.httpStatusCode !== undefined;
-  return isForeignAnswer || connectionCodes.test(code ?? "");
-}
-
 /**
  * Waits for a request. Throws THROTTLED if it was throttled and STORE_UNAVAILABLE if the store is
- * away, both without the store's own message.
+ * away, both without the store's own message. The clients themselves throw STORE_REFUSES.
  */
 export async function orUnavailable<T>(request: Promise<T>): Promise<T> {
   try {

@@ -3,7 +3,9 @@ import type { ConsumedCapacity, DynamoDBClient } from "@aws-sdk/client-dynamodb"
 import { createCounter, createHistogram, type StoreTallies } from "../../ports/tallies.ts";
 import {
   type Failure,
+  isOnItems,
   isThrottled,
+  isWrite,
   partitionsOf,
   type RequestInput,
   tablesOf,
@@ -22,6 +24,11 @@ export const createStoreTallies = (): StoreTallies => ({
     "meguri_store_request_seconds",
     "Duration of attempts of requests to DynamoDB.",
     ["operation"],
+  ),
+  refusals: createCounter(
+    "meguri_store_refusals_total",
+    "Requests that DynamoDB refuses whatever they ask for, for each of their tables, by its code.",
+    ["operation", "table", "code"],
   ),
   units: createCounter(
     "meguri_store_units_total",
@@ -45,10 +52,6 @@ export const createStoreTallies = (): StoreTallies => ({
   ),
 });
 
-/** The operations on items. Those on tables say nothing of consumed units. */
-const writes = /^(TransactWriteItems|PutItem|DeleteItem|UpdateItem|BatchWriteItem)Command$/;
-const reads = /^(TransactGetItems|GetItem|BatchGetItem|Query|Scan)Command$/;
-
 /** The codes of an item of a cancelled transaction that another request has changed. */
 const conflictCodes: readonly unknown[] = ["ConditionalCheckFailed", "TransactionConflict"];
 
@@ -70,7 +73,7 @@ export function countRequests(
 ): void {
   client.middlewareStack.add(
     (next, { commandName = "" }) =>
-      writes.test(commandName) || reads.test(commandName)
+      isOnItems(commandName)
         ? (args) => next({ ...args, input: { ReturnConsumedCapacity: "TOTAL", ...args.input } })
         : next,
     { step: "initialize", name: "meguriConsumedCapacity" },
@@ -78,7 +81,7 @@ export function countRequests(
   client.middlewareStack.add(
     (next, { commandName = "" }) => {
       const operation = commandName.replace(/Command$/, "");
-      const kind = writes.test(commandName) ? "write" : "read";
+      const kind = isWrite(commandName) ? "write" : "read";
       return async (args) => {
         const sent = performance.now();
         const tables = tablesOf(args.input as RequestInput);

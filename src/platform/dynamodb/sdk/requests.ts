@@ -1,6 +1,16 @@
-/** Reads the partitions that a request names, and recognises the errors of throttling. */
+/** Reads what a request names and does, and recognises the errors of throttling. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Item } from "./attributes.ts";
+
+const writes = /^(TransactWriteItems|PutItem|DeleteItem|UpdateItem|BatchWriteItem)Command$/;
+const reads = /^(TransactGetItems|GetItem|BatchGetItem|Query|Scan)Command$/;
+
+/** Whether a command of this name writes items. */
+export const isWrite = (commandName: string): boolean => writes.test(commandName);
+
+/** Whether it reads or writes items. Those on tables say nothing of consumed units. */
+export const isOnItems = (commandName: string): boolean =>
+  isWrite(commandName) || reads.test(commandName);
 
 /** The names of DynamoDB's throttling errors: the request had no effect. */
 export const throttleErrors: ReadonlySet<string> = new Set([
@@ -34,6 +44,7 @@ type Batch = Readonly<Record<string, { readonly Keys?: readonly Item[] } | reado
 export interface RequestInput extends Keyed {
   readonly TransactItems?: readonly Readonly<Record<string, Keyed>>[];
   readonly RequestItems?: Batch;
+  readonly IndexName?: string;
 }
 
 interface Unprocessed {

@@ -309,6 +309,12 @@ export const testClock = defineRecord<"testClock">({
   fields: { time: field("t", number) },
 });
 
+export const installation = defineRecord<"installation">({
+  table: "points",
+  key: () => ({ pk: S("I"), sk: S("I") }),
+  fields: { id: field("i", text) },
+});
+
 export const lease = defineRecord<"lease">({
   table: "points",
   key: (name) => ({ pk: S(`H#${name}`), sk: S("H") }),

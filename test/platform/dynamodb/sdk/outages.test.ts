@@ -6,9 +6,9 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type Clients,
   createClients,
-  isTransient,
   orUnavailable,
 } from "../../../../src/platform/dynamodb/sdk/client.ts";
+import { isTransient } from "../../../../src/platform/dynamodb/sdk/failures.ts";
 import { tableName } from "../../../../src/platform/dynamodb/tables.ts";
 import { programRef } from "../../../../src/points/ports/records.ts";
 import { createDynamoItemStore } from "../../../../src/store/item-store.ts";
@@ -18,7 +18,9 @@ type Answer = (socket: Socket) => void;
 const status =
   (line: string, body = ""): Answer =>
   (socket) =>
-    socket.end(`HTTP/1.1 ${line}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    socket.end(
+      `HTTP/1.1 ${line}\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
 
 const refused = (name: string): Answer =>
   status("400 Bad Request", JSON.stringify({ __type: `com.amazonaws.dynamodb#${name}` }));
@@ -50,9 +52,19 @@ const outages: Record<string, Answer> = {
 const mistakes: Record<string, Answer> = {
   "invalid request": refused("ValidationException"),
   "request that cannot be parsed": refused("SerializationException"),
-  "no such table": refused("ResourceNotFoundException"),
-  "no permission": refused("AccessDeniedException"),
 };
+
+/** Answers that any other request would get as well, until an operator has acted. */
+const refusals = [
+  "ExpiredTokenException",
+  "UnrecognizedClientException",
+  "InvalidSignatureException",
+  "MissingAuthenticationTokenException",
+  "AccessDeniedException",
+  "KMSDisabledException",
+  "KMSInvalidStateException",
+  "ResourceNotFoundException",
+];
 
 const transports = ["thin", "sdk"] as const;
 type Transport = (typeof transports)[number];
@@ -85,9 +97,9 @@ async function against<T>(
   }
 }
 
-const read = ({ single }: Clients): Promise<unknown> =>
+const read = ({ single }: Clients, TableName = "t"): Promise<unknown> =>
   orUnavailable(
-    single.send(new GetItemCommand({ TableName: "t", Key: { pk: { S: "P" }, sk: { S: "p" } } })),
+    single.send(new GetItemCommand({ TableName, Key: { pk: { S: "P" }, sk: { S: "p" } } })),
   );
 
 function commit(clients: Clients) {
@@ -119,6 +131,66 @@ describe.each(transports)("the transport %s", (transport) => {
       expect(String(error)).toMatch(/^\w+Exception: /);
       expect(error).not.toHaveProperty("reason");
     }
+  });
+
+  test.each(refusals)("a store that refuses with %s", async (code) => {
+    const metadata = { code, table: "points" };
+    await against(transport, refused(code), async (clients) => {
+      await expect(read(clients, "t-points")).rejects.toMatchObject({
+        reason: "STORE_REFUSES",
+        message: `the store refuses GetItem on points: ${code}`,
+        metadata: { ...metadata, operation: "GetItem" },
+      });
+      await expect(commit(clients)).rejects.toMatchObject({
+        reason: "STORE_REFUSES",
+        metadata: { ...metadata, operation: "TransactWriteItems" },
+      });
+      const { values } = await clients.tallies.refusals.get();
+      expect(values.map(({ labels, value }) => [labels, value])).toEqual([
+        [{ operation: "GetItem", table: "t-points", code }, 1],
+        [{ operation: "TransactWriteItems", table: "t-points", code }, 1],
+      ]);
+    });
+  });
+
+  test("a refusal lasts until the same request is served, for a minute at most", async () => {
+    let isRefused = true;
+    const answer: Answer = (socket) =>
+      (isRefused ? refused("AccessDeniedException") : status("200 OK", "{}"))(socket);
+    await against(transport, answer, async (clients) => {
+      const [first, second] = ["t-accounts", "t-points"] as const;
+      for (const table of [first, second]) {
+        await expect(read(clients, table)).rejects.toMatchObject({ reason: "STORE_REFUSES" });
+      }
+      const refusal = { code: "AccessDeniedException", operation: "GetItem", text: "UnknownError" };
+      const ofPoints = { ...refusal, table: "points", resource: second };
+      const ofAccounts = { ...refusal, table: "accounts", resource: first };
+      expect(clients.refusals()).toEqual([ofAccounts, ofPoints]);
+      isRefused = false;
+      await read(clients, first);
+      expect(clients.refusals()).toEqual([ofPoints]);
+      const later = performance.now() + 61_000;
+      const clock = vi.spyOn(performance, "now").mockImplementation(() => later);
+      onTestFinished(() => clock.mockRestore());
+      expect(clients.refusals()).toEqual([]);
+    });
+  });
+
+  test("a process without credentials sends nothing, and counts that as refused", async () => {
+    await against(transport, status("200 OK", "{}"), async (clients) => {
+      const name = "CredentialsProviderError";
+      const fail = () => () => {
+        throw Object.assign(new Error("Could not load credentials"), { name });
+      };
+      clients.single.middlewareStack.add(fail, { step: "finalizeRequest", priority: "high" });
+      await expect(read(clients)).rejects.toMatchObject({
+        reason: "STORE_REFUSES",
+        metadata: { code: name },
+      });
+      const { values } = await clients.tallies.requests.get();
+      const labels = { operation: "GetItem", table: "t", result: "refused" };
+      expect(values).toEqual([{ labels, value: 1 }]);
+    });
   });
 
   test("a store that is not there", async () => {

@@ -35,6 +35,7 @@ export async function tourNotifications(clients: TourClients): Promise<void> {
   const event = { eventId: "e1", ...target, kind: "comment" };
   await notifications.notify({ ...event, ...person("dee") });
   await notifications.notify({ ...event, eventId: "e2", ...person("eve") });
+  await notifications.notify({ ...event, eventId: "e3", ...person("dee") });
   const list = async (state: State) =>
     (await notifications.listNotifications({ ...owner, state })).notifications;
   const [line] = await list(State.UNREAD);
@@ -44,6 +45,7 @@ export async function tourNotifications(clients: TourClients): Promise<void> {
   await notifications.getNotification(named);
   await notifications.listNotificationActors(named);
   await readWhileLiked(clients);
+  await readLongAfter(clients);
   await notifications.markNotificationRead({ ...named, version });
   await notifications.markNotificationUnread(named);
   await notifications.dismissNotification({ ...named, version });
@@ -51,6 +53,8 @@ export async function tourNotifications(clients: TourClients): Promise<void> {
   const seen = { ...owner, version: unreadCount?.version ?? 0n };
   await notifications.markNotificationsSeen(seen);
   await notifications.retractEvent({ ...target, eventId: "e2" });
+  // There is a later event of the same person.
+  await notifications.retractEvent({ ...target, eventId: "e1" });
   await notifications.markAllNotificationsRead(seen);
   await list(State.READ);
   const { preferences } = await notifications.getPreferences(owner);
@@ -84,4 +88,27 @@ async function readWhileLiked({ notifications, reactions }: TourClients): Promis
     notificationId: line?.notificationId ?? "",
     version: line?.version ?? 0n,
   });
+}
+
+/** Reads lines of reactions and of events as of a time when they had far fewer people. */
+async function readLongAfter({ notifications, reactions }: TourClients): Promise<void> {
+  const [liked, told] = [{ targetName: post("liked") }, { targetName: post("told") }];
+  for (const each of [liked, told]) await reactions.registerTarget({ ...each, ownerId });
+  const add = async (from: number, to: number) => {
+    for (let n = from; n < to; n++) {
+      const by = person(`reader-${n}`);
+      await reactions.react({ ...liked, kind: "like", ...by });
+      await notifications.notify({ ...told, kind: "comment", eventId: `told-${n}`, ...by });
+    }
+  };
+  await add(0, 20);
+  const { notifications: early } = await notifications.listNotifications({
+    ownerId,
+    state: State.UNREAD,
+  });
+  await add(20, 160);
+  for (const { notificationId, version, target } of early) {
+    if (!["liked", "told"].includes(target?.targetName?.id ?? "")) continue;
+    await notifications.markNotificationRead({ ownerId, notificationId, version });
+  }
 }

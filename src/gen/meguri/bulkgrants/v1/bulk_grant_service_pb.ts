@@ -1835,8 +1835,8 @@ export const WatchBulkGrantResponse_End_CauseSchema: GenEnum<WatchBulkGrantRespo
  * ExportFailedBulkGrantRows is accepted, too: what its further columns add is checked or ignored.
  *
  * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
- * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
- * STORE_UNAVAILABLE.
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED,
+ * STORE_UNAVAILABLE and STORE_REFUSES.
  *
  * @generated from service meguri.bulkgrants.v1.BulkGrantService
  */

@@ -533,8 +533,8 @@ export const ListHoldsResponseSchema: GenMessage<ListHoldsResponse> = /*@__PURE_
  * their creator, and otherwise gets PERMISSION_DENIED (the metadata has the "field" hold_id).
  *
  * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
- * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
- * STORE_UNAVAILABLE.
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED,
+ * STORE_UNAVAILABLE and STORE_REFUSES.
  *
  * @generated from service meguri.holds.v1.HoldService
  */

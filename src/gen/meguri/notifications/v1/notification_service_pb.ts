@@ -1483,8 +1483,8 @@ export const SetTargetMutedResponseSchema: GenMessage<SetTargetMutedResponse> = 
  * report.
  *
  * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
- * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
- * STORE_UNAVAILABLE.
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED,
+ * STORE_UNAVAILABLE and STORE_REFUSES.
  *
  * @generated from service meguri.notifications.v1.NotificationService
  */

@@ -1821,7 +1821,8 @@ export const ExpiredPointsPolicySchema: GenEnum<ExpiredPointsPolicy> = /*@__PURE
  * nothing: other calls may change the account before the same call without validate_only.
  *
  * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
- * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED and THROTTLED.
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
+ * STORE_REFUSES.
  * The errors named as retryable are safe to send again with the same event_id.
  *
  * @generated from service meguri.points.v1.PointsService

@@ -434,7 +434,7 @@ export const ListRulesChangesResponseSchema: GenMessage<ListRulesChangesResponse
  *
  * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
  * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED,
- * STORE_UNAVAILABLE and CLOCK_OFF.
+ * STORE_UNAVAILABLE, STORE_REFUSES and CLOCK_OFF.
  *
  * @generated from service meguri.programs.v1.ProgramService
  */

@@ -512,8 +512,8 @@ export const ListUserReactionsResponseSchema: GenMessage<ListUserReactionsRespon
  * and the owner's notification are written in one transaction.
  *
  * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
- * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
- * STORE_UNAVAILABLE.
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED,
+ * STORE_UNAVAILABLE and STORE_REFUSES.
  *
  * @generated from service meguri.reactions.v1.ReactionService
  */

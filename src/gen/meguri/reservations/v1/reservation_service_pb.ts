@@ -1135,8 +1135,8 @@ export const ResumeProgramReservationsResponseSchema: GenMessage<ResumeProgramRe
  * for good, and the points are granted at their time without any further call.
  *
  * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
- * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
- * STORE_UNAVAILABLE.
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED,
+ * STORE_UNAVAILABLE and STORE_REFUSES.
  *
  * @generated from service meguri.reservations.v1.ReservationService
  */
