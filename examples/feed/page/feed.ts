@@ -58,8 +58,13 @@ export function createFeed(notifications: NotificationClient, ownerId: string): 
     if (wanted > 0) await show();
   });
 
+  /** Each call goes through some hundred notifications. */
   async function block(userId: string): Promise<void> {
-    await notifications.blockPerson({ ownerId, userId });
+    let pageToken = "";
+    do {
+      const answer = await notifications.blockPerson({ ownerId, userId, pageToken });
+      pageToken = answer.nextPageToken;
+    } while (pageToken !== "");
     panels.clear();
     refresh();
   }

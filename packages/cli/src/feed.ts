@@ -1,6 +1,8 @@
 /** The commands about reactions, events and notifications. */
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import {
+  BlockPersonRequestSchema,
+  BlockPersonResponseSchema,
   ListMutedPeopleRequestSchema,
   ListNotificationsRequestSchema,
   MarkAllNotificationsReadRequestSchema,
@@ -206,13 +208,24 @@ export const feed: Commands = {
     },
   },
 
-  block: says(method.blockPerson, {
+  block: runs(BlockPersonRequestSchema, {
     summary: "mute a person, also in what a user was notified of",
-    description: "Mutes a person for a user, and takes the person out of all notifications.",
+    description:
+      "Mutes a person for a user, and takes the person out of all notifications, by calls that " +
+      "go through up to 512 of them. After an interruption the same command does the rest.",
     takes: [owner, "<user> = userId: the person"],
     examples: ["meguri block alice mallory"],
-    text: ({ changed }, { ownerId, userId }) =>
-      line(`${ownerId} ${changed ? "has" : "had"} blocked ${userId}`),
+    async run(session, request) {
+      let isChanged = false;
+      for await (const answer of answersOf(session, method.blockPerson, request)) {
+        isChanged ||= answer.changed;
+        await session.out.message(BlockPersonResponseSchema, answer, ({ nextPageToken }) =>
+          nextPageToken === ""
+            ? line(`${request.ownerId} ${isChanged ? "has" : "had"} blocked ${request.userId}`)
+            : "",
+        );
+      }
+    },
   }),
 
   muted: runs(ListMutedPeopleRequestSchema, {

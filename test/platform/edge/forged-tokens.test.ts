@@ -6,6 +6,7 @@ import { encodeId } from "../../../src/feed/rpc/notifications/ids.ts";
 import { BulkGrant_State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import * as bulkGrants from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import {
+  BlockPersonRequestSchema,
   ListMutedPeopleRequestSchema,
   ListMutedTargetsRequestSchema,
   ListNotificationActorsRequestSchema,
@@ -105,6 +106,11 @@ const cursors = [
   "DONE ",
   "PENDING x",
   "FAILED 999999999999999#r",
+  // Of the notifications that a block goes through: no list, another list, a bad cursor in one.
+  "UNREAD",
+  "ALL ",
+  "UNREAD x",
+  'READ {"pk":{"S":"P"},"sk":{"S":"x"}}',
   // Of notifications in both states: no version that a key can hold.
   "-1",
   "1.5",
@@ -178,6 +184,9 @@ list("actors", ListNotificationActorsRequestSchema, { ownerId: "o", notification
 );
 list("marks", MarkAllNotificationsReadRequestSchema, { ownerId: "o", version: 1n }, (r) =>
   server.notifications.markAllNotificationsRead(r),
+);
+list("a block", BlockPersonRequestSchema, { ownerId: "o", userId: "w" }, (r) =>
+  server.notifications.blockPerson(r),
 );
 list("muted targets", ListMutedTargetsRequestSchema, { ownerId: "o" }, (r) =>
   server.notifications.listMutedTargets(r),

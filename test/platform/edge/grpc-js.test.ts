@@ -527,7 +527,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.notifications.v1.NotificationService/BlockPerson": [
     { owner_id: "o", user_id: "w" },
-    { changed: true },
+    { changed: true, next_page_token: "" },
   ],
   "meguri.notifications.v1.NotificationService/ListMutedPeople": [
     { owner_id: "o" },

@@ -5,6 +5,7 @@ import {
   PreferencesSchema,
 } from "../../../gen/meguri/notifications/v1/notification_pb.ts";
 import {
+  BlockPersonRequestSchema,
   ListMutedPeopleRequestSchema,
   ListMutedTargetsRequestSchema,
   type NotificationService,
@@ -72,10 +73,13 @@ export const preferences = (deps: Deps): Handlers => ({
     return { changed: await setPersonMuted(deps, input) };
   },
 
-  async blockPerson({ ownerId, userId }, context) {
-    const input = { ownerId, userId, ...callOf(context) };
-    const { changed, inbox } = await blockPerson(deps, input);
-    return { changed, unreadCount: fromUnreadCount(unreadCountOf(inbox)) };
+  async blockPerson(request, context) {
+    const { ownerId, userId } = request;
+    const { page, next } = requestedPage(BlockPersonRequestSchema, request);
+    const input = { ownerId, userId, cursor: page.cursor, ...callOf(context) };
+    const found = await blockPerson(deps, input);
+    const unreadCount = fromUnreadCount(unreadCountOf(found.inbox));
+    return { changed: found.changed, unreadCount, nextPageToken: next(found) };
   },
 
   async listMutedPeople(request) {

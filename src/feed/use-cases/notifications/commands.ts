@@ -217,11 +217,11 @@ function takeSeen(
   return { inbox, read };
 }
 
-/** A call that marks everything ends after it has listed so many groups. */
-const maxListed = 512;
+/** A call about all notifications of an owner ends after it has listed so many groups. */
+export const maxListed = 512;
 
 /** No page is begun later than this before the deadline, so that the answer is there in time. */
-const answerMs = 1_000;
+export const answerMs = 1_000;
 
 /** The result of one call that marks everything. With a cursor, there may be more to mark. */
 interface MarkedAll {

@@ -1,6 +1,6 @@
 /** Takes a person out of one notification: the reaction, or all events of the person. */
 
-import { type CallLimits, requireTime } from "../../../platform/ports/call.ts";
+import type { CallLimits } from "../../../platform/ports/call.ts";
 import type { Transaction } from "../../../platform/ports/engine.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -48,15 +48,21 @@ export interface Leaver extends CallLimits {
   readonly userId: string;
 }
 
+/** Whether a group was changed, and whether the person is out of it. */
+interface Left {
+  readonly changed: boolean;
+  readonly isComplete: boolean;
+}
+
 /**
  * Takes a person out of a group of reactions, unread or read. The reaction stays, as one that has
- * notified nobody. Returns whether that changed anything.
+ * notified nobody.
  */
 export async function leaveReactions(
   deps: LeaveDeps,
   leaver: Leaver,
   { target, kind, generation }: ListedGroup,
-): Promise<boolean> {
+): Promise<Left> {
   const { ownerId, userId } = leaver;
   const refs = {
     inbox: inboxRef(ownerId),
@@ -86,7 +92,7 @@ export async function leaveReactions(
     },
   });
   if (inbox) deps.unreadCounts.publish(ownerId, inbox);
-  return inbox !== undefined;
+  return { changed: inbox !== undefined, isComplete: true };
 }
 
 /** A decision about one group. */
@@ -142,24 +148,26 @@ export const shownVersionOf = (group: ListedGroup, userId: string): number | und
   [...group.firstMembers, ...group.latestMembers].find((member) => member.userId === userId)
     ?.version;
 
-/** Takes all events of a person out of a group of events. Returns whether there was one. */
+/** Takes all events of a person out of a group of events, or those for which there is time. */
 export async function retractEvents(
   deps: LeaveDeps,
   leaver: Leaver,
   { target, kind, generation, ...group }: ListedGroup,
-): Promise<boolean> {
+  latest: number,
+): Promise<Left> {
   const { ownerId, userId } = leaver;
   const name = { ownerId, target, kind };
   const last = versionOf({ target, kind, generation, ...group });
   let changed = false;
-  for (let after = generation - 1; ; ) {
-    requireTime(leaver);
+  let after = generation - 1;
+  do {
     const event = await deps.reader.nextEvent(name, userId, after);
-    if (!event || event.version > last) return changed;
+    if (!event || event.version > last) return { changed, isComplete: true };
     const isTaken = await retractOne(deps, leaver, { ...event, ...name });
     after = event.version;
     changed ||= isTaken;
-  }
+  } while (performance.now() < latest);
+  return { changed, isComplete: false };
 }
 
 /**

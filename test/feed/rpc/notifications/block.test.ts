@@ -1,8 +1,10 @@
 /** Tests through gRPC that a blocked person leaves all notifications, and GetNotification. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { notify } from "../../../../src/feed/use-cases/notifications/notify.ts";
 import { ListNotificationsRequest_State as State } from "../../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { asService } from "../../../../src/platform/words/caller.ts";
 import { createOwner, lineOf, type Owner } from "../../../support/fixtures/owners.ts";
-import { reasonOf } from "../../../support/servers/refusal.ts";
+import { reasonOf, refusalOf } from "../../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../../support/servers/server.ts";
 import { dump } from "../../../support/stores/dump.ts";
 
@@ -85,6 +87,30 @@ describe("BlockPerson", () => {
     expect(await dump(server)).toEqual(before);
     await owner.react("y", "eve");
     expect(await owner.badge()).toMatch(/^0 people in 0 /);
+  });
+
+  test("answers a token by which the next call goes on, with the same other fields", async () => {
+    const { ownerId } = createOwner(server);
+    const caller = asService("blog");
+    const actor = { userId: "eve", displayName: "Eve" };
+    for (let i = 1; i <= 513; i++) {
+      const event = { eventId: `e${i}`, kind: `k${i}`, ownerIds: [ownerId], actor, caller };
+      await notify(server.deps, event);
+    }
+    const request = { ownerId, userId: "eve" };
+    const { notifications } = server;
+    const first = await notifications.blockPerson(request);
+    expect(first).toMatchObject({ changed: true, unreadCount: { notificationCount: 1n } });
+    const { nextPageToken: pageToken } = first;
+    for (const other of [{ userId: "bob" }, { ownerId: "other" }]) {
+      const call = notifications.blockPerson({ ...request, ...other, pageToken });
+      expect(await refusalOf(call)).toMatchObject({ fields: ["page_token"] });
+    }
+    expect(await notifications.blockPerson({ ...request, pageToken })).toMatchObject({
+      changed: true,
+      unreadCount: { notificationCount: 0n, actorCount: 0n },
+      nextPageToken: "",
+    });
   });
 
   test("is refused of oneself, as a mute is, which can only be ended", async () => {

@@ -1,10 +1,14 @@
 /** Tests that a block leaves each notification once, whatever fails or comes at the same time. */
 import { expect, test } from "vitest";
 import { readGroupRef, unreadGroupRef } from "../../../../src/feed/ports/records.ts";
-import { eventKnownMs } from "../../../../src/feed/rules/event.ts";
+import { eventKnownMs, noTarget } from "../../../../src/feed/rules/event.ts";
 import { blockPerson } from "../../../../src/feed/use-cases/notifications/block-person.ts";
 import { markNotificationRead } from "../../../../src/feed/use-cases/notifications/commands.ts";
 import { inboxOf } from "../../../../src/feed/use-cases/notifications/inbox.ts";
+import {
+  listMutedPeople,
+  setPersonMuted,
+} from "../../../../src/feed/use-cases/notifications/muted-people.ts";
 import { notify } from "../../../../src/feed/use-cases/notifications/notify.ts";
 import { listNotifications } from "../../../../src/feed/use-cases/notifications/queries.ts";
 import { retractEvent } from "../../../../src/feed/use-cases/notifications/retract.ts";
@@ -117,6 +121,36 @@ test("all pages of lines are left, unread and read", async () => {
     const people = lines.map(({ latestMembers }) => latestMembers.map(({ userId }) => userId));
     expect(people).toEqual(Array.from({ length: 65 }, () => ["ann"]));
   }
+});
+
+test("a call goes through 512 lines, the next ones through the others", async () => {
+  const { deps } = memoryDeps();
+  const caller = asService("blog");
+  const report = (eventId: string, userId: string, kind: string) =>
+    notify(deps, {
+      ownerIds: [ownerId],
+      kind,
+      eventId,
+      actor: { userId, displayName: userId },
+      caller,
+    });
+  for (let i = 1; i <= 600; i++) await report(`e${i}`, "bob", `k${i}`);
+  await report("last", "eve", "k600");
+  await report("read", "eve", "read");
+  await report("read too", "bob", "read");
+  await markNotificationRead(deps, { ownerId, target: noTarget, kind: "~read", version: 1_000 });
+  const first = await blockPerson(deps, block);
+  expect(first).toMatchObject({ changed: true, inbox: { actorCount: 601 } });
+  // What the owner does meanwhile is not undone: only the first call mutes.
+  await setPersonMuted(deps, { ...block, muted: false });
+  const second = await blockPerson(deps, { ...block, cursor: first.cursor });
+  expect(second).toMatchObject({ changed: true, inbox: { actorCount: 600 } });
+  const third = await blockPerson(deps, { ...block, cursor: second.cursor });
+  expect(third).toMatchObject({ changed: false, cursor: undefined });
+  const filter = { ownerId, state: "READ", kinds: [] } as const;
+  const read = await allItems((page) => listNotifications(deps, filter, page));
+  expect(read).toMatchObject([{ eventCount: 1, latestMembers: [{ userId: "bob" }] }]);
+  expect((await listMutedPeople(deps, ownerId, { size: 1, cursor: undefined })).items).toEqual([]);
 });
 
 test("a line that moves to an earlier page while the pages are read is left, too", async () => {

@@ -72,7 +72,8 @@ test("a call about records that never agree ends as CONTENDED", async () => {
   const group = await deps.reader.get(unreadGroupRef("owner", noTarget, events.kind));
   if (!group) throw new Error("there is no group");
   const leaver = { ownerId: "owner", userId: "e1" };
-  const leaving = retractEvents(deps, leaver, group.value).catch(({ reason }) => reason);
+  const latest = Number.POSITIVE_INFINITY;
+  const leaving = retractEvents(deps, leaver, group.value, latest).catch(({ reason }) => reason);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await leaving).toBe("CONTENDED");
 });
