@@ -381,12 +381,13 @@ function testCommands(mode: Mode): void {
     );
     const notices = ["--notices", '{"expiryDays": 7}'];
     const update = ["program", "update", id, "--lifetime-months", "36", ...notices];
-    expect(await done(...update, "--reason", "loyalty")).toBe(
-      `updated ${id}: Asia/Tokyo, 24 months\n` +
-        `rules of ${id}: change 1 is PROPOSED, 0 of 1 approval\n`,
+    expect(await done(...update, "--reason", "loyalty")).toEqual(
+      expect.stringMatching(
+        `^rules of ${id}: change 1 is PROPOSED, 0 of 1 approval, the last one from \\S+ on\n$`,
+      ),
     );
     expect(await done("program", "rules", id)).toMatch(
-      /1.*PROPOSED.*loyalty.*"lifetimeMonths":24.*"lifetimeMonths":36,"notices":\{"expiryDays":7/,
+      /1.*PROPOSED.*loyalty.*"lifetimeMonths":24,"notices":\{"expiryDays":0,.*"lifetimeMonths":36,/,
     );
     expect((await done("program", "list")).split("\n")).toEqual(
       expect.arrayContaining([cells(`^${id}`, "Asia/Tokyo", "24")]),
@@ -398,7 +399,10 @@ function testCommands(mode: Mode): void {
     );
     expect(await failed(3, "balance", user, "--program", "none")).toContain("PROGRAM_NOT_FOUND");
     const rules = ["--bulk-rules", '{"maxPointsPerRow": "7"}'];
-    expect(await done("program", "update", id, ...rules)).toContain(
+    const replace = ["program", "update", id, ...rules];
+    expect(await failed(1, ...replace)).toContain("ETAG_MISMATCH: change 1 of the rules waits");
+    const { program: read } = await stack.server.programs.getProgram({ programId: id });
+    expect(await done(...replace, "--etag", read?.etag ?? "")).toBe(
       `rules of ${id}: change 2 is PROPOSED, 0 of 1 approval\n`,
     );
     const { program } = await stack.server.programs.getProgram({ programId: id });

@@ -189,6 +189,33 @@ test("nobody is asked about what cannot be approved", async () => {
   expect(printed).toContain("Submit a corrected sheet: meguri bulk submit wrong SHEET\n");
 });
 
+test("rules are shown with all that changes; nobody is asked once they are decided", async () => {
+  const programId = "ruled";
+  const { programs } = server.clientsOf("mika");
+  await server.programs.createProgram({ programId });
+  const notices = { expiryDays: 7, reservedGrants: false };
+  const bulkRules = { requiredApprovalCount: 2 };
+  const wanted = { programId, lifetimeMonths: 24, notices, bulkRules };
+  const { program } = await programs.updateProgram({ program: wanted, reason: "spring" });
+  const early = await answer(["program", "approve", programId], "y\n");
+  const shown = early.printed;
+  expect(shown).toMatch(/before .*"lifetimeMonths":12,"notices":\{"expiryDays":0,.*"bulkRules":/);
+  expect(shown).toMatch(/after .*"lifetimeMonths":24,"notices":\{"expiryDays":7,.*"bulkRules":/);
+  expect(shown).toMatch(/\nneeded +1\n/);
+  expect(shown).toMatch(/\nlast approval from +\d{4}-/);
+  expect([early.code, shown]).toEqual([
+    1,
+    expect.stringContaining("its last approval is accepted"),
+  ]);
+  const { digest = "" } = program?.rulesChange ?? {};
+  await programs.rejectRulesChange({ programId, digest });
+  for (const verb of ["approve", "reject"]) {
+    const { code, printed } = await answer(["program", verb, programId], "y\n");
+    expect([code, printed]).toEqual([1, expect.not.stringContaining("[y/N]")]);
+    expect(printed).toContain(`nothing to ${verb}: rules of ruled: change 1 is REJECTED`);
+  }
+});
+
 test.each([
   { end: "Ctrl-D", keys: "user_id,points\nalice,5\n\u0004", code: 0 },
   { end: "Ctrl-D after half a line", keys: "user_id,points\nalice,5\u0004\u0004", code: 0 },

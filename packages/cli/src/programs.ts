@@ -4,6 +4,7 @@ import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import {
   type Program_RulesChange as Change,
   Program_RulesChangeSchema as ChangeSchema,
+  Program_RulesChange_State as ChangeState,
   type Program,
   type Program_Rules,
   Program_RulesSchema,
@@ -12,12 +13,12 @@ import {
   Program_RulesChange_StateSchema as StateSchema,
 } from "@meguri/client/programs";
 import { type Commands, lists, says, type Values } from "./command.ts";
-import { agree, expectTerminal } from "./confirm.ts";
+import { agree, expectTerminal, refuse } from "./confirm.ts";
 import { UsageError } from "./errors.ts";
 import { type ColumnPaths, columnsOf, linesOf } from "./fields.ts";
 import { write } from "./io.ts";
 import { changeReason } from "./options.ts";
-import { enumName, quantity } from "./output.ts";
+import { enumName, formatTime, quantity } from "./output.ts";
 import type { Session } from "./session.ts";
 
 const { method } = ProgramService;
@@ -33,10 +34,13 @@ function about(program: Program | undefined): string {
   return `${program?.programId}: ${program?.timeZone}, ${quantity(months, "month")}\n`;
 }
 
+/** Notices of nothing are shown as that, and not as nothing. */
+const allFields = { alwaysEmitImplicit: true };
+
 /** Those of the rules that differ from the others, as JSON. */
 function rulesText(rules: Program_Rules | undefined, others: Program_Rules | undefined): string {
   const [fields, unlike] = [rules, others].map((each) =>
-    each ? (toJson(Program_RulesSchema, each) as Record<string, JsonValue>) : {},
+    each ? (toJson(Program_RulesSchema, each, allFields) as Record<string, JsonValue>) : {},
   ) as [Record<string, JsonValue>, Record<string, JsonValue>];
   const differing = Object.entries(fields).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(unlike[name]),
@@ -46,9 +50,15 @@ function rulesText(rules: Program_Rules | undefined, others: Program_Rules | und
 
 const programId = "<id> = programId: the program";
 
+const isOpen = ({ state }: Change): boolean => state === ChangeState.PROPOSED;
+
+/** Whether a change waits for its last approval also when somebody wants to give it. */
+const isDelayed = (change: Change): boolean => isOpen(change) && change.delayed;
+
 const columns: ColumnPaths<Change> = [
-  "change: number, state, proposed: proposeTime, by: proposer, approved: approvals.caller",
-  "reason, in force from: effectiveTime, ended by: end.caller",
+  "change: number, state, proposed: proposeTime, by: proposer, needed: requiredApprovalCount",
+  "approved: approvals.caller, reason, in force from: effectiveTime, ended by: end.caller",
+  { "last approval from": (change) => (isDelayed(change) ? change.finalApprovalTime : undefined) },
   {
     before: ({ previousRules, rules }) => rulesText(previousRules, rules),
     after: ({ previousRules, rules }) => rulesText(rules, previousRules),
@@ -74,10 +84,13 @@ const decision = (verb: string) => ({
     const change = program?.rulesChange;
     if (!change) throw new UsageError(`the rules of ${programId} were never changed`);
     request.digest = change.digest;
+    if (!isOpen(change))
+      return refuse(session, `nothing to ${verb}: ${aboutRules(program)}`.trim());
     expectTerminal(session, `it needs --digest; here it is ${change.digest}`);
     const shown = linesOf(columnsOf<Change>(ChangeSchema, columns), change);
     await write(io.stderr, out.table([...shown, ["digest", change.digest]]));
-    return agree(session, `${verb} change ${change.number}?`, "nothing was done");
+    const question = `${verb.replace(/^./, (c) => c.toUpperCase())} change ${change.number}?`;
+    return agree(session, question, "nothing was done");
   },
   text: ({ program }: { readonly program?: Program | undefined }) => aboutRules(program),
 });
@@ -117,7 +130,7 @@ export const programs: Commands = {
       "Changes a program. Other people have to approve a lifetime, notices and bulk rules, " +
       "unless its bulk rules need nobody. A longer lifetime takes effect two minutes later, a " +
       "shorter one is refused. Notices and bulk rules are JSON as in docs/call/api, and replace " +
-      "those before.",
+      "those before. A change that waits for approvals is replaced only with --etag.",
     takes: [
       "<id> = program.programId: the program",
       "--lifetime-months <months> = program.lifetimeMonths: how long points live, up to 36",
@@ -138,8 +151,13 @@ export const programs: Commands = {
       return true;
     },
     text: ({ program }, { updateMask }) => {
-      const hasRules = updateMask?.paths.some((path) => path !== "reservation_shard_count");
-      return `updated ${about(program)}${hasRules ? aboutRules(program) : ""}`;
+      const paths = updateMask?.paths ?? [];
+      const hasRules = paths.some((path) => path !== "reservation_shard_count");
+      const change = program?.rulesChange;
+      // Of a proposal alone nothing is in force.
+      const isProposal = !paths.includes("reservation_shard_count") && change && isOpen(change);
+      const done = isProposal ? "" : `updated ${about(program)}`;
+      return `${done}${hasRules ? aboutRules(program) : ""}`;
     },
   }),
 
@@ -159,14 +177,14 @@ export const programs: Commands = {
       "Shows the latest change of the rules, and asks. Without a terminal, and with --json, " +
       "it needs the digest as an option. The proposer cannot approve.",
     examples: ["MEGURI_CALLER=mika meguri program approve shop"],
-    ...decision("Approve"),
+    ...decision("approve"),
   }),
 
   reject: says(method.rejectRulesChange, {
     summary: "end a change of rules before it is in force",
     description: "Rejects rules that are proposed. Shows them and asks, as program approve does.",
     examples: ["meguri program reject shop --reason 'too high'"],
-    ...decision("Reject"),
+    ...decision("reject"),
   }),
 };
 
@@ -177,5 +195,8 @@ function aboutRules(program: Program | undefined): string {
   const { number, state, approvals, requiredApprovalCount } = change;
   const what = `rules of ${program.programId}: change ${number}`;
   const counts = `${approvals.length} of ${quantity(requiredApprovalCount, "approval")}`;
-  return `${what} is ${enumName(StateSchema, state)}, ${counts}\n`;
+  const last = isDelayed(change)
+    ? `, the last one from ${formatTime(change.finalApprovalTime)} on`
+    : "";
+  return `${what} is ${enumName(StateSchema, state)}, ${counts}${last}\n`;
 }

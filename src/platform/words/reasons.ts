@@ -117,13 +117,17 @@ const table = {
     code: "FAILED_PRECONDITION",
     retryable: false,
     metadata: { revision: "integer?" },
-    meaning: "The digest is not that of the bulk grant's current revision.",
-    advice: "read the bulk grant again, and check what has changed",
+    meaning:
+      "The digest is not that of the bulk grant's current revision, or of the latest change of " +
+      "the rules.",
+    advice: "read it again, and check what has changed",
   },
   ETAG_MISMATCH: {
     code: "FAILED_PRECONDITION",
     retryable: false,
-    meaning: "The `etag` is not the present one: somebody has changed what was read before.",
+    meaning:
+      "The `etag` is not the present one: somebody has changed what was read before. Or it is " +
+      "missing, and a change of a program's rules that waits for approvals would be replaced.",
     advice: "read it again, and send the change with the new etag",
   },
   PROGRAM_NOT_FOUND: {

@@ -66,6 +66,7 @@ test("of a reservation is in its lists, in the entry and in the notice of its gr
     const granted = await execute(server.deps, name);
     if (granted.outcome === "DONE") await notifyGranted(server.deps, granted);
   }
+  await enforceRules(server.deps, programId, {});
   expect(await causesOf("author")).toEqual(["post-43", cause]);
   expect((await latestEventsOf("author")).map((event) => event.cause)).toEqual(["post-43", cause]);
 });

@@ -22,7 +22,9 @@ import {
   firstRules,
   type Proposed,
   proposeRules,
+  type RuleChange,
   refuseShorter,
+  ruleChangeState,
   withRules,
 } from "../../rules/rule-changes.ts";
 import { programNotFound } from "./change-program.ts";
@@ -114,9 +116,9 @@ function firstRulesOf(tx: Transaction, programId: string): BulkRules {
  * Proposes rules of a program, and raises the number of shards at once. Whatever is absent stays as
  * it is. An update that changes nothing is accepted with any etag, so that it can be sent again
  * after a lost answer.
- * Refusals, which change nothing: PROGRAM_NOT_FOUND, ETAG_MISMATCH for an etag, if it is not empty,
- * that is not the present one, WRONG_STATE for a shorter lifetime or fewer shards, INVALID_REQUEST
- * as `checkBulkRules`.
+ * Refusals, which change nothing: PROGRAM_NOT_FOUND, ETAG_MISMATCH for an etag that is not the
+ * present one, or for none if an open change would be replaced, WRONG_STATE for a shorter lifetime
+ * or fewer shards, INVALID_REQUEST as `checkBulkRules`.
  */
 export async function updateProgram(
   deps: Pick<Deps, "engine" | "reader" | "workflows" | "background" | "reporter">,
@@ -143,7 +145,10 @@ export async function updateProgram(
       const { reservationShardCount: shards = reservationShardsOf(before) } = input;
       if (proposed || shards !== reservationShardsOf(before))
         requireEtag(etag, programEtag(before, latest));
-      if (proposed) refuseShorter(proposed.latest);
+      if (proposed) {
+        requireEtagToReplace(etag, latest);
+        refuseShorter(proposed.latest);
+      }
       const spread = addShards(before, shards);
       const program = proposed ? withRules(spread, proposed.latest, calendar) : spread;
       if (program !== before) tx.put(programRef(programId), program);
@@ -156,10 +161,25 @@ export async function updateProgram(
       return { before, program, change, proposed };
     },
   });
-  if (proposed) tellOfRules(deps, { programId, change: proposed.latest });
+  for (const change of proposed ? changedBy(proposed) : [])
+    tellOfRules(deps, { programId, change });
   ensureNotices(deps, program, before);
   return ruledProgram(program, change);
 }
+
+/**
+ * A change that waits for approvals is replaced only by an update of somebody who has seen it: not
+ * by one about another rule, nor by an earlier one that is sent again after a lost answer.
+ */
+function requireEtagToReplace(etag: string, latest: RuleChange | undefined): void {
+  if (etag !== "" || !latest || ruleChangeState(latest) !== "PROPOSED") return;
+  const what = `change ${latest.number} of the rules waits for approvals`;
+  throw new DomainError("ETAG_MISMATCH", `${what}: reject it, or send the etag of the program`);
+}
+
+/** The change that was replaced, if one was, and the one that was proposed. */
+const changedBy = ({ earlier, latest }: Proposed): RuleChange[] =>
+  earlier?.end?.state === "REPLACED" ? [earlier, latest] : [latest];
 
 function putRules(tx: Transaction, programId: string, { latest, earlier }: Proposed): void {
   tx.put(ruleChangeRef(programId), latest);

@@ -41,7 +41,8 @@ const get = async (programId: string): Promise<Program> =>
   (await server.programs.getProgram({ programId })).program as Program;
 
 async function propose(by: Clients | undefined, programId: string, bulkRules: Rules) {
-  const answer = await by?.programs.updateProgram({ program: { programId, bulkRules } });
+  const { etag } = await get(programId);
+  const answer = await by?.programs.updateProgram({ program: { programId, bulkRules, etag } });
   return answer?.program?.rulesChange;
 }
 
@@ -124,6 +125,27 @@ describe("a change of the rules", () => {
     expect(await reasonOf(approve(ben, programId, second?.digest))).toBe("WRONG_STATE");
   });
 
+  test("is replaced by nobody who has not seen it, nor by an update that is repeated", async () => {
+    const programId = await begin(two);
+    const update = (by: Clients | undefined, changes: object, etag = "") =>
+      (by as Clients).programs.updateProgram({ program: { programId, ...changes, etag } });
+    const older = { lifetimeMonths: 18 };
+    await update(ann, older);
+    const { etag } = await get(programId);
+    const proposed = await update(ben, { lifetimeMonths: 24 }, etag);
+    // The answer to the older update was lost, and Cho knows of neither.
+    expect(await reasonOf(update(ann, older))).toBe("ETAG_MISMATCH");
+    expect(await reasonOf(update(ann, older, etag))).toBe("ETAG_MISMATCH");
+    expect(await reasonOf(update(cho, { notices: { expiryDays: 7 } }))).toBe("ETAG_MISMATCH");
+    expect(await update(ann, { lifetimeMonths: 24 })).toEqual(proposed);
+    // What is no rule changes nothing of it.
+    const spread = await update(cho, { reservationShardCount: 64 });
+    expect(spread.program).toMatchObject({
+      reservationShardCount: 64,
+      rulesChange: { number: 2n, state: State.PROPOSED },
+    });
+  });
+
   test("needs nobody where the strictest tier does not", async () => {
     const programId = await begin({ requiredApprovalCount: 0 });
     const change = await propose(ann, programId, { requiredApprovalCount: 0, sources: ["n", "a"] });
@@ -144,20 +166,24 @@ describe("at the same time", () => {
     expect(await get(programId)).toMatchObject({ bulkRules: { maxPointsPerRow: 7n } });
   });
 
-  test("an approval beside a new proposal counts for the one it names, or not at all", async () => {
+  test("of an approval and a proposal that names the same etag one is refused", async () => {
     const programId = await begin({ ...two, requiredApprovalCount: 1 });
     const first = await propose(ann, programId, { requiredApprovalCount: 1, maxPointsPerRow: 7n });
-    const [approved, second] = await Promise.all([
-      approve(ben, programId, first?.digest).then(
+    const { etag } = await get(programId);
+    const bulkRules = { requiredApprovalCount: 1, maxPointsPerRow: 8n };
+    const isDone = (call: Promise<unknown> | undefined) =>
+      (call as Promise<unknown>).then(
         () => true,
         () => false,
-      ),
-      propose(ann, programId, { requiredApprovalCount: 1, maxPointsPerRow: 8n }),
+      );
+    const [approved, replaced] = await Promise.all([
+      isDone(approve(ben, programId, first?.digest)),
+      isDone(ann?.programs.updateProgram({ program: { programId, bulkRules, etag } })),
     ]);
-    const { bulkRules, rulesChange } = await get(programId);
-    expect(rulesChange).toEqual(second);
-    expect(bulkRules?.maxPointsPerRow).toBe(approved ? 7n : 1_000_000_000n);
-    expect(second?.previousRules?.bulkRules).toEqual(bulkRules);
+    expect(approved).toBe(!replaced);
+    const { bulkRules: rules, rulesChange } = await get(programId);
+    expect(rulesChange?.number).toBe(approved ? 1n : 2n);
+    expect(rules?.maxPointsPerRow).toBe(approved ? 7n : 1_000_000_000n);
   });
 });
 
@@ -228,10 +254,22 @@ test("Slack hears what becomes of a change, from the server that was called", as
   await eventually(async () => expect(texts()).toHaveLength(3));
   await reject(cho, programId, next?.digest);
   await eventually(async () => expect(texts()).toHaveLength(4));
-  expect(texts().map((text) => text.split("\n")[0])).toEqual([
+  await propose(ann, programId, { ...stricter, sources: ["hourly"] });
+  await eventually(async () => expect(texts()).toHaveLength(5));
+  await propose(ben, programId, { ...stricter, sources: ["daily"] });
+  await eventually(async () => expect(texts()).toHaveLength(7));
+  const titles = texts().map((text) => text.split("\n")[0]);
+  expect(titles.slice(0, 5)).toEqual([
     "*New rules await approval*",
     "*New rules are in force*",
     "*New rules await approval*",
     "*New rules are rejected*",
+    "*New rules await approval*",
   ]);
+  expect(titles.slice(5).sort()).toEqual([
+    "*New rules are replaced*",
+    "*New rules await approval*",
+  ]);
+  const replaced = texts().find((text) => text.startsWith("*New rules are replaced*"));
+  expect(replaced).toMatch(/Change 3 of .*Ended by .*ben/s);
 });

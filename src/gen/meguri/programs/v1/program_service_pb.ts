@@ -480,13 +480,13 @@ export const ProgramService: GenService<{
    * UpdateProgram changes those fields of a program that update_mask names. The number of shards
    * changes within a minute. A lifetime, notices and rules for bulk grants are proposed together: they
    * need as many approvals by other people as the strictest tier in force, are at once in force where
-   * that is nobody, and replace a change that is not in force yet. rules_change of the answer says
-   * what has become of them. A longer lifetime takes effect two minutes after its last approval, for
+   * that is nobody, and replace a change that waits for approvals, if the request has an etag.
+   * rules_change of the answer says what has become of them. A longer lifetime takes effect two minutes after its last approval, for
    * every point that has not expired by then. An etag in the request has to be that of the present
    * program, unless the update changes nothing. Idempotent.
    *
-   * Refusals: PROGRAM_NOT_FOUND, ETAG_MISMATCH (the program was changed since it was read),
-   * WRONG_STATE (the lifetime would become shorter, or the shards fewer), INVALID_REQUEST (a mask
+   * Refusals: PROGRAM_NOT_FOUND, ETAG_MISMATCH (the program was changed since it was read, or
+   * a change that waits for approvals would be replaced without an etag), WRONG_STATE (the lifetime would become shorter, or the shards fewer), INVALID_REQUEST (a mask
    * with another field, a field without a mask that cannot be updated, totals of tiers that do not
    * rise, or approvals that fall). Retryable: CONTENDED.
    *
