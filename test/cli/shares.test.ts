@@ -1,6 +1,7 @@
 /** Tests the commands that call again while an answer has a token, on a terminal. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { notify } from "../../src/feed/use-cases/notifications/notify.ts";
+import { ListNotificationsRequest_State as State } from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { type CommandLine, startCommandLine } from "../support/servers/cli.ts";
 import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
@@ -37,6 +38,47 @@ test("read-all prints after each share how many are read", async () => {
   });
   const { stdout } = await meguri.run("notification", "read-all", "reader", "--json");
   expect(JSON.parse(stdout)).toMatchObject({ markedCount: "0", nextPageToken: "" });
+});
+
+test("read-all that is interrupted has read its shares, and a further one the rest", async () => {
+  await manyUnread("busy");
+  const running = meguri.start("notification", "read-all", "busy");
+  // The store serves the second share only once the command has ended.
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  let read = 0;
+  server.store.arriving = async ({ writes }) => {
+    read += writes.filter(({ ref }) => ref.kind === "readGroup").length;
+    if (read > 512) await ended;
+    return undefined;
+  };
+  await running.printed("512 read; 8 unread");
+  running.interrupt();
+  expect((await running.done).code).toBe(130);
+  server.store.arriving = undefined;
+  resolve();
+  const { code, stdout } = await meguri.run("notification", "read-all", "busy");
+  // The call that was interrupted goes on in the server.
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d read; 0 unread\n$/)]);
+});
+
+test("read-all leaves unread what comes in while it runs", async () => {
+  await manyUnread("liked");
+  const { store } = server;
+  let late: Promise<unknown> | undefined;
+  store.arriving = ({ op, writes }) => {
+    const isPage = op === "commit" && writes.some(({ ref }) => ref.kind === "readGroup");
+    if (isPage) late ??= report("liked", "late");
+    return undefined;
+  };
+  const { stdout } = await meguri.run("notification", "read-all", "liked");
+  store.arriving = undefined;
+  await late;
+  expect(stdout).toMatch(/^512 read; .*\n520 read; /);
+  const { notifications } = await server.notifications.listNotifications({
+    ownerId: "liked",
+    state: State.UNREAD,
+  });
+  expect(notifications.map(({ kind }) => kind)).toEqual(["late"]);
 });
 
 test("block says once what it has done, and prints every answer as JSON", async () => {
