@@ -72,7 +72,9 @@ describe("a change of the rules", () => {
       previousRules: { lifetimeMonths: 12, bulkRules: { tiers: [] } },
       rules: { lifetimeMonths: 24, ...wanted },
     });
-    expect(await reasonOf(approve(ann, programId, change?.digest))).toBe("SELF_APPROVAL");
+    for (const proposer of [ann, server.clientsOf("ANN")]) {
+      expect(await reasonOf(approve(proposer, programId, change?.digest))).toBe("SELF_APPROVAL");
+    }
     const [once] = [await approve(ben, programId, change?.digest, "agreed")];
     expect(once?.rulesChange).toMatchObject({ state: State.PROPOSED });
     expect(await approve(ben, programId, change?.digest)).toEqual(once);
@@ -272,4 +274,28 @@ test("Slack hears what becomes of a change, from the server that was called", as
   ]);
   const replaced = texts().find((text) => text.startsWith("*New rules are replaced*"));
   expect(replaced).toMatch(/Change 3 of .*Ended by .*ben/s);
+});
+
+test("Slack shows all that differs, and from when on the last approval is accepted", async () => {
+  const programId = await begin({ requiredApprovalCount: 1 });
+  const notices = { expiryDays: 7, reservedGrants: true };
+  const bulkRules = { requiredApprovalCount: 2 };
+  await ann?.programs.updateProgram({
+    program: { programId, lifetimeMonths: 24, notices, bulkRules },
+    reason: "<!channel> spring",
+  });
+  const text = () => slack.messages.find((message) => message.includes(programId)) ?? "";
+  await eventually(async () => expect(text()).not.toBe(""));
+  const lines = text().split("\n").slice(2, -1);
+  expect(lines).toEqual([
+    "Before: points live for 12 months",
+    "After: points live for 24 months",
+    "Before: members hear of expiry never; of reserved grants never",
+    "After: members hear of expiry 7 days before; of reserved grants each time",
+    expect.stringMatching(/^Before: .*; approvals 1; /),
+    expect.stringMatching(/^After: .*; approvals 2; /),
+    expect.stringMatching(/^Proposed by ann.*&lt;!channel&gt; spring/),
+    "0 of 1 approval",
+  ]);
+  expect(text()).toMatch(/\nThe last one is accepted from <!date\^/);
 });
