@@ -128,7 +128,7 @@ export const programs: Commands = {
     summary: "change a program",
     description:
       "Changes a program. Other people have to approve a lifetime, notices and bulk rules, " +
-      "unless its bulk rules need nobody. A longer lifetime takes effect two minutes later, a " +
+      "unless its bulk rules need nobody. A longer lifetime takes effect 18 minutes later, a " +
       "shorter one is refused. Notices and bulk rules are JSON as in docs/call/api, and replace " +
       "those before. A change that waits for approvals is replaced only with --etag.",
     takes: [

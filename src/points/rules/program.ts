@@ -69,10 +69,11 @@ export const defaultLifetimeMonths = 12;
 export const maxLifetimeMonths = 36;
 
 /**
- * A lengthening takes effect this long after it is written, so that every server has refreshed its
- * copy of the program before.
+ * A lengthening takes effect this long after its decision: by then the network has delivered the
+ * write, and two minutes later every server has refreshed its copy of the program. Nothing is
+ * decided by the old lifetime at an instant at which the new one is in effect.
  */
-export const lengtheningDelayMs = 120_000;
+export const lengtheningDelayMs = lateEntriesMs + 120_000;
 
 /**
  * A grant of a reservation is decided by a copy of the program that was read this long ago at most.

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { asService, type Caller } from "../../../src/platform/words/caller.ts";
 import { type BulkRules, defaultBulkRules } from "../../../src/points/rules/bulk-rules.ts";
+import { lengtheningDelayMs } from "../../../src/points/rules/program.ts";
 import type { ProgramRules } from "../../../src/points/rules/program-rules.ts";
 import {
   approveRules,
@@ -101,7 +102,7 @@ describe("rules in force", () => {
     expect(bulkRulesAfter(change).sources).toEqual(["n"]);
   });
 
-  test("give the program its lifetime and notices, two minutes and at once", () => {
+  test("give the program its lifetime after its delay, and its notices at once", () => {
     const notices = { expiryDays: 7, reservedGrants: false };
     const change = proposed(strict(1), { lifetimeMonths: 24, notices });
     expect(withRules(program, change, t0)).toBe(program);
@@ -109,7 +110,10 @@ describe("rules in force", () => {
     const after = withRules(program, approved, t0 + hour);
     expect(after).toEqual({
       ...program,
-      lifetimes: [...program.lifetimes, { lifetimeMonths: 24, effectiveTime: t0 + hour + 120_000 }],
+      lifetimes: [
+        ...program.lifetimes,
+        { lifetimeMonths: 24, effectiveTime: t0 + hour + lengtheningDelayMs },
+      ],
       notices,
     });
     const next = proposeRules(after, approved, { notices }, by(cho), t0 + hour);

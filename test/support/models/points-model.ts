@@ -11,6 +11,7 @@ import { formatMonth, parseMonth } from "../../../src/platform/words/month.ts";
 import { type AccountName, shardCount } from "../../../src/points/ports/points.ts";
 import { accountRef, programRef, ruleChangeRef } from "../../../src/points/ports/records.ts";
 import { eventName, type LedgerEntry } from "../../../src/points/rules/ledger.ts";
+import { lengtheningDelayMs } from "../../../src/points/rules/program.ts";
 import {
   type ChangeResult,
   extendPoints,
@@ -251,8 +252,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         { weight: 4, arbitrary: fc.integer({ min: 0, max: 2 }) },
         { weight: 1, arbitrary: fc.integer({ min: -3, max: 40 }) },
       ),
-      // Two minutes before, because a lengthening takes effect after so long.
-      ms: fc.constantFrom(-120_000, -1, 0, 0, 1, 60_000),
+      // A lengthening that is made then takes effect at the end of the month.
+      ms: fc.constantFrom(-lengtheningDelayMs, -1, 0, 0, 1, 60_000),
     }),
   },
   {
@@ -429,7 +430,7 @@ async function lengthen(run: Run, by: number): Promise<void> {
   if (months <= latest.lifetimeMonths) return;
   lifetimes.push({
     lifetimeMonths: months,
-    effectiveTime: Math.max(run.now + 120_000, latest.effectiveTime),
+    effectiveTime: Math.max(run.now + lengtheningDelayMs, latest.effectiveTime),
   });
 }
 

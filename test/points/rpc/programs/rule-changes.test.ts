@@ -83,7 +83,7 @@ describe("a change of the rules", () => {
     expect(done).toMatchObject({ lifetimeMonths: 24, ...wanted });
     const { time } = done?.rulesChange?.approvals[1] ?? {};
     const longer = Number(done?.lifetimeChanges[1]?.effectiveTime?.seconds);
-    expect(longer).toBe(Number(time?.seconds) + 120);
+    expect(longer).toBe(Number(time?.seconds) + 18 * 60);
     expect(done?.rulesChange).toMatchObject({
       ...{ state: State.IN_FORCE, effectiveTime: time },
       approvals: [{ caller: { subject: "ben" }, reason: "agreed" }, { caller: { subject: "cho" } }],

@@ -1,13 +1,17 @@
 /** Tests updates of programs: all that changes in one transaction, then the schedule. */
 import { expect, test } from "vitest";
+import type { Deps } from "../../../../src/hub/deps.ts";
 import { asService } from "../../../../src/platform/words/caller.ts";
 import { type BulkRules, defaultBulkRules } from "../../../../src/points/rules/bulk-rules.ts";
 import type { ProgramNotices } from "../../../../src/points/rules/program.ts";
+import { grantPoints } from "../../../../src/points/use-cases/commands.ts";
 import {
   createProgram,
   updateProgram,
 } from "../../../../src/points/use-cases/programs/commands.ts";
 import { getProgram, withRules } from "../../../../src/points/use-cases/programs/queries.ts";
+import { getBalance } from "../../../../src/points/use-cases/queries.ts";
+import { verifyAccount } from "../../../../src/points/use-cases/verify.ts";
 import { enforceRules } from "../../../support/fixtures/bulk-rules.ts";
 import { recordWorkflows } from "../../../support/servers/recording-workflows.ts";
 import { memoryDeps } from "../../../support/stores/memory-store.ts";
@@ -115,4 +119,39 @@ test("the schedule follows the stored notices, also when an earlier task comes l
   for (const task of tasks.toReversed()) await task();
   const call = `ensureExpiryNotices ${programId} 3`;
   expect(workflows.calls).toEqual([call, call]);
+});
+
+test("a lengthening that the network holds leaves what has expired meanwhile", async () => {
+  const { deps, store, clock, process } = memoryDeps({ time: Date.UTC(2026, 0, 10) });
+  await createProgram(deps, { programId, timeZone: "UTC", lifetimeMonths: 1 });
+  await enforceRules(deps, programId, { requiredApprovalCount: 0 });
+  const account = { programId, userId: "u" };
+  const caller = asService("ann");
+  const grant = (server: Deps, eventId: string) =>
+    grantPoints(server, { ...account, eventId, points: 5, reason: "", cause: "", caller });
+  await grant(deps, "january");
+  clock.time = Date.UTC(2026, 0, 31, 23, 50);
+  const { promise: delivered, resolve: deliver } = Promise.withResolvers<void>();
+  const { promise: sent, resolve: send } = Promise.withResolvers<void>();
+  store.arriving = async ({ writes }) => {
+    if (writes.some(({ ref }) => ref.kind === "program")) {
+      send();
+      await delivered;
+    }
+    return undefined;
+  };
+  const update = updateProgram(deps, { programId, rules: { lifetimeMonths: 12 }, caller });
+  await sent;
+  // The points of January end five minutes before this grant.
+  clock.time = Date.UTC(2026, 1, 1, 0, 5);
+  await grant(process(), "february");
+  deliver();
+  await update;
+  clock.time = Date.UTC(2026, 1, 1, 1);
+  const { differences } = await verifyAccount(deps, account, false);
+  const { availablePoints } = await getBalance(deps, account);
+  expect({ differences, availablePoints }).toEqual({ differences: [], availablePoints: 5 });
+  const { program } = await withRules(deps, await getProgram(deps, programId));
+  // It would have saved them if it had been in effect before their end.
+  expect(program.lifetimes[1]?.effectiveTime).toBeGreaterThan(Date.UTC(2026, 1, 1));
 });

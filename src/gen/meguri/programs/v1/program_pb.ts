@@ -42,7 +42,7 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
 
   /**
    * The newest lifetime of points, in months, 1 to 36: points granted in month M expire at the first
-   * instant of month M + lifetime_months in time_zone. It never becomes shorter, and takes effect two
+   * instant of month M + lifetime_months in time_zone. It never becomes shorter, and takes effect 18
    * minutes after its last approval.
    *
    * @generated from field: int32 lifetime_months = 3;
@@ -136,7 +136,7 @@ export type Program_LifetimeChange = Message<"meguri.programs.v1.Program.Lifetim
 
   /**
    * The first instant at which the lifetime was in force. The first change of a program has its
-   * create_time; each later one is two minutes after its last approval.
+   * create_time; each later one is 18 minutes after its last approval.
    *
    * @generated from field: google.protobuf.Timestamp effective_time = 2;
    */

@@ -481,7 +481,7 @@ export const ProgramService: GenService<{
    * changes within a minute. A lifetime, notices and rules for bulk grants are proposed together: they
    * need as many approvals by other people as the strictest tier in force, are at once in force where
    * that is nobody, and replace a change that waits for approvals, if the request has an etag.
-   * rules_change of the answer says what has become of them. A longer lifetime takes effect two minutes after its last approval, for
+   * rules_change of the answer says what has become of them. A longer lifetime takes effect 18 minutes after its last approval, for
    * every point that has not expired by then. An etag in the request has to be that of the present
    * program, unless the update changes nothing. Idempotent.
    *
