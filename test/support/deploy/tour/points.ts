@@ -17,7 +17,7 @@ export async function tourPrograms(
     await programs.updateProgram({
       program: {
         ...{ ...program, notices: { expiryDays: 7, reservedGrants: true } },
-        bulkRules: { maxPointsPerRow, requiredApprovalCount: 1, sources: [] },
+        bulkRules: { maxPointsPerRow, requiredApprovalCount: 1, sources: ["jobs"] },
       },
       updateMask: { paths: ["notices", "bulk_rules"] },
     });
