@@ -45,6 +45,7 @@ const examples: Readonly<Record<string, readonly [unknown, ...unknown[]]>> = {
   ...{ month: ["2026-11", "2026-13", "11", 24_322], expire_month: ["2026-11", "2026-00", ""] },
   ...{ cursor: text, source: text, source_name: text, title: text, cause: text, message: text },
   ...{ reserved_by: text, held_by: text, traceparent: text, original_run_id: text },
+  list: text,
   reason: ["why", "a\nb", "x".repeat(129), 5],
   subject: ["aki", "a\u202eb", "x".repeat(65), 5],
   allow_past_execute_time: [true, "yes", 1],

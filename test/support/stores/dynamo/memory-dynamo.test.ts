@@ -65,7 +65,9 @@ async function answerOf(client: DynamoDBClient, [kind, input]: Sent): Promise<ob
     } = (await client.send(command)) as Answer;
     return sorted(answer);
   } catch (error) {
-    const { name, Item: item, CancellationReasons } = error as Refusal;
+    // The clients of a process tell a refusal by their own error, with the code of AWS.
+    const { metadata, Item: item, CancellationReasons } = error as Refusal;
+    const name = metadata?.code ?? (error as Refusal).name;
     if (!name.endsWith("Exception")) throw error;
     const reasons = CancellationReasons?.map(({ Code, Item: old }) => ({ Code, old }));
     return { name, item, reasons };
@@ -81,6 +83,7 @@ interface Answer {
 
 interface Refusal {
   readonly name: string;
+  readonly metadata?: { readonly code?: string };
   readonly Item?: Item;
   readonly CancellationReasons?: readonly { readonly Code?: string; readonly Item?: Item }[];
 }
