@@ -11,7 +11,8 @@ const { method } = ActService;
 function readPastTime(text: string): Timestamp {
   if (text !== "today" && text !== "yesterday") return readTime(text);
   const days = text === "today" ? 0 : 1;
-  const day = Temporal.Now.zonedDateTimeISO().startOfDay().subtract({ days });
+  // In this order, because a day that begins at 01:00 may follow one that begins at 00:00.
+  const day = Temporal.Now.zonedDateTimeISO().subtract({ days }).startOfDay();
   return timestampFromMs(day.epochMilliseconds);
 }
 

@@ -46,7 +46,17 @@ export function fieldChanges(before: Values, after: Values): FieldChange[] {
     .map((field) => ({ field, before: textOf(before[field]), after: textOf(after[field]) }))
     .filter(({ before, after }) => before !== after)
     .slice(0, maxChanges)
-    .map(({ field, before, after }) => ({ field, before: cut(before), after: cut(after) }));
+    .map(cutChange);
+}
+
+/** Cuts the texts of a change. Where they differ behind that only, both begin at the difference. */
+export function cutChange({ field, before, after }: FieldChange): FieldChange {
+  if (cut(before) !== cut(after)) return { field, before: cut(before), after: cut(after) };
+  const [from, to] = [[...before], [...after]];
+  const differing = to.findIndex((character, i) => character !== from[i]);
+  const start = differing < 0 ? to.length : differing;
+  const rest = (characters: string[]) => cut(`…${characters.slice(start).join("")}`);
+  return { field, before: rest(from), after: rest(to) };
 }
 
 function textOf(value: unknown): string {

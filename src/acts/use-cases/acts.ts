@@ -46,7 +46,9 @@ export async function listActs(
 ): Promise<Page<Act>> {
   if (window.end !== undefined && window.end <= window.start) return { items: [] };
   if (subject !== undefined) return reader.actsOfSubject(programId, subject, window, page);
-  const end = window.end ?? (await clock.now()).wall + aheadMs;
+  // No day is read that is still to come, however late the window ends.
+  const now = (await clock.now()).wall + aheadMs;
+  const end = Math.min(window.end ?? now, now);
   const items: Act[] = [];
   let { day, inner } = cursorOf(page.cursor) ?? { day: dayOf(end - 1), inner: undefined };
   for (let days = 0; day >= dayOf(window.start); days++) {

@@ -92,7 +92,7 @@ const shown = ({ state, revision, approvals, pause, cancelRequest }: BulkGrant) 
   rows: revision.rowCount,
   points: revision.totalPoints,
   approvals: approvals.length,
-  ...(revision.source !== undefined && { source: revision.source }),
+  source: revision.source,
   paused: pause !== undefined,
   cancel_requested: cancelRequest !== undefined,
 });

@@ -21,7 +21,13 @@ export function exportKeyAges(registry: Registry, ages: KeyAges): void {
 /** The certificates that a process uses now, in PEM, by what they are for. */
 export type UsedCertificates = Readonly<Record<string, () => string>>;
 
-/** Exports when each of them ends; of several in one file, the first that does. */
+/** The certificates of authorities: one of them is enough, and a new one is beside the old one. */
+const ofAuthorities = /(^|_)ca$/;
+
+/**
+ * Exports when each of them ends. Of several in one file, the first that does: all of a chain are
+ * needed. Of authorities the last one. What cannot be read is left out, so that the page goes on.
+ */
 export function exportCertificateEnds(registry: Registry, certificates: UsedCertificates): void {
   new Gauge({
     name: "meguri_certificate_end_timestamp_seconds",
@@ -30,13 +36,21 @@ export function exportCertificateEnds(registry: Registry, certificates: UsedCert
     registers: [registry],
     collect() {
       for (const [certificate, pem] of Object.entries(certificates)) {
-        this.set({ certificate }, endOf(pem()) / 1_000);
+        const ends = endsOf(pem());
+        const end = ofAuthorities.test(certificate) ? Math.max(...ends) : Math.min(...ends);
+        if (Number.isFinite(end)) this.set({ certificate }, end / 1_000);
+        else this.remove({ certificate });
       }
     },
   });
 }
 
-function endOf(pem: string): number {
+/** When the certificates of a file end; none if one of them is damaged. */
+function endsOf(pem: string): readonly number[] {
   const found = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
-  return Math.min(...found.map((each) => Date.parse(new X509Certificate(each).validTo)));
+  try {
+    return found.map((each) => Date.parse(new X509Certificate(each).validTo));
+  } catch {
+    return [];
+  }
 }

@@ -1,5 +1,5 @@
 /** The act of the repair of an account. */
-import { type Changed, maxChanges } from "../../acts/rules/act.ts";
+import { type Changed, cutChange, maxChanges } from "../../acts/rules/act.ts";
 import { putAct } from "../../acts/use-cases/acts.ts";
 import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
@@ -20,7 +20,7 @@ export function repairAct(
 ): PutRepairAct {
   const changes = differences
     .slice(0, maxChanges)
-    .map(({ field, expected, actual }) => ({ field, before: actual, after: expected }));
+    .map(({ field, expected, actual }) => cutChange({ field, before: actual, after: expected }));
   const object = { objectType: "account", objectId: userId, userId } as const;
   const changed: Changed = { programId, ...object, changes, reason: "" };
   return (tx, now) => putAct(tx, call, now, changed);

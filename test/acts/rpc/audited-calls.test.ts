@@ -9,6 +9,7 @@ import { bulkGrantScenarios } from "../../support/acts/bulk-grants.ts";
 import { pointsScenarios } from "../../support/acts/points.ts";
 import { reservationScenarios } from "../../support/acts/reservations.ts";
 import { programId, type Scenario } from "../../support/acts/scenario.ts";
+import { completeCheck } from "../../support/fixtures/bulk-grant-calls.ts";
 import { services } from "../../support/fixtures/descriptors.ts";
 import {
   createExportFolder,
@@ -87,4 +88,32 @@ test.each(auditedNames)("%s writes one act with its change", async (method) => {
   // Some methods refuse the second call, and others find that it changes nothing.
   await call(ops, {}).catch(() => undefined);
   expect((await actsOf(program)).length).toBe(before + 1);
+});
+
+test("an act has an id of its own, whatever header the caller sends", async () => {
+  const { points } = server.clientsOf("ops");
+  const headers = { "x-request-id": "00000000-0000-4000-8000-000000000000" };
+  const freeze = (eventId: string) =>
+    points.freezeAccount({ programId, userId: "forged", eventId, reason: "" }, { headers });
+  await Promise.all([freeze("h1"), freeze("h2"), freeze("h3")]);
+  const found = (await actsOf(programId)).filter(({ userId }) => userId === "forged");
+  const ids = found.map(({ requestId }) => requestId);
+  expect(new Set(ids).size).toBe(3);
+  expect(ids).not.toContain(headers["x-request-id"]);
+});
+
+test("the act of a revision without a source names the one that the revision before had", async () => {
+  const { bulkGrants } = server.clientsOf("ops");
+  const name = { programId, bulkGrantId: "unsourced" };
+  await sources.put("first.csv", ["u1,5"]);
+  await bulkGrants.submitBulkGrantFromSource({ ...name, source: "nightly", path: "first.csv" });
+  await completeCheck(server, name.bulkGrantId, programId);
+  await bulkGrants.cancelBulkGrant(name);
+  const value = { rows: [{ userId: "u1", points: 6n }] };
+  const content = { case: "rows", value } as const;
+  await bulkGrants.submitBulkGrant({ ...name, content, replacedRevision: 1 });
+  const [latest] = await actsOf(programId);
+  expect(latest?.changes).toContainEqual(
+    expect.objectContaining({ field: "source", before: "nightly/first.csv", after: "" }),
+  );
 });

@@ -1,9 +1,13 @@
 /** Tests that an act is written with its change or not at all, and how acts are listed. */
 import { describe, expect, inject, test } from "vitest";
-import { fieldChanges } from "../../../src/acts/rules/act.ts";
+import { type Act, fieldChanges } from "../../../src/acts/rules/act.ts";
 import { listActs, putAct } from "../../../src/acts/use-cases/acts.ts";
 import { asService, type Caller } from "../../../src/platform/words/caller.ts";
-import { freezeAccount, grantPoints } from "../../../src/points/use-cases/commands.ts";
+import {
+  freezeAccount,
+  grantPoints,
+  unfreezeAccount,
+} from "../../../src/points/use-cases/commands.ts";
 import { createProgram, updateProgram } from "../../../src/points/use-cases/programs/commands.ts";
 import { allItems } from "../../support/fixtures/pages.ts";
 import { at } from "../../support/servers/refusal.ts";
@@ -76,6 +80,26 @@ describe("an act", () => {
     expect(storedActs(memory)).toHaveLength(30);
   });
 
+  test("is written by the audited calls alone of a batch that has others", async () => {
+    const memory = await openStore();
+    const event = { programId, userId: "u", reason: "", caller };
+    const commits: number[] = [];
+    memory.store.arriving = ({ op, writes }) => {
+      const acts = writes.filter(({ ref }) => ref.kind === "act");
+      if (op === "commit") commits.push(acts.length);
+      return undefined;
+    };
+    await Promise.all([
+      grantPoints(memory.deps, { ...event, eventId: "alone", points: 5 }),
+      grantPoints(memory.deps, { ...event, eventId: "g", points: 5 }),
+      freezeAccount(memory.deps, { ...event, eventId: "f", audit: audit("r1") }),
+      unfreezeAccount(memory.deps, { ...event, eventId: "u", audit: audit("r2") }),
+    ]);
+    expect(commits).toEqual([0, 2]);
+    const written = storedActs(memory).map(({ value }) => (value as Act).requestId);
+    expect(written.toSorted()).toEqual(["r1", "r2"]);
+  });
+
   test("is not written by a call that is not audited", async () => {
     const memory = await openStore();
     const event = { programId, userId: "u", eventId: "g", reason: "", caller };
@@ -96,6 +120,16 @@ test("the fields of a change are bounded in their number and their texts", () =>
   expect(fieldChanges({ a: 1, b: "x" }, { a: 1, b: undefined })).toEqual([
     { field: "b", before: "x", after: "" },
   ]);
+});
+
+test.each([
+  ["x", "y", "…x", "…y"],
+  ["", "😀", "…", "…😀"],
+  ["y", "", "…y", "…"],
+  ["😀", "😁", "…😀", "…😁"],
+])("texts that differ behind the cut begin at the difference: %j, %j", (a, b, before, after) => {
+  const same = "あ".repeat(99);
+  expect(fieldChanges({ f: same + a }, { f: same + b })).toEqual([{ field: "f", before, after }]);
 });
 
 describe("a list", () => {
@@ -148,6 +182,15 @@ describe("a list", () => {
       expect(await hoursOf(memory, { end: start }, size)).toEqual([]);
     },
   );
+
+  test("reads no days that are still to come, however late its window ends", async () => {
+    const memory = await openActs([58 * 24, 59 * 24]);
+    const window = { start: start + 40 * day, end: start + 9_999 * day };
+    const page = { size: 10, cursor: undefined };
+    const found = await listActs(memory.deps, { programId, subject: undefined, window }, page);
+    expect(found.items).toHaveLength(2);
+    expect(found.cursor).toBeUndefined();
+  });
 
   test("ends a page after 31 days, and goes on from there", async () => {
     const { deps } = await openActs([5]);

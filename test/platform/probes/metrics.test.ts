@@ -115,3 +115,22 @@ test("the first end of the certificates of a file is on the page, and follows it
   pem = late;
   expect(await end()).toBe(String(Date.parse("2031-01-01T00:00:00Z") / 1_000));
 });
+
+test("of authorities the last end is on the page, and a damaged file does not damage it", async () => {
+  const authority = await createAuthority("test");
+  const issue = async (end: string) => (await authority.issue(loopbackNames, new Date(end))).cert;
+  const pem = (await issue("2030-01-01T00:00:00Z")) + (await issue("2031-01-01T00:00:00Z"));
+  const registry = new Registry();
+  let damaged = pem;
+  const damage = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
+  exportCertificateEnds(registry, {
+    client_ca: () => pem,
+    temporal_ca: () => damaged,
+    announce_ca: () => "no certificate",
+  });
+  const named = async () => (await registry.metrics()).match(/(?<=certificate=")\w+"} \d+/g);
+  const end = Date.parse("2031-01-01T00:00:00Z") / 1_000;
+  expect(await named()).toEqual([`client_ca"} ${end}`, `temporal_ca"} ${end}`]);
+  damaged += damage;
+  expect(await named()).toEqual([`client_ca"} ${end}`]);
+});

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { Act } from "../../../src/acts/rules/act.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
+import { byteLength } from "../../../src/platform/words/display-text.ts";
 import { accountRef, entryRef } from "../../../src/points/ports/records.ts";
 import type { Account } from "../../../src/points/rules/account.ts";
 import type { LedgerEntry } from "../../../src/points/rules/ledger.ts";
@@ -61,10 +62,16 @@ test("an act is written before a wrong snapshot is removed", async () => {
   const ref = entryRef(programId, userId, 3);
   const entry = (await store.reader.get(ref))?.value as LedgerEntry;
   const { totals } = await accountOf(memory);
-  store.force(ref, { ...entry, snapshot: { months: [], totals } });
+  const months = Array.from({ length: 30 }, (_, i) => ({ month: 24_000 + i, points: 1_000_000 }));
+  store.force(ref, { ...entry, snapshot: { months, totals } });
   const found = await repair(memory);
   expect(found.repaired).toBe(true);
   expect(actsOf(memory)).toMatchObject([{ changes: [{ field: "entries[3].snapshot" }] }]);
+  const [{ changes } = { changes: [] }] = actsOf(memory);
+  for (const { before, after } of changes) {
+    expect(byteLength(before)).toBeLessThanOrEqual(128);
+    expect(byteLength(after)).toBeLessThanOrEqual(128);
+  }
 });
 
 test("a repair that is refused or finds nothing writes none", async () => {

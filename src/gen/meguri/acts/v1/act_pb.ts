@@ -111,7 +111,8 @@ export const ActSchema: GenMessage<Act> = /*@__PURE__*/
   messageDesc(file_meguri_acts_v1_act, 0);
 
 /**
- * Change is one field that the change has set.
+ * Change is one field that the change has set. Texts are cut after 128 bytes; where they differ
+ * behind that only, both begin with "…" and go on at the difference.
  *
  * @generated from message meguri.acts.v1.Act.Change
  */
@@ -124,14 +125,14 @@ export type Act_Change = Message<"meguri.acts.v1.Act.Change"> & {
   field: string;
 
   /**
-   * The value before as text, cut after 128 bytes. Empty means that there was none.
+   * The value before as text. Empty means that there was none.
    *
    * @generated from field: string before = 2;
    */
   before: string;
 
   /**
-   * The value after the change as text, cut after 128 bytes. Empty means that there is none.
+   * The value after the change as text. Empty means that there is none.
    *
    * @generated from field: string after = 3;
    */
