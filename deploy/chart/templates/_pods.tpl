@@ -76,6 +76,7 @@ Fields of every container but its name, command and probes. Takes a dict of root
 image and resources it has) and process (whose variables and files it has).
 */}}
 {{- define "meguri.container" -}}
+{{- include "meguri.checkExtras" . }}
 {{- $own := get .root.Values .component }}
 {{- $values := include "meguri.podValues" . | fromYaml }}
 {{- $tag := $own.imageTag | default .root.Values.image.tag }}
@@ -104,6 +105,27 @@ volumeMounts:
 {{- end }}
 resources:
   {{- toYaml $own.resources | nindent 2 }}
+{{- end }}
+
+{{/*
+Refuses what would silently take the place of what the chart sets: a variable that is set twice, of
+which the last one holds, and volumes over files of the image or of the chart.
+*/}}
+{{- define "meguri.checkExtras" -}}
+{{- $values := include "meguri.podValues" . | fromYaml }}
+{{- range $values.extraEnv }}
+{{- if or (get $.root.Values.config .name) (get $.root.Values.secrets .name) }}
+{{- fail (printf "extraEnv: %s is in config or secrets already" .name) }}
+{{- end }}
+{{- end }}
+{{- $paths := list }}
+{{- range .root.Values.mounts }}{{ $paths = append $paths .path }}{{ end }}
+{{- range $values.extraVolumeMounts }}{{ $paths = append $paths .mountPath }}{{ end }}
+{{- range $paths }}
+{{- if regexMatch `^/*(etc(/meguri)?|(meguri|etc/meguri/(secrets|config))(/.*)?)?/*$` . }}
+{{- fail (printf "mounts and extraVolumeMounts: %s is for files of the image and of the chart" .) }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* Spreads the pods of a component: a constraint without a selector is about these pods. */}}
