@@ -7,6 +7,7 @@ import {
   type Table,
   type TableName,
 } from "../../src/platform/dynamodb/tables.ts";
+import { comparableSubject } from "../../src/platform/words/caller.ts";
 
 /** An item and its table. An index of keys has no more of it than its key. */
 export interface Found {
@@ -97,7 +98,7 @@ async function inProgram(query: Query, programId: string, userId: string): Promi
   const acts = query({
     table: "acts",
     index: bySubjectIndex,
-    hash: ["is", `${programId}#${userId}`],
+    hash: ["is", `${programId}#${comparableSubject(userId)}`],
   });
   const all = await Promise.all([jobs, acts, ...keys, ...reservations]);
   return [...account, ...ledger, ...all.flat()];

@@ -23,7 +23,8 @@ export const isSameSubject = (a: Caller, b: Caller): boolean =>
   comparableSubject(a.subject) === comparableSubject(b.subject);
 
 /** A name of a person without case and blanks around it. */
-const comparableSubject = (name: string): string => name.normalize("NFKC").trim().toLowerCase();
+export const comparableSubject = (name: string): string =>
+  name.normalize("NFKC").trim().toLowerCase();
 
 /** Returns a caller as people read it: `shop`, or `alice via shop` for a call on her behalf. */
 export const displayCaller = ({ service, subject }: Caller): string =>

@@ -102,7 +102,7 @@ test("an act has an id of its own, whatever header the caller sends", async () =
   expect(ids).not.toContain(headers["x-request-id"]);
 });
 
-test("the act of a revision without a source names the one that the revision before had", async () => {
+test("the act of a revision without a source names the source before", async () => {
   const { bulkGrants } = server.clientsOf("ops");
   const name = { programId, bulkGrantId: "unsourced" };
   await sources.put("first.csv", ["u1,5"]);

@@ -140,7 +140,7 @@ describe("a list", () => {
     const memory = await openStore();
     for (const [i, hour] of hours.entries()) {
       const time = start + hour * 3_600_000;
-      const by = { service: "desk", subject: i % 2 ? "ben" : "ann" };
+      const by = { service: "desk", subject: ["Ann", "ben", "ann", "Ben"][i % 4] ?? "" };
       const object = { programId, objectType: "program", objectId: programId } as const;
       const changed = { ...object, changes: [], reason: String(hour) };
       await memory.deps.engine.transact({
@@ -177,7 +177,7 @@ describe("a list", () => {
       const window = { start: start + 3_600_000, end: start + 70 * 3_600_000 };
       expect(await hoursOf(memory, window, size)).toEqual([25, 24, 23, 1]);
       expect(await hoursOf(memory, { ...window, subject: "ann" }, size)).toEqual([25, 23]);
-      expect(await hoursOf(memory, { subject: "ben" }, size)).toEqual([1_001, 70, 24, 1]);
+      expect(await hoursOf(memory, { subject: " BEN" }, size)).toEqual([1_001, 70, 24, 1]);
       expect(await hoursOf(memory, { subject: "cho" }, size)).toEqual([]);
       expect(await hoursOf(memory, { end: start }, size)).toEqual([]);
     },

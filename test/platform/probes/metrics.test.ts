@@ -116,7 +116,7 @@ test("the first end of the certificates of a file is on the page, and follows it
   expect(await end()).toBe(String(Date.parse("2031-01-01T00:00:00Z") / 1_000));
 });
 
-test("of authorities the last end is on the page, and a damaged file does not damage it", async () => {
+test("of authorities the last end is on the page, which a damaged file leaves whole", async () => {
   const authority = await createAuthority("test");
   const issue = async (end: string) => (await authority.issue(loopbackNames, new Date(end))).cert;
   const pem = (await issue("2030-01-01T00:00:00Z")) + (await issue("2031-01-01T00:00:00Z"));

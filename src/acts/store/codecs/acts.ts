@@ -17,7 +17,7 @@ import {
 } from "../../../platform/dynamodb/fields.ts";
 import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
-import type { Caller } from "../../../platform/words/caller.ts";
+import { type Caller, comparableSubject } from "../../../platform/words/caller.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import type { FieldChange } from "../../rules/act.ts";
 
@@ -25,9 +25,9 @@ import type { FieldChange } from "../../rules/act.ts";
 export const dayKey = (programId: string, time: Instant): string =>
   `${programId}#${new Date(time).toISOString().slice(0, 10)}`;
 
-/** The partition of the index with the acts of a subject in a program. */
+/** The partition of the index with the acts of a subject in a program, however it is spelled. */
 export const subjectKey = (programId: string, subject: Caller["subject"]): string =>
-  `${programId}#${subject}`;
+  `${programId}#${comparableSubject(subject)}`;
 
 const change = tuple<FieldChange>({ field: text, before: text, after: text });
 

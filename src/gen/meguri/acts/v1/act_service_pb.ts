@@ -63,7 +63,8 @@ export type ListActsRequest = Message<"meguri.acts.v1.ListActsRequest"> & {
   createTimeBefore?: Timestamp | undefined;
 
   /**
-   * Lists acts of this subject only, as a caller has it: at most 128 bytes. Empty means all.
+   * Lists acts of this subject only, at most 128 bytes. Case and blanks around it make no other
+   * subject, as for approvals. Empty means all.
    *
    * @generated from field: string subject = 6;
    */
