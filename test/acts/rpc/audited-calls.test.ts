@@ -117,3 +117,13 @@ test("the act of a revision without a source names the source before", async () 
     expect.objectContaining({ field: "source", before: "nightly/first.csv", after: "" }),
   );
 });
+
+test("the act of a program says its first rules for bulk grants", async () => {
+  const { programs } = server.clientsOf("ops");
+  await programs.createProgram({ programId: "sourced", bulkRules: { sources: ["nightly"] } });
+  const [act] = await actsOf("sourced");
+  expect(act?.changes).toHaveLength(8);
+  const rules = act?.changes.find(({ field }) => field === "proposed_bulk_rules");
+  expect(rules?.after).toContain("nightly");
+  expect(rules?.before).not.toContain("nightly");
+});

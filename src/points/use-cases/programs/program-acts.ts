@@ -21,9 +21,10 @@ export const programChanged = (
   programId,
   objectType: "program",
   objectId: programId,
+  // First what is proposed, which nothing else of the act says, should there be too many fields.
   changes: [
-    ...fieldChanges(valuesOf(before), valuesOf(after)),
     ...(after.rules && after.rules.number !== before.rules?.number ? proposed(after.rules) : []),
+    ...fieldChanges(valuesOf(before), valuesOf(after)),
   ].slice(0, maxChanges),
   reason,
 });
