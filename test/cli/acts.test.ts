@@ -1,8 +1,12 @@
-/** Tests how `meguri log` reads its times, where days begin at other hours than midnight. */
+/** Tests how `meguri log` reads times, where days begin at other hours, and shows changes. */
+import { create, type Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { ActSchema } from "@meguri/client/acts";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { log } from "../../packages/cli/src/acts.ts";
+import type { Columns } from "../../packages/cli/src/output.ts";
+import type { Session } from "../../packages/cli/src/session.ts";
 
 const zone = process.env.TZ;
 beforeEach(() => {
@@ -28,4 +32,19 @@ test.each([
   vi.useFakeTimers({ toFake: ["Date"], now: new Date(now) });
   expect(since("yesterday")).toBe(yesterday);
   expect(since("today")).toBe(today);
+});
+
+test("a value that looks like a change is in quotes", async () => {
+  let shown: Columns<Message> = {};
+  const list = (_: unknown, __: unknown, columns: Columns<Message>) => {
+    shown = columns;
+  };
+  await log.run({ out: { list } } as unknown as Session, create(log.input), {});
+  const changes = [
+    { field: "source", before: "", after: "a/b; state: A → B" },
+    { field: "tiers", before: "none", after: "[1]" },
+  ];
+  expect(shown.changes?.(create(ActSchema, { changes }))).toBe(
+    'source: none → "a/b; state: A → B"; tiers: "none" → [1]',
+  );
 });

@@ -16,9 +16,13 @@ function readPastTime(text: string): Timestamp {
   return timestampFromMs(day.epochMilliseconds);
 }
 
+/** A value in quotes where it could be read as the end of a change, or as no value. */
+const valueText = (value: string): string =>
+  /[;→]|^none$/.test(value) ? JSON.stringify(value) : value || "none";
+
 const changesText = ({ changes }: Act): string =>
   changes
-    .map(({ field, before, after }) => `${field}: ${before || "none"} → ${after || "none"}`)
+    .map(({ field, before, after }) => `${field}: ${valueText(before)} → ${valueText(after)}`)
     .join("; ");
 
 export const log = lists<Act>(method.listActs, {
