@@ -3,6 +3,7 @@ import { describe, expect, inject, test } from "vitest";
 import { type Act, fieldChanges } from "../../../src/acts/rules/act.ts";
 import { listActs, putAct } from "../../../src/acts/use-cases/acts.ts";
 import { asService, type Caller } from "../../../src/platform/words/caller.ts";
+import { byteLength } from "../../../src/platform/words/display-text.ts";
 import {
   freezeAccount,
   grantPoints,
@@ -99,6 +100,25 @@ describe("an act", () => {
     const written = storedActs(memory).map(({ value }) => (value as Act).requestId);
     expect(written.toSorted()).toEqual(["r1", "r2"]);
   });
+
+  test.each<Fault>(["conflict", "lost before", "lost after"])(
+    "is written once by each call of a batch that ends with: %s",
+    async (fault) => {
+      const memory = await openStore();
+      const event = { programId, userId: "u", reason: "", caller };
+      let commits = 0;
+      // The first transaction has one call, and the second one all others.
+      memory.store.arriving = ({ op }) => (op === "commit" && ++commits === 2 ? fault : undefined);
+      const calls = Array.from({ length: 12 }, (_, i) => {
+        const call = { ...event, eventId: `e${i}`, audit: audit(`r${i}`) };
+        return i % 2 ? unfreezeAccount(memory.deps, call) : freezeAccount(memory.deps, call);
+      });
+      await Promise.all(calls);
+      expect(commits).toBeGreaterThan(2);
+      const written = storedActs(memory).map(({ value }) => (value as Act).requestId);
+      expect(written.toSorted()).toEqual(calls.map((_, i) => `r${i}`).toSorted());
+    },
+  );
 
   test("is not written by a call that is not audited", async () => {
     const memory = await openStore();
@@ -207,6 +227,22 @@ describe("a list", () => {
     expect(second.cursor).toBeUndefined();
     await expect(list("next")).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
   });
+});
+
+test("the page token of a list by the longest name is one that a request may have", async () => {
+  const memory = await openStore();
+  const name = "\ufdfa".repeat(42);
+  for (const requestId of ["r1", "r2"]) {
+    const by = audit(requestId, { service: "temporal", subject: name });
+    const lifetimeMonths = requestId === "r1" ? 20 : 21;
+    await updateProgram(memory.deps, { programId, caller, rules: { lifetimeMonths }, audit: by });
+  }
+  const filter = { programId, subject: name, window: { start: 0, end: undefined } };
+  const first = await listActs(memory.deps, filter, { size: 1, cursor: undefined });
+  expect(first.items).toHaveLength(1);
+  expect(byteLength(first.cursor ?? "")).toBeLessThan(500);
+  const rest = await listActs(memory.deps, filter, { size: 5, cursor: first.cursor });
+  expect(rest.items).toHaveLength(1);
 });
 
 test("DynamoDB stores acts with their changes, and lists them by day and by subject", async () => {

@@ -18,6 +18,7 @@ import {
 import { S } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { timeKey } from "../../../platform/dynamodb/time-keys.ts";
 import { type Caller, comparableSubject } from "../../../platform/words/caller.ts";
+import { cutToBytes } from "../../../platform/words/display-text.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import type { FieldChange } from "../../rules/act.ts";
 
@@ -25,9 +26,12 @@ import type { FieldChange } from "../../rules/act.ts";
 export const dayKey = (programId: string, time: Instant): string =>
   `${programId}#${new Date(time).toISOString().slice(0, 10)}`;
 
+/** Compatibility forms may be ten times as long: a cursor has to fit into a page token. */
+const maxSubjectBytes = 128;
+
 /** The partition of the index with the acts of a subject in a program, however it is spelled. */
 export const subjectKey = (programId: string, subject: Caller["subject"]): string =>
-  `${programId}#${comparableSubject(subject)}`;
+  `${programId}#${cutToBytes(comparableSubject(subject), maxSubjectBytes)}`;
 
 const change = tuple<FieldChange>({ field: text, before: text, after: text });
 
