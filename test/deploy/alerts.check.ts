@@ -53,6 +53,7 @@ const healthySeries = (step: number): Readonly<Record<string, string>> => ({
   'meguri_reports_failed_total{kind="REMINDER"}': "0",
   'meguri_key_age_seconds{keys="jwt",instance="s"}': "0",
   'meguri_certificate_end_timestamp_seconds{certificate="tls",instance="s"}': "9000000",
+  'meguri_certificate_start_timestamp_seconds{certificate="tls",instance="s"}': "0",
   meguri_schedules_not_ensured: "0",
   'temporal_worker_task_slots_available{task_queue="meguri",worker_type="ActivityWorker"}': "100",
   ...Object.fromEntries(

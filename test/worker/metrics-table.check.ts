@@ -140,6 +140,7 @@ const unsampled = {
     "meguri_account_throttle_samples_total",
     "meguri_key_age_seconds",
     "meguri_certificate_end_timestamp_seconds",
+    "meguri_certificate_start_timestamp_seconds",
   ],
   // The purge of a target that is throttled.
   worker: [
@@ -148,6 +149,7 @@ const unsampled = {
     "meguri_account_throttle_samples_total",
     "meguri_key_age_seconds",
     "meguri_certificate_end_timestamp_seconds",
+    "meguri_certificate_start_timestamp_seconds",
     // Nothing fails here: worker/failures.test.ts has its samples.
     "meguri_failures_total",
   ],

@@ -25,31 +25,44 @@ export type UsedCertificates = Readonly<Record<string, () => string>>;
 const ofAuthorities = /(^|_)ca$/;
 
 /**
- * Exports when each of them ends. Of several in one file, the first that does: all of a chain are
- * needed. Of authorities the last one. What cannot be read is left out, so that the page goes on.
+ * Exports when each of them ends, and since when it is valid. Of several in one file, the first
+ * that ends: all of a chain are needed. Of authorities the last one. What cannot be read is left
+ * out, so that the page goes on.
  */
 export function exportCertificateEnds(registry: Registry, certificates: UsedCertificates): void {
-  new Gauge({
-    name: "meguri_certificate_end_timestamp_seconds",
-    help: "When a certificate that the process uses ends, since 1970.",
-    labelNames: ["certificate"],
-    registers: [registry],
-    collect() {
-      for (const [certificate, pem] of Object.entries(certificates)) {
-        const ends = endsOf(pem());
-        const end = ofAuthorities.test(certificate) ? Math.max(...ends) : Math.min(...ends);
-        if (Number.isFinite(end)) this.set({ certificate }, end / 1_000);
-        else this.remove({ certificate });
-      }
-    },
-  });
+  const exportTime = (name: string, help: string, timeOf: (found: X509Certificate) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ["certificate"],
+      registers: [registry],
+      collect() {
+        for (const [certificate, pem] of Object.entries(certificates)) {
+          const found = certificatesIn(pem()).at(ofAuthorities.test(certificate) ? -1 : 0);
+          if (found) this.set({ certificate }, timeOf(found) / 1_000);
+          else this.remove({ certificate });
+        }
+      },
+    });
+  exportTime(
+    "meguri_certificate_end_timestamp_seconds",
+    "When a certificate that the process uses ends, since 1970.",
+    endOf,
+  );
+  exportTime(
+    "meguri_certificate_start_timestamp_seconds",
+    "Since when a certificate that the process uses is valid, since 1970.",
+    ({ validFrom }) => Date.parse(validFrom),
+  );
 }
 
-/** When the certificates of a file end; none if one of them is damaged. */
-function endsOf(pem: string): readonly number[] {
+const endOf = ({ validTo }: X509Certificate): number => Date.parse(validTo);
+
+/** The certificates of a file by their ends; none if one of them is damaged. */
+function certificatesIn(pem: string): readonly X509Certificate[] {
   const found = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
   try {
-    return found.map((each) => Date.parse(new X509Certificate(each).validTo));
+    return found.map((each) => new X509Certificate(each)).sort((a, b) => endOf(a) - endOf(b));
   } catch {
     return [];
   }

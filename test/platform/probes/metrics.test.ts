@@ -110,8 +110,10 @@ test("the first end of the certificates of a file is on the page, and follows it
   let pem = late + early;
   const registry = new Registry();
   exportCertificateEnds(registry, { tls: () => pem });
-  const end = async () => (await registry.metrics()).match(/\{certificate="tls"\} (\d+)/)?.[1];
+  const end = async () => (await registry.metrics()).match(/_end_.+="tls"\} (\d+)/)?.[1];
   expect(await end()).toBe(String(Date.parse("2030-01-01T00:00:00Z") / 1_000));
+  const [start = ""] = (await registry.metrics()).match(/(?<=_start_.+} )\d+/) ?? [];
+  expect(Number(start)).toBeLessThan(Date.now() / 1_000);
   pem = late;
   expect(await end()).toBe(String(Date.parse("2031-01-01T00:00:00Z") / 1_000));
 });
@@ -128,7 +130,7 @@ test("of authorities the last end is on the page, which a damaged file leaves wh
     temporal_ca: () => damaged,
     announce_ca: () => "no certificate",
   });
-  const named = async () => (await registry.metrics()).match(/(?<=certificate=")\w+"} \d+/g);
+  const named = async () => (await registry.metrics()).match(/(?<=_end_.+=")\w+"} \d+/g);
   const end = Date.parse("2031-01-01T00:00:00Z") / 1_000;
   expect(await named()).toEqual([`client_ca"} ${end}`, `temporal_ca"} ${end}`]);
   damaged += damage;
