@@ -74,7 +74,11 @@ export async function endIfDifferent(
     process.stderr.write(`${error.message}. ${error.advice}\n`);
     process.exit(1);
   });
-  await Promise.race([comparing, sleep(startMs, undefined, { ref: false })]);
+  const started = new AbortController();
+  // The timer keeps the process alive: nothing else does before it listens.
+  const late = sleep(startMs, undefined, { signal: started.signal }).catch(() => {});
+  await Promise.race([comparing, late]);
+  started.abort();
 }
 
 async function compareWhenAnswered(link: Link, reader: Reader, signal: AbortSignal): Promise<void> {

@@ -136,17 +136,17 @@ const labelsIn = (text: string, pattern: RegExp): string[] =>
 const unsampled = {
   // The processes of this file have no keys: platform/probes/metrics.test.ts has their samples.
   server: [
-    "meguri_store_refusals_total",
     "meguri_account_throttle_samples_total",
+    "meguri_store_refusals_total",
     "meguri_key_age_seconds",
     "meguri_certificate_end_timestamp_seconds",
     "meguri_certificate_start_timestamp_seconds",
   ],
   // The purge of a target that is throttled.
   worker: [
-    "meguri_store_refusals_total",
     "meguri_target_throttle_samples_total",
     "meguri_account_throttle_samples_total",
+    "meguri_store_refusals_total",
     "meguri_key_age_seconds",
     "meguri_certificate_end_timestamp_seconds",
     "meguri_certificate_start_timestamp_seconds",

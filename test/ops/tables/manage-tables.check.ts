@@ -207,7 +207,10 @@ test("with MEGURI_MANAGE_TABLES=0 the setup names what is missing and writes not
     MEGURI_TABLE_PREFIX: prefix,
     MEGURI_MANAGE_TABLES: "0",
   });
-  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(code).toBe(1);
+  // The setup compares tables and namespace first, and here is no Temporal.
+  const others = out.split("\n").filter((line) => !line.includes("Temporal does not answer"));
+  expect(others).toEqual([""]);
   const [first, ...named] = err.trimEnd().split("\n  ");
   expect(first).toContain("the tables are not as this version needs them");
   expect(named).toEqual(lines);

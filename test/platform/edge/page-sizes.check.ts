@@ -88,6 +88,13 @@ describe("through gRPC", () => {
       await server.programs.updateProgram({ program: change });
       return server.programs.listRulesChanges({ ...page, programId: "default" });
     },
+    async ListActs(page) {
+      const account = { userId: "acted" };
+      await server.points.grantPoints({ ...account, eventId: "g", points: 1n });
+      await server.points.freezeAccount({ ...account, eventId: "f" });
+      await server.points.unfreezeAccount({ ...account, eventId: "u" });
+      return server.acts.listActs({ ...page, createTimeFrom: at("2020-01-01T00:00:00Z") });
+    },
     ListLedgerEntries: (page) => server.points.listLedgerEntries({ ...page, userId }),
     async ListProgramVerifications(page) {
       await server.points.verifyProgram({ jobId: "v" });
