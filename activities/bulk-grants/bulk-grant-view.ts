@@ -6,6 +6,7 @@ import type {
   BulkGrantView,
 } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import {
+  actorsOf,
   type BulkGrant,
   dueAnnouncement,
   type RunCounts,
@@ -62,6 +63,7 @@ export function toView({ bulkGrant, step, waitMs }: Advanced, beside: Beside): B
     row_count: revision.rowCount,
     total_points: revision.totalPoints,
     submitter: revision.submitter,
+    actors: actorsOf(bulkGrant),
     source: revision.source,
     failed_rows_at: failedRowsAt && addressOf(failedRowsAt),
     execute_time: timeOf(revision.executeTime),

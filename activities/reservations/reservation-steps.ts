@@ -31,13 +31,14 @@ export function toStep(execution: Execution, read: Read): ReservationStep {
     reason,
   });
   const { executeTime, points, lastChange } = reservation;
+  const last_change = lastChange && toChange(lastChange);
   switch (outcome) {
     case "WAIT":
       return {
         step: "WAIT",
         execute_time: at(finite(executeTime)),
         points,
-        last_change: lastChange && toChange(lastChange),
+        last_change,
       };
     case "PAUSED":
       return { step: "PAUSED", pause: toChange(execution.pause) };
@@ -50,6 +51,7 @@ export function toStep(execution: Execution, read: Read): ReservationStep {
         points,
         available_points: execution.availablePoints,
         entry_number: reservation.grant?.entryNumber ?? 0,
+        last_change,
       };
     case "CANCELLED":
       return { step: "CANCELLED", last_change: toChange(cancellationOf(reservation)) };
@@ -59,6 +61,7 @@ export function toStep(execution: Execution, read: Read): ReservationStep {
         ...failureOf(reservation),
         run_id: runId,
         retry_refusal: retryRefusal,
+        last_change,
       };
   }
 }

@@ -193,14 +193,15 @@ describe("search attributes", () => {
       `the namespace ${namespace} has no search attributes MeguriProgram (Keyword), ` +
         "MeguriUser (Keyword), MeguriExecuteTime (Datetime), MeguriState (Keyword), " +
         "MeguriPoints (Int), MeguriCaller (Keyword), MeguriReason (Keyword), " +
-        "MeguriMonth (Keyword), and Temporal does " +
+        "MeguriMonth (Keyword), MeguriActor (KeywordList), and Temporal does " +
         "not let this process create them. An administrator creates them, on Temporal Cloud " +
         "in the console or by tcld namespace search-attributes add, elsewhere with: " +
         `temporal operator search-attribute create --namespace ${namespace} ` +
         "--name MeguriProgram --type Keyword --name MeguriUser --type Keyword " +
         "--name MeguriExecuteTime --type Datetime --name MeguriState --type Keyword " +
         "--name MeguriPoints --type Int --name MeguriCaller --type Keyword " +
-        "--name MeguriReason --type Keyword --name MeguriMonth --type Keyword",
+        "--name MeguriReason --type Keyword --name MeguriMonth --type Keyword " +
+        "--name MeguriActor --type KeywordList",
     );
     await runCommand(message);
     await eventually(() => setupTemporal(workflows));
@@ -219,7 +220,7 @@ describe("search attributes", () => {
     });
     expect(message).toContain(
       "has no search attributes MeguriPoints (Int), MeguriCaller (Keyword), " +
-        "MeguriReason (Keyword), MeguriMonth (Keyword)",
+        "MeguriReason (Keyword), MeguriMonth (Keyword), MeguriActor (KeywordList)",
     );
     await runCommand(message);
     await eventually(() => setupTemporal(workflows));

@@ -9,8 +9,10 @@ import { latenessOf } from "../../src/reservations/rules/reservation.ts";
 import {
   cancelReservation,
   rescheduleReservation,
+  retryReservation,
 } from "../../src/reservations/use-cases/commands.ts";
 import {
+  failsFrozen,
   inputOf,
   isListed,
   isPending,
@@ -104,6 +106,7 @@ describe("an operator sees", () => {
       `MeguriProgram = "${stack.programId}"`,
       "MeguriPoints > 76 AND MeguriPoints < 78",
       'MeguriCaller = "tests"',
+      'MeguriActor = "ren"',
       'MeguriState IS NULL AND MeguriReason IS NULL AND ExecutionStatus = "Running"',
       `MeguriExecuteTime BETWEEN "${from}" AND "${to}"`,
     ]) {
@@ -112,6 +115,29 @@ describe("an operator sees", () => {
     await handle.cancel();
     await endsAsCanceled(stack, id);
     await isListed(stack, id, 'MeguriState = "CANCELLED" AND ExecutionStatus = "Canceled"');
+    await isListed(stack, id, 'MeguriActor = "ren" AND MeguriActor = "temporal"');
+  });
+
+  test("who has changed it, by a call or by an Update, and who has retried it", async () => {
+    const { deps, programId } = stack;
+    const id = "touched";
+    await freeze(stack, id, true);
+    const handle = await reserveAndBegin(stack, { id, inMs: hour });
+    await rescheduleReservation(deps, {
+      ...{ programId, reservationId: id, executeTime: Date.now() + 2 * hour },
+      ...{ caller: { service: "desk", subject: "mei" }, reason: "" },
+    });
+    await isListed(stack, id, 'MeguriActor = "mei" AND ExecutionStatus = "Running"');
+    const execute_time = new Date().toISOString();
+    await handle.executeUpdate("reschedule", { args: [{ execute_time, subject: "yuki" }] });
+    await failsFrozen(stack, id);
+    await freeze(stack, id, false);
+    for (const name of ["ren", "mei", "yuki"]) {
+      await isListed(stack, id, `MeguriActor = "${name}" AND MeguriState = "FAILED"`);
+    }
+    const caller = { service: "desk", subject: "sora" };
+    await retryReservation(deps, { programId, reservationId: id, caller, reason: "" });
+    await isListed(stack, id, 'MeguriActor = "sora" AND ExecutionStatus = "Completed"');
   });
 
   test("nothing of the old time after a move, by a call or by an Update", async () => {

@@ -16,6 +16,7 @@ const programKey = defineSearchAttributeKey(searchAttributes.program, "KEYWORD")
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 const pointsKey = defineSearchAttributeKey(searchAttributes.points, "INT");
 const callerKey = defineSearchAttributeKey(searchAttributes.caller, "KEYWORD");
+const actorKey = defineSearchAttributeKey(searchAttributes.actor, "KEYWORD_LIST");
 const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
 
 /**
@@ -45,6 +46,8 @@ export function createBulkView(): (view: BulkGrantView, rowsRun: boolean) => voi
         { key: stateKey, value: next.state },
         { key: pointsKey, value: next.points },
         { key: callerKey, value: next.caller },
+        // With what else has changed, because an upsert alone would be one more billed action.
+        { key: actorKey, value: [...view.actors] },
         // The value null removes the attribute.
         { key: executeTimeKey, value: next.executeTime ?? null },
       ]);

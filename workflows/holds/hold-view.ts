@@ -1,21 +1,29 @@
-/** The view that operators have of a hold's run: current details, at the end a search attribute. */
+/** The view that operators have of a hold's run: current details, at the end search attributes. */
 import { defineSearchAttributeKey } from "@temporalio/common";
-import { upsertSearchAttributes } from "@temporalio/workflow";
+import { upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 import type { HoldStep } from "../../src/holds/contract/holds.ts";
 import type { HoldInput } from "../../src/holds/contract/payloads.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
+import { withActor } from "../../src/platform/words/caller.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
 import { byOf } from "../change-text.ts";
 
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
+const actorKey = defineSearchAttributeKey(searchAttributes.actor, "KEYWORD_LIST");
 
 /**
- * Sets the state of a hold that was not captured. That one needs none, as a reservation that is
- * done: Running says that it is HELD, and Completed without a state that it is CAPTURED.
+ * Sets the state of a hold that was not captured, and who released it. One that was captured needs
+ * no state, as a reservation that is done: Running says that it is HELD, and Completed without a
+ * state that it is CAPTURED.
  */
-export function upsertEnd(state: HoldStep["state"]): void {
-  if (state !== "CAPTURED") upsertSearchAttributes([{ key: stateKey, value: state }]);
+export function upsertEnd({ state, release }: HoldStep): void {
+  if (state === "CAPTURED") return;
+  const actors = workflowInfo().typedSearchAttributes.get(actorKey) ?? [];
+  upsertSearchAttributes([
+    { key: stateKey, value: state },
+    ...(release ? [{ key: actorKey, value: [...withActor(actors, release.caller)] }] : []),
+  ]);
 }
 
 /** Who holds how much until when and why, and what became of it, as Markdown. */

@@ -38,7 +38,7 @@ export async function hold(input: HoldInput): Promise<HoldStep> {
   requireFields(input, { ...ids, points: "number", until: "time", ...shown });
   const run = createRun(input);
   const last = await CancellationScope.nonCancellable(run.follow);
-  upsertEnd(last.state);
+  upsertEnd(last);
   // Temporal shows the run as Canceled only for this failure.
   if (run.isCancelRequested() && last.state === "RELEASED") {
     throw new CancelledFailure("the hold is released");

@@ -3,6 +3,7 @@ import { defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 import type { ChangeView } from "../../src/platform/contract/changes.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
+import { withActor } from "../../src/platform/words/caller.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
 import type { Points } from "../../src/platform/words/units.ts";
@@ -14,6 +15,7 @@ import type { Run } from "./reservation-run.ts";
 const pointsKey = defineSearchAttributeKey(searchAttributes.points, "INT");
 const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
+const actorKey = defineSearchAttributeKey(searchAttributes.actor, "KEYWORD_LIST");
 const reasonKey = defineSearchAttributeKey(searchAttributes.reason, "KEYWORD");
 
 /** Shows steps, and changes a search attribute only when its value has changed. */
@@ -34,6 +36,7 @@ type AtStart = { readonly [K in keyof Listed]: Listed[K] | undefined };
 export function createView(input: ReservationInput, run: Run): View {
   let executeTime = input.execute_time_at_start;
   let listed = listedAtStart();
+  let actors: readonly string[] = workflowInfo().typedSearchAttributes.get(actorKey) ?? [];
   return {
     show(step) {
       let { points } = listed;
@@ -49,7 +52,9 @@ export function createView(input: ReservationInput, run: Run): View {
         points,
         executeTime: new Date(executeTime),
       };
-      upsertChanges(listed, next);
+      const change = "last_change" in step ? step.last_change : undefined;
+      if (change) actors = withActor(actors, change.caller);
+      upsertChanges(listed, next, actors);
       listed = next;
     },
   };
@@ -105,8 +110,11 @@ function stateOf(step: ReservationStep): { state: string; reason: string | undef
   }
 }
 
-/** One command, with the values that differ. An attribute is removed by the value null. */
-function upsertChanges(before: AtStart, after: Listed): void {
+/**
+ * One command, with the values that differ, and with who has changed something. That alone is no
+ * reason for a command, which is billed. An attribute is removed by the value null.
+ */
+function upsertChanges(before: AtStart, after: Listed, actors: readonly string[]): void {
   const changes = [
     ...(after.state !== before.state ? [{ key: stateKey, value: after.state ?? null }] : []),
     ...(after.reason !== before.reason ? [{ key: reasonKey, value: after.reason ?? null }] : []),
@@ -115,7 +123,10 @@ function upsertChanges(before: AtStart, after: Listed): void {
       ? [{ key: executeTimeKey, value: after.executeTime }]
       : []),
   ];
-  if (changes.length > 0) upsertSearchAttributes(changes);
+  if (changes.length === 0) return;
+  // A run that was started by hand has nobody yet.
+  const named = actors.length > 0 ? [{ key: actorKey, value: [...actors] }] : [];
+  upsertSearchAttributes([...changes, ...named]);
 }
 
 /** The current wait or work of the run, as Markdown. */

@@ -57,6 +57,8 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly row_count: number;
   readonly total_points: Points;
   readonly submitter: Caller;
+  /** The names of those who have changed it, for the search attribute. */
+  readonly actors: readonly string[];
   readonly source?: string | undefined;
   /** The address or the name of what has the rows that were not granted, once it is written. */
   readonly failed_rows_at?: string | undefined;

@@ -1,5 +1,5 @@
 /** The record of a bulk grant, its states, and what follows from them. */
-import type { Approval, Caller } from "../../platform/words/caller.ts";
+import { type Approval, type Caller, withActor } from "../../platform/words/caller.ts";
 import type { Instant, Month } from "../../platform/words/month.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
 import type { RowCode } from "./sheet.ts";
@@ -174,6 +174,12 @@ export type ActionName =
   | "RESUME"
   | "RETRY"
   | "EXPIRE";
+
+/** The names of those who have submitted, started and changed it: the latest ones, each once. */
+export const actorsOf = ({ revision, actions }: BulkGrant): readonly string[] =>
+  [{ ...revision, caller: revision.submitter }, ...actions]
+    .flatMap(({ caller, starter }) => (starter ? [caller, starter] : [caller]))
+    .reduce<readonly string[]>(withActor, []);
 
 /** How long the approvals may take, in ms. */
 export interface ApprovalTimes {

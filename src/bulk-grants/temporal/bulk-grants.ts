@@ -7,6 +7,7 @@ import type { Link } from "../../platform/temporal/connection.ts";
 import { ensureSchedule } from "../../platform/temporal/ensure-schedule.ts";
 import { endsRunOfSchedule, endsWithRecord } from "../../platform/temporal/how-to-end.ts";
 import {
+  actorKey,
   callerKey,
   executeTimeKey,
   pointsKey,
@@ -20,7 +21,7 @@ import type { BulkGrantInput } from "../contract/payloads.ts";
 import { type PickUpInput, pickUpId } from "../contract/sheet-sources.ts";
 import type { PickUpSource } from "../ports/bulk-grants.ts";
 import type { Workflows } from "../ports/deps.ts";
-import type { BulkGrant } from "../rules/bulk-grant.ts";
+import { actorsOf, type BulkGrant } from "../rules/bulk-grant.ts";
 
 type Port = Pick<Workflows, "startBulkGrant" | "refreshBulkGrant">;
 
@@ -94,6 +95,7 @@ function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartO
       { key: stateKey, value: state },
       { key: pointsKey, value: totalPoints },
       { key: callerKey, value: submitter.service },
+      { key: actorKey, value: [...actorsOf(bulkGrant)] },
       ...(executeTime === undefined ? [] : [{ key: executeTimeKey, value: new Date(executeTime) }]),
     ],
   };

@@ -6,6 +6,7 @@ import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { endsWithRecord } from "../../platform/temporal/how-to-end.ts";
 import {
+  actorKey,
   callerKey,
   executeTimeKey,
   pointsKey,
@@ -84,6 +85,7 @@ function startOptions({ taskQueue }: Link, hold: Hold, timeZone: string) {
       { key: userKey, value: userId },
       { key: pointsKey, value: points },
       { key: callerKey, value: creator.service },
+      { key: actorKey, value: [creator.subject] },
       { key: executeTimeKey, value: new Date(until) },
     ],
   };

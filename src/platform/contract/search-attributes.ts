@@ -12,4 +12,6 @@ export const searchAttributes = {
   reason: "MeguriReason",
   /** The month that a month end is of, such as `2026-11`. */
   month: "MeguriMonth",
+  /** Who began or changed what a run is of: the subjects of callers, see `withActor`. */
+  actor: "MeguriActor",
 } as const;

@@ -13,6 +13,7 @@ export const pointsKey = defineSearchAttributeKey(searchAttributes.points, "INT"
 export const callerKey = defineSearchAttributeKey(searchAttributes.caller, "KEYWORD");
 export const reasonKey = defineSearchAttributeKey(searchAttributes.reason, "KEYWORD");
 export const monthKey = defineSearchAttributeKey(searchAttributes.month, "KEYWORD");
+export const actorKey = defineSearchAttributeKey(searchAttributes.actor, "KEYWORD_LIST");
 
 const allKeys = [
   programKey,
@@ -23,6 +24,7 @@ const allKeys = [
   callerKey,
   reasonKey,
   monthKey,
+  actorKey,
 ] as const;
 
 type Key = (typeof allKeys)[number];
@@ -35,6 +37,7 @@ const types = {
   KEYWORD: { number: 2, name: "Keyword" },
   INT: { number: 3, name: "Int" },
   DATETIME: { number: 6, name: "Datetime" },
+  KEYWORD_LIST: { number: 7, name: "KeywordList" },
 } as const;
 
 /** The gRPC codes of a Temporal that keeps its operator API to itself, and of a wrong query. */

@@ -30,6 +30,16 @@ export const comparableSubject = (name: string): string =>
 export const displayCaller = ({ service, subject }: Caller): string =>
   subject === service ? service : `${subject} via ${service}`;
 
+/** A list of workflows shows so many names of a run; they are visible to all who may open it. */
+const maxActors = 8;
+
+/**
+ * Adds the subject of a caller to the names of those who have changed something, without what
+ * Meguri does by itself. The oldest leave a list that is full.
+ */
+export const withActor = (names: readonly string[], { subject }: Caller): readonly string[] =>
+  subject === "" || names.includes(subject) ? names : [...names, subject].slice(-maxActors);
+
 /** An approval; the reason may be empty. */
 export interface Approval {
   readonly caller: Caller;

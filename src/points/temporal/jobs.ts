@@ -5,7 +5,7 @@ import { camelCased } from "../../platform/contract/payload-names.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { endsRunOnly } from "../../platform/temporal/how-to-end.ts";
 import { queryOf } from "../../platform/temporal/query-progress.ts";
-import { programKey } from "../../platform/temporal/search-attributes.ts";
+import { actorKey, programKey } from "../../platform/temporal/search-attributes.ts";
 import { displayCaller } from "../../platform/words/caller.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { type JobRunInput, jobQuery, jobWorkflowId } from "../contract/jobs.ts";
@@ -31,7 +31,10 @@ export function createJobRuns(link: Link): Pick<Workflows, "startJob" | "jobProg
             staticDetails: endsRunOnly("the same command with the same arguments starts it again"),
             // A run that continues as new loses its summary, but keeps its memo.
             memo: { summary, request: job.request },
-            typedSearchAttributes: [{ key: programKey, value: programId }],
+            typedSearchAttributes: [
+              { key: programKey, value: programId },
+              { key: actorKey, value: [caller.subject] },
+            ],
           }),
         );
       try {

@@ -52,6 +52,7 @@ export type ReservationStep =
       readonly run_id: string;
       /** Why a retry is refused. Absent when it is not. */
       readonly retry_refusal?: string | undefined;
+      readonly last_change?: ChangeView | undefined;
     };
 
 /** A step that ends the run. */
@@ -71,6 +72,7 @@ interface ReservationResult {
   /** The points of the account after the grant. */
   readonly available_points: Points;
   readonly entry_number: number;
+  readonly last_change?: ChangeView | undefined;
 }
 
 /** The reservation after an update. */

@@ -9,6 +9,7 @@ import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { endsWithRecord } from "../../platform/temporal/how-to-end.ts";
 import {
+  actorKey,
   callerKey,
   executeTimeKey,
   pointsKey,
@@ -16,7 +17,7 @@ import {
   userKey,
 } from "../../platform/temporal/search-attributes.ts";
 import { unlessEnded } from "../../platform/temporal/unless-ended.ts";
-import { displayCaller } from "../../platform/words/caller.ts";
+import { displayCaller, withActor } from "../../platform/words/caller.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { formatInstant, formatMonth } from "../../platform/words/month.ts";
 import { quantity } from "../../platform/words/quantities.ts";
@@ -134,8 +135,13 @@ const workflowIdOf = (run: RecordRun): string =>
 function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: string) {
   const { programId, reservationId, userId, points, reason, cause, creator, executeTime } =
     reservation;
-  const { traceparent, expiry } = reservation;
+  const { traceparent, expiry, lastChange } = reservation;
   const { expireMonth, expireAfterMonths } = expiry ?? {};
+  // Of a run that is started again, such as by a retry.
+  const actors = [creator, ...(lastChange ? [lastChange.caller] : [])].reduce<readonly string[]>(
+    withActor,
+    [],
+  );
   const input: ReservationInput = {
     program_id: programId,
     reservation_id: reservationId,
@@ -170,6 +176,7 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
       { key: userKey, value: userId },
       { key: pointsKey, value: points },
       { key: callerKey, value: creator.service },
+      { key: actorKey, value: [...actors] },
       { key: executeTimeKey, value: new Date(executeTime) },
     ],
   };

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import {
   activeStates,
+  actorsOf,
   type BulkGrant,
   type BulkGrantState,
   dueAnnouncement,
@@ -112,6 +113,18 @@ test("a state is either active or final", () => {
     "DONE_WITH_FAILURES",
     "CANCELLED",
   ]);
+});
+
+test("the actors are those of the current revision and of the latest actions", () => {
+  const starter = asService("mei");
+  const submitted = { ...action("SUBMIT", { caller: asService("staff"), reason: "" }), starter };
+  const actions = [
+    submitted,
+    action("APPROVE", boss),
+    action("PAUSE", desk),
+  ] as BulkGrant["actions"];
+  expect(actorsOf(row("APPROVED", { actions }))).toEqual(["staff", "mei", "boss", "desk"]);
+  expect(actorsOf(row("DONE", { revision: { ...revision, starter } }))).toEqual(["staff", "mei"]);
 });
 
 describe("submit", () => {

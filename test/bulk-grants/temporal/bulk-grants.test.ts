@@ -73,7 +73,8 @@ describe.concurrent("a bulk grant", () => {
     expect(details).toContain(revision.digest);
     await eventually(async () => {
       const query =
-        'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 300 AND MeguriCaller = "desk"';
+        'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 300 AND MeguriCaller = "desk"' +
+        ' AND MeguriActor = "submitter"';
       expect(await listed(stack, query)).toEqual([run.workflowId]);
     });
     expect(await (await run.describe()).staticSummary()).toBe(
@@ -108,6 +109,10 @@ describe.concurrent("a bulk grant", () => {
       counts,
     });
     expect(await balances(stack, userIds)).toEqual({ 10: 30 });
+    await eventually(async () => {
+      const query = 'MeguriActor = "submitter" AND MeguriActor = "mei" AND MeguriState = "DONE"';
+      expect(await listed(stack, query)).toEqual([run.workflowId]);
+    });
     expect(titlesAbout(slack, "life")).toEqual([
       "*Bulk grant awaits approval*",
       "*Bulk grant is approved*",

@@ -60,7 +60,7 @@ const viewOf = ({ program_id, bulk_grant_id }: BulkGrantInput): BulkGrantView =>
     facts: [],
     rows: [],
   },
-  ...{ submitter: asService("nightly") },
+  ...{ submitter: asService("nightly"), actors: [] },
   counts: {
     ...{ granted_count: 0, granted_points: 0, already_granted_count: 0 },
     ...{ failed_count: 0, invalid_count: 0, not_run_count: 0, problem_counts: {} },

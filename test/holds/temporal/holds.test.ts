@@ -62,6 +62,7 @@ describe.concurrent("the run of a hold", () => {
     expect(await inputOf(handle)).toMatchObject({ user_id: "shown", points: 10, reason: "test" });
     const query =
       'MeguriUser = "shown" AND MeguriPoints = 10 AND MeguriCaller = "tests"' +
+      ' AND MeguriActor = "ren"' +
       ` AND MeguriExecuteTime > "${new Date().toISOString()}"`;
     await eventually(async () => expect(await listed(stack, query)).toEqual([handle.workflowId]));
   });
@@ -98,6 +99,8 @@ describe.concurrent("the run of a hold", () => {
       handle,
       "Released by yuki via desk (order \\*7\\* is cancelled): 0 captured, 10 released.",
     );
+    const query = 'MeguriUser = "released" AND MeguriActor = "ren" AND MeguriActor = "yuki"';
+    await eventually(async () => expect(await listed(stack, query)).toEqual([handle.workflowId]));
   });
 });
 

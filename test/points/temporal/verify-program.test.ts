@@ -2,6 +2,7 @@
 
 import { DeleteItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { actorKey } from "../../../src/platform/temporal/search-attributes.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { grantPoints } from "../../../src/points/use-cases/commands.ts";
 import { getJob, readJob, startJob } from "../../../src/points/use-cases/jobs/jobs.ts";
@@ -44,6 +45,10 @@ test("is RUNNING first, and the same call joins it", async () => {
   const first = await verify(false);
   expect(first).toMatchObject({ state: "RUNNING", sum: { accounts: 0, wrong: 0 } });
   count -= 1;
+  const { typedSearchAttributes } = await stack.client.workflow
+    .getHandle(first.workflowId)
+    .describe();
+  expect(typedSearchAttributes.get(actorKey)).toEqual(["tests"]);
   const again = { state: "RUNNING", createTime: first.createTime, replayed: true };
   expect(await verify(false)).toMatchObject(again);
   proxy.faults({});
