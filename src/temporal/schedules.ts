@@ -4,6 +4,7 @@ import type { CalendarSpecDescription } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
 import type { PickUpSource } from "../bulk-grants/ports/bulk-grants.ts";
 import type { Reader } from "../hub/deps.ts";
+import { endsRunOfSchedule } from "../platform/contract/how-to-end.ts";
 import { workflowTypes } from "../platform/contract/workflow-types.ts";
 import { allPages } from "../platform/ports/pages.ts";
 import type { Link } from "../platform/temporal/connection.ts";
@@ -12,7 +13,6 @@ import {
   isMisplaced,
   type WantedSchedule,
 } from "../platform/temporal/ensure-schedule.ts";
-import { endsRunOfSchedule, endsRunOnly } from "../platform/temporal/how-to-end.ts";
 import {
   ensureSearchAttributes,
   programKey,
@@ -22,7 +22,11 @@ import { escapeMarkdown } from "../platform/words/markdown.ts";
 import { type MonthEndInput, monthEndId } from "../points/contract/month-ends.ts";
 import type { Program } from "../points/rules/program.ts";
 import type { ReconcilerInput, StartCounts } from "../reservations/contract/payloads.ts";
-import { fullReconcileId, reconcileId } from "../reservations/contract/reconciler.ts";
+import {
+  fullReconcileHowToEnd,
+  fullReconcileId,
+  reconcileId,
+} from "../reservations/contract/reconciler.ts";
 import { compareInstallations, idOfTables, installationMemo } from "./installation.ts";
 import type { TemporalWorkflows } from "./temporal-workflows.ts";
 
@@ -134,7 +138,7 @@ export async function ensureMonthEnd(link: Link, { programId, timeZone }: Progra
       staticSummary: escapeMarkdown(
         `expire the points of ${programId} whose month has ended (${timeZone})`,
       ),
-      staticDetails: endsRunOfSchedule,
+      staticDetails: endsRunOfSchedule(),
       typedSearchAttributes: new TypedSearchAttributes([
         { key: programKey, value: programId },
         { key: stateKey, value: "RUNNING" },
@@ -168,7 +172,7 @@ async function ensureReconciler(link: Link, installation: string | undefined): P
       args: [{}] satisfies [ReconcilerInput],
       workflowRunTimeout: 75 * minuteMs,
       staticSummary: "correct the runs of reservations, holds and bulk grants, every 30 s",
-      staticDetails: endsRunOfSchedule,
+      staticDetails: endsRunOfSchedule(),
     },
   };
   await ensureSchedule(link, wanted, () => startFullPass(link, "USE_EXISTING"));
@@ -186,7 +190,7 @@ async function startFullPass(
       workflowIdConflictPolicy,
       workflowIdReusePolicy: "ALLOW_DUPLICATE",
       staticSummary: "start a run for every pending reservation",
-      staticDetails: endsRunOnly("`npm run setup` starts it again where its schedule is new"),
+      staticDetails: fullReconcileHowToEnd,
     }),
   );
 }

@@ -159,7 +159,7 @@ question("What is due in the next hour?", async () => {
 });
 
 question("Why a run waits", async () => {
-  const shown = ["120 points for aoi, reserved for", "Request Cancellation", " cancels it,"];
+  const shown = ["120 points for aoi, reserved for", "Request Cancellation", " cancels it."];
   await expectDetails(handleOf(stack, "review-77"), shown, "reservation-sleeping");
 });
 

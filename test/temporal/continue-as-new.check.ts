@@ -1,5 +1,6 @@
 /** Tests workflows that continue as new, on a Temporal that suggests it after a few events. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { endsRunOfSchedule } from "../../src/platform/contract/how-to-end.ts";
 import {
   callerKey,
   executeTimeKey,
@@ -16,6 +17,7 @@ import { ledgerExport } from "../../src/points/use-cases/jobs/export-ledger.ts";
 import { getJob, startJob } from "../../src/points/use-cases/jobs/jobs.ts";
 import { liabilityReport } from "../../src/points/use-cases/jobs/liability.ts";
 import { verification } from "../../src/points/use-cases/jobs/verification.ts";
+import { reservationHowToEnd } from "../../src/reservations/contract/reservations.ts";
 import { rescheduleReservation } from "../../src/reservations/use-cases/commands.ts";
 import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";
 import { steps } from "../../workflows/timing.ts";
@@ -116,6 +118,8 @@ test("a continued run still shows how much goes to whom, and can be cancelled", 
   await beginRun(stack, "stopped");
   const details = await showsDetails(handle, `120 points for stopped. Waits until ${time}.`);
   expect(details).toContain("- reserved by: ren via tests");
+  expect(details.indexOf(reservationHowToEnd)).toBe(0);
+  expect(await (await handle.describe()).staticDetails()).toBeUndefined();
   await handle.cancel();
   await endsAsCanceled(stack, "stopped");
   expect(await verified(stack, "stopped")).toEqual({ balance: 0, entries: 0 });
@@ -151,6 +155,8 @@ test("a month-end sweep, a verification and a report finish all their parts", as
   expect(description.runId).not.toBe(handle.firstExecutionRunId);
   expect(description.typedSearchAttributes.get(programKey)).toBe(programId);
   expect(description.typedSearchAttributes.get(stateKey)).toBe("DONE");
+  const monthEnd = await showsDetails(handle, "The month end of March 2027");
+  expect(monthEnd.indexOf(endsRunOfSchedule())).toBe(0);
 
   await putUnknownItems(stack);
   const call = { programId, jobId: "parts", caller: asService("tests") };

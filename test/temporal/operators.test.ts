@@ -89,10 +89,8 @@ describe("an operator sees", () => {
     const waits = `120 points for begun. Waits until ${inTokyo(executeTime)}.`;
     await eventually(async () => expect(await handle.query("details")).toBe(waits));
     expect(await showsDetails(handle, "Waits")).toBe(
-      `${waits}\n\n- reason: test\n- reserved by: ren via tests\n\n` +
-        "**Request Cancellation** cancels the reservation. **Terminate** does not: the " +
-        "reservation is still pending, and a new run starts within a minute. Pausing the " +
-        "activity delays nothing: a worker grants what is overdue.",
+      `${waits}\n\nPausing the activity delays nothing: a worker grants what is overdue.\n\n` +
+        "- reason: test\n- reserved by: ren via tests\n- reservation: begun",
     );
     expect(await waitsInBackoff(handle)).toBe(`waits until ${inTokyo(executeTime)}`);
   });
@@ -207,7 +205,8 @@ describe("an operator sees", () => {
     });
     expect(await showsDetails(handle, "Granted")).toBe(
       `30 points for granted. Granted at ${grant_time}, ${lateness} late: ` +
-        "30 points available, ledger entry 1.\n\n- reason: test\n- reserved by: ren via tests",
+        "30 points available, ledger entry 1.\n\n- reason: test\n- reserved by: ren via tests\n" +
+        "- reservation: granted",
     );
     await isListed(stack, id, 'MeguriState IS NULL AND ExecutionStatus = "Completed"');
   });

@@ -4,7 +4,6 @@ import {
   CancellationScope,
   continueAsNew,
   proxyActivities,
-  setCurrentDetails,
   sleep,
   workflowInfo,
 } from "@temporalio/workflow";
@@ -12,15 +11,18 @@ import type { Activities } from "../../activities/index.ts";
 import {
   type BlocksLeft,
   type BulkGrantResult,
+  bulkGrantHowToEnd,
   bulkGrantWorkflowId,
 } from "../../src/bulk-grants/contract/bulk-grants.ts";
 import type { BulkGrantInput } from "../../src/bulk-grants/contract/payloads.ts";
-import type {
-  BulkGrantFromSourceInput,
-  SubmittedFromSource,
+import {
+  type BulkGrantFromSourceInput,
+  type SubmittedFromSource,
+  waitHowToEnd,
 } from "../../src/bulk-grants/contract/sheet-sources.ts";
 import { type BulkGrantState, finalStates } from "../../src/bulk-grants/rules/bulk-grant.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { showDetails } from "../details.ts";
 import { unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { pollTiming, sourceTiming } from "../timing.ts";
@@ -56,8 +58,10 @@ export async function bulkGrantFromSource(
       submitted: { ...key, is_own, left },
     });
   if (!is_own) {
-    setCurrentDetails(
+    showDetails(
+      waitHowToEnd,
       `Waits for ${escapeMarkdown(bulkGrantWorkflowId(program_id, bulk_grant_id))}.`,
+      true,
     );
     return awaitEnd(key, continueWith);
   }
@@ -69,9 +73,11 @@ export async function bulkGrantFromSource(
 function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
   const { program_id, bulk_grant_id, source, title, cause, subject, execute_time } = input;
   const { expire_month } = input;
-  const { startTime, typedSearchAttributes } = workflowInfo();
+  const { startTime, typedSearchAttributes, workflowId } = workflowInfo();
   const start = typedSearchAttributes.get(scheduledKey) ?? startTime;
-  setCurrentDetails(`Submits ${escapeMarkdown(source)}.`);
+  const isOwn = workflowId === bulkGrantWorkflowId(program_id, bulk_grant_id);
+  const howToEnd = isOwn ? bulkGrantHowToEnd : waitHowToEnd;
+  showDetails(howToEnd, `Submits ${escapeMarkdown(source)}.`, true);
   return CancellationScope.nonCancellable(() =>
     unwrapRefusal(
       submitFromSource({

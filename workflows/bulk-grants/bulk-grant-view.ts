@@ -1,15 +1,14 @@
 /** The view that operators have of a bulk grant's run: current details and search attributes. */
 import { defineSearchAttributeKey } from "@temporalio/common";
+import { upsertMemo, upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 import {
-  setCurrentDetails,
-  upsertMemo,
-  upsertSearchAttributes,
-  workflowInfo,
-} from "@temporalio/workflow";
-import type { BulkGrantView } from "../../src/bulk-grants/contract/bulk-grants.ts";
+  type BulkGrantView,
+  bulkGrantHowToEnd,
+} from "../../src/bulk-grants/contract/bulk-grants.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
+import { showDetails } from "../details.ts";
 import { createPace } from "./bulk-pace.ts";
 
 const programKey = defineSearchAttributeKey(searchAttributes.program, "KEYWORD");
@@ -26,7 +25,8 @@ const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "D
 export function createBulkView(): (view: BulkGrantView, rowsRun: boolean) => void {
   const { typedSearchAttributes: atStart, memo } = workflowInfo();
   const paceOf = createPace();
-  // A run that was started by hand, or from a source, has none.
+  // A run that was started by hand, or from a source, has no attributes, and no static details.
+  const isByHand = atStart.get(programKey) === undefined;
   let listed = textOf({
     program: atStart.get(programKey),
     state: atStart.get(stateKey),
@@ -37,7 +37,8 @@ export function createBulkView(): (view: BulkGrantView, rowsRun: boolean) => voi
   const summaryAtStart = memo?.summary;
   let summary = summaryAtStart;
   return (view, rowsRun) => {
-    setCurrentDetails(markdownOf(view, labelOf(view, rowsRun), paceOf(view)));
+    const text = markdownOf(view, labelOf(view, rowsRun), paceOf(view));
+    showDetails(bulkGrantHowToEnd, text, isByHand);
     const next = listedOf(view, rowsRun);
     if (textOf(next) !== listed) {
       listed = textOf(next);

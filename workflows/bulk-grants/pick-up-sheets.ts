@@ -5,7 +5,6 @@ import {
   continueAsNew,
   isCancellation,
   proxyActivities,
-  setCurrentDetails,
   sleep,
   workflowInfo,
 } from "@temporalio/workflow";
@@ -22,11 +21,13 @@ import {
   type PickUpFile,
   type PickUpInput,
   type PickUpResult,
+  pickUpHowToEnd,
   pickUpIncomplete,
 } from "../../src/bulk-grants/contract/sheet-sources.ts";
 import { withoutControls } from "../../src/platform/words/controls.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
+import { showDetails } from "../details.ts";
 import { refusalOf, refuse, unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { pickUpTiming, pollTiming } from "../timing.ts";
@@ -76,7 +77,7 @@ export async function pickUpSheets(input: PickUpInput): Promise<PickUpResult> {
         const outcome = await pickUp(program_id, file, limit);
         if (outcome) result = added(result, outcome);
         else gone.add(file.source);
-        setCurrentDetails(reportOf(result, escapeMarkdown));
+        showDetails(pickUpHowToEnd, reportOf(result, escapeMarkdown));
       }),
     );
     if (workflowInfo().continueAsNewSuggested) {
@@ -89,7 +90,7 @@ export async function pickUpSheets(input: PickUpInput): Promise<PickUpResult> {
     if (taken === 0) break;
     taken = 0;
   }
-  setCurrentDetails(reportOf(result, escapeMarkdown));
+  showDetails(pickUpHowToEnd, reportOf(result, escapeMarkdown));
   const isReported = await reportFiles(program_id, result, new Set(known));
   if (result.left.length === 0) return result;
   const stuck = result.left.filter(isStuck).map(({ source }) => source);

@@ -1,13 +1,9 @@
 /** The workflow that purges what a deleted target has left. */
-import {
-  continueAsNew,
-  proxyActivities,
-  setCurrentDetails,
-  workflowInfo,
-} from "@temporalio/workflow";
+import { continueAsNew, proxyActivities, workflowInfo } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
-import type { PurgeTargetInput } from "../../src/feed/contract/purges.ts";
+import { type PurgeTargetInput, purgeHowToEnd } from "../../src/feed/contract/purges.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
+import { showDetails } from "../details.ts";
 import { unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { sweepTiming } from "../timing.ts";
@@ -26,22 +22,25 @@ export async function purgeTarget(input: PurgeTargetInput): Promise<void> {
   requireFields(input, { type: "string", id: "string", owner_id: "string" });
   const { type, id, owner_id } = input;
   const target = { type, id };
-  setCurrentDetails("Reads the kinds of the reactions.");
+  showDetails(purgeHowToEnd, "Reads the kinds of the reactions.");
   let kinds = input.kinds ?? (await unwrapRefusal(readKindsToPurge(target)));
   for (let [kind] = kinds; kind !== undefined; [kind] = kinds) {
     if (workflowInfo().continueAsNewSuggested) {
       await continueAsNew<typeof purgeTarget>({ ...target, owner_id, kinds });
     }
-    setCurrentDetails(escapeMarkdown(`Purges reactions, page by page: ${kinds.join(", ")}.`));
+    showDetails(
+      purgeHowToEnd,
+      escapeMarkdown(`Purges reactions, page by page: ${kinds.join(", ")}.`),
+    );
     const hasMore = await unwrapRefusal(purgeReactions({ ...target, kind }));
     if (!hasMore) kinds = kinds.slice(1);
   }
-  setCurrentDetails("Purges events, and ends the notifications of their owners.");
+  showDetails(purgeHowToEnd, "Purges events, and ends the notifications of their owners.");
   while (await unwrapRefusal(purgeEvents(target))) {
     if (workflowInfo().continueAsNewSuggested) {
       await continueAsNew<typeof purgeTarget>({ ...target, owner_id, kinds });
     }
   }
   await unwrapRefusal(endPurge(target));
-  setCurrentDetails("No reactions and events are left.");
+  showDetails(purgeHowToEnd, "No reactions and events are left.");
 }

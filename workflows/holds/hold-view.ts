@@ -28,15 +28,16 @@ export function upsertEnd({ state, release }: HoldStep): void {
 
 /** Who holds how much until when and why, and what became of it, as Markdown. */
 export function detailsOf(input: HoldInput, step: HoldStep): string {
-  const { user_id, points, reason = "", cause, held_by = "" } = input;
+  const { hold_id, user_id, points, reason = "", cause, held_by = "" } = input;
   return [
     `${escapeMarkdown(`${quantity(points, "point")} of ${user_id}`)}. ${stateOf(step)}`,
     [
       `- reason: ${escapeMarkdown(reason) || "none given"}`,
       ...(cause ? [`- cause: ${escapeMarkdown(cause)}`] : []),
       `- held by: ${escapeMarkdown(held_by) || "unknown"}`,
+      // The Web UI may cut the last line, so it is one that the title of the page has as well.
+      `- hold: ${escapeMarkdown(hold_id)}`,
     ].join("\n"),
-    ...(step.state === "HELD" ? [howToEnd] : []),
   ].join("\n\n");
 }
 
@@ -54,7 +55,3 @@ function stateOf({ state, until, release, ...points }: HoldStep): string {
       return `Timed out at ${until}: ${captured}, ${released} released.`;
   }
 }
-
-const howToEnd =
-  "**Request Cancellation** releases the points. **Terminate** does not: they are still held, " +
-  "and a new run starts within a minute.";

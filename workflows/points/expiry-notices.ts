@@ -1,6 +1,7 @@
 /** The workflow that notifies the members of a program of points that expire soon. */
-import { continueAsNew, proxyActivities, setCurrentDetails } from "@temporalio/workflow";
+import { continueAsNew, proxyActivities } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
+import { endsRunOfSchedule } from "../../src/platform/contract/how-to-end.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
 import {
@@ -10,6 +11,7 @@ import {
   expiryNoticesIncomplete,
 } from "../../src/points/contract/notices.ts";
 import { failedNames, shardCount } from "../../src/points/contract/points.ts";
+import { showDetails } from "../details.ts";
 import { refuse, unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { allShards, sweep } from "../sweep.ts";
@@ -48,7 +50,7 @@ async function notify(input: ExpiryNoticesInput): Promise<ExpiryNoticesResult> {
       const summary = `shard ${part.shard + 1} of ${shardCount}`;
       return notifyExpiring.executeWithOptions({ summary }, [{ program_id, month, ...part }]);
     },
-    (sum) => setCurrentDetails(escapeMarkdown(reportOf(month, sum))),
+    (sum) => showDetails(endsRunOfSchedule(), escapeMarkdown(reportOf(month, sum))),
   );
   if (left.length > 0) {
     await continueAsNew<typeof expiryNotices>({ program_id, so_far: { month, sum, left } });
@@ -62,7 +64,7 @@ function ended(
   { failures: _, ...counts }: ExpiryNoticesCounts,
   result: Pick<ExpiryNoticesResult, "month" | "report">,
 ): ExpiryNoticesResult {
-  setCurrentDetails(escapeMarkdown(result.report));
+  showDetails(endsRunOfSchedule(), escapeMarkdown(result.report));
   return { ...counts, ...result };
 }
 

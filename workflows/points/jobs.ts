@@ -3,18 +3,23 @@ import {
   continueAsNew,
   defineQuery,
   proxyActivities,
-  setCurrentDetails,
   setHandler,
   sleep,
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { exportKind } from "../../src/points/contract/exports.ts";
-import { type JobKind, type JobRunInput, jobQuery } from "../../src/points/contract/jobs.ts";
+import {
+  type JobKind,
+  type JobRunInput,
+  jobHowToEnd,
+  jobQuery,
+} from "../../src/points/contract/jobs.ts";
 import { liabilityKind } from "../../src/points/contract/liability-reports.ts";
 import type { SegmentLeft } from "../../src/points/contract/payloads.ts";
 import { verificationKind } from "../../src/points/contract/verifications.ts";
 import type { JobRequest } from "../../src/points/rules/jobs.ts";
+import { showDetails } from "../details.ts";
 import { unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { sweep } from "../sweep.ts";
@@ -41,15 +46,15 @@ export function jobWorkflow(kind: JobKind) {
     setHandler(sumSoFar, () => total);
     let request = so_far?.request;
     if (request === undefined) {
-      setCurrentDetails(beginning);
+      showDetails(jobHowToEnd, beginning);
       const begun = await unwrapRefusal(beginJob(name));
       ({ request } = begun);
       if (begun.complete) {
-        setCurrentDetails("It was complete already.");
+        showDetails(jobHowToEnd, "It was complete already.");
         return begun.complete;
       }
       if (kind.waitsForEntries) {
-        setCurrentDetails(waiting);
+        showDetails(jobHowToEnd, waiting);
         await sleep(jobTiming.lateEntriesMs);
       }
     }
@@ -68,7 +73,7 @@ export function jobWorkflow(kind: JobKind) {
       },
       (sum) => {
         total = sum;
-        setCurrentDetails(sentence());
+        showDetails(jobHowToEnd, sentence());
       },
     );
     if (left.length > 0) {
@@ -79,7 +84,7 @@ export function jobWorkflow(kind: JobKind) {
       await continueAsNew<(input: JobRunInput) => Promise<object>>({ program_id, job_id, so_far });
     }
     const { text } = await unwrapRefusal(finishJob({ ...name, sum, files, list }));
-    setCurrentDetails([sentence(), ...(text ? [text] : [])].join("\n\n"));
+    showDetails(jobHowToEnd, [sentence(), ...(text ? [text] : [])].join("\n\n"));
     return sum;
   };
 }

@@ -3,11 +3,11 @@ import { defineSearchAttributeKey } from "@temporalio/common";
 import {
   continueAsNew,
   proxyActivities,
-  setCurrentDetails,
   upsertSearchAttributes,
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
+import { endsRunOfSchedule } from "../../src/platform/contract/how-to-end.ts";
 import { searchAttributes } from "../../src/platform/contract/search-attributes.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { nounFor, quantity } from "../../src/platform/words/quantities.ts";
@@ -21,6 +21,7 @@ import {
   monthEndTaskQueue,
 } from "../../src/points/contract/month-ends.ts";
 import { failedNames, namesOf, shardCount } from "../../src/points/contract/points.ts";
+import { showDetails } from "../details.ts";
 import { refuse, unwrapRefusal } from "../failures.ts";
 import { requireFields } from "../inputs.ts";
 import { allShards, sweep } from "../sweep.ts";
@@ -58,7 +59,7 @@ async function expireAll(input: MonthEndInput): Promise<MonthEndResult> {
       const summary = `shard ${part.shard + 1} of ${shardCount}`;
       return expireShard.executeWithOptions({ summary, taskQueue }, [{ program_id, ...part }]);
     },
-    (sum) => setCurrentDetails(escapeMarkdown(reportOf(months, sum, "runs"))),
+    (sum) => showDetails(endsRunOfSchedule(), escapeMarkdown(reportOf(months, sum, "runs"))),
   );
   if (left.length > 0) {
     await continueAsNew<typeof monthEnd>({ program_id, so_far: { months, sum: counts, left } });
@@ -69,7 +70,7 @@ async function expireAll(input: MonthEndInput): Promise<MonthEndResult> {
     months,
     report: reportOf(months, counts, counts.failed > 0 ? "is incomplete" : "is done"),
   };
-  setCurrentDetails(escapeMarkdown(result.report));
+  showDetails(endsRunOfSchedule(), escapeMarkdown(result.report));
   if (counts.failed > 0) throw incomplete(result);
   const { failures: _, ...done } = result;
   return done;

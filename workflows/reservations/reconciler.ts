@@ -1,17 +1,13 @@
 /** The reconciler: one long run that looks after the runs of records, pass after pass. */
 import { TemporalFailure } from "@temporalio/common";
-import {
-  continueAsNew,
-  proxyActivities,
-  setCurrentDetails,
-  sleep,
-  workflowInfo,
-} from "@temporalio/workflow";
+import { continueAsNew, proxyActivities, sleep, workflowInfo } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
+import { endsRunOfSchedule } from "../../src/platform/contract/how-to-end.ts";
 import { escapeMarkdown } from "../../src/platform/words/markdown.ts";
 import { quantity } from "../../src/platform/words/quantities.ts";
 import type { ReconcilerInput } from "../../src/reservations/contract/payloads.ts";
 import type { SyncCounts } from "../../src/reservations/contract/reconciler.ts";
+import { showDetails } from "../details.ts";
 import { requireFields } from "../inputs.ts";
 import { reconcilerTiming } from "../timing.ts";
 
@@ -32,7 +28,7 @@ export async function reconciler(input?: ReconcilerInput): Promise<void> {
     const start = Date.now();
     const counts = await syncOnce(from);
     if (counts) from = start - overlapMs;
-    setCurrentDetails(escapeMarkdown(describePass(start, counts)));
+    showDetails(endsRunOfSchedule(), escapeMarkdown(describePass(start, counts)));
     await sleep(Math.max(minPauseMs, start + intervalMs - Date.now()));
   }
   await continueAsNew<typeof reconciler>({ since: new Date(from).toISOString() });

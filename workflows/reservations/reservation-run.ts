@@ -6,7 +6,6 @@ import {
   defineSignal,
   defineUpdate,
   proxyActivities,
-  setCurrentDetails,
   setHandler,
 } from "@temporalio/workflow";
 import type { Activities } from "../../activities/index.ts";
@@ -18,8 +17,12 @@ import type {
   ReservationInput,
   ReservationKey,
 } from "../../src/reservations/contract/payloads.ts";
-import type { ReservationView } from "../../src/reservations/contract/reservations.ts";
+import {
+  type ReservationView,
+  reservationHowToEnd,
+} from "../../src/reservations/contract/reservations.ts";
 import { createCancellation } from "../cancellation.ts";
+import { showDetails } from "../details.ts";
 import { unwrapRefusal } from "../failures.ts";
 import { changeTiming } from "../timing.ts";
 
@@ -51,7 +54,8 @@ export interface Run {
 }
 
 /** Sets the handlers of a run. To be called in the run's outermost scope. */
-export function createRun({ program_id, reservation_id }: ReservationInput): Run {
+export function createRun(input: ReservationInput): Run {
+  const { program_id, reservation_id, reserved_by } = input;
   const key: ReservationKey = { program_id, reservation_id };
   let isRefreshRequested = false;
   let interruptible: CancellationScope | undefined;
@@ -95,7 +99,8 @@ export function createRun({ program_id, reservation_id }: ReservationInput): Run
       }),
     showDetails(text, more) {
       shown = text;
-      setCurrentDetails([text, ...more].join("\n\n"));
+      const isByHand = reserved_by === undefined;
+      showDetails(reservationHowToEnd, [text, ...more].join("\n\n"), isByHand);
     },
   };
 }

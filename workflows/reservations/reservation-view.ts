@@ -69,8 +69,8 @@ export function showDetails(
 ): void {
   const what = escapeMarkdown(`${quantity(input.points, "point")} for ${input.user_id}`);
   run.showDetails(`${what}. ${detailsOf(step, run, executeTime)}`, [
+    ...(isFinal(step) ? [] : [pauses]),
     ...originOf(input),
-    ...(isFinal(step) ? [] : [howToEnd]),
   ]);
 }
 
@@ -162,8 +162,9 @@ function detailsOf(step: ReservationStep, run: Run, executeTime: string): string
   }
 }
 
-/** Why and by whom it was reserved. Earlier versions have put it into the static details. */
-function originOf({ reason = "", cause, reserved_by, traceparent }: ReservationInput): string[] {
+/** Why and by whom it was reserved. A run that was started by hand may not have it. */
+function originOf(input: ReservationInput): string[] {
+  const { reason = "", cause, reserved_by, traceparent, reservation_id } = input;
   if (reserved_by === undefined) return [];
   const [, traceId] = traceparent?.split("-") ?? [];
   const lines = [
@@ -171,14 +172,13 @@ function originOf({ reason = "", cause, reserved_by, traceparent }: ReservationI
     ...(cause ? [`- cause: ${escapeMarkdown(cause)}`] : []),
     `- reserved by: ${escapeMarkdown(reserved_by)}`,
     ...(traceId ? [`- trace: ${escapeMarkdown(traceId)}`] : []),
+    // The Web UI may cut the last line, so it is one that the title of the page has as well.
+    `- reservation: ${escapeMarkdown(reservation_id)}`,
   ];
   return [lines.join("\n")];
 }
 
-const howToEnd =
-  "**Request Cancellation** cancels the reservation. **Terminate** does not: the reservation " +
-  "is still pending, and a new run starts within a minute. Pausing the activity delays nothing: " +
-  "a worker grants what is overdue.";
+const pauses = "Pausing the activity delays nothing: a worker grants what is overdue.";
 
 const lastChange = (change: ChangeView | undefined) =>
   change ? ` Changed last ${byOf(change)}.` : "";

@@ -1,11 +1,14 @@
 /** The workflow of a bulk grant: its id, queue, signal, query, progress and results. */
 
+import { endsWithRecord } from "../../platform/contract/how-to-end.ts";
 import type { Caller } from "../../platform/words/caller.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
 import type { BulkGrantInput } from "./payloads.ts";
 
 export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): string =>
   `bulk-grant/${programId}/${bulkGrantId}`;
+
+export const bulkGrantHowToEnd = endsWithRecord("cancels the bulk grant");
 
 /** The task queue of the activities that execute rows, beside the workers' own one. */
 export const bulkTaskQueue = (taskQueue: string): string => `${taskQueue}-bulk`;

@@ -1,9 +1,17 @@
 /** Sheets from sources: the submission of one sheet, and the pick-up of new files. */
+import { endsRunOfSchedule, endsRunOnly } from "../../platform/contract/how-to-end.ts";
 import type { BulkGrantRunInput } from "./bulk-grants.ts";
 import type { BulkGrantInput, BulkGrantOfSource, FileWithReason } from "./payloads.ts";
 
 /** The id of the schedule that picks up the new files of a source. */
 export const pickUpId = (sourceName: string): string => `pick-up/${sourceName}`;
+
+export const pickUpHowToEnd = endsRunOfSchedule(
+  "submits no file twice, but may report files a second time",
+);
+
+/** Of a run that submits a sheet, and waits for the end of a bulk grant that has its own run. */
+export const waitHowToEnd = endsRunOnly("the bulk grant goes on");
 
 /** Starts a bulk grant from a source. */
 export interface BulkGrantFromSourceInput extends BulkGrantOfSource {

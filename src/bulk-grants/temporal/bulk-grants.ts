@@ -5,7 +5,6 @@ import { TypedSearchAttributes } from "@temporalio/common";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { ensureSchedule } from "../../platform/temporal/ensure-schedule.ts";
-import { endsRunOfSchedule, endsWithRecord } from "../../platform/temporal/how-to-end.ts";
 import {
   actorKey,
   callerKey,
@@ -16,9 +15,13 @@ import {
 } from "../../platform/temporal/search-attributes.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { quantity } from "../../platform/words/quantities.ts";
-import { bulkGrantWorkflowId, bulkRefreshSignal } from "../contract/bulk-grants.ts";
+import {
+  bulkGrantHowToEnd,
+  bulkGrantWorkflowId,
+  bulkRefreshSignal,
+} from "../contract/bulk-grants.ts";
 import type { BulkGrantInput } from "../contract/payloads.ts";
-import { type PickUpInput, pickUpId } from "../contract/sheet-sources.ts";
+import { type PickUpInput, pickUpHowToEnd, pickUpId } from "../contract/sheet-sources.ts";
 import type { PickUpSource } from "../ports/bulk-grants.ts";
 import type { Workflows } from "../ports/deps.ts";
 import { actorsOf, type BulkGrant } from "../rules/bulk-grant.ts";
@@ -66,7 +69,7 @@ export async function ensurePickUp(
       staticSummary: escapeMarkdown(
         `submit new files of ${name} to ${programId} (${cron}, ${timeZone})`,
       ),
-      staticDetails: endsRunOfSchedule,
+      staticDetails: pickUpHowToEnd,
       typedSearchAttributes: new TypedSearchAttributes([{ key: programKey, value: programId }]),
     },
   });
@@ -87,7 +90,7 @@ function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartO
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",
     staticSummary: escapeMarkdown(summary),
-    staticDetails: endsWithRecord("cancels the bulk grant"),
+    staticDetails: bulkGrantHowToEnd,
     // A run that continues as new loses its summary and details, but keeps its memo.
     memo: { summary },
     typedSearchAttributes: [

@@ -1,4 +1,5 @@
 /** The purge of what a deleted target has left. */
+import { endsRunOnly } from "../../platform/contract/how-to-end.ts";
 import { shortHash } from "../../platform/contract/short-hash.ts";
 import type { TargetName } from "../../platform/words/target-name.ts";
 import type { TargetInput } from "./payloads.ts";
@@ -13,6 +14,8 @@ export function purgeTargetId({ type, id }: TargetName): string {
   const hash = `~${shortHash(id)}`;
   return whole.slice(0, maxWorkflowId - hash.length) + hash;
 }
+
+export const purgeHowToEnd = endsRunOnly("the reconciler starts a new one while something is left");
 
 /** Starts the purge of a deleted target. */
 export interface PurgeTargetInput extends TargetInput {

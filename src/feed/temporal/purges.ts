@@ -2,10 +2,9 @@
 
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
-import { endsRunOnly } from "../../platform/temporal/how-to-end.ts";
 import { userKey } from "../../platform/temporal/search-attributes.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
-import { type PurgeTargetInput, purgeTargetId } from "../contract/purges.ts";
+import { type PurgeTargetInput, purgeHowToEnd, purgeTargetId } from "../contract/purges.ts";
 import type { Workflows } from "../ports/deps.ts";
 
 type Port = Pick<Workflows, "startPurge">;
@@ -27,7 +26,7 @@ export function createPurges(link: Link): Port {
           workflowIdReusePolicy: "ALLOW_DUPLICATE",
           staticSummary: escapeMarkdown(summary),
           staticDetails:
-            `${endsRunOnly("the reconciler starts a new one while something is left")}\n\n` +
+            `${purgeHowToEnd}\n\n` +
             `- target: ${escapeMarkdown(`${type} ${id}`)}\n` +
             `- owner: ${escapeMarkdown(ownerId)}`,
           // A run that continues as new loses its summary and details, but keeps its memo.

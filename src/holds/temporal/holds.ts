@@ -1,10 +1,10 @@
 /** Starts and signals the workflows of holds. */
 
 import type { WorkflowStartOptions } from "@temporalio/client";
+import { endsWithRecord } from "../../platform/contract/how-to-end.ts";
 import { refreshSignal } from "../../platform/contract/record-runs.ts";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
-import { endsWithRecord } from "../../platform/temporal/how-to-end.ts";
 import {
   actorKey,
   callerKey,

@@ -1,4 +1,5 @@
 /** The workflows of jobs over all accounts of a program, and the kinds of jobs. */
+import { endsRunOnly } from "../../platform/contract/how-to-end.ts";
 import type { SnakeCased } from "../../platform/contract/payload-names.ts";
 import type { JobName, JobRequest } from "../rules/jobs.ts";
 import type { JobEnd, JobStepInput, SegmentLeft } from "./payloads.ts";
@@ -23,6 +24,8 @@ export interface JobKind<Sum extends object = object, Request extends JobRequest
 
 export const jobWorkflowId = ({ kind, programId, jobId }: JobName): string =>
   `${kind}/${programId}/${jobId}`;
+
+export const jobHowToEnd = endsRunOnly("the same command with the same arguments starts it again");
 
 /** The query for the sum so far. */
 export const jobQuery = "sum";

@@ -2,10 +2,10 @@
 
 import type { CalendarSpecDescription } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
+import { endsRunOfSchedule } from "../../platform/contract/how-to-end.ts";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
 import { ensureSchedule } from "../../platform/temporal/ensure-schedule.ts";
-import { endsRunOfSchedule } from "../../platform/temporal/how-to-end.ts";
 import { programKey, stateKey } from "../../platform/temporal/search-attributes.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { type ExpiryNoticesInput, expiryNoticesId } from "../contract/notices.ts";
@@ -79,7 +79,7 @@ export async function ensureExpiryNotices(
       staticSummary: escapeMarkdown(
         `notify members of ${programId} of points that expire soon (${timeZone})`,
       ),
-      staticDetails: endsRunOfSchedule,
+      staticDetails: endsRunOfSchedule(),
       typedSearchAttributes: new TypedSearchAttributes([
         { key: programKey, value: programId },
         { key: stateKey, value: "RUNNING" },

@@ -3,12 +3,11 @@
 import { WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
 import { camelCased } from "../../platform/contract/payload-names.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
-import { endsRunOnly } from "../../platform/temporal/how-to-end.ts";
 import { queryOf } from "../../platform/temporal/query-progress.ts";
 import { actorKey, programKey } from "../../platform/temporal/search-attributes.ts";
 import { displayCaller } from "../../platform/words/caller.ts";
 import { escapeMarkdown } from "../../platform/words/markdown.ts";
-import { type JobRunInput, jobQuery, jobWorkflowId } from "../contract/jobs.ts";
+import { type JobRunInput, jobHowToEnd, jobQuery, jobWorkflowId } from "../contract/jobs.ts";
 import type { Workflows } from "../ports/deps.ts";
 
 type Start = (input: JobRunInput) => Promise<object>;
@@ -28,8 +27,8 @@ export function createJobRuns(link: Link): Pick<Workflows, "startJob" | "jobProg
             workflowIdConflictPolicy: "USE_EXISTING",
             workflowIdReusePolicy,
             staticSummary: escapeMarkdown(summary),
-            staticDetails: endsRunOnly("the same command with the same arguments starts it again"),
-            // A run that continues as new loses its summary, but keeps its memo.
+            staticDetails: jobHowToEnd,
+            // A run that continues as new loses its summary and details, but keeps its memo.
             memo: { summary, request: job.request },
             typedSearchAttributes: [
               { key: programKey, value: programId },

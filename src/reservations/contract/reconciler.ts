@@ -1,10 +1,15 @@
 /** The reconciler and the full pass after the loss of a namespace: ids, inputs and counts. */
+import { endsRunOnly } from "../../platform/contract/how-to-end.ts";
 
 /** The id of the reconciler's schedule. */
 export const reconcileId = "reconcile-reservations";
 
 /** The workflow id of a full pass of the reconciler. */
 export const fullReconcileId = "reconcile-reservations/everything";
+
+export const fullReconcileHowToEnd = endsRunOnly(
+  "`npm run setup` starts it again where its schedule is new",
+);
 
 /** A program whose month ends are behind. */
 interface MonthEndsBehind {

@@ -1,10 +1,16 @@
 /** The workflow of a reservation: its id, its lead and its steps. */
 
 import type { ChangeView } from "../../platform/contract/changes.ts";
+import { endsWithRecord } from "../../platform/contract/how-to-end.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
 
 export const reservationWorkflowId = (programId: string, reservationId: string): string =>
   `reservation/${programId}/${reservationId}`;
+
+export const reservationHowToEnd = endsWithRecord(
+  "cancels it",
+  "tries again what has failed, and else changes nothing",
+);
 
 /** Returns the reservation of a workflow id; undefined for the id of another workflow. */
 export function reservationOf(

@@ -7,7 +7,6 @@ import { refreshSignal } from "../../platform/contract/record-runs.ts";
 import { searchAttributes as names } from "../../platform/contract/search-attributes.ts";
 import { workflowTypes } from "../../platform/contract/workflow-types.ts";
 import type { Link } from "../../platform/temporal/connection.ts";
-import { endsWithRecord } from "../../platform/temporal/how-to-end.ts";
 import {
   actorKey,
   callerKey,
@@ -22,7 +21,12 @@ import { escapeMarkdown } from "../../platform/words/markdown.ts";
 import { formatInstant, formatMonth } from "../../platform/words/month.ts";
 import { quantity } from "../../platform/words/quantities.ts";
 import type { ReservationInput } from "../contract/payloads.ts";
-import { drawLeadMs, reservationOf, reservationWorkflowId } from "../contract/reservations.ts";
+import {
+  drawLeadMs,
+  reservationHowToEnd,
+  reservationOf,
+  reservationWorkflowId,
+} from "../contract/reservations.ts";
 import type { RecordRun, Workflows } from "../ports/deps.ts";
 import type { Reservation } from "../rules/reservation.ts";
 
@@ -163,10 +167,7 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
     staticSummary: escapeMarkdown(
       `${quantity(points, "point")} for ${userId}, reserved for ${input.execute_time_at_start}`,
     ),
-    staticDetails: endsWithRecord(
-      "cancels it",
-      "tries again what has failed, and else changes nothing",
-    ),
+    staticDetails: reservationHowToEnd,
     // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",

@@ -4,14 +4,17 @@ import type { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type BulkGrantResult,
+  bulkGrantHowToEnd,
   bulkGrantWorkflowId,
 } from "../../../src/bulk-grants/contract/bulk-grants.ts";
 import {
   type BulkGrantFromSourceInput,
   pickUpId,
+  waitHowToEnd,
 } from "../../../src/bulk-grants/contract/sheet-sources.ts";
 import { approveBulkGrant } from "../../../src/bulk-grants/use-cases/commands.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
+import { escapeMarkdown } from "../../../src/platform/words/markdown.ts";
 import { formatInstant } from "../../../src/platform/words/month.ts";
 import { eventRef } from "../../../src/points/ports/records.ts";
 import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
@@ -60,7 +63,8 @@ describe.concurrent("bulkGrantFromSource", () => {
     const source = "nightly/own.csv";
     const id = bulkGrantWorkflowId(stack.programId, "own");
     const run = await start(id, { bulk_grant_id: "own", source, cause: "*spring*" });
-    await showsDetails(run, "- cause: \\*spring\\*\n");
+    const details = await showsDetails(run, "- cause: \\*spring\\*\n");
+    expect(details.indexOf(`${bulkGrantHowToEnd}\n\n**`)).toBe(0);
     await approved("own");
     expect(await run.result()).toMatchObject({
       state: "DONE",
@@ -81,6 +85,9 @@ describe.concurrent("bulkGrantFromSource", () => {
     const title = "日次 {date}";
     const input = { bulk_grant_id: "daily-{date}", source: "nightly/{date}.csv", title };
     const runs = await Promise.all([start("cron-1", input), start("cron-2", input)]);
+    const workflowId = bulkGrantWorkflowId(stack.programId, `daily-${date}`);
+    const waits = `${waitHowToEnd}\n\nWaits for ${escapeMarkdown(workflowId)}.`;
+    for (const run of runs) expect(await showsDetails(run, "Waits for")).toBe(waits);
     await approved(`daily-${date}`);
     const [first, second] = (await Promise.all(runs.map((run) => run.result()))) as [
       BulkGrantResult,

@@ -58,7 +58,9 @@ describe.concurrent("the run of a hold", () => {
     const details = await showsDetails(handle, "10 points of shown. Held until 20");
     expect(details).toContain("reason: test");
     expect(details).toContain("held by: ren via tests");
-    expect(details).toContain("**Request Cancellation** releases");
+    expect(details).not.toContain("Request Cancellation");
+    const description = await handle.describe();
+    expect(await description.staticDetails()).toMatch(/^\*\*Request Cancellation\*\* releases/);
     expect(await inputOf(handle)).toMatchObject({ user_id: "shown", points: 10, reason: "test" });
     const query =
       'MeguriUser = "shown" AND MeguriPoints = 10 AND MeguriCaller = "tests"' +
