@@ -37,7 +37,7 @@ import type { Clock } from "./platform/ports/clock.ts";
 import type { Authenticator } from "./platform/ports/identity.ts";
 import type { KeyAges, UsedCertificates } from "./platform/probes/keys.ts";
 import type { TemporalEndpoint } from "./platform/temporal/connection.ts";
-import { createWorkflowLinks } from "./platform/temporal/links.ts";
+import { createWorkflowLinks, noLinks } from "./platform/temporal/links.ts";
 import { createBackgroundTasks } from "./platform/work/background-tasks.ts";
 import { createSystemClock, createTestClock } from "./platform/work/clocks.ts";
 import { createPace } from "./platform/work/pace.ts";
@@ -301,8 +301,6 @@ const composeDestinations = ({ exportDestinations: file }: Config): ExportDestin
 const composeReporter = (config: Config): CountedReporter => {
   const { slackWebhookUrl: webhookUrl, temporalUiUrl, temporalNamespace } = config;
   if (webhookUrl === undefined) return countFailedReports(noReporter);
-  const links = temporalUiUrl
-    ? createWorkflowLinks(temporalUiUrl, temporalNamespace)
-    : () => undefined;
+  const links = temporalUiUrl ? createWorkflowLinks(temporalUiUrl, temporalNamespace) : noLinks;
   return countFailedReports(createSlackReporter({ webhookUrl, links }));
 };

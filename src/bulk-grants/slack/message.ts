@@ -1,5 +1,7 @@
 /** Writes the report of a bulk grant in Slack's mrkdwn. */
 
+import { searchAttributes } from "../../platform/contract/search-attributes.ts";
+import type { WorkflowLinks } from "../../platform/temporal/links.ts";
 import { withoutVersion } from "../../platform/words/source-string.ts";
 import type { BulkGrantReport } from "../ports/bulk-grants.ts";
 import type { BulkGrant } from "../rules/bulk-grant.ts";
@@ -10,8 +12,11 @@ import { escaped, link, mrkdwn, workflowPlace } from "./mrkdwn.ts";
 /** The lines of a summary that a message has. All others are where its links lead. */
 const shown: ReadonlySet<string> = new Set(["largest rows", "accounts", "changes"]);
 
+/** Finds the runs of all bulk grants that await approval, those of a source included. */
+const waiting = `${searchAttributes.state} = "AWAITING_APPROVAL" AND ExecutionStatus = "Running"`;
+
 /** Returns the text of the report. Every value in it is escaped, so that none is a command. */
-export function messageOf(report: BulkGrantReport, workflowUrl: string | undefined): string {
+export function messageOf(report: BulkGrantReport, links: WorkflowLinks): string {
   const { bulkGrant, summary } = report;
   const { programId, bulkGrantId, revision, result } = bulkGrant;
   const { code } = mrkdwn;
@@ -24,7 +29,10 @@ export function messageOf(report: BulkGrantReport, workflowUrl: string | undefin
     ...factsOf(bulkGrant, mrkdwn).map(lineOf),
     ...countsText(result, revision).map(lineOf),
     ...(text?.lines ?? []).filter(({ name }) => shown.has(name)).map(lineOf),
-    linksLine(bulkGrant, workflowPlace(report.workflowId, workflowUrl)),
+    linksLine(bulkGrant, [
+      workflowPlace(report.workflowId, links.toWorkflow(report.workflowId)),
+      ...listPlaces(bulkGrant, links),
+    ]),
   ].join("\n");
 }
 
@@ -47,11 +55,17 @@ function titleOf({ kind, bulkGrant: { state, revision } }: BulkGrantReport): str
   }
 }
 
-function linksLine(bulkGrant: BulkGrant, workflow: string): string {
+/** Where an approver finds what waits beside this bulk grant, while this one waits. */
+function listPlaces({ state }: BulkGrant, links: WorkflowLinks): string[] {
+  const url = state === "AWAITING_APPROVAL" ? links.toList(waiting) : undefined;
+  return url === undefined ? [] : [link(url, "All that awaits approval")];
+}
+
+function linksLine(bulkGrant: BulkGrant, workflowPlaces: readonly string[]): string {
   const { movedTo, failedRowsAt } = bulkGrant;
   const { name, url } = movedTo ?? sourceAddress(bulkGrant);
   return [
-    workflow,
+    ...workflowPlaces,
     ...(name === undefined ? [] : [place("Source", name, url)]),
     ...(failedRowsAt ? [place("Not granted", failedRowsAt.name, failedRowsAt.url)] : []),
   ].join(" · ");

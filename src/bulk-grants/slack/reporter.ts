@@ -76,9 +76,10 @@ export function createSlackReporter(options: {
     });
   }
   return {
-    send: (report) => send(messageOf(report, options.links(report.workflowId))),
+    send: (report) => send(messageOf(report, options.links)),
     sendRuleChange: (report) => send(ruleChangeMessage(report)),
-    sendPickUp: (report) => send(pickUpMessage(report, options.links(report.workflowId))),
+    sendPickUp: (report) =>
+      send(pickUpMessage(report, options.links.toWorkflow(report.workflowId))),
   };
 }
 

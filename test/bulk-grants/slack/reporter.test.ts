@@ -10,7 +10,11 @@ import {
 import type { BulkGrant } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import type { BulkGrantSummary } from "../../../src/bulk-grants/rules/bulk-grant-summary.ts";
 import { createSlackReporter, noReporter } from "../../../src/bulk-grants/slack/reporter.ts";
-import { createWorkflowLinks, type WorkflowLinks } from "../../../src/platform/temporal/links.ts";
+import {
+  createWorkflowLinks,
+  noLinks,
+  type WorkflowLinks,
+} from "../../../src/platform/temporal/links.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { type SlackServer, startSlackServer } from "../../support/servers/slack-server.ts";
 
@@ -156,6 +160,11 @@ describe("a report", () => {
       "Waits for 2 approvals until " +
         "<!date^1795651200^{date_short_pretty} {time}|2026-11-26T00:00:00.000Z>",
     );
+    expect(message).toContain(
+      "|Workflow> · <https://temporal.example/namespaces/points%20prod/workflows?query=" +
+        "MeguriState%20%3D%20%22AWAITING_APPROVAL%22%20AND%20ExecutionStatus%20%3D%20%22Running%22" +
+        "|All that awaits approval> · Source: ",
+    );
   });
 
   test("gives a command that reads an id with a dash at its beginning as an id", async () => {
@@ -286,15 +295,17 @@ test("of a picked-up sheet without an address says to which folder it moves", as
 });
 
 test("without an address of the Web UI messages name workflows, and link nowhere", async () => {
-  const { slack, reporter } = await started(() => undefined);
+  const { slack, reporter } = await started(noLinks);
   const { sourceUrl: _, ...revision } = bulkGrant.revision;
   const unmoved = { ...bulkGrant, revision, failedRowsAt: undefined };
   await reporter.send({ ...outcome, bulkGrant: unmoved });
   const pickUp = { programId: "cafe", sheets: [], moreCount: 1, workflowId: "pick-up/nightly-1" };
   await reporter.sendPickUp(pickUp);
+  await reporter.send({ ...outcome, bulkGrant: { ...unmoved, state: "AWAITING_APPROVAL" } });
   expect(slack.messages.map((message) => message.split("\n").at(-1))).toEqual([
     "Workflow: `bulk-grant/cafe/spring` · Source: nightly/rows.csv",
     "Workflow: `pick-up/nightly-1`",
+    "Workflow: `bulk-grant/cafe/spring` · Source: nightly/rows.csv",
   ]);
 });
 

@@ -82,7 +82,7 @@ export async function startEmbedded(say: (line: string) => void) {
       taskQueue,
       uiUrl,
       /** The address of a workflow in the Web UI. */
-      linkTo: createWorkflowLinks(uiUrl, namespace),
+      linkTo: createWorkflowLinks(uiUrl, namespace).toWorkflow,
       killWorker: () => worker.killHard(),
       restartWorker: async () => {
         worker = await startService(part("worker"));
