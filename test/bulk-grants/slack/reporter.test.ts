@@ -162,8 +162,8 @@ describe("a report", () => {
     );
     expect(message).toContain(
       "|Workflow> · <https://temporal.example/namespaces/points%20prod/workflows?query=" +
-        "MeguriState%20%3D%20%22AWAITING_APPROVAL%22%20AND%20ExecutionStatus%20%3D%20%22Running%22" +
-        "|All that awaits approval> · Source: ",
+        "MeguriState%20%3D%20%22AWAITING_APPROVAL%22%20AND%20" +
+        "ExecutionStatus%20%3D%20%22Running%22|All that awaits approval> · Source: ",
     );
   });
 
