@@ -26,7 +26,7 @@ const shown = (end: "from" | "to"): string => `"$\{__${end}:date:iso}"`;
 /** The lists of Temporal's Web UI that the dashboard links to, over the time that it shows. */
 const lists: Readonly<Record<string, string>> = {
   "What has failed": `ExecutionStatus = "Failed" AND CloseTime > ${shown("from")}`,
-  "What waits for people": 'WorkflowType = "bulkGrant" AND MeguriState = "AWAITING_APPROVAL"',
+  "What waits for people": 'MeguriState = "AWAITING_APPROVAL" AND ExecutionStatus = "Running"',
   "What is due":
     'WorkflowType = "reservation" AND ExecutionStatus = "Running" ' +
     `AND MeguriExecuteTime < ${shown("to")}`,
