@@ -22,7 +22,7 @@ export const actions = {
   reservationDue: 1,
   cancelledReservation: 4,
   /** One that waits until a call approves it, without the steps over its blocks. */
-  bulkGrant: 12,
+  bulkGrant: 13,
   monthEnd: 21,
   expiryNotices: 19,
   /** A check for new files that finds none. */
