@@ -29,6 +29,7 @@ import {
   submit,
   usersOf,
 } from "../support/fixtures/bulk-grants.ts";
+import { holdAndBegin } from "../support/fixtures/holds.ts";
 import { showsDetails } from "../support/fixtures/operators.ts";
 import { freeze, handleOf, reserve, reserveAndStart } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
@@ -36,7 +37,7 @@ import { projectRoot } from "../support/markdown.ts";
 import { startChromium } from "../support/servers/chromium.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
-const pages = ["reservations", "bulk-grants", "schedules"].map((name) =>
+const pages = ["reservations", "bulk-grants", "schedules", "watching"].map((name) =>
   readFileSync(`${projectRoot}docs/run/${name}.md`, "utf8"),
 );
 
@@ -155,7 +156,7 @@ question("What is due in the next hour?", async () => {
   await reserve(stack.deps, "default", { id: "review-77", userId: "aoi", points: 120, inMs: hour });
   const end = new Date(Date.now() + 2 * hour).toISOString();
   const query = `ExecutionStatus = "Running" AND MeguriExecuteTime < "${end}"`;
-  await expectShown(list(query), ["review-77", "aoi", "120", "tests"]);
+  await expectShown(list(query), ["review-77", "aoi", "120", "tests"], "due-next-hour");
 });
 
 question("Why a run waits", async () => {
@@ -169,6 +170,12 @@ question("What has failed?", async () => {
   await handle.result().catch(() => {});
   const query = 'WorkflowType = "reservation" AND ExecutionStatus = "Failed"';
   await expectShown(list(query), ["review-84", "dan", "FAILED", "ACCOUNT_FROZEN"]);
+});
+
+question("What has failed today?", async () => {
+  const start = new Date(Date.now() - hour).toISOString();
+  const query = `ExecutionStatus = "Failed" AND CloseTime > "${start}"`;
+  await expectShown(list(query), ["review-84", "ACCOUNT_FROZEN"], "failed-today");
 });
 
 question("Why it failed, and what to do now", async () => {
@@ -230,6 +237,19 @@ question("Is the month end of a month done?", async () => {
   await expectDetails(month, [`(${months.month}) is done.`]);
 });
 
+question("How was the month end of every program?", async () => {
+  const start = new Date(Date.now() - hour).toISOString();
+  const query = `WorkflowType = "monthEnd" AND StartTime > "${start}"`;
+  await expectShown(list(query), ["month-end/default-now", "DONE"], "month-ends");
+});
+
+question("What is held?", async () => {
+  const handle = await holdAndBegin(stack, "fumi", hour);
+  const query = 'WorkflowType = "hold" AND ExecutionStatus = "Running"';
+  await expectShown(list(query), ["fumi", "10"], "holds-list");
+  await expectDetails(handle, ["10 points of fumi. Held until ", "reason: test"], "hold-open");
+});
+
 async function submitted(id: string, userIds: readonly string[], title: string) {
   await submit(stack.deps, "default", { id, userIds, points: 500, title });
   return bulkGrantRun(stack, id);
@@ -255,6 +275,11 @@ question("What waits for an approval?", async () => {
     ...["reason: test: 30 rows, 15,000 points", "points expire: "],
   ];
   await expectDetails(waiting, texts, "bulk-grant-waiting");
+});
+
+question("What waits for a person?", async () => {
+  const query = 'MeguriState = "AWAITING_APPROVAL" AND ExecutionStatus = "Running"';
+  await expectShown(list(query), ["spring-2028", "AWAITING_APPROVAL"], "waits-for-a-person");
 });
 
 question("What runs? What is paused?", async () => {
@@ -293,4 +318,8 @@ question("What ended with failed rows?", async () => {
 question("Who approved it, when, and with which note?", async () => {
   const run = bulkGrantRun(stack, "winter-2028");
   await expectDetails(run, ["approvals: 1 of 1", "(agreed with finance)"]);
+});
+
+question("What somebody touched", async () => {
+  await expectShown(list('MeguriActor = "shop"'), ["review-82", "summer-2028"], "actor");
 });

@@ -234,8 +234,8 @@ test("the page token of a list by the longest name is one that a request may hav
   const name = "\ufdfa".repeat(42);
   for (const requestId of ["r1", "r2"]) {
     const by = audit(requestId, { service: "temporal", subject: name });
-    const lifetimeMonths = requestId === "r1" ? 20 : 21;
-    await updateProgram(memory.deps, { programId, caller, rules: { lifetimeMonths }, audit: by });
+    const reservationShardCount = requestId === "r1" ? 64 : 256;
+    await updateProgram(memory.deps, { programId, caller, reservationShardCount, audit: by });
   }
   const filter = { programId, subject: name, window: { start: 0, end: undefined } };
   const first = await listActs(memory.deps, filter, { size: 1, cursor: undefined });
