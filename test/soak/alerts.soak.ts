@@ -99,6 +99,13 @@ const isDue = (reservationId: string) =>
     expect(state).toBe("PROCESSING");
   });
 
+/** Waits until a worker has begun with the grant of a run. */
+const isStarted = (handle: WorkflowHandle) =>
+  eventually(async () => {
+    const { pendingActivities } = (await handle.describe()).raw;
+    expect(pendingActivities?.[0]?.lastStartedTime).toBeTruthy();
+  });
+
 /** Moves a reservation. Its run reads the record again, in a workflow task of the worker. */
 async function move(reservationId: string): Promise<void> {
   const { deps, programId } = alerts.stack;
@@ -144,9 +151,11 @@ test("alerts follow the faults", async () => {
     moves += 1;
     void move(`later-${moves % 20}`);
   });
-  proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
+  proxy.faults({});
   // Begun by the test: the paused reconciler would not start it again after a start without answer.
-  await reserveAndBegin(stack, { id: "late" });
+  // The worker holds it before the store is silent, whatever its slots have been full of.
+  await isStarted(await reserveAndBegin(stack, { id: "late", inMs: 20_000 }));
+  proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
   await become(true, "MeguriStoreAway", "MeguriGrantsPastDue", "MeguriNoSweep", ...ofErrors);
   proxy.faults({});
 
