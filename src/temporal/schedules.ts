@@ -66,8 +66,7 @@ export async function ensureSchedules(
   signal?: AbortSignal,
 ): Promise<void> {
   const { link } = workflows;
-  await compareInstallations(link, reader);
-  const installation = await idOfTables(reader);
+  const installation = (await compareInstallations(link, reader)) ?? (await idOfTables(reader));
   await link.call(() => ensureSearchAttributes(link.connection, link.namespace), setupMs);
   await ensureReconciler(link, installation);
   const failed: string[] = [];

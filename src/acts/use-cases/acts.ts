@@ -1,8 +1,7 @@
 /** Writes the act of a change, and lists acts. */
 import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Transaction } from "../../platform/ports/engine.ts";
-import type { Page, PageRequest, Window } from "../../platform/ports/pages.ts";
-import { DomainError } from "../../platform/words/errors.ts";
+import { badCursor, type Page, type PageRequest, type Window } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import { actRef } from "../ports/records.ts";
@@ -69,10 +68,6 @@ const dayOf = (time: Instant): number => Math.floor(time / dayMs);
 function cursorOf(cursor: string | undefined) {
   if (cursor === undefined) return undefined;
   const [, day, inner] = /^(\d{1,7}) (.*)$/.exec(cursor) ?? [];
-  if (day === undefined) {
-    throw new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
-      field: "page_token",
-    });
-  }
+  if (day === undefined) throw badCursor();
   return { day: Number(day), inner: inner || undefined };
 }

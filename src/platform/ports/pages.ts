@@ -1,4 +1,5 @@
 /** Pages of lists, and batches of work. */
+import { DomainError } from "../words/errors.ts";
 import type { Instant } from "../words/month.ts";
 
 /** A page of a list and the cursor of the next page. The last page has no cursor. */
@@ -14,6 +15,12 @@ export interface PageRequest {
   /** The cursor of the page before; undefined for the first page. */
   readonly cursor: string | undefined;
 }
+
+/** The refusal INVALID_REQUEST of a cursor that is of another list, or of none. */
+export const badCursor = () =>
+  new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
+    field: "page_token",
+  });
 
 /** A range of instants that includes `start` and excludes `end`. */
 export interface Window {

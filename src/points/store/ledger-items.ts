@@ -8,9 +8,9 @@ import {
 import { versionOf } from "../../platform/dynamodb/codec.ts";
 import type { Item } from "../../platform/dynamodb/sdk/attributes.ts";
 import { orUnavailable } from "../../platform/dynamodb/sdk/client.ts";
-import { badCursor, pageAnswer, pageOf, startOf } from "../../platform/dynamodb/sdk/query-pages.ts";
+import { pageAnswer, pageOf, startOf } from "../../platform/dynamodb/sdk/query-pages.ts";
 import type { Loaded } from "../../platform/engine/item-store.ts";
-import type { Page, PageRequest } from "../../platform/ports/pages.ts";
+import { badCursor, type Page, type PageRequest } from "../../platform/ports/pages.ts";
 import type { Ref } from "../../platform/ports/records.ts";
 import type { AccountName, LedgerQuery, RemoveSnapshot } from "../ports/points.ts";
 import type { LedgerEntry } from "../rules/ledger.ts";

@@ -2,8 +2,7 @@
 
 import { type Changed, fieldChanges } from "../../acts/rules/act.ts";
 import type { CallLimits } from "../../platform/ports/call.ts";
-import type { Page, PageRequest } from "../../platform/ports/pages.ts";
-import { DomainError } from "../../platform/words/errors.ts";
+import { badCursor, type Page, type PageRequest } from "../../platform/ports/pages.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { Program } from "../../points/rules/program.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -170,11 +169,7 @@ async function candidates(
   { size, cursor }: PageRequest,
 ): Promise<Page<Reservation>> {
   const [, from, inner] = /^(PENDING|FAILED) (.*)$/.exec(cursor ?? "PENDING ") ?? [];
-  if (from === undefined) {
-    throw new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
-      field: "page_token",
-    });
-  }
+  if (from === undefined) throw badCursor();
   const state = from as OpenState;
   const page = { size, cursor: inner || undefined };
   const { items, cursor: next } =

@@ -1,8 +1,7 @@
 /** The use case that blocks a person: mutes, and takes out of every notification of one owner. */
 
-import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
+import { badCursor, type Page, type PageRequest } from "../../../platform/ports/pages.ts";
 import type { Ref } from "../../../platform/ports/records.ts";
-import { DomainError } from "../../../platform/words/errors.ts";
 import type { Deps } from "../../ports/deps.ts";
 import { eventActorRef, reactionRef } from "../../ports/records.ts";
 import type { Inbox } from "../../rules/inbox.ts";
@@ -82,11 +81,7 @@ async function groupsOf(
   { size, cursor }: PageRequest & { readonly cursor: string },
 ): Promise<Page<ListedGroup>> {
   const [, name, inner] = /^(UNREAD|READ|AGAIN) (.*)$/.exec(cursor) ?? [];
-  if (name === undefined) {
-    throw new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
-      field: "page_token",
-    });
-  }
+  if (name === undefined) throw badCursor();
   const page = { size, cursor: inner || undefined };
   const { items, cursor: next } = await (name === "READ"
     ? reader.readGroups(ownerId, 0, page)

@@ -1,7 +1,6 @@
 /** Full pages of an owner's groups: both states in one order, without those that are not shown. */
 
-import type { Page, PageRequest } from "../../../platform/ports/pages.ts";
-import { DomainError } from "../../../platform/words/errors.ts";
+import { badCursor, type Page, type PageRequest } from "../../../platform/ports/pages.ts";
 import type { Instant } from "../../../platform/words/month.ts";
 import { fullPage } from "../../../platform/work/full-page.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -106,7 +105,5 @@ async function groupsBefore(
 function toVersion(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
-  throw new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
-    field: "page_token",
-  });
+  throw badCursor();
 }

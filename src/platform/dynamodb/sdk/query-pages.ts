@@ -4,8 +4,7 @@ import {
   QueryCommand,
   type QueryCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import type { Page, PageRequest } from "../../ports/pages.ts";
-import { DomainError } from "../../words/errors.ts";
+import { badCursor, type Page, type PageRequest } from "../../ports/pages.ts";
 import type { Item } from "./attributes.ts";
 import { orUnavailable } from "./client.ts";
 
@@ -33,11 +32,6 @@ export async function pageAnswer<T>(answer: Promise<T>, cursor: string | undefin
     throw cursor !== undefined && name === "ValidationException" ? badCursor() : error;
   }
 }
-
-export const badCursor = () =>
-  new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
-    field: "page_token",
-  });
 
 /** The start key of a page. Throws INVALID_REQUEST if the cursor is not the key of an item. */
 export function startOf(cursor: string | undefined): { ExclusiveStartKey?: Item } {

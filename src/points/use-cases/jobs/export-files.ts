@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { inBatches } from "../../../platform/ports/pages.ts";
 import { DomainError } from "../../../platform/words/errors.ts";
 import type { ExportedEntries, ExportRequest } from "../../contract/exports.ts";
 import type { Deps } from "../../ports/deps.ts";
@@ -192,9 +193,7 @@ async function nameParts(
     left.delete(name);
     left.delete(written);
   };
-  for (let i = 0; i < parts.length; i += renamedTogether) {
-    await Promise.all(parts.slice(i, i + renamedTogether).map(rename));
-  }
+  for (const batch of inBatches(parts, renamedTogether)) await Promise.all(batch.map(rename));
   for (const name of left.keys()) await folder.remove(name);
   await folder.write(manifestName, Buffer.from(manifest));
 }

@@ -7,7 +7,6 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { S, text } from "../../../platform/dynamodb/sdk/attributes.ts";
 import {
-  badCursor,
   cursorOf,
   pageAnswer,
   query,
@@ -15,7 +14,7 @@ import {
 } from "../../../platform/dynamodb/sdk/query-pages.ts";
 import { byStateIndex, byUserIndex, type TableName } from "../../../platform/dynamodb/tables.ts";
 import { inTimeWindow, timeKey } from "../../../platform/dynamodb/time-keys.ts";
-import type { Page, Window } from "../../../platform/ports/pages.ts";
+import { badCursor, type Page, type Window } from "../../../platform/ports/pages.ts";
 import type { AccountName } from "../../../points/ports/points.ts";
 import {
   leastReservationShards,
