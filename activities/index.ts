@@ -1,6 +1,6 @@
 /** All activities of a worker. */
 import { log } from "@temporalio/activity";
-import type { Deps } from "../src/hub/deps.ts";
+import type { WorkerDeps } from "../src/hub/deps.ts";
 import type { Observers } from "../src/hub/observers.ts";
 import { markLogged } from "../src/platform/ports/logged-failures.ts";
 import { DomainError } from "../src/platform/words/errors.ts";
@@ -17,7 +17,7 @@ import { reservationActivities } from "./reservations/reservations.ts";
 
 /** The dependencies of the activities. */
 interface ActivityDeps extends Observers {
-  readonly deps: Deps;
+  readonly deps: WorkerDeps;
 }
 
 export type Activities = ReturnType<typeof activities>;

@@ -2,13 +2,12 @@
 
 import { readFileSync } from "node:fs";
 import { createDriveSource } from "./bulk-grants/google-sources/drive.ts";
-import { createSheetSource } from "./bulk-grants/google-sources/sheet.ts";
 import type { BulkSources } from "./bulk-grants/ports/bulk-grants.ts";
 import { createBulkGrantStreams } from "./bulk-grants/runtime/bulk-grants.ts";
 import { type CountedReporter, countFailedReports } from "./bulk-grants/slack/counted-reporter.ts";
 import { createSlackReporter, noReporter } from "./bulk-grants/slack/reporter.ts";
 import { createBulkSources } from "./bulk-grants/sources/bulk-sources.ts";
-import { readSourceDefinitions } from "./bulk-grants/sources/definitions.ts";
+import { readSourceDefinitions, type SourceDefinition } from "./bulk-grants/sources/definitions.ts";
 import { createObjectSource } from "./bulk-grants/sources/objects.ts";
 import { createDynamoSheetStore } from "./bulk-grants/store/sheet-store.ts";
 import { progressOf } from "./bulk-grants/use-cases/queries.ts";
@@ -18,7 +17,7 @@ import { createTargetOwnerCache } from "./feed/runtime/target-owner-cache.ts";
 import { createUnreadCountStreams } from "./feed/runtime/unread-counts.ts";
 import { targetOf } from "./feed/store/codecs/reactions.ts";
 import { createDynamoPurger } from "./feed/store/purger.ts";
-import type { Deps, Workflows } from "./hub/deps.ts";
+import type { Deps, WorkerDeps, Workflows } from "./hub/deps.ts";
 import { watchApiKey } from "./platform/auth/api-key-file.ts";
 import { createCertificateAuthenticator } from "./platform/auth/certificate.ts";
 import { authenticateByHeader } from "./platform/auth/header.ts";
@@ -56,8 +55,8 @@ import { createWorkflows } from "./temporal/workflows.ts";
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-interface Composed {
-  readonly deps: Deps;
+interface Composed<T extends Deps> {
+  readonly deps: T;
   /** Ends the streams, finishes the background tasks, then closes the clients. */
   close(): Promise<void>;
 }
@@ -186,8 +185,6 @@ function composeAuthenticator({ auth, host, tls }: Config, log: Logger): Authent
 }
 
 interface ComposeOptions {
-  /** The largest tab of a spreadsheet that is read; without it, tabs of any size are. */
-  readonly maxTabBytes?: number | undefined;
   /** Other clients of DynamoDB than those of the configuration, such as a test's. */
   readonly clients?: Clients | undefined;
 }
@@ -197,8 +194,8 @@ export function compose(
   config: Config,
   workflows: Workflows,
   log: Logger,
-  { maxTabBytes, clients = clientsOf(config) }: ComposeOptions = {},
-): Composed {
+  { clients = clientsOf(config) }: ComposeOptions = {},
+): Composed<Deps> {
   const names = tableName(config.tablePrefix);
   const reader = createDynamoReader(clients, names);
   const clock: Clock = config.testClock
@@ -246,7 +243,6 @@ export function compose(
       unreadCounts,
       bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),
-      bulkSources: composeSources(config, maxTabBytes),
       exportDestinations: composeDestinations(config),
       exportFormat,
       reporter,
@@ -269,6 +265,14 @@ export function compose(
   };
 }
 
+/** Builds the dependencies of a worker: the sources of sheets, with their keys, and the others. */
+export function composeWorker(...of: Parameters<typeof compose>): Composed<WorkerDeps> {
+  const [config] = of;
+  const bulkSources = composeSources(config);
+  const { deps, close } = compose(...of);
+  return { deps: { ...deps, bulkSources }, close };
+}
+
 const clientsOf = ({ dynamoEndpoint, region, dynamoTransport }: Config): Clients =>
   createClients({
     endpoint: dynamoEndpoint,
@@ -285,14 +289,19 @@ function composeAnnouncements({ announce, tablePrefix: prefix }: Config, log: Lo
   return createAnnouncements({ endpoint: { url, ca }, prefix, log });
 }
 
-function composeSources({ bulkSources: file }: Config, maxTabBytes?: number): BulkSources {
-  const definitions = usingVariable("MEGURI_BULK_SOURCES", () => readSourceDefinitions(file));
-  return createBulkSources(definitions, {
-    folder: createObjectSource,
-    s3: createObjectSource,
-    drive: (definition) => createDriveSource(definition, maxTabBytes),
-    sheet: (definition) => createSheetSource(definition, maxTabBytes),
-  });
+/** Reads which sources are configured, and none of their keys. */
+export const readSources = ({ bulkSources: file }: Config): readonly SourceDefinition[] =>
+  usingVariable("MEGURI_BULK_SOURCES", () => readSourceDefinitions(file));
+
+function composeSources(config: Config): BulkSources {
+  const definitions = readSources(config);
+  return usingVariable("MEGURI_BULK_SOURCES", () =>
+    createBulkSources(definitions, {
+      folder: createObjectSource,
+      s3: createObjectSource,
+      drive: createDriveSource,
+    }),
+  );
 }
 
 const composeDestinations = ({ exportDestinations: file }: Config): ExportDestinations =>

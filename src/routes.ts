@@ -74,7 +74,7 @@ export function routes(routeDeps: RouteDeps) {
     router.service(HoldService, holdService(deps), options);
     router.service(ReactionService, reactionService(deps), options);
     router.service(NotificationService, notificationService(deps), options);
-    router.service(BulkGrantService, bulkGrantService(deps, log, uploadIdleMs), options);
+    router.service(BulkGrantService, bulkGrantService(deps, uploadIdleMs), options);
     router.service(ActService, actService(deps), options);
     if (testClock) router.service(ClockService, clockService(deps), options);
     compileRules(router.handlers.map(({ method }) => method));

@@ -1,7 +1,14 @@
 /** The server process: serves the API, and ensures Temporal's schedules. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Registry } from "prom-client";
-import { compose, composeAccess, composeWorkflows, usedCertificates } from "./compose.ts";
+import { pickUpsOf } from "./bulk-grants/sources/definitions.ts";
+import {
+  compose,
+  composeAccess,
+  composeWorkflows,
+  readSources,
+  usedCertificates,
+} from "./compose.ts";
 import type { Deps } from "./hub/deps.ts";
 import { authenticateByHeader } from "./platform/auth/header.ts";
 import { type Config, readConfigToStart } from "./platform/config/config.ts";
@@ -122,12 +129,6 @@ export function createServer({
   };
 }
 
-/**
- * A larger tab of a spreadsheet is refused. It is parsed in one piece, for which all other calls
- * wait: less than 50 ms, even if each cell has one character.
- */
-const maxTabBytes = 2 ** 19;
-
 if (import.meta.main) await runProcess(main);
 
 /** Starts whether or not Temporal answers, and drains on a signal. */
@@ -136,14 +137,14 @@ async function main(): Promise<void> {
   const log = createLogger("server", config.logLevel);
   const stopTracing = await startTracing(config, "meguri-server", log);
   const workflows = composeWorkflows(config, log);
-  const { deps, close } = compose(config, workflows, log, { maxTabBytes });
+  const { deps, close } = compose(config, workflows, log);
   const { authenticate, certificates, keyAges, ...access } = composeAccess(config, log);
   const stopping = new AbortController();
   await endIfDifferent(workflows.link, deps.reader, stopping.signal);
   const registry = createProcessRegistry();
   const server = createServer({ deps, config, log, authenticate, certificates, registry });
   const lease = createLease(deps, "schedules", log);
-  const { pickUps } = deps.bulkSources;
+  const pickUps = pickUpsOf(readSources(config));
   const schedules = keepEnsuringSchedules(workflows, deps.reader, lease, pickUps);
   exportKeyAges(registry, { ...keyAges, ...workflows.keyAges });
   exportCertificateEnds(registry, usedCertificates(config, certificates));

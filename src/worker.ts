@@ -3,8 +3,8 @@ import { type NativeConnection, Worker, type WorkflowBundleOption } from "@tempo
 import { createActivities } from "../activities/index.ts";
 import { steps } from "../workflows/timing.ts";
 import { bulkTaskQueue } from "./bulk-grants/contract/bulk-grants.ts";
-import { compose, composeWorkflows, usedCertificates } from "./compose.ts";
-import type { Deps } from "./hub/deps.ts";
+import { composeWorker, composeWorkflows, usedCertificates } from "./compose.ts";
+import type { Deps, WorkerDeps } from "./hub/deps.ts";
 import { type Config, readConfigToStart } from "./platform/config/config.ts";
 import { runProcess } from "./platform/config/config-error.ts";
 import { createLogger, type Logger } from "./platform/observe/log.ts";
@@ -32,11 +32,11 @@ import { maxHeldGrants } from "./worker/slots.ts";
 import { createTemporalWatch } from "./worker/temporal-watch.ts";
 import { traceActivities } from "./worker/trace-activities.ts";
 
-interface WorkerDeps {
+interface WorkerParts {
   readonly connection: NativeConnection;
   readonly config: Pick<Config, "temporalNamespace" | "taskQueue" | "buildId" | "drainSeconds">;
   readonly bundle: WorkflowBundleOption;
-  readonly deps: Deps;
+  readonly deps: WorkerDeps;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -58,8 +58,8 @@ const monthEndPolls = 2;
  * shards of month ends, which have their own task queues and slots, so that they never delay a
  * reservation. They poll from `run` on.
  */
-export async function createWorker(workerDeps: WorkerDeps): Promise<Workers> {
-  const { connection, config, deps, metrics, log } = workerDeps;
+export async function createWorker(parts: WorkerParts): Promise<Workers> {
+  const { connection, config, deps, metrics, log } = parts;
   const options = {
     connection,
     namespace: config.temporalNamespace,
@@ -79,7 +79,7 @@ export async function createWorker(workerDeps: WorkerDeps): Promise<Workers> {
   } as const;
   const interceptors = { activity: [traceActivities, sealAnswers] };
   const workers = [
-    await Worker.create({ ...options, interceptors, ...mainOptions(workerDeps) }),
+    await Worker.create({ ...options, interceptors, ...mainOptions(parts) }),
     await Worker.create({
       ...options,
       interceptors,
@@ -121,7 +121,7 @@ const observeDone =
   };
 
 /** The options of the worker of the workflows and of the activities that people wait for. */
-const mainOptions = ({ config, bundle }: Pick<WorkerDeps, "config" | "bundle">) =>
+const mainOptions = ({ config, bundle }: Pick<WorkerParts, "config" | "bundle">) =>
   ({
     taskQueue: config.taskQueue,
     workflowBundle: bundle,
@@ -176,7 +176,7 @@ async function main(): Promise<void> {
   const workflows = composeWorkflows(config, log);
   exportKeyAges(metrics.registry, workflows.keyAges);
   exportCertificateEnds(metrics.registry, usedCertificates(config));
-  const { deps, close } = compose(config, workflows, log);
+  const { deps, close } = composeWorker(config, workflows, log);
   exportStore(metrics.registry, deps);
   const readyz = createWorkerReadiness({
     ...{ states, queues, readSdkMetrics, silenceMs },

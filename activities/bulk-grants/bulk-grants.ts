@@ -38,7 +38,7 @@ import {
   completeValidation,
   validateBlocks,
 } from "../../src/bulk-grants/use-cases/validate-blocks.ts";
-import type { Deps } from "../../src/hub/deps.ts";
+import type { Deps, WorkerDeps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
 import { bulkGrantTiming } from "../../workflows/timing.ts";
 import { checked } from "../checked.ts";
@@ -51,7 +51,7 @@ const maxFailedLines = 20;
 
 /** Each of these activities may be repeated. */
 export function bulkGrantActivities(
-  deps: Deps,
+  deps: WorkerDeps,
   { onBlock, onFailed }: Pick<Observers, "onBlock" | "onFailed">,
 ) {
   const onOutcome = ({ state }: BulkGrant) => {

@@ -24,7 +24,7 @@ import {
 } from "../../src/bulk-grants/use-cases/pick-up-sheet.ts";
 import { submitFromSource } from "../../src/bulk-grants/use-cases/submit-from-source.ts";
 import { writeRefusal } from "../../src/bulk-grants/use-cases/write-refusal.ts";
-import type { Deps } from "../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../src/hub/deps.ts";
 import type { Observers } from "../../src/hub/observers.ts";
 import { formatInstant } from "../../src/platform/words/month.ts";
 import { checked, readPayload } from "../checked.ts";
@@ -32,10 +32,10 @@ import { auditOf, starterOfRun } from "../operators.ts";
 import { heartbeatWhile } from "../steps.ts";
 
 /** The method that does what the runs do which submit from a source. */
-const submitMethod = "SubmitBulkGrantFromSource";
+const submitMethod = "SubmitBulkGrant";
 
 /** Each of these activities may be repeated, except for the report. */
-export function bulkSourceActivities(deps: Deps, { onFailed }: Pick<Observers, "onFailed">) {
+export function bulkSourceActivities(deps: WorkerDeps, { onFailed }: Pick<Observers, "onFailed">) {
   return {
     /** Submits a sheet from a source. Returns its name, in which `{date}` is replaced. */
     submitFromSource: checked(

@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { createActivities } from "../../activities/index.ts";
-import type { Deps } from "../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../src/hub/deps.ts";
 import type { GrantInput } from "../../src/reservations/contract/payloads.ts";
 import type { ReservationStep } from "../../src/reservations/contract/reservations.ts";
 import { noObservers } from "../../test/support/fixtures/no-observers.ts";
@@ -78,7 +78,7 @@ function fakeDeps() {
   };
   const program = { programId: "default", timeZone: "Asia/Tokyo" };
   const programs = { get: async () => program, read: async () => program };
-  return { deps: { clock, engine, programs } as unknown as Deps, clock, granted };
+  return { deps: { clock, engine, programs } as unknown as WorkerDeps, clock, granted };
 }
 
 /** After garbage collections, which return what earlier work has left. */

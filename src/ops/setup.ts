@@ -6,7 +6,8 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { compose, composeWorkflows } from "../compose.ts";
+import { pickUpsOf, type SourceDefinition } from "../bulk-grants/sources/definitions.ts";
+import { compose, composeWorkflows, readSources } from "../compose.ts";
 import type { Deps } from "../hub/deps.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { OperatorError, runProcess } from "../platform/config/config-error.ts";
@@ -35,6 +36,7 @@ import { compareTables, manageTables } from "./tables/manage-tables.ts";
  * answer for a minute.
  */
 export async function setup(config: Config, log: Logger): Promise<void> {
+  const sources = readSources(config);
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
   try {
@@ -43,9 +45,8 @@ export async function setup(config: Config, log: Logger): Promise<void> {
     await untilAnswered(() => setupTables(config, log), log);
     await untilAnswered(() => setupInstallation(workflows.link, deps), log);
     // Before the program, whose schedule has a search attribute that this registers.
-    const { pickUps } = deps.bulkSources;
-    await untilAnswered(() => ensureSchedules(workflows, deps.reader, pickUps), log);
-    await untilAnswered(() => setupProgram(deps), log);
+    await untilAnswered(() => ensureSchedules(workflows, deps.reader, pickUpsOf(sources)), log);
+    await untilAnswered(() => setupProgram(deps, sources), log);
   } finally {
     await close();
     await workflows.close();
@@ -115,9 +116,13 @@ export async function setupTables(
 }
 
 /** Creates the program `default`, in which the sources may grant that are configured for it. */
-export async function setupProgram(deps: Deps): Promise<void> {
+export async function setupProgram(
+  deps: Deps,
+  definitions: readonly SourceDefinition[] = [],
+): Promise<void> {
   if (await deps.reader.get(programRef(defaultProgramId))) return;
-  const sources = deps.bulkSources.namesFor(defaultProgramId).toSorted();
+  const own = definitions.filter(({ programs }) => programs.includes(defaultProgramId));
+  const sources = own.map(({ name }) => name).toSorted();
   await createProgram(deps, {
     programId: defaultProgramId,
     timeZone: defaultTimeZone,

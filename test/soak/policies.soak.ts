@@ -212,7 +212,6 @@ test("each process uses all that its policy allows, and nothing else", async () 
   const { retrying: client, close } = createClients({ endpoint: dynamo.endpoint, region: "local" });
   const behind = { client, tableName: tableName(env.MEGURI_TABLE_PREFIX ?? "") };
   s3.put("in/job.csv", "user_id,points,reason\ncem,5,r\n");
-  s3.put("in/asked.csv", "user_id,points,reason\nann,5,r\n");
   s3.put("in/new.csv", "user_id,points,reason\nbob,5,r\n");
   s3.put("in/wrong.csv", "user_id,points,reason\nbob,many,r\n");
   const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);

@@ -6,7 +6,7 @@ import { MockActivityEnvironment } from "@temporalio/testing";
 import { DefaultLogger } from "@temporalio/worker";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Activities, createActivities } from "../../activities/index.ts";
-import type { Deps } from "../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../src/hub/deps.ts";
 import type { PageRequest } from "../../src/platform/ports/pages.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
@@ -39,7 +39,7 @@ async function failureOf(
     engine: { transact: () => Promise.reject(error) },
     reader: { dueAccounts: () => Promise.reject(error) },
     background: () => {},
-  } as unknown as Deps;
+  } as unknown as WorkerDeps;
   const activities = createActivities({ deps, ...noObservers });
   const environment = new MockActivityEnvironment(
     {},
@@ -103,7 +103,7 @@ test("an attempt to grant ends when the store is silent, before it can time out"
     programs: { read: hangs },
     clock: { now: async () => ({ calendar: Date.now(), wall: Date.now() }) },
     storeSilenceMs: () => silenceMs,
-  } as unknown as Deps;
+  } as unknown as WorkerDeps;
   const { grantWhenDue } = createActivities({ deps, ...noObservers });
   // For an hour to come, it counts as due just now: nothing but the silence ends the attempt.
   const environment = new MockActivityEnvironment({
@@ -183,7 +183,7 @@ test("a verification continues after the last heartbeat, inside a ledger", async
     programs: { get: async () => program },
     clock: { now: async () => ({ calendar: 0, wall: 0 }) },
     reader,
-  } as unknown as Deps;
+  } as unknown as WorkerDeps;
   const { sweepSegment } = createActivities({ deps, ...noObservers });
   const job = { kind: "verify-program", program_id: "p", job_id: "j" };
   const input = { ...job, segment: 0, segments: 1 };

@@ -12,7 +12,7 @@ import { basename } from "node:path";
 import { Worker } from "@temporalio/worker";
 import { beforeAll, expect, test } from "vitest";
 import { createActivities } from "../../activities/index.ts";
-import type { Deps } from "../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../src/hub/deps.ts";
 import { workflowTypes } from "../../src/platform/contract/workflow-types.ts";
 import { noObservers } from "../support/fixtures/no-observers.ts";
 import { historiesFolder, recordHistories } from "../support/fixtures/record-histories.ts";
@@ -142,7 +142,7 @@ const unrecorded = [
 
 test("no workflow uses an answer of any activity without its seal", async () => {
   const unsealed = unsealedHistories();
-  const activities = createActivities({ deps: {} as Deps, ...noObservers });
+  const activities = createActivities({ deps: {} as WorkerDeps, ...noObservers });
   const known = [...unsealed.keys(), ...unrecorded].toSorted();
   expect(known).toEqual(Object.keys(activities).toSorted());
   const histories = [...unsealed].map(([workflowId, history]) => ({ workflowId, history }));

@@ -1,7 +1,7 @@
 /** Tests with Temporal's own retries that an outage within a page loses nothing that was done. */
 import { NativeConnection } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Deps } from "../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../src/hub/deps.ts";
 import { createLogger } from "../../src/platform/observe/log.ts";
 import type { TransactionRequest } from "../../src/platform/ports/engine.ts";
 import type { PageRequest } from "../../src/platform/ports/pages.ts";
@@ -58,7 +58,7 @@ function storeWithOutage(userIds: readonly string[], awayAt: number) {
   const clock = { now: async () => ({ calendar: 0, wall: 0 }) };
   const paceSweep = async () => {};
   const deps = { engine, reader, clock, paceSweep, programs: { get: async () => program } };
-  return { deps: deps as unknown as Deps, expired };
+  return { deps: deps as unknown as WorkerDeps, expired };
 }
 
 const idOf = (userId: string) => accountRef("p", userId).id;

@@ -3,7 +3,7 @@ import { MockActivityEnvironment } from "@temporalio/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createActivities } from "../../activities/index.ts";
 import { notifyMember } from "../../src/feed/use-cases/notifications/notify.ts";
-import type { Deps } from "../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../src/hub/deps.ts";
 import { shardOf } from "../../src/platform/dynamodb/codec.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
@@ -54,19 +54,19 @@ test("a reservation and a bulk grant of frozen accounts are counted once each", 
 test("each file that a pick-up reports is counted by its reason", async () => {
   const onFailed = vi.fn();
   const reporter = { sendPickUp: async () => {} };
-  const deps = { reporter } as unknown as Deps;
+  const deps = { reporter } as unknown as WorkerDeps;
   const { reportPickUp } = createActivities({ deps, ...noObservers, onFailed });
   await new MockActivityEnvironment().run(reportPickUp, {
     program_id: "shop",
     files: [
       { source: "in/a.csv", reason: "EMPTY_SHEET", message: "it has no rows" },
-      { source: "in/b.csv", reason: "SOURCE_UNAVAILABLE", message: "away" },
+      { source: "in/b.csv", reason: "NOT_MOVED", message: "away" },
     ],
     more_count: 0,
   });
   expect(onFailed.mock.calls).toEqual([
     ["pick_up", "EMPTY_SHEET"],
-    ["pick_up", "SOURCE_UNAVAILABLE"],
+    ["pick_up", "NOT_MOVED"],
   ]);
 });
 

@@ -18,10 +18,6 @@ export interface RequiredFields {
   readonly "meguri.bulkgrants.v1.ResumeBulkGrantRequest": "bulkGrantId";
   readonly "meguri.bulkgrants.v1.RetryBulkGrantRequest": "bulkGrantId";
   readonly "meguri.bulkgrants.v1.ReverseBulkGrantRequest": "bulkGrantId" | "reversedBulkGrantId";
-  readonly "meguri.bulkgrants.v1.SubmitBulkGrantFromSourceRequest":
-    | "bulkGrantId"
-    | "source"
-    | "path";
   readonly "meguri.bulkgrants.v1.SubmitBulkGrantRequest": "bulkGrantId" | "content";
   readonly "meguri.bulkgrants.v1.UploadBulkGrantRequest": "content";
   readonly "meguri.bulkgrants.v1.UploadBulkGrantRequest.Header": "bulkGrantId";

@@ -1,6 +1,6 @@
 /** Signs in to Google's APIs as a service account, and repeats the calls that may be repeated. */
 import { readFileSync } from "node:fs";
-import type { auth } from "@googleapis/sheets";
+import type { auth } from "@googleapis/drive";
 import { z } from "zod";
 
 const googleTokenUrl = "https://oauth2.googleapis.com/token";
@@ -15,10 +15,8 @@ const serviceAccountKey = z.object({
 
 type ServiceAccountKey = z.output<typeof serviceAccountKey>;
 
-/** Reads and writes the files that are shared with the service account. */
-export const driveScope = "https://www.googleapis.com/auth/drive";
-/** Reads and writes the spreadsheets that are shared with the service account. */
-export const sheetsScope = "https://www.googleapis.com/auth/spreadsheets";
+/** Reads and writes the files and spreadsheets that are shared with the service account. */
+const scopes = ["https://www.googleapis.com/auth/drive"];
 
 /** The longest time for one answer, in ms, after which the call may be tried again. */
 const timeoutMs = 30_000;
@@ -38,12 +36,11 @@ type ServiceAccountClass = typeof auth.JWT;
 export function signIn(
   ServiceAccount: ServiceAccountClass,
   key: ServiceAccountKey,
-  scope: string,
 ): InstanceType<ServiceAccountClass> {
   return new ServiceAccount({
     email: key.client_email,
     key: key.private_key,
-    scopes: [scope],
+    scopes,
     transporterOptions: {
       timeout: timeoutMs,
       retryConfig: { retry: maxRetries, maxRetryDelay: maxRetryDelayMs, shouldRetry },

@@ -17,8 +17,6 @@ export interface DriveFolder {
   readonly folderId: string;
   /** Another address than Google's, which the client of Drive forgets for uploads. */
   readonly rootUrl: string | undefined;
-  /** Absent: spreadsheets of any size are read. */
-  readonly maxTabBytes?: number | undefined;
   /** The folders that are being found or made now, by name. */
   readonly findings: Map<Folder, Promise<string>>;
 }

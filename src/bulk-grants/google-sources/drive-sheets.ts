@@ -92,14 +92,14 @@ async function readSheet(folder: DriveFolder, listed: ListedSheet): Promise<Driv
  * whoever opens it gets the error.
  */
 async function readSpreadsheet(
-  { sheets: api, maxTabBytes }: DriveFolder,
+  { sheets: api }: DriveFolder,
   { id, path, url }: ListedSheet,
 ): Promise<DriveSheet> {
   const sheet = { id, path, url, isSpreadsheet: true };
   try {
     const tab = await firstTab({ api, spreadsheetId: id });
     if (!tab) throw noGrid(path);
-    const csv = await readTab({ api, spreadsheetId: id, maxTabBytes }, tab);
+    const csv = await readTab({ api, spreadsheetId: id }, tab);
     const sha256 = createHash("sha256");
     for await (const bytes of csv()) sha256.update(bytes);
     return { ...sheet, version: versionOf(sha256.digest("hex")), open: csv };

@@ -7,7 +7,7 @@ import type { SheetAddress } from "../rules/bulk-grant.ts";
 import type { DefinitionOf } from "../sources/definitions.ts";
 import { type Folder, namesIn } from "../sources/files.ts";
 import type { FaultyFile, OpenFile, Source, SourceFile, VersionedFile } from "../sources/source.ts";
-import { answerOf, driveScope, readServiceAccountKey, signIn } from "./auth.ts";
+import { answerOf, readServiceAccountKey, signIn } from "./auth.ts";
 import { writeErrorsFile } from "./drive-errors.ts";
 import { type DriveFolder, readChildren, sharedDrives, subfolder } from "./drive-folder.ts";
 import { sheetsOf, versionsOf } from "./drive-sheets.ts";
@@ -27,9 +27,8 @@ const defaultQuietMinutes = 5;
  * named `*.csv` directly in it; Drive shows a file only when its upload is complete. Names need not
  * be unique in Drive, so a file is named by its name and version, and files of one name and content
  * are one. Throws when the key file cannot be used; does not call Google yet.
- * Spreadsheets with a first tab of more than `maxTabBytes` are refused.
  */
-export function createDriveSource(definition: Definition, maxTabBytes?: number): Source {
+export function createDriveSource(definition: Definition): Source {
   const { folder_id: folderId, key_file, endpoint } = definition;
   const quietMs = (definition.quiet_minutes ?? defaultQuietMinutes) * 60_000;
   const key = readServiceAccountKey(key_file);
@@ -37,7 +36,7 @@ export function createDriveSource(definition: Definition, maxTabBytes?: number):
     const { auth, drive } = await import("@googleapis/drive");
     const { sheets } = await import("@googleapis/sheets");
     const account = {
-      auth: signIn(auth.JWT, key, driveScope),
+      auth: signIn(auth.JWT, key),
       ...(endpoint !== undefined && { rootUrl: endpoint }),
     };
     return {
@@ -45,7 +44,6 @@ export function createDriveSource(definition: Definition, maxTabBytes?: number):
       sheets: sheets({ version: "v4", ...account }),
       folderId,
       rootUrl: endpoint,
-      maxTabBytes,
       findings: new Map(),
     };
   };

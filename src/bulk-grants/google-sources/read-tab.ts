@@ -1,9 +1,7 @@
 /** Reads the rows of a tab of a spreadsheet, as CSV. */
-import type { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import type { sheets_v4 } from "@googleapis/sheets";
 import { stringify } from "csv-stringify/sync";
-import { DomainError } from "../../platform/words/errors.ts";
 import { maxRows } from "../rules/sheet.ts";
 import { answerOf } from "./auth.ts";
 import { type SpreadsheetRef, type Tab, tabRange } from "./tabs.ts";
@@ -16,11 +14,10 @@ const maxExact = 10 ** 15;
 /**
  * Reads the rows of a tab in one request, so that nobody can insert or delete rows between two
  * halves. Values come unformatted: a cell that shows 1,000 has the points 1000. Returns what yields
- * their bytes in CSV, each time from the beginning. Refusal: LIMIT_EXCEEDED when Google's answer
- * has more bytes than the reader takes.
+ * their bytes in CSV, each time from the beginning.
  */
 export async function readTab(
-  { api, spreadsheetId, maxTabBytes }: SpreadsheetRef,
+  { api, spreadsheetId }: SpreadsheetRef,
   { title, rowCount, columnCount }: Tab,
 ): Promise<() => AsyncIterable<Uint8Array>> {
   // A header, all rows that are allowed, and one more, which shows that there are too many.
@@ -33,28 +30,8 @@ export async function readTab(
     dateTimeRenderOption: "FORMATTED_STRING",
     prettyPrint: false,
   };
-  const get = api.spreadsheets.values.get(params, { responseType: "stream" });
-  const json = await contentOf(await answerOf<Readable>(get), maxTabBytes);
-  const { values = [] }: sheets_v4.Schema$ValueRange = JSON.parse(json);
+  const { values } = await answerOf(api.spreadsheets.values.get(params));
   return () => toCsv(values ?? []);
-}
-
-async function contentOf(answer: Readable, maxBytes = Number.POSITIVE_INFINITY): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) {
-      throw new DomainError(
-        "LIMIT_EXCEEDED",
-        `the tab has more than ${maxBytes} bytes, too many for a call; start the workflow ` +
-          "bulkGrantFromSource, or let a pick-up take it",
-        { limit: String(maxBytes) },
-      );
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 /**

@@ -6,8 +6,6 @@ import { answerOf } from "./auth.ts";
 export interface SpreadsheetRef {
   readonly api: sheets_v4.Sheets;
   readonly spreadsheetId: string;
-  /** Absent: tabs of any size are read. */
-  readonly maxTabBytes?: number | undefined;
 }
 
 /** A tab, with the size of its grid. */

@@ -155,17 +155,13 @@ export interface RefusedSheet {
   readonly movedTo?: string | undefined;
 }
 
-/** The configured places from which rows come, by name. */
+/** The configured places from which rows come, by name. Only workers read and write them. */
 export interface BulkSources {
   /**
    * Opens a file whose rows are to be granted in a program. Throws INVALID_REQUEST when there is no
    * source or no file of this name, and PERMISSION_DENIED when the source may not grant there.
    */
   open(source: string, programId: string): Promise<OpenSource>;
-  /** The names of the sources that are configured for a program. */
-  namesFor(programId: string): readonly string[];
-  /** The configured sources whose new files are picked up. */
-  readonly pickUps: readonly PickUpSource[];
   /** Lists a page of the new files of a source: names to be given to `open` and `move`. */
   listNew(sourceName: string, cursor?: string): Promise<Page<NewFile>>;
   /**
@@ -206,6 +202,7 @@ interface NewFile {
   readonly title: string;
 }
 
+/** A source whose new files are picked up. */
 export interface PickUpSource {
   readonly name: string;
   readonly programId: string;
@@ -215,7 +212,7 @@ export interface PickUpSource {
 }
 
 /** Rows that come as bytes of CSV. */
-export interface OpenSource {
+interface OpenSource {
   /** The caller that submits the sheets of this source. */
   readonly identity: string;
   readonly csv: AsyncIterable<Uint8Array>;

@@ -25,11 +25,15 @@ export interface Workflows extends reservations.Workflows {
 export interface Deps extends reservations.Deps {
   readonly sheets: SheetStore;
   readonly bulkGrantStreams: BulkGrantStreams;
-  readonly bulkSources: BulkSources;
   readonly reporter: Reporter;
   readonly approvalTimes: ApprovalTimes;
   /** The pace of the rows of this process, in which all bulk grants have the same share. */
   readonly awaitRowSlot: Pace;
   readonly reader: Reader;
   readonly workflows: Workflows;
+}
+
+/** The dependencies of a worker. Servers have no keys and no rights of the sources. */
+export interface WorkerDeps extends Deps {
+  readonly bulkSources: BulkSources;
 }

@@ -1,6 +1,5 @@
 /** The handlers of the BulkGrantService. */
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type { Logger } from "pino";
 import {
   type BulkGrantService,
   ListBulkGrantActionsRequestSchema,
@@ -45,7 +44,6 @@ import { bulkGrantSubmissions } from "./submissions.ts";
 /** The handlers of all methods. An upload ends when nothing arrives within `uploadIdleMs`. */
 export function bulkGrantService(
   deps: Deps,
-  log: Logger,
   uploadIdleMs: number,
 ): ServiceImpl<typeof BulkGrantService> {
   type Change = (deps: Deps, change: BulkGrantChange) => Promise<BulkGrant>;
@@ -55,7 +53,7 @@ export function bulkGrantService(
       bulkGrant: await fromBulkGrant(deps, await change(deps, toChange(request, context))),
     });
   return {
-    ...bulkGrantSubmissions(deps, log, uploadIdleMs),
+    ...bulkGrantSubmissions(deps, uploadIdleMs),
     ...bulkGrantStreams(deps),
 
     getBulkGrant: async (request) =>

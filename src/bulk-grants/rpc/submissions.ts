@@ -1,7 +1,6 @@
 /** The handlers of the BulkGrantService that take the rows of a sheet, and uploads as streams. */
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type { Logger } from "pino";
 import type {
   BulkGrantService,
   CheckSheetRequest,
@@ -22,22 +21,14 @@ import type { NewRow, SheetContent } from "../use-cases/read-rows.ts";
 import { reverseBulkGrant } from "../use-cases/reverse.ts";
 import { type Submitted, submitBulkGrant } from "../use-cases/submit.ts";
 import { fromBulkGrant, fromCheck, toName } from "./messages.ts";
-import { createSourceReads } from "./source-reads.ts";
 
-type Submissions =
-  | "uploadBulkGrant"
-  | "submitBulkGrant"
-  | "submitBulkGrantFromSource"
-  | "checkSheet"
-  | "reverseBulkGrant";
+type Submissions = "uploadBulkGrant" | "submitBulkGrant" | "checkSheet" | "reverseBulkGrant";
 
-/** The handlers. An upload, or the read of a source, ends when nothing arrives within `idleMs`. */
+/** The handlers. An upload ends when nothing arrives within `idleMs`. */
 export function bulkGrantSubmissions(
   deps: Deps,
-  log: Logger,
   idleMs: number,
 ): Pick<ServiceImpl<typeof BulkGrantService>, Submissions> {
-  const useSource = createSourceReads(deps, log, idleMs);
   return {
     async uploadBulkGrant(requests, context) {
       const contents = contentsOf(requests, context.signal, idleMs);
@@ -53,16 +44,6 @@ export function bulkGrantSubmissions(
     async submitBulkGrant(request, context) {
       const submission = toSubmission(request, context);
       return toResponse(deps, await submitBulkGrant(deps, submission, toContent(request)));
-    },
-
-    async submitBulkGrantFromSource(request, context) {
-      const submission = toSubmission(request, context);
-      const source = `${request.source}/${request.path}`;
-      const file = { name: request.source, source, programId: submission.programId };
-      const submitted = await useSource(file, context.signal, ({ csv, url: sourceUrl }) =>
-        submitBulkGrant(deps, { ...submission, source, sourceUrl }, { csv }),
-      );
-      return toResponse(deps, submitted);
     },
 
     checkSheet: async (request) => ({

@@ -52,13 +52,6 @@ export function createBulkSources(
       }
       return { identity: definition.identity, ...(await opened.open(file)) };
     },
-    namesFor: (programId) =>
-      definitions.filter(({ programs }) => programs.includes(programId)).map(({ name }) => name),
-    pickUps: definitions.flatMap(({ name, pick_up }) =>
-      pick_up
-        ? { name, programId: pick_up.program_id, cron: pick_up.cron, timeZone: pick_up.time_zone }
-        : [],
-    ),
     async listNew(sourceName, cursor) {
       const { source, definition } = named(sourceName);
       let page = await source.listNew(cursor);

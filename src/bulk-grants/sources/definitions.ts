@@ -8,6 +8,7 @@ import {
   s3,
 } from "../../platform/objects/definitions.ts";
 import { timeZoneOf } from "../../platform/words/time-zone.ts";
+import type { PickUpSource } from "../ports/bulk-grants.ts";
 
 /** When new files are picked up, and for which program. */
 const pickUp = z.strictObject({
@@ -25,42 +26,23 @@ const source = {
   pick_up: pickUp.optional(),
 };
 
-const google = {
-  /** The path of a service account's key file in JSON, as the Google Cloud console makes it. */
-  key_file: z.string().min(1),
-  /** Another address than Google's, such as that of a private gateway. */
-  endpoint: z.url({ protocol: /^https?$/ }).optional(),
-};
-
-/** An id as it stands in the address of a file, a folder or a spreadsheet. */
-const googleId = z.string().regex(/^[\w-]{1,128}$/);
-
 /** A folder of Google Drive that is shared with the service account as an editor. */
 const drive = z.strictObject({
   ...named,
   ...source,
-  ...google,
   type: z.literal("drive"),
-  folder_id: googleId,
+  /** As it stands in the address of the folder. */
+  folder_id: z.string().regex(/^[\w-]{1,128}$/),
+  /** The path of a service account's key file in JSON, as the Google Cloud console makes it. */
+  key_file: z.string().min(1),
+  /** Another address than Google's, such as that of a private gateway. */
+  endpoint: z.url({ protocol: /^https?$/ }).optional(),
   /** A spreadsheet that was changed less than this many minutes ago is left to the next pick-up. */
   quiet_minutes: z.int().min(1).max(1_440).optional(),
 });
 
-/**
- * A spreadsheet of Google Sheets that is shared with the service account as an editor. It has no
- * new files, because its tabs are not moved.
- */
-const sheet = z.strictObject({
-  ...named,
-  ...source,
-  ...google,
-  type: z.literal("sheet"),
-  spreadsheet_id: googleId,
-  pick_up: z.never().optional(),
-});
-
 const definition = z
-  .discriminatedUnion("type", [folder.extend(source), s3.extend(source), drive, sheet])
+  .discriminatedUnion("type", [folder.extend(source), s3.extend(source), drive])
   .superRefine(({ name, programs, pick_up }, context) => {
     if (!pick_up || programs.includes(pick_up.program_id)) return;
     const message = `${pick_up.program_id} is none of the programs of ${name}`;
@@ -75,6 +57,14 @@ export type DefinitionOf<T extends SourceDefinition["type"]> = Extract<
   SourceDefinition,
   { readonly type: T }
 >;
+
+/** The sources whose new files are picked up, and when. */
+export const pickUpsOf = (definitions: readonly SourceDefinition[]): PickUpSource[] =>
+  definitions.flatMap(({ name, pick_up }) =>
+    pick_up
+      ? { name, programId: pick_up.program_id, cron: pick_up.cron, timeZone: pick_up.time_zone }
+      : [],
+  );
 
 /** Returns the configured sources, as readDefinitions does. */
 export const readSourceDefinitions = (path: string | undefined): readonly SourceDefinition[] =>

@@ -7,9 +7,9 @@ import type { SheetAddress } from "../rules/bulk-grant.ts";
 import type { Folder } from "./files.ts";
 
 /**
- * One configured source. A path is that of a file in the source; a Google spreadsheet has its tabs
- * as files. Methods throw DomainError INVALID_REQUEST when no file has this path, and any other
- * error as it comes, because Temporal retries it.
+ * One configured source. A path is that of a file in the source. Methods throw DomainError
+ * INVALID_REQUEST when no file has this path, and any other error as it comes, because Temporal
+ * retries it.
  */
 export interface Source {
   /**
@@ -19,7 +19,7 @@ export interface Source {
   open(file: SourceFile): Promise<OpenFile>;
   /**
    * Lists up to 100 files that are not moved yet, in an order that does not change. A page may be
-   * empty while it has a cursor. A spreadsheet has no files.
+   * empty while it has a cursor.
    */
   listNew(cursor?: string): Promise<Page<VersionedFile>>;
   /**

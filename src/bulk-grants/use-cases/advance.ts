@@ -4,7 +4,7 @@ import type { Instant } from "../../platform/words/month.ts";
 import type { Milliseconds } from "../../platform/words/units.ts";
 import { bulkGrantWorkflowId } from "../contract/bulk-grants.ts";
 import type { BulkGrantReport } from "../ports/bulk-grants.ts";
-import type { Deps } from "../ports/deps.ts";
+import type { Deps, WorkerDeps } from "../ports/deps.ts";
 import {
   type BulkGrant,
   type BulkGrantName,
@@ -135,7 +135,7 @@ const reportOf = (bulkGrant: BulkGrant, kind: BulkGrantReport["kind"]): BulkGran
 
 /** Writes the failed rows back to the source, and keeps where they are. May be repeated. */
 export async function writeFailuresToSource(
-  deps: Pick<Deps, "engine" | "reader" | "bulkSources">,
+  deps: Pick<WorkerDeps, "engine" | "reader" | "bulkSources">,
   name: BulkGrantName,
 ): Promise<void> {
   const bulkGrant = await readBulkGrant(deps, name);

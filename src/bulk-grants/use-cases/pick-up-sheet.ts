@@ -5,7 +5,7 @@ import type { Caller } from "../../platform/words/caller.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Instant } from "../../platform/words/month.ts";
 import type { PickUpReport } from "../ports/bulk-grants.ts";
-import type { Deps } from "../ports/deps.ts";
+import type { Deps, WorkerDeps } from "../ports/deps.ts";
 import { type BulkGrantName, finalStates, type SheetAddress } from "../rules/bulk-grant.ts";
 import { bulkGrantIdRule, isBulkGrantId } from "../rules/bulk-grant-id.ts";
 import { changeBulkGrant } from "./bulk-grant-record.ts";
@@ -103,7 +103,7 @@ interface MovedSheet {
  * messages lead there. Returns where; undefined when the sheet is not there any more.
  */
 export async function moveSheet(
-  deps: Pick<Deps, "engine" | "bulkSources">,
+  deps: Pick<WorkerDeps, "engine" | "bulkSources">,
   { source, to, bulkGrant }: MovedSheet,
 ): Promise<SheetAddress | undefined> {
   const movedTo = await deps.bulkSources.move(source, to);

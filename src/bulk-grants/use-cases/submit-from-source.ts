@@ -2,7 +2,7 @@
 
 import { asService } from "../../platform/words/caller.ts";
 import { maxTitleBytes, readDisplayText } from "../../platform/words/display-text.ts";
-import type { Deps } from "../ports/deps.ts";
+import type { WorkerDeps } from "../ports/deps.ts";
 import { requireBulkGrantId } from "../rules/bulk-grant-id.ts";
 import { type Submission, type Submitted, submitBulkGrant } from "./submit.ts";
 
@@ -12,7 +12,7 @@ import { type Submission, type Submitted, submitBulkGrant } from "./submit.ts";
  * source may not grant in the program, those of the sheet, and those of `submitBulkGrant`.
  */
 export async function submitFromSource(
-  deps: Parameters<typeof submitBulkGrant>[0] & Pick<Deps, "bulkSources">,
+  deps: Parameters<typeof submitBulkGrant>[0] & Pick<WorkerDeps, "bulkSources">,
   submission: Omit<Submission, "submitter" | "sourceUrl" | "reversedBulkGrantId"> & {
     readonly source: string;
   },

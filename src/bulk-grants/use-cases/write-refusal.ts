@@ -2,7 +2,7 @@
 
 import { DomainError } from "../../platform/words/errors.ts";
 import type { SheetCells } from "../ports/bulk-grants.ts";
-import type { Deps } from "../ports/deps.ts";
+import type { WorkerDeps } from "../ports/deps.ts";
 import type { BulkGrantName, SheetAddress } from "../rules/bulk-grant.ts";
 import { checkSheet } from "./check-sheet.ts";
 import { bulkGrantIdIn } from "./read-sheet.ts";
@@ -22,7 +22,7 @@ const header = ["line", "user_id", "error_code", "error"];
  * sheet is right, or cannot be opened. Returns where. May be repeated.
  */
 export async function writeRefusal(
-  deps: Pick<Deps, "reader" | "clock" | "bulkSources">,
+  deps: Pick<WorkerDeps, "reader" | "clock" | "bulkSources">,
   sheet: RefusedSheet,
 ): Promise<SheetAddress> {
   const { bulkGrantId, source, reason, message } = sheet;
@@ -37,7 +37,7 @@ export async function writeRefusal(
 
 /** The first problems of a sheet that cannot be read; none of a sheet that can. */
 async function problemsOf(
-  deps: Pick<Deps, "reader" | "clock" | "bulkSources">,
+  deps: Pick<WorkerDeps, "reader" | "clock" | "bulkSources">,
   { programId, bulkGrantId: nameOfFile, source, reason }: RefusedSheet,
 ): Promise<SheetCells[]> {
   if (reason !== "INVALID_REQUEST") return [];

@@ -296,13 +296,6 @@ const table = {
     meaning: "Temporal gave no answer. The change may or may not be stored.",
     advice: sameId,
   },
-  SOURCE_UNAVAILABLE: {
-    code: "UNAVAILABLE",
-    retryable: true,
-    retryDelayMs: 10_000,
-    meaning: "The source of a sheet failed or gave no answer. Nothing is stored.",
-    advice: sameId,
-  },
   DESTINATION_UNAVAILABLE: {
     code: "UNAVAILABLE",
     retryable: true,

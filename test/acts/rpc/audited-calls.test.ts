@@ -2,6 +2,7 @@
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Level } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { submitFromSource } from "../../../src/bulk-grants/use-cases/submit-from-source.ts";
 import { audited } from "../../../src/gen/meguri/access/v1/access_pb.ts";
 import { Act_Via as Via } from "../../../src/gen/meguri/acts/v1/act_pb.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
@@ -32,7 +33,7 @@ beforeAll(async () => {
   scenarios = {
     ...pointsScenarios(server),
     ...reservationScenarios(server),
-    ...bulkGrantScenarios(server, sources),
+    ...bulkGrantScenarios(server),
   };
 });
 afterAll(async () => {
@@ -106,7 +107,7 @@ test("the act of a revision without a source names the source before", async () 
   const { bulkGrants } = server.clientsOf("ops");
   const name = { programId, bulkGrantId: "unsourced" };
   await sources.put("first.csv", ["u1,5"]);
-  await bulkGrants.submitBulkGrantFromSource({ ...name, source: "nightly", path: "first.csv" });
+  await submitFromSource(server.deps, { ...name, source: "nightly/first.csv" });
   await completeCheck(server, name.bulkGrantId, programId);
   await bulkGrants.cancelBulkGrant(name);
   const value = { rows: [{ userId: "u1", points: 6n }] };

@@ -3,7 +3,6 @@ import { generateKeyPairSync } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createDriveSource } from "../../../src/bulk-grants/google-sources/drive.ts";
-import { createSheetSource } from "../../../src/bulk-grants/google-sources/sheet.ts";
 import { type GoogleServer, startGoogleServer } from "../../support/servers/google-server.ts";
 
 let google: GoogleServer;
@@ -18,24 +17,17 @@ afterEach(() => google.close());
 
 const driveSource = (key_file = google.keyFile) =>
   createDriveSource({ folder_id: folderId, key_file, endpoint: google.endpoint });
-const sheetSource = () =>
-  createSheetSource({
-    spreadsheet_id: "spreadsheet-1",
-    key_file: google.keyFile,
-    endpoint: google.endpoint,
-  });
 const requestsTo = (line: string) => google.requests.filter((one) => one === line);
 
 describe("a token", () => {
-  test("is fetched once for many calls, with the scope of the kind", async () => {
+  test("is fetched once for many calls, of Drive and of Sheets", async () => {
     const source = driveSource();
+    google.addSpreadsheet({ name: "Spring", folderId, rows: [["user_id"]] });
     await source.listNew();
     await source.move({ path: "spring.csv" }, "done");
-    google.spreadsheet.addTab("Spring", [["user_id"]]);
-    await text((await sheetSource().open({ path: "Spring" })).csv);
+    expect(await text((await source.open({ path: "Spring" })).csv)).toBe("user_id\n");
     expect(google.claims.map(({ scope }) => scope)).toEqual([
       "https://www.googleapis.com/auth/drive",
-      "https://www.googleapis.com/auth/spreadsheets",
     ]);
   });
 

@@ -1,10 +1,8 @@
-/** Tests submissions in one request: over gRPC, as a browser and as curl, and from a source. */
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+/** Tests submissions in one request, over gRPC, as a browser and as curl, and by a source. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeFailuresToSource } from "../../../src/bulk-grants/use-cases/advance.ts";
 import { moveSheet } from "../../../src/bulk-grants/use-cases/pick-up-sheet.ts";
+import { submitFromSource } from "../../../src/bulk-grants/use-cases/submit-from-source.ts";
 import { BulkGrant_State as State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import {
@@ -13,32 +11,25 @@ import {
   sheet,
   uploadCsv,
 } from "../../support/fixtures/bulk-grant-calls.ts";
+import { createSourceFolder, type SourceFolder } from "../../support/fixtures/source-folder.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
 const origin = "https://staff.example";
 
-let root: string;
+let folder: SourceFolder;
 let server: TestServer;
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "meguri-submissions-"));
-  const path = join(root, "files");
-  await mkdir(path);
-  await writeFile(join(root, "secret.csv"), sheet("x,1,"));
-  await symlink(join(root, "secret.csv"), join(path, "link.csv"));
-  const nightly = { name: "nightly", identity: "nightly-batch", type: "folder", path };
-  const gone = { ...nightly, name: "gone", path: join(root, "gone") };
-  const sources = [nightly, gone].map((source) => ({ ...source, programs: ["default"] }));
-  const file = join(root, "sources.json");
-  await writeFile(file, JSON.stringify({ sources }));
-  server = await startServer({ env: { MEGURI_BULK_SOURCES: file, MEGURI_CORS_ORIGINS: origin } });
+  folder = await createSourceFolder();
+  server = await startServer({ env: { ...folder.env, MEGURI_CORS_ORIGINS: origin } });
   await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
-  await server.programs.createProgram({ programId: "cafe" });
+  const { programId } = folder;
+  await server.programs.createProgram({ programId, bulkRules: { sources: ["nightly"] } });
 });
 afterAll(async () => {
   await server.stop();
-  await rm(root, { recursive: true });
+  await folder.delete();
 });
 
 const csvOf = (csv: string | Uint8Array) => ({ case: "csv", value: Buffer.from(csv) }) as const;
@@ -145,66 +136,25 @@ describe("in JSON over HTTP/1.1", () => {
   });
 });
 
-describe("SubmitBulkGrantFromSource", () => {
-  const submit = (bulkGrantId: string, path: string, more: object = {}) =>
-    server.bulkGrants.submitBulkGrantFromSource({ bulkGrantId, source: "nightly", path, ...more });
-
-  test("submits a file as its caller, who cannot approve it", async () => {
-    await writeFile(join(root, "files", "spring.csv"), sheet("s1,5,", "s2,7,"));
-    const first = await submit("sourced", "spring.csv", { title: "春" });
-    expect(first).toMatchObject({
-      ...{ replayed: false, revision: 1 },
-      bulkGrant: {
-        ...{ rowCount: 2, title: "春", source: "nightly/spring.csv" },
-        submitter: { service: "tests", subject: "tests" },
-      },
-    });
-    expect(first.bulkGrant?.starter).toBeUndefined();
-    expect(await submit("sourced", "spring.csv")).toMatchObject({ replayed: true, revision: 1 });
-    const { digest } = await completeCheck(server, "sourced");
-    const own = server.bulkGrants.approveBulkGrant({ bulkGrantId: "sourced", digest });
-    expect(await reasonOf(own)).toBe("SELF_APPROVAL");
+test("a sheet of a source says who submitted it, where it is, and its failed rows", async () => {
+  const { deps } = server;
+  const name = { programId: folder.programId, bulkGrantId: "places" };
+  await folder.put("places.csv", ["p1,5", "p1,5"]);
+  await submitFromSource(deps, { ...name, source: "nightly/places.csv" });
+  const read = () => server.bulkGrants.getBulkGrant(name);
+  const { bulkGrant: before } = await read();
+  expect(before).toMatchObject({
+    ...{ source: "nightly/places.csv", sourceUrl: "" },
+    submitter: { service: "nightly-batch", subject: "nightly-batch" },
   });
-
-  test("tells where its sheet is, and where its failed rows are", async () => {
-    const bulkGrantId = "places";
-    const { deps } = server;
-    const file = join(root, "files", "places.csv");
-    await writeFile(file, sheet("p1,5,", "p1,5,"));
-    const { bulkGrant: before } = await submit(bulkGrantId, "places.csv");
-    expect(before?.sourceUrl).toBe("");
-    expect([before?.movedTo, before?.failedRowsAt]).toEqual([undefined, undefined]);
-    await completeCheck(server, bulkGrantId);
-    const name = { programId: "default", bulkGrantId };
-    await writeFailuresToSource(deps, name);
-    await moveSheet(deps, { source: "nightly/places.csv", to: "failed", bulkGrant: name });
-    expect(await server.bulkGrants.getBulkGrant({ bulkGrantId })).toMatchObject({
-      bulkGrant: {
-        movedTo: { name: "nightly/failed/places.csv", url: "" },
-        failedRowsAt: { name: "nightly/failed/places.errors.csv", url: "" },
-      },
-    });
-  });
-
-  test("takes no rows of another bulk grant", async () => {
-    const csv = "user_id,points,bulk_grant_id\no1,5,other\n";
-    await writeFile(join(root, "files", "other.csv"), csv);
-    await submit("mine", "other.csv");
-    expect((await completeCheck(server, "mine")).state).toBe(State.INVALID);
-  });
-
-  test.each([
-    ["an unknown file", { path: "none.csv" }, "INVALID_REQUEST"],
-    ["an unknown source", { source: "hourly" }, "INVALID_REQUEST"],
-    ["a path that leads out", { path: "../secret.csv" }, "INVALID_REQUEST"],
-    ["a link that leads out", { path: "link.csv" }, "INVALID_REQUEST"],
-    ["another program", { programId: "cafe" }, "PERMISSION_DENIED"],
-    ["a source that fails", { source: "gone" }, "SOURCE_UNAVAILABLE"],
-  ])("refuses %s, and keeps nothing", async (_, more, reason) => {
-    const before = await dump(server);
-    const refusal = await refusalOf(submit("refused", "spring.csv", more));
-    expect(refusal).toMatchObject({ reason });
-    if (reason === "INVALID_REQUEST") expect(refusal.metadata).toMatchObject({ field: "source" });
-    expect(await dump(server)).toEqual(before);
+  expect([before?.movedTo, before?.failedRowsAt]).toEqual([undefined, undefined]);
+  await completeCheck(server, name.bulkGrantId, name.programId);
+  await writeFailuresToSource(deps, name);
+  await moveSheet(deps, { source: "nightly/places.csv", to: "failed", bulkGrant: name });
+  expect(await read()).toMatchObject({
+    bulkGrant: {
+      movedTo: { name: "nightly/failed/places.csv", url: "" },
+      failedRowsAt: { name: "nightly/failed/places.errors.csv", url: "" },
+    },
   });
 });

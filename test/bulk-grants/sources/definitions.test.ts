@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { readSourceDefinitions } from "../../../src/bulk-grants/sources/definitions.ts";
+import { pickUpsOf, readSourceDefinitions } from "../../../src/bulk-grants/sources/definitions.ts";
 import { codeNamed } from "../../support/markdown.ts";
 
 let folder: string;
@@ -46,14 +46,6 @@ const drive = {
   folder_id: "1aBc",
   key_file: "/run/secrets/google.json",
 };
-const sheet = {
-  name: "sheet",
-  identity: "campaigns",
-  programs: ["default"],
-  type: "sheet",
-  spreadsheet_id: "1aBc",
-  key_file: "/run/secrets/google.json",
-};
 
 describe("the file of the sources", () => {
   test("is not needed", () => {
@@ -66,10 +58,15 @@ describe("the file of the sources", () => {
     expect(read({ sources })).toEqual(sources);
   });
 
-  test("defines Drive folders and spreadsheets", () => {
-    const sources = [{ ...drive, pick_up: byContent }, sheet];
+  test("defines Drive folders", () => {
+    const sources = [{ ...drive, pick_up: byContent }];
     expect(read({ sources })).toEqual(sources);
-    expect(() => read({ sources: [{ ...sheet, pick_up: pickUp }] })).toThrow("pick_up");
+  });
+
+  test("says which sources are picked up, in which program and when", () => {
+    expect(pickUpsOf(read({ sources: [jobs, nightly] }))).toEqual([
+      { name: "nightly", programId: "default", cron: "0 6 * * *", timeZone: "Asia/Tokyo" },
+    ]);
   });
 
   test("is as the documentation shows it", () => {
@@ -92,6 +89,7 @@ describe("the file of the sources", () => {
     ["path", { ...nightly, path: "data" }],
     ["pth", { ...nightly, pth: "/data" }],
     ["type", { ...nightly, type: "ftp" }],
+    ["type", { ...drive, type: "sheet" }],
     ["pick_up.program_id", { ...nightly, pick_up: { ...pickUp, program_id: "Default" } }],
     ["pick_up.cron", { ...nightly, pick_up: { ...pickUp, cron: "6 o'clock" } }],
     ["pick_up.time_zone", { ...nightly, pick_up: { ...pickUp, time_zone: "JST" } }],

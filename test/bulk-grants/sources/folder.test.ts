@@ -160,12 +160,6 @@ describe("a file", () => {
 });
 
 describe("a pick-up", () => {
-  test("is configured with its program, its times and its time zone", () => {
-    expect(sources().pickUps).toEqual([
-      { name: "nightly", programId: "cafe", cron: "0 6 * * *", timeZone: "Asia/Tokyo" },
-    ]);
-  });
-
   test("lists the CSV files directly in the folder, by name", async () => {
     for (const name of ["b.csv", "a.CSV", ".hidden.csv", "c.csv.part", "d.tmp"]) await write(name);
     for (const folder of ["done", "failed", "e.csv"]) await mkdir(join(root, folder));

@@ -109,9 +109,11 @@ describe.concurrent("bulkGrantFromSource", () => {
     const starter = { service: "temporal", subject: "Mei" };
     expect(waiting.actions).toMatchObject([{ action: "SUBMIT", starter }]);
     const acts = await recentActs(stack.deps, stack.programId);
-    const method = "SubmitBulkGrantFromSource";
     expect(acts.filter(({ objectId }) => objectId === "by-mei")).toMatchObject([
-      { caller: starter, via: "TEMPORAL", method },
+      {
+        ...{ caller: starter, via: "TEMPORAL", method: "SubmitBulkGrant" },
+        changes: expect.arrayContaining([{ field: "source", before: "", after: source }]),
+      },
     ]);
     expect(await showsDetails(run, "Waits for 1 approval")).toContain(
       "- started by: Mei via temporal\n",

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { pickUpSheet } from "../../../src/bulk-grants/use-cases/pick-up-sheet.ts";
 import { getBulkGrant } from "../../../src/bulk-grants/use-cases/queries.ts";
-import type { Deps } from "../../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../../src/hub/deps.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { openStore, validate } from "../../support/fixtures/bulk-steps.ts";
@@ -24,7 +24,7 @@ async function openSource() {
       const bytes = typeof csv === "string" ? bytesOf(Buffer.from(csv)) : csv();
       return { identity: "nightly", csv: bytes };
     };
-    const bulkSources: Deps["bulkSources"] = { ...deps.bulkSources, open };
+    const bulkSources: WorkerDeps["bulkSources"] = { ...deps.bulkSources, open };
     const source = "nightly/b.csv#0123456789ab";
     const file = { programId, bulkGrantId: "b", source, title: "b", starter };
     return pickUpSheet({ ...deps, bulkSources }, file, time);

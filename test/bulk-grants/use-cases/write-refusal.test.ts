@@ -1,7 +1,7 @@
 /** Tests what is written to its source about a sheet that was refused. */
 import { expect, test } from "vitest";
 import { writeRefusal } from "../../../src/bulk-grants/use-cases/write-refusal.ts";
-import type { Deps } from "../../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../../src/hub/deps.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { openStore } from "../../support/fixtures/bulk-steps.ts";
 import { bytesOf } from "../../support/fixtures/sheets.ts";
@@ -11,7 +11,7 @@ import { programId } from "../../support/models/bulk-use-cases.ts";
 async function written(csv: string | DomainError, reason = "INVALID_REQUEST") {
   const { deps } = await openStore();
   let errors: unknown;
-  const bulkSources: Deps["bulkSources"] = {
+  const bulkSources: WorkerDeps["bulkSources"] = {
     ...deps.bulkSources,
     async open() {
       if (csv instanceof DomainError) throw csv;

@@ -4,7 +4,7 @@ import { DefaultLogger, type LogEntry } from "@temporalio/worker";
 import { expect, test } from "vitest";
 import { createActivities } from "../../../activities/index.ts";
 import { deleteTarget, registerTarget } from "../../../src/feed/use-cases/reactions/targets.ts";
-import type { Deps } from "../../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../../src/hub/deps.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import { noObservers } from "../../support/fixtures/no-observers.ts";
 import { recordWorkflows } from "../../support/servers/recording-workflows.ts";
@@ -16,7 +16,7 @@ const noRuns = {
 };
 
 /** Runs the activity of a pass. Returns its counts and the warnings that it has logged. */
-async function pass(deps: Deps) {
+async function pass(deps: WorkerDeps) {
   const warnings: LogEntry[] = [];
   const logger = new DefaultLogger("WARN", (entry) => warnings.push(entry));
   const { syncRuns } = createActivities({ deps, ...noObservers });
@@ -60,9 +60,9 @@ test("a pass that cannot list or start purges has its other counts", async () =>
 });
 
 /** A reader whose reads of programs are counted, and fail if it `fails`. */
-function countingPrograms(deps: Deps, fails: boolean) {
+function countingPrograms(deps: WorkerDeps, fails: boolean) {
   const count = { reads: 0 };
-  const programs: Deps["reader"]["programs"] = async (page) => {
+  const programs: WorkerDeps["reader"]["programs"] = async (page) => {
     count.reads += 1;
     if (fails) throw new DomainError("STORE_UNAVAILABLE", "no answer");
     return deps.reader.programs(page);

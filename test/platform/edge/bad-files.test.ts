@@ -3,10 +3,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { composeAccess } from "../../../src/compose.ts";
+import { compose, composeAccess, composeWorker } from "../../../src/compose.ts";
 import { readConfig } from "../../../src/platform/config/config.ts";
 import { ConfigError } from "../../../src/platform/config/config-error.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
+import { noWorkflows } from "../../support/servers/no-workflows.ts";
 
 const log = createLogger("test", "silent");
 
@@ -39,4 +40,18 @@ test("of a server", () => {
   expect(namesOf(tls)).toEqual(["MEGURI_TLS_CERT_FILE"]);
   expect(namesOf({ ...mtls, MEGURI_CALLERS_FILE: file })).toEqual(["MEGURI_CALLERS_FILE"]);
   expect(namesOf({ ...jwt, MEGURI_JWT_KEY_FILE: file })).toEqual(["MEGURI_JWT_KEY_FILE"]);
+});
+
+test("of a worker are the keys of its sources, which a server does not read", async () => {
+  const drive = { name: "campaigns", identity: "campaigns", programs: ["default"], type: "drive" };
+  const key_file = join(folder, "google.json");
+  const sources = join(folder, "sources.json");
+  await writeFile(sources, JSON.stringify({ sources: [{ ...drive, folder_id: "1", key_file }] }));
+  const env = { MEGURI_BULK_SOURCES: sources };
+  const composed = compose(readConfig(env, "server"), noWorkflows, log);
+  await composed.close();
+  expect(composed.deps).not.toHaveProperty("bulkSources");
+  const worker = () => composeWorker(readConfig(env, "worker"), noWorkflows, log);
+  expect(namesIn(worker)).toEqual(["MEGURI_BULK_SOURCES"]);
+  expect(worker).toThrow(`key file ${key_file}: `);
 });

@@ -239,7 +239,6 @@ const bad: Record<string, readonly unknown[]> = {
   "Header.execute_time": badTimes,
   "ReverseBulkGrantRequest.execute_time": badTimes,
   "SubmitBulkGrantRequest.execute_time": badTimes,
-  "SubmitBulkGrantFromSourceRequest.execute_time": badTimes,
   "ListBulkGrantsRequest.state": [10, -1],
   "ListBulkGrantRowsRequest.state": [7, -1],
   // Header has rules for its own fields, and the oneof has the rule that it is required.
@@ -251,8 +250,6 @@ const bad: Record<string, readonly unknown[]> = {
   "CheckSheetRequest.rows": [],
   "SubmitBulkGrantRequest.csv": [Buffer.alloc(4 * 2 ** 20 + 1)],
   "SubmitBulkGrantRequest.rows": [],
-  "SubmitBulkGrantFromSourceRequest.source": ["", "Nightly", "a/b", text(33)],
-  "SubmitBulkGrantFromSourceRequest.path": ["", text(2_049), "a\nb"],
   // Far too long; anything else is a problem of the row.
   "NewRow.user_id": [text(257)],
   "NewRow.points": [],

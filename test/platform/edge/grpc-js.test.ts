@@ -566,10 +566,6 @@ const bulkGrantCalls: typeof calls = {
     { ...bulkGrant, csv },
     { ...inState("VALIDATING"), replayed: true, revision: 1 },
   ],
-  SubmitBulkGrantFromSource: [
-    { ...bulkGrant, source: "nightly", path: "b.csv" },
-    { refused: "INVALID_REQUEST" },
-  ],
   CheckSheet: [
     { ...bulkGrant, csv },
     { check: { row_count: 2, total_points: "5", problems: [problem] } },

@@ -14,7 +14,6 @@ test("methods that take or store a sheet have limits of their own, all others th
   expect(limits.filter(([, ms, bytes]) => ms !== 10_000 || bytes !== 64 * 2 ** 10)).toEqual([
     ["UploadBulkGrant", 900_000, 128 * 2 ** 10, 30_000],
     ["SubmitBulkGrant", 600_000, (4_096 + 64) * 2 ** 10, 30_000],
-    ["SubmitBulkGrantFromSource", 600_000, 64 * 2 ** 10, 10_000],
     ["CheckSheet", 600_000, (2_048 + 64) * 2 ** 10, 30_000],
     ["ReverseBulkGrant", 600_000, 64 * 2 ** 10, 10_000],
   ]);

@@ -121,10 +121,6 @@ test.each([
   ["MarkNotificationReadRequest.notification_id", "1 to 1,280 characters"],
   ["MarkNotificationReadRequest.version", "1 or more"],
   ["ReactRequest.display_name", "1 to 4,096 bytes"],
-  [
-    "SubmitBulkGrantFromSourceRequest.path",
-    "1 to 1,024 bytes, without control characters and bidirectional controls",
-  ],
   ["SubmitBulkGrantRequest.csv", "at most 4,194,304 bytes"],
   ["CheckSheetRequest.csv", "at most 2,097,152 bytes"],
   ["BatchCreateReservationsRequest.reservations", "1 to 100 items"],
@@ -160,9 +156,9 @@ describe("a violation", () => {
     ],
     [
       "of two rules of one field is told once",
-      "SubmitBulkGrantFromSource",
-      { bulkGrantId: "b", source: "s", path: `\n${"x".repeat(1_024)}` },
-      ["path: 1 to 1,024 bytes, without control characters and bidirectional controls"],
+      "GrantPoints",
+      { userId: "u", eventId: "e", points: 1n, reason: `\n${"x".repeat(128)}` },
+      ["reason: at most 128 bytes, without control characters and bidirectional controls"],
     ],
     ["of a required message", "GetForecast", { userId: "u" }, ["time: is required"]],
     [

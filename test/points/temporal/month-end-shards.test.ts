@@ -1,7 +1,7 @@
 /** Tests that workers share the shards of a month end. */
 import { NativeConnection } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { compose } from "../../../src/compose.ts";
+import { composeWorker } from "../../../src/compose.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
 import { shardCount } from "../../../src/points/contract/points.ts";
@@ -24,7 +24,7 @@ afterAll(() => stack.stop());
 async function startWorkerWith(dueAccounts: Deps["reader"]["dueAccounts"]) {
   const { config, workflows, metrics } = stack;
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
-  const { deps: real, close } = compose(config, workflows, quiet, { clients: stack.clients });
+  const { deps: real, close } = composeWorker(config, workflows, quiet, { clients: stack.clients });
   const deps = { ...real, reader: { ...real.reader, dueAccounts } };
   const bundle = workflowBundle();
   const worker = await createWorker({ connection, config, bundle, deps, metrics, log: quiet });

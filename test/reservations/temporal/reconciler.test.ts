@@ -1,9 +1,9 @@
 /** Tests that reservations are granted whatever has happened to their runs. */
 import { bundleWorkflowCode, DefaultLogger, NativeConnection } from "@temporalio/worker";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { compose } from "../../../src/compose.ts";
+import { composeWorker } from "../../../src/compose.ts";
 import { pendingStartRef } from "../../../src/due/ports/records.ts";
-import type { Deps } from "../../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../../src/hub/deps.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
 import type { Reservation } from "../../../src/reservations/rules/reservation.ts";
 import {
@@ -52,16 +52,19 @@ afterAll(() => stack.stop());
 
 /** Starts a worker whose code or calls to Temporal differ from the stack's. */
 async function startOtherWorker(
-  options: { readonly workflowsPath?: string; readonly change?: (deps: Deps) => Deps } = {},
+  options: {
+    readonly workflowsPath?: string;
+    readonly change?: (deps: WorkerDeps) => WorkerDeps;
+  } = {},
 ): Promise<void> {
   const { config, workflows, metrics } = stack;
-  const { workflowsPath, change = (deps: Deps) => deps } = options;
+  const { workflowsPath, change = (deps: WorkerDeps) => deps } = options;
   const logger = new DefaultLogger("ERROR");
   const bundle = workflowsPath
     ? await bundleWorkflowCode({ workflowsPath, logger })
     : workflowBundle();
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
-  const { deps, close } = compose(config, workflows, quiet, { clients: stack.clients });
+  const { deps, close } = composeWorker(config, workflows, quiet, { clients: stack.clients });
   const parts = { connection, config, bundle, deps: change(deps), metrics, log: quiet };
   const worker = await createWorker(parts);
   const running = worker.run();
@@ -74,7 +77,7 @@ async function startOtherWorker(
 }
 
 /** The stack's dependencies at a later time. */
-const later = (ms: number): Deps => ({
+const later = (ms: number): WorkerDeps => ({
   ...stack.deps,
   clock: {
     async now() {

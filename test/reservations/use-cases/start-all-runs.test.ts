@@ -4,7 +4,7 @@ import { DefaultLogger } from "@temporalio/worker";
 import { describe, expect, test } from "vitest";
 import { createActivities } from "../../../activities/index.ts";
 import type { ReservationName } from "../../../src/due/ports/due.ts";
-import type { Deps } from "../../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../../src/hub/deps.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import type { StartProgress } from "../../../src/reservations/contract/payloads.ts";
 import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
@@ -18,7 +18,7 @@ const namesOf = (count: number) => Array.from({ length: count }, (_, i) => `r-${
 const logger = new DefaultLogger("ERROR", () => {});
 
 /** Runs the activity that starts all runs, as Temporal does: again after an error. */
-async function startAll(deps: Deps) {
+async function startAll(deps: WorkerDeps) {
   const { startAllRuns } = createActivities({ deps, ...noObservers });
   let heartbeatDetails: unknown;
   let step: StartProgress = { started: 0, failed: 0, failures: [] };

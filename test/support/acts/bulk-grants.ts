@@ -7,7 +7,6 @@ import {
   headerMessage,
   rowsMessage,
 } from "../fixtures/bulk-grant-calls.ts";
-import type { SourceFolder } from "../fixtures/source-folder.ts";
 import type { TestServer } from "../servers/server.ts";
 import { changed, programId, reason, type Scenario } from "./scenario.ts";
 
@@ -27,7 +26,7 @@ async function* upload(bulkGrantId: string, program = programId) {
   yield endMessage;
 }
 
-const submissionScenarios = (sources: SourceFolder): Readonly<Record<string, Scenario>> => ({
+const submissionScenarios: Readonly<Record<string, Scenario>> = {
   UploadBulkGrant: {
     call: ({ bulkGrants }, options) => bulkGrants.uploadBulkGrant(upload("upload"), options),
     refused: ({ bulkGrants }) => bulkGrants.uploadBulkGrant(upload("upload", "none")),
@@ -40,20 +39,7 @@ const submissionScenarios = (sources: SourceFolder): Readonly<Record<string, Sce
       bulkGrants.submitBulkGrant({ programId: "none", bulkGrantId: "submit", content }),
     act: bulk("submit", [changed("revision", "", "1"), changed("rows", "", "1")]),
   },
-  SubmitBulkGrantFromSource: {
-    prepare: () => sources.put("rows.csv", ["u1,5"]),
-    call: ({ bulkGrants }, options) =>
-      bulkGrants.submitBulkGrantFromSource(
-        { programId, bulkGrantId: "source", source: "nightly", path: "rows.csv" },
-        options,
-      ),
-    refused: ({ bulkGrants }) =>
-      bulkGrants.submitBulkGrantFromSource({
-        ...{ programId, bulkGrantId: "source", source: "nightly", path: "missing.csv" },
-      }),
-    act: bulk("source", [{ field: "source", before: "" }]),
-  },
-});
+};
 
 /** What people have done with a bulk grant before a call. */
 function stepsOf(server: TestServer) {
@@ -147,10 +133,7 @@ function decisionScenarios(server: TestServer): Readonly<Record<string, Scenario
   };
 }
 
-export const bulkGrantScenarios = (
-  server: TestServer,
-  sources: SourceFolder,
-): Readonly<Record<string, Scenario>> => ({
-  ...submissionScenarios(sources),
+export const bulkGrantScenarios = (server: TestServer): Readonly<Record<string, Scenario>> => ({
+  ...submissionScenarios,
   ...decisionScenarios(server),
 });

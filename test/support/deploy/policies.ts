@@ -5,7 +5,7 @@ const folder = `${import.meta.dirname}/../../../deploy/policies`;
 
 /** The policies of each role. Those of sources and exports are for deployments with S3. */
 export const policies = {
-  server: ["server", "server-sources"],
+  server: ["server"],
   worker: ["worker", "worker-sources", "worker-exports"],
   setup: ["setup"],
   restore: ["restore"],

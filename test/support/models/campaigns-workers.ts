@@ -2,14 +2,14 @@
 import type { Client } from "@temporalio/client";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { createActivities } from "../../../activities/index.ts";
-import type { Deps } from "../../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../../src/hub/deps.ts";
 import { requestMs } from "../../../src/platform/ports/engine.ts";
 import { noObservers } from "../fixtures/no-observers.ts";
 import { type Fate, never } from "./campaigns-links.ts";
 import type { ActivityTask, Worker } from "./memory-temporal.ts";
 
 /** Starts a process. */
-export type StartProcess = (fate: Fate | undefined, isDead: () => boolean) => Deps;
+export type StartProcess = (fate: Fate | undefined, isDead: () => boolean) => WorkerDeps;
 
 /** Later attempts at the same blocks meet with nothing. */
 const fatedAttempts = 3;
@@ -57,7 +57,7 @@ export function createWorkers(
 }
 
 /** Executes an activity. Its heartbeats reach Temporal until `hasEnded`. */
-function attempt(deps: Deps, task: ActivityTask, hasEnded: () => boolean): Promise<unknown> {
+function attempt(deps: WorkerDeps, task: ActivityTask, hasEnded: () => boolean): Promise<unknown> {
   const { name, args, workflowId, attempt, heartbeatDetails } = task;
   const workflowExecution = { workflowId, runId: "" };
   const info = { workflowExecution, attempt, heartbeatDetails };

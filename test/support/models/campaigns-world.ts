@@ -8,7 +8,7 @@ import type { BulkSources } from "../../../src/bulk-grants/ports/bulk-grants.ts"
 import type { BulkGrantName } from "../../../src/bulk-grants/rules/bulk-grant.ts";
 import { createBulkSources } from "../../../src/bulk-grants/sources/bulk-sources.ts";
 import type { SourceDefinition } from "../../../src/bulk-grants/sources/definitions.ts";
-import type { Deps, Workflows } from "../../../src/hub/deps.ts";
+import type { WorkerDeps, Workflows } from "../../../src/hub/deps.ts";
 import { CommitEngine } from "../../../src/platform/engine/engine.ts";
 import type { Write } from "../../../src/platform/engine/item-store.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
@@ -34,9 +34,9 @@ export interface World {
   readonly audit: Audit;
   readonly temporal: MemoryTemporal;
   /** The dependencies of a server. */
-  readonly deps: Deps;
+  readonly deps: WorkerDeps;
   /** The same, without anything between it and the store. */
-  readonly near: Deps;
+  readonly near: WorkerDeps;
   readonly folders: Readonly<Record<SourceName, Folder>>;
   /** Starts a pick-up beside any other one. Resolves when it has ended, complete or not. */
   pickUp(source: SourceName): Promise<void>;
@@ -143,7 +143,6 @@ function createFolders(audit: Audit, hop: () => Promise<void>) {
     folder: ({ path }) => folders[path.slice(1) as SourceName].source,
     s3: unused,
     drive: unused,
-    sheet: unused,
   });
   return { folders, bulkSources };
 }

@@ -4,7 +4,7 @@ import type {
   PickUpReport,
   Reporter,
 } from "../../../src/bulk-grants/ports/bulk-grants.ts";
-import type { Deps } from "../../../src/hub/deps.ts";
+import type { WorkerDeps } from "../../../src/hub/deps.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
 import type { RuleChangeReport } from "../../../src/points/ports/programs.ts";
 
@@ -37,7 +37,7 @@ export function recordReports(): RecordingReporter {
 
 /** Streams of which none is ever opened, no sources, one day to a reminder and seven to expiry. */
 export const bulkPorts: Pick<
-  Deps,
+  WorkerDeps,
   "bulkGrantStreams" | "bulkSources" | "approvalTimes" | "awaitRowSlot"
 > = {
   bulkGrantStreams: {
@@ -51,8 +51,6 @@ export const bulkPorts: Pick<
     open: async (source) => {
       throw new DomainError("INVALID_REQUEST", `there is no source ${source}`);
     },
-    namesFor: () => [],
-    pickUps: [],
     listNew: async () => ({ items: [] }),
     move: async () => undefined,
     writeErrors: async ({ source }) => ({ name: source }),

@@ -35,8 +35,6 @@ export interface GoogleServer {
   /** The key file of a service account that this server knows. */
   readonly keyFile: string;
   readonly drive: GoogleDrive;
-  /** The spreadsheet of the id `spreadsheet-1`, which is in no folder. */
-  readonly spreadsheet: GoogleSpreadsheet;
   /** Adds a spreadsheet with one tab to a folder, changed an hour ago. Returns it and its id. */
   addSpreadsheet(file: {
     readonly name: string;
@@ -65,15 +63,14 @@ interface Claims {
   readonly exp: number;
 }
 
-/** Starts it on a free port, with an empty Drive and an empty spreadsheet. */
+/** Starts it on a free port, with an empty Drive. */
 export async function startGoogleServer(): Promise<GoogleServer> {
   const folder = mkdtempSync(join(tmpdir(), "google-"));
   const tokens = createTokens((text, signature) =>
     verify("sha256", Buffer.from(text), publicKey, signature),
   );
   const drive = createDrive();
-  const spreadsheet = createSpreadsheet();
-  const spreadsheets = new Map([["spreadsheet-1", spreadsheet]]);
+  const spreadsheets = new Map<string, GoogleSpreadsheet>();
   const requests: string[] = [];
   const failures: Failure[] = [];
   const actions: { readonly line: RegExp; readonly action: () => void }[] = [];
@@ -90,7 +87,7 @@ export async function startGoogleServer(): Promise<GoogleServer> {
     takeFirst(actions, (one) => one.line.test(line))?.action();
     if (path === "/token") return { body: tokens.issue(bytes.toString()) };
     const isDrive = /^(\/upload)?\/drive\/v3\/files/.test(path);
-    tokens.check(request.headers.authorization, isDrive ? ["drive"] : ["drive", "spreadsheets"]);
+    tokens.check(request.headers.authorization);
     const isJson = /json/.test(request.headers["content-type"] ?? "");
     const body = isJson ? JSON.parse(bytes.toString()) : undefined;
     const parts = { method, path, query, body, bytes };
@@ -104,7 +101,7 @@ export async function startGoogleServer(): Promise<GoogleServer> {
     const found = spreadsheets.get(id);
     if (!found) throw new GoogleError(404, "Requested entity was not found.");
     const answer = found.answer(parts);
-    if (parts.method !== "GET" && id !== "spreadsheet-1") drive.modify(id);
+    if (parts.method !== "GET") drive.modify(id);
     return answer;
   };
 
@@ -123,7 +120,6 @@ export async function startGoogleServer(): Promise<GoogleServer> {
     endpoint,
     keyFile: writeKeyFile({}),
     drive,
-    spreadsheet,
     addSpreadsheet({ name, folderId, rows }) {
       const id = drive.addDocument("spreadsheet", name, folderId);
       const added = createSpreadsheet();
@@ -210,10 +206,10 @@ function createTokens(isSigned: (text: string, signature: Buffer) => boolean) {
       scopes.set(token, found.scope);
       return { access_token: token, expires_in: 3_599, token_type: "Bearer" };
     },
-    check(authorization: string | undefined, accepted: readonly string[]): void {
+    check(authorization: string | undefined): void {
       const found = scopes.get(authorization?.replace(/^Bearer /, "") ?? "");
       if (found === undefined) throw new GoogleError(401, "Invalid Credentials", "authError");
-      if (!accepted.includes(found.replace("https://www.googleapis.com/auth/", ""))) {
+      if (found !== "https://www.googleapis.com/auth/drive") {
         throw new GoogleError(403, "insufficient authentication scopes", "forbidden");
       }
     },

@@ -13,7 +13,7 @@ import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-no
 import { inject } from "vitest";
 import { createBulkGrantStreams } from "../../../src/bulk-grants/runtime/bulk-grants.ts";
 import { progressOf } from "../../../src/bulk-grants/use-cases/queries.ts";
-import { compose, composeAccess } from "../../../src/compose.ts";
+import { composeAccess, composeWorker } from "../../../src/compose.ts";
 import { createUnreadCountStreams } from "../../../src/feed/runtime/unread-counts.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { ActService } from "../../../src/gen/meguri/acts/v1/act_service_pb.ts";
@@ -25,7 +25,7 @@ import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_serv
 import { ReactionService } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_pb.ts";
-import type { Deps, Workflows } from "../../../src/hub/deps.ts";
+import type { WorkerDeps, Workflows } from "../../../src/hub/deps.ts";
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
 import { type Config, readConfig } from "../../../src/platform/config/config.ts";
 import { createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
@@ -85,7 +85,7 @@ export interface Clients {
 export interface TestServer extends Clients {
   readonly config: Config;
   /** The dependencies of the server, whose calls are made again while the machine is busy. */
-  readonly deps: Deps;
+  readonly deps: WorkerDeps;
   readonly server: Server;
   /** The port of gRPC on which the server listens. */
   readonly port: number;
@@ -124,7 +124,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const memory = openMemory(options, config.tablePrefix);
   if (ownTables && !memory) await setupTables(config, log);
   const workflows = recordWorkflows();
-  const { deps: served, close } = compose(config, options.workflows ?? workflows, log, {
+  const { deps: served, close } = composeWorker(config, options.workflows ?? workflows, log, {
     clients: memory?.connect(),
   });
   const deps = patientDeps(served);
@@ -175,7 +175,7 @@ function openMemory(options: TestServerOptions, prefix: string): MemoryTables | 
 /** A server on a store in memory. */
 export interface MemoryServer extends Clients {
   readonly config: Config;
-  readonly deps: Deps;
+  readonly deps: WorkerDeps;
   readonly store: MemoryStore;
   readonly log: Logger;
   readonly port: number;
@@ -240,7 +240,7 @@ export async function startMemoryServer(
 }
 
 /** Dependencies on a store in memory, whose test clock is in the store as DynamoDB's is. */
-function memoryServerDeps(log: Logger): Deps & { readonly store: MemoryStore } {
+function memoryServerDeps(log: Logger): WorkerDeps & { readonly store: MemoryStore } {
   const { deps, store } = memoryDeps();
   const clock = createTestClock(deps.reader, { offsetMs: () => 0 });
   const engine = new CommitEngine({ store: store.itemStore, clock });
@@ -249,7 +249,7 @@ function memoryServerDeps(log: Logger): Deps & { readonly store: MemoryStore } {
     ...{ reader: deps.reader, log, maxStreams: 100 },
     progressOf: (bulkGrant) => progressOf(deps, bulkGrant),
   });
-  const readAhead: Deps["readAhead"] = (requests) => engine.readAhead(requests);
+  const readAhead: WorkerDeps["readAhead"] = (requests) => engine.readAhead(requests);
   return { ...deps, clock, engine, readAhead, unreadCounts, bulkGrantStreams, store };
 }
 

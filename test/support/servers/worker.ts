@@ -7,8 +7,8 @@ import type { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
 import { inject } from "vitest";
 import { readSourceDefinitions } from "../../../src/bulk-grants/sources/definitions.ts";
-import { compose } from "../../../src/compose.ts";
-import type { Deps } from "../../../src/hub/deps.ts";
+import { composeWorker } from "../../../src/compose.ts";
+import type { WorkerDeps } from "../../../src/hub/deps.ts";
 import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createTables } from "../../../src/ops/tables/manage-tables.ts";
 import { type Config, readConfig } from "../../../src/platform/config/config.ts";
@@ -33,7 +33,7 @@ import { noWorkflows } from "./no-workflows.ts";
 
 export interface WorkerStack {
   /** The dependencies of a server. */
-  readonly deps: Deps;
+  readonly deps: WorkerDeps;
   readonly workflows: TemporalWorkflows;
   readonly client: Client;
   /** The id of a program that exists. */
@@ -114,7 +114,7 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   if (own) await registerNamespace(workflows);
   await ensureSearchAttributes(workflows.link.connection, config.temporalNamespace);
   const clients = store.connect();
-  const server = compose(config, workflows, quiet, { clients });
+  const server = composeWorker(config, workflows, quiet, { clients });
   const deps = patientDeps(server.deps, own ? ["workflows"] : []);
   const { programId = `p-${id}`, timeZone = "Asia/Tokyo", lifetime = 12 } = options;
   await createProgram(
@@ -227,7 +227,7 @@ async function openDynamo(config: Config, isProxied: boolean): Promise<Store> {
 }
 
 /** Dependencies whose calls to Temporal are lost, so that no row is confirmed as synced. */
-export const withoutTemporal = (deps: Deps): Deps => ({
+export const withoutTemporal = (deps: WorkerDeps): WorkerDeps => ({
   ...deps,
   workflows: noWorkflows,
   background: () => {},
@@ -243,7 +243,7 @@ async function runWorker(
 ): Promise<() => Promise<void>> {
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
   const workflows = connect(config);
-  const { deps, close } = compose(config, workflows, quiet, { clients });
+  const { deps, close } = composeWorker(config, workflows, quiet, { clients });
   const worker = await createWorker({
     connection,
     config,

@@ -11,7 +11,7 @@ import type { Purger } from "../../../src/feed/ports/reactions.ts";
 import type { UnreadCountStreams } from "../../../src/feed/ports/unread-counts.ts";
 import { createTargetOwnerCache } from "../../../src/feed/runtime/target-owner-cache.ts";
 import { createDynamoPurger } from "../../../src/feed/store/purger.ts";
-import type { Deps, Reader } from "../../../src/hub/deps.ts";
+import type { Reader, WorkerDeps } from "../../../src/hub/deps.ts";
 import { tableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createStoreTallies } from "../../../src/platform/dynamodb/sdk/request-counts.ts";
 import { tableName } from "../../../src/platform/dynamodb/tables.ts";
@@ -219,7 +219,7 @@ export const noUnreadCountStreams: UnreadCountStreams = {
 
 /** The dependencies of use cases on a store in memory. */
 export interface MemoryDeps {
-  readonly deps: Deps;
+  readonly deps: WorkerDeps;
   readonly store: MemoryStore;
   readonly clock: SettableClock;
   /** The reports that were sent. */
@@ -227,7 +227,7 @@ export interface MemoryDeps {
   /** What was told about changes of bulk rules. */
   readonly ruleChanges: readonly RuleChangeReport[];
   /** The dependencies of another process on the same store: with its own engine and cache. */
-  process(): Deps;
+  process(): WorkerDeps;
 }
 
 export function memoryDeps(
@@ -239,7 +239,7 @@ export function memoryDeps(
   const reporter = recordReports();
   const { random } = options;
   const programs = createProgramCache(reader, true);
-  const process = (): Deps => {
+  const process = (): WorkerDeps => {
     const engine = new CommitEngine({ store: itemStore, clock, ...(random && { random }) });
     return {
       engine,

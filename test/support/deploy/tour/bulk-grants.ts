@@ -46,7 +46,7 @@ export async function tourBulkGrant(submitter: TourClients, approver: TourClient
   await isIn("back", State.DONE);
 }
 
-/** Bulk grants that are held up, cancelled and rejected, and one of a source. */
+/** Bulk grants that are held up, cancelled and rejected. */
 export async function tourHeldUp(submitter: TourClients, approver: TourClients): Promise<void> {
   const { bulkGrants } = submitter;
   const isIn = stateWaiter(submitter);
@@ -59,8 +59,7 @@ export async function tourHeldUp(submitter: TourClients, approver: TourClients):
   await bulkGrants.resumeBulkGrant(because("summer"));
   await bulkGrants.cancelBulkGrant(because("summer"));
   await isIn("summer", State.CANCELLED);
-  const file = { source: "jobs", path: "asked.csv" };
-  await bulkGrants.submitBulkGrantFromSource({ ...name("asked"), ...file });
+  await bulkGrants.submitBulkGrant({ ...name("asked"), content });
   await isIn("asked", State.AWAITING_APPROVAL);
   await approver.bulkGrants.rejectBulkGrant(because("asked"));
 }
