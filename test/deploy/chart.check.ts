@@ -462,8 +462,19 @@ test("everything keeps the files of one Secret in one volume", async () => {
   expect(release.containerOf("worker").volumeMounts).not.toContainEqual(
     expect.objectContaining({ mountPath: "/etc/meguri/secrets/meguri-tls" }),
   );
-  expect(paths).toEqual(expect.arrayContaining(["/etc/meguri/google", "/var/sheets"]));
 });
+
+test("only workers have the keys and folders of sources and exports", async () => {
+  const release = await releaseOf("everything");
+  const mounted = (kind: "server" | "worker") =>
+    release
+      .containerOf(kind)
+      .volumeMounts.map(({ mountPath }: KubernetesObject) => mountPath)
+      .filter((path: string) => /^\/var\/|google/.test(path));
+  expect(mounted("worker")).toEqual(["/etc/meguri/google", "/var/sheets", "/var/exports"]);
+  expect(mounted("server")).toEqual([]);
+});
+
 test("an empty value is left out, and the defaults of the processes hold", async () => {
   const empty = { MEGURI_DRAIN_SECONDS: "", MEGURI_LOG_LEVEL: "", MEGURI_TASK_QUEUE: "" };
   const { envOf, podOf } = readRelease(await render("eks", { config: empty }, folder), folder);

@@ -90,7 +90,8 @@ change together: a certificate and its key. As YAML. Takes a dict of root and pr
         path: {{ . }}
       {{- end }}
 {{- end }}
-{{- range $index, $mount := .root.Values.mounts }}
+{{- if eq .process "worker" }}
+{{- range $index, $mount := .root.Values.worker.mounts }}
 - name: mount-{{ $index }}
   {{- if $mount.secret }}
   secret:
@@ -106,6 +107,7 @@ change together: a certificate and its key. As YAML. Takes a dict of root and pr
   {{- end }}
 {{- end }}
 {{- end }}
+{{- end }}
 
 {{- define "meguri.volumeMounts" -}}
 {{- range $folder, $_ := include "meguri.sources" . | fromYaml }}
@@ -113,11 +115,13 @@ change together: a certificate and its key. As YAML. Takes a dict of root and pr
   mountPath: {{ $folder }}
   readOnly: true
 {{- end }}
-{{- range $index, $mount := .root.Values.mounts }}
+{{- if eq .process "worker" }}
+{{- range $index, $mount := .root.Values.worker.mounts }}
 - name: mount-{{ $index }}
   mountPath: {{ $mount.path }}
   {{- if not $mount.persistentVolumeClaim }}
   readOnly: true
   {{- end }}
+{{- end }}
 {{- end }}
 {{- end }}

@@ -119,11 +119,11 @@ which the last one holds, and volumes over files of the image or of the chart.
 {{- end }}
 {{- end }}
 {{- $paths := list }}
-{{- range .root.Values.mounts }}{{ $paths = append $paths .path }}{{ end }}
+{{- range .root.Values.worker.mounts }}{{ $paths = append $paths .path }}{{ end }}
 {{- range $values.extraVolumeMounts }}{{ $paths = append $paths .mountPath }}{{ end }}
 {{- range $paths }}
 {{- if regexMatch `^/*(etc(/meguri)?|(meguri|etc/meguri/(secrets|config))(/.*)?)?/*$` . }}
-{{- fail (printf "mounts and extraVolumeMounts: %s is for files of the image and of the chart" .) }}
+{{- fail (printf "worker.mounts and extraVolumeMounts: %s is for files of the image and of the chart" .) }}
 {{- end }}
 {{- end }}
 {{- end }}
