@@ -81,27 +81,23 @@ export function reservationActivities(
     return whyRetryFails(program, reservation, (await deps.clock.now()).calendar);
   }
 
-  /**
-   * Makes one attempt. Returns RETRY after a retryable error, 20 s after it is due or later, and
-   * throws it before. Does not wait for a store that hangs, and returns RETRY also for an error
-   * that comes at once while it hangs, such as that of a stale program, and when it refuses: as a
-   * local activity, an attempt would be repeated within a workflow task, of which a worker has few.
-   */
+  /** Makes one attempt. Returns RETRY when the store is silent, and throws any other error. */
   async function attempt(grant: Grant): Promise<ReservationStep> {
-    try {
-      const step = await unlessSilent(deps, execute(grant).then(stepOf));
-      return step ?? toRetry(new DomainError("STORE_UNAVAILABLE", "the store gave no answer"));
-    } catch (error) {
-      const isFirst = Date.now() < dueSince(grant) + firstMs;
-      const isAway = deps.storeSilenceMs() >= silentMs || isRefused(error);
-      if (isFirst && !isAway) throw error;
-      return toRetry(error);
-    }
+    const step = await unlessSilent(deps, execute(grant).then(stepOf));
+    return step ?? toRetry(new DomainError("STORE_UNAVAILABLE", "the store gave no answer"));
   }
+
+  /** Whether the workflow shows this error, because another attempt soon is of no use. */
+  const isShown = (grant: Grant, error: unknown): boolean =>
+    Date.now() >= dueSince(grant) + firstMs ||
+    deps.storeSilenceMs() >= silentMs ||
+    (error instanceof DomainError && error.reason === "STORE_REFUSES");
 
   /**
    * Attempts to grant until an attempt has an answer: a retry by Temporal would cost the time that
-   * other grants of a burst need. A repeated attempt joins the queue behind them.
+   * other grants of a burst need. A repeated attempt joins the queue behind them. Returns RETRY
+   * after an error 20 s after the grant is due or later, and at once while the store hangs, also
+   * for an error that comes at once, such as that of a stale program, or refuses.
    */
   async function attemptInTurn(grant: Grant): Promise<ReservationStep> {
     for (;;) {
@@ -111,6 +107,7 @@ export function reservationActivities(
           return attempt(grant);
         });
       } catch (error) {
+        if (isShown(grant, error)) return toRetry(error);
         if (!(error instanceof DomainError && error.retryable)) throw error;
         await sleep(againMs);
       }
@@ -165,8 +162,14 @@ export function reservationActivities(
       }),
     ),
 
-    /** Grants the points if they are due. Otherwise returns what follows from the record. */
-    grantNow: checked([grantInput], (grant) => held(pastDue, grant, () => attempt(grant))),
+    /**
+     * Grants the points if they are due. Otherwise returns what follows from the record, and RETRY
+     * after an error: it is a local activity, whose next attempt would take place in the same
+     * workflow task, of which a worker has few.
+     */
+    grantNow: checked([grantInput], (grant) =>
+      held(pastDue, grant, () => attempt(grant).catch(toRetry)),
+    ),
 
     /** As `grantNow`, but fails after a retryable error, so that Temporal tries again. */
     grantAgain: checked([grantInput], (grant) =>
@@ -278,9 +281,6 @@ async function unlessSilent<T>(
     clearInterval(look);
   }
 }
-
-const isRefused = (error: unknown): boolean =>
-  error instanceof DomainError && error.reason === "STORE_REFUSES";
 
 /** Whether Temporal makes another attempt soon. A refusal ends the attempts. */
 const willBeRepeated = (error: unknown): boolean =>

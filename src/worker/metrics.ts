@@ -19,27 +19,34 @@ export interface Metrics {
   readonly observers: Observers;
   /** Sets what a sweep of the worker has found. */
   onOverdue(found: OverdueFound): void;
-  /** Sets when the last sweep ended; drops what was found by one that has failed. */
+  /** Sets when the last sweep ended, which forgets grants; drops what a failed one has found. */
   onSwept(hasSucceeded: boolean): void;
 }
 
 export function createMetrics(registry = new Registry()): Metrics {
   const setWaiting = waitingMetrics(registry);
+  const pastDue = createPastDueGrants();
   return {
     registry,
     observers: {
-      ...reservationMetrics(registry),
+      pastDue,
+      ...reservationMetrics(registry, pastDue),
       ...passMetrics(registry),
       ...monthEndMetrics(registry),
       ...bulkMetrics(registry, (waiting) => setWaiting("bulk_grant", waiting)),
       ...failureMetrics(registry),
       onWaitingRules: (waiting) => setWaiting("rule_change", waiting),
     },
-    ...sweepMetrics(registry),
+    ...sweepMetrics(registry, pastDue),
   };
 }
 
-function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pastDue"> {
+type PastDue = ReturnType<typeof createPastDueGrants>;
+
+function reservationMetrics(
+  registry: Registry,
+  pastDue: Pick<PastDue, "read">,
+): Pick<Observers, "onDone"> {
   const lateness = new Histogram({
     name: "meguri_reservation_lateness_seconds",
     help: "How long after execute_time, or a later last change, a reservation was granted.",
@@ -48,7 +55,6 @@ function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pas
     registers: [registry],
   });
   for (const cause of ["due", "paused", "retried"]) lateness.zero({ cause });
-  const pastDue = createPastDueGrants();
   exportGauge(
     registry,
     "meguri_reservations_past_due",
@@ -62,14 +68,16 @@ function reservationMetrics(registry: Registry): Pick<Observers, "onDone" | "pas
     () => pastDue.read().oldestMs / 1_000,
   );
   return {
-    pastDue,
     onDone(reservation, cause) {
       if (cause) lateness.observe({ cause }, latenessOf(reservation) / 1_000);
     },
   };
 }
 
-function sweepMetrics(registry: Registry): Pick<Metrics, "onOverdue" | "onSwept"> {
+function sweepMetrics(
+  registry: Registry,
+  pastDue: Pick<PastDue, "forgetEnded">,
+): Pick<Metrics, "onOverdue" | "onSwept"> {
   const count = createPassGauge(
     registry,
     "meguri_reservations_overdue",
@@ -91,7 +99,11 @@ function sweepMetrics(registry: Registry): Pick<Metrics, "onOverdue" | "onSwept"
       oldest.set([["", oldestMs / 1_000]]);
     },
     onSwept(hasSucceeded) {
-      if (hasSucceeded) return setLastSweep();
+      if (hasSucceeded) {
+        setLastSweep();
+        pastDue.forgetEnded();
+        return;
+      }
       count.set(undefined);
       oldest.set(undefined);
     },

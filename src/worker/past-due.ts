@@ -4,18 +4,15 @@ import type { ReservationName } from "../due/ports/due.ts";
 import type { Milliseconds } from "../platform/words/units.ts";
 import type { PastDueGrants } from "../reservations/ports/observers.ts";
 
-/**
- * A failed attempt is followed by the next one within 15 s, on this worker or on another one, and
- * counts until then.
- */
+/** A failed attempt is mostly followed by the next one within 15 s, on this worker or another. */
 const awaitedMs = 20_000;
 
 interface Held {
   readonly dueSince: number;
   /** The attempts under way: of an activity that has timed out, one goes on beside the next. */
   attempts: number;
-  /** Forgets the grant, whether or not anybody reads, when its last attempt has failed. */
-  forgetting: NodeJS.Timeout | undefined;
+  /** When the last of them has ended. */
+  endedAt: number;
 }
 
 interface PastDue {
@@ -25,27 +22,39 @@ interface PastDue {
 
 const idOf = ({ programId, reservationId }: ReservationName) => `${programId}/${reservationId}`;
 
+interface Memory extends PastDueGrants {
+  read(): PastDue;
+  /**
+   * Forgets the grants that no attempt has held for 20 s. To be called after a sweep has read the
+   * store, which finds those that are still to be made. While the store is away nobody else knows
+   * of them, however late a busy worker comes to the next attempt.
+   */
+  forgetEnded(): void;
+}
+
 /** Returns the memory, and how many grants in it are past due now. */
-export function createPastDueGrants(): PastDueGrants & { read(): PastDue } {
+export function createPastDueGrants(): Memory {
   const held = new Map<string, Held>();
   return {
     begin(name, dueSince) {
       const id = idOf(name);
       // A later attempt may be a new activity, which does not know since when the grant is due.
-      const grant = held.get(id) ?? { dueSince, attempts: 0, forgetting: undefined };
-      clearTimeout(grant.forgetting);
+      const grant = held.get(id) ?? { dueSince, attempts: 0, endedAt: 0 };
       grant.attempts += 1;
       held.set(id, grant);
       return () => {
         grant.attempts -= 1;
-        if (grant.attempts > 0 || held.get(id) !== grant) return;
-        grant.forgetting = setTimeout(() => held.delete(id), awaitedMs).unref();
+        grant.endedAt = Date.now();
       };
     },
     settle(name) {
-      const id = idOf(name);
-      clearTimeout(held.get(id)?.forgetting);
-      held.delete(id);
+      held.delete(idOf(name));
+    },
+    forgetEnded() {
+      const limit = Date.now() - awaitedMs;
+      for (const [id, { attempts, endedAt }] of held) {
+        if (attempts === 0 && endedAt <= limit) held.delete(id);
+      }
     },
     holds(name) {
       const grant = held.get(idOf(name));

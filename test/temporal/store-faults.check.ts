@@ -1,13 +1,17 @@
 /** Tests reservations that become due while the store has faults. */
+import type { WorkflowHandle } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { formatInstant } from "../../src/platform/words/month.ts";
+import { rescheduleReservation } from "../../src/reservations/use-cases/commands.ts";
 import { isListed, recordOf, showsDetails } from "../support/fixtures/operators.ts";
 import {
+  change,
   eventsOf,
   expectGrantedOnce,
   freeze,
   handleOf,
   reaches,
+  reserveAndBegin,
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
@@ -50,6 +54,38 @@ test("a run says since when it is due while the store hangs and attempts time ou
   await expectGrantedOnce(stack, "hung");
   expect(await handle.result()).toMatchObject({ step: "DONE" });
 });
+
+test.each(["hangs", "refuses connections"])(
+  "runs that are moved hold no workflow task while the store %s",
+  async (fault) => {
+    const { proxy, deps, programId } = stack;
+    // More than a worker has slots for workflow tasks.
+    const ids = Array.from({ length: 12 }, (_, n) => `${fault.replace(" ", "-")}-${n}`);
+    const inMs = 3_600_000;
+    const handles = await Promise.all(ids.map((id) => reserveAndBegin(stack, { id, inMs })));
+    for (const handle of handles) await pendingIs(handle, "grantWhenDue", "NOT_DUE");
+    if (fault === "hangs") proxy.faults({ lostAnswer: 1, lostBy: "silence", operations: "all" });
+    else proxy.down(true);
+    const executeTime = Date.now() + 2 * inMs;
+    for (const reservationId of ids) {
+      await rescheduleReservation(deps, { ...change, programId, reservationId, executeTime });
+    }
+    for (const handle of handles) await pendingIs(handle, "grantAgain", "STORE_UNAVAILABLE");
+    // The time that the run knows.
+    await showsDetails(handles[0] as WorkflowHandle, "Due at ");
+    proxy.faults({});
+    proxy.down(false);
+    for (const handle of handles) await pendingIs(handle, "grantWhenDue", "NOT_DUE");
+  },
+);
+
+/** Waits until a run has a pending activity of this type whose last attempt has failed so. */
+const pendingIs = (handle: WorkflowHandle, type: string, failure: string) =>
+  eventually(async () => {
+    const [pending] = (await handle.describe()).raw.pendingActivities ?? [];
+    expect(pending?.activityType?.name).toBe(type);
+    expect(pending?.lastFailure?.applicationFailureInfo?.type).toBe(failure);
+  });
 
 test("a refusal of the store is shown with AWS's code, and waited out", async () => {
   const { proxy } = stack;

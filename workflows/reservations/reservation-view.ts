@@ -10,6 +10,7 @@ import type { Points } from "../../src/platform/words/units.ts";
 import type { ReservationInput } from "../../src/reservations/contract/payloads.ts";
 import { isFinal, type ReservationStep } from "../../src/reservations/contract/reservations.ts";
 import { byOf } from "../change-text.ts";
+import { leftMsUntil } from "../inputs.ts";
 import type { Run } from "./reservation-run.ts";
 
 const pointsKey = defineSearchAttributeKey(searchAttributes.points, "INT");
@@ -136,7 +137,8 @@ function detailsOf(step: ReservationStep, run: Run, executeTime: string): string
       return `Waits until ${step.execute_time}.${lastChange(step.last_change)}`;
     case "RETRY":
       return (
-        `Due since ${executeTime}, and tried again at least every 15 s: ` +
+        `Due ${leftMsUntil(executeTime) > 0 ? "at" : "since"} ${executeTime}, and tried again at ` +
+        `least every 15 s: ` +
         `${escapeMarkdown(step.message)} (${step.reason}). ` +
         `Others wait for the same reason: \`MeguriReason = "${step.reason}"\`.`
       );

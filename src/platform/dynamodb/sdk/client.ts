@@ -175,10 +175,16 @@ const lostMs = 10_000;
 /** Attempts that are lost with a longer pause in between are two outages. */
 const maxPauseMs = 60_000;
 
-/** For how long the oldest attempt has waited while none was answered, in ms. */
-function silenceOf({ waiting, answered }: Attempts): number {
+/**
+ * For how long attempts have waited while none was answered, in ms. An attempt that is sent soon
+ * after lost ones goes on with their silence: alone it ends sooner than most limits of a silence.
+ */
+function silenceOf({ waiting, answered, lost }: Attempts): number {
   const [oldest] = waiting;
-  return oldest ? performance.now() - Math.max(oldest.sent, answered) : 0;
+  if (!oldest) return 0;
+  const goesOn = lost && answered < lost.until && oldest.sent - lost.until < lostMs;
+  const since = goesOn ? Math.min(lost.since, oldest.sent) : oldest.sent;
+  return performance.now() - Math.max(since, answered);
 }
 
 /** For how long no attempt was answered, if one waits or was lost just now, in ms. */
@@ -189,9 +195,9 @@ function unansweredOf(attempts: Attempts): number {
   return Math.max(silenceOf(attempts), isLost ? now - Math.max(lost.since, answered) : 0);
 }
 
-/** Adds an attempt that was lost just now. */
-function addLost({ lost }: Attempts, sent: number): Attempts["lost"] {
-  const isSame = lost !== undefined && sent - lost.until < maxPauseMs;
+/** Adds an attempt that was lost just now. An answer ends the outage of those before. */
+function addLost({ lost, answered }: Attempts, sent: number): Attempts["lost"] {
+  const isSame = lost && answered < lost.until && sent - lost.until < maxPauseMs;
   return { since: isSame ? lost.since : sent, until: performance.now() };
 }
 

@@ -232,6 +232,49 @@ describe.each(transports)("the transport %s", (transport) => {
     });
   });
 
+  test("the silence goes on over attempts that are lost one after another", async () => {
+    const waiting: Socket[] = [];
+    let answer: Answer = (socket) => socket.resetAndDestroy();
+    await against(
+      transport,
+      (socket) => answer(socket),
+      async (clients) => {
+        let now = Math.ceil(performance.now());
+        const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+        onTestFinished(() => clock.mockRestore());
+        async function loseAfter(ms: number): Promise<void> {
+          now += ms;
+          answer = (socket) => socket.resetAndDestroy();
+          await expect(read(clients)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+        }
+        async function waitAfter(ms: number): Promise<{ readonly answered: Promise<unknown> }> {
+          now += ms;
+          answer = (socket) => void waiting.push(socket);
+          const answered = read(clients);
+          await vi.waitFor(() => expect(waiting).toHaveLength(1));
+          return { answered };
+        }
+        await loseAfter(0);
+        await loseAfter(2_000);
+        const { answered } = await waitAfter(2_000);
+        expect(clients.silenceMs()).toBe(4_000);
+        status("200 OK", "{}")(waiting.pop() as Socket);
+        await answered;
+        expect(clients.silenceMs()).toBe(0);
+        // An answer ends the outage, and so does a pause in which nobody asks.
+        await loseAfter(1_000);
+        const second = await waitAfter(500);
+        expect(clients.silenceMs()).toBe(500);
+        waiting.pop()?.resetAndDestroy();
+        await expect(second.answered).rejects.toThrow();
+        const third = await waitAfter(11_000);
+        expect(clients.silenceMs()).toBe(0);
+        status("200 OK", "{}")(waiting.pop() as Socket);
+        await third.answered;
+      },
+    );
+  });
+
   test("an error of the program while a request is being sent", async () => {
     const broken = (clients: Clients) => {
       const fail = () => () => {
