@@ -14,6 +14,15 @@ import { isLogged } from "../platform/ports/logged-failures.ts";
 /** The SDK's warning for a worker that has activities only, as that of the bulk rows. */
 const noWorkflows = "No workflows registered, not polling for workflow tasks";
 
+/**
+ * Whether a line of the SDK's core is about a failure that has a line with more: the error of a
+ * workflow task comes from the SDK's TypeScript, which has logged it, and an answer to an activity
+ * whose run has ended is lost on purpose. The line of it names neither of them.
+ */
+const isSecondLine = (message: string, { failure }: LogMetadata): boolean =>
+  message.startsWith("Activity not found on completion") ||
+  (message === "Failing workflow task" && String(failure).includes('source: "TypeScriptSDK"'));
+
 /** Fewer tries than this have found a port that stayed free. */
 const maxTries = 5;
 
@@ -83,7 +92,7 @@ function fieldsOf({ error, err = error, taskToken: _, ...meta }: LogMetadata): o
 
 function sdkLog(log: Logger): SdkLogger {
   const write = (level: LogLevel, message: string, metadata: LogMetadata = {}) => {
-    if (isLogged(metadata.error)) return;
+    if (isLogged(metadata.error) || isSecondLine(message, metadata)) return;
     const fields = fieldsOf(metadata);
     if (level === "ERROR") log.error(fields, message);
     else if (level === "WARN" && !message.startsWith(noWorkflows)) log.warn(fields, message);

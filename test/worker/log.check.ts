@@ -56,26 +56,63 @@ test("accounts and rows that fail are logged without their users", async () => {
   await logged("a row could not be executed");
 });
 
+/** The lines of the worker's log. */
+const lines = () =>
+  worker
+    .lastOutput()
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line));
+
 test("a failed attempt has one line, without its task token", async () => {
   const { programId, client, config } = stack;
   const start = { taskQueue: config.taskQueue, args: [{ program_id: programId }] };
   stack.proxy.down(true);
   const run = await client.workflow.start("monthEnd", { workflowId: "away", ...start });
   const attempts = () =>
-    worker
-      .lastOutput()
-      .split("\n")
-      .filter((line) => line.startsWith("{"))
-      .map((line) => JSON.parse(line))
-      .filter(({ workflowId, attempt }) => workflowId === "away" && attempt !== undefined);
+    lines().filter(({ workflowId, attempt }) => workflowId === "away" && attempt !== undefined);
   await eventually(async () => expect(attempts().length).toBeGreaterThan(1));
   await run.terminate();
   stack.proxy.down(false);
-  const lines = attempts();
-  const names = lines.map(({ activityId, attempt }) => `${activityId} ${attempt}`);
+  const failed = attempts();
+  const names = failed.map(({ activityId, attempt }) => `${activityId} ${attempt}`);
   expect(new Set(names).size).toBe(names.length);
-  for (const line of lines) expect(line).toMatchObject({ reason: expect.any(String) });
+  for (const line of failed) expect(line).toMatchObject({ reason: expect.any(String) });
   expect(worker.lastOutput()).not.toContain("taskToken");
+});
+
+test("an attempt that fails after the end of its run has one line", async () => {
+  const { programId, client, config } = stack;
+  const start = { taskQueue: config.taskQueue, args: [{ program_id: programId }] };
+  stack.proxy.faults({ delay: 1, delayMs: [60_000, 60_000] });
+  // When the second one fails, the line of the first one's answer would be there.
+  for (const workflowId of ["ended-first", "ended-second"]) {
+    const run = await client.workflow.start("monthEnd", { workflowId, ...start });
+    await eventually(async () => {
+      const [pending] = (await run.describe()).raw.pendingActivities ?? [];
+      expect(pending?.lastStartedTime).toBeTruthy();
+    });
+    await run.terminate();
+    await eventually(async () => expect(lines()).toContainEqual(failureOf(workflowId)));
+  }
+  stack.proxy.faults({});
+  expect(worker.lastOutput()).not.toContain("Activity not found");
+});
+
+const failureOf = (workflowId: string) =>
+  expect.objectContaining({ workflowId, msg: "an activity has failed" });
+
+test("a workflow task that fails has one line an attempt", async () => {
+  const { client, config } = stack;
+  const start = { workflowId: "unknown", taskQueue: config.taskQueue };
+  const run = await client.workflow.start("noSuchType", start);
+  const { runId } = await run.describe();
+  const failed = () => lines().filter((line) => line.runId === runId);
+  await eventually(async () => expect(failed().length).toBeGreaterThan(1));
+  await run.terminate();
+  const texts = failed().map(({ msg }) => msg);
+  expect(new Set(texts)).toEqual(new Set(["Failed to process Workflow Activation"]));
+  expect(worker.lastOutput()).not.toMatch(/task_?token/i);
 });
 
 test("an error that may quote is described by its type and its place", () => {
