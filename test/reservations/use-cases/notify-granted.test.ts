@@ -82,7 +82,7 @@ describe("an attempt of a run", () => {
     expect(done).toEqual([[id, "due"]]);
   });
 
-  test("whose notification fails shows what is left to do, and is repeated with the same event", async () => {
+  test("whose notification fails shows that, and is repeated with the same event", async () => {
     const { attempt, recordOf, entryCount, done } = await dueReservation();
     notify.mockImplementation(busy);
     expect(await attempt()).toEqual({
