@@ -30,6 +30,9 @@ const ofAuthorities = /(^|_)ca$/;
  * out, so that the page goes on.
  */
 export function exportCertificateEnds(registry: Registry, certificates: UsedCertificates): void {
+  const read = Object.entries(certificates).map(
+    ([certificate, pem]) => [certificate, reading(pem, ofAuthorities.test(certificate))] as const,
+  );
   const exportTime = (name: string, help: string, timeOf: (found: X509Certificate) => number) =>
     new Gauge({
       name,
@@ -37,8 +40,8 @@ export function exportCertificateEnds(registry: Registry, certificates: UsedCert
       labelNames: ["certificate"],
       registers: [registry],
       collect() {
-        for (const [certificate, pem] of Object.entries(certificates)) {
-          const found = certificatesIn(pem()).at(ofAuthorities.test(certificate) ? -1 : 0);
+        for (const [certificate, current] of read) {
+          const found = current();
           if (found) this.set({ certificate }, timeOf(found) / 1_000);
           else this.remove({ certificate });
         }
@@ -54,6 +57,18 @@ export function exportCertificateEnds(registry: Registry, certificates: UsedCert
     "Since when a certificate that the process uses is valid, since 1970.",
     ({ validFrom }) => Date.parse(validFrom),
   );
+}
+
+/** Reads the certificate that counts, anew only when the PEM has changed since the last time. */
+function reading(pem: () => string, isAuthority: boolean): () => X509Certificate | undefined {
+  let known: { readonly text: string; readonly found: X509Certificate | undefined } | undefined;
+  return () => {
+    const text = pem();
+    if (known?.text !== text) {
+      known = { text, found: certificatesIn(text).at(isAuthority ? -1 : 0) };
+    }
+    return known.found;
+  };
 }
 
 const endOf = ({ validTo }: X509Certificate): number => Date.parse(validTo);

@@ -1,11 +1,14 @@
 /** Tests the metrics that servers and workers have in common. */
+import { X509Certificate } from "node:crypto";
 import { Registry } from "prom-client";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { exportCertificateEnds, exportKeyAges } from "../../../src/platform/probes/keys.ts";
 import { createMetricsPage, exportStore } from "../../../src/platform/probes/metrics.ts";
 import { createProgram } from "../../../src/points/use-cases/programs/commands.ts";
 import { createAuthority, loopbackNames } from "../../support/fixtures/certificates.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
+
+vi.mock("node:crypto", { spy: true });
 
 /** The page of a store that is silent for as long as `silenceMs` says. */
 function pageOf(silenceMs: () => number, readMore?: () => Promise<string>) {
@@ -111,9 +114,12 @@ test("the first end of the certificates of a file is on the page, and follows it
   const registry = new Registry();
   exportCertificateEnds(registry, { tls: () => pem });
   const end = async () => (await registry.metrics()).match(/_end_.+="tls"\} (\d+)/)?.[1];
+  vi.mocked(X509Certificate).mockClear();
   expect(await end()).toBe(String(Date.parse("2030-01-01T00:00:00Z") / 1_000));
   const [start = ""] = (await registry.metrics()).match(/(?<=_start_.+} )\d+/) ?? [];
   expect(Number(start)).toBeLessThan(Date.now() / 1_000);
+  // Each of the two is parsed once for both metrics and both pages.
+  expect(X509Certificate).toHaveBeenCalledTimes(2);
   pem = late;
   expect(await end()).toBe(String(Date.parse("2031-01-01T00:00:00Z") / 1_000));
 });
