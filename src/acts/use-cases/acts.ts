@@ -22,6 +22,22 @@ export function putAct(
   tx.put(actRef(act), act);
 }
 
+/**
+ * Puts the act of a call that makes several transactions into one of them. The time is that of the
+ * call, so that all of them name the same act: one that finds it puts none, and of two whose answers
+ * are lost the store takes only one.
+ */
+export function putActOnce(
+  tx: Transaction,
+  { audit }: Pick<CallLimits, "audit">,
+  time: Instant,
+  changed: Changed,
+): void {
+  if (!audit) return;
+  const act = { ...changed, ...audit, time };
+  if (!tx.get(actRef(act))) tx.put(actRef(act), act);
+}
+
 /** The acts that are listed: of a program in a window, and of one subject if it is given. */
 interface ActFilter {
   readonly programId: string;

@@ -14,7 +14,7 @@ import {
   type Reservation,
 } from "../rules/reservation.ts";
 import { doEach, type ItemError, type OnFailed } from "./batches.ts";
-import { changeReservation } from "./change-reservation.ts";
+import { type ActOfMany, changeReservation } from "./change-reservation.ts";
 
 /** A call ends after this many reservations. */
 const maxReservations = 1_000;
@@ -73,7 +73,8 @@ export async function cancelReservations(
   const program = await deps.programs.read(request.programId);
   const latest = (request.deadline ?? Number.POSITIVE_INFINITY) - answerMs;
   const total = { cancelled: [] as Reservation[], skipped: 0, errors: [] as ReservationError[] };
-  const act = { changed: changedBy(request), isWritten: request.audit === undefined };
+  const { wall: time } = await deps.clock.now();
+  const act = { changed: changedBy(request), time, isWritten: request.audit === undefined };
   let { cursor } = request;
   let left = maxReservations;
   do {
@@ -98,7 +99,7 @@ async function cancelEach(
   deps: CancelDeps,
   request: CancelRequest,
   reservations: readonly Reservation[],
-  act: { readonly changed: Changed; isWritten: boolean },
+  act: ActOfMany & { isWritten: boolean },
   onFailed: OnFailed,
 ) {
   const cancelSome = (some: readonly Reservation[], call: Pick<CallLimits, "audit">) =>
@@ -107,7 +108,7 @@ async function cancelEach(
       ({ reservationId }) =>
         changeReservation(
           deps,
-          { ...request, ...call, changed: act.changed, reservationId },
+          { ...request, ...call, actOfMany: act, reservationId },
           (reservation, { wall }) =>
             isOpen(reservation) && isIn(request.filter, reservation)
               ? cancel(reservation, request, wall)
@@ -116,7 +117,7 @@ async function cancelEach(
       onFailed,
     );
   const results: Awaited<ReturnType<typeof cancelSome>> = [];
-  // One after another until one is cancelled, and the act with it.
+  // One after another until one is surely cancelled, and the act with it.
   while (!act.isWritten && results.length < reservations.length) {
     const next = reservations.slice(results.length, results.length + 1);
     const found = await cancelSome(next, { audit: request.audit });

@@ -1,9 +1,10 @@
 /** Changes the record of a reservation in one transaction. */
 
 import { type Changed, fieldChanges } from "../../acts/rules/act.ts";
-import { putAct } from "../../acts/use-cases/acts.ts";
+import { putAct, putActOnce } from "../../acts/use-cases/acts.ts";
 import type { CallLimits } from "../../platform/ports/call.ts";
 import type { Now } from "../../platform/ports/clock.ts";
+import type { Instant } from "../../platform/words/month.ts";
 import { changeRecord } from "../../platform/work/change-record.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
@@ -16,6 +17,12 @@ import {
 } from "./visible-reservation.ts";
 import { writeMarked } from "./workflow-runs.ts";
 
+/** The one act of a call that changes many reservations, and the time of this call. */
+export interface ActOfMany {
+  readonly changed: Changed;
+  readonly time: Instant;
+}
+
 /**
  * Writes what `change` makes of the reservation, with the act of an audited call; nothing when it
  * returns the same object. Brings its workflow run in line in the background. Refusals:
@@ -23,7 +30,7 @@ import { writeMarked } from "./workflow-runs.ts";
  */
 export async function changeReservation(
   deps: Pick<Deps, "engine" | "programs" | "dueHours" | "workflows" | "clock" | "background">,
-  call: ReservationCall & { readonly reason: string; readonly changed?: Changed },
+  call: ReservationCall & { readonly reason: string; readonly actOfMany?: ActOfMany },
   change: (reservation: Reservation, now: Now) => Reservation,
 ): Promise<VisibleReservation & { readonly isChanged: boolean }> {
   const { programId, reservationId, validateOnly } = call;
@@ -35,7 +42,9 @@ export async function changeReservation(
         ref,
         call: limits,
         together: (tx, { wall }, { before = {}, record }) =>
-          putAct(tx, call, wall, call.changed ?? changedOf(before, record, call.reason)),
+          call.actOfMany
+            ? putActOnce(tx, call, call.actOfMany.time, call.actOfMany.changed)
+            : putAct(tx, call, wall, changedOf(before, record, call.reason)),
       },
       (reservation, now) => {
         if (!reservation) throw reservationNotFound(reservationId);

@@ -1,6 +1,8 @@
-/** Tests that a call cancels at most 1,000 reservations, and that a repeated one loses none. */
+/** Tests the bounds of a call, that a repeated one loses none, and that a call has one act. */
 import { expect, test } from "vitest";
+import type { Engine } from "../../../src/platform/ports/engine.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
+import { DomainError } from "../../../src/platform/words/errors.ts";
 import { programRef } from "../../../src/points/ports/records.ts";
 import { reservationRef } from "../../../src/reservations/ports/records.ts";
 import type { Reservation } from "../../../src/reservations/rules/reservation.ts";
@@ -85,3 +87,32 @@ test("those that the store does not serve are named, and a further call cancels 
   const ids = [...first.cancelled, ...again.cancelled].map(({ reservationId }) => reservationId);
   expect(ids.sort()).toEqual(Array.from({ length: 30 }, (_, i) => `r-${i}`).sort());
 });
+
+test.each([
+  ["is committed", true, 30],
+  ["is not", false, 29],
+])(
+  "a call has one act when the first transaction, whose answer is lost, %s",
+  async (_, isCommitted, count) => {
+    const { deps, store } = setUp();
+    const first = reservationRef(programId, "r-1");
+    /** Loses the answer to the transaction that cancels the first reservation. */
+    const engine: Engine = {
+      async transact(request) {
+        const { kind, id } = request.key;
+        const isOfFirst = kind === first.kind && id === first.id;
+        const isLost = isOfFirst && !request.call?.validateOnly;
+        if (!isLost) return deps.engine.transact(request);
+        if (isCommitted) await deps.engine.transact(request);
+        throw new DomainError("STORE_UNAVAILABLE", "no answer");
+      },
+    };
+    const audit = { caller: asService("desk"), via: "CALL", method: "m", requestId: "q" } as const;
+    const filter = { reasonPrefix: "sale", start: 1_790_000_000_000, end: 1_790_000_000_030 };
+    await cancelReservations({ ...deps, engine }, { ...request, filter, audit }, never);
+    const records = store.stored();
+    expect(records.filter(({ ref }) => ref.kind === "act")).toHaveLength(1);
+    const cancelled = records.filter(({ value }) => (value as Reservation).state === "CANCELLED");
+    expect(cancelled).toHaveLength(count);
+  },
+);
