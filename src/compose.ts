@@ -273,7 +273,8 @@ export function composeWorker(...of: Parameters<typeof compose>): Composed<Worke
   return { deps: { ...deps, bulkSources }, close };
 }
 
-const clientsOf = ({ dynamoEndpoint, region, dynamoTransport }: Config): Clients =>
+/** The clients of DynamoDB that a process has by its configuration. */
+export const clientsOf = ({ dynamoEndpoint, region, dynamoTransport }: Config): Clients =>
   createClients({
     endpoint: dynamoEndpoint,
     region,

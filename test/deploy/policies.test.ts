@@ -1,13 +1,28 @@
 /** Tests what the policies are made of, and that real processes of test runs are held to them. */
 import { execFile } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ScanCommand } from "@aws-sdk/client-dynamodb";
 import { expect, onTestFinished, test } from "vitest";
 import { tableDefinitions } from "../../src/ops/tables/definitions.ts";
-import { dynamoDbAccess, s3Access } from "../support/deploy/iam-actions.ts";
-import { allowedBy, policies, statementsOf } from "../support/deploy/policies.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { createLogger } from "../../src/platform/observe/log.ts";
+import { composeAs } from "../support/deploy/compose-as.ts";
+import { dynamoDbNeeds, s3Access } from "../support/deploy/iam-actions.ts";
+import {
+  allowedBy,
+  evaluate,
+  policies,
+  type Role,
+  statementsOf,
+} from "../support/deploy/policies.ts";
+import { runAs } from "../support/deploy/run-as.ts";
+import { projectRoot } from "../support/markdown.ts";
+import { noWorkflows } from "../support/servers/no-workflows.ts";
+import { createMemoryTables } from "../support/stores/memory-clients.ts";
 
 const names = Object.values(policies).flat();
 
@@ -64,21 +79,23 @@ test("acts are only put, under the condition that they are new, and only servers
 
 test("a command needs the actions that AWS documents for it", () => {
   const one = { TableName: "points" };
-  expect(dynamoDbAccess("GetItem", one)).toEqual(["dynamodb:GetItem points"]);
-  expect(dynamoDbAccess("Query", { ...one, IndexName: "expiry" })).toEqual([
+  const accesses = (command: string, input: object) =>
+    dynamoDbNeeds(command, input).map(({ access }) => access);
+  expect(accesses("GetItem", one)).toEqual(["dynamodb:GetItem points"]);
+  expect(accesses("Query", { ...one, IndexName: "expiry" })).toEqual([
     "dynamodb:Query points/index/expiry",
   ]);
   const TransactItems = ["Put", "Update", "Delete", "ConditionCheck"].map((part) => ({
     [part]: one,
   }));
-  expect(dynamoDbAccess("TransactWriteItems", { TransactItems })).toEqual(
+  expect(accesses("TransactWriteItems", { TransactItems })).toEqual(
     ["Put", "Update", "Delete", "ConditionCheck"].map((part) => `dynamodb:${part}Item points`),
   );
-  expect(dynamoDbAccess("TransactGetItems", { TransactItems: [{ Get: one }] })).toEqual([
+  expect(accesses("TransactGetItems", { TransactItems: [{ Get: one }] })).toEqual([
     "dynamodb:GetItem points",
   ]);
-  const RequestItems = { points: [], bulk: [] };
-  expect(dynamoDbAccess("BatchGetItem", { RequestItems })).toEqual([
+  const RequestItems = { points: { Keys: [] }, bulk: { Keys: [] } };
+  expect(accesses("BatchGetItem", { RequestItems })).toEqual([
     "dynamodb:BatchGetItem points",
     "dynamodb:BatchGetItem bulk",
   ]);
@@ -88,6 +105,87 @@ test("a command needs the actions that AWS documents for it", () => {
     "s3:GetObject campaigns/*",
     "s3:PutObject campaigns/*",
   ]);
+});
+
+test("the condition on leading keys concerns each item that a command writes", () => {
+  const TableName = "points";
+  const mark = { pk: { S: "S#default#r" } };
+  const hour = { pk: { S: "D#default#2026-11" } };
+  const account = { pk: { S: "A#default#ann" } };
+  const deletes = [mark, hour, account].map((Key) => ({ Delete: { TableName, Key } }));
+  const needs = dynamoDbNeeds("TransactWriteItems", { TransactItems: deletes });
+  const allowed = (role: Role) =>
+    needs.map(({ access, leadingKeys }) => evaluate([role])(access, leadingKeys));
+  expect(allowed("server")).toEqual([true, false, false]);
+  expect(allowed("worker")).toEqual([true, true, false]);
+  expect(allowed("setup")).toEqual([false, false, false]);
+  const requests = [{ DeleteRequest: { Key: mark } }, { PutRequest: { Item: account } }];
+  expect(dynamoDbNeeds("BatchWriteItem", { RequestItems: { bulk: requests } })).toEqual([
+    { access: "dynamodb:BatchWriteItem bulk", leadingKeys: ["S#default#r", "A#default#ann"] },
+  ]);
+  expect(dynamoDbNeeds("DeleteItem", { TableName, Key: account })).toEqual([
+    { access: "dynamodb:DeleteItem points", leadingKeys: ["A#default#ann"] },
+  ]);
+});
+
+/** Counts what a test is denied on purpose apart from what the run must not use. */
+async function withOwnDenied(): Promise<() => Promise<string>> {
+  const folder = await mkdtemp(join(tmpdir(), "meguri-policies-"));
+  const { TEST_DENIED_ACCESS: ofRun } = process.env;
+  process.env.TEST_DENIED_ACCESS = join(folder, "denied");
+  onTestFinished(async () => {
+    process.env.TEST_DENIED_ACCESS = ofRun;
+    await rm(folder, { recursive: true });
+  });
+  return () => readFile(join(folder, "denied"), "utf8");
+}
+
+test("servers, workers and tools in a test's own process are held to their roles", async () => {
+  const denied = await withOwnDenied();
+  const prefix = "shop-";
+  const memory = createMemoryTables(prefix);
+  onTestFinished(() => memory.delete());
+  const config = readConfig({ MEGURI_TABLE_PREFIX: prefix, AWS_REGION: "local" }, "worker");
+  const log = createLogger("test", "silent");
+  // Workers alone scan the accounts.
+  const scanAs = async (...roles: Role[]) => {
+    const { deps, close } = composeAs(roles, config, noWorkflows, log, memory.connect());
+    onTestFinished(close);
+    return (await deps.reader.accounts("p", 0, 1, { size: 1, cursor: undefined })).items;
+  };
+  const refusal = (role: Role, access: string) => ({
+    name: "AccessDeniedException",
+    message: `${role} is not authorized to perform: ${access}`,
+  });
+  expect(await scanAs("worker")).toEqual([]);
+  expect(await scanAs("server", "worker")).toEqual([]);
+  const scan = "dynamodb:Scan accounts";
+  await expect(scanAs("server")).rejects.toMatchObject(refusal("server", scan));
+
+  const { retrying } = memory.connect();
+  const query = () => retrying.send(new ScanCommand({ TableName: "shop-bulk" }));
+  await runAs("restore", prefix, query);
+  const bulk = "dynamodb:Scan bulk";
+  await expect(runAs("setup", prefix, query)).rejects.toMatchObject(refusal("setup", bulk));
+  const other = "dynamodb:Scan shop-bulk";
+  await expect(runAs("restore", "cafe-", query)).rejects.toMatchObject(refusal("restore", other));
+  await query();
+  expect(await denied()).toBe(`server ${scan}\nsetup ${bulk}\nrestore ${other}\n`);
+});
+
+test("no test starts a server, a worker or a tool in its own process without a role", () => {
+  const calls = /(?<!function |[.\w])(compose|setup|setupTables|doctor|compareRestored)\(/g;
+  const files = globSync("test/**/*.ts", { cwd: projectRoot });
+  const found = files.flatMap((file) => {
+    const text = readFileSync(projectRoot + file, "utf8");
+    const imported = (name: string) =>
+      new RegExp(`import \\{[^}]*\\b${name}\\b[^}]*\\} from "[./]+/(src|tools)/`).test(text);
+    const names = [...text.matchAll(calls)].map(([, name = ""]) => name).filter(imported);
+    const isHeld = (name: string) =>
+      name === "compose" ? file.endsWith("/compose-as.ts") : text.includes("runAs(");
+    return names.filter((name) => !isHeld(name)).map((name) => `${file}: ${name}`);
+  });
+  expect(found).toEqual([]);
 });
 
 test("a process is refused what its policy does not allow, and that is noted", async () => {

@@ -1,4 +1,5 @@
 /** Tests how long the setup waits for a store and a Temporal, and what it says meanwhile. */
+
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -15,6 +16,7 @@ import { OperatorError } from "../../src/platform/config/config-error.ts";
 import { createClients } from "../../src/platform/dynamodb/sdk/client.ts";
 import { DomainError } from "../../src/platform/words/errors.ts";
 import { SchedulesMissing } from "../../src/temporal/schedules.ts";
+import { runAs } from "../support/deploy/run-as.ts";
 import { startTcpProxy } from "../support/servers/tcp-proxy.ts";
 
 let said: string[];
@@ -95,7 +97,8 @@ test("a store that hangs is told while the first request still waits", async () 
     ...{ dynamoEndpoint: `http://127.0.0.1:${proxy.port}`, region: "ap-northeast-1" },
     ...{ tablePrefix: `hung-${randomUUID()}-`, manageTables: false },
   };
-  await expect(setupTables(tables, log)).rejects.toThrow(OperatorError);
+  const setUp = () => setupTables(tables, log);
+  await expect(runAs("setup", tables.tablePrefix, setUp)).rejects.toThrow(OperatorError);
   expect(said[0]).toBe("the store gives no answer (undefined)");
 });
 

@@ -1,4 +1,5 @@
 /** Runs `npm run doctor` against a set-up that is right, and against wrong ones. */
+
 import { CreateTableCommand, DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { doctor } from "../../src/ops/doctor.ts";
@@ -6,6 +7,7 @@ import { serverChecks } from "../../src/ops/doctor-checks.ts";
 import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import { createProgram } from "../../src/points/use-cases/programs/commands.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { runAs } from "../support/deploy/run-as.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;
@@ -26,7 +28,9 @@ afterAll(() => stack?.stop());
 /** The exit code, and what failed by the name of its check. */
 async function diagnose(variables: Record<string, string> = {}) {
   const lines: string[] = [];
-  const code = await doctor(["--json"], { ...env, ...variables }, (line) => lines.push(line));
+  const all = { ...env, ...variables };
+  const run = () => doctor(["--json"], all, (line) => lines.push(line));
+  const code = await runAs("server", all.MEGURI_TABLE_PREFIX ?? "", run);
   const checks = lines.map((line) => JSON.parse(line));
   const failed = checks.filter(({ ok }) => !ok);
   return {

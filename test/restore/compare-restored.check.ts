@@ -4,7 +4,6 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { compose } from "../../src/compose.ts";
 import type { Deps } from "../../src/hub/deps.ts";
 import { localTableDefinitions } from "../../src/ops/tables/definitions.ts";
 import { createTables } from "../../src/ops/tables/manage-tables.ts";
@@ -15,6 +14,8 @@ import { createLogger } from "../../src/platform/observe/log.ts";
 import { leaseRef } from "../../src/platform/ports/records.ts";
 import { createLease } from "../../src/platform/work/lease.ts";
 import { compareRestored } from "../../tools/restore/main.ts";
+import { composeAs } from "../support/deploy/compose-as.ts";
+import { runAs } from "../support/deploy/run-as.ts";
 import { randomFrom } from "../support/models/random.ts";
 import { send } from "../support/models/restore-play.ts";
 import { begin, createWorkload, finishAll } from "../support/models/restore-workload.ts";
@@ -44,16 +45,22 @@ const env = () => ({
   MEGURI_LOG_LEVEL: "silent",
 });
 
+/** Runs the command with the rights of its policy. */
+const runTool: typeof compareRestored = (args, variables, ...rest) =>
+  runAs("restore", variables.MEGURI_TABLE_PREFIX ?? "", () =>
+    compareRestored(args, variables, ...rest),
+  );
+
 /** What the command says when it does not begin. */
 const refusal = (args: string[], variables: NodeJS.ProcessEnv = {}, heartbeatWaitMs?: number) =>
-  compareRestored(args, { ...env(), ...variables }, () => {}, heartbeatWaitMs).then(
+  runTool(args, { ...env(), ...variables }, () => {}, heartbeatWaitMs).then(
     () => "none",
     ({ name, message }: Error) => `${name}: ${message}`,
   );
 
 async function compare(...args: string[]) {
   const lines: string[] = [];
-  const code = await compareRestored(args, env(), (line) => lines.push(line));
+  const code = await runTool(args, env(), (line) => lines.push(line));
   return { code, lines, kinds: new Set(lines.map((line) => line.split(/ {2,}/)[1])) };
 }
 
@@ -68,7 +75,7 @@ async function stored(): Promise<string[]> {
 
 /** Runs some work with the use cases of another process on the restored tables. */
 async function onRestored(work: (deps: Deps) => Promise<void>): Promise<void> {
-  const { deps, close } = compose(readConfig(env(), "setup"), noWorkflows, quiet);
+  const { deps, close } = composeAs(["server"], readConfig(env(), "setup"), noWorkflows, quiet);
   try {
     await work(deps);
   } finally {

@@ -18,6 +18,7 @@ import { executeReservation } from "../../src/reservations/use-cases/execute.ts"
 import { pauseProgramReservations } from "../../src/reservations/use-cases/pause.ts";
 import { compareTables } from "../../tools/restore/compare.ts";
 import { type Finding, findingKinds } from "../../tools/restore/findings.ts";
+import { runAs } from "../support/deploy/run-as.ts";
 import { createAccountFixture, grant, refund, use } from "../support/fixtures/account-fixture.ts";
 import { openStore, runAll, start, submit, validate } from "../support/fixtures/bulk-steps.ts";
 import { programId } from "../support/models/bulk-use-cases.ts";
@@ -383,7 +384,8 @@ async function repair({ deps, store }: MemoryDeps, onMended: () => void) {
     lines.push(...linesOf([finding]));
     if (finding.outcome === "MENDED") onMended();
   };
-  const ended = await compareTables({ ...deps, scan: store.scan, repair: true, report }).then(
+  const compare = () => compareTables({ ...deps, scan: store.scan, repair: true, report });
+  const ended = await runAs("restore", "", compare).then(
     () => "agreed",
     ({ reason }) => reason,
   );

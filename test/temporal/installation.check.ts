@@ -1,4 +1,5 @@
 /** Tests that tables and a namespace of different installations are refused by all processes. */
+
 import { randomUUID } from "node:crypto";
 import { GetItemCommand, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
@@ -9,6 +10,7 @@ import { tableName } from "../../src/platform/dynamodb/tables.ts";
 import { createLogger } from "../../src/platform/observe/log.ts";
 import { runToEnd } from "../../tools/dev/stack/service.ts";
 import { startTemporal, type Temporal } from "../../tools/dev/stack/temporal-dev-server.ts";
+import { runAs } from "../support/deploy/run-as.ts";
 import { putItems } from "../support/stores/copy-table.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
 
@@ -34,9 +36,11 @@ afterAll(async () => {
 });
 
 const createEmptyTables = (tablePrefix: string) =>
-  setupTables(
-    { dynamoEndpoint: endpoint, region: "local", tablePrefix, manageTables: true },
-    createLogger("test", "silent"),
+  runAs("setup", tablePrefix, () =>
+    setupTables(
+      { dynamoEndpoint: endpoint, region: "local", tablePrefix, manageTables: true },
+      createLogger("test", "silent"),
+    ),
   );
 
 const envOf = (tablePrefix: string) => ({
@@ -61,7 +65,8 @@ function run(name: "setup" | "server" | "worker", tablePrefix: string): Promise<
 /** What the doctor says of the installation. */
 async function diagnosed(tablePrefix: string): Promise<string | undefined> {
   const lines: string[] = [];
-  await doctor([], envOf(tablePrefix), (line) => lines.push(line));
+  const run = () => doctor([], envOf(tablePrefix), (line) => lines.push(line));
+  await runAs("server", tablePrefix, run);
   return lines.find((line) => line.includes("installation: "));
 }
 

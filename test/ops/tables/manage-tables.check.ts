@@ -1,4 +1,5 @@
 /** Sets up tables on DynamoDB Local: new ones, those of an older version, and several at once. */
+
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import {
@@ -24,7 +25,8 @@ import { readConfig } from "../../../src/platform/config/config.ts";
 import { OperatorError } from "../../../src/platform/config/config-error.ts";
 import { type Clients, createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
 import { type TableName, tableName } from "../../../src/platform/dynamodb/tables.ts";
-import { createLogger } from "../../../src/platform/observe/log.ts";
+import { createLogger, type Logger } from "../../../src/platform/observe/log.ts";
+import { runAs } from "../../support/deploy/run-as.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { projectRoot } from "../../support/markdown.ts";
 import { startServer } from "../../support/servers/server.ts";
@@ -74,6 +76,10 @@ const setupConfig = (prefix: string) =>
     "setup",
   );
 
+/** Sets the tables up in this process. */
+const setUpTables = (prefix: string, log: Logger) =>
+  runAs("setup", prefix, () => setupTables(setupConfig(prefix), log, options.pollMs));
+
 /** Runs the setup as a process, without a Temporal. */
 const runSetup = (env: Readonly<Record<string, string>>) =>
   new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
@@ -113,7 +119,7 @@ test("an older table gets its indexes, and records that it has are found by them
     server.reservations.listReservations({ filter: { case: "userId", value: "ann" } });
   await expect(list()).rejects.toThrow();
 
-  await setupTables(setupConfig(prefix), quiet, options.pollMs);
+  await setUpTables(prefix, quiet);
   expect(await compare(names)).toEqual([]);
   const { reservations } = await list();
   expect(reservations.map(({ reservationId }) => reservationId)).toEqual(ids);
@@ -168,9 +174,7 @@ test("what it cannot or shall not change is left as it is, and named", async () 
       .toSorted(),
   );
   const first = "the tables are not as this version needs them; docs/run/tables.md says what to do";
-  await expect(setupTables(setupConfig(prefix), quiet)).rejects.toThrow(
-    new OperatorError(`${first}\n  ${key}`),
-  );
+  await expect(setUpTables(prefix, quiet)).rejects.toThrow(new OperatorError(`${first}\n  ${key}`));
 });
 
 test("an index of somebody else stays, and is named in the log", async () => {
@@ -189,7 +193,7 @@ test("an index of somebody else stays, and is named in the log", async () => {
   const warn = vi.fn();
   await eventually(async () => {
     warn.mockClear();
-    await setupTables(setupConfig(prefix), Object.assign(createLogger("test", "silent"), { warn }));
+    await setUpTables(prefix, Object.assign(createLogger("test", "silent"), { warn }));
     const is = "global, HASH xp (S), projection ALL";
     const line = `${names("points")}: the index report is ${is}, and should be absent`;
     expect(warn.mock.calls).toEqual([[line]]);

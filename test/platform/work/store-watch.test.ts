@@ -1,12 +1,12 @@
 /** Tests the lines about a store that hangs, is away or throttles: at the begin and at the end. */
 import { pino } from "pino";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { compose } from "../../../src/compose.ts";
 import { readConfig } from "../../../src/platform/config/config.ts";
 import type { StoreRefusal } from "../../../src/platform/ports/store-refusals.ts";
 import { createStoreCheck } from "../../../src/platform/work/store-watch.ts";
 import { programRef } from "../../../src/points/ports/records.ts";
 import { startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
+import { composeAs } from "../../support/deploy/compose-as.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { noWorkflows } from "../../support/servers/no-workflows.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
@@ -108,7 +108,7 @@ test("a process whose store hangs writes when that begins and when it is over", 
   onTestFinished(() => proxy.stop());
   const { lines, log } = keptLog();
   const env = { MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint, AWS_REGION: "local" };
-  const { deps, close } = compose(readConfig(env, "server"), noWorkflows, log);
+  const { deps, close } = composeAs(["server"], readConfig(env, "server"), noWorkflows, log);
   onTestFinished(close);
   // There is no table: the store answers with an error, which has a line of its own.
   const read = () => deps.reader.get(programRef("default")).catch(() => {});

@@ -1,11 +1,12 @@
 /** Tests that workers share the shards of a month end. */
+
 import { NativeConnection } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { composeWorker } from "../../../src/compose.ts";
 import type { Deps } from "../../../src/hub/deps.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
 import { shardCount } from "../../../src/points/contract/points.ts";
 import { createWorker } from "../../../src/worker.ts";
+import { composeAs } from "../../support/deploy/compose-as.ts";
 import {
   startWorkerStack,
   type WorkerStack,
@@ -24,7 +25,7 @@ afterAll(() => stack.stop());
 async function startWorkerWith(dueAccounts: Deps["reader"]["dueAccounts"]) {
   const { config, workflows, metrics } = stack;
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
-  const { deps: real, close } = composeWorker(config, workflows, quiet, { clients: stack.clients });
+  const { deps: real, close } = composeAs(["worker"], config, workflows, quiet, stack.clients);
   const deps = { ...real, reader: { ...real.reader, dueAccounts } };
   const bundle = workflowBundle();
   const worker = await createWorker({ connection, config, bundle, deps, metrics, log: quiet });

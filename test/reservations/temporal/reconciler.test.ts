@@ -1,7 +1,7 @@
 /** Tests that reservations are granted whatever has happened to their runs. */
+
 import { bundleWorkflowCode, DefaultLogger, NativeConnection } from "@temporalio/worker";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { composeWorker } from "../../../src/compose.ts";
 import { pendingStartRef } from "../../../src/due/ports/records.ts";
 import type { WorkerDeps } from "../../../src/hub/deps.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
@@ -13,6 +13,7 @@ import {
 import { getReservation } from "../../../src/reservations/use-cases/queries.ts";
 import { syncRuns } from "../../../src/reservations/use-cases/sync-runs.ts";
 import { createWorker } from "../../../src/worker.ts";
+import { composeAs } from "../../support/deploy/compose-as.ts";
 import { markedIds } from "../../support/fixtures/pending-starts.ts";
 import {
   change,
@@ -64,7 +65,7 @@ async function startOtherWorker(
     ? await bundleWorkflowCode({ workflowsPath, logger })
     : workflowBundle();
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
-  const { deps, close } = composeWorker(config, workflows, quiet, { clients: stack.clients });
+  const { deps, close } = composeAs(["worker"], config, workflows, quiet, stack.clients);
   const parts = { connection, config, bundle, deps: change(deps), metrics, log: quiet };
   const worker = await createWorker(parts);
   const running = worker.run();

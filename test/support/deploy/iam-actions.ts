@@ -1,15 +1,30 @@
 /** Which IAM actions, on which resources, AWS asks for when a command of the SDK is sent. */
+import type { Item } from "../../../src/platform/dynamodb/sdk/attributes.ts";
 
 /** An action and its resource: `dynamodb:Query points/index/expiry`. */
 export type Access = `${string}:${string} ${string}`;
 
-interface Input {
+/** An access that a command needs. */
+export interface Need {
+  readonly access: Access;
+  /** The partition keys of what it writes, which conditions of policies may restrict. */
+  readonly leadingKeys: readonly string[];
+}
+
+/** A part of a transaction, or the input of a command for one item. */
+interface Keyed {
   readonly TableName?: string;
+  readonly Key?: Item;
+  readonly Item?: Item;
+}
+
+type WriteRequest = Readonly<Record<string, Keyed>>;
+
+interface Input extends Keyed {
   readonly IndexName?: string;
-  readonly TransactItems?: readonly Readonly<Record<string, { readonly TableName: string }>>[];
-  readonly RequestItems?: Readonly<Record<string, unknown>>;
-  readonly Bucket?: string;
-  readonly Key?: string;
+  readonly TransactItems?: readonly Readonly<Record<string, Keyed>>[];
+  /** Arrays in BatchWriteItem. */
+  readonly RequestItems?: Readonly<Record<string, readonly WriteRequest[] | object>>;
 }
 
 /** The actions that the parts of a transaction need. A transaction has no action of its own. */
@@ -22,20 +37,30 @@ const partActions: Readonly<Record<string, string>> = {
 };
 
 /** What a command of DynamoDB needs. Resources are tables and indexes by their full names. */
-export function dynamoDbAccess(command: string, input: Input): Access[] {
+export function dynamoDbNeeds(command: string, input: Input): Need[] {
   const { TableName, IndexName, TransactItems, RequestItems } = input;
   if (TransactItems) {
-    return TransactItems.flatMap(Object.entries).map(
-      ([part, { TableName: table }]) => `dynamodb:${partActions[part]} ${table}` as const,
-    );
+    return TransactItems.flatMap(Object.entries).map(([part, keyed]) => ({
+      access: `dynamodb:${partActions[part]} ${keyed.TableName}`,
+      leadingKeys: leadingKeysOf([keyed]),
+    }));
   }
-  const tables = RequestItems ? Object.keys(RequestItems) : [TableName ?? "*"];
+  if (RequestItems) {
+    return Object.entries(RequestItems).map(([table, requests]) => ({
+      access: `dynamodb:${command} ${table}`,
+      leadingKeys: Array.isArray(requests) ? leadingKeysOf(requests.flatMap(Object.values)) : [],
+    }));
+  }
   const index = IndexName === undefined ? "" : `/index/${IndexName}`;
-  return tables.map((table) => `dynamodb:${command} ${table}${index}` as const);
+  const access = `dynamodb:${command} ${TableName ?? "*"}${index}` as const;
+  return [{ access, leadingKeys: leadingKeysOf([input]) }];
 }
 
+const leadingKeysOf = (all: readonly Keyed[]): string[] =>
+  all.flatMap(({ Key, Item = Key }) => Item?.pk?.S ?? []);
+
 /** What a command of S3 needs. Resources are `bucket` and `bucket/*`. */
-export function s3Access(command: string, { Bucket = "" }: Input): Access[] {
+export function s3Access(command: string, { Bucket = "" }: { readonly Bucket?: string }): Access[] {
   switch (command) {
     case "ListObjectsV2":
       return [`s3:ListBucket ${Bucket}`];

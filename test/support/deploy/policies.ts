@@ -13,12 +13,17 @@ export const policies = {
 
 export type Role = keyof typeof policies;
 
+/** The only condition that policies may have, because no other one is evaluated here. */
+interface Condition {
+  readonly "ForAllValues:StringLike": { readonly "dynamodb:LeadingKeys": readonly string[] };
+}
+
 interface Statement {
   readonly Sid: string;
   readonly Effect: string;
   readonly Action: readonly string[];
   readonly Resource: readonly string[];
-  readonly Condition?: unknown;
+  readonly Condition?: Condition;
 }
 
 /** The statements of a policy by the name of its file. */
@@ -35,14 +40,43 @@ const bucket = `${parts}s3:::\${Bucket}`;
  *
  * @throws Error for a resource that is no table, index or bucket by the parameters.
  */
-export const allowedBy = (name: string): string[] =>
-  statementsOf(name).flatMap(({ Action, Resource }) =>
-    Resource.flatMap((resource) => Action.map((action) => `${action} ${relative(resource)}`)),
-  );
+export const allowedBy = (name: string): string[] => statementsOf(name).flatMap(accessesOf);
 
-/** What all policies of a role allow. */
+const accessesOf = ({ Action, Resource }: Statement): string[] =>
+  Resource.flatMap((resource) => Action.map((action) => `${action} ${relative(resource)}`));
+
+/** What all policies of a role allow, whatever their conditions. */
 export const allowedTo = (role: Role): ReadonlySet<string> =>
   new Set(policies[role].flatMap(allowedBy));
+
+/** Whether an access to items with these partition keys is allowed. */
+type IsAllowed = (access: string, leadingKeys: readonly string[]) => boolean;
+
+/** Evaluates the policies of some roles, with their conditions. */
+export function evaluate(roles: readonly Role[]): IsAllowed {
+  const conditions = new Map<string, (keys: readonly string[]) => boolean>();
+  const statements = roles.flatMap((role) => policies[role]).flatMap(statementsOf);
+  for (const statement of statements) {
+    const holds = conditionOf(statement);
+    for (const access of accessesOf(statement)) {
+      const before = conditions.get(access);
+      conditions.set(access, (keys) => before?.(keys) || holds(keys));
+    }
+  }
+  return (access, leadingKeys) => conditions.get(access)?.(leadingKeys) ?? false;
+}
+
+/** As with IAM, a condition for all values holds of a request without one. */
+function conditionOf({ Condition }: Statement): (keys: readonly string[]) => boolean {
+  if (Condition === undefined) return () => true;
+  const patterns = Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"];
+  const starts = patterns.map((pattern) => {
+    const [, start] = /^([^*?]+)\*$/.exec(pattern) ?? [];
+    if (start === undefined) throw new Error(`${pattern} is not the start of a key`);
+    return start;
+  });
+  return (keys) => keys.every((key) => starts.some((start) => key.startsWith(start)));
+}
 
 function relative(resource: string): string {
   for (const start of [table, bucket]) {

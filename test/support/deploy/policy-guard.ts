@@ -3,8 +3,8 @@
  * their policy of deploy/policies does not allow, as IAM would, and records what they use.
  */
 import { appendFileSync } from "node:fs";
-import { type Access, dynamoDbAccess, s3Access } from "./iam-actions.ts";
-import { allowedTo, type Role } from "./policies.ts";
+import { authorizerOf, authorizing, type Send } from "./authorize.ts";
+import type { Role } from "./policies.ts";
 
 /** The role of a process by its entry. The doctor has the rights of a server. */
 const rolesByEntry: Readonly<Record<string, Role>> = {
@@ -22,34 +22,17 @@ if (role !== undefined) await guard(role);
 async function guard(role: Role): Promise<void> {
   const { DynamoDBClient } = await import("@aws-sdk/client-dynamodb");
   const { S3Client } = await import("@aws-sdk/client-s3");
-  const prefix = process.env.MEGURI_TABLE_PREFIX || "meguri-";
-  // A table of another prefix keeps its whole name, which no policy has.
-  const withoutPrefix = (access: Access) => access.replace(` ${prefix}`, " ");
-  const check = createCheck(role);
-  watch(DynamoDBClient, (name, input) => {
-    noteSender(name);
-    for (const access of dynamoDbAccess(name, input)) check(withoutPrefix(access));
-  });
-  watch(S3Client, (name, input) => {
-    noteSender(name);
-    for (const access of s3Access(name, input)) check(access.replace(/ [^/]+/, " "));
-  });
-}
-
-type Send = (command: { readonly constructor: { readonly name: string } }) => Promise<unknown>;
-
-/** Calls `check` with each command of a client before it is sent. */
-function watch(
-  { prototype }: { readonly prototype: unknown },
-  check: (name: string, input: object) => void,
-): void {
-  const client = prototype as { send: Send };
-  const { send } = client;
-  client.send = async function (this: unknown, command, ...rest) {
-    const { input } = command as unknown as { readonly input: object };
-    check(command.constructor.name.replace(/Command$/, ""), input);
-    return send.call(this, command, ...rest);
-  };
+  const { dynamoDb, s3 } = authorizerOf([role], process.env.MEGURI_TABLE_PREFIX || "meguri-");
+  for (const [{ prototype }, authorize] of [
+    [DynamoDBClient, dynamoDb],
+    [S3Client, s3],
+  ] as const) {
+    const client = prototype as unknown as { send: Send };
+    client.send = authorizing(client.send, (command, input) => {
+      noteSender(command);
+      authorize(command, input);
+    });
+  }
 }
 
 const senders = new Set<string>();
@@ -64,25 +47,4 @@ function noteSender(command: string): void {
   if (senders.has(line)) return;
   senders.add(line);
   appendFileSync(used, line);
-}
-
-/** Notes each access when it is first seen, because a process may be killed at any time. */
-function createCheck(role: Role): (access: string) => void {
-  const allowed = allowedTo(role);
-  const seen = new Set<string>();
-  return (access) => {
-    const isAllowed = allowed.has(access);
-    const { TEST_USED_ACCESS: used, TEST_DENIED_ACCESS: denied } = process.env;
-    if (!seen.has(access)) {
-      seen.add(access);
-      if (used) appendFileSync(used, `${role} ${access}\n`);
-      if (denied && !isAllowed) appendFileSync(denied, `${role} ${access}\n`);
-    }
-    if (isAllowed) return;
-    throw Object.assign(new Error(`${role} is not authorized to perform: ${access}`), {
-      name: "AccessDeniedException",
-      $fault: "client",
-      $metadata: { httpStatusCode: 400 },
-    });
-  };
 }

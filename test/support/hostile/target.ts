@@ -1,5 +1,5 @@
 /** Starts what is attacked: a server process that verifies tokens, with a probe inside. */
-import { compose } from "../../../src/compose.ts";
+
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
 import { readConfig } from "../../../src/platform/config/config.ts";
 import { createClients } from "../../../src/platform/dynamodb/sdk/client.ts";
@@ -7,6 +7,8 @@ import { tableName } from "../../../src/platform/dynamodb/tables.ts";
 import { createLogger } from "../../../src/platform/observe/log.ts";
 import { findPorts } from "../../../tools/dev/stack/free-port.ts";
 import { startService } from "../../../tools/dev/stack/service.ts";
+import { composeAs } from "../deploy/compose-as.ts";
+import { runAs } from "../deploy/run-as.ts";
 import { allScopes } from "../fixtures/descriptors.ts";
 import {
   claimsOf,
@@ -76,8 +78,8 @@ async function start(dynamoEndpoint: string, stops: (() => unknown)[]) {
   };
   const config = readConfig(env, "server");
   const log = createLogger("hostile", "silent");
-  await setupTables(config, log);
-  const { deps, close } = compose(config, noWorkflows, log);
+  await runAs("setup", config.tablePrefix, () => setupTables(config, log));
+  const { deps, close } = composeAs(["setup"], config, noWorkflows, log);
   await setupProgram(deps);
   await close();
   const clients = createClients({ endpoint: dynamoEndpoint, region: config.region });

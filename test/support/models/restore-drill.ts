@@ -6,6 +6,7 @@ import { nameOf } from "../../../src/platform/engine/item-store.ts";
 import { codecOf } from "../../../src/store/codecs.ts";
 import { compareTables } from "../../../tools/restore/compare.ts";
 import type { Finding } from "../../../tools/restore/findings.ts";
+import { runAs } from "../deploy/run-as.ts";
 import type { Stored } from "../stores/memory-records.ts";
 import { type MemoryDeps, memoryDeps } from "../stores/memory-store.ts";
 
@@ -92,6 +93,7 @@ export async function restore(
 export async function compareAll({ store, deps }: MemoryDeps, repair: boolean): Promise<Finding[]> {
   const findings: Finding[] = [];
   const report = (finding: Finding) => findings.push(finding);
-  await compareTables({ ...deps, scan: store.scan, repair, report });
+  const compare = () => compareTables({ ...deps, scan: store.scan, repair, report });
+  await runAs("restore", "", compare);
   return findings;
 }

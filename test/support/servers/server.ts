@@ -13,7 +13,7 @@ import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-no
 import { inject } from "vitest";
 import { createBulkGrantStreams } from "../../../src/bulk-grants/runtime/bulk-grants.ts";
 import { progressOf } from "../../../src/bulk-grants/use-cases/queries.ts";
-import { composeAccess, composeWorker } from "../../../src/compose.ts";
+import { composeAccess } from "../../../src/compose.ts";
 import { createUnreadCountStreams } from "../../../src/feed/runtime/unread-counts.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { ActService } from "../../../src/gen/meguri/acts/v1/act_service_pb.ts";
@@ -38,6 +38,8 @@ import { createTestClock } from "../../../src/platform/work/clocks.ts";
 import { createServerStates } from "../../../src/platform/work/server-states.ts";
 import { routes } from "../../../src/routes.ts";
 import { createServer, type Server } from "../../../src/server.ts";
+import { composeAs } from "../deploy/compose-as.ts";
+import { runAs } from "../deploy/run-as.ts";
 import { patientDeps } from "../fixtures/waiting.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
 import {
@@ -122,11 +124,17 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const ownTables = options.tablePrefix === undefined;
   const log = createLogger("test", config.logLevel);
   const memory = openMemory(options, config.tablePrefix);
-  if (ownTables && !memory) await setupTables(config, log);
+  if (ownTables && !memory) {
+    await runAs("setup", config.tablePrefix, () => setupTables(config, log));
+  }
   const workflows = recordWorkflows();
-  const { deps: served, close } = composeWorker(config, options.workflows ?? workflows, log, {
-    clients: memory?.connect(),
-  });
+  const { deps: served, close } = composeAs(
+    ["server"],
+    config,
+    options.workflows ?? workflows,
+    log,
+    memory?.connect(),
+  );
   const deps = patientDeps(served);
   if (ownTables) await setupProgram(deps);
   const { uploadIdleMs } = options;

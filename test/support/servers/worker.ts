@@ -7,7 +7,6 @@ import type { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
 import { inject } from "vitest";
 import { readSourceDefinitions } from "../../../src/bulk-grants/sources/definitions.ts";
-import { composeWorker } from "../../../src/compose.ts";
 import type { WorkerDeps } from "../../../src/hub/deps.ts";
 import { localTableDefinitions } from "../../../src/ops/tables/definitions.ts";
 import { createTables } from "../../../src/ops/tables/manage-tables.ts";
@@ -25,6 +24,7 @@ import { createWorker } from "../../../src/worker.ts";
 import type { Child } from "../../../tools/dev/stack/child.ts";
 import { startService } from "../../../tools/dev/stack/service.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
+import { composeAs } from "../deploy/compose-as.ts";
 import { enforceRules } from "../fixtures/bulk-rules.ts";
 import { patientDeps } from "../fixtures/waiting.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
@@ -114,7 +114,7 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   if (own) await registerNamespace(workflows);
   await ensureSearchAttributes(workflows.link.connection, config.temporalNamespace);
   const clients = store.connect();
-  const server = composeWorker(config, workflows, quiet, { clients });
+  const server = composeAs(["server", "worker"], config, workflows, quiet, clients);
   const deps = patientDeps(server.deps, own ? ["workflows"] : []);
   const { programId = `p-${id}`, timeZone = "Asia/Tokyo", lifetime = 12 } = options;
   await createProgram(
@@ -243,7 +243,7 @@ async function runWorker(
 ): Promise<() => Promise<void>> {
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
   const workflows = connect(config);
-  const { deps, close } = composeWorker(config, workflows, quiet, { clients });
+  const { deps, close } = composeAs(["worker"], config, workflows, quiet, clients);
   const worker = await createWorker({
     connection,
     config,

@@ -7,15 +7,27 @@ import {
   purgeReactions,
   readKindsToPurge,
 } from "../../../../src/feed/use-cases/reactions/purge-target.ts";
+import { createLogger } from "../../../../src/platform/observe/log.ts";
+import { composeAs } from "../../../support/deploy/compose-as.ts";
 import { createOwner } from "../../../support/fixtures/owners.ts";
+import { noWorkflows } from "../../../support/servers/no-workflows.ts";
 import { startServer, type TestServer } from "../../../support/servers/server.ts";
 import { dump } from "../../../support/stores/dump.ts";
+import { findMemoryTables } from "../../../support/stores/memory-clients.ts";
 
 let server: TestServer;
+let worker: ReturnType<typeof composeAs>;
 beforeAll(async () => {
   server = await startServer({ testClock: false });
+  const { config } = server;
+  const clients = findMemoryTables(config.tablePrefix)?.connect();
+  const log = createLogger("test", "silent");
+  worker = composeAs(["worker"], config, noWorkflows, log, clients);
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await worker?.close();
+  await server.stop();
+});
 
 test("a purge removes the reactions; the deletion has removed the unread lines", async () => {
   const owner = createOwner(server);
@@ -27,7 +39,7 @@ test("a purge removes the reactions; the deletion has removed the unread lines",
   await server.reactions.deleteTarget({ targetName: target });
   expect(await owner.unread()).toEqual(["y: A ... A (1 at 4)"]);
   expect(await owner.badge()).toBe("1 people in 1 at 5");
-  const { deps } = server;
+  const { deps } = worker;
   expect(await readKindsToPurge(deps, target)).toEqual(["like"]);
   expect(await readKindsToPurge(deps, target)).toEqual(["like"]);
   expect(await owner.badge()).toBe("1 people in 1 at 5");
@@ -45,8 +57,8 @@ test("a purge of an active target changes nothing", async () => {
   await owner.register("x");
   await owner.react("x", "A");
   const before = await dump(server);
-  expect(await readKindsToPurge(server.deps, owner.target("x"))).toEqual([]);
-  expect(await purgeReactions(server.deps, owner.target("x"), "like")).toBe(false);
+  expect(await readKindsToPurge(worker.deps, owner.target("x"))).toEqual([]);
+  expect(await purgeReactions(worker.deps, owner.target("x"), "like")).toBe(false);
   expect(await dump(server)).toEqual(before);
 });
 
@@ -54,7 +66,7 @@ test("a purge ends the notifications of events of all owners, and removes the ev
   const owner = createOwner(server);
   await owner.register("x");
   const target = owner.target("x");
-  const { deps } = server;
+  const { deps } = worker;
   const ownerIds = [owner.ownerId, `${owner.ownerId}-a`, `${owner.ownerId}-b`];
   const event = { kind: "mention", userId: "A", displayName: "A", targetName: target, ownerIds };
   for (const eventId of ["e1", "e2"]) {

@@ -11,6 +11,8 @@ import type {
 } from "@aws-sdk/client-dynamodb";
 import type { TableDefinition } from "../../../../src/ops/tables/definitions.ts";
 import type { Item } from "../../../../src/platform/dynamodb/sdk/attributes.ts";
+import { authorizing } from "../../deploy/authorize.ts";
+import { authorizeTool } from "../../deploy/run-as.ts";
 import { conditionFailed, refusal } from "./errors.ts";
 import { checkedKey, createTable, type Table } from "./items.ts";
 import { queryPage, scanPage } from "./pages.ts";
@@ -124,7 +126,7 @@ export function createMemoryDynamo(
   }
   const clientOf = (wait: () => Wait) =>
     ({
-      send: (command: { readonly input: object }) => send(command, wait()),
+      send: authorizing((command) => send(command, wait()), authorizeTool),
     }) as unknown as DynamoDBClient;
   return { client: clientOf(() => undefined), itemByItem: clientOf(hook), tables };
 }
