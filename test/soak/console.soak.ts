@@ -1,6 +1,6 @@
 /**
  * Asks Temporal's Web UI, in Chromium, the questions that pages of docs/run answer by it. This
- * command also takes the screenshots of docs/run/images that are named here:
+ * command also takes the screenshots of docs/run/images:
  *
  *     TEST_SCREENSHOTS=1 npm run test:soak -- test/soak/console.soak.ts
  */
@@ -15,6 +15,7 @@ import {
 } from "../../src/bulk-grants/use-cases/commands.ts";
 import { asService } from "../../src/platform/words/caller.ts";
 import { createProgram } from "../../src/points/use-cases/programs/commands.ts";
+import { verifyAccount } from "../../src/points/use-cases/verify.ts";
 import { reservationWorkflowId } from "../../src/reservations/contract/reservations.ts";
 import {
   cancelReservation,
@@ -30,12 +31,14 @@ import {
   usersOf,
 } from "../support/fixtures/bulk-grants.ts";
 import { holdAndBegin } from "../support/fixtures/holds.ts";
+import { grantTo } from "../support/fixtures/month-ends.ts";
 import { showsDetails } from "../support/fixtures/operators.ts";
 import { freeze, handleOf, reserve, reserveAndStart } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { projectRoot } from "../support/markdown.ts";
 import { startChromium } from "../support/servers/chromium.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { changeItem } from "../support/stores/change-item.ts";
 
 const pages = ["reservations", "bulk-grants", "schedules", "watching"].map((name) =>
   readFileSync(`${projectRoot}docs/run/${name}.md`, "utf8"),
@@ -60,7 +63,7 @@ beforeAll(async () => {
   await createProgram({ ...stack.deps, background: () => {} }, cafe);
   browser = await startChromium();
   page = await browser.newPage();
-  await page.setViewport({ width: 1_700, height: 900 });
+  await page.setViewport(usualSize);
   await page.goto(`${temporal.uiUrl}/namespaces/default/workflows`);
   // As the gear below the list does it.
   await page.evaluate(
@@ -121,6 +124,9 @@ async function expectShown(path: string, texts: readonly string[], image?: strin
 
 const list = (query: string) => `?query=${encodeURIComponent(query)}`;
 
+/** Wide enough for a list with its columns. */
+const usualSize = { width: 1_900, height: 900 };
+
 /** The page of the newest run of a workflow. */
 async function tabOf(handle: WorkflowHandle, tab: string): Promise<string> {
   const { runId } = await handle.describe();
@@ -140,18 +146,6 @@ const question = (words: string, answer: () => Promise<void>) =>
 const hour = 3_600_000;
 const byShop = { caller: asService("shop"), reason: "asked by support" };
 
-question("What is due and waits for a reason?", async () => {
-  const handle = await reserveAndStart(stack, { id: "review-99", userId: "hana", inMs: 500 });
-  stack.proxy.faults({ lostAnswer: 1, lostBy: "silence", operations: "all" });
-  await showsDetails(handle, "Due since");
-  const details = ["Due since", "(STORE_UNAVAILABLE). Others wait for the same reason:"];
-  await expectDetails(handle, details, "reservation-retrying");
-  const query = 'WorkflowType = "reservation" AND MeguriState = "RETRYING"';
-  await expectShown(list(query), ["review-99", "hana", "RETRYING", "STORE_UNAVAILABLE"]);
-  stack.proxy.faults({});
-  await handle.result();
-});
-
 question("What is due in the next hour?", async () => {
   await reserve(stack.deps, "default", { id: "review-77", userId: "aoi", points: 120, inMs: hour });
   const end = new Date(Date.now() + 2 * hour).toISOString();
@@ -169,7 +163,8 @@ question("What has failed?", async () => {
   const handle = await reserveAndStart(stack, { id: "review-84", userId: "dan" });
   await handle.result().catch(() => {});
   const query = 'WorkflowType = "reservation" AND ExecutionStatus = "Failed"';
-  await expectShown(list(query), ["review-84", "dan", "FAILED", "ACCOUNT_FROZEN"]);
+  const found = ["review-84", "dan", "FAILED", "ACCOUNT_FROZEN"];
+  await expectShown(list(query), found, "reservations-failed");
 });
 
 question("What has failed today?", async () => {
@@ -195,7 +190,8 @@ question("What waits for a paused program?", async () => {
   await pauseProgramReservations(stack.deps, { programId: "cafe", deadline: undefined, ...paused });
   await reserve(stack.deps, "cafe", { id: "stamp-9", userId: "ben", points: 20 });
   const query = 'MeguriProgram = "cafe" AND MeguriState = "PAUSED"';
-  await expectShown(list(query), ["stamp-9", "ben", "PAUSED", "PROGRAM_PAUSED"]);
+  const found = ["stamp-9", "ben", "PAUSED", "PROGRAM_PAUSED"];
+  await expectShown(list(query), found, "reservations-paused");
   const handle = stack.client.workflow.getHandle(reservationWorkflowId("cafe", "stamp-9"));
   await expectDetails(handle, ["The program is paused by ops (points doubled by mistake)."]);
 });
@@ -210,6 +206,10 @@ question("Who asked, changed, cancelled or retried it, and why", async () => {
     ["reserved by: ren via tests", "Changed last by shop (asked by support)."],
     "reservation-moved",
   );
+  await page.setViewport({ ...usualSize, height: 1_320 });
+  const waits = ["grantWhenDue", "Next Retry", "reserved_by", "Workflow Execution Started"];
+  await expectShown(await tabOf(handle, "history"), waits, "reservation-waiting");
+  await page.setViewport(usualSize);
   await cancelReservation(stack.deps, { programId: "default", reservationId: id, ...byShop });
   await handle.result().catch(() => {});
   await expectDetails(handle, ["Cancelled by shop (asked by support)."], "reservation-cancelled");
@@ -225,15 +225,60 @@ question("How late was it?", async () => {
   );
 });
 
+question("What is due and waits for a reason?", async () => {
+  const handle = await reserveAndStart(stack, { id: "review-99", userId: "hana", inMs: 500 });
+  stack.proxy.faults({ lostAnswer: 1, lostBy: "silence", operations: "all" });
+  await showsDetails(handle, "Due since");
+  const details = ["Due since", "(STORE_UNAVAILABLE). Others wait for the same reason:"];
+  await expectDetails(handle, details, "reservation-retrying");
+  const query = 'WorkflowType = "reservation" AND MeguriState = "RETRYING"';
+  const found = ["review-99", "hana", "RETRYING", "STORE_UNAVAILABLE"];
+  await expectShown(list(query), found, "reservations-retrying");
+  // Who gets how much, and when.
+  const states = ["RETRYING", "PAUSED", "PROGRAM_PAUSED", "FAILED", "Completed", "Canceled"];
+  const users = ["hana", "aoi", "120", "ben", "dan", "eri", "chie"];
+  await expectShown(
+    list('WorkflowType = "reservation"'),
+    [...states, ...users],
+    "reservations-list",
+  );
+  stack.proxy.faults({});
+  await handle.result();
+});
+
+/** Sets an account a year behind, and its number behind its ledger, so that nothing can expire. */
+const damage = (userId: string) =>
+  changeItem(
+    stack.clients.retrying,
+    `${stack.config.tablePrefix}accounts`,
+    { pk: { S: `A#default#${userId}` }, sk: { S: "A" } },
+    ({ m, xm, ...item }) => {
+      const yearBefore = (month: typeof m) => ({ N: String(Number(month?.N) - 12) });
+      return { ...item, m: yearBefore(m), xm: yearBefore(xm), n: { N: "0" } };
+    },
+  );
+
 question("Is the month end of a month done?", async () => {
-  const { client, config } = stack;
-  const month = await client.workflow.start("monthEnd", {
-    workflowId: "month-end/default-now",
-    taskQueue: config.taskQueue,
-    args: [{ program_id: "default" }],
-  });
+  const { client, config, deps } = stack;
+  const start = (name: string) =>
+    client.workflow.start("monthEnd", {
+      workflowId: `month-end/default-${name}`,
+      taskQueue: config.taskQueue,
+      args: [{ program_id: "default" }],
+    });
+  for (const userId of ["customer-1", "customer-2"]) {
+    await grantTo(stack, "default", userId, "e", 10);
+  }
+  await damage("customer-1");
+  const incomplete = await start("incomplete");
+  await expect(incomplete.result()).rejects.toThrow();
+  const left = ["is incomplete. ", ", 1 failed: customer-1 (CONTENDED)"];
+  await expectDetails(incomplete, left, "month-end");
+  await verifyAccount(deps, { programId: "default", userId: "customer-1" }, true);
+  const month = await start("now");
   const { months } = await month.result();
-  await expectShown(list('WorkflowType = "monthEnd"'), [months.month, "DONE"]);
+  const query = `WorkflowType = "monthEnd" AND MeguriMonth = "${months.month}"`;
+  await expectShown(list(query), [months.month, "FAILED", "DONE"], "month-ends-of-a-month");
   await expectDetails(month, [`(${months.month}) is done.`]);
 });
 
@@ -269,7 +314,8 @@ question("What waits for an approval?", async () => {
   const waiting = await submitted("spring-2028", usersOf("member", 30), "Spring campaign");
   const { revision } = await comesTo(stack, "spring-2028", "AWAITING_APPROVAL");
   const query = 'MeguriState = "AWAITING_APPROVAL" AND ExecutionStatus = "Running"';
-  await expectShown(list(query), ["spring-2028", "15000", "desk", "AWAITING_APPROVAL"]);
+  const found = ["spring-2028", "15000", "desk", "AWAITING_APPROVAL"];
+  await expectShown(list(query), found, "bulk-grants-awaiting-approval");
   const texts = [
     ...[revision.digest, "in all: 30 rows, 15,000 points", "approvals: 0 of 1"],
     ...["reason: test: 30 rows, 15,000 points", "points expire: "],
@@ -297,7 +343,7 @@ question("What runs? What is paused?", async () => {
   stack.proxy.faults({});
   await expectDetails(run, ["PAUSED", "Paused by shop (asked by support)."]);
   const query = 'WorkflowType IN ("bulkGrant", "bulkGrantFromSource") AND MeguriState = "PAUSED"';
-  await expectShown(list(query), ["summer-2028", "PAUSED"]);
+  await expectShown(list(query), ["summer-2028", "PAUSED"], "bulk-grants-paused");
   await cancelBulkGrant(stack.deps, { ...name, ...byShop });
   await comesTo(stack, "summer-2028", "CANCELLED");
 });
