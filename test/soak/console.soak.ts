@@ -317,7 +317,7 @@ question("What waits for an approval?", async () => {
   const found = ["spring-2028", "15000", "desk", "AWAITING_APPROVAL"];
   await expectShown(list(query), found, "bulk-grants-awaiting-approval");
   const texts = [
-    ...[revision.digest, "in all: 30 rows, 15,000 points", "approvals: 0 of 1"],
+    ...[revision.digest, "in all: 30 rows, 30 members, 15,000 points", "approvals: 0 of 1"],
     ...["reason: test: 30 rows, 15,000 points", "points expire: "],
   ];
   await expectDetails(waiting, texts, "bulk-grant-waiting");

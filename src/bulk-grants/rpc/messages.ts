@@ -160,6 +160,7 @@ export const fromSummary = ({
     ...summary,
     revision,
     expireTime,
+    reasons: summary.reasons.map((total) => ({ variantCount: 1, ...total })),
     expireMonths: summary.expireMonths?.map((sum) => ({
       ...sum,
       expireMonth: fromOptionalMonth(sum.expireMonth),

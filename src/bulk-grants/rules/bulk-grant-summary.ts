@@ -16,7 +16,7 @@ export interface BulkGrantSummary {
   /** The points of the row in the middle; of an even number of rows, the smaller of the two. */
   readonly medianPoints: Points;
   readonly maxPoints: Points;
-  /** The reasons with the most points, at most `maxReasons`. */
+  /** The groups of reasons with the most points, at most `maxReasons`. */
   readonly reasons: readonly ReasonTotal[];
   /** All other reasons; absent when there are none. */
   readonly otherReasons?: ReasonsTotal | undefined;
@@ -39,11 +39,14 @@ export interface BulkGrantSummary {
   readonly lookAlikes?: readonly string[] | undefined;
 }
 
-/** The rows with one reason, and their sum. */
+/** The rows with one reason, or with reasons that differ only in their numbers, and their sum. */
 export interface ReasonTotal {
+  /** The reason or, of several ones, their text with `#` for each number. */
   readonly reason: string;
   readonly rowCount: number;
   readonly points: Points;
+  /** The number of different reasons; absent for one. */
+  readonly variantCount?: number | undefined;
 }
 
 /** The rows whose points expire at the end of a month, and their sum. */
@@ -120,6 +123,18 @@ export const maxReasons = 10;
 export const maxLargestRows = 10;
 /** A right sheet has at most 37: each month of the longest lifetime, and none. */
 export const maxExpireMonths = 40;
+
+/** A number: digits of any script, also full-width ones, with points and commas between them. */
+const numbers = /\p{Nd}+(?:[.,\uff0c\uff0e]\p{Nd}+)*/gu;
+
+/**
+ * Returns the same for reasons that differ only in their numbers. No reason of a right row has the
+ * control character that stands for a number, so a `#` of a reason itself is not taken for one.
+ */
+export const reasonGroupOf = (reason: string): string => reason.replace(numbers, "\0");
+
+/** The text for all reasons that differ from this one only in their numbers. */
+export const withoutNumbers = (reason: string): string => reason.replace(numbers, "#");
 
 /** Adds an item to those with the most points, which are in falling order, and keeps `size`. */
 export function keepLargest<T extends { readonly points: Points }>(

@@ -26,6 +26,9 @@ export const rows = (count: number): string => quantity(count, "row");
 
 export const points = (count: number): string => quantity(count, "point");
 
+/** Each row that is right has a member of its own. */
+const members = (count: number): string => quantity(count, "member");
+
 /** The rows by their codes, the most rows first. */
 export const codesText = (counts: RunCounts["problemCounts"]): string =>
   Object.entries(counts)
@@ -163,30 +166,32 @@ function commandFor(
 const shellWord = (word: string): string =>
   /^[\w.:@%+=,/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
-/** What was submitted, by whom, and who has approved it. */
+/** Who has submitted what for when, and who has approved it. */
 export function factsOf(bulkGrant: BulkGrant, style: TextStyle): TextLine[] {
   const { revision, approvals, checked } = bulkGrant;
   const { value, code, time } = style;
   const { alreadyGrantedCount = 0, alreadyGrantedPoints = 0 } = checked ?? {};
   const needed = neededApprovals(bulkGrant);
-  const { title, cause, source, starter, executeTime } = revision;
+  const { title, cause, source, starter, rowCount } = revision;
   const { reversedBulkGrantId, sameContentBulkGrantId } = revision;
+  const size =
+    checked?.invalidCount === 0 ? `${rows(rowCount)}, ${members(rowCount)}` : rows(rowCount);
   return present({
     digest: code(revision.digest),
+    "submitted by": value(
+      displayCaller(revision.submitter) + (source ? ` from ${withoutVersion(source)}` : ""),
+    ),
+    "started by": starter && value(displayCaller(starter)),
     title: title && value(title),
     cause: cause && value(cause),
     reverses: reversedBulkGrantId && code(reversedBulkGrantId),
-    "in all": `${rows(revision.rowCount)}, ${points(revision.totalPoints)}`,
+    "in all": `${size}, ${points(revision.totalPoints)}`,
     "already granted":
       alreadyGrantedCount > 0
         ? `${rows(alreadyGrantedCount)}, ${points(alreadyGrantedPoints)}`
         : undefined,
     "same rows as": sameContentBulkGrantId && code(sameContentBulkGrantId),
-    "submitted by": value(
-      displayCaller(revision.submitter) + (source ? ` from ${withoutVersion(source)}` : ""),
-    ),
-    "started by": starter && value(displayCaller(starter)),
-    "not before": executeTime === undefined ? undefined : time(executeTime),
+    when: whenText(bulkGrant, style),
     approvals: needed === 0 ? "not required" : `${approvals.length} of ${needed}`,
   }).concat(
     approvals.map((approval) => ({
@@ -194,6 +199,11 @@ export function factsOf(bulkGrant: BulkGrant, style: TextStyle): TextLine[] {
       text: `${whoOf(approval, style)} at ${time(approval.time)}`,
     })),
   );
+}
+
+function whenText({ state, revision }: BulkGrant, { time }: TextStyle): string | undefined {
+  if (revision.executeTime !== undefined) return `not before ${time(revision.executeTime)}`;
+  return state === "AWAITING_APPROVAL" ? "as soon as it is approved" : undefined;
 }
 
 const grantedWord = ({ reversedBulkGrantId }: Revision): string =>

@@ -8,6 +8,7 @@ import { points, rows, type TextLine } from "./bulk-grant-text.ts";
 interface SummaryText {
   /** What may be a mistake, to be read before anything else. */
   readonly warnings: string[];
+  /** The most important first: a terminal shows as many of them as it has lines for. */
   readonly lines: TextLine[];
 }
 
@@ -29,27 +30,6 @@ export function summaryText(
   const lines: TextLine[] = [];
   const say = (name: string, text: string) => lines.push({ name, text });
 
-  const range = between(summary.minPoints, summary.maxPoints);
-  say("points of a row", `${range}, median ${number(summary.medianPoints)}`);
-  const largest = summary.largestRows.map((row) => `${code(row.userId)} ${number(row.points)}`);
-  say("largest rows", largest.join(", "));
-  const ranges = summary.histogram.map(
-    ({ rowCount, minPoints, maxPoints }) => `${rows(rowCount)} of ${between(minPoints, maxPoints)}`,
-  );
-  say("rows by their points", ranges.join(", "));
-  for (const { reason, ...of } of summary.reasons) {
-    say("reason", `${value(reason) || "(none)"}: ${sum(of)}`);
-  }
-  if (otherReasons) {
-    say("other reasons", `${number(otherReasons.reasonCount)}: ${sum(otherReasons)}`);
-  }
-  const created = quantity(summary.withoutAccountCount, "user");
-  say("accounts", `${created} without one, ${number(summary.frozenCount)} frozen`);
-  if (expireTime !== undefined) say("points expire", time(expireTime));
-  for (const { expireMonth, ...of } of expireMonths) {
-    const month = expireMonth === undefined ? "(none)" : formatMonth(expireMonth);
-    say("expire month", `${month}: ${sum(of)}`);
-  }
   if (difference) {
     const { addedCount, removedCount, changedCount, rowCountBefore, pointsBefore } = difference;
     say(
@@ -59,6 +39,28 @@ export function summaryText(
         `which had ${rows(rowCountBefore)}, ${points(pointsBefore)}`,
     );
   }
+  const range = between(summary.minPoints, summary.maxPoints);
+  say("points of a row", `${range}, median ${number(summary.medianPoints)}`);
+  const created = quantity(summary.withoutAccountCount, "user");
+  say("accounts", `${created} without one, ${number(summary.frozenCount)} frozen`);
+  if (expireTime !== undefined) say("points expire", time(expireTime));
+  for (const { reason, variantCount, ...of } of summary.reasons) {
+    const variants = variantCount === undefined ? ":" : ` (${number(variantCount)} reasons),`;
+    say("reason", `${value(reason) || "(none)"}${variants} ${sum(of)}`);
+  }
+  if (otherReasons) {
+    say("other reasons", `${number(otherReasons.reasonCount)}: ${sum(otherReasons)}`);
+  }
+  for (const { expireMonth, ...of } of expireMonths) {
+    const month = expireMonth === undefined ? "(none)" : formatMonth(expireMonth);
+    say("expire month", `${month}: ${sum(of)}`);
+  }
+  const largest = summary.largestRows.map((row) => `${code(row.userId)} ${number(row.points)}`);
+  say("largest rows", largest.join(", "));
+  const ranges = summary.histogram.map(
+    ({ rowCount, minPoints, maxPoints }) => `${rows(rowCount)} of ${between(minPoints, maxPoints)}`,
+  );
+  say("rows by their points", ranges.join(", "));
   for (const overlap of overlaps.filter((overlap) => !warned.includes(overlap))) {
     say("overlap", overlapText(overlap));
   }

@@ -9,8 +9,11 @@ import { countsText, detailsOf, factsOf, type TextLine } from "../rules/bulk-gra
 import { summaryText } from "../rules/summary-text.ts";
 import { escaped, link, mrkdwn, workflowPlace } from "./mrkdwn.ts";
 
-/** The lines of a summary that a message has. All others are where its links lead. */
-const shown: ReadonlySet<string> = new Set(["largest rows", "accounts", "changes"]);
+/**
+ * The lines of a summary that a message has: it is read in a few seconds, and by the whole channel,
+ * which needs no user ids. All others are where its links lead.
+ */
+const shown: ReadonlySet<string> = new Set(["changes", "accounts"]);
 
 /** Finds the runs of all bulk grants that await approval, those of a source included. */
 const waiting = `${searchAttributes.state} = "AWAITING_APPROVAL" AND ExecutionStatus = "Running"`;

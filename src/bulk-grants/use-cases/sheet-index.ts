@@ -12,6 +12,7 @@ import {
   maxReasons,
   type ReasonsTotal,
   type RevisionDifference,
+  reasonGroupOf,
   type UserPoints,
 } from "../rules/bulk-grant-summary.ts";
 import { expireMonthOf, type SheetRow } from "../rules/sheet.ts";
@@ -23,14 +24,16 @@ type RowsSummary = Pick<
   "rowCount" | "minPoints" | "medianPoints" | "maxPoints" | "largestRows" | "histogram"
 >;
 
-/** The rows with one reason. `firstRow` is the number of one of them in the sheet, from 0 on. */
+/** The rows of a group of reasons, which differ only in their numbers. */
 interface ReasonRows {
+  /** The number of the first of the rows in the sheet, from 0 on. */
   readonly firstRow: number;
+  readonly reasonCount: number;
   readonly rowCount: number;
   readonly points: Points;
 }
 
-/** The reasons with the most points, at most `maxReasons`, and all others. */
+/** The groups of reasons with the most points, at most `maxReasons`, and all others. */
 interface ReasonsSummary {
   readonly largest: readonly ReasonRows[];
   readonly others: ReasonsTotal;
@@ -61,7 +64,10 @@ interface Comparison<T> {
   result(): T;
 }
 
-/** Creates the index of a sheet with up to `capacity` rows. It takes about 40 bytes for each. */
+/**
+ * Creates the index of a sheet with up to `capacity` rows. It takes about 55 bytes for each, and 30
+ * more for each reason.
+ */
 export function createSheetIndex(
   capacity: number,
   sheet: Pick<Revision, "expireMonth"> = {},
@@ -172,28 +178,43 @@ function addTo(
 
 const ones = (flags: Uint8Array): number => flags.reduce((sum, flag) => sum + flag, 0);
 
-/** Adds up rows by their reason. */
+/** Adds up rows by their reason, where reasons that differ only in their numbers are a group. */
 function createReasonTotals(capacity: number) {
   const numbers = createSeenTexts();
+  const groupNumbers = createSeenTexts();
+  const groups = new Uint32Array(capacity);
   const points = new Float64Array(capacity);
   const rowCounts = new Uint32Array(capacity);
+  const reasonCounts = new Uint32Array(capacity);
   const firstRows = new Uint32Array(capacity);
-  let count = 0;
+  let [count, groupCount] = [0, 0];
 
   /** The number of the row's reason, from 1 on. */
   function numberFor({ reason }: SheetRow, row: number): number {
     const known = numbers.firstNumber(reason, count + 1);
     if (known !== undefined) return known;
-    firstRows[count] = row;
+    const group = groupFor(reason, row);
+    groups[count] = group;
+    reasonCounts[group] = (reasonCounts[group] ?? 0) + 1;
     count += 1;
     return count;
+  }
+
+  /** The number of the reason's group, from 0 on. */
+  function groupFor(reason: string, row: number): number {
+    const known = groupNumbers.firstNumber(reasonGroupOf(reason), groupCount + 1);
+    if (known !== undefined) return known - 1;
+    firstRows[groupCount] = row;
+    groupCount += 1;
+    return groupCount - 1;
   }
 
   return {
     add(row: SheetRow, number: number): number {
       const reason = numberFor(row, number);
-      points[reason - 1] = (points[reason - 1] ?? 0) + row.points;
-      rowCounts[reason - 1] = (rowCounts[reason - 1] ?? 0) + 1;
+      const group = groups[reason - 1] ?? 0;
+      points[group] = (points[group] ?? 0) + row.points;
+      rowCounts[group] = (rowCounts[group] ?? 0) + 1;
       return reason;
     },
 
@@ -202,9 +223,10 @@ function createReasonTotals(capacity: number) {
     result(): ReasonsSummary {
       const largest: ReasonRows[] = [];
       const others = { reasonCount: count, rowCount: 0, points: 0 };
-      for (let i = 0; i < count; i++) {
+      for (let i = 0; i < groupCount; i++) {
         const total = {
           firstRow: firstRows[i] ?? 0,
+          reasonCount: reasonCounts[i] ?? 0,
           rowCount: rowCounts[i] ?? 0,
           points: points[i] ?? 0,
         };
@@ -212,8 +234,8 @@ function createReasonTotals(capacity: number) {
         others.points += total.points;
         keepLargest(largest, total, maxReasons);
       }
-      for (const { rowCount, points } of largest) {
-        others.reasonCount -= 1;
+      for (const { reasonCount, rowCount, points } of largest) {
+        others.reasonCount -= reasonCount;
         others.rowCount -= rowCount;
         others.points -= points;
       }

@@ -15,6 +15,7 @@ import {
   type ReasonTotal,
   type RevisionDifference,
   warnedOverlaps,
+  withoutNumbers,
 } from "../rules/bulk-grant-summary.ts";
 import { rowsPerBlock } from "../rules/sheet.ts";
 import { readBulkGrant } from "./bulk-grant-record.ts";
@@ -25,7 +26,7 @@ import { rightRows } from "./stored-rows.ts";
 /** The counts of accounts that the checks of all blocks have found. */
 type AccountCounts = Pick<BulkGrantSummary, "withoutAccountCount" | "frozenCount">;
 
-/** A summary takes up to 10 MB while it is made, so only so many are made at once. */
+/** A summary takes up to 20 MB while it is made, so only so many are made at once. */
 const limit = pLimit(2);
 
 /**
@@ -71,7 +72,7 @@ async function summarize(
   };
 }
 
-/** The reasons with the most points. Their texts are read again, since the index has none. */
+/** The reasons with the most points, by groups. Their texts are read again: the index has none. */
 async function reasonsOf(
   { reader }: Pick<Deps, "reader">,
   uploadId: string,
@@ -79,9 +80,11 @@ async function reasonsOf(
 ): Promise<Pick<BulkGrantSummary, "reasons" | "otherReasons">> {
   const { largest, others } = index.reasons();
   const reasons: ReasonTotal[] = await Promise.all(
-    largest.map(async ({ firstRow, rowCount, points }) => {
+    largest.map(async ({ firstRow, reasonCount, rowCount, points }) => {
       const rows = await reader.rowsOfBlock(uploadId, Math.floor(firstRow / rowsPerBlock));
-      return { reason: rows[firstRow % rowsPerBlock]?.reason ?? "", rowCount, points };
+      const reason = rows[firstRow % rowsPerBlock]?.reason ?? "";
+      if (reasonCount === 1) return { reason, rowCount, points };
+      return { reason: withoutNumbers(reason), rowCount, points, variantCount: reasonCount };
     }),
   );
   return { reasons, otherReasons: others.reasonCount > 0 ? others : undefined };

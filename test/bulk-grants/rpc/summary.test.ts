@@ -57,8 +57,8 @@ test("a summary warns of a campaign that has granted the same, and of one that w
     medianPoints: 100n,
     maxPoints: 100n,
     reasons: [
-      { reason: "", rowCount: 8, points: 800n },
-      { reason: "thanks", rowCount: 2, points: 57n },
+      { reason: "", rowCount: 8, points: 800n, variantCount: 1 },
+      { reason: "thanks", rowCount: 2, points: 57n, variantCount: 1 },
     ],
     histogram: [
       { minPoints: 5n, maxPoints: 9n, rowCount: 1 },
@@ -110,6 +110,22 @@ test("a summary says what a next revision changes, and has the earlier one", asy
   });
   const first = await server.bulkGrants.getBulkGrantSummary({ bulkGrantId, revision: 1 });
   expect(first.summary).toMatchObject({ revision: 1, rowCount: 3 });
+});
+
+test("reasons that differ only in their numbers are one line of the summary", async () => {
+  const days = Array.from({ length: 31 }, (_, i) => `d${i},10,誕生日 ${i + 1}`);
+  await awaiting("birthdays", ...days, "w1,500,ようこそ #1");
+  const { summary, lines } = await server.bulkGrants.getBulkGrantSummary({
+    bulkGrantId: "birthdays",
+  });
+  expect(summary?.reasons).toMatchObject([
+    { reason: "ようこそ #1", rowCount: 1, points: 500n, variantCount: 1 },
+    { reason: "誕生日 #", rowCount: 31, points: 310n, variantCount: 31 },
+  ]);
+  expect(lines.filter(({ name }) => name === "reason").map(({ text }) => text)).toEqual([
+    "ようこそ #1: 1 row, 500 points",
+    "誕生日 # (31 reasons), 31 rows, 310 points",
+  ]);
 });
 
 test("a summary warns of titles that look like its own, and are others", async () => {

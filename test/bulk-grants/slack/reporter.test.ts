@@ -48,9 +48,9 @@ describe("a report", () => {
           "then `meguri bulk submit spring failed.csv --program cafe`",
         "The rows that were not granted are in https://drive.example/y.",
         "Digest: `d`",
-        "In all: 10,000 rows, 1,000,000 points",
-        "Already granted: 12 rows, 1,200 points",
         "Submitted by: aoi from nightly/rows.csv",
+        "In all: 10,000 rows, 10,000 members, 1,000,000 points",
+        "Already granted: 12 rows, 1,200 points",
         "Approvals: 2 of 2",
         `Approved by: ben (checked the sums) at ${epoch}`,
         `Approved by: chie at ${epoch}`,
@@ -177,9 +177,10 @@ describe("a report", () => {
 
   test("of a wait that begins says what approvers have to know, and the command", async () => {
     const { slack, reporter } = await started();
-    const { result: _, checked: __, ...rest } = bulkGrant;
+    const { result: _, ...rest } = bulkGrant;
+    const checked = { invalidCount: 0, alreadyGrantedCount: 0, alreadyGrantedPoints: 0 };
     const waiting: BulkGrant = {
-      ...rest,
+      ...{ ...rest, checked },
       bulkGrantId: "it's $(spring)",
       state: "AWAITING_APPROVAL",
       approvals: [],
@@ -197,15 +198,20 @@ describe("a report", () => {
           "<!date^1795392000^{date_short_pretty} {time}|2026-11-23T00:00:00.000Z>), " +
           "9,800 with the same points",
         `Digest: \`${waiting.revision.digest}\``,
-        "In all: 10,000 rows, 1,000,000 points",
         "Submitted by: aoi from nightly/rows.csv",
+        "In all: 10,000 rows, 10,000 members, 1,000,000 points",
+        "When: as soon as it is approved",
         "Approvals: 0 of 2",
-        "Largest rows: `u&lt;1&gt;` 500, `u2` 400, `u3` 300, `u4` 200",
-        "Accounts: 12 users without one, 0 frozen",
         "Changes: 3 users added, 2 removed, 1 changed since revision 1, " +
           "which had 9,999 rows, 999,000 points",
+        "Accounts: 12 users without one, 0 frozen",
+        "<https://temporal.example/",
       ].join("\n"),
     );
+    const executeTime = Date.UTC(2026, 10, 26);
+    const later = { ...waiting, revision: { ...waiting.revision, executeTime } };
+    await reporter.send({ ...outcome, kind: "WAITING", bulkGrant: later, summary });
+    expect(slack.messages[1]).toContain("\nWhen: not before <!date^1795651200^{");
   });
 
   test("of stricter rules says how many approvals it needs now", async () => {

@@ -57,7 +57,11 @@ const rowsOf = (count: number, row: (i: number) => Partial<Raw> = () => ({})): R
 const row = fc.record({
   userId: fc.nat(700).map((user) => `u${user}`),
   points: fc.oneof(fc.nat(3), fc.integer({ min: 1, max: 10 ** 9 })),
-  reason: fc.nat(14).map((reason) => "理由".repeat(reason)),
+  reason: fc.oneof(
+    fc.nat(14).map((reason) => "理由".repeat(reason)),
+    fc.tuple(fc.nat(14), fc.nat(40)).map(([reason, day]) => `${"日".repeat(reason)}${day}`),
+    fc.nat(40).map((day) => `日${day}`.replaceAll("1", "１")),
+  ),
 });
 const sheet = fc
   .array(row, { minLength: 1, maxLength: 2 * rowsPerBlock + 1, size: "max" })
@@ -119,6 +123,49 @@ test("the summary says what is in the sheets, whatever they have in common", asy
     },
   );
   await assertSeeds(property, [{ seed: 24, numRuns: 12 }]);
+});
+
+test.each([
+  ["誕生日 #", "誕生日 1", "誕生日 31", "誕生日 ３１"],
+  ["#ポイント", "1,000ポイント", "500ポイント", "１，０００ポイント", "1.5ポイント"],
+  ["#-#-#", "2026-11-01", "2026-12-24"],
+  ["##", "#1", "#22"],
+])("reasons that differ only in their numbers are %s", async (pattern, ...reasons) => {
+  const { deps } = await openStore();
+  const alone = ["#ポイント?", "誕生日 #", "誕生日", "day 7", "第三回", "第四回"];
+  const all = [...alone, ...reasons];
+  const rows = rowsOf(2 * all.length, (i) => ({
+    points: 1,
+    reason: all[i % all.length] as string,
+  }));
+  await submit(deps, "b", rows);
+  await validate(deps, "b", 1, rows);
+  const { reasons: totals, ...summary } = (await read(deps, "b")).summary;
+  const group = { reason: pattern, variantCount: reasons.length };
+  const count = 2 * reasons.length;
+  expect(totals).toEqual([
+    { ...group, rowCount: count, points: count },
+    ...alone.map((reason) => ({ reason, rowCount: 2, points: 2 })),
+  ]);
+  expect(summary).not.toHaveProperty("otherReasons");
+});
+
+test("the ten groups of reasons with the most points are named, the others counted", async () => {
+  const { deps } = await openStore();
+  const letters = [..."abcdefghij"];
+  const rows = [
+    ...rowsOf(10, (i) => ({ points: 1_000 - i, reason: letters[i] as string })),
+    ...rowsOf(31, (i) => ({ userId: `d${i}`, reason: `誕生日 ${i + 1}` })),
+    ...rowsOf(5, (i) => ({ userId: `e${i}`, points: 300, reason: `月 ${i + 1}` })),
+  ];
+  await submit(deps, "b", rows);
+  await validate(deps, "b", 1, rows);
+  const { summary } = await read(deps, "b");
+  expect(summary.reasons.map(({ reason }) => reason)).toEqual([
+    ...["月 #", "a", "b", "c", "d", "e", "f", "g", "h", "i"],
+  ]);
+  expect(summary.reasons[0]).toMatchObject({ variantCount: 5, rowCount: 5, points: 1_500 });
+  expect(summary.otherReasons).toEqual({ reasonCount: 32, rowCount: 32, points: 991 + 310 });
 });
 
 describe("a summary", () => {

@@ -1,6 +1,7 @@
 /**
  * Puts the stored items of the previous version into tables, and compares what this version answers
- * about them with the recorded answers of that version; a new field of an answer is no difference.
+ * about them with the recorded answers of that version; a new field of an answer is no difference,
+ * and neither are other words for people.
  * On a commit that is to be the next previous version, record its files and answers:
  * `TEST_RECORD_PREVIOUS=1 npm test -- test/platform/dynamodb/previous-items.test.ts`, and name this
  * commit in tools/dev/releases.ts.
@@ -66,6 +67,12 @@ async function askAll(questions: readonly Omit<Answered, "answer">[]): Promise<A
   return answered;
 }
 
+/** The fields with texts for people, whose words may change with every release (decision 95). */
+const words: readonly string[] = ["details", "warnings", "lines"];
+
+const withoutWords = (answered: readonly Answered[]): Answered[] =>
+  JSON.parse(JSON.stringify(answered, (key, value) => (words.includes(key) ? undefined : value)));
+
 describe("the previous version", () => {
   test.runIf(isRecording)("is this commit", async () => {
     const commit = execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim();
@@ -87,6 +94,6 @@ describe("the previous version", () => {
   test.skipIf(isRecording)("answered about its items what this version answers", async () => {
     const lines = readFileSync(answersFile, "utf8").trimEnd().split("\n");
     const recorded: Answered[] = lines.map((line) => JSON.parse(line));
-    expect(await askAll(recorded)).toMatchObject(recorded);
+    expect(withoutWords(await askAll(recorded))).toMatchObject(withoutWords(recorded));
   });
 });

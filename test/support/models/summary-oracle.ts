@@ -36,16 +36,37 @@ export function summaryOf(rows: readonly Raw[], before: readonly Raw[] | undefin
 }
 
 function reasonsOf(rows: readonly Raw[]): Pick<BulkGrantSummary, "reasons" | "otherReasons"> {
-  const totals = [...Map.groupBy(rows, ({ reason }) => reason)]
-    .map(([reason, of]) => ({ reason, rowCount: of.length, points: sumOf(of) }))
+  const totals = [...Map.groupBy(rows, ({ reason }) => withoutDigits(reason))]
+    .map(([pattern, of]) => {
+      const texts = new Set(of.map(({ reason }) => reason));
+      const [only] = texts.size === 1 ? texts : [];
+      const total = { rowCount: of.length, points: sumOf(of) };
+      return only === undefined
+        ? { reason: pattern, ...total, variantCount: texts.size }
+        : { reason: only, ...total };
+    })
     .sort((a, b) => b.points - a.points);
   const others = totals.slice(10);
   if (others.length === 0) return { reasons: totals };
-  const rowCount = others.reduce((sum, each) => sum + each.rowCount, 0);
+  const sumBy = (count: (total: (typeof totals)[number]) => number) =>
+    others.reduce((sum, each) => sum + count(each), 0);
   return {
     reasons: totals.slice(0, 10),
-    otherReasons: { reasonCount: others.length, rowCount, points: sumOf(others) },
+    otherReasons: {
+      reasonCount: sumBy((each) => ("variantCount" in each ? each.variantCount : 1)),
+      rowCount: sumBy((each) => each.rowCount),
+      points: sumOf(others),
+    },
   };
+}
+
+/** The text with one `#` for each run of ASCII and full-width digits. */
+function withoutDigits(text: string): string {
+  const isDigit = (character: string) => "0123456789０１２３４５６７８９".includes(character);
+  return [...text]
+    .map((character) => (isDigit(character) ? "#" : character))
+    .filter((character, i, all) => character !== "#" || all[i - 1] !== "#")
+    .join("");
 }
 
 const sumOf = (all: readonly { readonly points: number }[]): number =>

@@ -45,7 +45,12 @@ export const bulkSummary = defineRecord<"bulkSummary">({
     maxPoints: numberAt("p", 2),
     reasons: field(
       "t",
-      list(tuple<ReasonTotal>({ reason: text, rowCount: number, points: number })),
+      list(
+        tuple<ReasonTotal>(
+          { reason: text, rowCount: number, points: number, variantCount: number },
+          3,
+        ),
+      ),
     ),
     otherReasons: optional(
       "q",

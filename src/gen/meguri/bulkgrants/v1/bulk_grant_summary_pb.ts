@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/bulkgrants/v1/bulk_grant_summary.proto.
  */
 export const file_meguri_bulkgrants_v1_bulk_grant_summary: GenFile = /*@__PURE__*/
-  fileDesc("Ci1tZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50X3N1bW1hcnkucHJvdG8SFG1lZ3VyaS5idWxrZ3JhbnRzLnYxIskLChBCdWxrR3JhbnRTdW1tYXJ5EhAKCHJldmlzaW9uGAEgASgFEhEKCXJvd19jb3VudBgCIAEoBRISCgptaW5fcG9pbnRzGAMgASgDEhUKDW1lZGlhbl9wb2ludHMYBCABKAMSEgoKbWF4X3BvaW50cxgFIAEoAxJDCgdyZWFzb25zGAYgAygLMjIubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5SZWFzb25Ub3RhbBJKCg1vdGhlcl9yZWFzb25zGAcgASgLMjMubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5PdGhlclJlYXNvbnMSRwoMbGFyZ2VzdF9yb3dzGAggAygLMjEubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5Vc2VyUG9pbnRzEkUKCWhpc3RvZ3JhbRgJIAMoCzIyLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFN1bW1hcnkuUG9pbnRzUmFuZ2USHQoVd2l0aG91dF9hY2NvdW50X2NvdW50GAogASgFEhQKDGZyb3plbl9jb3VudBgLIAEoBRIvCgtleHBpcmVfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASTQoKZGlmZmVyZW5jZRgNIAEoCzI5Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFN1bW1hcnkuUmV2aXNpb25EaWZmZXJlbmNlEhYKDmNvbXBhcmVkX2NvdW50GA4gASgFEkAKCG92ZXJsYXBzGA8gAygLMi4ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5PdmVybGFwEkgKDWV4cGlyZV9tb250aHMYECADKAsyMS5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRTdW1tYXJ5Lk1vbnRoVG90YWwSIQoZbG9va19hbGlrZV9idWxrX2dyYW50X2lkcxgRIAMoCRpACgtSZWFzb25Ub3RhbBIOCgZyZWFzb24YASABKAkSEQoJcm93X2NvdW50GAIgASgFEg4KBnBvaW50cxgDIAEoAxpHCgxPdGhlclJlYXNvbnMSFAoMcmVhc29uX2NvdW50GAEgASgFEhEKCXJvd19jb3VudBgCIAEoBRIOCgZwb2ludHMYAyABKAMaRQoKTW9udGhUb3RhbBIUCgxleHBpcmVfbW9udGgYASABKAkSEQoJcm93X2NvdW50GAIgASgFEg4KBnBvaW50cxgDIAEoAxotCgpVc2VyUG9pbnRzEg8KB3VzZXJfaWQYASABKAkSDgoGcG9pbnRzGAIgASgDGkgKC1BvaW50c1JhbmdlEhIKCm1pbl9wb2ludHMYASABKAMSEgoKbWF4X3BvaW50cxgCIAEoAxIRCglyb3dfY291bnQYAyABKAUajAEKElJldmlzaW9uRGlmZmVyZW5jZRITCgthZGRlZF9jb3VudBgBIAEoBRIVCg1yZW1vdmVkX2NvdW50GAIgASgFEhUKDWNoYW5nZWRfY291bnQYAyABKAUSGgoScHJldmlvdXNfcm93X2NvdW50GAQgASgFEhcKD3ByZXZpb3VzX3BvaW50cxgFIAEoAxrZAQoHT3ZlcmxhcBIVCg1idWxrX2dyYW50X2lkGAEgASgJEjQKBXN0YXRlGAIgASgOMiUubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LlN0YXRlEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD3NhbWVfdXNlcl9jb3VudBgEIAEoBRIZChFzYW1lX3BvaW50c19jb3VudBgFIAEoBRITCgtyZXZlcnNhbF9pZBgGIAEoCRIOCgZ3YXJuZWQYByABKAhCN1o1bWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvYnVsa2dyYW50cy92MTtidWxrZ3JhbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_bulkgrants_v1_bulk_grant]);
+  fileDesc("Ci1tZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50X3N1bW1hcnkucHJvdG8SFG1lZ3VyaS5idWxrZ3JhbnRzLnYxIuALChBCdWxrR3JhbnRTdW1tYXJ5EhAKCHJldmlzaW9uGAEgASgFEhEKCXJvd19jb3VudBgCIAEoBRISCgptaW5fcG9pbnRzGAMgASgDEhUKDW1lZGlhbl9wb2ludHMYBCABKAMSEgoKbWF4X3BvaW50cxgFIAEoAxJDCgdyZWFzb25zGAYgAygLMjIubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5SZWFzb25Ub3RhbBJKCg1vdGhlcl9yZWFzb25zGAcgASgLMjMubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5PdGhlclJlYXNvbnMSRwoMbGFyZ2VzdF9yb3dzGAggAygLMjEubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5Vc2VyUG9pbnRzEkUKCWhpc3RvZ3JhbRgJIAMoCzIyLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFN1bW1hcnkuUG9pbnRzUmFuZ2USHQoVd2l0aG91dF9hY2NvdW50X2NvdW50GAogASgFEhQKDGZyb3plbl9jb3VudBgLIAEoBRIvCgtleHBpcmVfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASTQoKZGlmZmVyZW5jZRgNIAEoCzI5Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFN1bW1hcnkuUmV2aXNpb25EaWZmZXJlbmNlEhYKDmNvbXBhcmVkX2NvdW50GA4gASgFEkAKCG92ZXJsYXBzGA8gAygLMi4ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50U3VtbWFyeS5PdmVybGFwEkgKDWV4cGlyZV9tb250aHMYECADKAsyMS5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRTdW1tYXJ5Lk1vbnRoVG90YWwSIQoZbG9va19hbGlrZV9idWxrX2dyYW50X2lkcxgRIAMoCRpXCgtSZWFzb25Ub3RhbBIOCgZyZWFzb24YASABKAkSEQoJcm93X2NvdW50GAIgASgFEg4KBnBvaW50cxgDIAEoAxIVCg12YXJpYW50X2NvdW50GAQgASgFGkcKDE90aGVyUmVhc29ucxIUCgxyZWFzb25fY291bnQYASABKAUSEQoJcm93X2NvdW50GAIgASgFEg4KBnBvaW50cxgDIAEoAxpFCgpNb250aFRvdGFsEhQKDGV4cGlyZV9tb250aBgBIAEoCRIRCglyb3dfY291bnQYAiABKAUSDgoGcG9pbnRzGAMgASgDGi0KClVzZXJQb2ludHMSDwoHdXNlcl9pZBgBIAEoCRIOCgZwb2ludHMYAiABKAMaSAoLUG9pbnRzUmFuZ2USEgoKbWluX3BvaW50cxgBIAEoAxISCgptYXhfcG9pbnRzGAIgASgDEhEKCXJvd19jb3VudBgDIAEoBRqMAQoSUmV2aXNpb25EaWZmZXJlbmNlEhMKC2FkZGVkX2NvdW50GAEgASgFEhUKDXJlbW92ZWRfY291bnQYAiABKAUSFQoNY2hhbmdlZF9jb3VudBgDIAEoBRIaChJwcmV2aW91c19yb3dfY291bnQYBCABKAUSFwoPcHJldmlvdXNfcG9pbnRzGAUgASgDGtkBCgdPdmVybGFwEhUKDWJ1bGtfZ3JhbnRfaWQYASABKAkSNAoFc3RhdGUYAiABKA4yJS5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuU3RhdGUSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPc2FtZV91c2VyX2NvdW50GAQgASgFEhkKEXNhbWVfcG9pbnRzX2NvdW50GAUgASgFEhMKC3JldmVyc2FsX2lkGAYgASgJEg4KBndhcm5lZBgHIAEoCEI3WjVtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9idWxrZ3JhbnRzL3YxO2J1bGtncmFudHN2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_meguri_bulkgrants_v1_bulk_grant]);
 
 /**
  * BulkGrantSummary is what the validation has summed up of a revision, for those who approve it. It
@@ -60,7 +60,8 @@ export type BulkGrantSummary = Message<"meguri.bulkgrants.v1.BulkGrantSummary"> 
   maxPoints: bigint;
 
   /**
-   * The rows by reason: the ten reasons with the most points, by falling points.
+   * The rows by reason, where reasons that differ only in their numbers are one: the ten with the
+   * most points, by falling points.
    *
    * @generated from field: repeated meguri.bulkgrants.v1.BulkGrantSummary.ReasonTotal reasons = 6;
    */
@@ -159,13 +160,15 @@ export const BulkGrantSummarySchema: GenMessage<BulkGrantSummary> = /*@__PURE__*
   messageDesc(file_meguri_bulkgrants_v1_bulk_grant_summary, 0);
 
 /**
- * ReasonTotal is the sum of the rows with one reason.
+ * ReasonTotal is the sum of the rows with one reason, or with reasons that differ only in their
+ * numbers, such as "day 1" to "day 31".
  *
  * @generated from message meguri.bulkgrants.v1.BulkGrantSummary.ReasonTotal
  */
 export type BulkGrantSummary_ReasonTotal = Message<"meguri.bulkgrants.v1.BulkGrantSummary.ReasonTotal"> & {
   /**
-   * The reason of the rows. Empty for rows without one.
+   * The reason of the rows. Empty for rows without one. Of several reasons, it has "#" for each
+   * number, such as "day #".
    *
    * @generated from field: string reason = 1;
    */
@@ -184,6 +187,14 @@ export type BulkGrantSummary_ReasonTotal = Message<"meguri.bulkgrants.v1.BulkGra
    * @generated from field: int64 points = 3;
    */
   points: bigint;
+
+  /**
+   * How many reasons the rows have, 1 or more. Above 1 they differ only in their numbers: in
+   * digits of any script, full-width ones included, with points and commas between them.
+   *
+   * @generated from field: int32 variant_count = 4;
+   */
+  variantCount: number;
 };
 
 /**
@@ -200,7 +211,7 @@ export const BulkGrantSummary_ReasonTotalSchema: GenMessage<BulkGrantSummary_Rea
  */
 export type BulkGrantSummary_OtherReasons = Message<"meguri.bulkgrants.v1.BulkGrantSummary.OtherReasons"> & {
   /**
-   * The reasons, 1 or more.
+   * The reasons, 1 or more. Each counts, also where they differ only in their numbers.
    *
    * @generated from field: int32 reason_count = 1;
    */
