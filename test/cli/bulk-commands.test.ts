@@ -96,12 +96,13 @@ function testCommands(mode: Mode): void {
         ]),
       ),
     );
+    const noReason = isTerminal ? [] : ["-"];
     expect((await done("bulk", "show", id)).split("\n")).toEqual(
       expect.arrayContaining([
         cells("title", title),
         cells("granted points", "150"),
-        cells("1", "APPROVE", "mika", "-"),
-        cells("1", "RETRY", "rin", "-"),
+        cells("1", "APPROVE", "mika", ...noReason),
+        cells("1", "RETRY", "rin", ...noReason),
       ]),
     );
     const document = JSON.parse(await done("bulk", "show", id, "--json"));
@@ -117,7 +118,7 @@ function testCommands(mode: Mode): void {
     const reverse = ["bulk", "reverse", `${id}-back`, id];
     if (isTerminal) {
       const asking = meguri.start(...reverse);
-      await asking.printed("Take back up to 150 points? [y/N] ");
+      await asking.printed(`Take back up to 150 points of ${title}? [y/N] `);
       asking.type("y\n");
       expect(await asking.done).toMatchObject({ code: 0 });
     } else {
@@ -191,6 +192,8 @@ function testCommands(mode: Mode): void {
       const asking = meguri.start(...argv);
       await asking.printed("? [y/N] ");
       asking.type("y\n");
+      await asking.printed("Note, or Enter: ");
+      asking.type("\n");
       expect(await asking.done).toMatchObject({ code: 0 });
     } else {
       const message = await failed(2, ...argv);
@@ -214,7 +217,9 @@ function testCommands(mode: Mode): void {
 
     await done("bulk", "submit", `${mode}-no`, file);
     await awaiting(`${mode}-no`, State.AWAITING_APPROVAL);
-    expect(await done("bulk", "reject", `${mode}-no`)).toContain("REJECTED");
+    const reject = ["bulk", "reject", `${mode}-no`];
+    if (!isTerminal) expect(await failed(2, ...reject)).toContain("bulk reject needs --reason");
+    expect(await done(...reject, "--reason", "wrong month")).toContain("REJECTED");
     expect(await failed(2, "bulk", "submit", "x", join(folder, "none.csv"))).toContain("ENOENT");
   });
 

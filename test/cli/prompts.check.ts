@@ -1,5 +1,6 @@
 /** Answers every question of the command on a terminal: each answer ends it, with its exit code. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { BulkGrant_State as State } from "@meguri/client/bulk-grants";
 import { Program_RulesChange_State as ChangeState } from "@meguri/client/programs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { completeCheck, grantRows, submitLines } from "../support/fixtures/bulk-grant-calls.ts";
@@ -23,24 +24,29 @@ const ids = Array.from({ length: 100 }, (_, i) => `asked-${i}`);
 /** A command that asks: what has to be there, its arguments, and what a yes has changed. */
 interface Prompt {
   readonly name: string;
+  /** What is typed after a yes, where it asks for a reason, too. */
+  readonly reason?: string;
   prepare(id: string): Promise<unknown>;
   args(id: string): readonly string[];
   isDone(id: string): Promise<boolean>;
 }
 
 const prompts: readonly Prompt[] = [
-  {
-    name: "bulk approve",
-    async prepare(bulkGrantId) {
-      await submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`);
-      await completeCheck(server, bulkGrantId);
-    },
-    args: (id) => ["bulk", "approve", id],
-    async isDone(bulkGrantId) {
-      const { bulkGrant } = await server.bulkGrants.getBulkGrant({ bulkGrantId });
-      return bulkGrant?.approvals.length === 1;
-    },
-  },
+  ...(["approve", "reject"] as const).map(
+    (verb): Prompt => ({
+      name: `bulk ${verb}`,
+      reason: verb === "approve" ? "\n" : "wrong month\n",
+      async prepare(bulkGrantId) {
+        await submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`);
+        await completeCheck(server, bulkGrantId);
+      },
+      args: (id) => ["bulk", verb, id],
+      async isDone(bulkGrantId) {
+        const { bulkGrant } = await server.bulkGrants.getBulkGrant({ bulkGrantId });
+        return bulkGrant?.state === (verb === "approve" ? State.APPROVED : State.REJECTED);
+      },
+    }),
+  ),
   {
     name: "bulk reverse",
     async prepare(bulkGrantId) {
@@ -58,6 +64,7 @@ const prompts: readonly Prompt[] = [
   ...(["approve", "reject"] as const).map(
     (verb): Prompt => ({
       name: `program ${verb}`,
+      reason: verb === "approve" ? "\n" : "too high\n",
       async prepare(programId) {
         await server.programs.createProgram({ programId });
         const bulkRules = { requiredApprovalCount: 2 };
@@ -127,16 +134,18 @@ function answerAlone(argv: readonly string[], keys: string) {
 
 // One function asks all questions, so the other answers are tried on the first one only, and only
 // there each answer has a process of its own. Ctrl-C ends the process, so it always has one.
-describe.each(prompts)("the question of $name", ({ name, prepare, args, isDone }) => {
+describe.each(prompts)("the question of $name", ({ name, reason, prepare, args, isDone }) => {
   const isFirst = name === prompts[0]?.name;
   const tried = isFirst ? [...answers, ...otherAnswers] : answers;
   test.each(tried)("is answered by $answer", async ({ keys, code, signal }) => {
     const id = ids.pop() ?? "";
     await prepare(id);
     const inProcess = !isFirst && code !== 130;
-    const { printed, ...ended } = await (inProcess ? answer : answerAlone)(args(id), keys);
+    const isYes = /^y(es)?[\r\n]/i.test(keys);
+    const typed = isYes ? `${keys}${reason ?? ""}` : keys;
+    const { printed, ...ended } = await (inProcess ? answer : answerAlone)(args(id), typed);
     expect(ended, printed).toEqual(inProcess ? { code } : { code, signal });
-    expect(await isDone(id)).toBe(/^y(es)?[\r\n]/i.test(keys));
+    expect(await isDone(id)).toBe(isYes);
   });
 });
 
@@ -150,7 +159,7 @@ test("a revision that comes while a person reads is not approved", async () => {
     await server.bulkGrants.rejectBulkGrant({ bulkGrantId });
     await submitLines(server, { bulkGrantId }, "a,1000,");
     await completeCheck(server, bulkGrantId);
-    return "y\n";
+    return "y\n\n";
   });
   expect(ended.code, ended.printed).toBe(1);
   expect(ended.printed).toContain("meguri: DIGEST_MISMATCH: ");
@@ -159,20 +168,22 @@ test("a revision that comes while a person reads is not approved", async () => {
   expect(bulkGrant?.approvals).toEqual([]);
 });
 
-test("warnings and the digest are right above the question, which names a reversal", async () => {
+test("warnings are right above the question, which names a reversal", async () => {
   const approve = (id: string) => answer(["bulk", "approve", id], "n\n");
   for (const bulkGrantId of ["first", "again"]) {
     await submitLines(server, { bulkGrantId }, "w1,7,", "w2,8,");
     await completeCheck(server, bulkGrantId);
     if (bulkGrantId === "first") await grantRows(server, bulkGrantId);
   }
-  expect((await approve("again")).printed).toMatch(
-    /\nWARNING .* first as well .*\ndigest +\S{43}\nApprove 15 points\? \[y\/N\] /,
+  const question = "Grant 15 points to 2 members for again, submitted by tests? [y/N] ";
+  const { printed } = await approve("again");
+  expect(printed.slice(0, printed.indexOf(question))).toMatch(
+    /\nWARNING [^\n]* first as well [^\n]*(\n {2,}[^\n]*)*\n$/,
   );
   await server.bulkGrants.reverseBulkGrant({ bulkGrantId: "undo", reversedBulkGrantId: "first" });
   await completeCheck(server, "undo");
   expect((await approve("undo")).printed).toContain(
-    "Approve to take back up to 15 points of first?",
+    "Take back up to 15 points of first from 2 members for undo, submitted by tests? [y/N] ",
   );
 });
 
@@ -185,7 +196,7 @@ test("nobody is asked about what cannot be approved", async () => {
   await completeCheck(server, "wrong");
   const { code, printed } = await approve();
   expect([code, printed]).toEqual([1, expect.not.stringContaining("[y/N]")]);
-  expect(printed).toContain("a bulk grant that is INVALID cannot be approved\n");
+  expect(printed).toContain("a bulk grant that is INVALID waits for no approval\n");
   expect(printed).toContain("Submit a corrected sheet: meguri bulk submit wrong SHEET\n");
 });
 
@@ -197,11 +208,14 @@ test("rules are shown with all that changes; nobody is asked once they are decid
   const bulkRules = { requiredApprovalCount: 2 };
   const wanted = { programId, lifetimeMonths: 24, notices, bulkRules };
   const { program } = await programs.updateProgram({ program: wanted, reason: "spring" });
-  const early = await answer(["program", "approve", programId], "y\n");
+  const early = await answer(["program", "approve", programId], "y\nas agreed\n");
   const shown = early.printed;
   expect(shown).toMatch(/before .*"lifetimeMonths":12,"notices":\{"expiryDays":0,.*"bulkRules":/);
   expect(shown).toMatch(/after .*"lifetimeMonths":24,"notices":\{"expiryDays":7,.*"bulkRules":/);
   expect(shown).toMatch(/\nneeded +1\n/);
+  expect(shown).toContain(
+    "Approve change 1 of ruled (lifetimeMonths, notices, bulkRules), proposed by mika? [y/N] ",
+  );
   expect(shown).toMatch(/\nlast approval from +\d{4}-/);
   expect([early.code, shown]).toEqual([
     1,

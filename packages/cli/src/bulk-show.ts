@@ -18,8 +18,9 @@ import { approvalCounts, detailsOf, stateText } from "./bulk-text.ts";
 import { answersOf } from "./calls.ts";
 import { runs } from "./command.ts";
 import { columnsOf, linesOf } from "./fields.ts";
+import { type NamedText, pairLines } from "./layout.ts";
 import { bulkGrant, program } from "./options.ts";
-import type { Cell, Columns, Output } from "./output.ts";
+import { type Cell, type Columns, cellText, type Output } from "./output.ts";
 import type { Session } from "./session.ts";
 
 const { method } = BulkGrantService;
@@ -53,8 +54,8 @@ export const show = runs(GetBulkGrantRequestSchema, {
       actions: actions.map((action) => jsonOf(BulkGrant_ActionSchema, action)),
     };
     const sections = [
-      section(out, "fact", factColumns, [...linesOf(facts, found), ["digest", found.digest]]),
-      section(out, "summary", summaryColumns, summaryCells(summary)),
+      pairs(session, "fact", [...linesOf(facts, found), ["digest", found.digest]]),
+      pairs(session, "summary", summaryCells(summary)),
       section(out, "revision", revisionColumns, revisions),
       section(out, "action", actionColumns, actions),
       section(out, "failed", codeColumns, found.result?.problemCounts ?? []),
@@ -71,19 +72,33 @@ export const show = runs(GetBulkGrantRequestSchema, {
 const jsonOf = <S extends DescMessage>(schema: S, message: MessageShape<S>) =>
   toJson(schema, message, { alwaysEmitImplicit: true });
 
-/** A table under the names of its columns; in a pipe each line begins with the table's name. */
+/**
+ * A table under the names of its columns. On a terminal it is without columns that are empty; in a
+ * pipe each line begins with the table's name.
+ */
 function section<T>(out: Output, name: string, columns: Columns<T>, records: readonly T[]): string {
   const start = out.isTerminal ? [] : [name];
-  const lines = records.map((record) => [
-    ...start,
-    ...Object.values(columns).map((cellOf) => cellOf(record)),
-  ]);
-  return out.table(lines, Object.keys(columns));
+  const shown = Object.entries(columns).filter(
+    ([, cellOf]) => !out.isTerminal || records.some((record) => hasValue(cellOf(record))),
+  );
+  const lines = records.map((record) => [...start, ...shown.map(([, cellOf]) => cellOf(record))]);
+  return out.table(
+    lines,
+    shown.map(([name]) => name),
+    { isFolded: true },
+  );
 }
 
-type Fact = readonly [name: string, value: Cell];
-
-const factColumns: Columns<Fact> = { fact: ([name]) => name, value: ([, value]) => value };
+/** A section of names and what is said of them; on a terminal, without those that are empty. */
+function pairs({ out, io }: Session, name: string, cells: readonly Fact[]): string {
+  if (!out.isTerminal) return out.table(cells.map((cell) => [name, ...cell]));
+  const texts = textsOf(cells);
+  if (texts.length === 0) return "";
+  const lines = pairLines(texts, io.stdout.columns || 80).flatMap((lines, i) =>
+    texts[i]?.[0] === warning ? lines.map((line) => out.style("red", line)) : lines,
+  );
+  return `${[out.style("bold", name), ...lines].join("\n")}\n`;
+}
 
 /** The facts beside the digest, which a person reads last. */
 export const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
@@ -100,8 +115,6 @@ export const facts = columnsOf<BulkGrant>(BulkGrantSchema, [
   { time: ({ executeTime }) => executeTime ?? "as soon as it is approved" },
   "created: createTime, started: startTime, ended: endTime, counts final: countsFinalTime",
 ]);
-
-const summaryColumns: Columns<Fact> = { summary: ([name]) => name, value: ([, value]) => value };
 
 const revisionColumns = columnsOf<BulkGrantRevision>(BulkGrantRevisionSchema, [
   "revision, submitted: submitTime, submitter, rows: rowCount, points: totalPoints, source, title",
@@ -131,8 +144,19 @@ export async function readSummary(
   }
 }
 
+type Fact = readonly [name: string, value: Cell];
+
+/** The name of a line that says what may be a mistake. */
+export const warning = "WARNING";
+
 /** The lines of a table. Warnings come last, so that a terminal of few lines still shows them. */
 export const summaryCells = (read: GetBulkGrantSummaryResponse | undefined): Fact[] => [
   ...(read?.lines ?? []).map(({ name, text }): Fact => [name, text]),
-  ...(read?.warnings ?? []).map((warning): Fact => ["WARNING", warning]),
+  ...(read?.warnings ?? []).map((text): Fact => [warning, text]),
 ];
+
+/** The cells that have a value, as texts. */
+export const textsOf = (cells: readonly Fact[]): NamedText[] =>
+  cells.filter(([, value]) => hasValue(value)).map(([name, value]) => [name, cellText(value)]);
+
+const hasValue = (value: Cell): boolean => value !== undefined && value !== "";

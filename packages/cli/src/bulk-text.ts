@@ -6,7 +6,8 @@ import {
   BulkGrant_State as State,
 } from "@meguri/client/bulk-grants";
 import { refuse } from "./confirm.ts";
-import { enumName, printable, quantity } from "./output.ts";
+import { cutToWidth, maxNameWidth } from "./layout.ts";
+import { callerText, enumName, nounFor, printable, quantity } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** The state, with the changes that are under way. */
@@ -23,6 +24,42 @@ export function aboutBulkGrant(bulkGrant: BulkGrant | undefined): string {
   const size = `${quantity(rowCount, "row")}, ${quantity(totalPoints, "point")}`;
   const what = `${size}${title && ` (${title})`}`;
   return printable(`${bulkGrantId}: ${stateText(bulkGrant)}, revision ${revision}, ${what}`);
+}
+
+/** A number of things as people read it, such as `75,150 points`. */
+export const amount = (count: number | bigint, thing: string): string =>
+  `${count.toLocaleString("en")} ${nounFor(count, thing)}`;
+
+/** How much is granted to how many: each row has a member of its own. */
+export const sizeText = (size: Pick<BulkGrant, "rowCount" | "totalPoints">): string =>
+  [
+    amount(size.rowCount, "row"),
+    amount(size.rowCount, "member"),
+    amount(size.totalPoints, "point"),
+  ].join(", ");
+
+/** The name of a bulk grant in a question: its title, or its id. */
+export const shortName = ({ title, bulkGrantId }: BulkGrant): string =>
+  cutToWidth(printable(title || bulkGrantId), maxNameWidth);
+
+/**
+ * A decision as its question names it: what is granted, without what earlier revisions have granted
+ * already, to how many, for what, and who wants it.
+ */
+export function decisionText(bulkGrant: BulkGrant, verb: "approve" | "reject"): string {
+  const { rowCount, alreadyGrantedCount, totalPoints, alreadyGrantedPoints } = bulkGrant;
+  const points = amount(totalPoints - alreadyGrantedPoints, "point");
+  const members = amount(rowCount - alreadyGrantedCount, "member");
+  const { reversedBulkGrantId: reversed, submitter } = bulkGrant;
+  const by = cutToWidth(printable(submitter ? callerText(submitter) : ""), maxNameWidth);
+  const wanted = `for ${shortName(bulkGrant)}, submitted by ${by}`;
+  if (reversed === "") {
+    const start = verb === "approve" ? "Grant" : "Reject";
+    return `${start} ${points} to ${members} ${wanted}`;
+  }
+  const start = verb === "approve" ? "Take back" : "Reject taking back";
+  const from = cutToWidth(printable(reversed), maxNameWidth);
+  return `${start} up to ${points} of ${from} from ${members} ${wanted}`;
 }
 
 /** How many approvals it has of those that it needs, such as `1 of 2`. */

@@ -7,8 +7,9 @@ import {
   ExportBulkGrantAuditRequestSchema,
   ExportFailedBulkGrantRowsRequestSchema,
 } from "@meguri/client/bulk-grants";
-import { approve, reverse } from "./bulk-approve.ts";
+import { approve, reject } from "./bulk-decisions.ts";
 import { diff } from "./bulk-diff.ts";
+import { reverse } from "./bulk-reverse.ts";
 import { check, digest, submit } from "./bulk-sheets.ts";
 import { show } from "./bulk-show.ts";
 import { aboutBulkGrant, stateText } from "./bulk-text.ts";
@@ -43,11 +44,7 @@ export const bulk: Commands = {
   submit,
   digest,
   approve,
-  reject: says(method.rejectBulkGrant, {
-    summary: "refuse to approve a bulk grant",
-    description: "Rejects a bulk grant that awaits approval. A corrected sheet can follow.",
-    ...changeOf("reject"),
-  }),
+  reject,
   watch,
 
   list: lists<BulkGrant>(method.listBulkGrants, {
@@ -70,6 +67,7 @@ export const bulk: Commands = {
       "title",
       { details: ({ details }) => details[0] },
     ],
+    isFolded: true,
   }),
 
   show,

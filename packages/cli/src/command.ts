@@ -75,10 +75,17 @@ export const says = <I extends DescMessage, O extends DescMessage>(
     },
   });
 
-/** A command that lists the records of all pages in columns. */
+/**
+ * A command that lists the records of all pages in columns. If they are folded, the last ones go on
+ * below where a terminal is too narrow.
+ */
 export function lists<T extends Message>(
   method: DescMethodUnary,
-  { columns: paths, ...stated }: Stated & { readonly columns: ColumnPaths<T> },
+  {
+    columns: paths,
+    isFolded,
+    ...stated
+  }: Stated & { readonly columns: ColumnPaths<T>; readonly isFolded?: boolean | undefined },
 ): Command {
   const field = method.output.fields.find(({ fieldKind }) => fieldKind === "list");
   if (!field?.message) throw new Error(`${method.name} answers no list`);
@@ -92,7 +99,7 @@ export function lists<T extends Message>(
           yield (answer as unknown as Record<string, T[]>)[localName] ?? [];
         }
       }
-      await session.out.list(message, pages(), columns as Columns<Message>);
+      await session.out.list(message, pages(), columns as Columns<Message>, { isFolded });
     },
   });
 }

@@ -1,9 +1,10 @@
 /** The input and output of a command: the streams, environment and signal of its process. */
 
-/** A stream of output. On a terminal it has a width. */
-type OutputStream = NodeJS.WritableStream & {
+/** A stream of output. On a terminal it has a width and a height. */
+export type OutputStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
 };
 
 export interface Io {

@@ -9,7 +9,7 @@ import {
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import stringWidth from "string-width";
 import { Temporal } from "temporal-polyfill";
-import { type Io, write } from "./io.ts";
+import { type Io, type OutputStream, write } from "./io.ts";
 
 /** A value of a table. */
 export type Cell = string | bigint | number | boolean | Timestamp | undefined;
@@ -18,6 +18,11 @@ export type Cell = string | bigint | number | boolean | Timestamp | undefined;
 export type Columns<T> = Readonly<Record<string, (record: T) => Cell>>;
 
 type Style = Parameters<typeof styleText>[0];
+
+interface TableForm {
+  /** Whether the last columns go on below where a terminal is too narrow for all of them. */
+  readonly isFolded?: boolean | undefined;
+}
 
 export interface Output {
   readonly isJson: boolean;
@@ -37,33 +42,35 @@ export interface Output {
     schema: S,
     pages: AsyncIterable<readonly MessageShape<S>[]>,
     columns: Columns<MessageShape<S>>,
+    form?: TableForm,
   ): Promise<void>;
   /** Prints a result that is no message of the API: as one line of JSON, or as text. */
   value(value: object, text: string): Promise<void>;
   /** Prints a line for people on standard error; nothing with `--json`. */
   note(text: string): Promise<void>;
   /** Formats lines of cells as a table, as `list` does. */
-  table(lines: readonly (readonly Cell[])[], names?: readonly string[]): string;
+  table(lines: readonly (readonly Cell[])[], names?: readonly string[], form?: TableForm): string;
   /** Colours text on a terminal, unless NO_COLOR is set. */
   style(style: Style, text: string): string;
 }
 
 export function createOutput({ stdout, stderr, env }: Io, isJson: boolean): Output {
   const isTerminal = stdout.isTTY === true && !isJson;
-  const style = (name: Style, text: string) =>
-    isTerminal && !env.NO_COLOR ? styleText(name, text, { validateStream: false }) : text;
+  const style = (name: Style, text: string) => (isJson ? text : styled(stdout, env, name, text));
   const print = (text: string) => write(stdout, text);
 
   function table(
     lines: readonly (readonly Cell[])[],
     names: readonly string[] = [],
+    { isFolded }: TableForm = {},
     widths: number[] = [],
   ): string {
     const texts = lines.map((cells) => cells.map(cellText));
     if (!isTerminal) return texts.map((cells) => `${cells.join("\t")}\n`).join("");
     if (lines.length === 0) return "";
     const hasNames = names.length > 0;
-    const [first = "", ...others] = align(hasNames ? [names, ...texts] : texts, widths);
+    const all = hasNames ? [names, ...texts] : texts;
+    const [first = "", ...others] = align(all, widths, isFolded ? stdout.columns : undefined);
     return [hasNames ? style("bold", first) : first, ...others, ""].join("\n");
   }
 
@@ -78,7 +85,7 @@ export function createOutput({ stdout, stderr, env }: Io, isJson: boolean): Outp
       await print(isJson ? jsonLine(schema, message) : text(message));
     },
 
-    async list(schema, pages, columns) {
+    async list(schema, pages, columns, form) {
       let names: readonly string[] = Object.keys(columns);
       const widths: number[] = [];
       for await (const records of pages) {
@@ -87,7 +94,7 @@ export function createOutput({ stdout, stderr, env }: Io, isJson: boolean): Outp
         } else if (records.length > 0) {
           const cells = Object.values(columns);
           const lines = records.map((record) => cells.map((cellOf) => cellOf(record)));
-          await print(table(lines, names, widths));
+          await print(table(lines, names, form, widths));
           names = [];
         }
       }
@@ -103,12 +110,20 @@ export function createOutput({ stdout, stderr, env }: Io, isJson: boolean): Outp
   };
 }
 
+/** Colours text for a stream that is a terminal, unless NO_COLOR is set. */
+export const styled = (
+  { isTTY }: OutputStream,
+  { NO_COLOR }: Io["env"],
+  style: Style,
+  text: string,
+): string => (isTTY && !NO_COLOR ? styleText(style, text, { validateStream: false }) : text);
+
 /** One line of JSON as the API writes it, with the fields that have their default value. */
 const jsonLine = <S extends DescMessage>(schema: S, message: MessageShape<S>): string =>
   `${toJsonString(schema, message, { alwaysEmitImplicit: true })}\n`;
 
 /** The text of a value; `-` for a value that is empty or unset. */
-function cellText(cell: Cell): string {
+export function cellText(cell: Cell): string {
   if (typeof cell === "object") return formatTime(cell);
   return printable(String(cell ?? "")) || "-";
 }
@@ -133,18 +148,44 @@ export const printable = (text: string): string =>
  * Pads all columns but the last, by the widths that a terminal shows. `widths` has those of the
  * lines before, and gets wider ones of these lines.
  */
-function align(lines: readonly (readonly string[])[], widths: number[]): string[] {
+function align(
+  lines: readonly (readonly string[])[],
+  widths: number[],
+  columns = Number.POSITIVE_INFINITY,
+): string[] {
   for (const texts of lines) {
     for (const [i, text] of texts.entries()) {
       widths[i] = Math.max(widths[i] ?? 0, stringWidth(text));
     }
   }
+  const folds = foldsOf(widths, columns);
   return lines.map((texts) =>
     texts
-      .map((text, i) => text + " ".repeat((widths[i] ?? 0) - stringWidth(text)))
-      .join("  ")
-      .trimEnd(),
+      .map((text, i) => {
+        const padded = text + " ".repeat((widths[i] ?? 0) - stringWidth(text));
+        return folds.has(i) ? `\n  ${padded}` : `${i > 0 ? "  " : ""}${padded}`;
+      })
+      .join("")
+      .replace(/ +$/gm, ""),
   );
+}
+
+/** The last column may be cut off by the end of the line, unless less than this is seen of it. */
+const minLastWidth = 30;
+
+/** The columns that begin a line of their own, because those before them fill the one above. */
+function foldsOf(widths: readonly number[], columns: number): ReadonlySet<number> {
+  const folds = new Set<number>();
+  let end = 0;
+  for (const [i, width] of widths.entries()) {
+    const needed = i === widths.length - 1 ? Math.min(width, minLastWidth) : width;
+    if (i > 0 && end + 2 + needed > columns) {
+      folds.add(i);
+      end = 0;
+    }
+    end += (i > 0 ? 2 : 0) + width;
+  }
+  return folds;
 }
 
 /** The line about a change that was made now or before, or only validated. */

@@ -13,12 +13,13 @@ import {
   Program_RulesChange_StateSchema as StateSchema,
 } from "@meguri/client/programs";
 import { type Commands, lists, says, type Values } from "./command.ts";
-import { agree, expectTerminal, refuse } from "./confirm.ts";
+import { agree, askReason, expectTerminal, refuse } from "./confirm.ts";
 import { UsageError } from "./errors.ts";
 import { type ColumnPaths, columnsOf, linesOf } from "./fields.ts";
 import { write } from "./io.ts";
+import { cutToWidth, maxNameWidth } from "./layout.ts";
 import { changeReason } from "./options.ts";
-import { enumName, formatTime, quantity } from "./output.ts";
+import { callerText, enumName, formatTime, printable, quantity } from "./output.ts";
 import type { Session } from "./session.ts";
 
 const { method } = ProgramService;
@@ -37,15 +38,15 @@ function about(program: Program | undefined): string {
 /** Notices of nothing are shown as that, and not as nothing. */
 const allFields = { alwaysEmitImplicit: true };
 
-/** Those of the rules that differ from the others, as JSON. */
-function rulesText(rules: Program_Rules | undefined, others: Program_Rules | undefined): string {
+/** Those of the rules that differ from the others, by the names of the API. */
+function differingRules(rules: Program_Rules | undefined, others: Program_Rules | undefined) {
   const [fields, unlike] = [rules, others].map((each) =>
     each ? (toJson(Program_RulesSchema, each, allFields) as Record<string, JsonValue>) : {},
   ) as [Record<string, JsonValue>, Record<string, JsonValue>];
   const differing = Object.entries(fields).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(unlike[name]),
   );
-  return JSON.stringify(Object.fromEntries(differing));
+  return Object.fromEntries(differing);
 }
 
 const programId = "<id> = programId: the program";
@@ -60,13 +61,21 @@ const columns: ColumnPaths<Change> = [
   "approved: approvals.caller, reason, in force from: effectiveTime, ended by: end.caller",
   { "last approval from": (change) => (isDelayed(change) ? change.finalApprovalTime : undefined) },
   {
-    before: ({ previousRules, rules }) => rulesText(previousRules, rules),
-    after: ({ previousRules, rules }) => rulesText(rules, previousRules),
+    before: ({ previousRules, rules }) => JSON.stringify(differingRules(previousRules, rules)),
+    after: ({ previousRules, rules }) => JSON.stringify(differingRules(rules, previousRules)),
   },
 ];
 
+/** A decision about a change as its question names it. */
+function decisionText(verb: string, programId: string, change: Change): string {
+  const { number, rules, previousRules, proposer } = change;
+  const changed = Object.keys(differingRules(rules, previousRules)).join(", ");
+  const by = cutToWidth(printable(proposer ? callerText(proposer) : ""), maxNameWidth);
+  return `${verb} change ${number} of ${programId} (${changed}), proposed by ${by}?`;
+}
+
 /** The inputs and the question of a command that decides about the latest change of the rules. */
-const decision = (verb: string) => ({
+const decision = (verb: "approve" | "reject") => ({
   takes: [
     programId,
     "--digest <digest> = digest: the digest of what was read; then it does not ask",
@@ -74,7 +83,7 @@ const decision = (verb: string) => ({
   ],
   async prepare(
     session: Session,
-    request: { readonly programId: string; digest: string },
+    request: { readonly programId: string; digest: string; reason: string },
     { digest }: Values,
   ): Promise<boolean> {
     if (digest !== undefined) return true;
@@ -89,8 +98,12 @@ const decision = (verb: string) => ({
     expectTerminal(session, `it needs --digest; here it is ${change.digest}`);
     const shown = linesOf(columnsOf<Change>(ChangeSchema, columns), change);
     await write(io.stderr, out.table([...shown, ["digest", change.digest]]));
-    const question = `${verb.replace(/^./, (c) => c.toUpperCase())} change ${change.number}?`;
-    return agree(session, question, "nothing was done");
+    const question = decisionText(verb === "approve" ? "Approve" : "Reject", programId, change);
+    const otherwise = "nothing was done";
+    return (
+      (await agree(session, question, otherwise)) &&
+      (await askReason(session, request, { isNeeded: verb === "reject", otherwise }))
+    );
   },
   text: ({ program }: { readonly program?: Program | undefined }) => aboutRules(program),
 });
@@ -182,7 +195,9 @@ export const programs: Commands = {
 
   reject: says(method.rejectRulesChange, {
     summary: "end a change of rules before it is in force",
-    description: "Rejects rules that are proposed. Shows them and asks, as program approve does.",
+    description:
+      "Rejects rules that are proposed. Shows them and asks, as program approve does, and for a " +
+      "reason.",
     examples: ["meguri program reject shop --reason 'too high'"],
     ...decision("reject"),
   }),

@@ -1,73 +1,19 @@
-/** The commands that show a bulk grant and ask: approve, and reverse. */
+/** The command that takes back what a bulk grant has granted. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import {
-  type BulkGrant,
-  BulkGrantService,
   type GetBulkGrantResponse,
   ReverseBulkGrantRequestSchema,
   ReverseBulkGrantResponseSchema,
-  BulkGrant_State as State,
 } from "@meguri/client/bulk-grants";
-import { facts, readSummary, summaryCells } from "./bulk-show.ts";
-import { aboutBulkGrant, detailsOf, reportSubmission, stateText } from "./bulk-text.ts";
-import { runs, says } from "./command.ts";
-import { agree, expectTerminal, refuse } from "./confirm.ts";
+import { facts, textsOf } from "./bulk-show.ts";
+import { aboutBulkGrant, amount, reportSubmission, shortName } from "./bulk-text.ts";
+import { runs } from "./command.ts";
+import { agree, expectTerminal } from "./confirm.ts";
 import { linesOf } from "./fields.ts";
 import { write } from "./io.ts";
-import {
-  cause,
-  changeReason,
-  bulkGrant as id,
-  program,
-  replacedRevision,
-  timeFormat,
-  title,
-} from "./options.ts";
-import { line, printable, quantity } from "./output.ts";
+import { cause, changeReason, program, replacedRevision, timeFormat, title } from "./options.ts";
+import { line, printable } from "./output.ts";
 import type { Session } from "./session.ts";
-
-export const approve = says(BulkGrantService.method.approveBulkGrant, {
-  summary: "approve a bulk grant of somebody else",
-  description:
-    "Approves exactly what was checked: it shows the summary with its warnings and the digest, " +
-    "and asks. Without a terminal, and with --json, it needs the digest as an option, and " +
-    "approves nothing else. The submitter cannot approve.",
-  takes: [
-    id,
-    program,
-    "--digest <digest> = digest: the digest of what was checked; then it does not ask",
-    changeReason,
-  ],
-  examples: ["MEGURI_CALLER=mika meguri bulk approve spring"],
-  async prepare(session, request, values) {
-    const { meguri, out, io, call } = session;
-    const { programId, bulkGrantId } = request;
-    const { bulkGrant } = await meguri.bulkGrants.getBulkGrant({ programId, bulkGrantId }, call);
-    if (bulkGrant === undefined) return false;
-    if (!out.isJson) {
-      const summary = await readSummary(session, bulkGrant);
-      const lines = [...linesOf(facts, bulkGrant), ...summaryCells(summary)];
-      await write(io.stderr, out.table([...lines, ["digest", bulkGrant.digest]]));
-    }
-    if (values.digest !== undefined) return true;
-    request.digest = bulkGrant.digest;
-    expectTerminal(session, `bulk approve needs --digest; here it is ${bulkGrant.digest}`);
-    if (bulkGrant.state === State.AWAITING_APPROVAL) {
-      return agree(session, questionOf(bulkGrant), "not approved");
-    }
-    await out.note(`a bulk grant that is ${stateText(bulkGrant)} cannot be approved`);
-    for (const line of await detailsOf(session, bulkGrant)) await out.note(line);
-    return refuse(session, "not approved");
-  },
-  text: ({ bulkGrant }) => line(aboutBulkGrant(bulkGrant)),
-});
-
-const questionOf = ({ reversedBulkGrantId, totalPoints }: BulkGrant): string =>
-  reversedBulkGrantId
-    ? printable(
-        `Approve to take back up to ${quantity(totalPoints, "point")} of ${reversedBulkGrantId}?`,
-      )
-    : `Approve ${quantity(totalPoints, "point")}?`;
 
 export const reverse = runs(ReverseBulkGrantRequestSchema, {
   summary: "take back what a bulk grant has granted",
@@ -93,10 +39,11 @@ export const reverse = runs(ReverseBulkGrantRequestSchema, {
     const { programId, reversedBulkGrantId: bulkGrantId, executeTime } = request;
     const reversed = await readEnded(session, { programId, bulkGrantId });
     if (reversed.bulkGrant === undefined) return;
-    if (!out.isJson) await write(io.stderr, out.table(linesOf(facts, reversed.bulkGrant)));
+    if (!out.isJson) await write(io.stderr, out.table(textsOf(linesOf(facts, reversed.bulkGrant))));
     if (!force) {
       expectTerminal(session, "bulk reverse needs --force");
-      const question = `Take back up to ${quantity(grantedPoints(reversed), "point")}?`;
+      const points = amount(grantedPoints(reversed), "point");
+      const question = `Take back up to ${points} of ${shortName(reversed.bulkGrant)}?`;
       if (!(await agree(session, question, "not submitted"))) return;
     }
     // "+2h" would be another time in the next try, and so another content.
