@@ -23,10 +23,15 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 /** Runs a command line of a caller with these outputs, and returns its exit code. */
-function runWith(argv: readonly string[], stdout: PassThrough, stderr: PassThrough) {
+function runWith(
+  argv: readonly string[],
+  stdout: PassThrough,
+  stderr: PassThrough,
+  stdin = new PassThrough(),
+) {
   const { signal } = new AbortController();
   const env = { MEGURI_URL: `http://127.0.0.1:${server.port}`, MEGURI_CALLER: "rin" };
-  return run(argv, { stdin: new PassThrough(), stdout, stderr, env, signal });
+  return run(argv, { stdin, stdout, stderr, env, signal });
 }
 
 /** Runs a command line of a caller; what it prints for its reader, and what for people. */
@@ -66,6 +71,30 @@ test("a sum above the cap is said with the cap", async () => {
   const { stderr } = await meguri("bulk", "watch", "much", "--program", programId);
   expect(stderr).toContain("The sum is 6 points, and the program allows 5 points.\n");
   expect(stderr).toContain("meguri bulk submit much SHEET --program capped\n");
+});
+
+test("a question that goes to a file has no colours", async () => {
+  for (const bulkGrantId of ["plain-1", "plain-2"]) {
+    await submitLines(server, { bulkGrantId }, "plain,1,");
+    await completeCheck(server, bulkGrantId);
+  }
+  const keyboard = Object.assign(new PassThrough(), { isTTY: true });
+  const screen = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 });
+  for (const [stderr, start] of [
+    [new PassThrough(), ""],
+    [screen, "\u001b[31m"],
+  ] as const) {
+    let printed = "";
+    stderr.on("data", (text) => {
+      printed += text;
+      if (printed.endsWith("[y/N] ")) keyboard.write("n\n");
+    });
+    expect(await runWith(["bulk", "approve", "plain-2"], new PassThrough(), stderr, keyboard)).toBe(
+      1,
+    );
+    expect(printed).toContain(`\n${start}WARNING `);
+    expect(printed.includes("\u001b")).toBe(start !== "");
+  }
 });
 
 test("who has ended a bulk grant, and why, is said by watch and by the same sheet", async () => {

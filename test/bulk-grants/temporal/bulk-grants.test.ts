@@ -65,7 +65,7 @@ describe.concurrent("a bulk grant", () => {
     expect(details).toContain("points of a row: 10 to 10, median 10");
     expect(details).toContain("- title: 夏の\\*キャンペーン\\*\n");
     expect(details).toContain("submitted by: submitter via desk");
-    expect(details).toContain("in all: 30 rows, 300 points");
+    expect(details).toContain("in all: 30 rows, 30 members, 300 points");
     expect(details).toContain("- rows by their points: 30 rows of 10 to 19\n");
     expect(details).toContain("- reason: test: 30 rows, 300 points\n");
     expect(details).toContain("- accounts: 30 users without one, 0 frozen\n");
