@@ -174,7 +174,8 @@ test("servers, workers and tools in a test's own process are held to their roles
 });
 
 test("no test starts a server, a worker or a tool in its own process without a role", () => {
-  const calls = /(?<!function |[.\w])(compose(?:Worker)?|setup(?:Tables)?|doctor|compareRestored)\(/g;
+  const calls =
+    /(?<!function |[.\w])(compose(?:Worker)?|setup(?:Tables)?|doctor|compareRestored)\(/g;
   // The second one composes what no call is made of.
   const composing = ["test/support/deploy/compose-as.ts", "test/platform/edge/bad-files.test.ts"];
   const files = globSync("test/**/*.ts", { cwd: projectRoot });
