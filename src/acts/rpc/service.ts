@@ -1,15 +1,13 @@
 /** The handlers of the ActService. */
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { ActSchema } from "../../gen/meguri/acts/v1/act_pb.ts";
 import { type ActService, ListActsRequestSchema } from "../../gen/meguri/acts/v1/act_service_pb.ts";
 import { requestedPage } from "../../platform/messages/page-tokens.ts";
-import { fromRecord } from "../../platform/messages/records.ts";
 import { toInstant, toOptionalInstant } from "../../platform/messages/scalars.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { Act } from "../rules/act.ts";
 import { listActs } from "../use-cases/acts.ts";
+import { fromAct } from "./messages.ts";
 
 export const actService = (deps: Deps): ServiceImpl<typeof ActService> => ({
   async listActs(request) {
@@ -27,5 +25,3 @@ export const actService = (deps: Deps): ServiceImpl<typeof ActService> => ({
     return { acts: found.items.map(fromAct), nextPageToken: next(found) };
   },
 });
-
-const fromAct = ({ time, ...act }: Act) => fromRecord(ActSchema, { ...act, createTime: time });

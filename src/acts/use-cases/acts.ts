@@ -23,8 +23,8 @@ export function putAct(
 }
 
 /**
- * Puts the act of a call that makes several transactions into one of them. The time is that of the
- * call, so that all of them name the same act: one that finds it puts none, and of two whose
+ * Puts the act of a call that makes several transactions into one of them. The time is that of
+ * the call, so that all of them name the same act: one that finds it puts none, and of two whose
  * answers are lost the store takes only one.
  */
 export function putActOnce(

@@ -49,9 +49,10 @@ export function createDestinations(
   };
 }
 
-/** The files of an export: its parts, its manifest, what is not finished, and lists of that. */
+/** The files of an export: parts, acts, the manifest, what is not finished, and lists of that. */
 const ownFiles = [
   /^part-\d{1,3}-\d{6,9}\.jsonl\.gz$/,
+  /^acts-\d{6,9}\.jsonl\.gz$/,
   /^manifest\.json$/,
   /^\.[0-9a-f-]{36}\.(unfinished|part)$/,
   /^\.[0-9a-f]{64}\.list$/,

@@ -1,5 +1,6 @@
 /** Exports of ledgers: the configured destinations, and the form of what is written there. */
 
+import type { Act } from "../../acts/rules/act.ts";
 import type { Window } from "../../platform/ports/pages.ts";
 import type { ExportedEntries } from "../contract/exports.ts";
 import type { LedgerEntry } from "../rules/ledger.ts";
@@ -41,6 +42,8 @@ export interface ExportFolder {
 export interface ExportFormat {
   /** The line of an entry, without its end. Throws for one that the contract cannot express. */
   line(account: AccountName, entry: LedgerEntry): string;
+  /** The line of an act, without its end. */
+  actLine(act: Act): string;
   manifest(manifest: ExportManifest): string;
   /** Throws when the text is no manifest. */
   readManifest(text: string): ExportManifest;
@@ -50,6 +53,8 @@ export interface ExportFormat {
 export interface ExportManifest extends ExportName, Omit<ExportedEntries, "parts" | "bytes"> {
   readonly window: ExportWindow;
   readonly parts: readonly ExportedPart[];
+  /** The files of acts. */
+  readonly acts: readonly ExportedPart[];
 }
 
 /** A file of lines, as the manifest lists it. */

@@ -1,12 +1,16 @@
 /** The form of exported files, by the messages of the contract. */
 import { create, fromJsonString, toJsonString } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { fromAct } from "../../acts/rpc/messages.ts";
+import { ActSchema } from "../../gen/meguri/acts/v1/act_pb.ts";
 import {
   ExportedEntrySchema,
+  type LedgerExportManifest_Part,
+  LedgerExportManifest_PartSchema,
   LedgerExportManifestSchema,
 } from "../../gen/meguri/points/v1/ledger_export_pb.ts";
 import { fromInstant, fromOptionalInstant } from "../../platform/messages/scalars.ts";
-import type { ExportFormat } from "../ports/exports.ts";
+import type { ExportedPart, ExportFormat } from "../ports/exports.ts";
 import { fromEntry } from "./ledger-entries.ts";
 
 /** As the command prints answers: fields with their default value are there, too. */
@@ -22,6 +26,8 @@ export const exportFormat: ExportFormat = {
     return toJsonString(ExportedEntrySchema, line, json);
   },
 
+  actLine: (act) => toJsonString(ActSchema, create(ActSchema, fromAct(act)), json),
+
   manifest({ programId, exportId, window: { start, end }, parts, ...manifest }) {
     const message = create(LedgerExportManifestSchema, {
       programId,
@@ -29,12 +35,8 @@ export const exportFormat: ExportFormat = {
       createTimeFrom: fromOptionalInstant(start),
       createTimeBefore: fromInstant(end),
       entryCount: BigInt(manifest.entries),
-      parts: parts.map(({ name, entries, bytes, sha256 }) => ({
-        name,
-        entryCount: BigInt(entries),
-        byteCount: BigInt(bytes),
-        sha256,
-      })),
+      parts: parts.map(fromPart),
+      actParts: manifest.acts.map(fromPart),
       unreadableEntryCount: BigInt(manifest.unreadable),
       unreadableEntries: fromUnreadables(manifest.unreadables),
     });
@@ -43,7 +45,7 @@ export const exportFormat: ExportFormat = {
 
   readManifest(text) {
     const message = fromJsonString(LedgerExportManifestSchema, text, { ignoreUnknownFields: true });
-    const { programId, exportId, createTimeFrom, createTimeBefore, parts } = message;
+    const { programId, exportId, createTimeFrom, createTimeBefore, parts, actParts } = message;
     if (!createTimeBefore) throw new Error("a manifest without create_time_before");
     return {
       programId,
@@ -53,12 +55,8 @@ export const exportFormat: ExportFormat = {
         end: timestampMs(createTimeBefore),
       },
       entries: Number(message.entryCount),
-      parts: parts.map(({ name, entryCount, byteCount, sha256 }) => ({
-        name,
-        entries: Number(entryCount),
-        bytes: Number(byteCount),
-        sha256,
-      })),
+      parts: parts.map(toPart),
+      acts: actParts.map(toPart),
       unreadable: Number(message.unreadableEntryCount),
       unreadables: message.unreadableEntries.map(({ userId, number }) => ({
         userId,
@@ -67,6 +65,20 @@ export const exportFormat: ExportFormat = {
     };
   },
 };
+
+const fromPart = ({ name, entries, bytes, sha256 }: ExportedPart) =>
+  create(LedgerExportManifest_PartSchema, {
+    ...{ name, sha256 },
+    entryCount: BigInt(entries),
+    byteCount: BigInt(bytes),
+  });
+
+const toPart = (part: LedgerExportManifest_Part): ExportedPart => ({
+  name: part.name,
+  entries: Number(part.entryCount),
+  bytes: Number(part.byteCount),
+  sha256: part.sha256,
+});
 
 export const fromUnreadables = (
   entries: readonly { readonly userId: string; readonly number: number }[],

@@ -168,7 +168,14 @@ test("a complete export whose record is lost stays as it is", async () => {
 
 test("a manifest of other times lets the run fail", async () => {
   const { deps } = stack;
-  const text = { ...exportKind.nothing, parts: [], unreadables: [], programId, exportId: "reused" };
+  const text = {
+    ...exportKind.nothing,
+    parts: [],
+    acts: [],
+    unreadables: [],
+    programId,
+    exportId: "reused",
+  };
   const window = { start: june, end: july - 1 };
   const manifest = deps.exportFormat.manifest({ ...text, window });
   await filesOf("reused").write("manifest.json", Buffer.from(manifest));
@@ -220,7 +227,7 @@ test("an entry that cannot be read is named, and hides no other", async () => {
   expect(whole.filter((line) => !lines.includes(line))).toHaveLength(3);
   const handle = stack.client.workflow.getHandle(exportIdOf("damaged"));
   await showsDetails(handle, "3 could not be read");
-  await showsDetails(handle, "The manifest is written.");
+  await showsDetails(handle, "The manifest is written. It lists 0 acts, too.");
 });
 
 test("a folder that cannot be written is tried again until it can", async () => {

@@ -17,7 +17,7 @@ const part = "part-0-000001.jsonl.gz";
 const manifest: ExportManifest = {
   ...{ ...name, window: { start: 1_000, end: 9_000 }, entries: 1 },
   parts: [{ name: part, entries: 1, bytes: 5, sha256: "0".repeat(64) }],
-  ...{ unreadable: 0, unreadables: [] },
+  ...{ acts: [], unreadable: 0, unreadables: [] },
 };
 const exported = { entries: 1, parts: 1, bytes: 5, unreadable: 0, unreadables: [] };
 const final = { reason: "WRONG_STATE", retryable: false };
@@ -88,7 +88,9 @@ describe("a complete export", () => {
     const unfinished = ".0b2f1c9e-6b4e-4f0a-9f53-0c8f2f7f3f10.unfinished";
     await write(unfinished, "other lines");
     const file = { segment: 0, name: unfinished, entries: 1, bytes: 11, sha256: "1".repeat(64) };
-    await expect(finishExport(deps, job, exported, { files: [file] })).rejects.toMatchObject(final);
+    await expect(
+      finishExport(deps, job, exported, { files: [file], acts: [] }),
+    ).rejects.toMatchObject(final);
     expect(Buffer.from((await folder.read(part)) ?? "").toString()).toBe("lines");
   });
 });
@@ -96,12 +98,16 @@ describe("a complete export", () => {
 test("an export with a file of another size, or without it, gets no manifest", async () => {
   const [written] = manifest.parts;
   const file = { ...(written ?? expect.fail()), segment: 0, name: ".x.unfinished" };
-  await expect(finishExport(deps, job, exported, { files: [file] })).rejects.toMatchObject(final);
+  await expect(
+    finishExport(deps, job, exported, { files: [file], acts: [] }),
+  ).rejects.toMatchObject(final);
   await write(file.name, "line");
-  await expect(finishExport(deps, job, exported, { files: [file] })).rejects.toMatchObject(final);
+  await expect(
+    finishExport(deps, job, exported, { files: [file], acts: [] }),
+  ).rejects.toMatchObject(final);
   expect(await namesIn(folder)).toEqual([file.name]);
   await write(file.name, "lines");
-  for (const _ of [1, 2]) await finishExport(deps, job, exported, { files: [file] });
+  for (const _ of [1, 2]) await finishExport(deps, job, exported, { files: [file], acts: [] });
   expect(await openExport(deps, job)).toEqual(exported);
 });
 
@@ -119,7 +125,7 @@ describe("the files of an export with several runs", () => {
     const first = await storeList(deps, job, { files: [await written(1, 1), await written(0, 1)] });
     const files = [await written(1, 2), await written(0, 2)];
     const list = await storeList(deps, job, { files, list: first });
-    return { first, list, files: [await written(1, 3)] };
+    return { first, list, files: [await written(1, 3)], acts: [] };
   }
 
   const digests = async () => {

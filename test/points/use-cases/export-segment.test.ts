@@ -205,7 +205,7 @@ describe("a file gets its name", () => {
     const [killed, counted] = [await step(), await step()];
     expect(killed.file?.name).not.toBe(counted.file?.name);
     const files = [counted.file ?? expect.fail()];
-    for (const _ of [1, 2]) await finishExport(deps, job, counted, { files });
+    for (const _ of [1, 2]) await finishExport(deps, job, counted, { files, acts: [] });
     const part = "part-0-000001.jsonl.gz";
     expect(await linesOf(deps, part)).toEqual([1, 2]);
     const folder = deps.exportDestinations.folder("audit", name);
@@ -226,7 +226,10 @@ describe("a file gets its name", () => {
       );
       files.push(file ?? expect.fail());
     }
-    await finishExport(deps, job, camelCased<ExportedEntries>(exportKind.nothing), { files });
+    await finishExport(deps, job, camelCased<ExportedEntries>(exportKind.nothing), {
+      files,
+      acts: [],
+    });
     const folder = deps.exportDestinations.folder("audit", name);
     expect((await namesIn(folder)).toSorted()).toEqual([
       "manifest.json",

@@ -63,7 +63,7 @@ async function completeExport(
   const folder = folderOf(deps, job);
   const found = await folder.read(manifestName);
   if (found === undefined) return undefined;
-  const { entries, parts, unreadable, unreadables, window, ...name } = readManifest(
+  const { entries, parts, acts, unreadable, unreadables, window, ...name } = readManifest(
     deps.exportFormat,
     found,
   );
@@ -74,7 +74,7 @@ async function completeExport(
     throw new DomainError("ID_REUSED", "manifest.json is that of an export with other times");
   }
   const sizes = await folder.sizes();
-  const damaged = parts.find(({ name, bytes }) => sizes.get(name) !== bytes);
+  const damaged = [...parts, ...acts].find(({ name, bytes }) => sizes.get(name) !== bytes);
   if (damaged) {
     throw wrong(
       `the export is complete, but ${damaged.name} was changed or deleted since; ` +
@@ -133,19 +133,19 @@ async function allFiles(
 
 /**
  * Gives the files of the steps the names of parts, in the order in which each segment was read,
- * deletes all other files, and writes the manifest. May be repeated: the lists are deleted behind
- * the manifest, and without them it has to have the same counts. Refuses to replace a part of a
- * complete export, as a run would that was reset or started twice.
+ * deletes all other files but those of the acts, and writes the manifest. May be repeated: the lists
+ * are deleted behind the manifest, and without them it has to have the same counts. Refuses to
+ * replace a part of a complete export, as a run would that was reset or started twice.
  */
 export async function finishExport(
   deps: FileDeps,
   job: ExportJob,
   sum: ExportedEntries,
-  listed: FileList,
+  { acts, ...listed }: FileList & Pick<ExportManifest, "acts">,
 ): Promise<void> {
   const folder = folderOf(deps, job);
   const files = await allFiles(folder, listed);
-  if (files) await nameParts(deps, job, sum, files);
+  if (files) await nameParts(deps, job, sum, { files, acts });
   else if (!isDeepStrictEqual(await completeExport(deps, job), sum)) {
     throw wrong("a list of its files was changed or deleted; start the export again");
   }
@@ -158,7 +158,7 @@ async function nameParts(
   deps: FileDeps,
   job: ExportJob,
   { entries, unreadable, unreadables }: ExportedEntries,
-  files: readonly ExportedFile[],
+  { files, acts }: Pick<ExportManifest, "acts"> & Pick<FileList, "files">,
 ): Promise<void> {
   const folder = folderOf(deps, job);
   const numbers = new Map<number, number>();
@@ -175,13 +175,16 @@ async function nameParts(
     unreadable,
     unreadables,
     parts: parts.map(({ written: _, ...part }) => part),
+    acts,
   })}\n`;
   const complete = await folder.read(manifestName);
   if (complete !== undefined && Buffer.from(complete).toString() !== manifest) {
     throw wrong("the export is complete already; delete manifest.json to export again");
   }
   const left = new Map(await folder.sizes());
-  for (const name of left.keys()) if (name === manifestName || isList(name)) left.delete(name);
+  const isKept = (name: string) => name === manifestName || isList(name);
+  for (const name of left.keys()) if (isKept(name)) left.delete(name);
+  for (const { name } of acts) left.delete(name);
   const rename = async ({ name, written, bytes }: (typeof parts)[number]) => {
     const isRenamed = left.get(written) === bytes && (await folder.rename(written, name));
     // Another attempt may have renamed it, before this one or beside it.

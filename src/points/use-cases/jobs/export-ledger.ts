@@ -1,13 +1,17 @@
-/** The job that exports the ledgers of a program to files. */
+/** The job that exports the ledgers and the acts of a program to files. */
+
 import { DomainError } from "../../../platform/words/errors.ts";
+import { quantity } from "../../../platform/words/quantities.ts";
 import { type ExportedEntries, type ExportRequest, exportKind } from "../../contract/exports.ts";
 import { lateEntriesMs } from "../../rules/ledger.ts";
+import { writeActs } from "./export-acts.ts";
 import {
   type ExportedFile,
   finishExport,
   folderOf,
   openExport,
   storeList,
+  windowOf,
 } from "./export-files.ts";
 import { exportSegment } from "./export-segment.ts";
 import type { JobFiles, JobType } from "./jobs.ts";
@@ -34,8 +38,10 @@ export const ledgerExport: JobType<ExportedEntries, ExportRequest> = {
   storeList: (deps, job, files) => storeList(deps, job, files as JobFiles<ExportedFile>),
 
   async finish(deps, job, sum, files) {
-    await finishExport(deps, job, sum, files as JobFiles<ExportedFile>);
-    return "The manifest is written.";
+    const acts = await writeActs(deps, folderOf(deps, job), job.programId, windowOf(job));
+    await finishExport(deps, job, sum, { ...(files as JobFiles<ExportedFile>), acts });
+    const count = acts.reduce((sum, { entries }) => sum + entries, 0);
+    return `The manifest is written. It lists ${quantity(count, "act")}, too.`;
   },
 };
 

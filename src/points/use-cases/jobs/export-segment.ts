@@ -1,8 +1,6 @@
 /** One step of an export: writes entries of the accounts of a segment to one file. */
-import { createHash, randomUUID } from "node:crypto";
-import { finished } from "node:stream/promises";
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createGzip } from "node:zlib";
 import pLimit from "p-limit";
 import { DomainError } from "../../../platform/words/errors.ts";
 import { maxReports } from "../../../platform/words/quantities.ts";
@@ -11,6 +9,7 @@ import type { Deps } from "../../ports/deps.ts";
 import type { ExportWindow } from "../../ports/exports.ts";
 import type { StoredEntry } from "../../ports/points.ts";
 import type { AccountsCursor } from "../sweep-accounts.ts";
+import { compressLines } from "./compress-lines.ts";
 import { type ExportedFile, type ExportJob, folderOf, windowOf } from "./export-files.ts";
 import { windowReader } from "./export-window.ts";
 import type { Segment, StepResult, Warn } from "./jobs.ts";
@@ -104,17 +103,10 @@ async function writeSegment(
     unreadables: unreadables.slice(0, maxReports),
   };
   if (lines.count === 0) return { ...unread, entries: 0, parts: 0, bytes: 0 };
-  const content = await lines.end();
-  const name = `.${randomUUID()}.unfinished`;
-  await folder.write(name, content);
-  const sha256 = createHash("sha256").update(content).digest("hex");
-  const written = { entries: lines.count, bytes: content.length };
-  return {
-    ...unread,
-    ...written,
-    parts: 1,
-    file: { segment: segment.segment, name, ...written, sha256 },
-  };
+  const { content, ...part } = await lines.end(`.${randomUUID()}.unfinished`);
+  await folder.write(part.name, content);
+  const { entries, bytes } = part;
+  return { ...unread, entries, bytes, parts: 1, file: { segment: segment.segment, ...part } };
 }
 
 const placeAt = (cursor: string | undefined): AccountsCursor =>
@@ -131,32 +123,4 @@ function lineOf(
 ): string {
   if (!entry) throw error;
   return exportFormat.line({ programId, userId }, entry);
-}
-
-/** Compresses lines into one file of gzip, in memory. */
-function compressLines() {
-  const gzip = createGzip();
-  const chunks: Buffer[] = [];
-  gzip.on("data", (chunk: Buffer) => {
-    chunks.push(chunk);
-    compressed.bytes += chunk.length;
-  });
-  const compressed = {
-    count: 0,
-    /** The bytes compressed so far; some of the last lines are still on their way. */
-    bytes: 0,
-    async add(lines: readonly string[]): Promise<void> {
-      if (lines.length === 0) return;
-      compressed.count += lines.length;
-      await new Promise((resolve) =>
-        gzip.write(lines.map((line) => `${line}\n`).join(""), resolve),
-      );
-    },
-    async end(): Promise<Buffer> {
-      gzip.end();
-      await finished(gzip);
-      return Buffer.concat(chunks);
-    },
-  };
-  return compressed;
 }
