@@ -71,8 +71,8 @@ export function toView({ bulkGrant, step, waitMs }: Advanced, beside: Beside): B
     counts_final_time: timeOf(bulkGrant.countsFinalTime),
     details: detailsOf(bulkGrant, style).join("\n\n"),
     facts: [
-      ...factsOf(bulkGrant, style).map(lineOf),
       ...(text?.warnings ?? []).map((warning) => `- **warning**: ${warning}`),
+      ...factsOf(bulkGrant, style).map(lineOf),
       ...(text?.lines ?? []).map(lineOf),
     ],
     rows: rowLines(bulkGrant, beside),

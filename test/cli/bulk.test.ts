@@ -62,6 +62,27 @@ test("of a wrong sheet a watch shows the first rows, and nothing acts on a termi
   ]);
 });
 
+test("a check and a summary show warnings of rows", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "meguri-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "sheet.csv");
+  const lines = ["u1,1,", "TRUE,2,"];
+  await writeFile(file, `user_id,points,reason\n${lines.join("\n")}\n`);
+  const text =
+    "IDS_CHANGED: 1 user id looks changed by a spreadsheet program, such as TRUE; line 3";
+  const check = await meguri("bulk", "check", "warned", file);
+  expect([check.code, linesOf(check.stderr).slice(-2)]).toEqual([
+    0,
+    [`WARNING ${text}`, "2 rows, 3 points; nothing is wrong"],
+  ]);
+  const json = await meguri("bulk", "check", "warned", file, "--json");
+  expect(json.stderr).not.toContain("WARNING");
+  expect(JSON.parse(json.stdout)).toMatchObject({ warnings: [{ code: "IDS_CHANGED", text }] });
+  await submitLines(server, { bulkGrantId: "warned" }, ...lines);
+  await completeCheck(server, "warned");
+  expect((await meguri("bulk", "show", "warned")).stdout).toContain(`WARNING\t${text}\n`);
+});
+
 test("a sum above the cap is said with the cap", async () => {
   const programId = "capped";
   const bulkRules = { maxTotalPoints: 5n };

@@ -144,12 +144,14 @@ test("the number of rows, points and problems is shown", async () => {
     rowCount: 12,
     totalPoints: "1200",
     problemCounts,
+    warnings: [{ code: "POINTS_ZERO", text: "POINTS_ZERO: 1 row has 0 points; line 3" }],
     sameContentBulkGrantId: "spring-2026",
   };
   answer = { status: 200, body: { check } };
   const rows = tabOf([["user_id", "points"]]);
   expect((await checkTab(rows)).alerts).toEqual([
-    "Rows: 12\nPoints: 1200\nUSER_TWICE: 2\nspring-2026 has the same rows.",
+    "Warning: POINTS_ZERO: 1 row has 0 points; line 3\nRows: 12\nPoints: 1200\nUSER_TWICE: 2\n" +
+      "spring-2026 has the same rows.",
   ]);
   answer = { status: 200, body: { check: { rowCount: 1, totalPoints: "5" } } };
   expect((await checkTab(rows)).alerts).toEqual(["Rows: 1\nPoints: 5\nNothing is wrong."]);

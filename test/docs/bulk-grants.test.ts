@@ -10,6 +10,7 @@ import { activeStates, finalStates } from "../../src/bulk-grants/rules/bulk-gran
 import { isRowCode } from "../../src/bulk-grants/rules/sheet.ts";
 import { readSheet } from "../../src/bulk-grants/use-cases/read-sheet.ts";
 import { createRowsDigest, digestOf } from "../../src/bulk-grants/use-cases/rows-digest.ts";
+import { warningCodes } from "../../src/points/rules/bulk-rules.ts";
 import { codeBlocks, codeNamed, projectRoot } from "../support/markdown.ts";
 
 const page = "docs/grant/bulk-grants.md";
@@ -41,6 +42,10 @@ test.each(pages)("the page %s has every code of a sheet", (_, text) => {
   expect(codesOf(text, "sheet codes")).toEqual(inSource(/^ {2}\| "([A-Z_]+)"/gm));
 });
 
+test.each(pages)("the page %s has every code of a warning", (_, text) => {
+  expect(codesOf(text, "warning codes")).toEqual(warningCodes);
+});
+
 test("the diagram has every state", () => {
   const diagram = codeBlocks(page).find(({ code }) => code.includes("VALIDATING"))?.code ?? "";
   const words = new Set(diagram.match(/[A-Z_]{4,}/g));
@@ -67,7 +72,7 @@ const sheets = sheetPages.map((file) => {
 
 test.each(sheets)("the sheet of %s has two right rows", async (_, csv) => {
   const rows = [];
-  const context = { bulkGrantId: "spring-2027", maxPointsPerRow: 100 };
+  const context = { bulkGrantId: "spring-2027", maxPointsPerRow: 100, userIdPattern: "" };
   for await (const { userId, points, problems } of readSheet(bytesOf(csv), context)) {
     rows.push([userId, points, problems]);
   }

@@ -12,11 +12,11 @@ import {
   type UploadBulkGrantResponse,
   UploadBulkGrantResponseSchema,
 } from "@meguri/client/bulk-grants";
-import { aboutBulkGrant, reportSubmission } from "./bulk-text.ts";
+import { aboutBulkGrant, reportSubmission, warningLines } from "./bulk-text.ts";
 import { createBar, follow } from "./bulk-watch.ts";
 import { runs } from "./command.ts";
 import { UsageError } from "./errors.ts";
-import type { Io } from "./io.ts";
+import { type Io, write } from "./io.ts";
 import {
   bulkGrant,
   cause,
@@ -43,7 +43,7 @@ export const check = runs(HeaderSchema, {
   ],
   examples: ["meguri bulk check spring sheet.csv"],
   async run(session, header, { file }) {
-    const { out } = session;
+    const { out, io } = session;
     header.validateOnly = true;
     const { check } = await upload(session, header, file as string);
     await out.message(SheetCheckSchema, check, ({ problems }) =>
@@ -52,6 +52,7 @@ export const check = runs(HeaderSchema, {
         ["line", "user", "code", "problem"],
       ),
     );
+    if (!out.isJson) await write(io.stderr, warningLines(out, check?.warnings ?? []));
     if (check) await conclude(session, checkNote(check), check.problemCounts.length === 0);
   },
 });

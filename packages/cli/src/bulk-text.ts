@@ -3,11 +3,12 @@ import {
   type BulkGrant,
   BulkGrant_StateSchema,
   BulkGrantRow_State as RowState,
+  type SheetWarning,
   BulkGrant_State as State,
 } from "@meguri/client/bulk-grants";
 import { refuse } from "./confirm.ts";
 import { cutToWidth, maxNameWidth } from "./layout.ts";
-import { callerText, enumName, nounFor, printable, quantity } from "./output.ts";
+import { callerText, enumName, nounFor, type Output, printable, quantity } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** The state, with the changes that are under way. */
@@ -61,6 +62,15 @@ export function decisionText(bulkGrant: BulkGrant, verb: "approve" | "reject"): 
   const from = cutToWidth(printable(reversed), maxNameWidth);
   return `${start} up to ${points} of ${from} from ${members} ${wanted}`;
 }
+
+/** The warnings of rows, a line each: in colour on a terminal, the stressed ones in bold. */
+export const warningLines = (out: Output, warnings: readonly SheetWarning[]): string =>
+  warnings
+    .map(({ text, stressed }) =>
+      out.style(stressed ? ["yellow", "bold"] : "yellow", printable(`WARNING ${text}`)),
+    )
+    .map((text) => `${text}\n`)
+    .join("");
 
 /** How many approvals it has of those that it needs, such as `1 of 2`. */
 export const approvalCounts = (bulkGrant: BulkGrant): string => {

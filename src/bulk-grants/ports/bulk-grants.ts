@@ -29,7 +29,9 @@ export interface BlockCheck {
   readonly revision: number;
   readonly alreadyGranted: readonly number[];
   readonly alreadyGrantedPoints: Points;
-  /** The users without an account, and those whose account is frozen. */
+  /** The rows without an account, those that are wrong in themselves included. */
+  readonly withoutAccount: readonly number[];
+  /** Of right rows: the users without an account, and those whose account is frozen. */
   readonly withoutAccountCount: number;
   readonly frozenCount: number;
   /** In the order of the rows. A row that has several problems is there with each of them. */

@@ -18,7 +18,7 @@ import { callOf } from "../../platform/edge/context.ts";
 import { fromRecord, toEnumName } from "../../platform/messages/records.ts";
 import { fromOptionalMonth, toNfc } from "../../platform/messages/scalars.ts";
 import { toProgramId } from "../../platform/words/program-ids.ts";
-import { plainText, type TextStyle } from "../../platform/words/text-style.ts";
+import { plain, plainText, type TextStyle } from "../../platform/words/text-style.ts";
 import type { Deps } from "../ports/deps.ts";
 import type {
   Action,
@@ -29,6 +29,7 @@ import type {
 } from "../rules/bulk-grant.ts";
 import { detailsOf } from "../rules/bulk-grant-text.ts";
 import { problemText } from "../rules/sheet.ts";
+import { isStressed, type SheetWarning, sheetWarningText } from "../rules/sheet-warning.ts";
 import type { SheetCheck } from "../use-cases/check-sheet.ts";
 import type { BulkGrantChange } from "../use-cases/commands.ts";
 import type {
@@ -147,12 +148,21 @@ export const fromRow = ({
 
 /** The message of a check. */
 export const fromCheck = (check: SheetCheck): MessageInitShape<typeof SheetCheckSchema> =>
-  fromRecord(SheetCheckSchema, withProblems(check));
+  fromRecord(SheetCheckSchema, {
+    ...withProblems(check),
+    warnings: check.warnings.map(shownWarning),
+  });
+
+const shownWarning = (warning: SheetWarning) => ({
+  ...warning,
+  text: sheetWarningText(warning, plain),
+  stressed: isStressed(warning),
+});
 
 /** The message of a summary. */
 export const fromSummary = ({
   revision,
-  summary: { difference, lookAlikes, ...summary },
+  summary: { difference, lookAlikes, warnings = [], ...summary },
   warned,
   expireTime,
 }: ReadSummary): MessageInitShape<typeof BulkGrantSummarySchema> =>
@@ -171,5 +181,6 @@ export const fromSummary = ({
       previousPoints: difference.pointsBefore,
     },
     lookAlikeBulkGrantIds: lookAlikes,
+    warnings: warnings.map(shownWarning),
     overlaps: summary.overlaps.map((overlap) => ({ ...overlap, warned: warned.includes(overlap) })),
   });

@@ -16,6 +16,7 @@ import {
   type Revision,
   type RunCounts,
 } from "./bulk-grant.ts";
+import type { SheetWarning } from "./sheet-warning.ts";
 import type { TierPoints } from "./tier-points.ts";
 
 /** The states in which a new revision can be submitted. */
@@ -108,6 +109,8 @@ export const campaignPoints = (
 export interface ValidatedLimits {
   readonly limits: Pick<Revision, "requiredApprovalCount" | "exceededMaxTotalPoints" | "digest">;
   readonly tierPoints?: TierPoints;
+  /** Absent when the rules refuse no warning of the revision. */
+  readonly refusedWarnings?: readonly SheetWarning[];
 }
 
 /** Whether the current revision has ended and none of its rows was sent to be granted. */
@@ -126,13 +129,17 @@ export function endValidation(
   now: Instant,
 ): BulkGrant {
   if (record.state !== "VALIDATING" || record.revision.number !== revision) return record;
-  const { limits, tierPoints } = limitsOf();
+  const { limits, tierPoints, refusedWarnings } = limitsOf();
   const { tierPoints: _, ...rest } = record;
-  const isValid = checked.invalidCount === 0 && limits.exceededMaxTotalPoints === undefined;
+  const isValid =
+    checked.invalidCount === 0 &&
+    limits.exceededMaxTotalPoints === undefined &&
+    refusedWarnings === undefined;
   const approved = limits.requiredApprovalCount === 0 ? "APPROVED" : "AWAITING_APPROVAL";
   return {
     ...rest,
     ...(tierPoints && { tierPoints }),
+    ...(refusedWarnings && { refusedWarnings }),
     revision: { ...record.revision, ...limits },
     checked,
     state: isValid ? approved : "INVALID",

@@ -12,6 +12,7 @@ import {
   type RunCounts,
   type SheetAddress,
 } from "./bulk-grant.ts";
+import { sheetWarningText } from "./sheet-warning.ts";
 
 /** A line about a bulk grant: what it is about, and what it says. */
 export interface TextLine {
@@ -47,7 +48,11 @@ export function detailsOf(bulkGrant: BulkGrant, style: TextStyle): string[] {
     case "VALIDATING":
       return [`The rows are being checked: ${command("watch")}`];
     case "INVALID":
-      return [...faultsOf(bulkGrant), ...submitAgain(bulkGrant, style), ...ends(bulkGrant, style)];
+      return [
+        ...faultsOf(bulkGrant, style),
+        ...submitAgain(bulkGrant, style),
+        ...ends(bulkGrant, style),
+      ];
     case "AWAITING_APPROVAL": {
       const missing = quantity(neededApprovals(bulkGrant) - approvals.length, "approval");
       const submitter = value(displayCaller(revision.submitter));
@@ -95,7 +100,10 @@ const runText = ({ run, startTime }: BulkGrant, { time }: TextStyle): string =>
   `Run ${run} executes the rows` +
   (run === 1 && startTime !== undefined ? ` since ${time(startTime)}.` : ".");
 
-function faultsOf({ checked, revision }: BulkGrant): string[] {
+function faultsOf(
+  { checked, revision, refusedWarnings = [] }: BulkGrant,
+  style: TextStyle,
+): string[] {
   const { exceededMaxTotalPoints: cap, totalPoints } = revision;
   const invalid = checked?.invalidCount ?? 0;
   return [
@@ -103,6 +111,9 @@ function faultsOf({ checked, revision }: BulkGrant): string[] {
     ...(cap === undefined
       ? []
       : [`The sum is ${points(totalPoints)}, and the program allows ${points(cap)}.`]),
+    ...refusedWarnings.map(
+      (warning) => `The program refuses this warning: ${sheetWarningText(warning, style)}.`,
+    ),
   ];
 }
 

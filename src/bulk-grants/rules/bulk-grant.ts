@@ -3,6 +3,7 @@ import { type Approval, type Caller, withActor } from "../../platform/words/call
 import type { Instant, Month } from "../../platform/words/month.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
 import type { RowCode } from "./sheet.ts";
+import type { SheetWarning } from "./sheet-warning.ts";
 import type { TierPoints } from "./tier-points.ts";
 
 /** A state, as it is stored and as readers get it. */
@@ -54,6 +55,8 @@ export interface BulkGrant extends BulkGrantName {
   readonly grantedBefore?: number | undefined;
   /** The result of the validation; absent in VALIDATING. */
   readonly checked?: CheckCounts | undefined;
+  /** The warnings that the rules refuse, so that the current revision is INVALID. */
+  readonly refusedWarnings?: readonly SheetWarning[] | undefined;
   /** The approvals of the current revision. */
   readonly approvals: readonly Approval[];
   /** How many approvals it needs since the rules became stricter while it waited. */

@@ -4,6 +4,7 @@ import { nounFor, quantity } from "../../platform/words/quantities.ts";
 import type { TextStyle } from "../../platform/words/text-style.ts";
 import { type BulkGrantSummary, type Overlap, warnedOverlaps } from "./bulk-grant-summary.ts";
 import { points, rows, type TextLine } from "./bulk-grant-text.ts";
+import { sheetWarningText } from "./sheet-warning.ts";
 
 interface SummaryText {
   /** What may be a mistake, to be read before anything else. */
@@ -23,8 +24,9 @@ export function summaryText(
     readonly revision: number;
     readonly expireTime?: Instant | undefined;
   },
-  { value, code, time }: TextStyle,
+  style: TextStyle,
 ): SummaryText {
+  const { value, code, time } = style;
   const { difference, otherReasons, overlaps, lookAlikes = [], expireMonths = [] } = summary;
   const warned = warnedOverlaps(summary);
   const lines: TextLine[] = [];
@@ -78,7 +80,8 @@ export function summaryText(
   const titles = lookAlikes.map(
     (id) => `the title looks like that of ${code(id)}, which is another one`,
   );
-  return { warnings: [...titles, ...warned.map(overlapText)], lines };
+  const ofRows = (summary.warnings ?? []).map((warning) => sheetWarningText(warning, style));
+  return { warnings: [...ofRows, ...titles, ...warned.map(overlapText)], lines };
 }
 
 const number = (value: number): string => value.toLocaleString("en");

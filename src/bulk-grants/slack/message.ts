@@ -27,8 +27,8 @@ export function messageOf(report: BulkGrantReport, links: WorkflowLinks): string
   return [
     `*${titleOf(report)}*`,
     `${code(bulkGrantId)} of ${code(programId)}, revision ${revision.number}`,
-    ...detailsOf(bulkGrant, mrkdwn),
     ...(text?.warnings ?? []).map((warning) => `:warning: ${warning}`),
+    ...detailsOf(bulkGrant, mrkdwn),
     ...factsOf(bulkGrant, mrkdwn).map(lineOf),
     ...countsText(result, revision).map(lineOf),
     ...(text?.lines ?? []).filter(({ name }) => shown.has(name)).map(lineOf),

@@ -34,4 +34,5 @@ export const mrkdwn: TextStyle = {
   // A backtick would end the code.
   code: (text) => (text.includes("`") ? escaped(text) : `\`${escaped(text)}\``),
   time: dateOf,
+  strong: (text) => `*${text}*`,
 };

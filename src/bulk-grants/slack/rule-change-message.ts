@@ -72,5 +72,7 @@ function bulkRulesText(rules: BulkRules): string {
     `approvals ${approvals.join(", ")}`,
     `sources ${sources.length > 0 ? value(sources.join(", ")) : "none"}`,
     `lowering after ${rules.loweringDelayMs / 60_000} min`,
+    `user ids ${rules.userIdPattern === "" ? "of any form" : code(rules.userIdPattern)}`,
+    `refused warnings ${rules.refusedWarnings.join(", ") || "none"}`,
   ].join("; ");
 }

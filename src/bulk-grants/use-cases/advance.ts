@@ -142,9 +142,10 @@ export async function writeFailuresToSource(
   const { run, revision } = bulkGrant;
   const { number, source, sourceUrl } = revision;
   if (source === undefined) return;
+  const summary = await readSummary(deps, name, number);
   const failedRowsAt = await deps.bulkSources.writeErrors(
     { source, url: sourceUrl },
-    failedRowsSheet(failedRows(deps, bulkGrant), bulkGrant),
+    failedRowsSheet(failedRows(deps, bulkGrant), bulkGrant, summary?.warnings ?? []),
   );
   await changeBulkGrant(deps, name, (record) =>
     record.revision.number === number && record.run === run ? { ...record, failedRowsAt } : record,

@@ -4,6 +4,7 @@ import { hasControls } from "../../platform/words/controls.ts";
 import { cutToBytes, maxReasonBytes } from "../../platform/words/display-text.ts";
 import { isMonth } from "../../platform/words/month.ts";
 import { maxPoints } from "../../platform/words/units.ts";
+import { createUserIdMatch } from "../../points/rules/user-id-pattern.ts";
 import type { RowProblem, SheetRow } from "../rules/sheet.ts";
 import { foundText } from "./found-text.ts";
 import { createSeenTexts } from "./seen-texts.ts";
@@ -16,6 +17,13 @@ export interface RowCells {
   readonly expireMonth: string | undefined;
 }
 
+/** The rules of a program by which rows are checked. */
+export interface RowRules {
+  readonly maxPointsPerRow: number;
+  /** "" for no pattern. */
+  readonly userIdPattern: string;
+}
+
 /** The form of a user's id: visible ASCII characters without `#`. */
 export const userIdForm = /^[!-"$-~]{1,128}$/;
 const wholeNumber = /^[0-9]+$/;
@@ -23,6 +31,8 @@ const wholeNumber = /^[0-9]+$/;
 const maxMalformedBytes = 256;
 /** Less, because a block of rows of the longest values is near the limit of an item. */
 const maxMonthBytes = 16;
+/** So that the id and its message are no longer than those of an id of any other form. */
+const maxPatternBytes = 200;
 
 /**
  * Returns a function that makes the row of a line from its cells, with all problems that it has:
@@ -30,14 +40,20 @@ const maxMonthBytes = 16;
  * row has the `kept` cells, of which those of a broken line are not checked. It remembers the users
  * of all rows to find a user that is in the sheet twice.
  */
-export function createRowCheck(maxPointsPerRow: number) {
+export function createRowCheck({ maxPointsPerRow, userIdPattern }: RowRules) {
   const cap = Math.min(maxPoints, maxPointsPerRow);
   const seenUsers = createSeenTexts();
+  const matches = userIdPattern === "" ? () => true : createUserIdMatch(userIdPattern);
 
   function userProblems(userId: string | undefined, line: number): RowProblem[] {
     if (userId === undefined) return [];
     if (userId.trim() === "") return [{ code: "USER_MISSING" }];
     if (!userIdForm.test(userId)) return [{ code: "USER_MALFORMED", detail: foundText(userId) }];
+    if (!matches(userId)) {
+      const pattern = cutToBytes(userIdPattern, maxPatternBytes);
+      const detail = `${foundText(userId)}, and the program demands ${pattern}`;
+      return [{ code: "USER_MALFORMED", detail }];
+    }
     const firstLine = seenUsers.firstNumber(userId, line);
     return firstLine === undefined ? [] : [{ code: "USER_TWICE", detail: String(firstLine) }];
   }

@@ -1,26 +1,30 @@
 /** The use case that checks a sheet and keeps nothing. */
 
 import { DomainError } from "../../platform/words/errors.ts";
+import { plain } from "../../platform/words/text-style.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { getBulkRules } from "../../points/use-cases/programs/queries.ts";
 import { checkExecuteTime } from "../../reservations/rules/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkContentRef } from "../ports/records.ts";
 import { problemText, rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
+import { type SheetWarning, sheetWarningText } from "../rules/sheet-warning.ts";
+import { someUsers } from "./program-users.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";
 import type { SheetReport } from "./read-sheet.ts";
 import { createRowsDigest } from "./rows-digest.ts";
 import { sheetError } from "./sheet-error.ts";
+import { createSheetWarnings } from "./sheet-warnings.ts";
 import type { Submission } from "./submit.ts";
 import { checkBlock, countRows } from "./validate-blocks.ts";
 
 /** A problem of a row, or of the whole sheet. */
 interface SheetFinding {
-  /** 0 for the sum of all rows. */
+  /** 0 for the sum of all rows, and for a warning that is refused. */
   readonly line: number;
   /** Empty for a problem of the whole sheet. */
   readonly userId: string;
-  /** A `RowCode`, a `SheetCode`, or TOTAL_ABOVE_CAP. */
+  /** A `RowCode`, a `SheetCode`, TOTAL_ABOVE_CAP or WARNING_REFUSED. */
   readonly code: string;
   readonly message: string;
 }
@@ -39,6 +43,7 @@ export interface SheetCheck {
   readonly problemCounts: Readonly<Record<string, number>>;
   /** The first 1,000. */
   readonly problems: readonly SheetFinding[];
+  readonly warnings: readonly SheetWarning[];
   /** Another bulk grant of the program with the same rows. */
   readonly sameContentBulkGrantId?: string | undefined;
 }
@@ -57,10 +62,12 @@ export async function checkSheet(
   content: SheetContent,
 ): Promise<SheetCheck> {
   const { programId, bulkGrantId, executeTime } = name;
-  const { maxPointsPerRow, maxTotalPoints } = await getBulkRules(deps, programId);
+  const { maxTotalPoints, refusedWarnings, ...rules } = await getBulkRules(deps, programId);
+  const { maxPointsPerRow, userIdPattern } = rules;
   if (executeTime !== undefined) checkExecuteTime(executeTime, (await deps.clock.now()).wall);
   const findings = createFindings();
   const digest = createRowsDigest();
+  const collector = createSheetWarnings();
   let [rowCount, totalPoints, invalidCount, alreadyGrantedCount, trimmedUserIdCount] = [
     0, 0, 0, 0, 0,
   ];
@@ -79,8 +86,10 @@ export async function checkSheet(
       const { line, userId } = block[index] as SheetRow;
       findings.add({ line, userId, code: problem.code, message: problemText(problem) });
     }
-    for (const row of block) {
+    const withoutAccount = new Set(found.withoutAccount);
+    for (const [index, row] of block.entries()) {
       digest.add(row);
+      collector.add(row, !withoutAccount.has(index));
       if (!row.problems) totalPoints += row.points;
     }
     rowCount += block.length;
@@ -88,12 +97,17 @@ export async function checkSheet(
     alreadyGrantedCount += found.alreadyGranted.length;
   }
 
-  const rows = readRows(content, { bulkGrantId, maxPointsPerRow, report });
+  const rows = readRows(content, { bulkGrantId, maxPointsPerRow, userIdPattern, report });
   const problem = await readBlocks(rows, check);
   if (problem) findings.add(problem);
   if (totalPoints > maxTotalPoints) {
     const message = `the sum is ${totalPoints}, and the program allows at most ${maxTotalPoints}`;
     findings.add({ line: 0, userId: "", code: "TOTAL_ABOVE_CAP", message });
+  }
+  const warnings = await collector.result(() => someUsers(deps, programId));
+  for (const warning of warnings.filter(({ code }) => refusedWarnings.includes(code))) {
+    const message = `the program refuses this warning: ${sheetWarningText(warning, plain)}`;
+    findings.add({ line: 0, userId: "", code: "WARNING_REFUSED", message });
   }
   const rowsDigest = digest.digest();
   const [first] = await deps.reader.many([bulkContentRef(programId, rowsDigest)]);
@@ -104,6 +118,7 @@ export async function checkSheet(
     invalidCount,
     alreadyGrantedCount,
     trimmedUserIdCount,
+    warnings,
     ...findings.result(),
     ...(first &&
       first.bulkGrantId !== bulkGrantId && { sameContentBulkGrantId: first.bulkGrantId }),

@@ -2,7 +2,7 @@
 
 import type { Points } from "../../platform/words/units.ts";
 import { maxRows, maxSheetBytes, type SheetCode, type SheetRow } from "../rules/sheet.ts";
-import { createRowCheck, type RowCells } from "./check-row.ts";
+import { createRowCheck, type RowCells, type RowRules } from "./check-row.ts";
 import { readSheet, type SheetContext } from "./read-sheet.ts";
 import { sheetError } from "./sheet-error.ts";
 
@@ -31,9 +31,9 @@ export const readRows = (content: SheetContent, context: SheetContext): AsyncGen
  */
 async function* readNewRows(
   rows: AsyncIterable<NewRow>,
-  { maxPointsPerRow }: Pick<SheetContext, "maxPointsPerRow">,
+  rules: RowRules,
 ): AsyncGenerator<SheetRow> {
-  const check = createRowCheck(maxPointsPerRow);
+  const check = createRowCheck(rules);
   let line = 1;
   let byteCount = 0;
   for await (const { userId, points, reason, expireMonth = "" } of rows) {

@@ -11,7 +11,7 @@ import {
   type SheetProblem,
   type SheetRow,
 } from "../rules/sheet.ts";
-import { createRowCheck, type RowCells } from "./check-row.ts";
+import { createRowCheck, type RowCells, type RowRules } from "./check-row.ts";
 import { decodeSheet, tooLong } from "./decode-sheet.ts";
 import { restoreCell } from "./formula-cells.ts";
 import { foundText } from "./found-text.ts";
@@ -20,9 +20,8 @@ import { sheetError } from "./sheet-error.ts";
 import { createRecordSplitter, type SheetRecord } from "./split-records.ts";
 
 /** The parameters by which the rows of a sheet are checked. */
-export interface SheetContext {
+export interface SheetContext extends RowRules {
   readonly bulkGrantId: string;
-  readonly maxPointsPerRow: number;
   /** Gets the findings of a sheet that is only checked. */
   readonly report?: SheetReport | undefined;
 }
@@ -121,7 +120,7 @@ export async function bulkGrantIdIn(csv: AsyncIterable<Uint8Array>): Promise<str
 
 /** Returns a function that makes a row of each record behind the header. */
 function createRowReader(header: SheetRecord, context: SheetContext) {
-  const check = createRowCheck(context.maxPointsPerRow);
+  const check = createRowCheck(context);
   const columns = readColumns(header, context.report);
 
   function cellOf(cells: readonly string[], name: Column): string | undefined {

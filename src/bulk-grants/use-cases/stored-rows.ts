@@ -17,11 +17,8 @@ interface NumberedRow {
 
 type Sheet = Pick<Revision, "uploadId" | "rowCount">;
 
-/**
- * Yields the rows that are right in themselves, block by block, each block in a turn of the event
- * loop of its own.
- */
-export async function* rightRows(
+/** Yields all rows block by block, each block in a turn of the event loop of its own. */
+export async function* storedRows(
   { reader }: Pick<Deps, "reader">,
   { uploadId, rowCount }: Sheet,
 ): AsyncGenerator<readonly NumberedRow[], void> {
@@ -32,11 +29,17 @@ export async function* rightRows(
     for (const [i, rows] of read.entries()) {
       await nextTurn();
       const first = (from + i) * rowsPerBlock;
-      yield rows
-        .map((row, index) => ({ row, number: first + index }))
-        .filter(({ row }) => !row.problems);
+      yield rows.map((row, index) => ({ row, number: first + index }));
     }
   }
+}
+
+/** Yields, block by block, the rows that are right in themselves. */
+export async function* rightRows(
+  deps: Pick<Deps, "reader">,
+  sheet: Sheet,
+): AsyncGenerator<readonly NumberedRow[], void> {
+  for await (const rows of storedRows(deps, sheet)) yield rows.filter(({ row }) => !row.problems);
 }
 
 /** Yields, block by block, the rows that the runs over a revision have granted. */

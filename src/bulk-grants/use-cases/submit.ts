@@ -85,8 +85,9 @@ export async function submitBulkGrant(
   const { programId, bulkGrantId, source } = submission;
   const rules = await getBulkRules(deps, programId);
   if (source !== undefined) requireSource(rules, source);
-  const { maxPointsPerRow } = rules;
-  return submitRows(deps, submission, readRows(content, { bulkGrantId, maxPointsPerRow }));
+  const { maxPointsPerRow, userIdPattern } = rules;
+  const context = { bulkGrantId, maxPointsPerRow, userIdPattern };
+  return submitRows(deps, submission, readRows(content, context));
 }
 
 /**

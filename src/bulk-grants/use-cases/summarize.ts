@@ -20,11 +20,16 @@ import {
 import { rowsPerBlock } from "../rules/sheet.ts";
 import { readBulkGrant } from "./bulk-grant-record.ts";
 import { findOverlaps, type OnDamage, unlessDamaged } from "./find-overlaps.ts";
+import { someUsers } from "./program-users.ts";
 import { createSheetIndex, type SheetIndex } from "./sheet-index.ts";
-import { rightRows } from "./stored-rows.ts";
+import { createSheetWarnings } from "./sheet-warnings.ts";
+import { rightRows, storedRows } from "./stored-rows.ts";
 
-/** The counts of accounts that the checks of all blocks have found. */
-type AccountCounts = Pick<BulkGrantSummary, "withoutAccountCount" | "frozenCount">;
+/** What the checks of all blocks have found of accounts. */
+interface FoundAccounts extends Pick<BulkGrantSummary, "withoutAccountCount" | "frozenCount"> {
+  /** Of each row of the sheet, whether its user has an account. */
+  readonly hasAccount: Uint8Array;
+}
 
 /** A summary takes up to 20 MB while it is made, so only so many are made at once. */
 const limit = pLimit(2);
@@ -37,27 +42,41 @@ const limit = pLimit(2);
 export async function storeSummary(
   deps: Pick<Deps, "engine" | "reader">,
   bulkGrant: BulkGrant,
-  accounts: AccountCounts,
+  accounts: FoundAccounts,
   onDamage: OnDamage,
-): Promise<void> {
+): Promise<BulkGrantSummary> {
   const { programId, bulkGrantId, revision } = bulkGrant;
   const ref = bulkSummaryRef(programId, bulkGrantId, revision.number);
-  if (await readSummary(deps, bulkGrant, revision.number)) return;
+  const kept = await readSummary(deps, bulkGrant, revision.number);
+  if (kept) return kept;
   const summary = await limit(() => summarize(deps, bulkGrant, accounts, onDamage));
-  await changeRecord(deps, { ref, expectAbsent: true }, (existing) => existing ?? summary);
+  const { record } = await changeRecord(
+    deps,
+    { ref, expectAbsent: true },
+    (existing) => existing ?? summary,
+  );
+  return record;
 }
 
 async function summarize(
   deps: Pick<Deps, "reader">,
   bulkGrant: BulkGrant,
-  accounts: AccountCounts,
+  { hasAccount, ...accounts }: FoundAccounts,
   onDamage: OnDamage,
 ): Promise<BulkGrantSummary> {
   const { revision } = bulkGrant;
   const index = createSheetIndex(revision.rowCount, revision);
-  for await (const rows of rightRows(deps, revision)) {
-    for (const { row, number } of rows) index.add(row, number);
+  const collector = createSheetWarnings();
+  for await (const rows of storedRows(deps, revision)) {
+    for (const { row, number } of rows) {
+      if (!row.problems) index.add(row, number);
+      collector.add(row, hasAccount[number] === 1);
+    }
   }
+  // The rows of a reversal come from what was granted, not from a sheet of people.
+  const isReversal = revision.reversedBulkGrantId !== undefined;
+  const readUsers = () => someUsers(deps, bulkGrant.programId);
+  const warnings = isReversal ? [] : await collector.result(readUsers);
   const comparing = differenceOf(deps, bulkGrant, index);
   const difference = await unlessDamaged(comparing, "the revision before", onDamage);
   const months = index.months();
@@ -69,6 +88,7 @@ async function summarize(
     ...accounts,
     difference,
     ...(await findOverlaps(deps, bulkGrant, index, onDamage)),
+    ...(warnings.length > 0 && { warnings }),
   };
 }
 

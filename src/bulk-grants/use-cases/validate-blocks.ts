@@ -20,6 +20,7 @@ import {
   type ValidatedLimits,
 } from "../rules/bulk-grant-changes.ts";
 import { expireMonthOf, maxSheetBlocks, rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
+import type { SheetWarning } from "../rules/sheet-warning.ts";
 import { approvalsWithin, tierPointsOf } from "../rules/tier-points.ts";
 import { changeBulkGrant, readBulkGrant } from "./bulk-grant-record.ts";
 import { userIdForm } from "./check-row.ts";
@@ -95,6 +96,7 @@ export async function completeValidation(
   const { uploadId } = bulkGrant.revision;
   let counts: CheckCounts = { invalidCount: 0, alreadyGrantedCount: 0, alreadyGrantedPoints: 0 };
   const accounts = { withoutAccountCount: 0, frozenCount: 0 };
+  const hasAccount = new Uint8Array(bulkGrant.revision.rowCount).fill(1);
   let checkedCount = 0;
   for await (const checks of allPages(maxSheetBlocks, (page) =>
     deps.reader.blockChecks(uploadId, page),
@@ -103,26 +105,36 @@ export async function completeValidation(
       counts = added(counts, check);
       accounts.withoutAccountCount += check.withoutAccountCount;
       accounts.frozenCount += check.frozenCount;
+      for (const index of check.withoutAccount) hasAccount[check.block * rowsPerBlock + index] = 0;
       checkedCount += 1;
     }
   }
   if (checkedCount < Math.ceil(bulkGrant.revision.rowCount / rowsPerBlock)) return bulkGrant;
-  await storeSummary(deps, bulkGrant, accounts, onDamage);
+  const found = { ...accounts, hasAccount };
+  const { warnings = [] } = await storeSummary(deps, bulkGrant, found, onDamage);
   const { record } = await changeBulkGrant(deps, name, (validating, now, tx) =>
-    endValidation(validating, revision, counts, () => limitsOf(tx, validating, counts, now), now),
+    endValidation(
+      validating,
+      revision,
+      counts,
+      () => limitsOf(tx, validating, counts, warnings, now),
+      now,
+    ),
   );
   return record;
 }
 
 /**
  * Applies the rules in force to the points of all revisions, and to what will be granted now
- * together with what the tiers count. Only more approvals and a cap that is exceeded change what
- * the submission has recorded. A reversal grants nothing, so it is neither capped nor counted.
+ * together with what the tiers count, and to the warnings. Only more approvals, a cap that is
+ * exceeded and warnings that are refused change what the submission has recorded. A reversal grants
+ * nothing, so it is neither capped nor counted.
  */
 function limitsOf(
   tx: Transaction,
   bulkGrant: BulkGrant,
   counts: CheckCounts,
+  warnings: readonly SheetWarning[],
   now: Instant,
 ): ValidatedLimits {
   const { programId, bulkGrantId, revision } = bulkGrant;
@@ -146,6 +158,7 @@ function limitsOf(
   const exceededMaxTotalPoints =
     revision.exceededMaxTotalPoints ?? (isOverCap ? rules.maxTotalPoints : undefined);
   const tierPoints = tierPointsOf(window, requiredApprovalCount, newPoints);
+  const refused = warnings.filter(({ code }) => rules.refusedWarnings.includes(code));
   return {
     limits: {
       requiredApprovalCount,
@@ -153,6 +166,7 @@ function limitsOf(
       ...(exceededMaxTotalPoints !== undefined && { exceededMaxTotalPoints }),
     },
     ...(tierPoints && { tierPoints }),
+    ...(refused.length > 0 && { refusedWarnings: refused }),
   };
 }
 
@@ -194,6 +208,8 @@ export async function checkBlock(
   ]);
   const alreadyGranted: number[] = [];
   let alreadyGrantedPoints = 0;
+  const known = new Set(named.flatMap(({ index }, i) => (accounts[i] ? [index] : [])));
+  const withoutAccount = [...rows.keys()].filter((index) => !known.has(index));
   const right = accounts.filter((_, i) => !named[i]?.row.problems);
   const withoutAccountCount = right.filter((account) => !account).length;
   const frozenCount = right.filter((account) => account?.frozen).length;
@@ -224,7 +240,8 @@ export async function checkBlock(
     if (accounts[i]?.frozen && !isReversal) found.push({ index, code: "ACCOUNT_FROZEN" });
   }
   const problems = found.toSorted((a, b) => a.index - b.index);
-  return { alreadyGranted, alreadyGrantedPoints, withoutAccountCount, frozenCount, problems };
+  const counts = { alreadyGrantedPoints, withoutAccountCount, frozenCount };
+  return { alreadyGranted, withoutAccount, ...counts, problems };
 }
 
 /**

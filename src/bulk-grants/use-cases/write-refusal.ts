@@ -6,7 +6,7 @@ import type { WorkerDeps } from "../ports/deps.ts";
 import type { BulkGrantName, SheetAddress } from "../rules/bulk-grant.ts";
 import { checkSheet } from "./check-sheet.ts";
 import { bulkGrantIdIn } from "./read-sheet.ts";
-import { errorSheet } from "./write-sheet.ts";
+import { errorSheet, warningCell } from "./write-sheet.ts";
 
 /** A sheet of a source that was refused, and why. */
 interface RefusedSheet extends BulkGrantName {
@@ -45,8 +45,17 @@ async function problemsOf(
   try {
     const bulkGrantId = (await bulkGrantIdIn(await open())) ?? nameOfFile;
     const content = { csv: await open() };
-    const { problems } = await checkSheet(deps, { programId, bulkGrantId }, content);
-    return problems.map(({ line, userId, code, message }) => [line, userId, code, message]);
+    const { problems, warnings } = await checkSheet(deps, { programId, bulkGrantId }, content);
+    if (problems.length === 0) return [];
+    return [
+      ...problems.map(({ line, userId, code, message }) => [line, userId, code, message]),
+      ...warnings.map((warning) => [
+        warning.lines[0] ?? "",
+        "",
+        warning.code,
+        warningCell(warning),
+      ]),
+    ];
   } catch (error) {
     if (error instanceof DomainError && !error.retryable) return [];
     throw error;

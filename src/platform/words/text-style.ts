@@ -9,12 +9,20 @@ export interface TextStyle {
   /** Writes what a reader may copy: an id, a digest, a command line. */
   code(text: string): string;
   time(time: Instant): string;
+  /** Stresses a text that is written already. */
+  strong(text: string): string;
 }
+
+/** Text without markup and times. */
+export const plain: Omit<TextStyle, "time"> = {
+  value: withoutControls,
+  code: withoutControls,
+  strong: (text) => text,
+};
 
 /** Text without markup, with times in this zone. */
 export const plainText = (timeZone: string): TextStyle => ({
-  value: withoutControls,
-  code: withoutControls,
+  ...plain,
   time: (time) => formatInstant(time, timeZone),
 });
 
@@ -24,4 +32,5 @@ export const markdown = (timeZone: string): TextStyle => ({
   // A backtick would end the code.
   code: (text) => (text.includes("`") ? escapeMarkdown(text) : `\`${withoutControls(text)}\``),
   time: (time) => formatInstant(time, timeZone),
+  strong: (text) => `**${text}**`,
 });

@@ -1,6 +1,20 @@
 /** The rules of a program for bulk grants: caps, approvals, sources, and which rules are weaker. */
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Milliseconds, Points } from "../../platform/words/units.ts";
+import { whyNoPattern } from "./user-id-pattern.ts";
+
+/** The stable codes of what may be a mistake in a sheet although no rule is broken. */
+export const warningCodes = [
+  "IDS_CHANGED",
+  "LEADING_ZEROS_LOST",
+  "LAST_ROW_IS_SUM",
+  "WITHOUT_ACCOUNT",
+  "FAR_MORE_POINTS",
+  "REASON_ERROR_VALUE",
+  "POINTS_ZERO",
+] as const;
+
+export type WarningCode = (typeof warningCodes)[number];
 
 /** The limits of a program's bulk grants, and how many people have to approve them. */
 export interface BulkRules {
@@ -16,6 +30,10 @@ export interface BulkRules {
   readonly sources: readonly string[];
   /** How long after its proposal a change gets its last approval, if it lowers or lengthens. */
   readonly loweringDelayMs: Milliseconds;
+  /** A pattern in the syntax of RE2 that the user ids of rows match as a whole; "" for none. */
+  readonly userIdPattern: string;
+  /** The warnings that make a revision INVALID, each once, in order. */
+  readonly refusedWarnings: readonly WarningCode[];
 }
 
 /** How many approvals a bulk grant of up to so many points needs: 0, 1 or 2. */
@@ -35,6 +53,8 @@ export const defaultBulkRules: BulkRules = {
   requiredApprovalCount: 1,
   sources: [],
   loweringDelayMs: 3_600_000,
+  userIdPattern: "",
+  refusedWarnings: [],
 };
 
 const maxTiers = 5;
@@ -55,8 +75,9 @@ export const strictestApprovals = (rules: BulkRules): number => rules.requiredAp
 
 /**
  * Whether anything is easier under the rules `to` than under `from`: a total that needs fewer
- * approvals, a higher cap, another source, or a shorter delay. What is stricter elsewhere does not
- * make up for it. Totals above the caps are compared, too, because the points of a day can exceed
+ * approvals, a higher cap, another source, a shorter delay, another pattern of user ids than there
+ * was, or a warning that is not refused any more. What is stricter elsewhere does not make up for
+ * it. Totals above the caps are compared, too, because the points of a day can exceed
  * the cap on one bulk grant.
  */
 export const isLowering = (from: BulkRules, to: BulkRules): boolean =>
@@ -64,6 +85,8 @@ export const isLowering = (from: BulkRules, to: BulkRules): boolean =>
   to.maxTotalPoints > from.maxTotalPoints ||
   to.loweringDelayMs < from.loweringDelayMs ||
   to.sources.some((source) => !from.sources.includes(source)) ||
+  (from.userIdPattern !== "" && to.userIdPattern !== from.userIdPattern) ||
+  from.refusedWarnings.some((code) => !to.refusedWarnings.includes(code)) ||
   [from, to]
     .flatMap(({ tiers }) => tiers)
     .flatMap(({ maxTotalPoints }) => [maxTotalPoints, maxTotalPoints + 1])
@@ -73,7 +96,10 @@ export const isLowering = (from: BulkRules, to: BulkRules): boolean =>
 export const isSameBulkRules = (a: BulkRules, b: BulkRules): boolean =>
   JSON.stringify(bulkRulesAsList(a)) === JSON.stringify(bulkRulesAsList(b));
 
-/** All values of the rules in a fixed order. */
+/**
+ * All values of the rules in a fixed order. The last two are left out at their defaults, so that
+ * digests and etags of rules without them stay the same.
+ */
 export const bulkRulesAsList = (rules: BulkRules) => [
   rules.maxPointsPerRow,
   rules.maxTotalPoints,
@@ -84,11 +110,14 @@ export const bulkRulesAsList = (rules: BulkRules) => [
   ]),
   rules.sources,
   rules.loweringDelayMs,
+  ...(rules.userIdPattern === "" && rules.refusedWarnings.length === 0
+    ? []
+    : [rules.userIdPattern, rules.refusedWarnings]),
 ];
 
 /**
- * Refuses rules out of range, totals that do not rise, and approvals that fall, by INVALID_REQUEST
- * with the field, whose path in the request begins with `path`.
+ * Refuses rules out of range, totals that do not rise, approvals that fall, and a pattern that does
+ * not compile, by INVALID_REQUEST with the field, whose path in the request begins with `path`.
  */
 export function checkBulkRules(rules: BulkRules, path: string): void {
   const { maxPointsPerRow, maxTotalPoints, tiers, requiredApprovalCount } = rules;
@@ -122,4 +151,6 @@ export function checkBulkRules(rules: BulkRules, path: string): void {
   if (requiredApprovalCount < least)
     refuse("required_approval_count", `must be at least ${least}, as of the last tier`);
   checkRange("lowering_delay", rules.loweringDelayMs, 0, maxLoweringDelayMs);
+  const reason = whyNoPattern(rules.userIdPattern);
+  if (reason !== undefined) refuse("user_id_pattern", reason);
 }

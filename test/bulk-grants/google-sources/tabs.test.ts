@@ -106,7 +106,7 @@ describe("failed rows are written to a new tab", () => {
   });
   test("of a long id, under a title that Google takes", async () => {
     const long = { ...of, bulkGrantId: "b".repeat(128) };
-    const sheet = failedRowsSheet(each([failed(2, "007")]), long);
+    const sheet = failedRowsSheet(each([failed(2, "007")]), long, []);
     const { name } = await source.writeErrors({ path: "Campaign" }, sheet);
     expect(name).toMatch(/failed b{73}-[0-9a-f]{12}$/);
   });
@@ -115,7 +115,7 @@ describe("failed rows are written to a new tab", () => {
     yield* rows;
   }
   const write = async (rows: readonly FailedRow[]) =>
-    source.writeErrors({ path: "Campaign" }, failedRowsSheet(each(rows), of));
+    source.writeErrors({ path: "Campaign" }, failedRowsSheet(each(rows), of, []));
 
   test("as they were, with their errors, and without running a formula", async () => {
     const place = await write([

@@ -190,13 +190,17 @@ describe("a report", () => {
     expect(message).toContain("*Bulk grant awaits approval*\n");
     expect(message).toContain(
       [
-        "Waits for 2 approvals until " +
-          "<!date^1795651200^{date_short_pretty} {time}|2026-11-26T00:00:00.000Z>, by anybody " +
-          "but aoi: `meguri bulk approve 'it'\\''s $(spring)' --program cafe`",
+        ":warning: IDS_CHANGED: 6 user ids look changed by a spreadsheet program, such as " +
+          "`=&lt;!here&gt;`; lines 2, 3, 4, 5, 6 and 1 more",
+        ":warning: *WITHOUT_ACCOUNT: 2,001 of 10,000 users have no account, though the program " +
+          "has many; lines 7, 8, 9, 10, 11 and 1,996 more*",
         ":warning: the title looks like that of `spr&lt;ing`, which is another one",
         ":warning: 9,900 of 10,000 users are in `winter` as well (DONE, " +
           "<!date^1795392000^{date_short_pretty} {time}|2026-11-23T00:00:00.000Z>), " +
           "9,800 with the same points",
+        "Waits for 2 approvals until " +
+          "<!date^1795651200^{date_short_pretty} {time}|2026-11-26T00:00:00.000Z>, by anybody " +
+          "but aoi: `meguri bulk approve 'it'\\''s $(spring)' --program cafe`",
         `Digest: \`${waiting.revision.digest}\``,
         "Submitted by: aoi from nightly/rows.csv",
         "In all: 10,000 rows, 10,000 members, 1,000,000 points",
@@ -468,6 +472,10 @@ const summary: BulkGrantSummary = {
     { bulkGrantId: "autumn", state: "DONE", time: 0, sameUserCount: 999, samePointsCount: 999 },
   ],
   lookAlikes: ["spr<ing"],
+  warnings: [
+    { code: "IDS_CHANGED", rowCount: 6, lines: [2, 3, 4, 5, 6], detail: "=<!here>" },
+    { code: "WITHOUT_ACCOUNT", rowCount: 2_001, lines: [7, 8, 9, 10, 11], detail: "10000" },
+  ],
 };
 
 const bulkGrant: BulkGrant = {

@@ -15,9 +15,9 @@ const kb = 1_024;
 
 /** The kinds of item that may exceed 1 KB. */
 const limits = new Map([
-  ["bulk grant", 11 * kb],
+  ["bulk grant", 12 * kb],
   ["bulk revision", 2 * kb],
-  ["bulk summary", 7 * kb],
+  ["bulk summary", 8 * kb],
   ["rule change", 4 * kb],
   ["earlier rule change", 4 * kb],
   ["block check", 400 * kb],

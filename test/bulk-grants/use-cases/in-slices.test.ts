@@ -1,6 +1,7 @@
 /** Tests that reading a sheet lets the event loop turn. */
 import { expect, test } from "vitest";
 import { readSheet } from "../../../src/bulk-grants/use-cases/read-sheet.ts";
+import { context } from "../../support/fixtures/sheets.ts";
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
@@ -15,7 +16,7 @@ test("the event loop turns for every KiB of a sheet that comes as a whole", asyn
     next = setImmediate(turn);
   });
   let count = 0;
-  for await (const { problems } of readSheet(once(csv), { bulkGrantId: "b", maxPointsPerRow: 9 })) {
+  for await (const { problems } of readSheet(once(csv), context)) {
     expect(problems).toBeUndefined();
     count += 1;
   }

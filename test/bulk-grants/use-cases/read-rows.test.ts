@@ -19,6 +19,19 @@ const refusal = (code: string, line: number) => ({
   metadata: { field: "rows", code, line: String(line) },
 });
 
+test("an id and a pattern, both long, take no more room than another malformed id", async () => {
+  async function* messages() {
+    yield { userId: "u".repeat(128), points: 1, reason: "" };
+  }
+  const rules = { ...context, userIdPattern: `v{100}${"()".repeat(125)}` };
+  for await (const { userId, problems = [] } of readRows({ rows: messages() }, rules)) {
+    expect(problems.map(({ code }) => code)).toEqual(["USER_MALFORMED"]);
+    const [{ detail = "" } = {}] = problems;
+    expect(detail).toContain(", and the program demands v{100}()");
+    expect(Buffer.byteLength(userId + detail)).toBeLessThanOrEqual(256 + 192);
+  }
+});
+
 test("a good row is kept as it is", async () => {
   const raw = { userId: "'=u1", points: 1_000_000, reason: "'=r" };
   expect(await check([raw])).toEqual([{ line: 2, ...raw }]);

@@ -177,7 +177,7 @@ describe("a summary", () => {
     await validate(deps, "b", 1, rows);
     const { summary } = await read(deps, "b");
     await submit(deps, "later", rows);
-    const accounts = { withoutAccountCount: 0, frozenCount: 3 };
+    const accounts = { withoutAccountCount: 0, frozenCount: 3, hasAccount: new Uint8Array(3) };
     await storeSummary(deps, validating, accounts, expect.unreachable);
     expect((await read(deps, "b")).summary).toEqual(summary);
     await answerTo(deps, { op: "complete", id: "b", revision: 1 });

@@ -42,6 +42,23 @@ test("all problems of a sheet that cannot be read", async () => {
   });
 });
 
+test("the warnings of such a sheet, with the first line of each", async () => {
+  const sheet = "user_id,points,colour\nu1,1,1\nTRUE,1,1\n";
+  expect(await written(sheet)).toEqual({
+    title: "failed b",
+    rows: [
+      [1, "", "COLUMN_UNKNOWN", expect.stringContaining("colour")],
+      [
+        3,
+        "",
+        "IDS_CHANGED",
+        "warning: IDS_CHANGED: 1 user id looks changed by a spreadsheet program, such as TRUE; " +
+          "line 3",
+      ],
+    ],
+  });
+});
+
 test("the reason, when the sheet is right or cannot be opened", async () => {
   const why = (reason: string) => ({ title: "failed b", rows: [["", "", reason, "why"]] });
   const csv = "user_id,points\nu1,1\n";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { FailedRow } from "../../../src/bulk-grants/ports/bulk-grants.ts";
 import type { SheetRow } from "../../../src/bulk-grants/rules/sheet.ts";
 import { createRowCheck } from "../../../src/bulk-grants/use-cases/check-row.ts";
-import { writeSheet } from "../../../src/bulk-grants/use-cases/write-sheet.ts";
+import { failedRowsSheet, writeSheet } from "../../../src/bulk-grants/use-cases/write-sheet.ts";
 import { anyText } from "../../support/fixtures/any-text.ts";
 import { context, read } from "../../support/fixtures/sheets.ts";
 import { assertSeeds } from "../../support/models/seeded.ts";
@@ -34,6 +34,27 @@ test("a row has its values, the bulk grant, the line and the error", async () =>
     `${header}"u1","5","for ""a"", b","summer","3","7",` +
       '"USER_TWICE, ACCOUNT_FROZEN","user_id: is in line 2 already; the account is frozen"\r\n',
   );
+});
+
+test("the tab of a source has the warnings of a row, too", async () => {
+  async function* rows(): AsyncGenerator<FailedRow> {
+    for (const line of [2, 3]) {
+      const row = { line, userId: `u${line}`, points: 15, reason: "" };
+      yield { row, problems: [{ code: "NOT_RUN" }] };
+    }
+  }
+  const of = { bulkGrantId: "summer", revision: { number: 1 } };
+  const warning = { code: "LAST_ROW_IS_SUM", rowCount: 1, lines: [3], detail: "15" } as const;
+  const cells = [];
+  for await (const row of failedRowsSheet(rows(), of, [warning]).rows) cells.push(row.slice(-2));
+  expect(cells.slice(1)).toEqual([
+    ["NOT_RUN", "the bulk grant ended before this row"],
+    [
+      "NOT_RUN, LAST_ROW_IS_SUM",
+      "the bulk grant ended before this row; warning: LAST_ROW_IS_SUM: the last row has the sum " +
+        "of all others, 15 points; line 3",
+    ],
+  ]);
 });
 
 test("a column has the months of rows, if any has one", async () => {
@@ -99,7 +120,7 @@ const cells = fc.record({
 
 test("any rows read back the same", async () => {
   const property = fc.asyncProperty(fc.array(cells, { minLength: 1 }), async (all) => {
-    const check = createRowCheck(context.maxPointsPerRow);
+    const check = createRowCheck(context);
     const rows = all.map((one, index) => check(index + 2, one));
     const failed = rows.map((row: SheetRow) => ({
       row,

@@ -45,6 +45,8 @@ describe("rules", () => {
       { tiers: [first, { ...second, requiredApprovalCount: 2 }] },
       { sources: ["nightly"] },
       { loweringDelayMs: 0 },
+      { userIdPattern: "x" },
+      { refusedWarnings: ["POINTS_ZERO" as const] },
     ]) {
       expect(isSameBulkRules(tiered, { ...tiered, ...part }), JSON.stringify(part)).toBe(false);
     }
@@ -80,6 +82,10 @@ describe("rules", () => {
     ["required_approval_count", { requiredApprovalCount: -1 }],
     ["lowering_delay", { loweringDelayMs: -1 }],
     ["lowering_delay", { loweringDelayMs: 30 * 86_400_000 + 1 }],
+    ["user_id_pattern", { userIdPattern: "(" }],
+    ["user_id_pattern", { userIdPattern: "(?=0)[0-9]+" }],
+    ["user_id_pattern", { userIdPattern: "あ".repeat(86) }],
+    ["user_id_pattern", { userIdPattern: "[0-9]{128}" }],
   ])("are refused by the field %s: %o", (field, wrong) => {
     expect(() => check(wrong)).toThrow(
       expect.objectContaining({
@@ -100,7 +106,7 @@ describe("rules", () => {
 });
 
 describe("a change lowers the rules", () => {
-  test("exactly if a total, a cap, a source or the delay is easier", () => {
+  test("exactly if a total, a cap, a source, the delay, the pattern or a warning is easier", () => {
     fc.assert(
       fc.property(anyRules, anyRules, (from, to) => {
         const isEasier = nearTotals([from, to]).some(
@@ -111,7 +117,9 @@ describe("a change lowers the rules", () => {
           to.maxPointsPerRow > from.maxPointsPerRow ||
           to.maxTotalPoints > from.maxTotalPoints ||
           !to.sources.every((source) => from.sources.includes(source)) ||
-          to.loweringDelayMs < from.loweringDelayMs;
+          to.loweringDelayMs < from.loweringDelayMs ||
+          !["", to.userIdPattern].includes(from.userIdPattern) ||
+          !from.refusedWarnings.every((code) => to.refusedWarnings.includes(code));
         expect(isLowering(from, to)).toBe(expected);
       }),
       { seed: 24, numRuns: 500 },

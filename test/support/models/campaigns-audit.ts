@@ -12,6 +12,7 @@ import type {
   BulkGrantReport,
 } from "../../../src/bulk-grants/ports/bulk-grants.ts";
 import type { Action, BulkGrant } from "../../../src/bulk-grants/rules/bulk-grant.ts";
+import type { BulkGrantSummary } from "../../../src/bulk-grants/rules/bulk-grant-summary.ts";
 import type { SheetRow } from "../../../src/bulk-grants/rules/sheet.ts";
 import type { Write } from "../../../src/platform/engine/item-store.ts";
 import { DomainError } from "../../../src/platform/words/errors.ts";
@@ -401,6 +402,7 @@ export class Audit {
       if (ref.kind === "blockCheck") this.#checked(first, Number(second), value as BlockCheck);
       if (ref.kind === "blockOutcome")
         this.#uploads.get(first)?.outcomes.set(Number(second), value as BlockOutcome);
+      if (ref.kind === "bulkSummary") this.#summarized(ref.id, value as BulkGrantSummary);
       if (ref.kind === "event") this.#recorded(ref.id, value as EventKey);
       if (ref.kind === "ruleChange") {
         this.#tiers.rules = (value as RuleChange).to.bulkRules;
@@ -681,6 +683,16 @@ export class Audit {
     return { must, may };
   }
 
+  /** A summary warns of the rows of 0 points, by their lines. */
+  #summarized(id: string, { warnings = [] }: BulkGrantSummary): void {
+    const [, name = "", number] = id.split("#");
+    const revision = this.#campaign(name).revisions[Number(number) - 1];
+    const lines = revision ? zeroLines(revision) : [];
+    const found = warnings.find(({ code }) => code === "POINTS_ZERO") ?? { rowCount: 0, lines: [] };
+    if (found.rowCount !== lines.length || !isDeepStrictEqual(found.lines, lines.slice(0, 5)))
+      this.#wrong(`${name} is warned of the lines ${found.lines}, not ${lines}`);
+  }
+
   /** Returns what the end of a validation has to be: what its checks have counted. */
   #validated(campaign: Campaign, record: BulkGrant, before: BulkGrant): Head {
     const revision = campaign.revisions.at(-1) as Revision;
@@ -712,7 +724,17 @@ export class Audit {
     const isOver = leftOut > 0 && total + leftOut > maxTotalPoints;
     const exceeded = head.exceeded ?? (isOver ? maxTotalPoints : undefined);
     const good = required === 0 ? "APPROVED" : "AWAITING_APPROVAL";
-    const isGood = invalidCount === 0 && exceeded === undefined;
+    const refused = this.#tiers.rules.refusedWarnings.filter(
+      (code) => code === "POINTS_ZERO" && zeroLines(revision).length > 0,
+    );
+    if (
+      !isDeepStrictEqual(
+        (record.refusedWarnings ?? []).map(({ code }) => code),
+        refused,
+      )
+    )
+      this.#wrong(`${name} has refused ${JSON.stringify(record.refusedWarnings)}, not ${refused}`);
+    const isGood = invalidCount === 0 && exceeded === undefined && refused.length === 0;
     return { ...head, required, exceeded, state: isGood ? good : "INVALID" };
   }
 
@@ -839,6 +861,10 @@ function countsOf({ outcomes }: Pick<Revision, "outcomes">) {
   }
   return { grantedCount, grantedPoints, failedCount };
 }
+
+/** The lines of the rows of 0 points. */
+const zeroLines = ({ rows }: Pick<Revision, "rows">): number[] =>
+  rows.flatMap(({ points }, index) => (/^0+$/.test(points) ? [index + 2] : []));
 
 const codesOf = (problems: BlockCheck["problems"] = [], index: number): string[] =>
   problems.filter((each) => each.index === index).map(({ code }) => code);

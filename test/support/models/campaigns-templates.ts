@@ -122,7 +122,7 @@ const rows = fc.oneof(
   { weight: 5, arbitrary: goodRows },
   {
     weight: 1,
-    arbitrary: fc.array(fc.record({ userId, points: fc.constantFrom("5", "10", "1.5", "") }), {
+    arbitrary: fc.array(fc.record({ userId, points: fc.constantFrom("5", "10", "0", "") }), {
       minLength: 1,
       maxLength: 8,
     }),
@@ -232,13 +232,13 @@ const messageRows = fc.oneof(
   { weight: 1, arbitrary: fc.array(fc.oneof(goodRow, badRow), { maxLength: 6 }) },
 );
 
-/** No tiers; one that needs nobody; one below two approvals; caps. */
+/** No tiers; one that needs nobody; one below two approvals; caps; refused warnings. */
 const rules = fc.constantFrom<Partial<BulkRules>[]>(
   {},
   { tiers: [{ maxTotalPoints: 60, requiredApprovalCount: 0 }], requiredApprovalCount: 2 },
   { tiers: [{ maxTotalPoints: 80, requiredApprovalCount: 1 }], requiredApprovalCount: 2 },
-  { requiredApprovalCount: 2 },
-  { maxPointsPerRow: 15 },
+  { requiredApprovalCount: 2, refusedWarnings: ["POINTS_ZERO"] },
+  { maxPointsPerRow: 15, refusedWarnings: ["POINTS_ZERO"] },
   { maxTotalPoints: 100, requiredApprovalCount: 0 },
 );
 

@@ -5,7 +5,7 @@ import type { Deps } from "../../../src/hub/deps.ts";
 import { asService } from "../../../src/platform/words/caller.ts";
 import { setTime } from "../../../src/platform/work/test-clock.ts";
 import { shardCount } from "../../../src/points/contract/points.ts";
-import { defaultBulkRules } from "../../../src/points/rules/bulk-rules.ts";
+import { type BulkRules, defaultBulkRules } from "../../../src/points/rules/bulk-rules.ts";
 import { snapshotInterval } from "../../../src/points/rules/past.ts";
 import {
   freezeAccount,
@@ -73,7 +73,7 @@ export async function storePrograms({ deps, step }: Recorder): Promise<void> {
   });
 }
 
-const bulkRules = {
+const bulkRules: BulkRules = {
   ...{ maxPointsPerRow: 1_000, maxTotalPoints: 5_000, requiredApprovalCount: 2 },
   tiers: [
     { maxTotalPoints: 100, requiredApprovalCount: 0 },
@@ -81,10 +81,14 @@ const bulkRules = {
   ],
   sources: ["nightly"],
   loweringDelayMs: 3_600_000,
+  userIdPattern: "",
+  refusedWarnings: [],
 };
 
-const stricter = {
+const stricter: BulkRules = {
   ...bulkRules,
+  userIdPattern: "[a-z0-9-]+",
+  refusedWarnings: ["IDS_CHANGED", "LAST_ROW_IS_SUM"],
   tiers: [{ maxTotalPoints: 1_000, requiredApprovalCount: 1 }],
 };
 

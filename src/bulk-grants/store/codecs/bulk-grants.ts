@@ -36,6 +36,7 @@ import type { TierPoints } from "../../rules/tier-points.ts";
 import { action } from "./bulk-grant-actions.ts";
 import { numberedKey } from "./bulk-keys.ts";
 import { blockProblem } from "./bulk-rows.ts";
+import { sheetWarning } from "./sheet-warnings.ts";
 
 /** The fields of a revision: those of its own item, and of the map in its bulk grant. */
 const revisionFields: Fields<Revision> = {
@@ -96,6 +97,7 @@ export const bulkGrant = defineRecord<"bulkGrant">({
         alreadyGrantedPoints: number,
       }),
     ),
+    refusedWarnings: optional("wr", list(sheetWarning)),
     approvals: field("a", list(approval)),
     raisedApprovalCount: optional("ra", number),
     tierPoints: optional(
@@ -180,6 +182,7 @@ export const blockCheck = defineRecord<"blockCheck">({
     revision: field("r", number),
     alreadyGranted: field("g", list(number)),
     alreadyGrantedPoints: field("p", number),
+    withoutAccount: field("w", list(number)),
     withoutAccountCount: numberAt("a", 0),
     frozenCount: numberAt("a", 1),
     problems: field("e", list(blockProblem)),

@@ -23,6 +23,7 @@ import type {
   UserPoints,
 } from "../../rules/bulk-grant-summary.ts";
 import { numberedKey } from "./bulk-keys.ts";
+import { sheetWarning } from "./sheet-warnings.ts";
 
 /** The month 0 stands for none. */
 const monthTotal: Type<MonthTotal> = as(
@@ -92,5 +93,6 @@ export const bulkSummary = defineRecord<"bulkSummary">({
       ),
     ),
     lookAlikes: optional("s", list(text)),
+    warnings: optional("w", list(sheetWarning)),
   },
 });

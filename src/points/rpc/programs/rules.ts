@@ -6,7 +6,7 @@ import {
 } from "../../../gen/meguri/programs/v1/program_pb.ts";
 import { fromRecord } from "../../../platform/messages/records.ts";
 import { toMilliseconds } from "../../../platform/messages/scalars.ts";
-import { type BulkRules, defaultBulkRules } from "../../rules/bulk-rules.ts";
+import { type BulkRules, defaultBulkRules, warningCodes } from "../../rules/bulk-rules.ts";
 import type { ProgramRules } from "../../rules/program-rules.ts";
 import type { ShownRuleChange } from "../../use-cases/programs/ruled-program.ts";
 
@@ -16,7 +16,7 @@ import type { ShownRuleChange } from "../../use-cases/programs/ruled-program.ts"
  */
 export function toBulkRules(message: Program_BulkRules, path: string): BulkRules {
   const { maxPointsPerRow, maxTotalPoints, tiers, requiredApprovalCount, sources } = message;
-  const { loweringDelay } = message;
+  const { loweringDelay, userIdPattern, refusedWarnings } = message;
   return {
     maxPointsPerRow: Number(maxPointsPerRow) || defaultBulkRules.maxPointsPerRow,
     maxTotalPoints: Number(maxTotalPoints) || defaultBulkRules.maxTotalPoints,
@@ -31,6 +31,8 @@ export function toBulkRules(message: Program_BulkRules, path: string): BulkRules
     loweringDelayMs: loweringDelay
       ? toMilliseconds(loweringDelay, `${path}.lowering_delay`)
       : defaultBulkRules.loweringDelayMs,
+    userIdPattern,
+    refusedWarnings: warningCodes.filter((code) => refusedWarnings.includes(code)),
   };
 }
 

@@ -26,6 +26,7 @@ import {
   S,
 } from "../../../platform/dynamodb/sdk/attributes.ts";
 import { inBatches } from "../../../platform/ports/pages.ts";
+import type { WarningCode } from "../../rules/bulk-rules.ts";
 import type { ProgramRules } from "../../rules/program-rules.ts";
 import type { RuleChange, RuleChangeEnd } from "../../rules/rule-changes.ts";
 
@@ -40,11 +41,13 @@ export const ruleChangeRange: Item = { ":from": earlierKey(0), ":to": latestKey 
 
 /**
  * Lifetime, days and reserved grants of the notices; then caps, approvals above the tiers, delay,
- * points and approvals of each tier. Sources apart.
+ * points and approvals of each tier. Sources, the pattern of user ids and refused warnings apart.
  */
 function rules(attribute: string): Field<ProgramRules> {
   const limits = field(attribute, list(number));
   const sources = unlessEmpty(`${attribute}s`, list(text));
+  const userIdPattern = unless("", `${attribute}u`, text);
+  const refusedWarnings = unlessEmpty(`${attribute}w`, list(oneOf<WarningCode>()));
   return {
     attribute,
     put({ lifetimeMonths, notices, bulkRules }, item) {
@@ -57,6 +60,8 @@ function rules(attribute: string): Field<ProgramRules> {
       const first = [maxPointsPerRow, maxTotalPoints, requiredApprovalCount, loweringDelayMs];
       limits.put([...program, ...first, ...tiers], item);
       sources.put(bulkRules.sources, item);
+      userIdPattern.put(bulkRules.userIdPattern, item);
+      refusedWarnings.put(bulkRules.refusedWarnings, item);
     },
     get(item) {
       const [lifetimeMonths = 0, expiryDays = 0, reservedGrants = 0, ...bulk] = limits.get(item);
@@ -68,6 +73,7 @@ function rules(attribute: string): Field<ProgramRules> {
       const bulkRules = {
         ...{ maxPointsPerRow, maxTotalPoints, tiers, requiredApprovalCount: approvals },
         ...{ sources: sources.get(item), loweringDelayMs: delay },
+        ...{ userIdPattern: userIdPattern.get(item), refusedWarnings: refusedWarnings.get(item) },
       };
       const notices = { expiryDays, reservedGrants: reservedGrants === 1 };
       return { lifetimeMonths, notices, bulkRules };

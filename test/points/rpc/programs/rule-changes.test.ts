@@ -279,7 +279,11 @@ test("Slack hears what becomes of a change, from the server that was called", as
 test("Slack shows all that differs, and from when on the last approval is accepted", async () => {
   const programId = await begin({ requiredApprovalCount: 1 });
   const notices = { expiryDays: 7, reservedGrants: true };
-  const bulkRules = { requiredApprovalCount: 2 };
+  const bulkRules = {
+    requiredApprovalCount: 2,
+    userIdPattern: "<a>[0-9]+",
+    refusedWarnings: ["POINTS_ZERO", "IDS_CHANGED"],
+  };
   await ann?.programs.updateProgram({
     program: { programId, lifetimeMonths: 24, notices, bulkRules },
     reason: "<!channel> spring",
@@ -292,8 +296,10 @@ test("Slack shows all that differs, and from when on the last approval is accept
     "After: points live for 24 months",
     "Before: members hear of expiry never; of reserved grants never",
     "After: members hear of expiry 7 days before; of reserved grants each time",
-    expect.stringMatching(/^Before: .*; approvals 1; /),
-    expect.stringMatching(/^After: .*; approvals 2; /),
+    expect.stringMatching(/^Before: .*; approvals 1; .*; user ids of any form; .* none$/),
+    expect.stringMatching(
+      /^After: .*; approvals 2; .*; user ids `&lt;a&gt;.*`; refused .* IDS_CHANGED, POINTS_ZERO$/,
+    ),
     expect.stringMatching(/^Proposed by ann.*&lt;!channel&gt; spring/),
     "0 of 1 approval",
   ]);
