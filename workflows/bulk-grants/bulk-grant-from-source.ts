@@ -48,7 +48,7 @@ export async function bulkGrantFromSource(
   const sheet = { program_id: "string", bulk_grant_id: "string", source: "string" } as const;
   const texts = { title: "string?", cause: "string?", subject: "string?" } as const;
   const times = { execute_time: "time?", expire_month: "string?" } as const;
-  requireFields(input, { ...sheet, ...texts, ...times });
+  requireFields(input, { ...sheet, ...texts, ...times, encoding: "string?" });
   const submitted = input.submitted ?? (await submit(input));
   const { program_id, bulk_grant_id, is_own } = submitted;
   const key = { program_id, bulk_grant_id };
@@ -72,7 +72,7 @@ export async function bulkGrantFromSource(
 /** A requested cancellation waits for the submission, so that what is submitted is cancelled. */
 function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
   const { program_id, bulk_grant_id, source, title, cause, subject, execute_time } = input;
-  const { expire_month } = input;
+  const { expire_month, encoding, skip_zero } = input;
   const { startTime, typedSearchAttributes, workflowId } = workflowInfo();
   const start = typedSearchAttributes.get(scheduledKey) ?? startTime;
   const isOwn = workflowId === bulkGrantWorkflowId(program_id, bulk_grant_id);
@@ -89,6 +89,8 @@ function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
         subject,
         execute_time,
         expire_month,
+        encoding,
+        skip_zero,
         start_time: start.toISOString(),
       }),
     ),

@@ -20,14 +20,16 @@ import { type Io, write } from "./io.ts";
 import {
   bulkGrant,
   cause,
+  encoding,
   expireMonth,
   program,
   replacedRevision,
   sheet,
+  skipZero,
   timeFormat,
   title,
 } from "./options.ts";
-import { line, quantity } from "./output.ts";
+import { line, printable, quantity } from "./output.ts";
 import { conclude, type Session } from "./session.ts";
 
 export const check = runs(HeaderSchema, {
@@ -40,6 +42,8 @@ export const check = runs(HeaderSchema, {
     sheet,
     program,
     expireMonth,
+    encoding,
+    skipZero,
   ],
   examples: ["meguri bulk check spring sheet.csv"],
   async run(session, header, { file }) {
@@ -52,8 +56,10 @@ export const check = runs(HeaderSchema, {
         ["line", "user", "code", "problem"],
       ),
     );
-    if (!out.isJson) await write(io.stderr, warningLines(out, check?.warnings ?? []));
-    if (check) await conclude(session, checkNote(check), check.problemCounts.length === 0);
+    if (check === undefined) return;
+    if (check.reading) await out.note(printable(check.reading.text));
+    if (!out.isJson) await write(io.stderr, warningLines(out, check.warnings));
+    await conclude(session, checkNote(check), check.problemCounts.length === 0);
   },
 });
 
@@ -86,6 +92,8 @@ export const submit = runs(HeaderSchema, {
     title,
     cause,
     expireMonth,
+    encoding,
+    skipZero,
     [
       `--at <time> = executeTime: grant at ${timeFormat}; as soon as approved by default`,
       { isRepeated: true },
@@ -102,6 +110,7 @@ export const submit = runs(HeaderSchema, {
     await session.out.message(UploadBulkGrantResponseSchema, answer, () =>
       line(aboutBulkGrant(answer.bulkGrant)),
     );
+    if (answer.reading) await session.out.note(printable(answer.reading.text));
     const isSubmitted = await reportSubmission(session, answer);
     if (wait && isSubmitted) await follow(session, header);
   },
@@ -163,7 +172,7 @@ export const digest = runs(HeaderSchema, {
     "current revision. The exit code is 0 if the sheet is exactly what the revision holds. The " +
     "server reads the rows as it reads those of a submission, and keeps nothing. So the caller " +
     "needs the scope bulk.submit beside bulk.read.",
-  takes: [bulkGrant, sheet, program],
+  takes: [bulkGrant, sheet, program, encoding, skipZero],
   examples: ["meguri bulk digest spring sheet.csv"],
   async run(session, header, { file }) {
     const { meguri, out, call } = session;

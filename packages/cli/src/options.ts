@@ -88,6 +88,13 @@ export const expireMonth: InputLine = [
   { read: readMonth },
 ];
 
+/** How the bytes of a sheet are read. */
+export const encoding: InputLine =
+  "--encoding <name> = encoding: utf-8, utf-16, shift_jis, euc-jp, windows-1252, gbk, big5, " +
+  "euc-kr or auto; auto by default";
+export const skipZero: InputLine =
+  "--skip-zero = skipZero: leave the rows of 0 points out, and count them";
+
 /** The words for the values of an enum, without the unspecified one: their names. */
 export const enumWords = ({ values }: DescEnum): Readonly<Record<string, number>> =>
   Object.fromEntries(

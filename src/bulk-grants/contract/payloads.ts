@@ -15,6 +15,7 @@ import {
 } from "../../platform/contract/payloads.ts";
 import { maxCauseBytes } from "../../platform/words/display-text.ts";
 import { bulkGrantIdRule, isBulkGrantId } from "../rules/bulk-grant-id.ts";
+import { sheetEncodings } from "../rules/sheet-reading.ts";
 
 const bulkGrantId = textThat(isBulkGrantId, bulkGrantIdRule);
 
@@ -55,6 +56,10 @@ const ofSource = {
   execute_time: time.optional(),
   /** At whose end the points expire of rows without a month of their own. */
   expire_month: month.optional(),
+  /** The encoding of the sheet. Absent: that of the source, or the one that the bytes have. */
+  encoding: z.enum(sheetEncodings, `must be one of ${sheetEncodings.join(", ")}`).optional(),
+  /** Whether the rows of 0 points are left out. */
+  skip_zero: z.boolean("must be true or false").optional(),
 };
 
 /**

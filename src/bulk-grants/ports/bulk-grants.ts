@@ -15,6 +15,7 @@ import type {
 } from "../rules/bulk-grant.ts";
 import type { BulkGrantSummary } from "../rules/bulk-grant-summary.ts";
 import type { RowProblem, SheetRow } from "../rules/sheet.ts";
+import type { SheetEncoding } from "../rules/sheet-reading.ts";
 
 /** The rows of a sheet before they belong to a bulk grant. A cut-off upload leaves this record. */
 export interface PendingUpload {
@@ -220,6 +221,8 @@ interface OpenSource {
   readonly csv: AsyncIterable<Uint8Array>;
   /** Where people find the sheet in a browser, also after a move; absent without an address. */
   readonly url?: string | undefined;
+  /** The encoding that the source says for its files; absent when it says none. */
+  readonly encoding?: SheetEncoding | undefined;
 }
 
 /** A row that was not granted, with what is wrong. */

@@ -3,13 +3,14 @@
 import { type Ref, ref } from "../../platform/ports/records.ts";
 import type { Action, BulkGrant, Revision } from "../rules/bulk-grant.ts";
 import type { BulkGrantSummary } from "../rules/bulk-grant-summary.ts";
+import type { SheetReading } from "../rules/sheet-reading.ts";
 import type { PointsWindow } from "../rules/tier-points.ts";
 import type { BlockCheck, BlockOutcome, PendingUpload } from "./bulk-grants.ts";
 
 declare module "../../platform/ports/records.ts" {
   interface Records {
     bulkGrant: BulkGrant;
-    bulkRevision: Revision;
+    bulkRevision: StoredRevision;
     bulkSummary: BulkGrantSummary;
     bulkAction: Action;
     bulkContent: BulkContent;
@@ -19,6 +20,11 @@ declare module "../../platform/ports/records.ts" {
     blockOutcome: BlockOutcome;
     pointsWindow: PointsWindow;
   }
+}
+
+/** A revision as its own record has it: with how its sheet was understood, if it had one. */
+interface StoredRevision extends Revision {
+  readonly reading?: SheetReading | undefined;
 }
 
 /** The bulk grant that had these rows first. */

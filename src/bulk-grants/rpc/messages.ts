@@ -11,6 +11,7 @@ import {
   BulkGrantSchema,
   type BulkGrantRow_State as RowState,
   SheetCheckSchema,
+  SheetReadingSchema,
   type BulkGrant_State as State,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { BulkGrantSummarySchema } from "../../gen/meguri/bulkgrants/v1/bulk_grant_summary_pb.ts";
@@ -29,6 +30,8 @@ import type {
 } from "../rules/bulk-grant.ts";
 import { detailsOf } from "../rules/bulk-grant-text.ts";
 import { problemText } from "../rules/sheet.ts";
+import type { SheetReading } from "../rules/sheet-reading.ts";
+import { readingText } from "../rules/sheet-reading-text.ts";
 import { isStressed, type SheetWarning, sheetWarningText } from "../rules/sheet-warning.ts";
 import type { SheetCheck } from "../use-cases/check-sheet.ts";
 import type { BulkGrantChange } from "../use-cases/commands.ts";
@@ -146,10 +149,31 @@ export const fromRow = ({
     })),
   });
 
+/** A reading with its text, and the month of its sample as messages have it. */
+const withText = (reading: SheetReading, style: TextStyle) => ({
+  ...reading,
+  sample: reading.sample && {
+    ...reading.sample,
+    expireMonth: fromOptionalMonth(reading.sample.expireMonth),
+  },
+  text: readingText(reading, style),
+});
+
+/** The message of how a sheet was understood. */
+export const fromReading = (
+  reading: SheetReading,
+  style: TextStyle,
+): MessageInitShape<typeof SheetReadingSchema> =>
+  fromRecord(SheetReadingSchema, withText(reading, style));
+
 /** The message of a check. */
-export const fromCheck = (check: SheetCheck): MessageInitShape<typeof SheetCheckSchema> =>
+export const fromCheck = (
+  { reading, ...check }: SheetCheck,
+  style: TextStyle,
+): MessageInitShape<typeof SheetCheckSchema> =>
   fromRecord(SheetCheckSchema, {
     ...withProblems(check),
+    reading: reading && withText(reading, style),
     warnings: check.warnings.map(shownWarning),
   });
 
@@ -160,14 +184,18 @@ const shownWarning = (warning: SheetWarning) => ({
 });
 
 /** The message of a summary. */
-export const fromSummary = ({
-  revision,
-  summary: { difference, lookAlikes, warnings = [], ...summary },
-  warned,
-  expireTime,
-}: ReadSummary): MessageInitShape<typeof BulkGrantSummarySchema> =>
+export const fromSummary = (
+  {
+    revision,
+    summary: { difference, lookAlikes, reading, warnings = [], ...summary },
+    warned,
+    expireTime,
+  }: ReadSummary,
+  style: TextStyle,
+): MessageInitShape<typeof BulkGrantSummarySchema> =>
   fromRecord(BulkGrantSummarySchema, {
     ...summary,
+    reading: reading && withText(reading, style),
     revision,
     expireTime,
     reasons: summary.reasons.map((total) => ({ variantCount: 1, ...total })),

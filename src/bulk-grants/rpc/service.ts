@@ -62,8 +62,8 @@ export function bulkGrantService(
     async getBulkGrantSummary(request) {
       const name = toName(request);
       const read = await getSummary(deps, name, request.revision);
-      const text = summaryText(read, await styleOf(deps, name.programId));
-      return { summary: fromSummary(read), ...text };
+      const style = await styleOf(deps, name.programId);
+      return { summary: fromSummary(read, style), ...summaryText(read, style) };
     },
 
     async listBulkGrants(request) {

@@ -16,11 +16,13 @@ import { toNfc, toOptionalInstant, toOptionalMonth } from "../../platform/messag
 import { maxTitleBytes, readDisplayText } from "../../platform/words/display-text.ts";
 import { DomainError } from "../../platform/words/errors.ts";
 import type { Deps } from "../ports/deps.ts";
+import type { SheetEncoding } from "../rules/sheet-reading.ts";
 import { checkSheet } from "../use-cases/check-sheet.ts";
 import type { NewRow, SheetContent } from "../use-cases/read-rows.ts";
+import type { ReadingOptions } from "../use-cases/read-sheet.ts";
 import { reverseBulkGrant } from "../use-cases/reverse.ts";
 import { type Submitted, submitBulkGrant } from "../use-cases/submit.ts";
-import { fromBulkGrant, fromCheck, toName } from "./messages.ts";
+import { fromBulkGrant, fromCheck, fromReading, styleOf, toName } from "./messages.ts";
 
 type Submissions = "uploadBulkGrant" | "submitBulkGrant" | "checkSheet" | "reverseBulkGrant";
 
@@ -35,9 +37,7 @@ export function bulkGrantSubmissions(
       const header = await readHeader(contents);
       const submission = toSubmission(header, context, "header.");
       const content = await readContent(contents);
-      if (header.validateOnly) {
-        return { check: fromCheck(await checkSheet(deps, submission, content)) };
-      }
+      if (header.validateOnly) return { check: await check(deps, submission, content) };
       return toResponse(deps, await submitBulkGrant(deps, submission, content));
     },
 
@@ -47,7 +47,7 @@ export function bulkGrantSubmissions(
     },
 
     checkSheet: async (request) => ({
-      check: fromCheck(await checkSheet(deps, toChecked(request), toContent(request))),
+      check: await check(deps, toChecked(request), toContent(request)),
     }),
 
     async reverseBulkGrant(request, context) {
@@ -59,8 +59,11 @@ export function bulkGrantSubmissions(
   };
 }
 
-/** The fields of requests to submit, besides the rows. */
-interface Submission {
+/** The fields of requests that say how a sheet is read. */
+type SheetOptions = Pick<CheckSheetRequest, "encoding" | "skipZero">;
+
+/** The fields of requests to submit, besides the rows. Those of a sheet are not in a reversal. */
+interface Submission extends Partial<SheetOptions> {
   readonly programId: string;
   readonly bulkGrantId: string;
   readonly executeTime?: Timestamp | undefined;
@@ -74,6 +77,7 @@ interface Submission {
 /** `prefix` precedes the names of fields in a refusal. */
 const toSubmission = (request: Submission, context: HandlerContext, prefix = "") => ({
   ...toName(request, prefix),
+  ...toOptions(request),
   executeTime: toOptionalInstant(request.executeTime, `${prefix}execute_time`),
   submitter: callerOf(context),
   audit: auditOf(context),
@@ -85,8 +89,24 @@ const toSubmission = (request: Submission, context: HandlerContext, prefix = "")
 
 const toChecked = (request: CheckSheetRequest) => ({
   ...toName(request),
+  ...toOptions(request),
   expireMonth: toOptionalMonth(request.expireMonth),
 });
+
+/** How the sheet of a request is read. The schema has checked the name of the encoding. */
+const toOptions = ({ encoding, skipZero }: Partial<SheetOptions>): ReadingOptions => ({
+  encoding: encoding && encoding !== "auto" ? (encoding as SheetEncoding) : undefined,
+  skipZero,
+});
+
+async function check(
+  deps: Deps,
+  checked: Parameters<typeof checkSheet>[1],
+  content: SheetContent,
+): Promise<ReturnType<typeof fromCheck>> {
+  const found = await checkSheet(deps, checked, content);
+  return fromCheck(found, await styleOf(deps, checked.programId));
+}
 
 /** The content of a request. The schema requires it, so an absent sheet does not occur. */
 const toContent = ({ content }: CheckSheetRequest | SubmitBulkGrantRequest): SheetContent =>
@@ -98,10 +118,11 @@ async function* eachOf<T>(items: readonly T[]): AsyncGenerator<T, void> {
   yield* items;
 }
 
-const toResponse = async (deps: Deps, { bulkGrant, revision, replayed }: Submitted) => ({
+const toResponse = async (deps: Deps, { bulkGrant, revision, replayed, reading }: Submitted) => ({
   bulkGrant: await fromBulkGrant(deps, bulkGrant),
   revision,
   replayed,
+  reading: reading && fromReading(reading, await styleOf(deps, bulkGrant.programId)),
 });
 
 type Contents = AsyncGenerator<UploadBulkGrantRequest["content"], void>;

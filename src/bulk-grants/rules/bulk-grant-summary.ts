@@ -7,6 +7,7 @@ import { expireTime, lifetimeAt } from "../../points/rules/account.ts";
 import { bucketMonth, whyImpossible } from "../../points/rules/early-expiry.ts";
 import type { Program } from "../../points/rules/program.ts";
 import type { BulkGrant, BulkGrantState } from "./bulk-grant.ts";
+import type { SheetReading } from "./sheet-reading.ts";
 import type { SheetWarning } from "./sheet-warning.ts";
 
 /** The summary of a revision. It never changes. Rows that are wrong in themselves are left out. */
@@ -38,6 +39,8 @@ export interface BulkGrantSummary {
   readonly overlaps: readonly Overlap[];
   /** The ids of other bulk grants whose titles look like its own; absent when there are none. */
   readonly lookAlikes?: readonly string[] | undefined;
+  /** How the sheet was understood; absent for rows without a sheet, and for a reversal. */
+  readonly reading?: SheetReading | undefined;
   /** The warnings of all rows, those that are wrong in themselves included; absent without any. */
   readonly warnings?: readonly SheetWarning[] | undefined;
 }

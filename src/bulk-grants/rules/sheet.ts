@@ -1,5 +1,6 @@
 /** The rows of a bulk grant's sheet, and what can be wrong with a row. */
 
+import { withoutControls } from "../../platform/words/controls.ts";
 import { type Month, parseMonth } from "../../platform/words/month.ts";
 import { nounFor } from "../../platform/words/quantities.ts";
 import { maxPoints, type Points } from "../../platform/words/units.ts";
@@ -43,17 +44,21 @@ const texts = {
   USER_MALFORMED: (found) => `user_id: 1 to 128 visible ASCII characters without #${and(found)}`,
   POINTS_MISSING: () => "points: is missing",
   POINTS_MALFORMED: (found) => `points: a whole number of 1 to ${maxPoints}${and(found)}`,
+  POINTS_ZERO: () => "points: 0 grants nothing; leave the row out, or have skip_zero leave it out",
   POINTS_ABOVE_CAP: (cap) => `points: the program allows at most ${cap} a row`,
   REASON_TOO_LONG: (bytes) => `reason: at most 128 bytes; found ${bytes}`,
   REASON_MALFORMED: (found) =>
-    `reason: without control characters and bidirectional controls${and(found)}`,
-  MONTH_MALFORMED: () => "expire_month: a month such as 2026-11, as text",
+    "reason: without control characters, bidirectional controls and private-use characters" +
+    and(found),
+  MONTH_MALFORMED: (found) =>
+    `expire_month: a month such as 2026-11, as text; found \`${withoutControls(found)}\``,
   MONTH_OUT_OF_RANGE: (message) => `expire_month: ${message}`,
   MONTH_DIFFERS: () => "expire_month: this bulk grant has granted the row with another one",
   QUOTE_NOT_CLOSED: (found) => `a quote is opened and not closed${and(found)}`,
   CSV_MALFORMED: (found) => `a quote in a cell has to be doubled, in quotes${and(found)}`,
   LINE_TOO_LONG: () => "the line has more than 64 KiB",
   COLUMNS_DIFFER: (count) => `the row has ${count} columns, unlike the header`,
+  COLUMN_UNNAMED: (column) => `column ${column} has content, and no name in the first line`,
   USER_TWICE: (line) => `user_id: is in line ${line} already`,
   OTHER_BULK_GRANT: (id) => `bulk_grant_id: the row belongs to ${id}`,
   ID_REUSED: (points) =>

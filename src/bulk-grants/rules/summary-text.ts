@@ -4,6 +4,7 @@ import { nounFor, quantity } from "../../platform/words/quantities.ts";
 import type { TextStyle } from "../../platform/words/text-style.ts";
 import { type BulkGrantSummary, type Overlap, warnedOverlaps } from "./bulk-grant-summary.ts";
 import { points, rows, type TextLine } from "./bulk-grant-text.ts";
+import { readingText } from "./sheet-reading-text.ts";
 import { sheetWarningText } from "./sheet-warning.ts";
 
 interface SummaryText {
@@ -41,6 +42,7 @@ export function summaryText(
         `which had ${rows(rowCountBefore)}, ${points(pointsBefore)}`,
     );
   }
+  if (summary.reading) say("sheet", readingText(summary.reading, style));
   const range = between(summary.minPoints, summary.maxPoints);
   say("points of a row", `${range}, median ${number(summary.medianPoints)}`);
   const created = quantity(summary.withoutAccountCount, "user");

@@ -13,7 +13,7 @@ import { escaped, link, mrkdwn, workflowPlace } from "./mrkdwn.ts";
  * The lines of a summary that a message has: it is read in a few seconds, and by the whole channel,
  * which needs no user ids. All others are where its links lead.
  */
-const shown: ReadonlySet<string> = new Set(["changes", "accounts"]);
+const shown: ReadonlySet<string> = new Set(["changes", "sheet", "accounts"]);
 
 /** Finds the runs of all bulk grants that await approval, those of a source included. */
 const waiting = `${searchAttributes.state} = "AWAITING_APPROVAL" AND ExecutionStatus = "Running"`;

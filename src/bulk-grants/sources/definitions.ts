@@ -9,6 +9,7 @@ import {
 } from "../../platform/objects/definitions.ts";
 import { timeZoneOf } from "../../platform/words/time-zone.ts";
 import type { PickUpSource } from "../ports/bulk-grants.ts";
+import { sheetEncodings } from "../rules/sheet-reading.ts";
 
 /** When new files are picked up, and for which program. */
 const pickUp = z.strictObject({
@@ -26,6 +27,9 @@ const source = {
   pick_up: pickUp.optional(),
 };
 
+/** The encoding of all files, where it is not one that every sheet shows by itself. */
+const files = { ...source, encoding: z.enum(sheetEncodings).optional() };
+
 /** A folder of Google Drive that is shared with the service account as an editor. */
 const drive = z.strictObject({
   ...named,
@@ -42,7 +46,7 @@ const drive = z.strictObject({
 });
 
 const definition = z
-  .discriminatedUnion("type", [folder.extend(source), s3.extend(source), drive])
+  .discriminatedUnion("type", [folder.extend(files), s3.extend(files), drive])
   .superRefine(({ name, programs, pick_up }, context) => {
     if (!pick_up || programs.includes(pick_up.program_id)) return;
     const message = `${pick_up.program_id} is none of the programs of ${name}`;

@@ -15,7 +15,8 @@ export function createObjectSource(definition: DefinitionOf<"folder" | "s3">): S
       const csv = await store.open(path, version);
       if (csv === undefined) throw noSuchFile(path);
       // The folder, because a file that is picked up is in another one by the time of the report.
-      return { csv, url: store.urlOf(path.slice(0, path.lastIndexOf("/") + 1)) };
+      const url = store.urlOf(path.slice(0, path.lastIndexOf("/") + 1));
+      return { csv, url, encoding: definition.encoding };
     },
     async listNew(cursor) {
       const page = await store.list("", isPickedUp, { size: newFilesPageSize, cursor });

@@ -4,6 +4,7 @@ import type { VersionedPath } from "../../platform/objects/object-store.ts";
 import type { Page } from "../../platform/ports/pages.ts";
 import type { ErrorSheet } from "../ports/bulk-grants.ts";
 import type { SheetAddress } from "../rules/bulk-grant.ts";
+import type { SheetEncoding } from "../rules/sheet-reading.ts";
 import type { Folder } from "./files.ts";
 
 /**
@@ -41,6 +42,8 @@ export interface OpenFile {
   readonly csv: AsyncIterable<Uint8Array>;
   /** Where people find it, as http(s), also after a move; absent when it has no address. */
   readonly url?: string | undefined;
+  /** The encoding of its files by the definition; absent where a sheet shows it by itself. */
+  readonly encoding?: SheetEncoding | undefined;
 }
 
 /** A file by its path and, where it matters, by its version. */

@@ -27,12 +27,16 @@ export interface RowRules {
 /** The form of a user's id: visible ASCII characters without `#`. */
 export const userIdForm = /^[!-"$-~]{1,128}$/;
 const wholeNumber = /^[0-9]+$/;
+/** Private characters mean what two parties agree on, so a ledger cannot keep them. */
+const privateUse = /\p{Co}/u;
 /** Malformed values are kept up to this many bytes. */
 const maxMalformedBytes = 256;
 /** Less, because a block of rows of the longest values is near the limit of an item. */
 const maxMonthBytes = 16;
 /** So that the id and its message are no longer than those of an id of any other form. */
 const maxPatternBytes = 200;
+/** Enough for a date, and the last bytes that the largest item has for a row. */
+const maxFoundMonthBytes = 12;
 
 /**
  * Returns a function that makes the row of a line from its cells, with all problems that it has:
@@ -62,7 +66,8 @@ export function createRowCheck({ maxPointsPerRow, userIdPattern }: RowRules) {
     if (points === undefined) return [];
     const text = points.trim();
     if (text === "") return [{ code: "POINTS_MISSING" }];
-    if (!wholeNumber.test(text) || Number(text) === 0) {
+    if (isZero(text)) return [{ code: "POINTS_ZERO" }];
+    if (!wholeNumber.test(text)) {
       return [{ code: "POINTS_MALFORMED", detail: foundText(text) }];
     }
     return Number(text) > cap ? [{ code: "POINTS_ABOVE_CAP", detail: String(cap) }] : [];
@@ -99,14 +104,19 @@ export function createRowCheck({ maxPointsPerRow, userIdPattern }: RowRules) {
   };
 }
 
+/** Whether a cell of points is zero. */
+export const isZero = (points: string | undefined): boolean => /^\s*0+\s*$/.test(points ?? "");
+
 /** Returns 0 for what is not a number of points. */
 function pointsOf(text: string): number {
   const points = wholeNumber.test(text.trim()) ? Number(text) : 0;
   return points <= maxPoints ? points : 0;
 }
 
-const monthProblems = (month: string): RowProblem[] =>
-  month === "" || isMonth(month) ? [] : [{ code: "MONTH_MALFORMED" }];
+function monthProblems(month: string): RowProblem[] {
+  if (month === "" || isMonth(month)) return [];
+  return [{ code: "MONTH_MALFORMED", detail: cutToBytes(month, maxFoundMonthBytes) }];
+}
 
 function reasonProblems(reason: string): RowProblem[] {
   const bytes = Buffer.byteLength(reason);
@@ -114,7 +124,7 @@ function reasonProblems(reason: string): RowProblem[] {
     ...(bytes > maxReasonBytes
       ? [{ code: "REASON_TOO_LONG", detail: String(bytes) } as const]
       : []),
-    ...(hasControls(reason)
+    ...(hasControls(reason) || privateUse.test(reason)
       ? [{ code: "REASON_MALFORMED", detail: foundText(reason) } as const]
       : []),
   ];

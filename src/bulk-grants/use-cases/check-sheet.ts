@@ -8,10 +8,11 @@ import { checkExecuteTime } from "../../reservations/rules/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkContentRef } from "../ports/records.ts";
 import { problemText, rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
+import type { SheetReading } from "../rules/sheet-reading.ts";
 import { type SheetWarning, sheetWarningText } from "../rules/sheet-warning.ts";
 import { someUsers } from "./program-users.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";
-import type { SheetReport } from "./read-sheet.ts";
+import type { ReadingOptions, SheetReport } from "./read-sheet.ts";
 import { createRowsDigest } from "./rows-digest.ts";
 import { sheetError } from "./sheet-error.ts";
 import { createSheetWarnings } from "./sheet-warnings.ts";
@@ -46,6 +47,8 @@ export interface SheetCheck {
   readonly warnings: readonly SheetWarning[];
   /** Another bulk grant of the program with the same rows. */
   readonly sameContentBulkGrantId?: string | undefined;
+  /** How the sheet was understood; absent for rows without one, and when it cannot be read. */
+  readonly reading?: SheetReading | undefined;
 }
 
 /** Further problems are counted, but not named. */
@@ -58,10 +61,11 @@ const maxProblems = 1_000;
  */
 export async function checkSheet(
   deps: Pick<Deps, "reader" | "clock">,
-  name: Pick<Submission, "programId" | "bulkGrantId" | "executeTime" | "expireMonth">,
+  name: Pick<Submission, "programId" | "bulkGrantId" | "executeTime" | "expireMonth"> &
+    ReadingOptions,
   content: SheetContent,
 ): Promise<SheetCheck> {
-  const { programId, bulkGrantId, executeTime } = name;
+  const { programId, bulkGrantId, executeTime, expireMonth, encoding, skipZero } = name;
   const { maxTotalPoints, refusedWarnings, ...rules } = await getBulkRules(deps, programId);
   const { maxPointsPerRow, userIdPattern } = rules;
   if (executeTime !== undefined) checkExecuteTime(executeTime, (await deps.clock.now()).wall);
@@ -97,7 +101,12 @@ export async function checkSheet(
     alreadyGrantedCount += found.alreadyGranted.length;
   }
 
-  const rows = readRows(content, { bulkGrantId, maxPointsPerRow, userIdPattern, report });
+  let reading: SheetReading | undefined;
+  const onReading = (read: SheetReading) => {
+    reading = read;
+  };
+  const options = { expireMonth, encoding, skipZero, report, onReading };
+  const rows = readRows(content, { bulkGrantId, maxPointsPerRow, userIdPattern, ...options });
   const problem = await readBlocks(rows, check);
   if (problem) findings.add(problem);
   if (totalPoints > maxTotalPoints) {
@@ -122,6 +131,7 @@ export async function checkSheet(
     ...findings.result(),
     ...(first &&
       first.bulkGrantId !== bulkGrantId && { sameContentBulkGrantId: first.bulkGrantId }),
+    reading,
   };
 }
 

@@ -1,7 +1,11 @@
-/** Decodes the bytes of a sheet: UTF-8 with or without BOM, or Shift_JIS as Excel writes it. */
+/** Decodes the bytes of a sheet, in the encoding that is named or that the bytes certainly have. */
 import { isAscii, isUtf8 } from "node:buffer";
-import { TextDecoder } from "node:util";
+import type { DomainError } from "../../platform/words/errors.ts";
 import { maxSheetBytes, type SheetCode } from "../rules/sheet.ts";
+import { encodingNames, type SheetEncoding } from "../rules/sheet-reading.ts";
+import { decodeBytes, type LineEncoding, toUtf8 } from "./encodings.ts";
+import { guessEncoding } from "./guess-encoding.ts";
+import { createJapaneseCount } from "./japanese-bytes.ts";
 import { sheetError } from "./sheet-error.ts";
 
 /** A line of a sheet has less than this many bytes. */
@@ -17,16 +21,50 @@ const utf16Boms = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 /** How the workbooks of Excel begin: .xlsx and .xls. */
 const workbooks = [Buffer.from("PK\u0003\u0004"), Buffer.from([0xd0, 0xcf, 0x11, 0xe0])];
 
+/** The text of a sheet, and its encoding. */
+interface SheetText {
+  /**
+   * Yields the text in chunks of whole lines, without the BOM, and `tooLong` for each line of 64
+   * KiB or more. All lines before a fault are yielded before the error, so that the result does not
+   * depend on how the bytes are split into chunks. Holds one chunk and one line. Refusals:
+   * INVALID_REQUEST with ENCODING_WRONG, NUL_BYTE or TOO_LARGE.
+   */
+  readonly chunks: AsyncGenerator<string | typeof tooLong>;
+  /** The encoding, once all chunks are read; before that, as far as it is known. */
+  encoding(): SheetEncoding;
+}
+
 /**
- * Yields the text of a sheet in chunks of whole lines, without the BOM, and `tooLong` for each line
- * of 64 KiB or more. All lines before a fault are yielded before the error, so that the result does
- * not depend on how the bytes are split into chunks. Holds one chunk and one line. Refusals:
- * INVALID_REQUEST with ENCODING_WRONG, NUL_BYTE or TOO_LARGE.
+ * Decodes a sheet in the encoding that is `named`, or else in UTF-8, in UTF-16 with its BOM, or in
+ * Shift_JIS, which is certain only at the end: then a sheet is refused that is not Japanese.
  */
-export async function* decodeSheet(
+export function decodeSheet(
   csv: AsyncIterable<Uint8Array>,
+  named: SheetEncoding | undefined,
+): SheetText {
+  let isUtf16 = false;
+  const bytes = toUtf8(csv, (start) => {
+    const order = byteOrderOf(start);
+    if (named !== "utf-16" && (named !== undefined || order === undefined)) return undefined;
+    isUtf16 = true;
+    return order ?? "le";
+  });
+  const decoder = createLineDecoder(named === "utf-16" ? "utf-8" : named);
+  return {
+    chunks: decodeChunks(bytes, decoder),
+    encoding: () => (isUtf16 ? "utf-16" : decoder.encoding()),
+  };
+}
+
+const byteOrderOf = (start: Buffer): "le" | "be" | undefined => {
+  const isLittle = start[0] === 0xff && start[1] === 0xfe;
+  return isLittle ? "le" : start[0] === 0xfe && start[1] === 0xff ? "be" : undefined;
+};
+
+async function* decodeChunks(
+  csv: AsyncIterable<Uint8Array>,
+  decoder: LineDecoder,
 ): AsyncGenerator<string | typeof tooLong> {
-  const decoder = createLineDecoder();
   let rest: Buffer = Buffer.alloc(0);
   /** The bytes of the line before `rest`, which are not kept because the line is too long. */
   let dropped = 0;
@@ -48,6 +86,7 @@ export async function* decodeSheet(
     if (byteCount > maxSheetBytes) throw decoder.problem("TOO_LARGE", "the sheet exceeds 32 MiB");
   }
   if (rest.length > 0) yield* decodeLines(decoder, rest, dropped);
+  decoder.end();
 }
 
 /**
@@ -111,13 +150,20 @@ function* split(lines: Buffer): Generator<Buffer> {
 const lengthOf = (line: Buffer): number =>
   line.findLastIndex((byte) => byte !== lf && byte !== cr) + 1;
 
-/** Decodes whole lines: neither LF nor CR is a part of a longer character in either encoding. */
-function createLineDecoder() {
-  let line = 1;
-  /** Undefined as long as all bytes were ASCII, which both encodings have in common. */
-  let decoder: TextDecoder | undefined;
+/** A guess looks at so many bytes of the first line beyond ASCII. */
+const maxGuessBytes = 2 ** 10;
 
-  const problem = (code: SheetCode, message: string) => sheetError("csv", { code, line, message });
+/** Decodes whole lines: neither LF nor CR is a part of a longer character in any encoding. */
+function createLineDecoder(named: LineEncoding | undefined) {
+  let line = 1;
+  /** Undefined as long as all bytes were ASCII, which all encodings have in common. */
+  let encoding = named;
+  const count = createJapaneseCount();
+  /** The first line beyond ASCII of a sheet that may be Shift_JIS, and the lines before it. */
+  let doubtful: FoundLine | undefined;
+
+  const problem = (code: SheetCode, message: string, at = line) =>
+    sheetError("csv", { code, line: at, message });
 
   /** Decodes the next lines, or throws without any effect on the line number. */
   function decode(lines: Buffer): string {
@@ -141,36 +187,49 @@ function createLineDecoder() {
     const begins = (start: Buffer) => line === 1 && lines.subarray(0, start.length).equals(start);
     if (workbooks.some(begins)) throw problem("NUL_BYTE", `the file is a workbook; ${saveAs}`);
     if (utf16Boms.some(begins) || isUtf16(lines))
-      throw problem("NUL_BYTE", `the sheet is in UTF-16; ${saveAs}`);
+      throw problem("NUL_BYTE", `the sheet is in UTF-16; name it, or ${saveAs}`);
     if (lines.includes(0)) throw problem("NUL_BYTE", "a NUL byte; the sheet has to be text");
   }
 
   function textOf(lines: Buffer): string {
     if (line === 1 && lines.subarray(0, 3).equals(utf8Bom)) {
-      decoder = decoderOf("utf-8");
-      return textOf(lines.subarray(3));
+      encoding ??= "utf-8";
+      if (encoding === "utf-8") return textOf(lines.subarray(3));
+      const name = encodingNames[encoding];
+      throw problem("ENCODING_WRONG", `the sheet begins with the BOM of UTF-8, and is not ${name}`);
     }
     refuseNul(lines);
     if (isAscii(lines)) return lines.toString("latin1");
-    decoder ??= decoderOfLine(firstBeyondAscii(lines));
-    const text = decoded(decoder, lines);
-    if (text === undefined) {
-      throw problem("ENCODING_WRONG", "the sheet has to be in UTF-8 or Shift_JIS throughout");
-    }
-    return decoder.encoding === "shift_jis" ? withAsciiControls(text) : text;
+    encoding ??= encodingFrom(lines);
+    const text = decodeBytes(lines, encoding);
+    if (text === undefined) throw wrong();
+    if (doubtful) count.add(lines);
+    return text;
   }
 
-  function decoderOfLine(bytes: Buffer): TextDecoder {
-    if (isUtf8(bytes)) return decoderOf("utf-8");
-    const shiftJis = decoderOf("shift_jis");
-    // Bytes that are not Shift_JIS count as EUC-JP without any kana, too.
-    if (isEucJp(bytes, decoded(shiftJis, bytes) === undefined ? 0 : kanaPart)) {
-      throw problem("ENCODING_WRONG", `the sheet is in EUC-JP; ${saveAs}`);
-    }
-    return shiftJis;
+  function encodingFrom(lines: Buffer): LineEncoding {
+    const first = firstBeyondAscii(lines);
+    if (isUtf8(first.bytes)) return "utf-8";
+    doubtful = { bytes: Buffer.from(first.bytes), before: line - 1 + first.before };
+    return "shift_jis";
   }
 
-  return { decode, skip, refuseNul, problem };
+  function wrong(at = line): DomainError {
+    if (!doubtful || count.isJapanese()) {
+      const name = encodingNames[encoding ?? "utf-8"];
+      return problem("ENCODING_WRONG", `this line is not in ${name}, as the sheet has to be`, at);
+    }
+    const guess = guessEncoding(doubtful.bytes.subarray(0, maxGuessBytes));
+    const looks = guess ? `looks like ${encodingNames[guess]}` : "is not certain";
+    return problem("ENCODING_WRONG", `the encoding ${looks}; name it, or ${saveAs}`, at);
+  }
+
+  /** Ends the sheet. Refuses one that may be Shift_JIS, and is not certainly Japanese. */
+  function end(): void {
+    if (doubtful && !count.isJapanese()) throw wrong(doubtful.before + 1);
+  }
+
+  return { decode, skip, refuseNul, problem, end, encoding: () => encoding ?? "utf-8" };
 }
 
 const saveAs = "save it as CSV in UTF-8";
@@ -187,59 +246,24 @@ function isUtf16(bytes: Buffer): boolean {
   return isOneSided && count > 1 && count >= bytes.length * minNulPart;
 }
 
-/** Decodes bytes; undefined when they are not in the encoding. */
-function decoded(decoder: TextDecoder, bytes: Buffer): string | undefined {
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
-/** A part of this size of all characters of Japanese text is hiragana, katakana or punctuation. */
-const kanaPart = 1 / 3;
-
-/**
- * Whether a line is EUC-JP rather than Shift_JIS. Its bytes often are both: in Shift_JIS they are
- * half-width katakana. So a part of the characters has to be what is frequent in EUC-JP.
- */
-function isEucJp(line: Buffer, minKanaPart: number): boolean {
-  let [characters, kana] = [0, 0];
-  for (let at = 0; at < line.length; at++) {
-    const lead = line[at] as number;
-    if (lead <= 0x7f) continue;
-    at += 1;
-    const isPair = lead >= 0xa1 && lead <= 0xfe && (line[at] ?? 0) >= 0xa1;
-    if (!isPair) return false;
-    characters += 1;
-    if (lead === 0xa1 || lead === 0xa4 || lead === 0xa5) kana += 1;
-  }
-  return kana >= characters * minKanaPart;
+/** A line, and how many lines there are before it. */
+interface FoundLine {
+  readonly bytes: Buffer;
+  readonly before: number;
 }
 
 /**
  * Returns the first line beyond ASCII, which decides on the encoding. A whole line decides, and not
  * its first character, because some pairs of half-width katakana are valid UTF-8 as well.
  */
-function firstBeyondAscii(lines: Buffer): Buffer {
+function firstBeyondAscii(lines: Buffer): FoundLine {
   const first = lines.findIndex((byte) => byte > 0x7f);
-  const isEnd = (byte: number) => byte === lf || byte === cr;
-  const from = lines.subarray(0, first).findLastIndex(isEnd) + 1;
-  const length = lines.subarray(first).findIndex(isEnd);
-  return lines.subarray(from, length < 0 ? lines.length : first + length);
+  let [from, before] = [0, 0];
+  for (let at = 0; at < first; at++) {
+    if (!endsLine(lines, at)) continue;
+    from = at + 1;
+    before += 1;
+  }
+  const length = lines.subarray(first).findIndex((byte) => byte === lf || byte === cr);
+  return { bytes: lines.subarray(from, length < 0 ? lines.length : first + length), before };
 }
-
-/** The three ASCII characters that ICU's Shift_JIS, which is that of IBM, exchanges. */
-const rotatedControls: Readonly<Record<string, string>> = {
-  "\u001c": "\u001a",
-  "\u007f": "\u001c",
-  "\u001a": "\u007f",
-};
-
-/** Undoes this, so that a line of ASCII reads the same whatever lines follow it. */
-const withAsciiControls = (text: string): string =>
-  text.replace(/\p{Cc}/gu, (control) => rotatedControls[control] ?? control);
-
-// A BOM within the sheet is a character of a cell.
-const decoderOf = (encoding: "utf-8" | "shift_jis"): TextDecoder =>
-  new TextDecoder(encoding, { fatal: true, ignoreBOM: true });

@@ -21,6 +21,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/\t/, "a tab"],
   [/[\r\n\u0085\u2028\u2029]/, "a line break"],
   [/(?![\t\r\n\u0085])\p{Cc}/u, "a control character"],
+  [/\p{Co}/u, "a private-use character"],
   [/[\u2400-\u2426]/, "a control picture"],
   [/\u200e/, "a left-to-right mark"],
   [/[\u061c\u200f]/, "a right-to-left mark"],

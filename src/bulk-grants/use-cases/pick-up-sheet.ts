@@ -36,8 +36,8 @@ export async function pickUpSheet(
 ): Promise<(BulkGrantName & Pick<Submitted, "revision">) | undefined> {
   const { programId, source } = file;
   try {
-    const { csv } = await deps.bulkSources.open(source, programId);
-    const bulkGrantId = checked(await bulkGrantIdIn(csv)) ?? nameOfFile;
+    const { csv, encoding } = await deps.bulkSources.open(source, programId);
+    const bulkGrantId = checked(await bulkGrantIdIn(csv, encoding)) ?? nameOfFile;
     const submitted = await submitFromSource(deps, { ...file, bulkGrantId });
     refuseOver(submitted, pickUpTime);
     return { programId, bulkGrantId, revision: submitted.revision };

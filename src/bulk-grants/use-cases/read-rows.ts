@@ -1,5 +1,6 @@
 /** Reads the rows of a submission: from a sheet in CSV, or from messages. */
 
+import { DomainError } from "../../platform/words/errors.ts";
 import type { Points } from "../../platform/words/units.ts";
 import { maxRows, maxSheetBytes, type SheetCode, type SheetRow } from "../rules/sheet.ts";
 import { createRowCheck, type RowCells, type RowRules } from "./check-row.ts";
@@ -20,9 +21,16 @@ export interface NewRow {
   readonly expireMonth?: string | undefined;
 }
 
-/** Yields the rows as they arrive. Refusals: those of `readSheet` and `readNewRows`. */
-export const readRows = (content: SheetContent, context: SheetContext): AsyncGenerator<SheetRow> =>
-  "csv" in content ? readSheet(content.csv, context) : readNewRows(content.rows, context);
+/**
+ * Yields the rows as they arrive. Refusals: those of `readSheet` and `readNewRows`, and
+ * INVALID_REQUEST for rows without a sheet with an option that only a sheet has.
+ */
+export function readRows(content: SheetContent, context: SheetContext): AsyncGenerator<SheetRow> {
+  if ("csv" in content) return readSheet(content.csv, context);
+  const field = context.encoding ? "encoding" : context.skipZero ? "skip_zero" : undefined;
+  if (field === undefined) return readNewRows(content.rows, context);
+  throw new DomainError("INVALID_REQUEST", `${field}: is only for a sheet`, { field });
+}
 
 /**
  * Yields the rows with the same problems as `readSheet`; a row's line is its number plus 1, as if

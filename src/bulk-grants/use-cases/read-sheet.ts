@@ -2,76 +2,52 @@
 
 import { cutToBytes } from "../../platform/words/display-text.ts";
 import { DomainError } from "../../platform/words/errors.ts";
-import { listed } from "../../platform/words/quantities.ts";
-import {
-  maxRows,
-  problemText,
-  type RowProblem,
-  type SheetCode,
-  type SheetProblem,
-  type SheetRow,
-} from "../rules/sheet.ts";
-import { createRowCheck, type RowCells, type RowRules } from "./check-row.ts";
+import type { Month } from "../../platform/words/month.ts";
+import { maxRows, type RowProblem, type SheetCode, type SheetRow } from "../rules/sheet.ts";
+import type { SheetEncoding, SheetReading } from "../rules/sheet-reading.ts";
+import { createRowCheck, isZero, type RowCells, type RowRules } from "./check-row.ts";
+import { createReadingCollection, type SheetForm } from "./collect-reading.ts";
 import { decodeSheet, tooLong } from "./decode-sheet.ts";
 import { restoreCell } from "./formula-cells.ts";
-import { foundText } from "./found-text.ts";
 import { inSlices } from "./in-slices.ts";
+import {
+  type Column,
+  columnName,
+  faultProblem,
+  type HeaderReport,
+  isBlank,
+  maxNameBytes,
+  readColumns,
+  readColumnsOf,
+  required,
+} from "./sheet-columns.ts";
 import { sheetError } from "./sheet-error.ts";
 import { createRecordSplitter, type SheetRecord } from "./split-records.ts";
 
-/** The parameters by which the rows of a sheet are checked. */
-export interface SheetContext extends RowRules {
+/** The parameters by which a sheet is read, and its rows are checked. */
+export interface SheetContext extends ReadingOptions, RowRules {
   readonly bulkGrantId: string;
+  /** At whose end the points expire of rows without a month of their own. */
+  readonly expireMonth?: Month | undefined;
+  /** Gets how the sheet was understood, when it is read to its end. */
+  readonly onReading?: ((reading: SheetReading) => void) | undefined;
   /** Gets the findings of a sheet that is only checked. */
   readonly report?: SheetReport | undefined;
 }
 
+/** What a submission says of its sheet. */
+export interface ReadingOptions {
+  /** Absent: the one that the bytes certainly have. */
+  readonly encoding?: SheetEncoding | undefined;
+  /** Whether the rows of 0 points are left out and counted. */
+  readonly skipZero?: boolean | undefined;
+}
+
 /** Gets the findings of a sheet besides the problems of its rows. */
-export interface SheetReport {
-  /** A problem of the first line. The rows are checked as far as the known columns allow. */
-  onHeader(problem: SheetProblem): void;
+export interface SheetReport extends HeaderReport {
   /** A user id had blanks around it, which are taken away. */
   onTrimmed(): void;
 }
-
-const required = ["user_id", "points"] as const;
-/** An export has more columns than a first sheet; those after `bulk_grant_id` are ignored. */
-const optional = [
-  "reason",
-  "expire_month",
-  "bulk_grant_id",
-  "revision",
-  "line",
-  "error_code",
-  "error",
-] as const;
-
-type Column = (typeof required)[number] | (typeof optional)[number];
-
-/** The names of columns in Japanese. */
-const japanese: ReadonlyMap<string, Column> = new Map([
-  ["ユーザーid", "user_id"],
-  ["ポイント", "points"],
-  ["理由", "reason"],
-  ["失効月", "expire_month"],
-]);
-
-/** The separators of other formats, by their names. */
-const otherSeparators = {
-  semicolons: ";",
-  tabs: "\t",
-  "vertical bars": "|",
-  "full-width commas": "，",
-};
-
-/** The index of each column that the sheet has. */
-type Columns = ReadonlyMap<Column, number>;
-
-const isColumn = (name: string): name is Column =>
-  ([...required, ...optional] as readonly string[]).includes(name);
-
-/** A name in a message is cut to this many bytes. */
-const maxNameBytes = 64;
 
 /**
  * Yields the rows of a sheet as its bytes arrive. A row with faults of its own is yielded with its
@@ -87,27 +63,37 @@ export async function* readSheet(
   context: SheetContext,
 ): AsyncGenerator<SheetRow> {
   let line = 1;
-  let rowOf: ((record: SheetRecord) => SheetRow) | undefined;
+  let reader: ReturnType<typeof createRowReader> | undefined;
   let rowCount = 0;
-  for await (const record of recordsOf(csv)) {
-    if (!rowOf) {
+  const { records, form } = csvRecords(csv, context.encoding);
+  for await (const record of records) {
+    if (!reader) {
       line = record.line;
-      rowOf = createRowReader(record, context);
+      reader = createRowReader(record, context, form);
       continue;
     }
     if (++rowCount > maxRows) {
       throw unreadable("TOO_MANY_ROWS", record.line, `the sheet has more than ${maxRows} rows`);
     }
-    yield rowOf(record);
+    const row = reader.rowOf(record);
+    if (row) yield row;
   }
-  if (rowCount === 0) throw unreadable("EMPTY", line, "the sheet has no rows");
+  if (!reader || rowCount === 0) throw unreadable("EMPTY", line, "the sheet has no rows");
+  const reading = reader.reading();
+  if (reading.skippedZeroCount === rowCount) {
+    throw unreadable("EMPTY", line, "each row of the sheet has 0 points");
+  }
+  context.onReading?.(reading);
 }
 
 /** Returns the bulk grant that the first row names; undefined without one, as in a faulty sheet. */
-export async function bulkGrantIdIn(csv: AsyncIterable<Uint8Array>): Promise<string | undefined> {
+export async function bulkGrantIdIn(
+  csv: AsyncIterable<Uint8Array>,
+  encoding?: SheetEncoding | undefined,
+): Promise<string | undefined> {
   let column: number | undefined;
   try {
-    for await (const { cells, fault } of recordsOf(csv)) {
+    for await (const { cells, fault } of csvRecords(csv, encoding).records) {
       if (column === undefined) column = cells.map(columnName).indexOf("bulk_grant_id");
       else if (!fault) return restoreCell(cells[column] ?? "").trim() || undefined;
     }
@@ -118,10 +104,13 @@ export async function bulkGrantIdIn(csv: AsyncIterable<Uint8Array>): Promise<str
   return undefined;
 }
 
-/** Returns a function that makes a row of each record behind the header. */
-function createRowReader(header: SheetRecord, context: SheetContext) {
+/** Creates what makes a row of each record behind the header, and says how it was understood. */
+function createRowReader(header: SheetRecord, context: SheetContext, form: () => SheetForm) {
+  const { separator } = form();
   const check = createRowCheck(context);
-  const columns = readColumns(header, context.report);
+  const columns = readColumns(header, context.report, separator);
+  const readings = createReadingCollection(readColumnsOf(header), context);
+  const unnamed = header.cells.flatMap((name, index) => (isBlank(name) ? [index] : []));
 
   function cellOf(cells: readonly string[], name: Column): string | undefined {
     const text = cells[columns.get(name) ?? -1];
@@ -136,13 +125,25 @@ function createRowReader(header: SheetRecord, context: SheetContext) {
     expireMonth: cellOf(cells, "expire_month"),
   });
 
+  /**
+   * The problems of a record whose cells are not those of the header. Programs leave out empty
+   * cells at the end of a line, and write some behind it.
+   */
+  function shapeProblems(cells: readonly string[]): RowProblem[] {
+    if (cells.length === header.cells.length && unnamed.length === 0) return [];
+    const lacks = (name: Column) => (columns.get(name) ?? -1) >= cells.length;
+    if (required.some(lacks) || cells.slice(header.cells.length).some((cell) => !isBlank(cell))) {
+      return [{ code: "COLUMNS_DIFFER", detail: String(cells.length) }];
+    }
+    const filled = unnamed.find((index) => !isBlank(cells[index] ?? ""));
+    return filled === undefined ? [] : [{ code: "COLUMN_UNNAMED", detail: String(filled + 1) }];
+  }
+
   /** The problems of a record as a whole, without those of its checked cells. */
   function problemsOf({ cells, fault }: SheetRecord): RowProblem[] {
     const problems: RowProblem[] = [];
     if (fault) problems.push(faultProblem(fault));
-    else if (cells.length !== header.cells.length && !header.fault) {
-      problems.push({ code: "COLUMNS_DIFFER", detail: String(cells.length) });
-    }
+    else if (!header.fault) problems.push(...shapeProblems(cells));
     const bulkGrantId = cellOf(cells, "bulk_grant_id")?.trim() ?? "";
     if (bulkGrantId !== "" && bulkGrantId !== context.bulkGrantId) {
       problems.push({
@@ -153,94 +154,56 @@ function createRowReader(header: SheetRecord, context: SheetContext) {
     return problems;
   }
 
-  return (record: SheetRecord): SheetRow => {
-    const { line, cells, fault } = record;
-    const read = rowCells(cells);
-    if (read.userId !== cellOf(cells, "user_id")) context.report?.onTrimmed();
-    const kept = fault ? rowCells([...cells, fault.rest]) : read;
-    return check(line, read, problemsOf(record), kept);
+  return {
+    /** Returns undefined for a row of 0 points that is left out. */
+    rowOf(record: SheetRecord): SheetRow | undefined {
+      const { line, cells, fault } = record;
+      const read = rowCells(cells);
+      const problems = problemsOf(record);
+      if (context.skipZero && problems.length === 0 && isZero(read.points)) {
+        readings.addSkippedZero();
+        return undefined;
+      }
+      if (read.userId !== cellOf(cells, "user_id")) context.report?.onTrimmed();
+      const kept = fault ? rowCells([...cells, fault.rest]) : read;
+      const row = check(line, read, problems, kept);
+      readings.add(row);
+      return row;
+    },
+    reading: () => readings.result(form()),
   };
 }
 
-const faultProblem = ({ code, rest }: NonNullable<SheetRecord["fault"]>): RowProblem => ({
-  code,
-  detail: rest === "" ? undefined : foundText(rest),
-});
-
-/** Finds the columns. Refuses the sheet for all that is wrong with them, or reports that. */
-function readColumns(header: SheetRecord, report: SheetReport | undefined): Columns {
-  const { columns, problems } = columnsOf(header);
-  const [first] = problems;
-  if (first && !report) {
-    throw sheetError("csv", { ...first, message: listed(problems.map((each) => each.message)) });
-  }
-  for (const problem of problems) report?.onHeader(problem);
-  return columns;
+/** The records of a sheet, and its form, which is complete when they are read. */
+interface SheetRecords {
+  /** Those that are not blank. Those before an error are yielded before it. */
+  readonly records: AsyncGenerator<SheetRecord>;
+  form(): SheetForm;
 }
 
-/**
- * Finds the columns by the names in the first line, in upper or lower case, half or full width, and
- * what is wrong with the other ones. The columns of a broken line are those before the fault.
- * Refusal: HEADER_MISSING or the fault, when no name is known.
- */
-function columnsOf({ line, cells, fault }: SheetRecord): {
-  readonly columns: Columns;
-  readonly problems: readonly SheetProblem[];
-} {
-  const names = cells.map(columnName);
-  const broken = fault && { code: fault.code, line, message: problemText(faultProblem(fault)) };
-  if (!names.some(isColumn)) {
-    const text = [...cells, ...(fault ? [fault.rest] : [])].join(",");
-    const separator = separatorOf(text);
-    if (broken && !separator) throw sheetError("csv", broken);
-    throw unreadable("HEADER_MISSING", line, separator ?? `${nameColumns}; ${foundText(text)}`);
-  }
-  const columns = new Map<Column, number>();
-  const problems: SheetProblem[] = broken ? [broken] : [];
-  for (const [index, name] of names.entries()) {
-    const column = `column ${index + 1}`;
-    if (!isColumn(name)) {
-      const message = `${column} is not known: ${foundText(cells[index] ?? "")}`;
-      problems.push({ code: "COLUMN_UNKNOWN", line, message });
-    } else if (columns.has(name)) {
-      problems.push({ code: "COLUMN_TWICE", line, message: `${column}, ${name}, is there twice` });
-    } else columns.set(name, index);
-  }
-  for (const name of fault ? [] : required.filter((name) => !columns.has(name))) {
-    problems.push({ code: "COLUMN_MISSING", line, message: `the column ${name} is missing` });
-  }
-  return { columns, problems };
-}
-
-function columnName(cell: string): string {
-  const name = cell.normalize("NFKC").trim().toLowerCase();
-  return japanese.get(name) ?? name;
-}
-
-const nameColumns = "the first line has to name the columns: user_id, points and maybe reason";
-
-/** Says which separator the first line has, if it is another one than commas. */
-function separatorOf(text: string): string | undefined {
-  for (const [name, separator] of Object.entries(otherSeparators)) {
-    if (text.replaceAll('"', "").split(separator).map(columnName).some(isColumn)) {
-      return `the cells are separated by ${name}; save the sheet with commas`;
-    }
-  }
-  return undefined;
-}
-
-/** Yields the records that are not blank. Those before an error are yielded before it. */
-async function* recordsOf(csv: AsyncIterable<Uint8Array>): AsyncGenerator<SheetRecord> {
+function csvRecords(
+  csv: AsyncIterable<Uint8Array>,
+  encoding: SheetEncoding | undefined,
+): SheetRecords {
   const splitter = createRecordSplitter();
-  try {
-    for await (const text of decodeSheet(inSlices(csv))) {
-      yield* filled(text === tooLong ? splitter.addTooLong() : splitter.add(text));
+  const text = decodeSheet(inSlices(csv), encoding);
+  async function* records(): AsyncGenerator<SheetRecord> {
+    try {
+      for await (const chunk of text.chunks) {
+        yield* filled(chunk === tooLong ? splitter.addTooLong() : splitter.add(chunk));
+      }
+    } catch (error) {
+      yield* filled(splitter.end());
+      throw error;
     }
-  } catch (error) {
     yield* filled(splitter.end());
-    throw error;
   }
-  yield* filled(splitter.end());
+  const form = (): SheetForm => ({
+    format: "CSV",
+    encoding: text.encoding(),
+    separator: splitter.separator(),
+  });
+  return { records: records(), form };
 }
 
 function* filled(records: Iterable<SheetRecord>): Generator<SheetRecord> {

@@ -1,5 +1,7 @@
 /** Splits the lines of a sheet into records of cells; a broken quote costs its line only. */
 
+import type { Separator } from "../rules/sheet-reading.ts";
+
 /** A record: a line, or several when a quoted cell has line breaks. */
 export interface SheetRecord {
   /** Its number. Blank lines count, and a record of several lines counts once. */
@@ -20,8 +22,14 @@ const maxOpenLength = 2 ** 16;
 
 /** Empty lines, of which a sheet may have millions, or a line and what ends it. */
 const linesForm = /[\r\n]+|[^\r\n]+(?:\r\n?|\n|$)/g;
-/** A cell with or without quotes, and what ends it. */
-const cellForm = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r\n?|\n|$)/y;
+/** A first line that names the separator, as Excel understands it, and what ends it. */
+const separatorForm = /^"?sep=([,;\t])"?(?:\r\n?|\n|$)/i;
+/** A cell with or without quotes, and what ends it, by the separator. */
+const cellForms: Readonly<Record<Separator, RegExp>> = {
+  ",": /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r\n?|\n|$)/y,
+  ";": /(?:"([^"]*(?:""[^"]*)*)"|([^";\r\n]*))(;|\r\n?|\n|$)/y,
+  "\t": /(?:"([^"]*(?:""[^"]*)*)"|([^"\t\r\n]*))(\t|\r\n?|\n|$)/y,
+};
 /** The start of a quoted cell that goes on in the next line. */
 const openForm = /"[^"]*(?:""[^"]*)*$/y;
 
@@ -31,13 +39,16 @@ const openForm = /"[^"]*(?:""[^"]*)*$/y;
  * at another quote which cannot be in a cell, at the limit, or at the end. Then its first line is a
  * broken record, and the lines behind it are read again as records. Each line is read three times
  * at most, because held lines have an even number of quotes: none of them opens a record of its
- * own.
+ * own. A first line that names the separator is not counted, as spreadsheet programs hide it.
  */
 export function createRecordSplitter() {
   let line = 0;
+  let separator: Separator | undefined;
   /** The lines of a record whose quote is not closed yet. */
   let open: string[] = [];
   let openLength = 0;
+
+  const read = (text: string): ReadCells => readCells(text, separator ?? ",");
 
   function record(cells: readonly string[], fault?: RecordFault): SheetRecord {
     line += 1;
@@ -49,19 +60,24 @@ export function createRecordSplitter() {
     open = [];
     openLength = 0;
     if (first === undefined) return;
-    const { cells, rest = "" } = readCells(first);
+    const { cells, rest = "" } = read(first);
     yield record(cells, { code: "QUOTE_NOT_CLOSED", rest });
     for (const other of others) yield* addLine(other);
   }
 
   /** Yields the records that are complete with this line, or with these empty lines. */
   function* addLine(text: string): Generator<SheetRecord> {
+    if (line === 0 && separator === undefined && open.length === 0) {
+      const [named, value] = separatorForm.exec(text) ?? [];
+      separator = (value ?? ",") as Separator;
+      if (named !== undefined) return;
+    }
     if (open.length === 0 && /^[\r\n]/.test(text)) {
       line += text.length - (text.split("\r\n").length - 1);
       return;
     }
     // Within a quoted cell, a line reads as if it began with the quote.
-    const { cells, rest, isOpen } = readCells(open.length === 0 ? text : `"${text}`);
+    const { cells, rest, isOpen } = read(open.length === 0 ? text : `"${text}`);
     if (isOpen && openLength + text.length <= maxOpenLength) {
       open.push(text);
       openLength += text.length;
@@ -69,7 +85,7 @@ export function createRecordSplitter() {
       const code = isOpen ? "QUOTE_NOT_CLOSED" : "CSV_MALFORMED";
       yield record(cells, rest === undefined ? undefined : { code, rest });
     } else if (rest === undefined) {
-      const whole = readCells([...open, text].join(""));
+      const whole = read([...open, text].join(""));
       open = [];
       openLength = 0;
       yield record(whole.cells);
@@ -91,6 +107,7 @@ export function createRecordSplitter() {
     },
     /** Yields the records of the lines that are held. */
     end: giveUp,
+    separator: (): Separator => separator ?? ",",
   };
 }
 
@@ -101,7 +118,8 @@ interface ReadCells {
   readonly isOpen: boolean;
 }
 
-function readCells(text: string): ReadCells {
+function readCells(text: string, separator: Separator): ReadCells {
+  const cellForm = cellForms[separator];
   const cells: string[] = [];
   for (let at = 0; ; ) {
     cellForm.lastIndex = at;
@@ -113,7 +131,7 @@ function readCells(text: string): ReadCells {
     }
     const [whole, quoted, plain = "", end] = match;
     cells.push(quoted?.replaceAll('""', '"') ?? plain);
-    if (end !== ",") return { cells, isOpen: false };
+    if (end !== separator) return { cells, isOpen: false };
     at += whole.length;
   }
 }

@@ -20,7 +20,9 @@ export async function submitFromSource(
   const { source, programId } = submission;
   requireBulkGrantId(submission.bulkGrantId);
   const title = readDisplayText(submission.title ?? "", maxTitleBytes, "title");
-  const { identity, csv, url: sourceUrl } = await deps.bulkSources.open(source, programId);
-  const submitter = asService(identity);
-  return submitBulkGrant(deps, { ...submission, title, submitter, sourceUrl }, { csv });
+  const opened = await deps.bulkSources.open(source, programId);
+  const { csv, url: sourceUrl } = opened;
+  const encoding = submission.encoding ?? opened.encoding;
+  const submitter = asService(opened.identity);
+  return submitBulkGrant(deps, { ...submission, title, submitter, sourceUrl, encoding }, { csv });
 }

@@ -18,10 +18,12 @@ import {
 import type { BulkGrant, Revision } from "../rules/bulk-grant.ts";
 import { submit } from "../rules/bulk-grant-changes.ts";
 import { rowsPerBlock, type SheetRow } from "../rules/sheet.ts";
+import type { SheetReading } from "../rules/sheet-reading.ts";
 import { approvalsWithin, tierPointsOf } from "../rules/tier-points.ts";
 import { putBulkGrant, putBulkGrantAct } from "./bulk-grant-record.ts";
 import { dropUpload, startUpload } from "./pending-uploads.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";
+import type { ReadingOptions } from "./read-sheet.ts";
 import { contentHashOf, createRowsDigest, digestOf } from "./rows-digest.ts";
 import { readTiers, type Tiers, tierRefs } from "./tier-points.ts";
 
@@ -31,7 +33,7 @@ type SubmitDeps = Pick<
 >;
 
 /** The parts of a submission besides the rows. */
-export interface Submission {
+export interface Submission extends ReadingOptions {
   readonly programId: string;
   readonly bulkGrantId: string;
   /** Absent: as soon as it is approved. */
@@ -69,6 +71,8 @@ export interface Submitted {
   readonly revision: number;
   /** Whether a revision had the content before, so that the submission changed nothing. */
   readonly replayed: boolean;
+  /** How the submitted sheet was understood; absent for rows without a sheet. */
+  readonly reading?: SheetReading | undefined;
 }
 
 /**
@@ -82,12 +86,17 @@ export async function submitBulkGrant(
   submission: Submission,
   content: SheetContent,
 ): Promise<Submitted> {
-  const { programId, bulkGrantId, source } = submission;
+  const { programId, bulkGrantId, source, expireMonth, encoding, skipZero } = submission;
   const rules = await getBulkRules(deps, programId);
   if (source !== undefined) requireSource(rules, source);
   const { maxPointsPerRow, userIdPattern } = rules;
-  const context = { bulkGrantId, maxPointsPerRow, userIdPattern };
-  return submitRows(deps, submission, readRows(content, context));
+  let reading: SheetReading | undefined;
+  const onReading = (read: SheetReading) => {
+    reading = read;
+  };
+  const options = { expireMonth, encoding, skipZero, onReading };
+  const context = { bulkGrantId, maxPointsPerRow, userIdPattern, ...options };
+  return submitRows(deps, submission, readRows(content, context), () => reading);
 }
 
 /**
@@ -103,11 +112,15 @@ function requireSource({ sources }: BulkRules, source: string): void {
   );
 }
 
-/** Submits checked rows. Refusals: those of `submitBulkGrant`, and those of `rows`. */
+/**
+ * Submits checked rows, and how their sheet was understood, which is known behind the last of them.
+ * Refusals: those of `submitBulkGrant`, and those of `rows`.
+ */
 export async function submitRows(
   deps: SubmitDeps,
   submission: Submission,
   rows: AsyncIterable<SheetRow>,
+  readingOf: () => SheetReading | undefined = () => undefined,
 ): Promise<Submitted> {
   const { executeTime } = submission;
   const { wall } = await deps.clock.now();
@@ -119,7 +132,7 @@ export async function submitRows(
   try {
     const stored = await storeRows(deps, uploadId, rows);
     isCommitting = true;
-    submitted = await commit(deps, submission, { ...stored, uploadId });
+    submitted = await commit(deps, submission, { ...stored, uploadId }, readingOf());
   } catch (error) {
     // After a retryable error the commit may have happened: then the record of the upload decides.
     const isUncertain = isCommitting && error instanceof DomainError && error.retryable;
@@ -129,7 +142,7 @@ export async function submitRows(
   }
   if (submitted.replayed) await dropUpload(deps, uploadId);
   deps.background(() => deps.workflows.refreshBulkGrant(submitted.bulkGrant));
-  return submitted;
+  return { ...submitted, reading: readingOf() };
 }
 
 type StoredRows = Pick<Revision, "rowCount" | "totalPoints" | "rowsDigest" | "hasExpireMonths">;
@@ -166,6 +179,7 @@ function commit(
   { engine, approvalTimes }: Pick<Deps, "engine" | "approvalTimes">,
   { submitter, starter, replacedRevision, ...submission }: Submission,
   stored: StoredRows & { readonly uploadId: string },
+  reading: SheetReading | undefined,
 ): Promise<Submitted> {
   const { programId, bulkGrantId, executeTime, title, cause, source, sourceUrl } = submission;
   const { reversedBulkGrantId, expireMonth } = submission;
@@ -228,7 +242,7 @@ function commit(
       }
       putBulkGrant(tx, existing, bulkGrant, wall);
       putBulkGrantAct(tx, submission, wall, existing, bulkGrant);
-      tx.put(bulkRevisionRef(programId, bulkGrantId, number), bulkGrant.revision);
+      tx.put(bulkRevisionRef(programId, bulkGrantId, number), { ...bulkGrant.revision, reading });
       tx.put(same, { revision: number });
       const isNewContent = reversedBulkGrantId === undefined && !tx.get(content);
       if (isNewContent) tx.put(content, { bulkGrantId });

@@ -18,6 +18,7 @@ import {
   withoutNumbers,
 } from "../rules/bulk-grant-summary.ts";
 import { rowsPerBlock } from "../rules/sheet.ts";
+import type { SheetReading } from "../rules/sheet-reading.ts";
 import { readBulkGrant } from "./bulk-grant-record.ts";
 import { findOverlaps, type OnDamage, unlessDamaged } from "./find-overlaps.ts";
 import { someUsers } from "./program-users.ts";
@@ -89,7 +90,17 @@ async function summarize(
     difference,
     ...(await findOverlaps(deps, bulkGrant, index, onDamage)),
     ...(warnings.length > 0 && { warnings }),
+    reading: await readingOf(deps, bulkGrant),
   };
+}
+
+/** How the sheet was understood, which only the record of the revision has. */
+async function readingOf(
+  { reader }: Pick<Deps, "reader">,
+  { programId, bulkGrantId, revision }: BulkGrant,
+): Promise<SheetReading | undefined> {
+  const ref = bulkRevisionRef(programId, bulkGrantId, revision.number);
+  return (await reader.get(ref))?.value.reading;
 }
 
 /** The reasons with the most points, by groups. Their texts are read again: the index has none. */

@@ -41,11 +41,13 @@ async function problemsOf(
   { programId, bulkGrantId: nameOfFile, source, reason }: RefusedSheet,
 ): Promise<SheetCells[]> {
   if (reason !== "INVALID_REQUEST") return [];
-  const open = async () => (await deps.bulkSources.open(source, programId)).csv;
+  const open = () => deps.bulkSources.open(source, programId);
   try {
-    const bulkGrantId = (await bulkGrantIdIn(await open())) ?? nameOfFile;
-    const content = { csv: await open() };
-    const { problems, warnings } = await checkSheet(deps, { programId, bulkGrantId }, content);
+    const { csv: first, encoding } = await open();
+    const bulkGrantId = (await bulkGrantIdIn(first, encoding)) ?? nameOfFile;
+    const { csv } = await open();
+    const name = { programId, bulkGrantId, encoding };
+    const { problems, warnings } = await checkSheet(deps, name, { csv });
     if (problems.length === 0) return [];
     return [
       ...problems.map(({ line, userId, code, message }) => [line, userId, code, message]),

@@ -15,8 +15,8 @@ const kb = 1_024;
 
 /** The kinds of item that may exceed 1 KB. */
 const limits = new Map([
-  ["bulk grant", 12 * kb],
-  ["bulk revision", 2 * kb],
+  ["bulk grant", 13 * kb],
+  ["bulk revision", 3 * kb],
   ["bulk summary", 8 * kb],
   ["rule change", 4 * kb],
   ["earlier rule change", 4 * kb],

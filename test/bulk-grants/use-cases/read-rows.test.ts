@@ -39,7 +39,7 @@ test("a good row is kept as it is", async () => {
 
 test.each([
   [{ userId: "u#" }, { code: "USER_MALFORMED" }],
-  [{ points: 0 }, { code: "POINTS_MALFORMED" }],
+  [{ points: 0 }, { code: "POINTS_ZERO" }],
   [{ points: -1 }, { code: "POINTS_MALFORMED" }],
   [{ points: 1.5 }, { code: "POINTS_MALFORMED" }],
   [{ points: Number.NaN }, { code: "POINTS_MALFORMED" }],

@@ -52,9 +52,14 @@ describe("an encoding", () => {
   });
 
   test("is Shift_JIS where the first two characters would be UTF-8, too", async () => {
-    const bytes = [...ascii(`${header}u1,10,`), ...sjis.tesuto, ...ascii("\nu2,10,\\~")];
+    const bytes = [
+      ...ascii(`${header}u1,10,`),
+      ...sjis.tesuto,
+      ...ascii("\nu2,10,\\~"),
+      ...sjis.nippon,
+    ];
     expect(await read(bytes)).toEqual({
-      rows: [row(2, "u1", 10, "ﾃｽﾄ"), row(3, "u2", 10, "\\~")],
+      rows: [row(2, "u1", 10, "ﾃｽﾄ"), row(3, "u2", 10, "\\~日本")],
     });
   });
 
@@ -74,15 +79,12 @@ describe("an encoding", () => {
   });
 
   test.each([
-    ["with a BOM", Buffer.from(`\ufeff${header}`, "utf16le")],
     ["without a BOM", Buffer.from(header, "utf16le")],
-    ["of big endian with a BOM", Buffer.from(`\ufeff${header}`, "utf16le").swap16()],
     ["that begins in Japanese", Buffer.from("ユーザーID,ポイント\n", "utf16le")],
-    ["whose first line has no ASCII", Buffer.from("\ufeff《》\n", "utf16le")],
   ])("is UTF-16 %s: refused by its name", async (_, bytes) => {
     const { error } = await read([...bytes]);
     expect(error).toMatchObject(refusal("NUL_BYTE", 1));
-    expect(String(error)).toContain("the sheet is in UTF-16; save it as CSV in UTF-8");
+    expect(String(error)).toContain("the sheet is in UTF-16; name it, or save it as CSV in UTF-8");
   });
 
   test.each([
@@ -92,28 +94,6 @@ describe("an encoding", () => {
     const { error } = await read([...Buffer.from(begin, "hex")]);
     expect(error).toMatchObject(refusal("NUL_BYTE", 1));
     expect(String(error)).toContain("the file is a workbook; save it as CSV in UTF-8");
-  });
-
-  test("is EUC-JP: refused by its name", async () => {
-    const spring = [...Buffer.from("bdd5a4cea5ada5e3a5f3a5daa1bca5f3", "hex")];
-    const { error } = await read([...ascii(`${header}u1,10,`), ...spring, ...ascii("\nu2,1,\n")]);
-    expect(error).toMatchObject(refusal("ENCODING_WRONG", 2));
-    expect(String(error)).toContain("the sheet is in EUC-JP; save it as CSV in UTF-8");
-  });
-
-  test("is EUC-JP without kana, which is no Shift_JIS: refused by its name", async () => {
-    const reason = [0xcd, 0xfd, 0xcd, 0xb3];
-    const { error } = await read([...ascii("user_id,points,"), ...reason, ...ascii("\nu1,1,\n")]);
-    expect(error).toMatchObject(refusal("ENCODING_WRONG", 1));
-    expect(String(error)).toContain("the sheet is in EUC-JP");
-  });
-
-  test("is Shift_JIS with half-width katakana, whose bytes would be EUC-JP, too", async () => {
-    // "ｽﾌﾟﾘﾝｸﾞｾｰﾙ" has an even number of bytes.
-    const sale = [0xbd, 0xcc, 0xdf, 0xd8, 0xdd, 0xb8, 0xde, 0xbe, 0xb0, 0xd9];
-    expect(await read([...ascii(`${header}u1,10,`), ...sale])).toEqual({
-      rows: [row(2, "u1", 10, "ｽﾌﾟﾘﾝｸﾞｾｰﾙ")],
-    });
   });
 
   test("has a line number after CRLF, CR and LF", async () => {
@@ -215,7 +195,6 @@ describe("a sheet is refused that", () => {
       "COLUMN_UNKNOWN",
       1,
     ],
-    ["has a column without a name", "user_id,points,\nu1,1,\n", "COLUMN_UNKNOWN", 1],
     ["has a column twice", "user_id,points,USER_ID\nu1,1,u1\n", "COLUMN_TWICE", 1],
     ["has no user_id", "points,reason\n1,x\n", "COLUMN_MISSING", 1],
     ["has no points", "user_id,reason\nu1,x\n", "COLUMN_MISSING", 1],
@@ -285,7 +264,7 @@ describe("a sheet is refused that", () => {
 });
 
 describe("a row", () => {
-  const malformedPoints = ["0", "00", "-1", "+1", '"1,000"', "1e3", "1.0", "１０", "1 0", "0x10"];
+  const malformedPoints = ["-1", "+1", '"1,000"', "1e3", "1.0", "１０", "1 0", "0x10"];
   const badReason = ["REASON_TOO_LONG", "REASON_MALFORMED"];
   const rowOf = async (cells: string) => (await read(`${header}${cells}\n`)).rows[0];
 
@@ -297,6 +276,8 @@ describe("a row", () => {
     [`${"u".repeat(129)},1,`, "USER_MALFORMED"],
     ["u1,,", "POINTS_MISSING"],
     ...malformedPoints.map((points) => [`u1,${points},`, "POINTS_MALFORMED"]),
+    ["u1,0,", "POINTS_ZERO"],
+    ["u1, 00 ,", "POINTS_ZERO"],
     ["u1,1000001,", "POINTS_ABOVE_CAP"],
     ["u1,99999999999999999999999999,", "POINTS_ABOVE_CAP"],
     [`u1,1,${"x".repeat(129)}`, "REASON_TOO_LONG"],
@@ -304,12 +285,13 @@ describe("a row", () => {
     ["u1,1,a\tb", "REASON_MALFORMED"],
     ['u1,1,"a\nb"', "REASON_MALFORMED"],
     ["u1,1,a\u202eb", "REASON_MALFORMED"],
-    ["u1,1", "COLUMNS_DIFFER"],
+    ["u1,1,a\ue000b", "REASON_MALFORMED"],
     ["u1", "COLUMNS_DIFFER"],
+    ["u1,1,thanks, Ben", "COLUMNS_DIFFER"],
     [",,x", "USER_MISSING", "POINTS_MISSING"],
     [`,x,\t${"x".repeat(128)}`, "USER_MISSING", "POINTS_MALFORMED", ...badReason],
     [`u 1,1000001,\t${"x".repeat(128)}`, "USER_MALFORMED", "POINTS_ABOVE_CAP", ...badReason],
-    ["u 1,x", "COLUMNS_DIFFER", "USER_MALFORMED", "POINTS_MALFORMED"],
+    ["u 1", "COLUMNS_DIFFER", "USER_MALFORMED"],
   ])("%j has the problems %s, %s, %s, %s", async (cells = "", ...codes) => {
     const problems = codes.map((code) => ({ code }));
     expect(await rowOf(cells)).toMatchObject({ line: 2, problems });
@@ -318,7 +300,7 @@ describe("a row", () => {
   test("of an export has all that is wrong with it, in the order of the checks", async () => {
     const csv =
       "bulk_grant_id,reason,points,user_id\n" +
-      `summer,,1,u1\nwinter,${"x".repeat(129)},1.5,u 2\nwinter,,,u1,\n`;
+      `summer,,1,u1\nwinter,${"x".repeat(129)},1.5,u 2\nwinter,,,u1,x\n`;
     const { rows } = await read(csv);
     expect(rows.map(({ problems }) => problems?.map(({ code }) => code))).toEqual([
       undefined,

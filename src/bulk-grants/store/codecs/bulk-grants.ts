@@ -36,6 +36,7 @@ import type { TierPoints } from "../../rules/tier-points.ts";
 import { action } from "./bulk-grant-actions.ts";
 import { numberedKey } from "./bulk-keys.ts";
 import { blockProblem } from "./bulk-rows.ts";
+import { sheetReading } from "./sheet-readings.ts";
 import { sheetWarning } from "./sheet-warnings.ts";
 
 /** The fields of a revision: those of its own item, and of the map in its bulk grant. */
@@ -65,7 +66,7 @@ const revisionFields: Fields<Revision> = {
 export const bulkRevision = defineRecord<"bulkRevision">({
   table: "bulk",
   key: (id) => numberedKey("R", id),
-  fields: revisionFields,
+  fields: { ...revisionFields, reading: optional("rd", sheetReading) },
 });
 
 const nameFields: Fields<BulkGrantName> = {

@@ -23,6 +23,7 @@ import type {
   UserPoints,
 } from "../../rules/bulk-grant-summary.ts";
 import { numberedKey } from "./bulk-keys.ts";
+import { sheetReading } from "./sheet-readings.ts";
 import { sheetWarning } from "./sheet-warnings.ts";
 
 /** The month 0 stands for none. */
@@ -93,6 +94,7 @@ export const bulkSummary = defineRecord<"bulkSummary">({
       ),
     ),
     lookAlikes: optional("s", list(text)),
+    reading: optional("rd", sheetReading),
     warnings: optional("w", list(sheetWarning)),
   },
 });

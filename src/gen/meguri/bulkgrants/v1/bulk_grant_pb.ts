@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/bulkgrants/v1/bulk_grant.proto.
  */
 export const file_meguri_bulkgrants_v1_bulk_grant: GenFile = /*@__PURE__*/
-  fileDesc("CiVtZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50LnByb3RvEhRtZWd1cmkuYnVsa2dyYW50cy52MSLWEgoJQnVsa0dyYW50EhIKCnByb2dyYW1faWQYASABKAkSFQoNYnVsa19ncmFudF9pZBgCIAEoCRI0CgVzdGF0ZRgDIAEoDjIlLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5TdGF0ZRIQCghyZXZpc2lvbhgEIAEoBRIOCgZkaWdlc3QYBSABKAkSEwoLcm93c19kaWdlc3QYBiABKAkSEQoJcm93X2NvdW50GAcgASgFEhQKDHRvdGFsX3BvaW50cxgIIAEoAxIhChlleGNlZWRlZF9tYXhfdG90YWxfcG9pbnRzGAkgASgDEisKCXN1Ym1pdHRlchgKIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEg4KBnNvdXJjZRgLIAEoCRIeChZyZXZlcnNlZF9idWxrX2dyYW50X2lkGAwgASgJEiIKGnNhbWVfY29udGVudF9idWxrX2dyYW50X2lkGA0gASgJEhUKDWludmFsaWRfY291bnQYDiABKAUSHQoVYWxyZWFkeV9ncmFudGVkX2NvdW50GA8gASgFEh4KFmFscmVhZHlfZ3JhbnRlZF9wb2ludHMYECABKAMSHwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYESABKAUSOwoJYXBwcm92YWxzGBIgAygLMigubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFwcHJvdmFsEgsKA3J1bhgTIAEoBRI2CgZyZXN1bHQYFCABKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuUmVzdWx0EjUKBXBhdXNlGBUgASgLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFjdGlvbhI+Cg5jYW5jZWxfcmVxdWVzdBgWIAEoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24SNwoHYWN0aW9ucxgXIAMoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24SLwoLY3JlYXRlX3RpbWUYGCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGBkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtzdWJtaXRfdGltZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGV4ZWN1dGVfdGltZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRfdGltZRgdIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYHiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXRpdGxlGB8gASgJEikKB3N0YXJ0ZXIYICABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIdChVyYWlzZWRfYXBwcm92YWxfY291bnQYISABKAUSEgoKc291cmNlX3VybBgiIAEoCRI0Cghtb3ZlZF90bxgjIAEoCzIiLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlNoZWV0QWRkcmVzcxI6Cg5mYWlsZWRfcm93c19hdBgkIAEoCzIiLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlNoZWV0QWRkcmVzcxIUCgxleHBpcmVfbW9udGgYJSABKAkSGQoRaGFzX2V4cGlyZV9tb250aHMYJiABKAgSDQoFY2F1c2UYJyABKAkSNQoRY291bnRzX2ZpbmFsX3RpbWUYKCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2RldGFpbHMYKSADKAkabgoIQXBwcm92YWwSKAoGY2FsbGVyGAEgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJGooDCgZBY3Rpb24SOQoEdHlwZRgBIAEoDjIrLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24uVHlwZRIQCghyZXZpc2lvbhgCIAEoBRIoCgZjYWxsZXIYAyABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIoCgR0aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YBSABKAkSKQoHc3RhcnRlchgGIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyIqMBCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIPCgtUWVBFX1NVQk1JVBABEhAKDFRZUEVfQVBQUk9WRRACEg8KC1RZUEVfUkVKRUNUEAMSDwoLVFlQRV9DQU5DRUwQBBIOCgpUWVBFX1BBVVNFEAUSDwoLVFlQRV9SRVNVTUUQBhIOCgpUWVBFX1JFVFJZEAcSDwoLVFlQRV9FWFBJUkUQCBqdAQoGUmVzdWx0EhUKDWdyYW50ZWRfY291bnQYASABKAUSFgoOZ3JhbnRlZF9wb2ludHMYAiABKAMSFAoMZmFpbGVkX2NvdW50GAMgASgFEhUKDW5vdF9ydW5fY291bnQYBCABKAUSNwoOcHJvYmxlbV9jb3VudHMYBSADKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5Db2RlQ291bnQi4gEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASFAoQU1RBVEVfVkFMSURBVElORxABEhEKDVNUQVRFX0lOVkFMSUQQAhIbChdTVEFURV9BV0FJVElOR19BUFBST1ZBTBADEhIKDlNUQVRFX1JFSkVDVEVEEAQSEgoOU1RBVEVfQVBQUk9WRUQQBRIRCg1TVEFURV9SVU5OSU5HEAYSDgoKU1RBVEVfRE9ORRAHEhwKGFNUQVRFX0RPTkVfV0lUSF9GQUlMVVJFUxAIEhMKD1NUQVRFX0NBTkNFTExFRBAJIikKDFNoZWV0QWRkcmVzcxIMCgRuYW1lGAEgASgJEgsKA3VybBgCIAEoCSKRAwoRQnVsa0dyYW50UmV2aXNpb24SEAoIcmV2aXNpb24YASABKAUSEwoLcm93c19kaWdlc3QYAiABKAkSEQoJcm93X2NvdW50GAMgASgFEhQKDHRvdGFsX3BvaW50cxgEIAEoAxIrCglzdWJtaXR0ZXIYBSABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIvCgtzdWJtaXRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMZXhlY3V0ZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzb3VyY2UYCCABKAkSDQoFdGl0bGUYCSABKAkSKQoHc3RhcnRlchgKIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEhIKCnNvdXJjZV91cmwYCyABKAkSFAoMZXhwaXJlX21vbnRoGAwgASgJEhkKEWhhc19leHBpcmVfbW9udGhzGA0gASgIEg0KBWNhdXNlGA4gASgJIlgKEUJ1bGtHcmFudFByb2dyZXNzEhUKDWdyYW50ZWRfY291bnQYASABKAUSFgoOZ3JhbnRlZF9wb2ludHMYAiABKAMSFAoMZmFpbGVkX2NvdW50GAMgASgFIiwKCUNvZGVDb3VudBIMCgRjb2RlGAEgASgJEhEKCXJvd19jb3VudBgCIAEoBSJQChBCdWxrR3JhbnRQcm9ibGVtEgwKBGxpbmUYASABKAUSDwoHdXNlcl9pZBgCIAEoCRIMCgRjb2RlGAMgASgJEg8KB21lc3NhZ2UYBCABKAkihAMKDEJ1bGtHcmFudFJvdxIMCgRsaW5lGAEgASgFEg8KB3VzZXJfaWQYAiABKAkSDgoGcG9pbnRzGAMgASgDEhIKCnJhd19wb2ludHMYBCABKAkSDgoGcmVhc29uGAUgASgJEjcKBXN0YXRlGAYgASgOMigubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50Um93LlN0YXRlEjgKCHByb2JsZW1zGAcgAygLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50UHJvYmxlbRIUCgxleHBpcmVfbW9udGgYCCABKAkilwEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUEVORElORxABEhEKDVNUQVRFX0dSQU5URUQQAhIZChVTVEFURV9BTFJFQURZX0dSQU5URUQQAxIRCg1TVEFURV9JTlZBTElEEAQSEAoMU1RBVEVfRkFJTEVEEAUSEQoNU1RBVEVfTk9UX1JVThAGIl4KDFNoZWV0V2FybmluZxIMCgRjb2RlGAEgASgJEhEKCXJvd19jb3VudBgCIAEoBRINCgVsaW5lcxgDIAMoBRIMCgR0ZXh0GAQgASgJEhAKCHN0cmVzc2VkGAUgASgIIuwCCgpTaGVldENoZWNrEhEKCXJvd19jb3VudBgBIAEoBRIUCgx0b3RhbF9wb2ludHMYAiABKAMSFQoNaW52YWxpZF9jb3VudBgDIAEoBRIdChVhbHJlYWR5X2dyYW50ZWRfY291bnQYBCABKAUSNwoOcHJvYmxlbV9jb3VudHMYBSADKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5Db2RlQ291bnQSOAoIcHJvYmxlbXMYBiADKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRQcm9ibGVtEiIKGnNhbWVfY29udGVudF9idWxrX2dyYW50X2lkGAcgASgJEh0KFXRyaW1tZWRfdXNlcl9pZF9jb3VudBgIIAEoBRITCgtyb3dzX2RpZ2VzdBgJIAEoCRI0Cgh3YXJuaW5ncxgLIAMoCzIiLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlNoZWV0V2FybmluZ0I3WjVtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9idWxrZ3JhbnRzL3YxO2J1bGtncmFudHN2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
+  fileDesc("CiVtZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50LnByb3RvEhRtZWd1cmkuYnVsa2dyYW50cy52MSLWEgoJQnVsa0dyYW50EhIKCnByb2dyYW1faWQYASABKAkSFQoNYnVsa19ncmFudF9pZBgCIAEoCRI0CgVzdGF0ZRgDIAEoDjIlLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5TdGF0ZRIQCghyZXZpc2lvbhgEIAEoBRIOCgZkaWdlc3QYBSABKAkSEwoLcm93c19kaWdlc3QYBiABKAkSEQoJcm93X2NvdW50GAcgASgFEhQKDHRvdGFsX3BvaW50cxgIIAEoAxIhChlleGNlZWRlZF9tYXhfdG90YWxfcG9pbnRzGAkgASgDEisKCXN1Ym1pdHRlchgKIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEg4KBnNvdXJjZRgLIAEoCRIeChZyZXZlcnNlZF9idWxrX2dyYW50X2lkGAwgASgJEiIKGnNhbWVfY29udGVudF9idWxrX2dyYW50X2lkGA0gASgJEhUKDWludmFsaWRfY291bnQYDiABKAUSHQoVYWxyZWFkeV9ncmFudGVkX2NvdW50GA8gASgFEh4KFmFscmVhZHlfZ3JhbnRlZF9wb2ludHMYECABKAMSHwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYESABKAUSOwoJYXBwcm92YWxzGBIgAygLMigubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFwcHJvdmFsEgsKA3J1bhgTIAEoBRI2CgZyZXN1bHQYFCABKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuUmVzdWx0EjUKBXBhdXNlGBUgASgLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFjdGlvbhI+Cg5jYW5jZWxfcmVxdWVzdBgWIAEoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24SNwoHYWN0aW9ucxgXIAMoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24SLwoLY3JlYXRlX3RpbWUYGCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGBkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtzdWJtaXRfdGltZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGV4ZWN1dGVfdGltZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRfdGltZRgdIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYHiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXRpdGxlGB8gASgJEikKB3N0YXJ0ZXIYICABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIdChVyYWlzZWRfYXBwcm92YWxfY291bnQYISABKAUSEgoKc291cmNlX3VybBgiIAEoCRI0Cghtb3ZlZF90bxgjIAEoCzIiLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlNoZWV0QWRkcmVzcxI6Cg5mYWlsZWRfcm93c19hdBgkIAEoCzIiLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlNoZWV0QWRkcmVzcxIUCgxleHBpcmVfbW9udGgYJSABKAkSGQoRaGFzX2V4cGlyZV9tb250aHMYJiABKAgSDQoFY2F1c2UYJyABKAkSNQoRY291bnRzX2ZpbmFsX3RpbWUYKCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2RldGFpbHMYKSADKAkabgoIQXBwcm92YWwSKAoGY2FsbGVyGAEgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJGooDCgZBY3Rpb24SOQoEdHlwZRgBIAEoDjIrLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24uVHlwZRIQCghyZXZpc2lvbhgCIAEoBRIoCgZjYWxsZXIYAyABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIoCgR0aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YBSABKAkSKQoHc3RhcnRlchgGIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyIqMBCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIPCgtUWVBFX1NVQk1JVBABEhAKDFRZUEVfQVBQUk9WRRACEg8KC1RZUEVfUkVKRUNUEAMSDwoLVFlQRV9DQU5DRUwQBBIOCgpUWVBFX1BBVVNFEAUSDwoLVFlQRV9SRVNVTUUQBhIOCgpUWVBFX1JFVFJZEAcSDwoLVFlQRV9FWFBJUkUQCBqdAQoGUmVzdWx0EhUKDWdyYW50ZWRfY291bnQYASABKAUSFgoOZ3JhbnRlZF9wb2ludHMYAiABKAMSFAoMZmFpbGVkX2NvdW50GAMgASgFEhUKDW5vdF9ydW5fY291bnQYBCABKAUSNwoOcHJvYmxlbV9jb3VudHMYBSADKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5Db2RlQ291bnQi4gEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASFAoQU1RBVEVfVkFMSURBVElORxABEhEKDVNUQVRFX0lOVkFMSUQQAhIbChdTVEFURV9BV0FJVElOR19BUFBST1ZBTBADEhIKDlNUQVRFX1JFSkVDVEVEEAQSEgoOU1RBVEVfQVBQUk9WRUQQBRIRCg1TVEFURV9SVU5OSU5HEAYSDgoKU1RBVEVfRE9ORRAHEhwKGFNUQVRFX0RPTkVfV0lUSF9GQUlMVVJFUxAIEhMKD1NUQVRFX0NBTkNFTExFRBAJIikKDFNoZWV0QWRkcmVzcxIMCgRuYW1lGAEgASgJEgsKA3VybBgCIAEoCSKRAwoRQnVsa0dyYW50UmV2aXNpb24SEAoIcmV2aXNpb24YASABKAUSEwoLcm93c19kaWdlc3QYAiABKAkSEQoJcm93X2NvdW50GAMgASgFEhQKDHRvdGFsX3BvaW50cxgEIAEoAxIrCglzdWJtaXR0ZXIYBSABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIvCgtzdWJtaXRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMZXhlY3V0ZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzb3VyY2UYCCABKAkSDQoFdGl0bGUYCSABKAkSKQoHc3RhcnRlchgKIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEhIKCnNvdXJjZV91cmwYCyABKAkSFAoMZXhwaXJlX21vbnRoGAwgASgJEhkKEWhhc19leHBpcmVfbW9udGhzGA0gASgIEg0KBWNhdXNlGA4gASgJIlgKEUJ1bGtHcmFudFByb2dyZXNzEhUKDWdyYW50ZWRfY291bnQYASABKAUSFgoOZ3JhbnRlZF9wb2ludHMYAiABKAMSFAoMZmFpbGVkX2NvdW50GAMgASgFIiwKCUNvZGVDb3VudBIMCgRjb2RlGAEgASgJEhEKCXJvd19jb3VudBgCIAEoBSJQChBCdWxrR3JhbnRQcm9ibGVtEgwKBGxpbmUYASABKAUSDwoHdXNlcl9pZBgCIAEoCRIMCgRjb2RlGAMgASgJEg8KB21lc3NhZ2UYBCABKAkihAMKDEJ1bGtHcmFudFJvdxIMCgRsaW5lGAEgASgFEg8KB3VzZXJfaWQYAiABKAkSDgoGcG9pbnRzGAMgASgDEhIKCnJhd19wb2ludHMYBCABKAkSDgoGcmVhc29uGAUgASgJEjcKBXN0YXRlGAYgASgOMigubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50Um93LlN0YXRlEjgKCHByb2JsZW1zGAcgAygLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50UHJvYmxlbRIUCgxleHBpcmVfbW9udGgYCCABKAkilwEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUEVORElORxABEhEKDVNUQVRFX0dSQU5URUQQAhIZChVTVEFURV9BTFJFQURZX0dSQU5URUQQAxIRCg1TVEFURV9JTlZBTElEEAQSEAoMU1RBVEVfRkFJTEVEEAUSEQoNU1RBVEVfTk9UX1JVThAGIl4KDFNoZWV0V2FybmluZxIMCgRjb2RlGAEgASgJEhEKCXJvd19jb3VudBgCIAEoBRINCgVsaW5lcxgDIAMoBRIMCgR0ZXh0GAQgASgJEhAKCHN0cmVzc2VkGAUgASgIIqEDCgpTaGVldENoZWNrEhEKCXJvd19jb3VudBgBIAEoBRIUCgx0b3RhbF9wb2ludHMYAiABKAMSFQoNaW52YWxpZF9jb3VudBgDIAEoBRIdChVhbHJlYWR5X2dyYW50ZWRfY291bnQYBCABKAUSNwoOcHJvYmxlbV9jb3VudHMYBSADKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5Db2RlQ291bnQSOAoIcHJvYmxlbXMYBiADKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRQcm9ibGVtEiIKGnNhbWVfY29udGVudF9idWxrX2dyYW50X2lkGAcgASgJEh0KFXRyaW1tZWRfdXNlcl9pZF9jb3VudBgIIAEoBRITCgtyb3dzX2RpZ2VzdBgJIAEoCRIzCgdyZWFkaW5nGAogASgLMiIubWVndXJpLmJ1bGtncmFudHMudjEuU2hlZXRSZWFkaW5nEjQKCHdhcm5pbmdzGAsgAygLMiIubWVndXJpLmJ1bGtncmFudHMudjEuU2hlZXRXYXJuaW5nIuADCgxTaGVldFJlYWRpbmcSOQoGZm9ybWF0GAEgASgOMikubWVndXJpLmJ1bGtncmFudHMudjEuU2hlZXRSZWFkaW5nLkZvcm1hdBIQCghlbmNvZGluZxgCIAEoCRIRCglzZXBhcmF0b3IYAyABKAkSOgoHY29sdW1ucxgEIAMoCzIpLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlNoZWV0UmVhZGluZy5Db2x1bW4SGgoSc2tpcHBlZF96ZXJvX2NvdW50GAUgASgFEjwKBnNhbXBsZRgGIAEoCzIsLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlNoZWV0UmVhZGluZy5TYW1wbGVSb3cSDAoEdGV4dBgHIAEoCRonCgZDb2x1bW4SDAoEbmFtZRgBIAEoCRIPCgdyZWFkX2FzGAIgASgJGmAKCVNhbXBsZVJvdxIMCgRsaW5lGAEgASgFEg8KB3VzZXJfaWQYAiABKAkSDgoGcG9pbnRzGAMgASgDEg4KBnJlYXNvbhgEIAEoCRIUCgxleHBpcmVfbW9udGgYBSABKAkiQQoGRm9ybWF0EhYKEkZPUk1BVF9VTlNQRUNJRklFRBAAEg4KCkZPUk1BVF9DU1YQARIPCgtGT1JNQVRfWExTWBACQjdaNW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2J1bGtncmFudHMvdjE7YnVsa2dyYW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
 
 /**
  * BulkGrant is a named campaign that grants points to many users, one row for each. A sheet that is
@@ -869,13 +869,13 @@ export const CodeCountSchema: GenMessage<CodeCount> = /*@__PURE__*/
  * BulkGrantProblem is what is wrong with a row or with a whole sheet.
  *
  * Codes of rows, found in the sheet: USER_MISSING, USER_MALFORMED, POINTS_MISSING,
- * POINTS_MALFORMED, POINTS_ABOVE_CAP, REASON_TOO_LONG, REASON_MALFORMED, MONTH_MALFORMED,
- * QUOTE_NOT_CLOSED, CSV_MALFORMED, LINE_TOO_LONG, COLUMNS_DIFFER, USER_TWICE, OTHER_BULK_GRANT. Found
- * in the store or by the run: ID_REUSED (this bulk grant has granted the user other points),
- * MONTH_DIFFERS (it has granted them with another month), MONTH_OUT_OF_RANGE (the month
- * is over when the rows are granted, or too late), ACCOUNT_FROZEN, LIMIT_EXCEEDED (also of a month
- * that was over at the run), LEDGER_ENTRY_NOT_FOUND (a reversal finds no grant), CONTENDED,
- * THROTTLED, NOT_RUN (it ended before the row), INTERNAL.
+ * POINTS_MALFORMED, POINTS_ZERO, POINTS_ABOVE_CAP, REASON_TOO_LONG, REASON_MALFORMED,
+ * MONTH_MALFORMED, QUOTE_NOT_CLOSED, CSV_MALFORMED, LINE_TOO_LONG, COLUMNS_DIFFER, COLUMN_UNNAMED,
+ * USER_TWICE, OTHER_BULK_GRANT. Found in the store or by the run: ID_REUSED (this bulk grant has
+ * granted the user other points), MONTH_DIFFERS (it has granted them with another month),
+ * MONTH_OUT_OF_RANGE (the month is over when the rows are granted, or too late), ACCOUNT_FROZEN,
+ * LIMIT_EXCEEDED (also of a month that was over at the run), LEDGER_ENTRY_NOT_FOUND (a reversal
+ * finds no grant), CONTENDED, THROTTLED, NOT_RUN (it ended before the row), INTERNAL.
  *
  * Codes of whole sheets: EMPTY, HEADER_MISSING, COLUMN_MISSING, COLUMN_UNKNOWN, COLUMN_TWICE,
  * ENCODING_WRONG, NUL_BYTE, TOO_MANY_ROWS, TOO_LARGE, TOTAL_ABOVE_CAP, and of the first line also
@@ -1193,6 +1193,14 @@ export type SheetCheck = Message<"meguri.bulkgrants.v1.SheetCheck"> & {
   rowsDigest: string;
 
   /**
+   * How the sheet was understood. Unset for rows that came without a sheet, and for a sheet that
+   * cannot be read to its end.
+   *
+   * @generated from field: meguri.bulkgrants.v1.SheetReading reading = 10;
+   */
+  reading?: SheetReading | undefined;
+
+  /**
    * What may be a mistake although no rule is broken. A warning that the program refuses is a problem
    * of the whole sheet, too: WARNING_REFUSED.
    *
@@ -1207,4 +1215,189 @@ export type SheetCheck = Message<"meguri.bulkgrants.v1.SheetCheck"> & {
  */
 export const SheetCheckSchema: GenMessage<SheetCheck> = /*@__PURE__*/
   messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 8);
+
+/**
+ * SheetReading is how the bytes of a sheet were understood.
+ *
+ * @generated from message meguri.bulkgrants.v1.SheetReading
+ */
+export type SheetReading = Message<"meguri.bulkgrants.v1.SheetReading"> & {
+  /**
+   * The format.
+   *
+   * @generated from field: meguri.bulkgrants.v1.SheetReading.Format format = 1;
+   */
+  format: SheetReading_Format;
+
+  /**
+   * The encoding of a CSV: a value of the field encoding of requests, but never "auto". "utf-8" when
+   * all bytes are ASCII. Empty for other formats.
+   *
+   * @generated from field: string encoding = 2;
+   */
+  encoding: string;
+
+  /**
+   * What separates the cells of a CSV: a comma, a semicolon or a tab. Empty for other formats.
+   *
+   * @generated from field: string separator = 3;
+   */
+  separator: string;
+
+  /**
+   * The columns in the order of the sheet. Those without a name and content are left out.
+   *
+   * @generated from field: repeated meguri.bulkgrants.v1.SheetReading.Column columns = 4;
+   */
+  columns: SheetReading_Column[];
+
+  /**
+   * The rows of 0 points that skip_zero has left out. 0 or more.
+   *
+   * @generated from field: int32 skipped_zero_count = 5;
+   */
+  skippedZeroCount: number;
+
+  /**
+   * The first row without a problem of its own whose reason is not all ASCII, or else the first
+   * without a problem. Unset when no row is right in itself.
+   *
+   * @generated from field: meguri.bulkgrants.v1.SheetReading.SampleRow sample = 6;
+   */
+  sample?: SheetReading_SampleRow | undefined;
+
+  /**
+   * All of it in words, for people. The words may change with every release.
+   *
+   * @generated from field: string text = 7;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.SheetReading.
+ * Use `create(SheetReadingSchema)` to create a new message.
+ */
+export const SheetReadingSchema: GenMessage<SheetReading> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 9);
+
+/**
+ * Column is a column of the first line.
+ *
+ * @generated from message meguri.bulkgrants.v1.SheetReading.Column
+ */
+export type SheetReading_Column = Message<"meguri.bulkgrants.v1.SheetReading.Column"> & {
+  /**
+   * Its name as the sheet has it, cut to 64 bytes.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What it was understood as: "user_id", "points", "reason", "expire_month" or "bulk_grant_id".
+   * Empty for a column of an export, which is not read.
+   *
+   * @generated from field: string read_as = 2;
+   */
+  readAs: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.SheetReading.Column.
+ * Use `create(SheetReading_ColumnSchema)` to create a new message.
+ */
+export const SheetReading_ColumnSchema: GenMessage<SheetReading_Column> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 9, 0);
+
+/**
+ * SampleRow is a row as it will be granted.
+ *
+ * @generated from message meguri.bulkgrants.v1.SheetReading.SampleRow
+ */
+export type SheetReading_SampleRow = Message<"meguri.bulkgrants.v1.SheetReading.SampleRow"> & {
+  /**
+   * Its line; the header is line 1.
+   *
+   * @generated from field: int32 line = 1;
+   */
+  line: number;
+
+  /**
+   * The user.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * The points, 1 or more.
+   *
+   * @generated from field: int64 points = 3;
+   */
+  points: bigint;
+
+  /**
+   * The reason. Empty when the row has none.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * The month at whose end the points expire, that of the row or else of the bulk grant. Empty means
+   * after the whole lifetime.
+   *
+   * @generated from field: string expire_month = 5;
+   */
+  expireMonth: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.SheetReading.SampleRow.
+ * Use `create(SheetReading_SampleRowSchema)` to create a new message.
+ */
+export const SheetReading_SampleRowSchema: GenMessage<SheetReading_SampleRow> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 9, 1);
+
+/**
+ * Format is the format of the file.
+ *
+ * @generated from enum meguri.bulkgrants.v1.SheetReading.Format
+ */
+export const SheetReading_Format = {
+  /**
+   * Never occurs.
+   *
+   * @generated from enum value: FORMAT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Text whose cells are separated by a character.
+   *
+   * @generated from enum value: FORMAT_CSV = 1;
+   */
+  CSV: 1,
+
+  /**
+   * A workbook of Excel.
+   *
+   * @generated from enum value: FORMAT_XLSX = 2;
+   */
+  XLSX: 2,
+} as const;
+
+/**
+ * Format is the format of the file.
+ *
+ * @generated from enum meguri.bulkgrants.v1.SheetReading.Format
+ */
+export type SheetReading_Format = (typeof SheetReading_Format)[keyof typeof SheetReading_Format] | UnknownEnum;
+
+/**
+ * Describes the enum meguri.bulkgrants.v1.SheetReading.Format.
+ */
+export const SheetReading_FormatSchema: GenEnum<SheetReading_Format> = /*@__PURE__*/
+  enumDesc(file_meguri_bulkgrants_v1_bulk_grant, 9, 0);
 
