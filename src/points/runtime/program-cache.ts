@@ -60,6 +60,8 @@ export function createProgramCache(reader: Reader, alwaysRead = false): Programs
         return await load(programId);
       } catch (error) {
         if (!copy || !(error instanceof DomainError) || !error.retryable) throw error;
+        // It has AWS's code, by which operators know what to do.
+        if (error.reason === "STORE_REFUSES") throw error;
         throw new DomainError("PROGRAM_STALE", "the program could not be read for a minute");
       }
     },

@@ -1,6 +1,7 @@
 /** Tests how long a server uses its copy of a program. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Reader } from "../../../src/hub/deps.ts";
+import { storeRefuses } from "../../../src/platform/ports/store-refusals.ts";
 import { programRef } from "../../../src/points/ports/records.ts";
 import type { Program } from "../../../src/points/rules/program.ts";
 import { createProgramCache } from "../../../src/points/runtime/program-cache.ts";
@@ -60,6 +61,23 @@ test("a copy older than 60 s is not used", async () => {
   state.down = false;
   store.force(programRef("p"), program(2));
   expect(await months()).toBe(2);
+});
+
+test("a copy that the store refuses to read anew says so, with AWS's code", async () => {
+  const refusal = {
+    ...{ code: "AccessDeniedException", operation: "GetItem", table: "points" },
+    ...{ resource: "", text: "" },
+  };
+  const { store } = setUp();
+  let isRefused = false;
+  const get: Reader["get"] = (ref) =>
+    isRefused ? Promise.reject(storeRefuses(refusal)) : store.reader.get(ref);
+  const programs = createProgramCache({ ...store.reader, get });
+  await programs.get("p");
+  isRefused = true;
+  vi.advanceTimersByTime(60_000);
+  const refused = { reason: "STORE_REFUSES", metadata: { code: "AccessDeniedException" } };
+  await expect(programs.get("p")).rejects.toMatchObject(refused);
 });
 
 test("the time in which a machine was suspended counts", async () => {
