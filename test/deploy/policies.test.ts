@@ -72,12 +72,14 @@ test.each([
 test("acts are only put and read, by subject only by servers", () => {
   const ofActs = (name: string) =>
     allowedBy(name).filter((each) => / acts(\/|$)/.test(each) && !each.includes(":Describe"));
-  const put = "dynamodb:PutItem acts";
-  const read = ["dynamodb:Query acts", "dynamodb:Query acts/index/by-subject"];
-  expect(["server", "worker"].map(ofActs)).toEqual([
-    [put, ...read],
-    [put, "dynamodb:Query acts"],
-  ]);
+  const server = [
+    ...["GetItem", "BatchGetItem", "ConditionCheckItem", "PutItem", "Query"].map(
+      (action) => `dynamodb:${action} acts`,
+    ),
+    "dynamodb:Query acts/index/by-subject",
+  ];
+  const worker = ["dynamodb:PutItem acts", "dynamodb:Query acts"];
+  expect(["server", "worker"].map(ofActs)).toEqual([server, worker]);
 });
 
 test("a command needs the actions that AWS documents for it", () => {

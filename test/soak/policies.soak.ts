@@ -185,7 +185,8 @@ const unreached = ["src/store/scan.ts Scan"];
  * their notifications anew as servers do, but only after 30 days or beside a call.
  */
 const rare: Readonly<Record<Role, readonly string[]>> = {
-  server: [],
+  // A cancellation of many reads its act, and finds it after an answer that was lost.
+  server: ["dynamodb:BatchGetItem acts", "dynamodb:ConditionCheckItem acts"],
   worker: [
     "dynamodb:ConditionCheckItem notifications",
     "dynamodb:DeleteItem notifications",

@@ -133,9 +133,9 @@ async function allFiles(
 
 /**
  * Gives the files of the steps the names of parts, in the order in which each segment was read,
- * deletes all other files but those of the acts, and writes the manifest. May be repeated: the lists
- * are deleted behind the manifest, and without them it has to have the same counts. Refuses to
- * replace a part of a complete export, as a run would that was reset or started twice.
+ * deletes all other files but those of the acts, and writes the manifest. May be repeated: the
+ * lists are deleted behind the manifest, and without them it has to have the same counts. Refuses
+ * to replace a part of a complete export, as a run would that was reset or started twice.
  */
 export async function finishExport(
   deps: FileDeps,
