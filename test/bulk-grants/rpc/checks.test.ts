@@ -57,7 +57,7 @@ describe("a check", () => {
 
   test("names all that is wrong with a row, also what the store says of it", async () => {
     const long = "x".repeat(129);
-    const found = await check(sheet(`a b,x,${long}`, `cold,0,${long}`, "u1,5,", "cold,2000,"));
+    const found = await check(sheet(`a b,x,${long}`, `cold,y,${long}`, "u1,5,", "cold,2000,"));
     expect(found).toMatchObject({ rowCount: 4, totalPoints: 5n, invalidCount: 3 });
     expect(found?.problems.map(({ line, code }) => [line, code])).toEqual([
       [2, "USER_MALFORMED"],
@@ -77,8 +77,31 @@ describe("a check", () => {
     });
   });
 
+  test("says how the sheet was understood, and reads it in the encoding that is named", async () => {
+    const csv = Buffer.from("user_id,points,reason\nu1,5,caf\xe9\nu2,0,\n", "latin1");
+    const content = { case: "csv" as const, value: csv };
+    const options = { encoding: "windows-1252", skipZero: true };
+    const { bulkGrants } = server;
+    const name = { bulkGrantId: "summer" };
+    const { check: found } = await bulkGrants.checkSheet({ ...name, content, ...options });
+    expect(found?.problems).toEqual([]);
+    expect(found?.reading).toMatchObject({
+      encoding: "windows-1252",
+      separator: ",",
+      skippedZeroCount: 1,
+      sample: { line: 2, userId: "u1", points: 5n, reason: "café" },
+      text:
+        "read as CSV in Windows-1252 with commas: user_id, points, reason; " +
+        "1 row of 0 points left out; line 2: 5 points to u1 for ‘café’",
+    });
+    const rows = { case: "rows" as const, value: { rows: [{ userId: "u1", points: 1n }] } };
+    await expect(bulkGrants.checkSheet({ ...name, content: rows, ...options })).rejects.toThrow(
+      "encoding: is only for a sheet",
+    );
+  });
+
   test("counts all problems and names the first thousand", async () => {
-    const wrong = Array.from({ length: 1_300 }, (_, i) => `u${i},0,`);
+    const wrong = Array.from({ length: 1_300 }, (_, i) => `u${i},x,`);
     const found = await check(sheet(...wrong));
     expect(found).toMatchObject({
       invalidCount: 1_300,
